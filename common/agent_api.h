@@ -1,0 +1,147 @@
+/*
+ * agent_api.h: the contract between operator and agent, and nothing else that both must know.
+ *
+ * Part one names the places inside a database pod: the operator writes them into pod templates, the agent finds things there.
+ * Part two is the status document that an agent publishes on GET /v1/status (one JSON object; with ?watch=1 one per line, at every
+ * change and at least every AGENT_STATUS_INTERVAL_MS). Unknown members are ignored, absent ones have the zero value, so either side may be older.
+ *
+ * Doors (design, section 5): AGENT_PORT_PLAIN serves /live /ready /startup /metrics without TLS, read-only. AGENT_PORT_TLS wants a client
+ * certificate of the cluster's CA and serves
+ *   GET  /v1/status[?watch=1]
+ *   POST /v1/mycnf/check   body: a my.cnf; answers {"ok":bool,"message":"..."}: whether this member's server binary accepts it
+ */
+#ifndef KM_COMMON_AGENT_API_H
+#define KM_COMMON_AGENT_API_H
+
+#include "common/base.h"
+
+#include <jansson.h>
+
+#include "common/error.h"
+#include "common/strbuf.h"
+
+#define AGENT_PORT_PLAIN 8080
+#define AGENT_PORT_TLS 8443
+#define MYSQL_PORT 3306
+#define AGENT_STATUS_INTERVAL_MS 500
+
+/* Common names in certificates: the agent's TLS door serves clients with the operator's name, or another member's (later: clones). */
+#define AGENT_OPERATOR_COMMON_NAME "kube-mysql-operator"
+#define AGENT_COMMON_NAME "kube-mysql-agent"
+
+/* ---- places in the pod ---- */
+#define AGENT_BIN_DIR "/opt/kube-mysql" /* emptyDir: the injected binary */
+#define AGENT_BIN AGENT_BIN_DIR "/kube-mysql-agent"
+#define AGENT_VOLUME_DIR "/var/lib/mysql" /* the data volume's mount point */
+/* mysqld's datadir: a folder, so that lost+found and our state stay outside */
+#define AGENT_DATA_DIR AGENT_VOLUME_DIR "/data"
+#define AGENT_STATE_DIR AGENT_VOLUME_DIR "/.kube-mysql" /* markers of resumable work, things set aside */
+#define AGENT_RUN_DIR "/run/mysqld" /* emptyDir shared by all containers: socket, final my.cnf, init-file */
+#define AGENT_SOCKET AGENT_RUN_DIR "/mysqld.sock"
+/* the ConfigMap's my.cnf plus this instance's own lines; written by `init` */
+#define AGENT_RUN_MYCNF AGENT_RUN_DIR "/my.cnf"
+#define AGENT_CONFIG_DIR "/etc/kube-mysql/config" /* ConfigMap NAME-mysql-config */
+#define AGENT_CONFIG_MYCNF AGENT_CONFIG_DIR "/my.cnf"
+#define AGENT_CONFIG_INSTANCE AGENT_CONFIG_DIR "/instance.json"
+/* projected Secrets, one file per account: root, replication, monitor, user */
+#define AGENT_ACCOUNTS_DIR "/etc/kube-mysql/accounts"
+#define AGENT_TLS_DIR "/etc/kube-mysql/tls"          /* Secret NAME-mysql-tls: ca.crt, tls.crt, tls.key */
+#define AGENT_TERMINATION_LOG "/dev/termination-log" /* why a container ended, for people; the operator quotes it */
+
+/* ---- subcommands, run by the containers ---- */
+/*   kube-mysql-agent copy DIR   init container "inject" (agent image): copies itself into AGENT_BIN_DIR
+ *   kube-mysql-agent init       init container "init" (database image): data folder, my.cnf, init-file; resumes after a crash
+ *   kube-mysql-agent check      the check pod (database image): would this image take this my.cnf? Touches no data
+ *   kube-mysql-agent server     container "mysql" (database image): execs the image's own mysqld or mariadbd
+ *   kube-mysql-agent run        container "agent" (database image)
+ * POD_NAME, POD_NAMESPACE and POD_IP come as environment by the downward API. */
+
+/* AGENT_CONFIG_INSTANCE: what the operator tells every member of a cluster; re-read when it changes. */
+struct agent_instance_config {
+    char *cluster_namespace;
+    char *cluster_name;
+    char *cluster_uid;
+    char *service_domain;    /* "NAME-mysql.NS.svc": report_host is POD_NAME.service_domain */
+    uint32_t server_id_base; /* server_id = base + ordinal; ordinal is the number at the end of POD_NAME */
+    int replicas;
+    char *database; /* to be made, NULL: none */
+    char *username; /* to be made with all rights on `database`; password in AGENT_ACCOUNTS_DIR/user; NULL: none */
+};
+void agent_instance_config_release(struct agent_instance_config *config);
+json_t *agent_instance_config_encode(const struct agent_instance_config *config);
+int agent_instance_config_decode(
+    const json_t *document, struct agent_instance_config *ret, struct error *err) KM_MUST_CHECK;
+
+/* What agent_status.accounts_hash holds: the cluster's UID and every account file that is there (NULL: it is not). Either side computes
+ * it: the operator knows that a changed Secret has arrived when the hashes are equal. */
+struct agent_account_files {
+    const char *root;
+    const char *replication;
+    const char *monitor;
+    const char *user;
+};
+void agent_accounts_hash(const char *cluster_uid, const struct agent_account_files *files, char out[static 65]);
+
+/* ---- status ---- */
+enum agent_phase {
+    AGENT_PHASE_UNKNOWN,
+    AGENT_PHASE_STARTING, /* mysqld does not answer yet (crash recovery included) */
+    AGENT_PHASE_RUNNING,  /* mysqld answers */
+    AGENT_PHASE_HUNG,     /* the socket is there, but probes time out */
+    AGENT_PHASE_DOWN,     /* mysqld ended or was never there */
+    AGENT_PHASE_COUNT,
+};
+
+enum agent_flavour {
+    AGENT_FLAVOUR_UNKNOWN,
+    AGENT_FLAVOUR_MYSQL,
+    AGENT_FLAVOUR_MARIADB,
+    AGENT_FLAVOUR_PERCONA,
+    AGENT_FLAVOUR_COUNT
+};
+
+#define AGENT_PROBLEMS_MAX 8
+
+/* Something a person should know. `reason` is CamelCase, stable, used as a condition reason: AccountsFailed, VolumeFull, SecretMissing,
+ * MycnfInvalid, CertificateInvalid ... */
+struct agent_problem {
+    char reason[48];
+    char message[256];
+};
+
+struct agent_status {
+    char instance[KUBE_NAME_MAX + 1]; /* pod name */
+    char boot_id[40];                 /* random per agent process: a new one means the agent restarted */
+    uint64_t sequence;                /* grows by one with every published change */
+    enum agent_phase phase;
+    enum agent_flavour flavour;
+    char version[64];     /* server's VERSION(), "" until known */
+    char server_uuid[40]; /* MySQL only */
+    uint32_t server_id;
+    int64_t uptime_s; /* mysqld's */
+    bool ready;
+    char ready_reason[128]; /* why not, "" if ready */
+    bool read_only;
+    bool accounts_applied; /* root, system accounts, database and user are as configured */
+    char accounts_hash[65]; /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
+    char mycnf_hash[65];      /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
+    char gtid_executed[1024]; /* cut with "..." */
+    uint64_t volume_bytes;
+    uint64_t volume_free_bytes;
+    int64_t probe_us; /* how long the last successful probe took */
+    int64_t certificate_not_after_ms;
+    int problem_count;
+    struct agent_problem problems[AGENT_PROBLEMS_MAX];
+};
+
+const char *agent_phase_name(enum agent_phase phase);       /* "Running", ... */
+const char *agent_flavour_name(enum agent_flavour flavour); /* "mysql", "mariadb", "percona", "" */
+/* One line without the newline, at most AGENT_STATUS_MAX bytes. */
+void agent_status_encode(const struct agent_status *status, struct strbuf *out);
+int agent_status_decode(const char *text, size_t len, struct agent_status *ret, struct error *err) KM_MUST_CHECK;
+/* Equal but for sequence, uptime, probe time and free bytes that moved less than 1 %: no need to publish. */
+bool agent_status_same(const struct agent_status *a, const struct agent_status *b);
+/* Appends when there is room; cut texts end in "...". */
+void agent_status_add_problem(struct agent_status *status, const char *reason, const char *fmt, ...) KM_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * Bytes of a peer into the server: first the head parser alone, then a real connection over loopback. The first byte says where the
+ * rest is split into two writes, so that requests arrive in pieces.
+ */
+#include "common/base.h"
+
+#include "common/http_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/alloc.h"
+#include "common/http_head.h"
+#include "common/loop.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void answer(struct http_exchange *exchange, void *arg)
+{
+    UNUSED(arg);
+    size_t len = 0;
+    const char *body = http_exchange_body(exchange, &len);
+    http_exchange_query(exchange, "a");
+    if (strlen(body) > len)
+        abort();
+    http_replyf(exchange, 200, "%s %s", http_exchange_method(exchange), http_exchange_path(exchange));
+}
+
+static void stream(struct http_exchange *exchange, void *arg)
+{
+    UNUSED(arg);
+    http_stream_start(exchange, 200, NULL, NULL, NULL);
+    http_stream_write(exchange, "x", 1);
+    http_stream_end(exchange);
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/s", stream},
+    {"GET", "/*", answer},
+    {"PUT", "/*", answer},
+    {NULL, NULL, NULL},
+};
+
+static void fuzz_head(const uint8_t *data, size_t size)
+{
+    struct http_head head;
+    char *text = xcalloc(1, size + 1);
+    memcpy(text, data, size);
+    if (http_head_parse(text, size, &head) == 0 && (*head.path != '/' || !*head.method))
+        abort();
+    free(text);
+}
+
+static int dial(uint16_t port)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct linger reset = {.l_onoff = 1};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        abort();
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)); /* no ports in TIME_WAIT */
+    return fd;
+}
+
+static void turn(struct loop *loop)
+{
+    for (int i = 0; i < 6; i++)
+        loop_run_once(loop, 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct loop *loop;
+    static struct http_server *server;
+    static uint16_t port;
+    if (!loop) {
+        loop = loop_new();
+        server = http_server_new(loop, NULL, routes, NULL);
+        if (http_server_listen(server, "127.0.0.1", 0, &port, NULL) < 0)
+            abort();
+    }
+    if (size < 2)
+        return 0;
+    const size_t split = data[0] % size;
+    data++;
+    size--;
+    fuzz_head(data, size);
+    const int fd = dial(port);
+    const size_t first = MIN_OF(split, size);
+    turn(loop);
+    if (first > 0 && send(fd, data, first, MSG_NOSIGNAL) < 0)
+        abort();
+    turn(loop);
+    if (size > first)
+        send(fd, data + first, size - first, MSG_NOSIGNAL);
+    turn(loop);
+    close(fd);
+    for (int i = 0; i < 50 && http_server_connections(server) > 0; i++)
+        turn(loop);
+    if (http_server_connections(server) > 0)
+        abort();
+    return 0;
+}

@@ -1,0 +1,48 @@
+/*
+ * gtid.h: GTID sets of both families, as values that can be compared.
+ *
+ * MySQL:   "uuid:1-5:7,uuid2:1-3" (with tags since 8.3: "uuid:tag:1-5"), a set of intervals per source.
+ *          https://dev.mysql.com/doc/refman/8.0/en/replication-gtids-concepts.html
+ * MariaDB: "0-1-100,1-2-33", one position (domain-server-sequence) per domain.
+ *          https://mariadb.com/kb/en/gtid/ . Within a domain, sequence numbers only grow; a set is "everything up to".
+ * Pure; no SQL. Limits: GTID_TEXT_MAX bytes of input, GTID_INTERVALS_MAX intervals; beyond: ERROR_TOO_LARGE.
+ */
+#ifndef KM_COMMON_GTID_H
+#define KM_COMMON_GTID_H
+
+#include "common/base.h"
+
+#include "common/error.h"
+#include "common/strbuf.h"
+
+#define GTID_TEXT_MAX (256 * KM_KIB)
+#define GTID_INTERVALS_MAX 16384
+
+enum gtid_flavour { GTID_MYSQL, GTID_MARIADB };
+
+struct gtid_set;
+
+/* White space and line breaks between parts are accepted (SHOW prints them); "" is the empty set. NULL on error. */
+struct gtid_set *gtid_set_parse(enum gtid_flavour flavour, const char *text, struct error *err);
+void gtid_set_free(struct gtid_set *set);
+static inline void gtid_set_freep(struct gtid_set **p)
+{
+    gtid_set_free(*p);
+}
+void gtid_set_print(const struct gtid_set *set, struct strbuf *out); /* canonical: sorted, merged */
+bool gtid_set_is_empty(const struct gtid_set *set);
+
+enum gtid_relation {
+    GTID_EQUAL,
+    GTID_SUBSET,   /* a holds less than b */
+    GTID_SUPERSET, /* a holds more than b */
+    GTID_DIVERGED, /* each holds something that the other lacks */
+};
+/* Both of the same flavour. MariaDB: compared per domain by sequence number; same sequence from two servers is DIVERGED. */
+enum gtid_relation gtid_set_compare(const struct gtid_set *a, const struct gtid_set *b);
+/* a minus b: what a has executed and b has not (errant transactions). MariaDB: the positions of a that are ahead. New set. */
+struct gtid_set *gtid_set_subtract(const struct gtid_set *a, const struct gtid_set *b);
+/* Number of transactions in the set (MySQL), sum of sequence numbers (MariaDB); saturates. */
+uint64_t gtid_set_count(const struct gtid_set *set);
+
+#endif

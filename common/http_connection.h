@@ -1,0 +1,92 @@
+/*
+ * http_connection.h: what http_server.c (listening, connections) and http_exchange.c (answers) share. Private to them.
+ */
+#ifndef KM_COMMON_HTTP_CONNECTION_H
+#define KM_COMMON_HTTP_CONNECTION_H
+
+#include "common/base.h"
+
+#include "common/http_head.h"
+#include "common/http_server.h"
+#include "common/list.h"
+#include "common/loop.h"
+#include "common/strbuf.h"
+#include "common/strvec.h"
+
+struct bufferevent;
+struct evconnlistener;
+
+enum http_connection_state {
+    HTTP_CONNECTION_HANDSHAKE, /* TLS */
+    HTTP_CONNECTION_READING,   /* between requests, or a request is not complete yet */
+    HTTP_CONNECTION_HANDLING,  /* the exchange is the handler's */
+    HTTP_CONNECTION_FLUSHING,  /* the answer is complete but not sent; then READING or LINGERING */
+    HTTP_CONNECTION_LINGERING, /* our side is shut; what still comes is thrown away, or a reset would overtake the answer */
+};
+
+struct http_connection {
+    struct list_node node;
+    struct http_server *server;
+    struct bufferevent *bev;
+    struct loop_timer timer;
+    enum http_connection_state state;
+    struct http_exchange *exchange; /* being read or handled */
+    bool request_begun;
+    bool keep_alive;
+    bool peer_shut; /* it has shut its side and waits for the answer */
+    uint64_t sent_bytes;
+    uint64_t sent_then; /* at the last look of the timer, to see whether the peer reads */
+};
+
+struct http_server {
+    struct loop *loop;
+    struct tls_server *tls;
+    const struct http_route *routes;
+    void *arg;
+    struct evconnlistener *listener;
+    struct loop_timer accept_pause;
+    struct list_node connections;
+    size_t count;
+};
+
+struct http_exchange {
+    struct http_connection *connection; /* NULL when the peer is gone */
+    char *head_text;
+    struct http_head head;
+    struct strbuf body;
+    struct strvec decoded;         /* query values handed out */
+    struct strbuf response_fields; /* http_exchange_add_header */
+    struct loop_timer later;       /* what must not call back inside the caller's call */
+    char peer_name[HTTP_PEER_NAME_SIZE];
+    bool is_head;
+    bool streaming;
+    bool chunked;
+    void (*on_close)(void *arg);
+    void *on_close_arg;
+    void (*on_drain)(void *arg);
+    void *on_drain_arg;
+};
+
+/* http_server.c: the common name of the client's certificate; "" without one. */
+void http_connection_peer_name(const struct http_connection *connection, char *out, size_t size);
+
+/* http_exchange.c */
+struct http_exchange *http_exchange_new(struct http_connection *connection, char *head_text);
+void http_exchange_free(struct http_exchange *exchange);
+/* The peer is gone: a stream's producer is told, others find out when they answer. */
+void http_exchange_orphan(struct http_exchange *exchange);
+/* The unsent bytes have become fewer. The exchange and its connection may be gone afterwards. */
+void http_exchange_drained(struct http_exchange *exchange);
+/* One of the server's own answers; allow: the Allow field or NULL. */
+void http_exchange_refuse(struct http_exchange *exchange, int status, const char *allow);
+const char *http_reason(int status);
+
+/* http_server.c */
+size_t http_connection_unsent(const struct http_connection *connection);
+void http_connection_write(struct http_connection *connection, const void *data, size_t len);
+/* The answer has been written completely; the exchange is freed. */
+void http_connection_answered(struct http_connection *connection);
+/* Ends it now, with a reset. The exchange is not told. */
+void http_connection_abort(struct http_connection *connection);
+
+#endif

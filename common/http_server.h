@@ -1,0 +1,72 @@
+/*
+ * http_server.h: a small HTTP/1.1 server on the loop (libevent's bufferevents), plain or mutual TLS.
+ *
+ * Routes are a static table. Handlers run on the loop and must answer from memory: http_reply at once, or keep the exchange and
+ * answer later, or stream. Limits (limits.h): connections, header and body size, time for a request to arrive, idle time between
+ * requests, unsent bytes per stream. Over the connection limit, the newest connection is answered 503 and closed (TLS: closed).
+ * A client that reads nothing of what waits for it for one to two HTTP_SERVER_IDLE_TIMEOUT_MS is dropped. One request of a connection
+ * is handled at a time; request bodies need Content-Length (411). No callback runs inside a call of this interface, except that
+ * http_server_free tells the producers of open streams. A handler must not free the server.
+ */
+#ifndef KM_COMMON_HTTP_SERVER_H
+#define KM_COMMON_HTTP_SERVER_H
+
+#include "common/base.h"
+
+#include "common/error.h"
+#include "common/loop.h"
+#include "common/strbuf.h"
+#include "common/tls.h"
+
+struct http_server;
+struct http_exchange; /* one request and its answer */
+
+struct http_route {
+    const char *method; /* "GET", "PUT", "POST"; HEAD is answered as GET without body */
+    const char *path;   /* exact, or a prefix when it ends in '*' */
+    void (*handle)(struct http_exchange *exchange, void *arg);
+};
+
+/* tls may be NULL (plain). routes end with a NULL method and are not copied. arg goes to every handler. */
+struct http_server *http_server_new(
+    struct loop *loop, struct tls_server *tls, const struct http_route *routes, void *arg);
+/* address: "0.0.0.0", "::" or "127.0.0.1"; port 0 picks one. */
+int http_server_listen(struct http_server *server, const char *address, uint16_t port, uint16_t *ret_port,
+    struct error *err) KM_MUST_CHECK;
+/* Closes the listener and all connections; open streams get their on_close. Exchanges that wait for their answer stay valid
+ * until they get it. */
+void http_server_free(struct http_server *server);
+size_t http_server_connections(const struct http_server *server);
+
+/* The request. Valid until the exchange is answered. */
+const char *http_exchange_method(const struct http_exchange *exchange);
+const char *http_exchange_path(const struct http_exchange *exchange); /* without the query, percent-decoded */
+/* Decoded query parameter, or NULL; owned by the exchange. */
+const char *http_exchange_query(struct http_exchange *exchange, const char *name);
+const char *http_exchange_header(const struct http_exchange *exchange, const char *name);
+/* Common name of the client's (verified) certificate; "" on a plain connection. Names are at most 64 bytes (RFC 5280, ub-common-name). */
+#define HTTP_PEER_NAME_SIZE 65
+const char *http_exchange_peer_name(const struct http_exchange *exchange);
+/* The body, complete; NUL-terminated. */
+const char *http_exchange_body(struct http_exchange *exchange, size_t *ret_len);
+
+/* A field of the answer ("Retry-After"), before http_reply or http_stream_start. */
+void http_exchange_add_header(struct http_exchange *exchange, const char *name, const char *value);
+/* Answers and ends the exchange; if the peer is gone it only ends it. */
+void http_reply(struct http_exchange *exchange, int status, const char *content_type, const char *body, size_t len);
+void http_replyf(struct http_exchange *exchange, int status, const char *fmt, ...)
+    KM_PRINTF(3, 4); /* text/plain + newline */
+
+/* Streaming (chunked). on_close runs once if the peer goes before http_stream_end; afterwards the exchange must not be used. */
+void http_stream_start(
+    struct http_exchange *exchange, int status, const char *content_type, void (*on_close)(void *arg), void *arg);
+/* False when HTTP_SERVER_STREAM_BUFFER_MAX would be exceeded: nothing was queued; wait for on_drain. A single piece must stay
+ * well below that limit. */
+bool http_stream_write(struct http_exchange *exchange, const void *data, size_t len);
+/* Runs once when the unsent bytes have fallen below a quarter of the limit. */
+void http_stream_on_drain(struct http_exchange *exchange, void (*on_drain)(void *arg), void *arg);
+void http_stream_end(struct http_exchange *exchange);
+/* Ends the connection with a reset and without the final chunk: the receiver sees a truncated body (I8). No on_close. */
+void http_stream_abort(struct http_exchange *exchange);
+
+#endif

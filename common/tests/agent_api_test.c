@@ -1,0 +1,182 @@
+#include "common/base.h"
+
+#include "common/agent_api.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/json.h"
+
+static struct agent_status full_status(void)
+{
+    struct agent_status status = {
+        .instance = "demo-mysql-0",
+        .boot_id = "b",
+        .sequence = 7,
+        .phase = AGENT_PHASE_HUNG,
+        .flavour = AGENT_FLAVOUR_PERCONA,
+        .version = "8.0.36-28",
+        .server_uuid = "u",
+        .server_id = UINT32_MAX,
+        .uptime_s = 99,
+        .ready = true,
+        .ready_reason = "a \"reason\"",
+        .read_only = true,
+        .accounts_applied = true,
+        .accounts_hash = "h",
+        .mycnf_hash = "m",
+        .gtid_executed = "g:1-5",
+        .volume_bytes = 1ULL << 50,
+        .volume_free_bytes = 1ULL << 40,
+        .probe_us = 345,
+        .certificate_not_after_ms = 1796960588000,
+    };
+    agent_status_add_problem(&status, "VolumeFull", "%d %%", 3);
+    return status;
+}
+
+static void test_status_round_trip(void **unused)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    struct agent_status status = full_status();
+    struct agent_status read = {0};
+
+    UNUSED(unused);
+    strbuf_init(&text, AGENT_STATUS_MAX);
+    agent_status_encode(&status, &text);
+    assert_null(strchr(text.buf, '\n'));
+    assert_int_equal(agent_status_decode(text.buf, text.len, &read, NULL), 0);
+    assert_true(agent_status_same(&status, &read));
+    assert_int_equal(read.sequence, 7);
+    assert_int_equal(read.uptime_s, 99);
+    assert_int_equal(read.probe_us, 345);
+    assert_int_equal(read.server_id, UINT32_MAX);
+}
+
+static void test_status_of_another_age(void **unused)
+{
+    static const char newer[] = "{\"instance\":\"a\",\"phase\":\"Dreaming\",\"flavour\":\"oracle\",\"whatever\":[1]}";
+    struct agent_status status;
+
+    UNUSED(unused);
+    assert_int_equal(agent_status_decode(newer, strlen(newer), &status, NULL), 0);
+    assert_string_equal(status.instance, "a");
+    assert_int_equal(status.phase, AGENT_PHASE_UNKNOWN);
+    assert_int_equal(status.flavour, AGENT_FLAVOUR_UNKNOWN);
+    assert_false(status.ready);
+}
+
+static void test_what_is_no_status(void **unused)
+{
+    static const char *const bad[] = {"", "[]", "{", "{\"ready\":1}", "{\"serverId\":-1}", "{\"problems\":{}}", "null"};
+    struct agent_status status = {.sequence = 5};
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_int_equal(agent_status_decode(bad[i], strlen(bad[i]), &status, NULL), -1);
+    assert_int_equal(status.sequence, 5);
+}
+
+static void test_changes_worth_publishing(void **unused)
+{
+    struct agent_status a = full_status();
+    struct agent_status b = a;
+
+    UNUSED(unused);
+    b.sequence++;
+    b.uptime_s++;
+    b.probe_us *= 2;
+    b.volume_free_bytes += b.volume_free_bytes / 200;
+    assert_true(agent_status_same(&a, &b));
+    b.volume_free_bytes += b.volume_free_bytes / 50;
+    assert_false(agent_status_same(&a, &b));
+    b = a;
+    b.phase = AGENT_PHASE_RUNNING;
+    assert_false(agent_status_same(&a, &b));
+    b = a;
+    b.problems[0].message[0] = '4';
+    assert_false(agent_status_same(&a, &b));
+}
+
+static void test_problems_are_cut_and_counted(void **unused)
+{
+    struct agent_status status = {0};
+    char text[400];
+
+    UNUSED(unused);
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    memcpy(text + 251, "\xc3\xa4", 2); /* where the cut falls */
+    for (int i = 0; i < AGENT_PROBLEMS_MAX + 3; i++)
+        agent_status_add_problem(&status, "Reason", "%s", text);
+    assert_int_equal(status.problem_count, AGENT_PROBLEMS_MAX);
+    assert_string_equal(status.problems[0].message + 251, "...");
+}
+
+static void test_instance_config(void **unused)
+{
+    struct agent_instance_config config = {
+        .cluster_namespace = (char *)(uintptr_t) "ns",
+        .cluster_name = (char *)(uintptr_t) "demo",
+        .cluster_uid = (char *)(uintptr_t) "uid",
+        .service_domain = (char *)(uintptr_t) "demo-mysql.ns.svc",
+        .server_id_base = 4000000000U,
+        .replicas = 3,
+        .username = (char *)(uintptr_t) "app",
+    };
+    _cleanup_(json_decrefp) json_t *document = agent_instance_config_encode(&config);
+    struct agent_instance_config read;
+    struct error err = ERROR_INIT;
+
+    UNUSED(unused);
+    assert_int_equal(agent_instance_config_decode(document, &read, &err), 0);
+    assert_string_equal(read.cluster_namespace, "ns");
+    assert_string_equal(read.cluster_name, "demo");
+    assert_string_equal(read.cluster_uid, "uid");
+    assert_string_equal(read.service_domain, "demo-mysql.ns.svc");
+    assert_true(read.server_id_base == 4000000000U);
+    assert_int_equal(read.replicas, 3);
+    assert_string_equal(read.username, "app");
+    assert_null(read.database);
+    agent_instance_config_release(&read);
+    json_put_str(document, "replicas", "three");
+    assert_int_equal(agent_instance_config_decode(document, &read, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_non_null(strstr(err.message, "replicas"));
+}
+
+static void test_accounts_hash(void **unused)
+{
+    struct agent_account_files files = {.root = "a", .user = "b"};
+    struct agent_account_files moved = {.root = "b", .user = "a"};
+    struct agent_account_files fewer = {.root = "a"};
+    char hash[4][65];
+
+    UNUSED(unused);
+    agent_accounts_hash("uid", &files, hash[0]);
+    agent_accounts_hash("uid", &moved, hash[1]);
+    agent_accounts_hash("uid", &fewer, hash[2]);
+    agent_accounts_hash("other", &files, hash[3]);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(strlen(hash[i]), 64);
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(hash[i], hash[j]);
+    }
+    agent_accounts_hash("uid", &files, hash[3]);
+    assert_string_equal(hash[0], hash[3]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status_round_trip),
+        cmocka_unit_test(test_status_of_another_age),
+        cmocka_unit_test(test_what_is_no_status),
+        cmocka_unit_test(test_changes_worth_publishing),
+        cmocka_unit_test(test_problems_are_cut_and_counted),
+        cmocka_unit_test(test_instance_config),
+        cmocka_unit_test(test_accounts_hash),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
