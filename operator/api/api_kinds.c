@@ -1,0 +1,27 @@
+#include "common/base.h"
+
+#include "operator/api/api_kinds.h"
+
+const struct kube_kind kube_kind_mysql_config = {
+    .group = KM_API_GROUP,
+    .kind = "MysqlConfig",
+    .plural = "mysqlconfigs",
+    .namespaced = false,
+    .versions = {KM_API_VERSION},
+};
+
+const struct kube_kind kube_kind_mysql_cluster = {
+    .group = KM_API_GROUP,
+    .kind = "MysqlCluster",
+    .plural = "mysqlclusters",
+    .namespaced = true,
+    .versions = {KM_API_VERSION},
+};
+
+const struct kube_kind kube_kind_mysql_terminal = {
+    .group = KM_API_GROUP,
+    .kind = "MysqlTerminal",
+    .plural = "mysqlterminals",
+    .namespaced = true,
+    .versions = {KM_API_VERSION},
+};

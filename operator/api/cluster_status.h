@@ -1,0 +1,75 @@
+/*
+ * cluster_status.h: MysqlCluster.status as a value.
+ *
+ * The controller decodes the last written status, changes a copy and writes it only if cluster_status_same says no: status that has not
+ * changed is not written. encode leaves out what is empty; decode(encode(x)) is same as x.
+ * Release with cluster_status_release; a zeroed struct is valid and empty. Large (12 KiB): not for recursion.
+ */
+#ifndef KM_CLUSTER_STATUS_H
+#define KM_CLUSTER_STATUS_H
+
+#include "common/base.h"
+
+#include <jansson.h>
+
+#include "operator/api/mysql_cluster.h"
+#include "operator/api/names.h"
+#include "operator/kube/kube_condition.h"
+
+/* Conditions of MysqlCluster (and the first and third of MysqlTerminal). */
+#define CONDITION_ACCEPTED "Accepted"       /* the spec is good and in force; False: message has the field's path */
+#define CONDITION_PROGRESSING "Progressing" /* something is being changed: creation, roll, growth */
+#define CONDITION_AVAILABLE "Available"     /* the primary answers and is ready */
+#define CONDITION_HEALTHY "Healthy"         /* all members are as wanted */
+#define CONDITION_REPLICATED "Replicated"   /* False when replicas > 1 are independent servers */
+#define CONDITION_CHILD_CONFLICT "ChildConflict"   /* True: an object of a name that we need belongs to somebody else */
+#define CONDITION_STORAGE_RESIZED "StorageResized" /* False: growth pending or refused */
+#define CONDITION_CERTIFICATE_EXPIRING "CertificateExpiring" /* True: renewal keeps failing and little time is left */
+extern const char *const cluster_condition_types[];          /* NULL-terminated, for kube_conditions_decode */
+
+struct cluster_instance {
+    char name[DERIVED_NAME_SIZE]; /* pod */
+    int ordinal;
+    char phase[32]; /* Pending, Initializing, Starting, Running, Hung, Down, Terminating, Failed, Unknown */
+    bool ready;
+    char role[16];    /* primary, replica, "" */
+    char flavour[16]; /* mysql, mariadb, percona, "" until known */
+    char version[64];
+    char node[KUBE_NAME_MAX + 1];
+    char message[256]; /* why it is not ready */
+};
+
+struct cluster_status {
+    int64_t observed_generation;
+    json_t *config_spec;           /* merged; owned */
+    json_t *storage_volume_source; /* owned; NULL with claims */
+    json_t *storage;               /* spec.storage in force (last accepted); owned */
+    char stateful_set[DERIVED_NAME_SIZE];
+    char service[DERIVED_NAME_SIZE];
+    char service_primary[DERIVED_NAME_SIZE];
+    char service_replicas[DERIVED_NAME_SIZE];
+    char selector[256]; /* scale subresource */
+    char current_primary[DERIVED_NAME_SIZE];
+    int replicas;
+    int ready_replicas;
+    int updated_replicas;       /* pods of the newest template */
+    char next_action[512];      /* what the operator would do next and what blocks it; "" if nothing is to do */
+    char applied_hash[17];      /* hash of the children that were last applied and answered well, "" if not all */
+    int64_t applied_generation; /* generation whose spec is in force */
+    struct cluster_instance instances[CLUSTER_REPLICAS_MAX + 1];
+    int instance_count;
+    char volumes[CLUSTER_REPLICAS_MAX + 1][DERIVED_NAME_SIZE]; /* names of claims that exist */
+    int volume_count;
+    struct kube_conditions conditions;
+};
+
+json_t *cluster_status_encode(const struct cluster_status *status);
+/* Absent or malformed members get zero values. NULL is fine. *ret is overwritten (not released). */
+void cluster_status_decode(const json_t *json, struct cluster_status *ret);
+void cluster_status_copy(const struct cluster_status *from, struct cluster_status *ret);
+void cluster_status_release(struct cluster_status *status);
+bool cluster_status_same(const struct cluster_status *a, const struct cluster_status *b);
+/* Adds one, or NULL when full. Keep them in order of ordinals. */
+struct cluster_instance *cluster_status_add_instance(struct cluster_status *status, const char *name, int ordinal);
+
+#endif

@@ -1,0 +1,217 @@
+#include "common/base.h"
+
+#include "operator/api/mysql_cluster.h"
+
+#include "common/json.h"
+#include "operator/api/api_fields.h"
+#include "operator/api/mycnf.h"
+#include "operator/api/pod_template.h"
+#include "operator/api/quantity.h"
+
+#define PASSWORD_SECRET_KEY_DEFAULT "password"
+
+/* ---- read ---- */
+
+static const json_t *object_at(const json_t *spec, const char *path)
+{
+    const json_t *value = json_path(spec, path);
+    return json_is_object(value) && json_object_size(value) > 0 ? value : NULL;
+}
+
+static void read_storage(const json_t *spec, struct cluster_storage *ret)
+{
+    ret->volume_source = object_at(spec, "storage.volumeSource");
+    ret->storage_class_name = json_path_str(spec, "storage.storageClassName", NULL);
+    ret->resources = object_at(spec, "storage.resources");
+    const json_t *size = json_path(spec, "storage.resources.requests.storage");
+    if (!size || quantity_from_json(size, &ret->size_bytes) < 0)
+        ret->size_bytes = 0;
+}
+
+static void read_service(const json_t *spec, const char *which, struct cluster_service_options *ret)
+{
+    const json_t *service = json_object_get(json_object_get(spec, "services"), which);
+    const json_t *ranges = json_object_get(service, "loadBalancerSourceRanges");
+    ret->type = json_path_str(service, "type", "ClusterIP");
+    ret->labels = object_at(service, "labels");
+    ret->annotations = object_at(service, "annotations");
+    ret->load_balancer_source_ranges = json_array_size(ranges) > 0 ? ranges : NULL;
+}
+
+static void read_password(const json_t *spec, struct mysql_cluster *ret)
+{
+    ret->password = json_path_str(spec, "password", NULL);
+    ret->password_secret_name = json_path_str(spec, "passwordSecret.name", NULL);
+    if (ret->password_secret_name)
+        ret->password_secret_key = json_path_str(spec, "passwordSecret.key", PASSWORD_SECRET_KEY_DEFAULT);
+}
+
+static void read_spec(json_t *spec, struct mysql_cluster *ret)
+{
+    int64_t replicas = json_path_int(spec, "replicas", 1);
+    ret->document = json_incref(spec);
+    ret->config_name = json_path_str(spec, "config.name", NULL);
+    ret->config_spec = object_at(spec, "config.spec");
+    ret->replicas = replicas < 0 || replicas > CLUSTER_REPLICAS_MAX ? 0 : (int)replicas;
+    read_storage(spec, &ret->storage);
+    ret->mycnf = object_at(spec, "mycnf");
+    ret->database = json_path_str(spec, "database", NULL);
+    ret->username = json_path_str(spec, "username", NULL);
+    read_password(spec, ret);
+    ret->has_terminal = json_is_object(json_object_get(spec, "terminal"));
+    ret->terminal_pod_template = object_at(spec, "terminal.podTemplate");
+    ret->deletion_volumes = str_eq(json_path_str(spec, "deletion.volumes", NULL), "Delete") ? DELETION_VOLUMES_DELETE
+                                                                                            : DELETION_VOLUMES_RETAIN;
+    ret->pod_template = object_at(spec, "podTemplate");
+    read_service(spec, "primary", &ret->service_primary);
+    read_service(spec, "replicas", &ret->service_replicas);
+    ret->paused = json_path_bool(spec, "paused", false);
+}
+
+/* ---- check what one field alone cannot tell ---- */
+
+static void check_storage(const struct mysql_cluster *cluster, struct api_problems *problems)
+{
+    const struct cluster_storage *storage = &cluster->storage;
+    if (!storage->volume_source && !storage->resources) {
+        api_problems_add(problems, "spec.storage",
+            "needs either resources.requests.storage (a claim for each member) or volumeSource");
+        return;
+    }
+    if (storage->volume_source && (storage->resources || storage->storage_class_name))
+        api_problems_add(
+            problems, "spec.storage", "must have only one form: volumeSource, or resources with storageClassName");
+    if (!storage->volume_source)
+        return;
+    if (json_object_size(storage->volume_source) != 1)
+        api_problems_add(problems, "spec.storage.volumeSource", "must have exactly one member, like emptyDir: {}");
+    else if (json_object_get(storage->volume_source, "persistentVolumeClaim") && cluster->replicas > 1)
+        api_problems_add(problems, "spec.storage.volumeSource.persistentVolumeClaim",
+            "would be shared by all members; use resources when replicas is more than 1");
+}
+
+static void check_account(const struct mysql_cluster *cluster, struct api_problems *problems)
+{
+    bool has_password = cluster->password || cluster->password_secret_name;
+    if (cluster->password && cluster->password_secret_name)
+        api_problems_add(problems, "spec.password", "must not be given together with passwordSecret");
+    if (cluster->username && !cluster->database)
+        api_problems_add(problems, "spec.username", "needs spec.database, on which it gets all rights");
+    if (has_password && !cluster->username)
+        api_problems_add(problems, cluster->password ? "spec.password" : "spec.passwordSecret", "needs spec.username");
+}
+
+static void check_service(const struct cluster_service_options *service, const char *path, struct api_problems *problems)
+{
+    char ranges[API_PATH_MAX];
+    const json_t *metadata = service->labels ? service->labels : NULL;
+    _cleanup_(json_decrefp) json_t *both = json_object();
+    if (metadata)
+        json_object_set(both, "labels", (json_t *)metadata);
+    if (service->annotations)
+        json_object_set(both, "annotations", (json_t *)service->annotations);
+    metadata_check(both, path, problems);
+    snprintf(ranges, sizeof(ranges), "%.100s.loadBalancerSourceRanges", path);
+    if (service->load_balancer_source_ranges && strcmp(service->type, "LoadBalancer") != 0)
+        api_problems_add(problems, ranges, "needs type: LoadBalancer");
+}
+
+static void check_together(const struct mysql_cluster *cluster, struct api_problems *problems)
+{
+    if (!cluster->config_name && !cluster->config_spec)
+        api_problems_add(problems, "spec.config", "needs a name (of a MysqlConfig) or a spec");
+    check_storage(cluster, problems);
+    check_account(cluster, problems);
+    mysql_config_check(cluster->config_spec, "spec.config.spec", problems);
+    mycnf_check(cluster->mycnf, "spec.mycnf", problems);
+    pod_template_check(cluster->pod_template, "spec.podTemplate", problems);
+    pod_template_check(cluster->terminal_pod_template, "spec.terminal.podTemplate", problems);
+    check_service(&cluster->service_primary, "spec.services.primary", problems);
+    check_service(&cluster->service_replicas, "spec.services.replicas", problems);
+}
+
+int mysql_cluster_parse(
+    const char *ns, const char *name, json_t *spec, struct mysql_cluster *ret, struct api_problems *problems)
+{
+    int before = problems->count;
+    *ret = (struct mysql_cluster){.ns = ns, .name = name};
+    cluster_name_check(name, problems);
+    if (!json_is_object(spec))
+        return api_problems_add(problems, "spec", "is required");
+    api_fields_check(spec, "spec", mysql_cluster_fields, problems);
+    bool types_are_right = problems->count == before;
+    read_spec(spec, ret);
+    if (types_are_right)
+        check_together(ret, problems);
+    return problems->count > before ? -1 : 0;
+}
+
+void mysql_cluster_release(struct mysql_cluster *cluster)
+{
+    json_decref(cluster->document);
+    *cluster = (struct mysql_cluster){0};
+}
+
+/* ---- effective configuration ---- */
+
+int mysql_cluster_resolve(const struct mysql_cluster *cluster, const json_t *named_spec, struct mysql_config_spec *ret,
+    struct api_problems *problems)
+{
+    char prefix[API_PATH_MAX];
+    int before = problems->count;
+    snprintf(prefix, sizeof(prefix), "MysqlConfig %.100s: spec", str_or_empty(cluster->config_name));
+    mysql_config_check(named_spec, prefix, problems);
+    if (problems->count > before)
+        return -1;
+    _cleanup_(json_decrefp) json_t *named_and_inline = mysql_config_merge(named_spec, cluster->config_spec);
+    _cleanup_(json_decrefp) json_t *own = json_object();
+    if (cluster->mycnf)
+        json_object_set(own, "mycnf", (json_t *)cluster->mycnf);
+    if (cluster->pod_template)
+        json_object_set(own, "podTemplate", (json_t *)cluster->pod_template);
+    _cleanup_(json_decrefp) json_t *document = mysql_config_merge(named_and_inline, own);
+    if (!json_path_str(document, "images.mysql", NULL)) {
+        if (cluster->config_name)
+            return api_problems_add(problems, "spec.config.spec.images.mysql",
+                "is required, because MysqlConfig %.100s has no images.mysql", cluster->config_name);
+        return api_problems_add(problems, "spec.config.spec.images.mysql", "is required");
+    }
+    mysql_config_spec_read(document, ret);
+    return 0;
+}
+
+static bool same_but_for_size(const json_t *a, const json_t *b)
+{
+    _cleanup_(json_decrefp) json_t *left = json_deep_copy(a);
+    _cleanup_(json_decrefp) json_t *right = json_deep_copy(b);
+    json_object_del(json_object_get(left, "requests"), "storage");
+    json_object_del(json_object_get(right, "requests"), "storage");
+    return json_equal(left, right);
+}
+
+int mysql_cluster_check_change(
+    const struct mysql_cluster *cluster, const json_t *old_storage, struct api_problems *problems)
+{
+    int before = problems->count;
+    struct cluster_storage old = {0};
+    const struct cluster_storage *now = &cluster->storage;
+    if (!old_storage)
+        return 0;
+    _cleanup_(json_decrefp) json_t *old_spec = json_object();
+    json_object_set(old_spec, "storage", (json_t *)old_storage);
+    read_storage(old_spec, &old);
+    if (!old.volume_source != !now->volume_source)
+        return api_problems_add(
+            problems, "spec.storage", "cannot change between volumeSource and claims: the data would stay behind");
+    if (now->volume_source)
+        return 0;
+    if (!str_eq(old.storage_class_name, now->storage_class_name))
+        api_problems_add(problems, "spec.storage.storageClassName", "cannot change after creation (it was %s%.100s)",
+            old.storage_class_name ? "" : "not set", str_or_empty(old.storage_class_name));
+    if (now->size_bytes < old.size_bytes)
+        api_problems_add(problems, "spec.storage.resources.requests.storage", "cannot shrink from %s: volumes only grow",
+            json_path_str(old.resources, "requests.storage", "a larger size"));
+    if (!same_but_for_size(old.resources, now->resources))
+        api_problems_add(problems, "spec.storage.resources", "only requests.storage can change after creation");
+    return problems->count > before ? -1 : 0;
+}

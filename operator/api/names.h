@@ -1,0 +1,97 @@
+/*
+ * names.h: what the objects of a cluster or terminal are called; labels, annotations, finalizers.
+ *
+ * The longest cluster name is 46 characters: the StatefulSet controller labels pods with `controller-revision-hash: NAME-mysql-HASH`
+ * (HASH up to 10 characters), and a label value holds 63. Services are RFC 1035 labels: they begin with a letter and hold no dots, so a cluster's
+ * name does too. All other derived names then fit: NAME-mysql-replicas (61), data-NAME-mysql-9 (59).
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+ */
+#ifndef KM_NAMES_H
+#define KM_NAMES_H
+
+#include "common/base.h"
+
+#include <jansson.h>
+
+#include "operator/api/api_problems.h"
+
+#define CLUSTER_NAME_MAX 46
+#define TERMINAL_NAME_MAX 54 /* NAME-terminal is a host name: 63 */
+#define DERIVED_NAME_SIZE 64 /* every derived name with its NUL */
+
+/* ---- labels ---- */
+#define LABEL_NAME "app.kubernetes.io/name"             /* LABEL_NAME_MYSQL */
+#define LABEL_INSTANCE "app.kubernetes.io/instance"     /* cluster or terminal name */
+#define LABEL_COMPONENT "app.kubernetes.io/component"   /* LABEL_COMPONENT_* */
+#define LABEL_MANAGED_BY "app.kubernetes.io/managed-by" /* LABEL_MANAGED_BY_US */
+#define LABEL_CLUSTER "kubemysql.dev/cluster"           /* cluster name: on everything of a cluster; selectors use it */
+#define LABEL_TERMINAL "kubemysql.dev/terminal"         /* terminal name */
+#define LABEL_ROLE "kubemysql.dev/role"                 /* on database pods: LABEL_ROLE_* */
+
+#define LABEL_NAME_MYSQL "mysql"
+#define LABEL_MANAGED_BY_US "kube-mysql"
+#define LABEL_COMPONENT_DATABASE "database"
+#define LABEL_COMPONENT_TERMINAL "terminal"
+#define LABEL_ROLE_PRIMARY "primary"
+#define LABEL_ROLE_REPLICA "replica"
+
+/* Watches of children are narrowed to this. */
+#define SELECTOR_MANAGED LABEL_MANAGED_BY "=" LABEL_MANAGED_BY_US
+
+/* ---- annotations ---- */
+#define ANNOTATION_PREFIX "kubemysql.dev/"
+#define ANNOTATION_MYCNF_HASH "kubemysql.dev/mycnf-hash"       /* pod template: a changed my.cnf rolls */
+#define ANNOTATION_APPLIED_HASH "kubemysql.dev/applied-hash"   /* children: hash of what we applied */
+#define ANNOTATION_PASSWORD_HASH "kubemysql.dev/accounts-hash" /* Secret NAME-mysql-accounts */
+
+/* ---- finalizers ---- */
+#define FINALIZER_VOLUMES "kubemysql.dev/volumes" /* deletion.volumes: Delete */
+
+/* ---- container and volume names ---- */
+#define CONTAINER_MYSQL "mysql"
+#define CONTAINER_AGENT "agent"
+#define CONTAINER_INJECT "inject"
+#define CONTAINER_INIT "init"
+#define CONTAINER_CHECK "check"
+#define CONTAINER_TERMINAL "terminal"
+#define VOLUME_DATA "data"
+
+struct cluster_names {
+    char stateful_set[DERIVED_NAME_SIZE];     /* NAME-mysql; also the headless Service and the PodDisruptionBudget */
+    char service[DERIVED_NAME_SIZE];          /* NAME-mysql */
+    char service_primary[DERIVED_NAME_SIZE];  /* NAME-mysql-primary; also its EndpointSlice */
+    char service_replicas[DERIVED_NAME_SIZE]; /* NAME-mysql-replicas */
+    char config_map[DERIVED_NAME_SIZE];       /* NAME-mysql-config */
+    char accounts[DERIVED_NAME_SIZE];         /* NAME-mysql-accounts (Secret) */
+    char tls[DERIVED_NAME_SIZE];              /* NAME-mysql-tls (Secret) */
+    char ca[DERIVED_NAME_SIZE]; /* NAME-mysql-ca (Secret: the CA's key and the operator's own client certificate) */
+    char service_account[DERIVED_NAME_SIZE];   /* NAME-mysql */
+    char disruption_budget[DERIVED_NAME_SIZE]; /* NAME-mysql */
+    char terminal[DERIVED_NAME_SIZE];          /* NAME: the MysqlTerminal of spec.terminal */
+};
+
+/* Cuts what does not fit: check the name first. */
+void cluster_names_init(struct cluster_names *names, const char *cluster);
+/* NAME-mysql-ORDINAL, data-NAME-mysql-ORDINAL */
+void cluster_pod_name(char out[static DERIVED_NAME_SIZE], const char *cluster, int ordinal);
+void cluster_claim_name(char out[static DERIVED_NAME_SIZE], const char *cluster, int ordinal);
+/* The number at the end of a StatefulSet pod's or claim's name, -1 if there is none. */
+int names_ordinal(const char *name);
+/* Adds to problems ("metadata.name") if derived names would not be valid. Returns 0 or -1. */
+int cluster_name_check(const char *name, struct api_problems *problems);
+
+struct terminal_names {
+    char pod[DERIVED_NAME_SIZE];    /* NAME-terminal */
+    char secret[DERIVED_NAME_SIZE]; /* NAME-terminal */
+};
+void terminal_names_init(struct terminal_names *names, const char *terminal);
+int terminal_name_check(const char *name, struct api_problems *problems);
+
+/* New label objects. Selector labels never change in a cluster's life (a StatefulSet's selector is immutable). */
+json_t *cluster_labels(const char *cluster);          /* for every child */
+json_t *cluster_selector_labels(const char *cluster); /* selects the database pods */
+json_t *terminal_labels(const char *terminal);
+/* "kubemysql.dev/cluster=NAME,app.kubernetes.io/component=database": for status.selector. */
+void cluster_selector_text(const char *cluster, struct strbuf *out);
+
+#endif

@@ -1,0 +1,385 @@
+#include "common/base.h"
+
+#include "operator/api/projections.h"
+
+#include "common/json.h"
+#include "operator/api/names.h"
+#include "operator/api/quantity.h"
+
+/* ---- strings of one block ---- */
+
+#define TEXTS_MAX 16
+#define TEXT_ALL SIZE_MAX
+
+/* Which member of the struct gets which text; gathered first, because the block's size must be known. */
+struct text {
+    size_t offset; /* of a const char * */
+    struct json_slice value;
+    size_t max;
+    bool raw; /* JSON text as it stands; the length goes into the size_t behind the pointer */
+};
+
+struct texts {
+    struct text items[TEXTS_MAX];
+    int count;
+};
+
+static void texts_add(struct texts *texts, size_t offset, struct json_slice value, size_t max)
+{
+    texts->items[texts->count++] = (struct text){.offset = offset, .value = value, .max = max};
+}
+
+static void texts_add_raw(struct texts *texts, size_t offset, struct json_slice value)
+{
+    texts->items[texts->count++] = (struct text){.offset = offset, .value = value, .max = TEXT_ALL, .raw = true};
+}
+
+/* Copies one text, unescaped and cut at the maximum (not within a UTF-8 sequence). Returns the bytes used with the NUL. */
+static size_t text_copy(const struct text *text, struct strbuf *scratch, char *out)
+{
+    const char *data = text->value.data;
+    size_t len = text->value.len;
+    if (!text->raw) {
+        strbuf_reset(scratch);
+        if (json_slice_string(text->value, scratch) < 0)
+            strbuf_reset(scratch);
+        data = scratch->buf;
+        len = strlen(data); /* an escaped NUL ends it */
+    }
+    if (len > text->max) {
+        len = text->max - strlen("...");
+        while (len > 0 && ((unsigned char)data[len] & 0xc0) == 0x80)
+            len--;
+        memcpy(out, data, len);
+        memcpy(out + len, "...", sizeof("..."));
+        return len + sizeof("...");
+    }
+    memcpy(out, data, len);
+    out[len] = '\0';
+    return len + 1;
+}
+
+static struct kube_object *texts_build(
+    const struct texts *texts, size_t size, const struct kube_meta *meta, struct json_slice object)
+{
+    size_t extra_bytes = 0;
+    char *extra;
+    _cleanup_(strbuf_release) struct strbuf scratch;
+    strbuf_init(&scratch, KUBE_OBJECT_MAX);
+    for (int i = 0; i < texts->count; i++)
+        extra_bytes += texts->items[i].value.data ? MIN_OF(texts->items[i].value.len, texts->items[i].max) + 1 : 0;
+    struct kube_object *ret = kube_object_new(size, meta, extra_bytes, &extra);
+    ret->digest = kube_object_digest(object);
+    for (int i = 0; i < texts->count; i++) {
+        const struct text *text = &texts->items[i];
+        const char **member = (const char **)(void *)((char *)ret + text->offset);
+        *member = "";
+        if (!text->value.data)
+            continue;
+        *member = extra;
+        size_t used = text_copy(text, &scratch, extra);
+        if (text->raw)
+            *(size_t *)(void *)(member + 1) = used - 1;
+        extra += used;
+    }
+    return ret;
+}
+
+/* ---- our kinds ---- */
+
+static void scan_finalizers(struct json_slice object, struct custom_object *ret)
+{
+    struct json_slice finalizer;
+    struct json_slice finalizers = json_slice_get(object, "metadata", "finalizers", NULL);
+    for (const char *cursor = NULL; json_slice_next_element(finalizers, &cursor, &finalizer);) {
+        if (json_slice_str_eq(finalizer, FINALIZER_VOLUMES))
+            ret->has_volumes_finalizer = true;
+        else
+            ret->has_other_finalizers = true;
+    }
+}
+
+static bool is_object_text(struct json_slice value)
+{
+    return value.len > 0 && value.data[0] == '{';
+}
+
+static struct json_slice object_or_absent(struct json_slice value)
+{
+    return is_object_text(value) ? value : (struct json_slice){.data = NULL};
+}
+
+static struct kube_object *project_custom(struct json_slice object, struct error *err)
+{
+    struct kube_meta meta;
+    struct texts texts = {.count = 0};
+    if (kube_meta_scan(object, &meta, err) < 0)
+        return NULL;
+    struct json_slice spec = object_or_absent(json_slice_member(object, "spec"));
+    texts_add_raw(&texts, offsetof(struct custom_object, spec), spec);
+    texts_add_raw(&texts, offsetof(struct custom_object, status), object_or_absent(json_slice_member(object, "status")));
+    texts_add(&texts, offsetof(struct custom_object, uid), meta.uid, TEXT_ALL);
+    texts_add(&texts, offsetof(struct custom_object, name), meta.name, TEXT_ALL);
+    texts_add(&texts, offsetof(struct custom_object, ns), meta.ns, TEXT_ALL);
+    texts_add(&texts, offsetof(struct custom_object, deletion_timestamp), meta.deletion_timestamp, TEXT_ALL);
+    texts_add(&texts, offsetof(struct custom_object, config_name), json_slice_get(spec, "config", "name", NULL),
+        KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, cluster_name), json_slice_get(spec, "cluster", "name", NULL),
+        KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, cluster_namespace),
+        json_slice_get(spec, "cluster", "namespace", NULL), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, password_secret),
+        json_slice_get(spec, "passwordSecret", "name", NULL), KUBE_NAME_MAX);
+    struct custom_object *ret = (struct custom_object *)texts_build(&texts, sizeof(*ret), &meta, object);
+    scan_finalizers(object, ret);
+    return &ret->object;
+}
+
+static json_t *parse_text(const char *text, size_t len)
+{
+    return len > 0 ? json_parse(text, len, NULL) : NULL;
+}
+
+json_t *custom_object_spec(const struct custom_object *object)
+{
+    return parse_text(object->spec, object->spec_len);
+}
+
+json_t *custom_object_status(const struct custom_object *object)
+{
+    return parse_text(object->status, object->status_len);
+}
+
+const struct kube_projection projection_mysql_cluster = {.project = project_custom};
+const struct kube_projection projection_mysql_config = {.project = project_custom};
+const struct kube_projection projection_mysql_terminal = {.project = project_custom};
+
+/* ---- conditions ---- */
+
+static struct json_slice find_condition(struct json_slice status, const char *type)
+{
+    struct json_slice condition;
+    struct json_slice conditions = json_slice_member(status, "conditions");
+    for (const char *cursor = NULL; json_slice_next_element(conditions, &cursor, &condition);) {
+        if (json_slice_str_eq(json_slice_member(condition, "type"), type))
+            return condition;
+    }
+    return (struct json_slice){.data = NULL};
+}
+
+static bool condition_is(struct json_slice status, const char *type, const char *wanted)
+{
+    return json_slice_str_eq(json_slice_member(find_condition(status, type), "status"), wanted);
+}
+
+static int clamp_int(int64_t value)
+{
+    return value < 0 ? 0 : (int)MIN_OF(value, INT_MAX);
+}
+
+/* ---- pods ---- */
+
+struct pod_problem {
+    struct json_slice container, reason, message;
+};
+
+static bool is_usual_wait(struct json_slice reason)
+{
+    return json_slice_str_eq(reason, "ContainerCreating") || json_slice_str_eq(reason, "PodInitializing");
+}
+
+/* Why this container does not run. A crash loop is explained by the container's last words. */
+static bool container_problem(struct json_slice container, struct pod_problem *ret)
+{
+    struct json_slice waiting = json_slice_get(container, "state", "waiting", NULL);
+    struct json_slice ended = json_slice_get(container, "state", "terminated", NULL);
+    struct json_slice last = json_slice_get(container, "lastState", "terminated", NULL);
+    struct json_slice reason = json_slice_member(waiting, "reason");
+    struct json_slice message = json_slice_member(waiting, "message");
+    if (reason.data && !is_usual_wait(reason)) {
+        struct json_slice words = json_slice_member(last, "message");
+        message = words.len > 2 ? words : message;
+    } else if (ended.data && json_slice_int(json_slice_member(ended, "exitCode"), 0) != 0) {
+        reason = json_slice_member(ended, "reason");
+        message = json_slice_member(ended, "message");
+    } else if (last.data && !ended.data && !json_slice_is_true(json_slice_member(container, "ready")) &&
+        json_slice_int(json_slice_member(last, "exitCode"), 0) != 0) {
+        reason = json_slice_member(last, "reason");
+        message = json_slice_member(last, "message");
+    } else {
+        return false;
+    }
+    *ret = (struct pod_problem){json_slice_member(container, "name"), reason, message};
+    return true;
+}
+
+static void scan_containers(struct json_slice statuses, struct pod_object *ret, struct pod_problem *problem)
+{
+    struct json_slice container;
+    int64_t restarts = ret->restart_count;
+    for (const char *cursor = NULL; json_slice_next_element(statuses, &cursor, &container);) {
+        restarts += clamp_int(json_slice_int(json_slice_member(container, "restartCount"), 0));
+        if (!problem->reason.data)
+            container_problem(container, problem);
+        if (json_slice_str_eq(json_slice_member(container, "name"), CONTAINER_MYSQL))
+            ret->mysql_running = is_object_text(json_slice_get(container, "state", "running", NULL));
+    }
+    ret->restart_count = clamp_int(restarts);
+}
+
+static struct pod_problem scan_problem(struct json_slice status, struct pod_object *facts)
+{
+    struct pod_problem problem = {.reason = {.data = NULL}};
+    scan_containers(json_slice_member(status, "initContainerStatuses"), facts, &problem);
+    scan_containers(json_slice_member(status, "containerStatuses"), facts, &problem);
+    if (problem.reason.data)
+        return problem;
+    struct json_slice scheduled = find_condition(status, "PodScheduled");
+    if (json_slice_str_eq(json_slice_member(scheduled, "status"), "False"))
+        status = scheduled;
+    /* Else the pod's own: Evicted, NodeLost. */
+    return (struct pod_problem){
+        {.data = NULL}, json_slice_member(status, "reason"), json_slice_member(status, "message")};
+}
+
+static enum pod_phase phase_of(struct json_slice status)
+{
+    static const char *const names[] = {
+        [POD_PHASE_PENDING] = "Pending",
+        [POD_PHASE_RUNNING] = "Running",
+        [POD_PHASE_SUCCEEDED] = "Succeeded",
+        [POD_PHASE_FAILED] = "Failed",
+    };
+    struct json_slice phase = json_slice_member(status, "phase");
+    for (size_t i = POD_PHASE_PENDING; i < ARRAY_LEN(names); i++) {
+        if (json_slice_str_eq(phase, names[i]))
+            return (enum pod_phase)i;
+    }
+    return POD_PHASE_UNKNOWN;
+}
+
+static void add_pod_texts(struct texts *texts, const struct kube_meta *meta, struct json_slice object)
+{
+    struct json_slice labels = meta->labels;
+    texts_add(texts, offsetof(struct pod_object, name), meta->name, TEXT_ALL);
+    texts_add(texts, offsetof(struct pod_object, ns), meta->ns, TEXT_ALL);
+    texts_add(texts, offsetof(struct pod_object, uid), meta->uid, TEXT_ALL);
+    texts_add(
+        texts, offsetof(struct pod_object, pod_ip), json_slice_get(object, "status", "podIP", NULL), KUBE_LABEL_MAX);
+    texts_add(
+        texts, offsetof(struct pod_object, node_name), json_slice_get(object, "spec", "nodeName", NULL), KUBE_NAME_MAX);
+    texts_add(texts, offsetof(struct pod_object, revision), json_slice_member(labels, "controller-revision-hash"),
+        KUBE_LABEL_MAX);
+    texts_add(texts, offsetof(struct pod_object, role), json_slice_member(labels, LABEL_ROLE), KUBE_LABEL_MAX);
+    texts_add(texts, offsetof(struct pod_object, cluster), json_slice_member(labels, LABEL_CLUSTER), KUBE_LABEL_MAX);
+    texts_add(texts, offsetof(struct pod_object, terminal), json_slice_member(labels, LABEL_TERMINAL), KUBE_LABEL_MAX);
+}
+
+static struct kube_object *project_pod(struct json_slice object, struct error *err)
+{
+    struct kube_meta meta;
+    struct texts texts = {.count = 0};
+    struct pod_object facts = {.restart_count = 0};
+    if (kube_meta_scan(object, &meta, err) < 0)
+        return NULL;
+    struct json_slice status = json_slice_member(object, "status");
+    struct pod_problem problem = scan_problem(status, &facts);
+    add_pod_texts(&texts, &meta, object);
+    texts_add(&texts, offsetof(struct pod_object, problem_container), problem.container, KUBE_LABEL_MAX);
+    texts_add(&texts, offsetof(struct pod_object, problem_reason), problem.reason, KUBE_LABEL_MAX);
+    texts_add(&texts, offsetof(struct pod_object, problem_message), problem.message, PROJECTION_MESSAGE_MAX);
+    struct pod_object *ret = (struct pod_object *)texts_build(&texts, sizeof(*ret), &meta, object);
+    ret->ordinal = names_ordinal(ret->name);
+    ret->phase = phase_of(status);
+    ret->scheduled = condition_is(status, "PodScheduled", "True");
+    ret->initialized = condition_is(status, "Initialized", "True");
+    ret->ready = condition_is(status, "Ready", "True");
+    ret->mysql_running = facts.mysql_running;
+    ret->restart_count = facts.restart_count;
+    return &ret->object;
+}
+
+const struct kube_projection projection_pod = {.project = project_pod};
+
+/* ---- claims ---- */
+
+static int64_t quantity_at(struct json_slice value)
+{
+    int64_t bytes;
+    _cleanup_(strbuf_release) struct strbuf text;
+    strbuf_init(&text, 64);
+    if (json_slice_string(value, &text) < 0 || text.overflowed || quantity_parse(text.buf, &bytes) < 0)
+        return 0;
+    return bytes;
+}
+
+static struct kube_object *project_pvc(struct json_slice object, struct error *err)
+{
+    struct kube_meta meta;
+    struct texts texts = {.count = 0};
+    if (kube_meta_scan(object, &meta, err) < 0)
+        return NULL;
+    struct json_slice spec = json_slice_member(object, "spec");
+    struct json_slice status = json_slice_member(object, "status");
+    bool pending = condition_is(status, "FileSystemResizePending", "True");
+    struct json_slice condition = find_condition(status, pending ? "FileSystemResizePending" : "Resizing");
+    texts_add(&texts, offsetof(struct pvc_object, name), meta.name, TEXT_ALL);
+    texts_add(&texts, offsetof(struct pvc_object, ns), meta.ns, TEXT_ALL);
+    texts_add(&texts, offsetof(struct pvc_object, uid), meta.uid, TEXT_ALL);
+    texts_add(
+        &texts, offsetof(struct pvc_object, cluster), json_slice_member(meta.labels, LABEL_CLUSTER), KUBE_LABEL_MAX);
+    texts_add(&texts, offsetof(struct pvc_object, phase), json_slice_member(status, "phase"), KUBE_LABEL_MAX);
+    texts_add(
+        &texts, offsetof(struct pvc_object, storage_class), json_slice_member(spec, "storageClassName"), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct pvc_object, volume_name), json_slice_member(spec, "volumeName"), KUBE_NAME_MAX);
+    texts_add(
+        &texts, offsetof(struct pvc_object, message), json_slice_member(condition, "message"), PROJECTION_MESSAGE_MAX);
+    struct pvc_object *ret = (struct pvc_object *)texts_build(&texts, sizeof(*ret), &meta, object);
+    ret->ordinal = names_ordinal(ret->name);
+    ret->requested_bytes = quantity_at(json_slice_get(spec, "resources", "requests", "storage", NULL));
+    ret->capacity_bytes = quantity_at(json_slice_get(status, "capacity", "storage", NULL));
+    ret->resizing = condition_is(status, "Resizing", "True");
+    ret->file_system_resize_pending = pending;
+    return &ret->object;
+}
+
+const struct kube_projection projection_pvc = {.project = project_pvc};
+
+/* ---- StatefulSets ---- */
+
+static int64_t claim_template_bytes(struct json_slice spec)
+{
+    struct json_slice claim;
+    struct json_slice claims = json_slice_member(spec, "volumeClaimTemplates");
+    for (const char *cursor = NULL; json_slice_next_element(claims, &cursor, &claim);) {
+        if (json_slice_str_eq(json_slice_get(claim, "metadata", "name", NULL), VOLUME_DATA))
+            return quantity_at(json_slice_get(claim, "spec", "resources", "requests", "storage", NULL));
+    }
+    return 0;
+}
+
+static struct kube_object *project_stateful_set(struct json_slice object, struct error *err)
+{
+    struct kube_meta meta;
+    struct texts texts = {.count = 0};
+    if (kube_meta_scan(object, &meta, err) < 0)
+        return NULL;
+    struct json_slice spec = json_slice_member(object, "spec");
+    struct json_slice status = json_slice_member(object, "status");
+    texts_add(&texts, offsetof(struct stateful_set_object, uid), meta.uid, TEXT_ALL);
+    texts_add(&texts, offsetof(struct stateful_set_object, current_revision),
+        json_slice_member(status, "currentRevision"), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct stateful_set_object, update_revision),
+        json_slice_member(status, "updateRevision"), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct stateful_set_object, applied_hash),
+        json_slice_member(meta.annotations, ANNOTATION_APPLIED_HASH), KUBE_LABEL_MAX);
+    struct stateful_set_object *ret = (struct stateful_set_object *)texts_build(&texts, sizeof(*ret), &meta, object);
+    ret->replicas = clamp_int(json_slice_int(json_slice_member(spec, "replicas"), 1));
+    ret->status_replicas = clamp_int(json_slice_int(json_slice_member(status, "replicas"), 0));
+    ret->ready_replicas = clamp_int(json_slice_int(json_slice_member(status, "readyReplicas"), 0));
+    ret->observed_generation = json_slice_int(json_slice_member(status, "observedGeneration"), 0);
+    ret->claim_bytes = claim_template_bytes(spec);
+    return &ret->object;
+}
+
+const struct kube_projection projection_stateful_set = {.project = project_stateful_set};

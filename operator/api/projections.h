@@ -1,0 +1,92 @@
+/*
+ * projections.h: what the caches keep of each kind that we watch (see kube_object.h for the rule).
+ *
+ * Every struct begins with struct kube_object and is one block: strings point into it, never NULL ("" if absent) unless said so, and live
+ * as long as the object. Our own kinds keep spec and status as compact JSON text, parsed for the length of a reconcile.
+ */
+#ifndef KM_PROJECTIONS_H
+#define KM_PROJECTIONS_H
+
+#include "common/base.h"
+
+#include <jansson.h>
+
+#include "operator/kube/kube_object.h"
+
+/* Messages of containers and conditions are cut to this many bytes. */
+#define PROJECTION_MESSAGE_MAX 256
+
+/* MysqlCluster and MysqlTerminal (namespaced), MysqlConfig (no status). */
+struct custom_object {
+    struct kube_object object;
+    const char *spec; /* JSON text without white space between tokens as the server sent it; "" if absent */
+    size_t spec_len;
+    const char *status; /* likewise */
+    size_t status_len;
+    const char *uid; /* as text, for owner references */
+    const char *name;
+    const char *ns;                 /* "" for cluster scope */
+    const char *deletion_timestamp; /* "" unless deleting */
+    bool has_volumes_finalizer;     /* FINALIZER_VOLUMES */
+    bool has_other_finalizers;
+    const char *config_name; /* MysqlCluster: spec.config.name, "" if none: which clusters to wake for a MysqlConfig */
+    const char *cluster_name, *cluster_namespace; /* MysqlTerminal: spec.cluster, "" if none */
+    const char *password_secret;                  /* MysqlCluster: spec.passwordSecret.name */
+};
+/* New trees (caller drops them), NULL if absent or malformed. */
+json_t *custom_object_spec(const struct custom_object *object);
+json_t *custom_object_status(const struct custom_object *object);
+
+enum pod_phase { POD_PHASE_UNKNOWN, POD_PHASE_PENDING, POD_PHASE_RUNNING, POD_PHASE_SUCCEEDED, POD_PHASE_FAILED };
+
+struct pod_object {
+    struct kube_object object;
+    const char *name, *ns, *uid;
+    int ordinal; /* -1 if the name has none */
+    enum pod_phase phase;
+    bool scheduled;
+    bool initialized;   /* all init containers are done */
+    bool ready;         /* condition Ready */
+    bool mysql_running; /* container mysql's state is running */
+    const char *pod_ip;
+    const char *node_name;
+    const char *revision; /* label controller-revision-hash */
+    const char *role;     /* label kubemysql.dev/role */
+    const char *cluster;  /* label kubemysql.dev/cluster */
+    const char *terminal; /* label kubemysql.dev/terminal */
+    int restart_count;    /* sum of all containers */
+    /* Why it does not run, for people: not schedulable, image cannot be pulled, container's last words. "" if nothing is known. */
+    const char *problem_container;
+    const char *problem_reason; /* Unschedulable, ImagePullBackOff, CrashLoopBackOff, Error, OOMKilled, ... */
+    const char *problem_message;
+};
+
+struct pvc_object {
+    struct kube_object object;
+    const char *name, *ns, *uid;
+    int ordinal;
+    const char *cluster;       /* label */
+    const char *phase;         /* Pending, Bound, Lost */
+    const char *storage_class; /* "" if none */
+    const char *volume_name;
+    int64_t requested_bytes, capacity_bytes; /* 0: unknown */
+    bool resizing;                           /* condition Resizing */
+    bool file_system_resize_pending;
+    const char *message; /* of those conditions */
+};
+
+struct stateful_set_object {
+    struct kube_object object;
+    const char *uid;
+    int replicas; /* spec */
+    int status_replicas, ready_replicas;
+    int64_t observed_generation;
+    const char *current_revision, *update_revision;
+    int64_t claim_bytes;      /* requests.storage of the claim template "data"; 0: none */
+    const char *applied_hash; /* annotation ANNOTATION_APPLIED_HASH */
+};
+
+extern const struct kube_projection projection_mysql_cluster, projection_mysql_config, projection_mysql_terminal,
+    projection_pod, projection_pvc, projection_stateful_set;
+
+#endif

@@ -1,0 +1,146 @@
+/* my.cnf: merging, refusing, quoting; the whole text as a golden. That servers read it: mycnf_itest.c. */
+#include "common/base.h"
+
+#include "operator/api/mycnf.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/json.h"
+
+static json_t *parse(const char *text)
+{
+    struct error err = ERROR_INIT;
+    json_t *json = json_parse(text, strlen(text), &err);
+    if (!json)
+        fail_msg("%s: %s", err.message, text);
+    return json;
+}
+
+static void keys_of_the_operator(void **state)
+{
+    UNUSED(state);
+    static const char *const owned[] = {"datadir", "server_id", "loose_server_id", "read_only", "super_read_only",
+        "skip_log_bin", "disable_log_bin", "loose_skip_grant_tables", "skip_networking", "log_bin", "gtid_mode",
+        "plugin_load", "socket", "port", "rpl_semi_sync_master_enabled", "loose_rpl_semi_sync_source_timeout",
+        "wsrep_on", "skip_slave_start", "ssl_ca", "skip_ssl", "user", "init_file", "tmpdir", "enable_named_pipe",
+        "maximum_server_id", "datadi", "skip_grant", "loose_skip_netw", "wsrep", "plugin_loa"};
+    static const char *const free_keys[] = {"max_connections", "plugin_load_add", "skip_name_resolve", "sync_binlog",
+        "binlog_format", "log_bin_trust_function_creators", "read_only_compressed", "port_open_timeout", "sql_mode",
+        "ssl_cipher", "tmp_table_size", "validate_password.policy", "innodb_buffer_pool_size", "user_statistics",
+        "loose_foo"};
+    for (size_t i = 0; i < ARRAY_LEN(owned); i++) {
+        if (!mycnf_owned_reason(owned[i]))
+            fail_msg("%s must be owned", owned[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(free_keys); i++) {
+        if (mycnf_owned_reason(free_keys[i]))
+            fail_msg("%s must be free", free_keys[i]);
+    }
+}
+
+static void refusals(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *mycnf, *problems;
+    } rows[] = {
+        {"{\"max-connections\": 5, \"sql_mode\": \"\", \"x\": null, \"y\": [1, \"x\"], \"z\": true, \"v.w\": 1.5}", ""},
+        {"{\"data-dir\": 1}", ""},
+        {"{\"server-id\": 1}",
+            "spec.mycnf.server-id: is managed by kube-mysql: it differs between members and the operator keeps it unique"},
+        {"{\"y-z\": 1, \"y_z\": 2}", "spec.mycnf.y_z: is given twice ('-' and '_' are the same)"},
+        {"{\"x\": \"x\\ny\"}", "spec.mycnf.x: must not hold line breaks or control characters"},
+        {"{\"x\": [\"x\", \"\\u0007\"]}", "spec.mycnf.x: must not hold line breaks or control characters"},
+        {"{\"x\": {\"b\": 1}}", "spec.mycnf.x: must be a string, number or boolean, or an array of those"},
+        {"{\"x\": [[1]]}", "spec.mycnf.x: must be a string, number or boolean, or an array of those"},
+        {"{\"a=1\\n[mysqld]\\nb\": 1}",
+            "spec.mycnf: has a key that is no option name (a letter, then letters, digits, '_', '-', '.')"},
+        {"{\"!include /x\": 1}",
+            "spec.mycnf: has a key that is no option name (a letter, then letters, digits, '_', '-', '.')"},
+        {"{\"\": 1}", "spec.mycnf: has a key that is no option name (a letter, then letters, digits, '_', '-', '.')"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct api_problems problems = {0};
+        _cleanup_(strbuf_release) struct strbuf text;
+        strbuf_init(&text, 4096);
+        json_t *mycnf = parse(rows[i].mycnf);
+        mycnf_check(mycnf, "spec.mycnf", &problems);
+        api_problems_text(&problems, &text);
+        assert_string_equal(text.buf, rows[i].problems);
+        json_decref(mycnf);
+    }
+}
+
+static void merge(void **state)
+{
+    UNUSED(state);
+    json_t *base = parse("{\"a-b\": 1, \"c\": 2, \"d\": [1]}"),
+           *over = parse("{\"a_b\": 3, \"c\": null, \"d\": [2, 3]}");
+    json_t *wanted = parse("{\"a_b\": 3, \"d\": [2, 3]}"), *merged = mycnf_merge(base, over),
+           *none = mycnf_merge(NULL, NULL);
+    assert_true(json_equal(merged, wanted));
+    assert_int_equal(json_object_size(none), 0);
+    assert_int_equal(json_object_size(base), 3);
+    json_decref(base);
+    json_decref(over);
+    json_decref(wanted);
+    json_decref(merged);
+    json_decref(none);
+}
+
+#define OWNED                                                                                                              \
+    "# Written by kube-mysql; changes are overwritten. Set spec.mycnf instead.\n[mysqld]\nbind_address = *\nport = 3306\n" \
+    "log_bin = binlog\nrelay_log = relay-bin\nloose_log_slave_updates = ON\nloose_log_replica_updates = ON\n"              \
+    "loose_gtid_mode = ON\nloose_enforce_gtid_consistency = ON\nloose_gtid_strict_mode = ON\n# defaults of kube-mysql\n"
+
+static void golden(void **state)
+{
+    UNUSED(state);
+    _cleanup_(strbuf_release) struct strbuf text;
+    strbuf_init(&text, MYCNF_TEXT_MAX);
+    mycnf_render(NULL, 0, &text);
+    assert_string_equal(text.buf,
+        OWNED "loose_binlog_format = ROW\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nrelay_log_recovery = ON\n"
+              "character_set_server = utf8mb4\nskip_name_resolve\nloose_mysqlx = OFF\nloose_expire_logs_days = 7\n"
+              "loose_binlog_expire_logs_seconds = 604800\n");
+
+    strbuf_reset(&text);
+    json_t *mycnf = parse(
+        "{\"sync_binlog\": 0, \"skip_name_resolve\": false, \"binlog_expire_logs_seconds\": 3600, \"loose_mysqlx\": \"ON\","
+        " \"skip_external_locking\": true, \"a_text\": \" x # \\\"y\\\" \\\\z\", \"an_int\": 12345678901, \"a_real\": 0.5,"
+        " \"an_empty\": \"\", \"plugin_load_add\": [\"a\", \"b=b.so\"], \"yes\": true}");
+    mycnf_render(mycnf, 1024 * KM_MIB, &text);
+    json_decref(mycnf);
+    assert_string_equal(text.buf,
+        OWNED "loose_binlog_format = ROW\ninnodb_flush_log_at_trx_commit = 1\nrelay_log_recovery = ON\n"
+              "character_set_server = utf8mb4\ninnodb_buffer_pool_size = 536870912\n# spec.mycnf\n"
+              "a_real = 0.5\na_text = \" x # \\\"y\\\" \\\\z\"\nan_empty = \nan_int = 12345678901\n"
+              "binlog_expire_logs_seconds = 3600\nloose_mysqlx = ON\nplugin_load_add = a\nplugin_load_add = b=b.so\n"
+              "skip_external_locking\nskip_name_resolve = OFF\nsync_binlog = 0\nyes = ON\n");
+}
+
+static void buffer_pool(void **state)
+{
+    UNUSED(state);
+    assert_int_equal(mycnf_buffer_pool_bytes(0), 0);
+    assert_int_equal(mycnf_buffer_pool_bytes(32 * KM_MIB), 0);
+    assert_int_equal(mycnf_buffer_pool_bytes(256 * KM_MIB), 64 * KM_MIB);
+    assert_int_equal(mycnf_buffer_pool_bytes(512 * KM_MIB), 256 * KM_MIB);
+    assert_int_equal(mycnf_buffer_pool_bytes(6144 * KM_MIB), 4096 * KM_MIB);
+    for (int64_t mib = 64; mib < 100000; mib += 37)
+        assert_true(
+            mycnf_buffer_pool_bytes(mib * KM_MIB) <= mib * KM_MIB / 3 * 2 && mycnf_buffer_pool_bytes(mib * KM_MIB) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_of_the_operator),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(merge),
+        cmocka_unit_test(golden),
+        cmocka_unit_test(buffer_pool),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* Derived names and their bounds, ordinals, quantities. */
+#include "common/base.h"
+
+#include "operator/api/names.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "operator/api/quantity.h"
+
+static void derived(void **state)
+{
+    UNUSED(state);
+    struct cluster_names names;
+    char text[DERIVED_NAME_SIZE];
+    cluster_names_init(&names, "shop");
+    assert_string_equal(names.stateful_set, "shop-mysql");
+    assert_string_equal(names.service_primary, "shop-mysql-primary");
+    assert_string_equal(names.service_replicas, "shop-mysql-replicas");
+    assert_string_equal(names.accounts, "shop-mysql-accounts");
+    assert_string_equal(names.terminal, "shop");
+    cluster_pod_name(text, "shop", 3);
+    assert_string_equal(text, "shop-mysql-3");
+    assert_int_equal(names_ordinal(text), 3);
+    cluster_claim_name(text, "shop", 0);
+    assert_string_equal(text, "data-shop-mysql-0");
+}
+
+/* The longest name that is accepted fits everywhere, whole. */
+static void longest(void **state)
+{
+    UNUSED(state);
+    char name[CLUSTER_NAME_MAX + 2], revision[128], text[DERIVED_NAME_SIZE];
+    struct cluster_names names;
+    struct api_problems problems = {0};
+    memset(name, 'a', sizeof(name));
+    name[CLUSTER_NAME_MAX] = '\0';
+    assert_int_equal(cluster_name_check(name, &problems), 0);
+    cluster_names_init(&names, name);
+    assert_int_equal(strlen(names.service_replicas), CLUSTER_NAME_MAX + strlen("-mysql-replicas"));
+    cluster_claim_name(text, name, 9);
+    assert_int_equal(strlen(text), CLUSTER_NAME_MAX + strlen("data--mysql-9"));
+    snprintf(revision, sizeof(revision), "%s-%s", names.stateful_set, "0123456789");
+    assert_int_equal(strlen(revision), KUBE_LABEL_MAX);
+    memset(name, 'a', CLUSTER_NAME_MAX + 1);
+    name[CLUSTER_NAME_MAX + 1] = '\0';
+    assert_int_equal(cluster_name_check(name, &problems), -1);
+    assert_string_equal(problems.items[0].path, "metadata.name");
+    assert_non_null(strstr(problems.items[0].message, "at most 46 characters, not 47"));
+}
+
+static void refused(void **state)
+{
+    UNUSED(state);
+    static const char *const bad[] = {"", "1a", "-a", "a-", "a.b", "A", "a_b"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct api_problems problems = {0};
+        assert_int_equal(cluster_name_check(bad[i], &problems), -1);
+        assert_int_equal(terminal_name_check(bad[i], &problems), -1);
+    }
+}
+
+static void ordinals(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *name;
+        int ordinal;
+    } rows[] = {{"a-0", 0}, {"a-mysql-12", 12}, {"a", -1}, {"a-", -1}, {"a-01", -1}, {"a-1x", -1},
+        {"a-99999999999", -1}, {"", -1}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(names_ordinal(rows[i].name), rows[i].ordinal);
+}
+
+static void quantities(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *text;
+        int64_t value; /* -1: refused */
+    } rows[] = {
+        {"0", 0},
+        {"1", 1},
+        {"10Gi", INT64_C(10) << 30},
+        {"1.5Ki", 1536},
+        {".5k", 500},
+        {"1500m", 2},
+        {"1n", 1},
+        {"1e3", 1000},
+        {"1E", INT64_C(1000000000000000000)},
+        {"12E-1", 2},
+        {"2Ei", INT64_C(2) << 60},
+        {"4Ei", INT64_C(4) << 60},
+        {"5Ei", -1},
+        {"1Gx", -1},
+        {"", -1},
+        {"Gi", -1},
+        {"-1", -1},
+        {"1 Gi", -1},
+        {"1..5", -1},
+        {"1e", -1},
+        {"1e99", -1},
+        {"99999999999999999999", -1},
+        {"0.0000000000000000000000001", -1},
+        {"000000000000000000000001", 1},
+        {"+1", 1},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        int64_t value = -1;
+        int rc = quantity_parse(rows[i].text, &value);
+        if (rc != (rows[i].value < 0 ? -1 : 0) || value != rows[i].value)
+            fail_msg("%s gives %d, %lld", rows[i].text, rc, (long long)value);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(derived),
+        cmocka_unit_test(longest),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(ordinals),
+        cmocka_unit_test(quantities),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+#include "common/base.h"
+
+#include "operator/cluster/cluster_decide.h"
+
+#include "common/alloc.h"
+#include "common/hashmap.h"
+#include "common/json.h"
+#include "operator/cluster/cluster_roll.h"
+#include "operator/cluster/cluster_volumes.h"
+
+void cluster_decision_release(struct cluster_decision *decision)
+{
+    plan_free(steal_ptr(decision->plan));
+}
+
+static void next_action(struct cluster_decision *decision, const char *text)
+{
+    if (str_empty(decision->next_action)) /* the first reason stands */
+        snprintf(decision->next_action, sizeof(decision->next_action), "%s", text);
+}
+
+/* ---- the gate ---- */
+
+/* Reasons of a waiting container that say the image itself is at fault. */
+static const char *const image_reasons[] = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull",
+    "ImageInspectError", "RegistryUnavailable", NULL};
+
+bool cluster_is_image_reason(const char *reason)
+{
+    for (const char *const *known = image_reasons; *known; known++)
+        if (str_eq(reason, *known))
+            return true;
+    return false;
+}
+
+static void refuse(struct cluster_decision *decision, const char *reason, const char *prefix, const char *message)
+{
+    decision->gate = GATE_REFUSED;
+    snprintf(decision->gate_reason, sizeof(decision->gate_reason), "%s", reason);
+    snprintf(decision->gate_message, sizeof(decision->gate_message), "%s%s; running members are left as they are",
+        prefix, message);
+}
+
+/* It failed by its own verdict, rather than by what happened to it. */
+static bool check_pod_has_spoken(const struct pod_object *pod)
+{
+    return pod->phase == POD_PHASE_FAILED && str_eq(pod->problem_container, CONTAINER_CHECK);
+}
+
+static void judge_check_pod(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct pod_object *pod = snapshot->check_pod;
+    decision->gate = GATE_CHECKING;
+    if (pod->phase == POD_PHASE_SUCCEEDED)
+        decision->gate = GATE_OPEN;
+    else if (cluster_is_image_reason(pod->problem_reason))
+        refuse(decision, "ImagePullFailed",
+            "spec.images: ", str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
+    else if (check_pod_has_spoken(pod))
+        refuse(decision, "MycnfRejected", "spec.mycnf: ",
+            str_empty(pod->problem_message) ? "the server does not start with it" : pod->problem_message);
+    else if (pod->phase == POD_PHASE_FAILED) /* evicted, its node lost: it has said nothing, another one is asked */
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
+}
+
+static void gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    char wanted[17], role[32];
+    desired_runtime_hash(snapshot, wanted);
+    desired_check_pod_role(wanted, role);
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    const struct pod_object *pod = snapshot->check_pod;
+    bool in_force = set && str_eq(set->applied_hash, wanted);
+    decision->gate = GATE_OPEN;
+    if (!in_force && set && cluster_snapshot_ready_count(snapshot) > 0) {
+        decision->gate = GATE_CHECKING;
+        if (pod && !pod->object.deleting && str_eq(pod->role, role))
+            judge_check_pod(snapshot, decision);
+        else if (!pod)
+            plan_add_apply(decision->plan, PLAN_POD, NULL, desired_check_pod(snapshot),
+                "try the new image or my.cnf before members are touched");
+    }
+    bool stale = pod && (in_force || !str_eq(pod->role, role));
+    if (stale && !pod->object.deleting)
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
+}
+
+/* ---- children ---- */
+
+static bool gate_holds(
+    const struct cluster_decision *decision, const struct cluster_snapshot *snapshot, enum cluster_child child)
+{
+    return decision->gate != GATE_OPEN && snapshot->children[child] &&
+        (child == CHILD_CONFIG_MAP || child == CHILD_STATEFUL_SET);
+}
+
+static bool child_is_as_wanted(const struct cluster_snapshot *snapshot, enum cluster_child child, uint64_t desired)
+{
+    const struct kube_object *live = snapshot->children[child];
+    return live && snapshot->memory[child].desired == desired && snapshot->memory[child].digest == live->digest;
+}
+
+static void uid_text(struct kube_uid uid, char out[static 37])
+{
+    const uint8_t *b = uid.bytes;
+    snprintf(out, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
+        b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+static void decide_child(const struct cluster_snapshot *snapshot, const struct desired_versions *versions,
+    enum cluster_child child, struct cluster_decision *decision)
+{
+    json_t *body = desired_child(snapshot, versions, child);
+    decision->desired[child] = json_hash(body);
+    if (child_is_as_wanted(snapshot, child, decision->desired[child]) || gate_holds(decision, snapshot, child)) {
+        json_decref(body);
+        return;
+    }
+    char uid[37] = "";
+    if (snapshot->children[child])
+        uid_text(snapshot->children[child]->uid, uid);
+    plan_add_apply(decision->plan, desired_child_kind(child), *uid ? uid : NULL, body, NULL);
+}
+
+static void decide_children(
+    const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *decision)
+{
+    for (int child = 0; child < CHILD_COUNT; child++) {
+        if (child == CHILD_STATEFUL_SET)
+            plan_next_stage(decision->plan);
+        decide_child(snapshot, versions, (enum cluster_child)child, decision);
+    }
+}
+
+/* Between refusals the route must still follow the pods: the one child that depends on nothing but them. */
+static void decide_route_only(
+    const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *decision)
+{
+    if (snapshot->children[CHILD_ENDPOINT_SLICE])
+        decide_child(snapshot, versions, CHILD_ENDPOINT_SLICE, decision);
+}
+
+static void decide_terminal(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct custom_object *terminal = snapshot->terminal;
+    bool ours = terminal && cluster_owns(snapshot, &terminal->object);
+    if (snapshot->cluster.has_terminal && !terminal)
+        plan_add_apply(decision->plan, PLAN_TERMINAL, NULL, desired_terminal(snapshot), NULL);
+    else if (snapshot->cluster.has_terminal && ours && !cluster_terminal_is_as_wanted(snapshot))
+        plan_add_apply(decision->plan, PLAN_TERMINAL, terminal->uid, desired_terminal(snapshot), NULL);
+    else if (!snapshot->cluster.has_terminal && ours && !terminal->object.deleting)
+        plan_add_delete(decision->plan, PLAN_TERMINAL, snapshot->ns, terminal->name, terminal->uid, NULL);
+}
+
+static void decide_roll(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    struct roll roll;
+    cluster_roll(snapshot, &roll);
+    decision->rolling = roll.outdated > 0 || roll.step == ROLL_WAIT;
+    if (roll.step != ROLL_DONE)
+        next_action(decision, roll.text);
+    if (roll.step == ROLL_DELETE && plan_is_empty(decision->plan))
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, roll.member->name, roll.member->pod->uid, roll.text);
+}
+
+static void explain_gate(struct cluster_decision *decision)
+{
+    if (decision->gate == GATE_CHECKING)
+        next_action(decision, "roll the members, after the check pod has tried the new image and my.cnf");
+    else if (decision->gate == GATE_REFUSED) {
+        _cleanup_(freep) char *text = xasprintf("roll the members; blocked: %s", decision->gate_message);
+        next_action(decision, text);
+    }
+}
+
+void cluster_decide(
+    const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *ret)
+{
+    *ret = (struct cluster_decision){.plan = plan_new()};
+    if (snapshot->cluster.paused) {
+        next_action(ret, "nothing but keep the route to the primary: spec.paused is true");
+        decide_route_only(snapshot, versions, ret);
+        return;
+    }
+    if (!snapshot->usable) {
+        next_action(ret, "nothing until the spec is accepted");
+        decide_route_only(snapshot, versions, ret);
+        return;
+    }
+    if (snapshot->secrets_failed) {
+        next_action(ret, "make the Secrets, without which no pod starts");
+        decide_route_only(snapshot, versions, ret);
+        return;
+    }
+    gate_decide(snapshot, ret);
+    decide_children(snapshot, versions, ret);
+    decide_terminal(snapshot, ret);
+    if (ret->gate == GATE_OPEN)
+        decide_roll(snapshot, ret);
+    explain_gate(ret);
+    plan_next_stage(ret->plan);
+    cluster_volumes_decide(snapshot, ret->plan);
+}
+
+void cluster_applied_hash(
+    const struct cluster_snapshot *snapshot, const uint64_t desired[static CHILD_COUNT], char out[static 17])
+{
+    uint64_t hash = HASH64_INIT;
+    out[0] = '\0';
+    for (int child = 0; child < CHILD_COUNT; child++) {
+        if (!snapshot->children[child] || !desired[child])
+            return;
+        hash = hash64(hash, &desired[child], sizeof(desired[child]));
+        hash = hash64(hash, &snapshot->children[child]->digest, sizeof(snapshot->children[child]->digest));
+    }
+    snprintf(out, 17, "%016llx", (unsigned long long)hash);
+}

@@ -1,0 +1,45 @@
+/*
+ * cluster_decide.h: from a snapshot to the next plan: pure.
+ *
+ * What is written, in this order, each only if the live object is not already as wanted:
+ *   1. ServiceAccount, ConfigMap, Services, EndpointSlice, PodDisruptionBudget, MysqlTerminal; the StatefulSet after them
+ *   2. volume claims: growth, owner by deletion.volumes
+ *   3. when nothing of 1 is left to do: the next step of a roll
+ * A changed runtime (image, my.cnf, user) of a cluster with ready members is first tried by a check pod: until that has succeeded neither
+ * ConfigMap nor StatefulSet is touched, so a my.cnf that the server rejects or an image that cannot be pulled never reaches a running member.
+ */
+#ifndef KM_CLUSTER_DECIDE_H
+#define KM_CLUSTER_DECIDE_H
+
+#include "operator/cluster/cluster_snapshot.h"
+#include "operator/cluster/desired.h"
+#include "operator/plan/plan.h"
+
+enum cluster_gate {
+    GATE_OPEN,     /* the wanted runtime is in force, or was tried, or nobody is there to be harmed */
+    GATE_CHECKING, /* the check pod is at work */
+    GATE_REFUSED,  /* it failed: gate_reason, gate_message */
+};
+
+struct cluster_decision {
+    struct plan *plan;             /* owned; never NULL */
+    uint64_t desired[CHILD_COUNT]; /* hash of the manifests, 0: not computed */
+    enum cluster_gate gate;
+    char gate_reason[KUBE_CONDITION_REASON_MAX];
+    char gate_message[CLUSTER_MESSAGE_MAX];
+    bool rolling;                          /* pods of an older template exist */
+    char next_action[CLUSTER_MESSAGE_MAX]; /* what comes next and what it waits for; "" : nothing to do */
+};
+
+void cluster_decide(
+    const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *ret);
+void cluster_decision_release(struct cluster_decision *decision);
+
+/* A waiting container's reason that puts the blame on its image. */
+bool cluster_is_image_reason(const char *reason);
+
+/* Hash over all children's manifests and live digests; 16 hex digits, or "" if any is absent or not as remembered. */
+void cluster_applied_hash(
+    const struct cluster_snapshot *snapshot, const uint64_t desired[static CHILD_COUNT], char out[static 17]);
+
+#endif

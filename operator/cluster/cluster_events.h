@@ -1,0 +1,14 @@
+/*
+ * cluster_events.h: Events for the transitions of a cluster's conditions.
+ */
+#ifndef KM_CLUSTER_EVENTS_H
+#define KM_CLUSTER_EVENTS_H
+
+#include "operator/cluster/cluster_snapshot.h"
+#include "operator/kube/event_recorder.h"
+
+/* One Event for every condition whose status or reason differs between snapshot->last and status. Bad news are Warnings. */
+void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const struct cluster_status *status);
+
+#endif

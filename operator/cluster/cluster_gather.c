@@ -1,0 +1,304 @@
+#include "common/base.h"
+
+#include "operator/cluster/cluster_gather.h"
+
+#include "common/alloc.h"
+#include "common/json.h"
+#include "common/strbuf.h"
+#include "common/tls.h"
+#include "operator/api/mycnf.h"
+
+void cluster_snapshot_release(struct cluster_snapshot *snapshot)
+{
+    mysql_cluster_release(&snapshot->cluster);
+    mysql_config_spec_release(&snapshot->config);
+    cluster_status_release(&snapshot->last);
+    free(snapshot->mycnf);
+    free(snapshot->ns);
+    free(snapshot->name);
+    free(snapshot->uid);
+    free(snapshot->version);
+    free(snapshot->config_version);
+    *snapshot = (struct cluster_snapshot){.ns = NULL};
+}
+
+bool cluster_owns(const struct cluster_snapshot *snapshot, const struct kube_object *object)
+{
+    return kube_uid_eq(object->owner, kube_uid_parse(snapshot->uid, strlen(snapshot->uid)));
+}
+
+bool cluster_member_is_ready(const struct cluster_member *member)
+{
+    return member->pod && member->pod->ready && !member->pod->object.deleting;
+}
+
+int cluster_snapshot_ready_count(const struct cluster_snapshot *snapshot)
+{
+    int count = 0;
+    for (int i = 0; i < snapshot->member_count; i++)
+        count += cluster_member_is_ready(&snapshot->members[i]);
+    return count;
+}
+
+bool cluster_member_has_agent(const struct cluster_member *member)
+{
+    return member->pod && !str_empty(member->pod->pod_ip) && member->pod->initialized && !member->pod->object.deleting;
+}
+
+bool cluster_snapshot_has_mounting_pod(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct pod_object *pod = snapshot->members[i].pod;
+        if (pod && pod->scheduled && !pod->initialized && !pod->object.deleting)
+            return true;
+    }
+    return false;
+}
+
+int64_t cluster_snapshot_certificate_end_ms(const struct cluster_snapshot *snapshot)
+{
+    int64_t end_ms = snapshot->secrets.certificate_not_after_ms;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct agent_status *agent = snapshot->members[i].agent;
+        if (agent && agent->certificate_not_after_ms > 0 && (end_ms == 0 || agent->certificate_not_after_ms < end_ms))
+            end_ms = agent->certificate_not_after_ms;
+    }
+    return end_ms;
+}
+
+static void *find(const struct informer *informer, const char *ns, const char *name)
+{
+    char key[KUBE_KEY_MAX + 1];
+    snprintf(key, sizeof(key), "%s/%s", ns, name);
+    return store_get(informer_store(informer), key);
+}
+
+/* ---- acceptance ---- */
+
+static void not_accepted(struct cluster_snapshot *snapshot, const char *reason, const char *fmt, ...) KM_PRINTF(3, 4);
+static void not_accepted(struct cluster_snapshot *snapshot, const char *reason, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(snapshot->message, sizeof(snapshot->message), fmt, ap);
+    va_end(ap);
+    snprintf(snapshot->reason, sizeof(snapshot->reason), "%s", reason);
+}
+
+static void not_accepted_problems(
+    struct cluster_snapshot *snapshot, const char *reason, const struct api_problems *problems)
+{
+    struct strbuf text;
+    strbuf_init(&text, 4 * KM_KIB);
+    api_problems_text(problems, &text);
+    not_accepted(snapshot, reason, "%s", text.buf);
+    strbuf_release(&text);
+}
+
+/* A refused change of storage keeps the storage in force, and everything else goes on. */
+static bool keep_storage_in_force(struct cluster_snapshot *snapshot)
+{
+    struct api_problems problems = {0};
+    if (!snapshot->last.storage ||
+        mysql_cluster_check_change(&snapshot->cluster, snapshot->last.storage, &problems) == 0)
+        return true;
+    not_accepted_problems(snapshot, "StorageChangeRefused", &problems);
+    json_t *spec = json_copy(snapshot->cluster.document);
+    json_object_set(spec, "storage", snapshot->last.storage);
+    mysql_cluster_release(&snapshot->cluster);
+    struct api_problems ignored = {0};
+    int rc = mysql_cluster_parse(snapshot->ns, snapshot->name, spec, &snapshot->cluster, &ignored);
+    json_decref(spec);
+    return rc == 0;
+}
+
+static const struct kube_object *find_config(const struct cluster_sources *sources, const char *name)
+{
+    return name ? store_get(informer_store(sources->configs), name) : NULL;
+}
+
+static bool resolve_config(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
+{
+    _cleanup_(json_decrefp) json_t *named = NULL;
+    const char *name = snapshot->cluster.config_name;
+    if (name) {
+        const struct kube_object *object = find_config(sources, name);
+        if (!object) {
+            not_accepted(snapshot, "ConfigNotFound", "spec.config.name: there is no MysqlConfig %s", name);
+            return false;
+        }
+        named = custom_object_spec((const struct custom_object *)object);
+    }
+    struct api_problems problems = {0};
+    if (mysql_cluster_resolve(&snapshot->cluster, named, &snapshot->config, &problems) < 0) {
+        not_accepted_problems(snapshot, "InvalidConfig", &problems);
+        return false;
+    }
+    return true;
+}
+
+static void render_mycnf(struct cluster_snapshot *snapshot)
+{
+    struct strbuf text;
+    strbuf_init(&text, MYCNF_TEXT_MAX);
+    mycnf_render(snapshot->config.mycnf, snapshot->config.memory_limit_bytes, &text);
+    tls_sha256_hex(text.buf, text.len, snapshot->mycnf_hash);
+    snapshot->mycnf = strbuf_detach(&text, NULL);
+}
+
+static bool read_spec(
+    const struct cluster_sources *sources, const struct custom_object *object, struct cluster_snapshot *snapshot)
+{
+    struct api_problems problems = {0}, name_problems = {0};
+    _cleanup_(json_decrefp) json_t *spec = custom_object_spec(object);
+    if (mysql_cluster_parse(snapshot->ns, snapshot->name, spec, &snapshot->cluster, &problems) < 0) {
+        bool bad_name = cluster_name_check(snapshot->name, &name_problems) < 0;
+        not_accepted_problems(snapshot, bad_name ? "InvalidName" : "InvalidSpec", &problems);
+        return false;
+    }
+    if (!keep_storage_in_force(snapshot) || !resolve_config(sources, snapshot))
+        return false;
+    if (!snapshot->config.image_agent && str_empty(snapshot->default_agent_image)) {
+        not_accepted(
+            snapshot, "InvalidConfig", "spec.config.spec.images.agent: is required, the operator has no default");
+        return false;
+    }
+    render_mycnf(snapshot);
+    return true;
+}
+
+/* ---- the world ---- */
+
+static void gather_children(
+    const struct cluster_sources *sources, const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
+{
+    memset(snapshot->children, 0, sizeof(snapshot->children));
+    for (int child = 0; child < CHILD_COUNT; child++) {
+        const char *name = desired_child_name(&snapshot->names, (enum cluster_child)child);
+        const struct kube_object *live = find(sources->children[child], snapshot->ns, name);
+        if (live && cluster_owns(snapshot, live)) /* somebody else's is as good as none here: applying it will say so */
+            snapshot->children[child] = live;
+        if (memory)
+            snapshot->memory[child] = memory->children[child];
+    }
+    snapshot->stateful_set = (const struct stateful_set_object *)snapshot->children[CHILD_STATEFUL_SET];
+}
+
+static void gather_member(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot,
+    int ordinal, struct cluster_member *member)
+{
+    char claim[DERIVED_NAME_SIZE];
+    *member = (struct cluster_member){.ordinal = ordinal, .agent_error = ""};
+    cluster_pod_name(member->name, snapshot->name, ordinal);
+    cluster_claim_name(claim, snapshot->name, ordinal);
+    member->pod = find(sources->pods, snapshot->ns, member->name);
+    member->claim = find(sources->claims, snapshot->ns, claim);
+    const struct agent_watch *watch = sources->fleet ? agent_fleet_get(sources->fleet, key, member->name) : NULL;
+    if (!watch)
+        return;
+    member->agent = agent_watch_status(watch);
+    member->agent_connected = agent_watch_connected(watch);
+    member->agent_error = agent_watch_error(watch);
+}
+
+static void gather_members(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot)
+{
+    snapshot->member_count = 0;
+    for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
+        struct cluster_member *member = &snapshot->members[ordinal];
+        gather_member(sources, key, snapshot, ordinal, member);
+        if (ordinal < snapshot->cluster.replicas || member->pod || member->claim)
+            snapshot->member_count = ordinal + 1;
+    }
+    char name[DERIVED_NAME_SIZE];
+    desired_check_pod_name(snapshot, name);
+    snapshot->check_pod = find(sources->pods, snapshot->ns, name);
+    snapshot->terminal = find(sources->terminals, snapshot->ns, snapshot->names.terminal);
+}
+
+/* How many members a spec that cannot be read had when it could. */
+static void assume_replicas(struct cluster_snapshot *snapshot)
+{
+    int replicas = snapshot->stateful_set ? snapshot->stateful_set->replicas : snapshot->last.replicas;
+    snapshot->cluster.replicas = MAX_OF(0, MIN_OF(replicas, CLUSTER_REPLICAS_MAX));
+}
+
+static void gather_world(
+    const struct cluster_sources *sources, const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
+{
+    _cleanup_(freep) char *key = kube_key(snapshot->ns, snapshot->name);
+    gather_children(sources, memory, snapshot);
+    if (!snapshot->usable)
+        assume_replicas(snapshot);
+    gather_members(sources, key, snapshot);
+    if (memory)
+        snapshot->secrets = memory->secrets;
+}
+
+/* ---- the snapshot ---- */
+
+void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot)
+{
+    memset(snapshot->children, 0, sizeof(snapshot->children));
+    snapshot->member_count = 0;
+    snapshot->stateful_set = NULL;
+    snapshot->check_pod = NULL;
+    snapshot->terminal = NULL;
+    snapshot->secrets.client_tls = NULL;
+}
+
+static const struct custom_object *find_cluster(const struct cluster_sources *sources, const char *key)
+{
+    return (const struct custom_object *)store_get(informer_store(sources->clusters), key);
+}
+
+static const char *config_version(const struct cluster_sources *sources, const struct custom_object *object)
+{
+    const struct kube_object *config = find_config(sources, str_empty(object->config_name) ? NULL : object->config_name);
+    return config ? config->resource_version : "";
+}
+
+bool cluster_gather(const struct cluster_sources *sources, const struct cluster_memory *memory, const char *key,
+    int64_t now_ms, struct cluster_snapshot *ret)
+{
+    const struct custom_object *object = find_cluster(sources, key);
+    *ret = (struct cluster_snapshot){.ns = NULL};
+    if (!object)
+        return false;
+    *ret = (struct cluster_snapshot){
+        .ns = xstrdup(object->ns),
+        .name = xstrdup(object->name),
+        .uid = xstrdup(object->uid),
+        .version = xstrdup(object->object.resource_version),
+        .config_version = xstrdup(config_version(sources, object)),
+        .generation = object->object.generation,
+        .now_ms = now_ms,
+        .default_agent_image = sources->default_agent_image,
+        .ipv6 = sources->ipv6,
+    };
+    _cleanup_(json_decrefp) json_t *status = custom_object_status(object);
+    cluster_status_decode(status, &ret->last);
+    cluster_names_init(&ret->names, ret->name);
+    ret->usable = read_spec(sources, object, ret);
+    gather_world(sources, memory, ret);
+    return true;
+}
+
+bool cluster_gather_again(const struct cluster_sources *sources, const struct cluster_memory *memory, const char *key,
+    int64_t now_ms, struct cluster_snapshot *snapshot)
+{
+    const struct custom_object *object = find_cluster(sources, key);
+    if (!object || object->object.deleting || !str_eq(object->uid, snapshot->uid))
+        return false;
+    if (str_eq(object->object.resource_version, snapshot->version) &&
+        str_eq(config_version(sources, object), snapshot->config_version)) {
+        snapshot->now_ms = now_ms;
+        gather_world(sources, memory, snapshot);
+        return true;
+    }
+    bool secrets_failed = snapshot->secrets_failed;
+    cluster_snapshot_release(snapshot);
+    cluster_gather(sources, memory, key, now_ms, snapshot);
+    snapshot->secrets_failed = secrets_failed;
+    return true;
+}

@@ -1,0 +1,47 @@
+/*
+ * cluster_memory.h: what the controller remembers of each cluster between reconciles. Losing it costs a few reads and writes that change
+ * nothing, never correctness.
+ *
+ * A memory belongs to one UID: a cluster that was deleted and made again under its old name starts with an empty one.
+ */
+#ifndef KM_CLUSTER_MEMORY_H
+#define KM_CLUSTER_MEMORY_H
+
+#include "common/hashmap.h"
+#include "operator/cluster/cluster_snapshot.h"
+
+/* What is shown as metrics, from the last report. */
+struct cluster_figures {
+    bool known;
+    int ready, wanted;
+    int64_t certificate_not_after_ms;        /* 0: unknown */
+    uint8_t conditions[KUBE_CONDITIONS_MAX]; /* enum kube_condition_status by position in cluster_condition_types */
+};
+
+struct cluster_memory {
+    char *key;
+    char *uid;
+    struct cluster_child_memory children[CHILD_COUNT];
+    bool children_known;                  /* at least seeded */
+    struct cluster_secrets_facts secrets; /* client_tls is owned */
+    int64_t secrets_checked_ms;           /* monotonic, 0: never */
+    int64_t secrets_generation;           /* of the spec they were made for */
+    struct cluster_figures figures;
+};
+
+struct cluster_memories {
+    struct hashmap by_key;
+};
+
+void cluster_memories_init(struct cluster_memories *memories);
+void cluster_memories_release(struct cluster_memories *memories);
+/* NULL if there is none. */
+struct cluster_memory *cluster_memories_find(const struct cluster_memories *memories, const char *key);
+/* Made on first use; one of another UID is replaced by an empty one. */
+struct cluster_memory *cluster_memories_get(struct cluster_memories *memories, const char *key, const char *uid);
+void cluster_memories_forget(struct cluster_memories *memories, const char *key);
+
+/* Takes the facts over (client_tls included). An unchanged client certificate keeps the TLS object that open streams use. */
+void cluster_memory_take_secrets(struct cluster_memory *memory, const struct cluster_secrets_facts *facts);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * cluster_metrics.h: the figures of all clusters for Prometheus, written from the memories at each scrape.
+ *
+ *   kubemysql_cluster_ready_members{namespace,name}
+ *   kubemysql_cluster_wanted_members{namespace,name}
+ *   kubemysql_cluster_condition{namespace,name,type}                         1: True, 0: False; an absent condition has no sample
+ *   kubemysql_cluster_certificate_expiry_timestamp_seconds{namespace,name}   the certificate that ends first
+ * A cluster that is forgotten has none of them.
+ */
+#ifndef KM_CLUSTER_METRICS_H
+#define KM_CLUSTER_METRICS_H
+
+#include "common/metrics.h"
+#include "operator/cluster/cluster_memory.h"
+
+/* memories must outlive the renderings. */
+void cluster_metrics_register(struct metrics *metrics, const struct cluster_memories *memories);
+void cluster_figures_set(
+    struct cluster_figures *figures, const struct cluster_snapshot *snapshot, const struct cluster_status *status);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * cluster_snapshot.h: everything a decision about one cluster may look at, at one moment.
+ *
+ * Filled by cluster_gather from caches and memory, read by the pure functions of this folder. "Now" is part of it. What is parsed from the
+ * spec is owned by the snapshot; pointers into caches, agents and TLS are valid until the next turn of the loop. Who waits in between
+ * looks again (cluster_gather_again).
+ */
+#ifndef KM_CLUSTER_SNAPSHOT_H
+#define KM_CLUSTER_SNAPSHOT_H
+
+#include "common/base.h"
+
+#include "common/agent_api.h"
+#include "operator/api/cluster_status.h"
+#include "operator/api/mysql_cluster.h"
+#include "operator/api/mysql_config.h"
+#include "operator/api/names.h"
+#include "operator/api/projections.h"
+#include "operator/cluster/cluster_secrets.h"
+#include "operator/plan/plan.h"
+
+/* Of texts that become conditions: longer than those, so that where they are cut is decided in one place. */
+#define CLUSTER_MESSAGE_MAX ((size_t)(2 * KUBE_CONDITION_MESSAGE_MAX))
+
+/* The objects that we apply for every cluster, in the order of creation. Secrets are made by cluster_secrets. */
+enum cluster_child {
+    CHILD_SERVICE_ACCOUNT,
+    CHILD_CONFIG_MAP,
+    CHILD_SERVICE,         /* headless, publishes not-ready addresses */
+    CHILD_SERVICE_PRIMARY, /* without a selector */
+    CHILD_SERVICE_REPLICAS,
+    CHILD_ENDPOINT_SLICE, /* of the primary Service: ours to write */
+    CHILD_DISRUPTION_BUDGET,
+    CHILD_STATEFUL_SET,
+    CHILD_COUNT,
+};
+
+/* What we wrote last and how the object looked right after: the proof that nobody has changed it since. Zero: unknown. */
+struct cluster_child_memory {
+    uint64_t desired; /* hash of the manifest that we applied */
+    uint64_t digest;  /* kube_object.digest of the answer */
+};
+
+struct cluster_member {
+    char name[DERIVED_NAME_SIZE];
+    int ordinal;
+    const struct pod_object *pod;     /* NULL: there is none */
+    const struct pvc_object *claim;   /* NULL: there is none */
+    const struct agent_status *agent; /* the last word, NULL: never heard */
+    bool agent_connected;             /* that word is from a standing stream */
+    const char *agent_error;          /* why not connected; never NULL */
+};
+
+struct cluster_snapshot {
+    char *ns, *name, *uid;          /* of the MysqlCluster */
+    char *version, *config_version; /* resourceVersions that were parsed; config_version "" without a MysqlConfig */
+    int64_t generation;
+    int64_t now_ms; /* wall clock */
+
+    struct mysql_cluster cluster; /* parsed spec; storage is the one in force if a change was refused */
+    struct mysql_config_spec config;
+    struct cluster_names names;
+    char *mycnf; /* rendered; NULL unless accepted */
+    char mycnf_hash[65];
+    const char *default_agent_image;
+    bool ipv6; /* the cluster network's first family: an EndpointSlice cannot change its own */
+
+    /* Acceptance: reason "" means accepted. When not `usable`, nothing may be applied from the spec. */
+    bool usable;
+    char reason[KUBE_CONDITION_REASON_MAX];
+    char message[CLUSTER_MESSAGE_MAX];
+
+    const struct kube_object *children[CHILD_COUNT]; /* live, or NULL */
+    const struct stateful_set_object *stateful_set;  /* the same as children[CHILD_STATEFUL_SET] */
+    struct cluster_child_memory memory[CHILD_COUNT];
+    struct cluster_member members[CLUSTER_REPLICAS_MAX + 1];
+    int member_count;                     /* ordinals 0..count-1: wanted ones and those that still exist */
+    const struct pod_object *check_pod;   /* tries a new image or my.cnf before members are touched */
+    const struct custom_object *terminal; /* the MysqlTerminal of the cluster's own name, whoever owns it */
+    struct cluster_secrets_facts secrets;
+    bool secrets_failed;        /* they were never made or completed so far, and just could not be */
+    struct cluster_status last; /* as last written */
+};
+
+/* Releases what the snapshot owns: texts, cluster, config, mycnf, last. Fine on a zeroed one. */
+void cluster_snapshot_release(struct cluster_snapshot *snapshot);
+
+/* The object's controller is this cluster. */
+bool cluster_owns(const struct cluster_snapshot *snapshot, const struct kube_object *object);
+/* The member's server may take part: its pod is ready and not on its way out. */
+bool cluster_member_is_ready(const struct cluster_member *member);
+int cluster_snapshot_ready_count(const struct cluster_snapshot *snapshot);
+/* A member is on a node, but not past its init containers: a missing Secret may be what it waits for. */
+bool cluster_snapshot_has_mounting_pod(const struct cluster_snapshot *snapshot);
+/* When the first certificate ends, by what was issued and by what the agents serve; 0: unknown. */
+int64_t cluster_snapshot_certificate_end_ms(const struct cluster_snapshot *snapshot);
+/* The pod has an address at which an agent answers, or soon will. */
+bool cluster_member_has_agent(const struct cluster_member *member);
+
+#endif

@@ -1,0 +1,102 @@
+#include "common/base.h"
+
+#include "common/agent_api.h"
+#include "common/json.h"
+#include "operator/cluster/desired.h"
+
+static json_t *mysql_port(void)
+{
+    return json_build("{s:s, s:i, s:s}", "name", "mysql", "port", MYSQL_PORT, "protocol", "TCP");
+}
+
+static json_t *service_port(void)
+{
+    json_t *port = mysql_port();
+    json_put_int(port, "targetPort", MYSQL_PORT);
+    return port;
+}
+
+static void put_map_members(json_t *object, const char *key, const json_t *members)
+{
+    if (!members || json_object_size(members) == 0)
+        return;
+    json_t *target = json_object_get(object, key);
+    if (!target) {
+        target = json_object();
+        json_put(object, key, target);
+    }
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)members, name, value)
+        if (!json_object_get(target, name)) /* ours win */
+            json_object_set(target, name, value);
+}
+
+static void put_options(json_t *service, const struct cluster_service_options *options)
+{
+    json_t *metadata = json_object_get(service, "metadata");
+    put_map_members(metadata, "labels", options->labels);
+    put_map_members(metadata, "annotations", options->annotations);
+    json_t *spec = json_object_get(service, "spec");
+    json_put_str(spec, "type", options->type);
+    if (options->load_balancer_source_ranges)
+        json_put(spec, "loadBalancerSourceRanges", json_deep_copy(options->load_balancer_source_ranges));
+}
+
+json_t *desired_service(const struct cluster_snapshot *snapshot)
+{
+    json_t *service = desired_object(snapshot, "v1", "Service", snapshot->names.service);
+    json_put(service, "spec",
+        json_build("{s:s, s:b, s:o, s:[o, {s:s, s:i, s:i, s:s}]}", "clusterIP", "None", "publishNotReadyAddresses", 1,
+            "selector", cluster_selector_labels(snapshot->name), "ports", service_port(), "name", "agent", "port",
+            AGENT_PORT_TLS, "targetPort", AGENT_PORT_TLS, "protocol", "TCP"));
+    return service;
+}
+
+json_t *desired_service_primary(const struct cluster_snapshot *snapshot)
+{
+    json_t *service = desired_object(snapshot, "v1", "Service", snapshot->names.service_primary);
+    json_put(service, "spec", json_build("{s:[o]}", "ports", service_port()));
+    put_options(service, &snapshot->cluster.service_primary);
+    return service;
+}
+
+json_t *desired_service_replicas(const struct cluster_snapshot *snapshot)
+{
+    json_t *selector = cluster_selector_labels(snapshot->name);
+    json_put_str(selector, LABEL_ROLE, LABEL_ROLE_REPLICA);
+    json_t *service = desired_object(snapshot, "v1", "Service", snapshot->names.service_replicas);
+    json_put(service, "spec", json_build("{s:o, s:[o]}", "selector", selector, "ports", service_port()));
+    put_options(service, &snapshot->cluster.service_replicas);
+    return service;
+}
+
+static json_t *primary_endpoint(const struct cluster_snapshot *snapshot, const struct pod_object *pod)
+{
+    json_t *endpoint = json_build("{s:[s], s:{s:b}, s:{s:s, s:s, s:s, s:s}}", "addresses", pod->pod_ip, "conditions",
+        "ready", 1, "targetRef", "kind", "Pod", "namespace", snapshot->ns, "name", pod->name, "uid", pod->uid);
+    return endpoint;
+}
+
+static bool fits_family(const struct cluster_snapshot *snapshot, const char *address)
+{
+    return !str_empty(address) && (strchr(address, ':') != NULL) == snapshot->ipv6;
+}
+
+json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot, const char *api_version)
+{
+    const struct cluster_member *primary = &snapshot->members[0];
+    bool open =
+        snapshot->member_count > 0 && cluster_member_is_ready(primary) && fits_family(snapshot, primary->pod->pod_ip);
+    json_t *slice = desired_object(snapshot, api_version, "EndpointSlice", snapshot->names.service_primary);
+    json_t *labels = json_object_get(json_object_get(slice, "metadata"), "labels");
+    json_put_str(labels, "kubernetes.io/service-name", snapshot->names.service_primary);
+    json_put_str(labels, "endpointslice.kubernetes.io/managed-by", DESIRED_SLICE_MANAGER);
+    json_put_str(slice, "addressType", snapshot->ipv6 ? "IPv6" : "IPv4");
+    json_t *endpoints = json_array();
+    if (open)
+        json_array_append_new(endpoints, primary_endpoint(snapshot, primary->pod));
+    json_put(slice, "endpoints", endpoints);
+    json_put(slice, "ports", json_build("[o]", mysql_port()));
+    return slice;
+}

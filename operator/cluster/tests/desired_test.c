@@ -1,0 +1,139 @@
+/*
+ * Goldens of the manifests: data/desired/NAME.cluster.json gives NAME.desired.json, an array of all objects of the cluster. Every pod in it is
+ * held against the `restricted` profile (deploy/check-restricted.sh reads the same files).
+ */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+#include "common/json.h"
+#include "operator/cluster/tests/golden_snapshot.h"
+
+#define DATA "operator/cluster/tests/data/desired/"
+
+/* ---- the restricted profile, with a read-only root file system ---- */
+
+static bool has(const json_t *array, const char *text)
+{
+    size_t i;
+    const json_t *item;
+    json_array_foreach(array, i, item)
+        if (str_eq(json_string_value(item), text))
+            return true;
+    return false;
+}
+
+static void assert_container(const json_t *pod, const json_t *container)
+{
+    const json_t *own = json_object_get(container, "securityContext");
+    const json_t *shared = json_path(pod, "securityContext");
+    assert_false(json_path_bool(own, "privileged", false));
+    assert_false(json_path_bool(own, "allowPrivilegeEscalation", true));
+    assert_true(json_path_bool(own, "readOnlyRootFilesystem", false));
+    assert_true(has(json_path(own, "capabilities.drop"), "ALL"));
+    assert_null(json_path(own, "capabilities.add"));
+    assert_true(json_path_bool(own, "runAsNonRoot", json_path_bool(shared, "runAsNonRoot", false)));
+    assert_true(json_path_int(own, "runAsUser", json_path_int(shared, "runAsUser", 0)) != 0);
+    assert_string_equal(
+        json_path_str(own, "seccompProfile.type", json_path_str(shared, "seccompProfile.type", "")), "RuntimeDefault");
+    assert_null(json_path(container, "ports[0].hostPort"));
+}
+
+static void assert_volume(const json_t *volume)
+{
+    static const char *const allowed[] = {
+        "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)volume, key, value) {
+        bool fine = str_eq(key, "name");
+        for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
+            fine |= str_eq(key, allowed[i]);
+        if (!fine)
+            fail_msg("volume of type %s", key);
+    }
+}
+
+static void assert_restricted(const json_t *pod)
+{
+    size_t i;
+    const json_t *item;
+    assert_false(json_path_bool(pod, "hostNetwork", false) || json_path_bool(pod, "hostPID", false) ||
+        json_path_bool(pod, "hostIPC", false));
+    assert_false(json_path_bool(pod, "automountServiceAccountToken", true));
+    assert_true(json_array_size(json_object_get(pod, "containers")) > 0);
+    json_array_foreach(json_object_get(pod, "containers"), i, item)
+        assert_container(pod, item);
+    json_array_foreach(json_object_get(pod, "initContainers"), i, item)
+        assert_container(pod, item);
+    json_array_foreach(json_object_get(pod, "volumes"), i, item)
+        assert_volume(item);
+}
+
+/* ---- goldens ---- */
+
+static json_t *desired_all(const struct cluster_snapshot *snapshot)
+{
+    json_t *all = json_array();
+    for (int child = 0; child < CHILD_COUNT; child++)
+        json_array_append_new(all, desired_child(snapshot, &golden_versions, (enum cluster_child)child));
+    json_array_append_new(all, desired_endpoint_slice(snapshot, "discovery.k8s.io/v1beta1"));
+    json_array_append_new(all, desired_check_pod(snapshot));
+    json_array_append_new(all, desired_terminal(snapshot));
+    return all;
+}
+
+static void check_case(const char *name)
+{
+    size_t i;
+    const json_t *object;
+    _cleanup_(freep) char *cluster_path = xasprintf(DATA "%s.cluster.json", name);
+    _cleanup_(freep) char *observed_path = xasprintf(DATA "%s.observed.json", name);
+    _cleanup_(freep) char *desired_path = xasprintf(DATA "%s.desired.json", name);
+    _cleanup_(json_decrefp) json_t *cluster = golden_read(cluster_path);
+    _cleanup_(json_decrefp) json_t *observed = golden_read(observed_path);
+    struct golden *golden = golden_new(cluster, observed);
+    if (!golden->snapshot.usable)
+        fail_msg("%s", golden->snapshot.message);
+    _cleanup_(json_decrefp) json_t *all = desired_all(&golden->snapshot);
+    _cleanup_(json_decrefp) json_t *again = desired_all(&golden->snapshot);
+    assert_true(json_equal(all, again));
+    json_array_foreach(all, i, object) {
+        bool is_pod = str_eq(json_path_str(object, "kind", ""), "Pod");
+        const json_t *pod = is_pod ? json_path(object, "spec") : json_path(object, "spec.template.spec");
+        if (pod && !str_eq(json_path_str(object, "kind", ""), "MysqlTerminal"))
+            assert_restricted(pod);
+    }
+    assert_true(golden_matches(desired_path, all));
+    golden_free(golden);
+}
+
+static void a_plain_cluster(void **state)
+{
+    UNUSED(state);
+    check_case("plain");
+}
+
+static void a_rich_cluster(void **state)
+{
+    UNUSED(state);
+    check_case("rich");
+}
+
+static void an_empty_dir_cluster_with_ipv6(void **state)
+{
+    UNUSED(state);
+    check_case("ephemeral-ipv6");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plain_cluster),
+        cmocka_unit_test(a_rich_cluster),
+        cmocka_unit_test(an_empty_dir_cluster_with_ipv6),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+#include "common/base.h"
+
+#include "operator/cluster/tests/golden_snapshot.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/json.h"
+#include "operator/api/api_kinds.h"
+
+#define INFORMER_CLUSTERS PLAN_KIND_COUNT
+#define INFORMER_CONFIGS (PLAN_KIND_COUNT + 1)
+#define FOREIGN_UID "0f000000-0000-4000-8000-00000000000f"
+#define GOLDEN_TEXT_MAX (4 * KM_MIB)
+
+const struct desired_versions golden_versions = {"discovery.k8s.io/v1", "policy/v1"};
+
+/* ---- files ---- */
+
+json_t *golden_read(const char *path)
+{
+    struct error err = ERROR_INIT;
+    _cleanup_(strbuf_release) struct strbuf text;
+    strbuf_init(&text, FS_READ_MAX);
+    json_t *json = fs_read_file(path, &text, &err) < 0 ? NULL : json_parse(text.buf, text.len, &err);
+    if (!json)
+        fail_msg("%s: %s", path, err.message);
+    return json;
+}
+
+bool golden_matches(const char *path, const json_t *value)
+{
+    struct error err = ERROR_INIT;
+    char *text = json_dumps(value, JSON_INDENT(2) | JSON_SORT_KEYS);
+    _cleanup_(freep) char *wanted = xasprintf("%s\n", text);
+    free(text);
+    if (getenv("UPDATE_GOLDENS")) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(wanted, file);
+        fclose(file);
+        return true;
+    }
+    _cleanup_(strbuf_release) struct strbuf held;
+    strbuf_init(&held, FS_READ_MAX);
+    if (fs_read_file(path, &held, &err) == 0 && str_eq(held.buf, wanted))
+        return true;
+    size_t line = 1, at = 0;
+    for (; wanted[at] && wanted[at] == held.buf[at]; at++)
+        line += wanted[at] == '\n';
+    print_error("%s:%zu differs (UPDATE_GOLDENS=1 writes it anew): now %.200s\n", path, line, wanted + at);
+    return false;
+}
+
+/* ---- objects ---- */
+
+static void put_default(json_t *object, const char *key, json_t *value)
+{
+    if (!json_object_get(object, key))
+        json_object_set(object, key, value);
+    json_decref(value);
+}
+
+/* Into the store as if the watch had told of it. `seed` makes a UID of its own. */
+static const struct kube_object *put_object(
+    struct golden *golden, int informer, const struct kube_projection *projection, json_t *object, unsigned seed)
+{
+    char uid[40];
+    struct error err = ERROR_INIT;
+    json_t *metadata = json_object_get(object, "metadata");
+    snprintf(uid, sizeof(uid), "0b000000-0000-4000-8000-%012u", seed);
+    put_default(metadata, "uid", json_string(uid));
+    put_default(metadata, "resourceVersion", json_string("100"));
+    put_default(metadata, "generation", json_integer(1));
+    _cleanup_(freep) char *text = json_text(object);
+    struct kube_object *projected = projection->project((struct json_slice){text, strlen(text)}, &err);
+    if (!projected)
+        fail_msg("%s", err.message);
+    struct store *store = (struct store *)(uintptr_t)informer_store(golden->informers[informer]);
+    store_free_object(store, store_put(store, projected));
+    return projected;
+}
+
+static void put_cluster(struct golden *golden, const json_t *cluster, const json_t *spec)
+{
+    _cleanup_(json_decrefp) json_t *object = json_deep_copy(cluster);
+    put_default(object, "metadata", json_object());
+    json_t *metadata = json_object_get(object, "metadata");
+    put_default(metadata, "name", json_string("shop"));
+    put_default(metadata, "namespace", json_string("ns1"));
+    put_default(metadata, "uid", json_string(GOLDEN_UID));
+    if (spec)
+        json_put(object, "spec", json_deep_copy(spec));
+    put_object(golden, INFORMER_CLUSTERS, &projection_mysql_cluster, object, 1);
+}
+
+static json_t *make_pod(const char *name, const char *ip)
+{
+    return json_build(
+        "{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s, s:s}}, s:{s:s}, s:{s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}]}}",
+        "apiVersion", "v1", "kind", "Pod", "metadata", "name", name, "namespace", "ns1", "labels", LABEL_MANAGED_BY,
+        LABEL_MANAGED_BY_US, LABEL_CLUSTER, "shop", "controller-revision-hash", "r1", "spec", "nodeName", "node-1",
+        "status", "phase", "Running", "podIP", ip, "conditions", "type", "PodScheduled", "status", "True", "type",
+        "Initialized", "status", "True", "type", "Ready", "status", "True");
+}
+
+static void put_pods(struct golden *golden, const json_t *pods)
+{
+    const char *ordinal;
+    json_t *patch;
+    json_object_foreach((json_t *)(uintptr_t)pods, ordinal, patch) {
+        _cleanup_(freep) char *name = xasprintf("shop-mysql-%s", ordinal);
+        _cleanup_(freep) char *ip = xasprintf("10.0.0.%s", ordinal);
+        _cleanup_(json_decrefp) json_t *pod = make_pod(name, ip);
+        json_merge(pod, patch);
+        put_object(golden, PLAN_POD, &projection_pod, pod, 100 + (unsigned)strtoul(ordinal, NULL, 10));
+    }
+}
+
+static void put_claims(struct golden *golden, const json_t *claims)
+{
+    const char *ordinal;
+    json_t *patch;
+    json_object_foreach((json_t *)(uintptr_t)claims, ordinal, patch) {
+        _cleanup_(freep) char *name = xasprintf("data-shop-mysql-%s", ordinal);
+        _cleanup_(json_decrefp) json_t *claim =
+            json_build("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s}}, s:{s:{s:{s:s}}}, s:{s:s, s:{s:s}}}", "apiVersion", "v1",
+                "kind", "PersistentVolumeClaim", "metadata", "name", name, "namespace", "ns1", "labels",
+                LABEL_MANAGED_BY, LABEL_MANAGED_BY_US, LABEL_CLUSTER, "shop", "spec", "resources", "requests",
+                "storage", "1Gi", "status", "phase", "Bound", "capacity", "storage", "1Gi");
+        json_merge(claim, patch);
+        put_object(golden, PLAN_VOLUME_CLAIM, &projection_pvc, claim, 200 + (unsigned)strtoul(ordinal, NULL, 10));
+    }
+}
+
+/* ---- children ---- */
+
+static const char *child_state(const json_t *children, enum cluster_child child, const struct cluster_names *names)
+{
+    char key[128];
+    snprintf(key, sizeof(key), "%s/%s", plan_kind_name(desired_child_kind(child)), desired_child_name(names, child));
+    const char *state = json_string_value(json_object_get(children, key));
+    return state ? state : "settled";
+}
+
+static void put_set_status(const struct golden *golden, json_t *set, const json_t *patch)
+{
+    int replicas = golden->snapshot.cluster.replicas;
+    json_put(set, "status",
+        json_build("{s:i, s:s, s:s, s:i, s:i}", "observedGeneration", 1, "updateRevision", "r1", "currentRevision",
+            "r1", "replicas", replicas, "readyReplicas", replicas));
+    if (patch)
+        json_merge(set, patch);
+}
+
+static void put_child(struct golden *golden, enum cluster_child child, const char *state, const json_t *observed)
+{
+    const struct kube_projection *projection =
+        child == CHILD_STATEFUL_SET ? &projection_stateful_set : &kube_projection_child;
+    _cleanup_(json_decrefp) json_t *object = desired_child(&golden->snapshot, &golden_versions, child);
+    struct cluster_child_memory memory = {.desired = json_hash(object)};
+    if (child == CHILD_STATEFUL_SET)
+        put_set_status(golden, object, json_object_get(observed, "statefulSet"));
+    if (str_eq(state, "foreign"))
+        json_put_str(json_array_get(json_object_get(json_object_get(object, "metadata"), "ownerReferences"), 0), "uid",
+            FOREIGN_UID);
+    const struct kube_object *live = put_object(golden, desired_child_kind(child), projection, object, 10 + child);
+    memory.digest = live->digest + str_eq(state, "drifted");
+    if (!str_eq(state, "unknown"))
+        golden->memory.children[child] = memory;
+    if (str_eq(state, "absent")) {
+        struct store *store = (struct store *)(uintptr_t)informer_store(golden->informers[desired_child_kind(child)]);
+        store_free_object(store, store_remove(store, live->key));
+    }
+}
+
+static void look(struct golden *golden)
+{
+    cluster_snapshot_release(&golden->snapshot);
+    assert_true(cluster_gather(&golden->sources, &golden->memory, "ns1/shop", GOLDEN_NOW_MS, &golden->snapshot));
+}
+
+/* What is in force, made from the spec that was applied. */
+static void put_children(struct golden *golden, const json_t *cluster, const json_t *observed)
+{
+    const json_t *children = json_object_get(observed, "children");
+    if (!children)
+        return;
+    put_cluster(golden, cluster, json_object_get(observed, "appliedSpec"));
+    look(golden);
+    if (!golden->snapshot.usable)
+        fail_msg("the applied spec is not usable: %s", golden->snapshot.message);
+    for (int child = 0; child < CHILD_COUNT; child++)
+        put_child(golden, (enum cluster_child)child,
+            child_state(children, (enum cluster_child)child, &golden->snapshot.names), observed);
+    golden->memory.children_known = true;
+}
+
+/* ---- the rest ---- */
+
+static void put_check_pod(struct golden *golden, const json_t *patch)
+{
+    if (!patch)
+        return;
+    _cleanup_(json_decrefp) json_t *pod = desired_check_pod(&golden->snapshot);
+    json_merge(pod, patch);
+    put_object(golden, PLAN_POD, &projection_pod, pod, 300);
+}
+
+static void put_terminal(struct golden *golden, const json_t *patch)
+{
+    if (!patch)
+        return;
+    _cleanup_(json_decrefp) json_t *terminal = desired_terminal(&golden->snapshot);
+    json_merge(terminal, patch);
+    put_object(golden, PLAN_TERMINAL, &projection_mysql_terminal, terminal, 400);
+}
+
+static void put_agents(struct golden *golden, const json_t *agents)
+{
+    const char *ordinal;
+    json_t *document;
+    json_object_foreach((json_t *)(uintptr_t)agents, ordinal, document) {
+        struct error err = ERROR_INIT;
+        size_t i = strtoul(ordinal, NULL, 10);
+        _cleanup_(freep) char *text = json_text(document);
+        if (i > CLUSTER_REPLICAS_MAX || agent_status_decode(text, strlen(text), &golden->agents[i], &err) < 0)
+            fail_msg("agent %s: %s", ordinal, err.message);
+        golden->snapshot.members[i].agent = &golden->agents[i];
+        golden->snapshot.members[i].agent_connected = true;
+    }
+}
+
+static void put_secrets(struct golden *golden, const json_t *secrets)
+{
+    const char *user = json_path_str(secrets, "userPassword", "");
+    struct cluster_secrets_facts *facts = &golden->snapshot.secrets;
+    facts->user_password = str_eq(user, "secretMissing") ? USER_PASSWORD_SECRET_MISSING
+        : str_eq(user, "keyMissing")                     ? USER_PASSWORD_KEY_MISSING
+                                                         : USER_PASSWORD_OK;
+    facts->certificate_not_after_ms =
+        GOLDEN_NOW_MS + json_path_int(secrets, "certificateDays", 300) * 24 * 60 * 60 * 1000;
+    golden->snapshot.secrets_failed = json_path_bool(secrets, "failed", false);
+}
+
+static void put_error(struct golden *golden, const json_t *error)
+{
+    golden->error_kind = PLAN_KIND_COUNT;
+    if (!error)
+        return;
+    const char *kind = json_path_str(error, "kind", "");
+    for (int i = 0; i < ERROR_KIND_COUNT; i++)
+        if (str_eq(error_kind_name((enum error_kind)i), kind))
+            error_set(&golden->error, (enum error_kind)i, "%s", json_path_str(error, "message", ""));
+    for (int i = 0; i < PLAN_KIND_COUNT; i++)
+        if (str_eq(plan_kind_name((enum plan_kind)i), json_path_str(error, "of", "")))
+            golden->error_kind = (enum plan_kind)i;
+    if (!golden->error.kind)
+        fail_msg("unknown kind of error: %s", kind);
+}
+
+static void make_informers(struct golden *golden)
+{
+    static const struct {
+        int index;
+        const struct kube_kind *kind;
+        const struct kube_projection *projection;
+    } kinds[] = {
+        {PLAN_SERVICE_ACCOUNT, &kube_kind_service_account, &kube_projection_child},
+        {PLAN_CONFIG_MAP, &kube_kind_config_map, &kube_projection_child},
+        {PLAN_SERVICE, &kube_kind_service, &kube_projection_child},
+        {PLAN_ENDPOINT_SLICE, &kube_kind_endpoint_slice, &kube_projection_child},
+        {PLAN_POD_DISRUPTION_BUDGET, &kube_kind_pod_disruption_budget, &kube_projection_child},
+        {PLAN_STATEFUL_SET, &kube_kind_stateful_set, &projection_stateful_set},
+        {PLAN_POD, &kube_kind_pod, &projection_pod},
+        {PLAN_VOLUME_CLAIM, &kube_kind_persistent_volume_claim, &projection_pvc},
+        {PLAN_TERMINAL, &kube_kind_mysql_terminal, &projection_mysql_terminal},
+        {INFORMER_CLUSTERS, &kube_kind_mysql_cluster, &projection_mysql_cluster},
+        {INFORMER_CONFIGS, &kube_kind_mysql_config, &projection_mysql_config},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct kube_resource *resource = &golden->resources[kinds[i].index];
+        *resource = (struct kube_resource){kinds[i].kind, "v1"};
+        golden->informers[kinds[i].index] =
+            informer_new(golden->loop, golden->client, resource, kinds[i].projection, NULL);
+    }
+}
+
+static void make_sources(struct golden *golden, const json_t *observed)
+{
+    struct cluster_sources *sources = &golden->sources;
+    sources->clusters = golden->informers[INFORMER_CLUSTERS];
+    sources->configs = golden->informers[INFORMER_CONFIGS];
+    sources->terminals = golden->informers[PLAN_TERMINAL];
+    sources->pods = golden->informers[PLAN_POD];
+    sources->claims = golden->informers[PLAN_VOLUME_CLAIM];
+    sources->default_agent_image = "agent:1";
+    sources->ipv6 = json_path_bool(observed, "ipv6", false);
+    for (int child = 0; child < CHILD_COUNT; child++)
+        sources->children[child] = golden->informers[desired_child_kind((enum cluster_child)child)];
+}
+
+struct golden *golden_new(const json_t *cluster, const json_t *observed)
+{
+    struct golden *golden = xnew(struct golden);
+    struct error err = ERROR_INIT;
+    const struct kube_config config = {.server = (char[]){"http://127.0.0.1:1"}};
+    golden->loop = loop_new();
+    golden->http = http_client_new(golden->loop);
+    golden->client = kube_client_new(golden->loop, golden->http, &config, NULL, &err);
+    make_informers(golden);
+    make_sources(golden, observed);
+    json_t *mysql_config = json_object_get(observed, "config");
+    if (mysql_config)
+        put_object(golden, INFORMER_CONFIGS, &projection_mysql_config, mysql_config, 2);
+    put_pods(golden, json_object_get(observed, "pods"));
+    put_claims(golden, json_object_get(observed, "claims"));
+    put_children(golden, cluster, observed);
+    put_cluster(golden, cluster, NULL);
+    look(golden);
+    put_check_pod(golden, json_object_get(observed, "checkPod"));
+    put_terminal(golden, json_object_get(observed, "terminal"));
+    look(golden);
+    put_agents(golden, json_object_get(observed, "agents"));
+    put_secrets(golden, json_object_get(observed, "secrets"));
+    put_error(golden, json_object_get(observed, "error"));
+    return golden;
+}
+
+void golden_free(struct golden *golden)
+{
+    cluster_snapshot_release(&golden->snapshot);
+    for (size_t i = 0; i < ARRAY_LEN(golden->informers); i++)
+        informer_free(golden->informers[i]);
+    kube_client_free(golden->client);
+    http_client_free(golden->http);
+    loop_free(golden->loop);
+    free(golden);
+}

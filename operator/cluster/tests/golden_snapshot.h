@@ -1,0 +1,57 @@
+/*
+ * golden_snapshot.h: a cluster_snapshot from two JSON documents, gathered by the code that runs in the operator.
+ *
+ * NAME.cluster.json   the MysqlCluster (metadata, spec; status as last written, if any)
+ * NAME.observed.json  the rest of the world, all of it optional:
+ *   config        a MysqlConfig
+ *   children      "settled": as wanted and remembered; else {CHILD: STATE} over settled ones, with CHILD as "Service/shop-mysql" and STATE one of
+ *                 "absent", "drifted" (edited since our last write), "unknown" (as wanted, but not remembered), "foreign"
+ *   statefulSet   merge patch onto the live set (status, annotations, spec)
+ *   appliedSpec   spec that the children were made from, if not the cluster's own: what is in force before a change
+ *   pods, claims  merge patches onto ready members' pods and bound claims, by ordinal; null: there is none
+ *   checkPod      merge patch onto the check pod of the wanted runtime
+ *   terminal      merge patch onto the MysqlTerminal that we would make
+ *   agents        agent_status documents by ordinal
+ *   secrets       {"userPassword": "secretMissing" | "keyMissing", "failed": true, "certificateDays": N}
+ *   error         {"kind": "AlreadyExists", "message": "...", "of": "Service"}: how the plan ended
+ * Times are relative to GOLDEN_NOW_MS.
+ */
+#ifndef KM_GOLDEN_SNAPSHOT_H
+#define KM_GOLDEN_SNAPSHOT_H
+
+#include "common/base.h"
+
+#include <jansson.h>
+
+#include "operator/cluster/cluster_gather.h"
+#include "operator/cluster/cluster_report.h"
+
+#define GOLDEN_NOW_MS 1770000000000LL
+#define GOLDEN_UID "0c000000-0000-4000-8000-000000000001"
+
+struct golden {
+    struct loop *loop;
+    struct http_client *http;
+    struct kube_client *client;
+    struct informer *informers[PLAN_KIND_COUNT + 2];
+    struct kube_resource resources[PLAN_KIND_COUNT + 2];
+    struct cluster_sources sources;
+    struct cluster_memory memory;
+    struct cluster_snapshot snapshot;
+    struct agent_status agents[CLUSTER_REPLICAS_MAX + 1];
+    struct error error;
+    enum plan_kind error_kind;
+};
+
+extern const struct desired_versions golden_versions;
+
+/* A cluster of one member, of n members: for tests that need a snapshot without files. */
+struct golden *golden_new(const json_t *cluster, const json_t *observed);
+void golden_free(struct golden *golden);
+
+/* Reads a JSON file; fails the test if it cannot. */
+json_t *golden_read(const char *path);
+/* Compares with the file (indented, sorted); with UPDATE_GOLDENS=1 writes it instead. False (and a message) if it differs. */
+bool golden_matches(const char *path, const json_t *value);
+
+#endif

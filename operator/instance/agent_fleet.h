@@ -1,0 +1,31 @@
+/*
+ * agent_fleet.h: the status streams to all agents of all clusters.
+ *
+ * A controller tells which agents a cluster should have (agent_fleet_sync, as often as it likes); the fleet opens, keeps and closes streams, and
+ * calls `changed` with the cluster's key when any of them has news.
+ */
+#ifndef KM_AGENT_FLEET_H
+#define KM_AGENT_FLEET_H
+
+#include "common/base.h"
+
+#include "operator/instance/agent_watch.h"
+
+struct agent_fleet;
+
+struct agent_fleet *agent_fleet_new(
+    struct loop *loop, struct http_client *http, void (*changed)(void *arg, const char *cluster_key), void *arg);
+void agent_fleet_free(struct agent_fleet *fleet);
+
+struct agent_fleet_member {
+    const char *name; /* pod name */
+    struct agent_watch_target target;
+};
+/* Streams of this cluster that are not named are closed; those whose target changed are opened anew. count 0 forgets the cluster. */
+void agent_fleet_sync(
+    struct agent_fleet *fleet, const char *cluster_key, const struct agent_fleet_member *members, size_t count);
+/* NULL if there is none. Valid until the next sync of this cluster. */
+const struct agent_watch *agent_fleet_get(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
+size_t agent_fleet_count(const struct agent_fleet *fleet);
+
+#endif

@@ -1,0 +1,369 @@
+/* The status streams against an HTTP server with mutual TLS, as an agent has one. */
+#include "common/base.h"
+
+#include "operator/instance/agent_watch.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/http_server.h"
+#include "common/json.h"
+#include "operator/instance/agent_fleet.h"
+
+#define WAIT_MS 10000
+#define SERVER_NAME "m-0.shop-mysql.ns1.svc"
+
+struct rig {
+    struct loop *loop;
+    struct http_client *http;
+    struct tls_keypair ca, leaf, client;
+    struct tls_server *server_tls;
+    struct http_tls *client_tls;
+    struct http_server *server;
+    uint16_t port;
+    struct http_exchange *stream; /* the open one; NULL: none */
+    int streams;                  /* opened so far */
+    int refuse_status;            /* answer this instead of a stream */
+    struct agent_watch *watch;
+    int news;
+};
+
+/* ---- the agent's side ---- */
+
+static void on_stream_closed(void *arg)
+{
+    ((struct rig *)arg)->stream = NULL;
+}
+
+static void handle_status(struct http_exchange *exchange, void *arg)
+{
+    struct rig *rig = arg;
+    rig->streams++;
+    if (rig->refuse_status) {
+        http_replyf(exchange, rig->refuse_status, "no");
+        return;
+    }
+    rig->stream = exchange;
+    http_stream_start(exchange, 200, "application/json", on_stream_closed, rig);
+}
+
+static const struct http_route routes[] = {{"GET", "/v1/status", handle_status}, {.method = NULL}};
+
+static void say(struct rig *rig, const char *text)
+{
+    assert_non_null(rig->stream);
+    assert_true(http_stream_write(rig->stream, text, strlen(text)));
+}
+
+static void say_status(struct rig *rig, const char *reason, const char *gtid)
+{
+    struct agent_status status = {.phase = AGENT_PHASE_RUNNING};
+    struct strbuf line;
+    snprintf(status.ready_reason, sizeof(status.ready_reason), "%s", reason);
+    snprintf(status.gtid_executed, sizeof(status.gtid_executed), "%s", gtid);
+    strbuf_init(&line, AGENT_STATUS_MAX);
+    agent_status_encode(&status, &line);
+    strbuf_addc(&line, '\n');
+    say(rig, line.buf);
+    strbuf_release(&line);
+}
+
+/* ---- the rig ---- */
+
+static void issue(const struct tls_keypair *ca, const char *name, const char *dns, bool server, struct tls_keypair *ret)
+{
+    struct error err = ERROR_INIT;
+    const char *const dns_names[] = {dns, NULL};
+    const struct tls_cert_request request = {
+        .common_name = name,
+        .dns_names = dns ? dns_names : NULL,
+        .server_auth = server,
+        .client_auth = !server,
+        .not_before_ms = clock_realtime_ms() - 60000,
+        .not_after_ms = clock_realtime_ms() + 3600000,
+    };
+    if ((ca ? tls_issue(ca, &request, ret, &err) : tls_make_ca(&request, ret, &err)) < 0)
+        fail_msg("%s", err.message);
+}
+
+static struct http_tls *make_client_tls(const struct rig *rig)
+{
+    const struct http_tls_options options = {
+        .ca_pem = rig->ca.cert_pem, .cert_pem = rig->client.cert_pem, .key_pem = rig->client.key_pem};
+    return http_tls_new(&options);
+}
+
+static int set_up(void **state)
+{
+    struct rig *rig = xnew(struct rig);
+    struct error err = ERROR_INIT;
+    rig->loop = loop_new();
+    rig->http = http_client_new(rig->loop);
+    issue(NULL, "ca", NULL, true, &rig->ca);
+    issue(&rig->ca, AGENT_COMMON_NAME, "*.shop-mysql.ns1.svc", true, &rig->leaf);
+    issue(&rig->ca, AGENT_OPERATOR_COMMON_NAME, NULL, false, &rig->client);
+    rig->server_tls = tls_server_new(&rig->leaf, rig->ca.cert_pem, &err);
+    rig->client_tls = make_client_tls(rig);
+    rig->server = http_server_new(rig->loop, rig->server_tls, routes, rig);
+    if (http_server_listen(rig->server, "127.0.0.1", 0, &rig->port, &err) < 0)
+        fail_msg("%s", err.message);
+    *state = rig;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct rig *rig = *state;
+    agent_watch_free(rig->watch);
+    http_client_free(rig->http);
+    http_server_free(rig->server);
+    tls_server_free(rig->server_tls);
+    http_tls_unref(rig->client_tls);
+    tls_keypair_release(&rig->ca);
+    tls_keypair_release(&rig->leaf);
+    tls_keypair_release(&rig->client);
+    loop_free(rig->loop);
+    free(rig);
+    return 0;
+}
+
+static void on_news(void *arg)
+{
+    ((struct rig *)arg)->news++;
+}
+
+static struct agent_watch_target target_of(const struct rig *rig, const char *server_name)
+{
+    return (struct agent_watch_target){"127.0.0.1", server_name, rig->port, rig->client_tls};
+}
+
+static void start(struct rig *rig, const char *server_name)
+{
+    const struct agent_watch_target target = target_of(rig, server_name);
+    rig->watch = agent_watch_new(rig->loop, rig->http, &target, on_news, rig);
+}
+
+#define RUN_UNTIL(rig, condition)                                \
+    do {                                                         \
+        int64_t until_ms_ = clock_monotonic_ms() + WAIT_MS;      \
+        while (!(condition) && clock_monotonic_ms() < until_ms_) \
+            loop_run_once((rig)->loop, 20);                      \
+        assert_true(condition);                                  \
+    } while (0)
+
+static void run_for(struct rig *rig, int64_t ms)
+{
+    for (int64_t until_ms = clock_monotonic_ms() + ms; clock_monotonic_ms() < until_ms;)
+        loop_run_once(rig->loop, 10);
+}
+
+/* ---- tests ---- */
+
+static void words_arrive_and_repeated_ones_are_no_news(void **state)
+{
+    struct rig *rig = *state;
+    start(rig, SERVER_NAME);
+    assert_null(agent_watch_status(rig->watch));
+    assert_string_equal(agent_watch_error(rig->watch), "not connected yet");
+    RUN_UNTIL(rig, rig->stream);
+    assert_false(agent_watch_connected(rig->watch));
+    say_status(rig, "starting", "a:1");
+    RUN_UNTIL(rig, rig->news == 1);
+    assert_true(agent_watch_connected(rig->watch));
+    assert_string_equal(agent_watch_error(rig->watch), "");
+    assert_string_equal(agent_watch_status(rig->watch)->ready_reason, "starting");
+    say_status(rig, "starting", "a:1");
+    say_status(rig, "starting", "a:1-2"); /* transactions are no news, but they are kept */
+    RUN_UNTIL(rig, str_eq(agent_watch_status(rig->watch)->gtid_executed, "a:1-2"));
+    assert_int_equal(rig->news, 1);
+    say_status(rig, "lagging", "a:1-2");
+    RUN_UNTIL(rig, rig->news == 2);
+    assert_true(agent_watch_age_ms(rig->watch) < WAIT_MS);
+}
+
+static void lines_may_come_in_pieces(void **state)
+{
+    struct rig *rig = *state;
+    start(rig, SERVER_NAME);
+    RUN_UNTIL(rig, rig->stream);
+    say(rig, "{\"phase\":\"Runn");
+    run_for(rig, 50);
+    assert_int_equal(rig->news, 0);
+    say(rig, "ing\"}\n{\"phase\":\"Down\"}\n{\"pha");
+    RUN_UNTIL(rig, rig->news == 2);
+    assert_int_equal(agent_watch_status(rig->watch)->phase, AGENT_PHASE_DOWN);
+}
+
+static void a_lost_stream_is_opened_again(void **state)
+{
+    struct rig *rig = *state;
+    start(rig, SERVER_NAME);
+    RUN_UNTIL(rig, rig->stream);
+    say_status(rig, "x", "");
+    RUN_UNTIL(rig, rig->news == 1);
+    http_stream_abort(steal_ptr(rig->stream));
+    RUN_UNTIL(rig, rig->news == 2); /* lost */
+    assert_false(agent_watch_connected(rig->watch));
+    assert_non_null(agent_watch_status(rig->watch)); /* the last word is kept (I5) */
+    assert_string_not_equal(agent_watch_error(rig->watch), "");
+    RUN_UNTIL(rig, rig->stream);
+    say_status(rig, "x", "");
+    RUN_UNTIL(rig, rig->news == 3); /* the same word, but after a loss */
+}
+
+static void silence_is_a_loss(void **state)
+{
+    struct rig *rig = *state;
+    start(rig, SERVER_NAME);
+    RUN_UNTIL(rig, rig->stream);
+    say_status(rig, "x", "");
+    RUN_UNTIL(rig, rig->news == 1);
+    RUN_UNTIL(rig, rig->news == 2);
+    assert_false(agent_watch_connected(rig->watch));
+    RUN_UNTIL(rig, rig->streams == 2);
+}
+
+static void an_endless_line_ends_the_stream(void **state)
+{
+    struct rig *rig = *state;
+    char piece[8192];
+    memset(piece, 'x', sizeof(piece));
+    start(rig, SERVER_NAME);
+    RUN_UNTIL(rig, rig->stream);
+    for (int64_t sent = 0; rig->stream && sent < 4 * AGENT_STATUS_MAX; sent += (int64_t)sizeof(piece)) {
+        http_stream_write(rig->stream, piece, sizeof(piece));
+        run_for(rig, 5);
+    }
+    RUN_UNTIL(rig, strstr(agent_watch_error(rig->watch), "a status line of more than"));
+    assert_int_equal(rig->news, 0);
+    RUN_UNTIL(rig, rig->streams >= 2);
+}
+
+static void nonsense_ends_the_stream(void **state)
+{
+    struct rig *rig = *state;
+    start(rig, SERVER_NAME);
+    RUN_UNTIL(rig, rig->stream);
+    say(rig, "hello\n");
+    RUN_UNTIL(rig, rig->streams >= 2);
+    assert_null(agent_watch_status(rig->watch));
+}
+
+static void a_refusal_is_told_and_tried_again(void **state)
+{
+    struct rig *rig = *state;
+    rig->refuse_status = 503;
+    start(rig, SERVER_NAME);
+    RUN_UNTIL(rig, strstr(agent_watch_error(rig->watch), "503"));
+    rig->refuse_status = 0;
+    RUN_UNTIL(rig, rig->stream);
+}
+
+static void a_certificate_of_another_name_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    start(rig, "m-0.other-mysql.ns1.svc");
+    RUN_UNTIL(rig, !str_eq(agent_watch_error(rig->watch), "not connected yet"));
+    assert_int_equal(rig->streams, 0);
+    assert_false(agent_watch_connected(rig->watch));
+}
+
+static void a_client_of_another_ca_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    struct tls_keypair other_ca = {0}, stranger = {0};
+    issue(NULL, "other", NULL, true, &other_ca);
+    issue(&other_ca, AGENT_OPERATOR_COMMON_NAME, NULL, false, &stranger);
+    const struct http_tls_options options = {
+        .ca_pem = rig->ca.cert_pem, .cert_pem = stranger.cert_pem, .key_pem = stranger.key_pem};
+    http_tls_unref(rig->client_tls);
+    rig->client_tls = http_tls_new(&options);
+    start(rig, SERVER_NAME);
+    RUN_UNTIL(rig, !str_eq(agent_watch_error(rig->watch), "not connected yet"));
+    assert_int_equal(rig->streams, 0);
+    tls_keypair_release(&other_ca);
+    tls_keypair_release(&stranger);
+}
+
+/* Before the first turn, while connecting, with an open stream, while waiting to try again: no callback follows, nothing leaks. */
+static void it_can_be_freed_at_any_time(void **state)
+{
+    struct rig *rig = *state;
+    for (int turns = 0; turns < 12; turns++) {
+        rig->refuse_status = turns % 2 ? 503 : 0;
+        start(rig, SERVER_NAME);
+        for (int i = 0; i < turns; i++)
+            loop_run_once(rig->loop, 5);
+        agent_watch_free(steal_ptr(rig->watch));
+        int news = rig->news;
+        run_for(rig, 20);
+        assert_int_equal(rig->news, news);
+    }
+}
+
+/* ---- the fleet ---- */
+
+struct fleet_news {
+    int count;
+    char key[64];
+};
+
+static void on_fleet_news(void *arg, const char *cluster_key)
+{
+    struct fleet_news *news = arg;
+    news->count++;
+    snprintf(news->key, sizeof(news->key), "%s", cluster_key);
+}
+
+static void a_fleet_keeps_opens_and_closes_streams(void **state)
+{
+    struct rig *rig = *state;
+    struct fleet_news news = {.count = 0};
+    struct agent_fleet *fleet = agent_fleet_new(rig->loop, rig->http, on_fleet_news, &news);
+    struct agent_fleet_member members[] = {
+        {"m-0", target_of(rig, SERVER_NAME)}, {"m-1", target_of(rig, "m-1.shop-mysql.ns1.svc")}};
+    agent_fleet_sync(fleet, "ns1/shop", members, 2);
+    assert_int_equal(agent_fleet_count(fleet), 2);
+    RUN_UNTIL(rig, rig->streams == 2);
+    say_status(rig, "x", "");
+    RUN_UNTIL(rig, news.count == 1);
+    assert_string_equal(news.key, "ns1/shop");
+    const struct agent_watch *kept = agent_fleet_get(fleet, "ns1/shop", "m-0");
+    agent_fleet_sync(fleet, "ns1/shop", members, 1);
+    assert_ptr_equal(agent_fleet_get(fleet, "ns1/shop", "m-0"), kept);
+    assert_null(agent_fleet_get(fleet, "ns1/shop", "m-1"));
+    assert_int_equal(agent_fleet_count(fleet), 1);
+    /* New certificates: a new stream. */
+    http_tls_unref(rig->client_tls);
+    rig->client_tls = make_client_tls(rig);
+    members[0].target = target_of(rig, SERVER_NAME);
+    agent_fleet_sync(fleet, "ns1/shop", members, 1);
+    RUN_UNTIL(rig, rig->streams == 3);
+    agent_fleet_sync(fleet, "ns1/shop", NULL, 0);
+    assert_int_equal(agent_fleet_count(fleet), 0);
+    assert_null(agent_fleet_get(fleet, "ns1/shop", "m-0"));
+    agent_fleet_sync(fleet, "ns1/other", members, 1);
+    agent_fleet_free(fleet);
+}
+
+#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(words_arrive_and_repeated_ones_are_no_news),
+        RIG_TEST(lines_may_come_in_pieces),
+        RIG_TEST(a_lost_stream_is_opened_again),
+        RIG_TEST(silence_is_a_loss),
+        RIG_TEST(an_endless_line_ends_the_stream),
+        RIG_TEST(nonsense_ends_the_stream),
+        RIG_TEST(a_refusal_is_told_and_tried_again),
+        RIG_TEST(a_certificate_of_another_name_is_refused),
+        RIG_TEST(a_client_of_another_ca_is_refused),
+        RIG_TEST(it_can_be_freed_at_any_time),
+        RIG_TEST(a_fleet_keeps_opens_and_closes_streams),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,361 @@
+#include "common/base.h"
+
+#include "operator/kube/event_recorder.h"
+
+#include "common/alloc.h"
+#include "common/backoff.h"
+#include "common/clock.h"
+#include "common/hashmap.h"
+#include "common/json.h"
+#include "common/list.h"
+#include "common/log.h"
+#include "common/strbuf.h"
+
+#define EVENT_MESSAGE_MAX 1024 /* validation of core/v1 Event */
+#define EVENT_REASON_MAX 128   /* likewise */
+#define AGGREGATE_WINDOW_MS (10LL * 60 * 1000)
+#define SPAM_BURST 25
+#define SPAM_REFILL_MS (5LL * 60 * 1000)
+#define KEY_SIZE 96
+
+/* One event in the API server, and what we know of it. */
+struct aggregate {
+    struct list_node lru; /* most recently used first */
+    char key[KEY_SIZE];   /* object, type, reason and message, hashed */
+    struct event_recorder *recorder;
+    struct kube_request *request; /* the write under way */
+    char *ns;
+    char *name;
+    int64_t first_seen_ms; /* monotonic: when the window began */
+    int64_t first_ms;      /* wall clock */
+    int64_t last_ms;
+    int64_t count;
+    json_t *document; /* only while a write is under way */
+    bool created;
+    bool dirty; /* counted since the last write began */
+};
+
+/* What an object may still say. */
+struct bucket {
+    struct list_node lru;
+    char key[KEY_SIZE];
+    double tokens;
+    int64_t filled_ms;
+    uint64_t dropped;
+};
+
+struct event_recorder {
+    struct loop *loop;
+    struct kube_client *client;
+    struct kube_resource resource;
+    char *component;
+    char *instance;
+    uint64_t random_state;
+    struct hashmap aggregates;
+    struct list_node aggregates_lru;
+    struct hashmap buckets;
+    struct list_node buckets_lru;
+};
+
+static const char *aggregate_key(const void *entry)
+{
+    return ((const struct aggregate *)entry)->key;
+}
+
+static const char *bucket_key(const void *entry)
+{
+    return ((const struct bucket *)entry)->key;
+}
+
+/* A thousand remembered events must not keep a thousand documents. */
+static void aggregate_drop_document(struct aggregate *aggregate)
+{
+    json_decref(steal_ptr(aggregate->document));
+}
+
+static void aggregate_free(struct aggregate *aggregate)
+{
+    if (aggregate->request)
+        kube_request_cancel(aggregate->request);
+    list_remove(&aggregate->lru);
+    free(aggregate->ns);
+    free(aggregate->name);
+    aggregate_drop_document(aggregate);
+    free(aggregate);
+}
+
+static void aggregate_forget(struct aggregate *aggregate)
+{
+    hashmap_remove(&aggregate->recorder->aggregates, aggregate->key);
+    aggregate_free(aggregate);
+}
+
+struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client *client,
+    const struct kube_resource *event, const char *component, const char *instance)
+{
+    struct event_recorder *recorder = xnew(struct event_recorder);
+    recorder->loop = loop;
+    recorder->client = client;
+    recorder->resource = *event;
+    recorder->component = xstrdup(component);
+    recorder->instance = xstrdup(instance);
+    recorder->random_state = random_seed();
+    hashmap_init(&recorder->aggregates, aggregate_key);
+    hashmap_init(&recorder->buckets, bucket_key);
+    list_init(&recorder->aggregates_lru);
+    list_init(&recorder->buckets_lru);
+    return recorder;
+}
+
+void event_recorder_free(struct event_recorder *recorder)
+{
+    if (!recorder)
+        return;
+    hashmap_release(&recorder->aggregates, NULL);
+    hashmap_release(&recorder->buckets, free);
+    while (!list_empty(&recorder->aggregates_lru))
+        aggregate_free(container_of(list_next(&recorder->aggregates_lru), struct aggregate, lru));
+    free(recorder->component);
+    free(recorder->instance);
+    free(recorder);
+}
+
+/* ---- how much an object may say ------------------------------------------------------------------------------- */
+
+static struct bucket *bucket_of(struct event_recorder *recorder, const char *key, int64_t now_ms)
+{
+    struct bucket *bucket = hashmap_get(&recorder->buckets, key);
+    if (bucket) {
+        list_remove(&bucket->lru);
+        list_push_front(&recorder->buckets_lru, &bucket->lru);
+        return bucket;
+    }
+    if (recorder->buckets.count >= EVENT_CACHE_MAX) {
+        struct bucket *oldest = container_of(recorder->buckets_lru.prev, struct bucket, lru);
+        hashmap_remove(&recorder->buckets, oldest->key);
+        list_remove(&oldest->lru);
+        free(oldest);
+    }
+    bucket = xnew(struct bucket);
+    snprintf(bucket->key, sizeof(bucket->key), "%s", key);
+    bucket->tokens = SPAM_BURST;
+    bucket->filled_ms = now_ms;
+    list_push_front(&recorder->buckets_lru, &bucket->lru);
+    hashmap_put(&recorder->buckets, bucket);
+    return bucket;
+}
+
+static bool bucket_take(struct bucket *bucket, int64_t now_ms)
+{
+    bucket->tokens += (double)(now_ms - bucket->filled_ms) / SPAM_REFILL_MS;
+    bucket->tokens = MIN_OF(bucket->tokens, SPAM_BURST);
+    bucket->filled_ms = now_ms;
+    if (bucket->tokens < 1) {
+        bucket->dropped++;
+        return false;
+    }
+    bucket->tokens -= 1;
+    return true;
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------------- */
+
+static void aggregate_write(struct aggregate *aggregate);
+
+static void log_lost(const struct aggregate *aggregate, const struct error *err)
+{
+    log_warn("event not written", LOG_STR("namespace", aggregate->ns), LOG_STR("event", aggregate->name), LOG_ERR(err));
+}
+
+static void on_written(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct aggregate *aggregate = arg;
+    UNUSED(answer);
+    aggregate->request = NULL;
+    if (err && err->kind == ERROR_NOT_FOUND && aggregate->created) { /* expired in the server: a new life for it */
+        aggregate->created = false;
+        aggregate_write(aggregate);
+        return;
+    }
+    if (err && !aggregate->created) {
+        log_lost(aggregate, err);
+        aggregate_forget(aggregate); /* the next occurrence tries anew */
+        return;
+    }
+    if (err)
+        log_lost(aggregate, err);
+    aggregate->created = true;
+    if (aggregate->dirty)
+        aggregate_write(aggregate);
+    else
+        aggregate_drop_document(aggregate);
+}
+
+static json_t *aggregate_patch(const struct aggregate *aggregate)
+{
+    char last[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(aggregate->last_ms, last);
+    return json_build("{s:I, s:s}", "count", (json_int_t)aggregate->count, "lastTimestamp", last);
+}
+
+static void aggregate_write(struct aggregate *aggregate)
+{
+    struct event_recorder *recorder = aggregate->recorder;
+    _cleanup_(json_decrefp) json_t *patch = aggregate_patch(aggregate);
+    aggregate->dirty = false;
+    if (aggregate->created) {
+        aggregate->request = kube_patch(recorder->client, &recorder->resource, aggregate->ns, aggregate->name, NULL,
+            KUBE_PATCH_MERGE, patch, on_written, aggregate);
+        return;
+    }
+    json_object_update(aggregate->document, patch);
+    aggregate->request =
+        kube_create(recorder->client, &recorder->resource, aggregate->ns, aggregate->document, on_written, aggregate);
+}
+
+static json_t *involved_object(const struct event_target *target)
+{
+    _cleanup_(strbuf_release) struct strbuf version;
+    strbuf_init(&version, KUBE_NAME_MAX);
+    kube_resource_api_version(target->resource, &version);
+    json_t *object = json_object();
+    json_put_str(object, "apiVersion", version.buf);
+    json_put_str(object, "kind", target->resource->kind->kind);
+    json_put_str(object, "namespace", str_empty(target->ns) ? NULL : target->ns);
+    json_put_str(object, "name", target->name);
+    json_put_str(object, "uid", target->uid);
+    json_put_str(object, "resourceVersion", target->resource_version);
+    return object;
+}
+
+static json_t *event_document(const struct aggregate *aggregate, const struct event_target *target,
+    enum event_type type, const char *reason, const char *message)
+{
+    const struct event_recorder *recorder = aggregate->recorder;
+    char first[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(aggregate->first_ms, first);
+    json_t *document = json_build("{s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:{s:s}}", "apiVersion",
+        recorder->resource.version, "kind", "Event", "metadata", "namespace", aggregate->ns, "name", aggregate->name,
+        "type", type == EVENT_WARNING ? "Warning" : "Normal", "firstTimestamp", first, "source", "component",
+        recorder->component);
+    json_put(document, "involvedObject", involved_object(target));
+    json_put(document, "reason", json_stringn(reason, strnlen(reason, EVENT_REASON_MAX)));
+    json_put_str(document, "message", message);
+    json_put_str(document, "reportingComponent", recorder->component);
+    json_put_str(document, "reportingInstance", recorder->instance);
+    return document;
+}
+
+/* ---- recording ------------------------------------------------------------------------------------------------ */
+
+/* Room for one more: the least recently used that has no write under way goes. */
+static bool recorder_make_room(struct event_recorder *recorder)
+{
+    if (recorder->aggregates.count < EVENT_CACHE_MAX)
+        return true;
+    for (struct list_node *node = recorder->aggregates_lru.prev; node != &recorder->aggregates_lru; node = node->prev) {
+        struct aggregate *aggregate = container_of(node, struct aggregate, lru);
+        if (!aggregate->request) {
+            aggregate_forget(aggregate);
+            return true;
+        }
+    }
+    return false;
+}
+
+static char *event_name(struct event_recorder *recorder, const char *target_name)
+{
+    int room = KUBE_NAME_MAX - 1 - 16;
+    return xasprintf("%.*s.%016llx", room, target_name, (unsigned long long)random_next(&recorder->random_state));
+}
+
+static struct aggregate *aggregate_new(
+    struct event_recorder *recorder, const char *key, const struct event_target *target)
+{
+    struct aggregate *aggregate = xnew(struct aggregate);
+    aggregate->recorder = recorder;
+    snprintf(aggregate->key, sizeof(aggregate->key), "%s", key);
+    aggregate->ns = xstrdup(str_empty(target->ns) ? "default" : target->ns);
+    aggregate->name = event_name(recorder, target->name);
+    aggregate->first_seen_ms = clock_monotonic_ms();
+    aggregate->first_ms = clock_realtime_ms();
+    list_push_front(&recorder->aggregates_lru, &aggregate->lru);
+    hashmap_put(&recorder->aggregates, aggregate);
+    return aggregate;
+}
+
+/* The one to count in, or NULL if there is none young enough (an old one is forgotten). */
+static struct aggregate *aggregate_find(struct event_recorder *recorder, const char *key)
+{
+    struct aggregate *aggregate = hashmap_get(&recorder->aggregates, key);
+    if (!aggregate)
+        return NULL;
+    bool old = clock_monotonic_ms() - aggregate->first_seen_ms > AGGREGATE_WINDOW_MS;
+    if (old && !aggregate->request) {
+        aggregate_forget(aggregate);
+        return NULL;
+    }
+    list_remove(&aggregate->lru);
+    list_push_front(&recorder->aggregates_lru, &aggregate->lru);
+    return aggregate;
+}
+
+static void object_key(const struct event_target *target, char out[static KEY_SIZE])
+{
+    uint64_t name = hash64(HASH64_INIT, str_or_empty(target->ns), strlen(str_or_empty(target->ns)) + 1);
+    name = hash64(name, target->name, strlen(target->name));
+    name = hash64(name, target->resource->kind->plural, strlen(target->resource->kind->plural));
+    snprintf(out, KEY_SIZE, "%.48s/%016llx", str_or_empty(target->uid), (unsigned long long)name);
+}
+
+static void record_message(struct event_recorder *recorder, const struct event_target *target, enum event_type type,
+    const char *reason, const char *message)
+{
+    char object[KEY_SIZE], key[KEY_SIZE];
+    object_key(target, object);
+    uint64_t text = hash64(HASH64_INIT, reason, strlen(reason) + 1);
+    text = hash64(text, message, strlen(message));
+    snprintf(key, sizeof(key), "%.70s/%d/%016llx", object, (int)type, (unsigned long long)text);
+
+    if (!bucket_take(bucket_of(recorder, object, clock_monotonic_ms()), clock_monotonic_ms())) {
+        log_debug("event dropped: too many of this object", LOG_STR("object", target->name), LOG_STR("reason", reason));
+        return;
+    }
+    struct aggregate *aggregate = aggregate_find(recorder, key);
+    if (!aggregate) {
+        if (!recorder_make_room(recorder)) {
+            log_warn("event dropped: too many under way", LOG_STR("object", target->name), LOG_STR("reason", reason));
+            return;
+        }
+        aggregate = aggregate_new(recorder, key, target);
+    }
+    if (!aggregate->document) /* also for a patch: the event may have expired in the server */
+        aggregate->document = event_document(aggregate, target, type, reason, message);
+    aggregate->count++;
+    aggregate->last_ms = clock_realtime_ms();
+    aggregate->dirty = true;
+    if (!aggregate->request)
+        aggregate_write(aggregate);
+}
+
+void event_record(struct event_recorder *recorder, const struct event_target *target, enum event_type type,
+    const char *reason, const char *fmt, ...)
+{
+    if (!recorder)
+        return;
+    char message[EVENT_MESSAGE_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vsnprintf(message, sizeof(message), fmt, ap);
+    va_end(ap);
+    if (len < 0)
+        return;
+    if ((size_t)len >= sizeof(message)) /* cut where a character begins, and say so */
+    {
+        size_t end = sizeof(message) - sizeof("...");
+        while (end > 0 && ((unsigned char)message[end] & 0xc0) == 0x80)
+            end--;
+        memcpy(message + end, "...", sizeof("..."));
+    }
+    record_message(recorder, target, type, reason, message);
+}

@@ -1,0 +1,44 @@
+/*
+ * event_recorder.h: core/v1 Events, aggregated.
+ *
+ * Fire and forget: an event that cannot be written is logged and dropped. The same (object, type, reason, message) within ten minutes
+ * raises `count` and lastTimestamp of the first instead of making another (a patch); per object a token bucket (burst 25, one per
+ * 5 minutes refill, as client-go's spam filter). At most EVENT_CACHE_MAX aggregates are remembered (least recently used goes).
+ *
+ * A repetition while the first write is still under way is counted and written when that ends, so an object never has two writes of one event in
+ * flight. An event that the server has already expired (404) is made anew. Messages are cut at 1,024 bytes (the API's limit) and are never
+ * logged; callers keep secrets out of them (I9). RBAC: core events create, patch.
+ * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+ */
+#ifndef KM_EVENT_RECORDER_H
+#define KM_EVENT_RECORDER_H
+
+#include "common/base.h"
+
+#include "common/loop.h"
+#include "operator/kube/kube_client.h"
+
+#define EVENT_CACHE_MAX 1024
+
+struct event_recorder;
+
+enum event_type { EVENT_NORMAL, EVENT_WARNING };
+
+/* Whom the event is about. Strings are copied. */
+struct event_target {
+    const struct kube_resource *resource;
+    const char *ns; /* NULL: cluster scope; the event goes to "default" */
+    const char *name;
+    const char *uid;              /* text form */
+    const char *resource_version; /* may be NULL */
+};
+
+/* component: source.component and reportingComponent; instance: reportingInstance. */
+struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client *client,
+    const struct kube_resource *event, const char *component, const char *instance);
+/* Writes under way are cancelled. */
+void event_recorder_free(struct event_recorder *recorder);
+void event_record(struct event_recorder *recorder, const struct event_target *target, enum event_type type,
+    const char *reason, const char *fmt, ...) KM_PRINTF(5, 6);
+
+#endif

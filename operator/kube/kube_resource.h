@@ -1,0 +1,49 @@
+/*
+ * kube_resource.h: which REST path a kind has, and discovery of the version that this API server speaks.
+ *
+ * The same binary runs on Kubernetes 1.20 and on today's: a kind names its acceptable versions in order of preference
+ * (EndpointSlice: discovery.k8s.io v1, v1beta1), and discovery picks the first that the server lists in /apis.
+ */
+#ifndef KM_KUBE_RESOURCE_H
+#define KM_KUBE_RESOURCE_H
+
+#include "common/base.h"
+
+#include "common/error.h"
+#include "common/strbuf.h"
+
+#define KUBE_VERSIONS_MAX 4
+
+/* A kind as the program knows it (static). */
+struct kube_kind {
+    const char *group;  /* "" for the core group */
+    const char *kind;   /* "StatefulSet" */
+    const char *plural; /* "statefulsets" */
+    bool namespaced;
+    const char *versions[KUBE_VERSIONS_MAX]; /* in order of preference, NULL-terminated if fewer */
+};
+
+/* A kind with the version in use. Plain value; strings are static (they come from the kind). */
+struct kube_resource {
+    const struct kube_kind *kind;
+    const char *version;
+};
+
+/* The kinds of Kubernetes itself that we use; ours are in operator/api. */
+extern const struct kube_kind kube_kind_pod, kube_kind_service, kube_kind_endpoint_slice, kube_kind_config_map,
+    kube_kind_secret, kube_kind_service_account, kube_kind_persistent_volume_claim, kube_kind_stateful_set,
+    kube_kind_pod_disruption_budget, kube_kind_event, kube_kind_lease, kube_kind_storage_class,
+    kube_kind_network_policy;
+
+/* "apps/v1" or "v1". */
+void kube_resource_api_version(const struct kube_resource *resource, struct strbuf *out);
+/* "/apis/apps/v1/namespaces/NS/statefulsets/NAME/status". ns NULL: all namespaces or cluster scope; name, subresource may be NULL. */
+void kube_resource_path(const struct kube_resource *resource, const char *ns, const char *name, const char *subresource,
+    struct strbuf *out);
+
+/* Pure part of discovery: chooses from the body of GET /apis (APIGroupList). Core kinds need no entry.
+ * NOT_FOUND names group, kind and the versions wanted. */
+int kube_resource_choose(const struct kube_kind *kind, const char *api_groups_json, size_t len,
+    struct kube_resource *ret, struct error *err) KM_MUST_CHECK;
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * leader_elector.h: one leader among replicas by a coordination.k8s.io/v1 Lease.
+ *
+ * As client-go: the lease is taken when it is free, released, or unrenewed for lease_duration as seen by OUR monotonic clock since we last saw it
+ * change (clocks of others do not matter). The leader renews every retry_period; when renew_deadline passes without success it stops leading
+ * before others may start. Writes carry resourceVersion. On release (SIGTERM) holderIdentity is emptied, so the next takes over at once;
+ * a watch on the Lease tells the others without waiting for their retry, so a standby does not poll. Leader election does not fence (I2):
+ * epochs do.
+ *
+ * Writes are merge patches, so labels and fields of others stay. A request that takes longer than half the renew deadline is given up and
+ * tried again. Give the elector a kube_client of its own: its renewals must not wait behind the queue of the controllers.
+ * RBAC: leases get, list, watch, patch (resourceNames: the name), create.
+ * https://kubernetes.io/docs/concepts/architecture/leases/ ; fields: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/
+ */
+#ifndef KM_LEADER_ELECTOR_H
+#define KM_LEADER_ELECTOR_H
+
+#include "common/base.h"
+
+#include "common/loop.h"
+#include "operator/kube/kube_client.h"
+
+struct leader_elector;
+
+struct leader_elector_options {
+    const char *ns;
+    const char *name;          /* "kube-mysql-operator" */
+    const char *identity;      /* pod name + random */
+    int64_t lease_duration_ms; /* 0: 15,000 */
+    int64_t renew_deadline_ms; /* 0: 10,000 */
+    int64_t retry_period_ms;   /* 0: 2,000 */
+    void (*started_leading)(void *arg);
+    void (*stopped_leading)(void *arg);                  /* after started only; on loss the process should end */
+    void (*new_leader)(void *arg, const char *identity); /* may be NULL */
+    void *arg;
+};
+
+struct leader_elector *leader_elector_new(struct loop *loop, struct kube_client *client,
+    const struct kube_resource *lease, const struct leader_elector_options *options);
+/* started_leading, stopped_leading and new_leader run from the loop. */
+void leader_elector_start(struct leader_elector *elector);
+/* Gives the lease back if we hold it, then calls done from the loop, once; after at most a renew deadline. We do not lead any more from the
+ * call on, and stopped_leading is not called. */
+void leader_elector_release(struct leader_elector *elector, void (*done)(void *arg), void *arg);
+/* Also false as soon as the renew deadline has passed, even if no timer ran yet (the process was stopped). */
+bool leader_elector_is_leader(const struct leader_elector *elector);
+void leader_elector_free(struct leader_elector *elector);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * plan.h: what to write next, as data.
+ *
+ * A decision is pure: it looks at a snapshot and returns a plan. A plan is a short list of stages; the actions of one stage are independent
+ * of each other, a stage starts when all actions before it succeeded. Nothing in a plan waits for the world: what needs waiting is a further
+ * reconcile, which looks again. So a crash between any two actions is harmless (I10).
+ */
+#ifndef KM_PLAN_H
+#define KM_PLAN_H
+
+#include "common/base.h"
+
+#include <jansson.h>
+
+#include "common/strbuf.h"
+
+#define PLAN_ACTIONS_MAX 64
+
+/* What plans write. plan_executor is given resource and informer for each. */
+enum plan_kind {
+    PLAN_SERVICE_ACCOUNT,
+    PLAN_CONFIG_MAP,
+    PLAN_SECRET,
+    PLAN_SERVICE,
+    PLAN_ENDPOINT_SLICE,
+    PLAN_POD_DISRUPTION_BUDGET,
+    PLAN_STATEFUL_SET,
+    PLAN_POD,
+    PLAN_VOLUME_CLAIM,
+    PLAN_TERMINAL,
+    PLAN_KIND_COUNT,
+};
+const char *plan_kind_name(enum plan_kind kind); /* "StatefulSet" */
+
+enum plan_verb {
+    PLAN_APPLY,  /* server-side apply of body; never onto an object of another owner */
+    PLAN_PATCH,  /* merge patch of an object that we do not apply (volume claims) */
+    PLAN_DELETE, /* with a UID precondition */
+};
+
+struct plan_action {
+    enum plan_verb verb;
+    enum plan_kind kind;
+    char *ns;
+    char *name;
+    char *uid; /* of the live object as last seen; NULL: believed absent (then it is created, never applied, so that nobody's object is taken over) */
+    json_t *body; /* apply, patch; NULL for delete */
+    char *why;    /* for log and events: "roll NAME-mysql-2: my.cnf changed" */
+};
+
+struct plan {
+    struct plan_action actions[PLAN_ACTIONS_MAX];
+    int stage_of[PLAN_ACTIONS_MAX]; /* ascending */
+    int count;
+    int stage; /* stage that plan_add puts into */
+};
+
+struct plan *plan_new(void);
+void plan_free(struct plan *plan);
+static inline void plan_freep(struct plan **p)
+{
+    plan_free(*p);
+}
+bool plan_is_empty(const struct plan *plan);
+/* Later additions start only when everything so far has succeeded. An empty stage is not counted. */
+void plan_next_stage(struct plan *plan);
+
+/* uid, why may be NULL. body is stolen. More than PLAN_ACTIONS_MAX is a bug and aborts. */
+void plan_add_apply(struct plan *plan, enum plan_kind kind, const char *uid, json_t *body, const char *why);
+void plan_add_patch(struct plan *plan, enum plan_kind kind, const char *ns, const char *name, const char *uid,
+    json_t *body, const char *why);
+void plan_add_delete(
+    struct plan *plan, enum plan_kind kind, const char *ns, const char *name, const char *uid, const char *why);
+
+/* For goldens and debug logs: stages, verbs, names; bodies only if asked. Secret data is never in a plan's text. */
+json_t *plan_describe(const struct plan *plan, bool with_bodies);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * plan_executor.h: runs any plan against the API server.
+ *
+ * The actions of a stage are started together; when all have ended well, the next stage starts. The first error stops further stages; actions already
+ * under way end on their own. Answers to writes are put into the informers at once (read your writes).
+ *
+ * Ownership: an apply onto an object that is not in our caches is a POST, which the API server refuses if anything of that name
+ * exists; only then it is read. If its controller is not the one that the manifest names, the action fails with ERROR_EXISTS, naming it
+ * (ERROR_CONFLICT if it is left of a former owner, see ownership.h); nothing is written (I11). So nothing foreign can be
+ * taken over even by a race, and what is absent costs one request. An apply onto a known object carries its UID as precondition; the first one
+ * adopts what the POST wrote (managed_fields.h), which costs two requests more, once in an object's life.
+ */
+#ifndef KM_PLAN_EXECUTOR_H
+#define KM_PLAN_EXECUTOR_H
+
+#include "common/base.h"
+
+#include "common/error.h"
+#include "operator/kube/informer.h"
+#include "operator/kube/kube_client.h"
+#include "operator/plan/plan.h"
+
+struct plan_targets {
+    struct kube_client *client;
+    struct {
+        const struct kube_resource *resource;
+        struct informer *informer; /* NULL: not cached (Secrets) */
+    } kinds[PLAN_KIND_COUNT];
+};
+
+/* One action ended (err NULL: well; then answer is what the server said). Before `done`; may be NULL. */
+typedef void (*plan_action_fn)(
+    void *arg, const struct plan_action *action, const struct kube_answer *answer, const struct error *err);
+/* The plan ended; err NULL: all of it. The plan is freed after this returns. */
+typedef void (*plan_done_fn)(void *arg, const struct plan *plan, const struct error *err);
+
+/* Takes the plan. targets is borrowed until done. An empty plan is done on the next turn of the loop. There is no cancel: at
+ * the end of the process kube_client_free drops what is in flight. */
+void plan_execute(struct loop *loop, const struct plan_targets *targets, struct plan *plan, plan_action_fn action_done,
+    plan_done_fn done, void *arg);
+
+#endif

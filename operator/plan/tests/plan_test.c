@@ -1,0 +1,297 @@
+/* Plans as data, whose an object is, and plans carried out against the API double. */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+#include "common/json.h"
+#include "operator/kube/tests/kube_world.h"
+#include "operator/plan/ownership.h"
+#include "operator/plan/plan_executor.h"
+
+#define OWNER "11111111-0000-4000-8000-000000000001"
+#define FORMER "11111111-0000-4000-8000-00000000000f"
+
+/* ---- pure ---- */
+
+static json_t *metadata_of(const char *kind, const char *name, const char *uid, bool controller)
+{
+    return json_build("{s:[{s:s, s:s, s:s, s:b}]}", "ownerReferences", "kind", kind, "name", name, "uid", uid,
+        "controller", controller);
+}
+
+static void ownership_is_judged_by_the_controller(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *kind, *name, *uid;
+        bool controller;
+        enum ownership wanted;
+    } table[] = {
+        {"K", "n", OWNER, true, OWNERSHIP_OURS},
+        {"K", "n", OWNER, false, OWNERSHIP_FOREIGN},
+        {"K", "n", FORMER, true, OWNERSHIP_PREDECESSOR},
+        {"K", "m", FORMER, true, OWNERSHIP_FOREIGN},
+        {"L", "n", FORMER, true, OWNERSHIP_FOREIGN},
+    };
+    _cleanup_(json_decrefp) json_t *ours = metadata_of("K", "n", OWNER, true);
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        _cleanup_(json_decrefp) json_t *live = json_build(
+            "{s:o}", "metadata", metadata_of(table[i].kind, table[i].name, table[i].uid, table[i].controller));
+        assert_int_equal(ownership_of(live, ours), table[i].wanted);
+    }
+    _cleanup_(json_decrefp) json_t *orphan = json_build("{s:{}}", "metadata");
+    assert_int_equal(ownership_of(orphan, ours), OWNERSHIP_FOREIGN);
+}
+
+static void empty_stages_do_not_count(void **state)
+{
+    UNUSED(state);
+    _cleanup_(plan_freep) struct plan *plan = plan_new();
+    assert_true(plan_is_empty(plan));
+    plan_next_stage(plan);
+    plan_add_delete(plan, PLAN_POD, "ns", "a", "u", NULL);
+    plan_next_stage(plan);
+    plan_next_stage(plan);
+    plan_add_delete(plan, PLAN_POD, "ns", "b", "u", "because");
+    _cleanup_(json_decrefp) json_t *text = plan_describe(plan, true);
+    assert_int_equal(json_array_size(text), 2);
+    assert_string_equal(json_path_str(text, "[1][0].why", ""), "because");
+}
+
+static void secrets_are_never_described(void **state)
+{
+    UNUSED(state);
+    _cleanup_(plan_freep) struct plan *plan = plan_new();
+    plan_add_apply(
+        plan, PLAN_SECRET, NULL, json_build("{s:{s:s}, s:{s:s}}", "metadata", "name", "s", "data", "k", "hush"), NULL);
+    _cleanup_(json_decrefp) json_t *described = plan_describe(plan, true);
+    _cleanup_(freep) char *text = json_text(described);
+    assert_null(strstr(text, "hush"));
+}
+
+/* ---- carried out ---- */
+
+struct result {
+    struct world *world;
+    struct plan_targets targets;
+    int actions, done;
+    struct error err;
+};
+
+static void on_action(
+    void *arg, const struct plan_action *action, const struct kube_answer *answer, const struct error *err)
+{
+    struct result *result = arg;
+    assert_true(err || action->verb == PLAN_DELETE || answer->object);
+    result->actions++;
+}
+
+static void on_done(void *arg, const struct plan *plan, const struct error *err)
+{
+    struct result *result = arg;
+    UNUSED(plan);
+    result->done++;
+    if (err)
+        result->err = *err;
+}
+
+static bool is_done(const struct world *world, const void *arg)
+{
+    UNUSED(world);
+    return ((const struct result *)arg)->done > 0;
+}
+
+/* Runs the plan with ConfigMaps that are cached. */
+static struct result carry_out(struct world *world, struct plan *plan)
+{
+    struct result result = {.world = world, .targets.client = world->client};
+    if (!world->informer) {
+        world_start_informer(world, NULL);
+        assert_true(world_run(world, world_in_step, NULL, 5000));
+    }
+    result.targets.kinds[PLAN_CONFIG_MAP].resource = &world->maps;
+    result.targets.kinds[PLAN_CONFIG_MAP].informer = world->informer;
+    plan_execute(world->loop, &result.targets, plan, on_action, on_done, &result);
+    assert_int_equal(result.done, 0); /* never inside the call */
+    assert_true(world_run(world, is_done, &result, 20000));
+    assert_int_equal(result.done, 1);
+    return result;
+}
+
+static json_t *owned_map(const char *name, const char *value, const char *uid)
+{
+    json_t *map = world_map(name, value);
+    _cleanup_(json_decrefp) json_t *owner = metadata_of("MysqlCluster", "shop", uid, true);
+    json_object_update(json_object_get(map, "metadata"), owner);
+    return map;
+}
+
+static void add_map(struct plan *plan, const char *name)
+{
+    plan_add_apply(plan, PLAN_CONFIG_MAP, NULL, owned_map(name, "v", OWNER), NULL);
+}
+
+static void put_owned(struct world *world, const char *name, const char *uid)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", WORLD_MAPS_IN_NS, name);
+    _cleanup_(json_decrefp) json_t *map = owned_map(name, "old", uid);
+    kube_api_double_put(world->api, path, map);
+}
+
+static const char *live_value(const struct world *world, const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", WORLD_MAPS_IN_NS, name);
+    return json_path_str(kube_api_double_get(world->api, path), "data.key", "");
+}
+
+static void an_empty_plan_is_done(void **state)
+{
+    struct result result = carry_out(*state, plan_new());
+    assert_int_equal(result.err.kind, ERROR_NONE);
+    assert_int_equal(result.actions, 0);
+}
+
+static void writes_are_read_at_once(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    add_map(plan, "a");
+    plan_next_stage(plan);
+    add_map(plan, "b");
+    world_start_informer(world, NULL);
+    assert_true(world_run(world, world_in_step, NULL, 5000));
+    kube_api_double_mute_watches(world->api, true);
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_NONE);
+    assert_int_equal(result.actions, 2);
+    assert_non_null(world_stored(world, "a"));
+    assert_non_null(world_stored(world, "b"));
+}
+
+static void the_first_error_stops_later_stages_only(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    static const struct kube_api_fault fault = {
+        .method = "POST", .path_prefix = WORLD_MAPS_IN_NS, .status = 422, .reason = "Invalid"};
+    kube_api_double_fault(world->api, &fault);
+    add_map(plan, "a");
+    add_map(plan, "b");
+    plan_next_stage(plan);
+    add_map(plan, "c");
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_INVALID);
+    assert_true(str_starts_with(result.err.message, "ConfigMap a: "));
+    assert_int_equal(result.actions, 2);
+    assert_string_equal(live_value(world, "b"), "v");
+    assert_string_equal(live_value(world, "c"), "");
+}
+
+static void a_foreign_object_is_not_taken_over(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    world_put(world, "a", "theirs");
+    add_map(plan, "a");
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_EXISTS);
+    assert_string_equal(live_value(world, "a"), "theirs");
+    assert_int_equal(kube_api_double_requests(world->api, "PATCH", NULL), 0);
+}
+
+static void what_a_former_owner_left_is_waited_for(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    put_owned(world, "a", FORMER);
+    add_map(plan, "a");
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_CONFLICT);
+    assert_string_equal(live_value(world, "a"), "old");
+    assert_int_equal(kube_api_double_requests(world->api, "PATCH", NULL), 0);
+}
+
+static void ours_without_our_labels_is_applied(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    put_owned(world, "a", OWNER);
+    add_map(plan, "a");
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_NONE);
+    assert_string_equal(live_value(world, "a"), "v");
+}
+
+static void a_creation_whose_answer_was_lost_is_applied(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    static const struct kube_api_fault fault = {
+        .method = "POST", .kind = KUBE_API_FAULT_STATUS, .status = 409, .reason = "AlreadyExists", .carried_out = true};
+    kube_api_double_fault(world->api, &fault);
+    add_map(plan, "a");
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_NONE);
+    assert_string_equal(live_value(world, "a"), "v");
+}
+
+static void another_object_of_the_name_is_a_conflict(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    put_owned(world, "a", OWNER);
+    plan_add_apply(plan, PLAN_CONFIG_MAP, FORMER, owned_map("a", "v", OWNER), NULL);
+    plan_add_delete(plan, PLAN_CONFIG_MAP, WORLD_NS, "a", FORMER, NULL);
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_CONFLICT);
+    assert_string_equal(live_value(world, "a"), "old");
+}
+
+static void what_is_gone_needs_no_deletion(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    plan_add_delete(plan, PLAN_CONFIG_MAP, WORLD_NS, "nothing", FORMER, NULL);
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_NONE);
+}
+
+static void what_takes_its_time_to_go_is_known_as_leaving(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    _cleanup_(json_decrefp) json_t *map = owned_map("a", "v", OWNER);
+    json_put(json_object_get(map, "metadata"), "finalizers", json_build("[s]", "example.com/wait"));
+    kube_api_double_put(world->api, WORLD_MAPS_IN_NS "/a", map);
+    world_start_informer(world, NULL);
+    assert_true(world_run(world, world_in_step, NULL, 5000));
+    kube_api_double_mute_watches(world->api, true);
+    plan_add_delete(plan, PLAN_CONFIG_MAP, WORLD_NS, "a", NULL, NULL);
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_NONE);
+    assert_true(world_stored(world, "a")->deleting);
+}
+
+#define WORLD_TEST(name) cmocka_unit_test_setup_teardown(name, world_set_up, world_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ownership_is_judged_by_the_controller),
+        cmocka_unit_test(empty_stages_do_not_count),
+        cmocka_unit_test(secrets_are_never_described),
+        WORLD_TEST(an_empty_plan_is_done),
+        WORLD_TEST(writes_are_read_at_once),
+        WORLD_TEST(the_first_error_stops_later_stages_only),
+        WORLD_TEST(a_foreign_object_is_not_taken_over),
+        WORLD_TEST(what_a_former_owner_left_is_waited_for),
+        WORLD_TEST(ours_without_our_labels_is_applied),
+        WORLD_TEST(a_creation_whose_answer_was_lost_is_applied),
+        WORLD_TEST(another_object_of_the_name_is_a_conflict),
+        WORLD_TEST(what_is_gone_needs_no_deletion),
+        WORLD_TEST(what_takes_its_time_to_go_is_known_as_leaving),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

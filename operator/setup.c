@@ -1,0 +1,52 @@
+#include "common/base.h"
+
+#include "operator/setup.h"
+
+#include "operator/api/api_kinds.h"
+#include "operator/api/names.h"
+#include "operator/api/projections.h"
+#include "operator/cluster/cluster_controller.h"
+#include "operator/options.h"
+#include "operator/terminal/terminal_controller.h"
+
+void operator_use_kinds(struct manager *manager)
+{
+    manager_use_kind(manager, &kube_kind_mysql_config);
+    cluster_controller_use_kinds(manager);
+    terminal_controller_use_kinds(manager);
+}
+
+static struct informer *informer_for(struct manager *manager, const struct kube_kind *kind,
+    const struct kube_projection *projection, const char *label_selector)
+{
+    const struct informer_options options = {.label_selector = label_selector};
+    return manager_informer(manager, manager_use_kind(manager, kind), projection, &options);
+}
+
+int operator_setup(void *arg, struct manager *manager, struct error *err)
+{
+    UNUSED(err);
+    const struct operator_options *options = arg;
+    struct informer *clusters = informer_for(manager, &kube_kind_mysql_cluster, &projection_mysql_cluster, NULL);
+    struct informer *configs = informer_for(manager, &kube_kind_mysql_config, &projection_mysql_config, NULL);
+    struct informer *terminals = informer_for(manager, &kube_kind_mysql_terminal, &projection_mysql_terminal, NULL);
+    struct informer *pods = informer_for(manager, &kube_kind_pod, &projection_pod, SELECTOR_MANAGED);
+    const struct cluster_controller_options cluster_options = {
+        .agent_image = options->agent_image,
+        .watch_namespaces = &options->watch_namespaces,
+        .ipv6 = options->ipv6,
+        .clusters = clusters,
+        .configs = configs,
+        .terminals = terminals,
+        .pods = pods,
+    };
+    const struct terminal_controller_options terminal_options = {
+        .watch_namespaces = &options->watch_namespaces,
+        .clusters = clusters,
+        .terminals = terminals,
+        .pods = pods,
+    };
+    cluster_controller_setup(manager, &cluster_options);
+    terminal_controller_setup(manager, &terminal_options);
+    return 0;
+}

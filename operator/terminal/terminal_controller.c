@@ -1,0 +1,531 @@
+#include "common/base.h"
+
+#include "operator/terminal/terminal_controller.h"
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/tls.h"
+#include "operator/api/api_kinds.h"
+#include "operator/api/cluster_status.h"
+#include "operator/api/projections.h"
+#include "operator/plan/ownership.h"
+#include "operator/plan/plan_executor.h"
+#include "operator/terminal/terminal_desired.h"
+
+/* Passwords may change without an event that we see. */
+#define TERMINAL_RECHECK_MS (5 * 60 * 1000)
+/* Something of somebody else's must change first. */
+#define TERMINAL_BLOCKED_RECHECK_MS 20000
+
+#define TERMINAL_NOT_ALLOWED "NotAllowed"
+
+struct terminal_controller {
+    struct manager *manager;
+    struct kube_client *client;
+    struct terminal_controller_options options;
+    const struct kube_resource *terminal_resource;
+    struct plan_targets targets;
+    struct controller *runtime;
+};
+
+/* One reconcile under way. */
+struct visit {
+    struct terminal_controller *controller;
+    struct reconcile *run;
+    char *key;
+    char *uid;
+    int64_t generation;
+    struct terminal_status last;
+    struct mysql_terminal terminal;
+    struct mysql_config_spec config;
+    char *secret_uid;                       /* of the live Secret; NULL: absent */
+    char *password;                         /* root's */
+    char reason[KUBE_CONDITION_REASON_MAX]; /* why it is not served; "" : it is */
+    char message[KUBE_CONDITION_MESSAGE_MAX];
+    struct error error;
+    /* mysql_terminal borrows these */
+    char *ns, *name;
+};
+
+static void visit_report(struct visit *visit);
+
+static const struct kube_resource *resource_of(const struct visit *visit, enum plan_kind kind)
+{
+    return visit->controller->targets.kinds[kind].resource;
+}
+
+static struct terminal_view view_of(const struct visit *visit)
+{
+    struct terminal_view view = {.uid = visit->uid, .terminal = &visit->terminal, .config = &visit->config};
+    terminal_names_init(&view.names, visit->name);
+    return view;
+}
+
+/* ---- the end ---- */
+
+static void visit_free(struct visit *visit)
+{
+    mysql_terminal_release(&visit->terminal);
+    mysql_config_spec_release(&visit->config);
+    secret_free(visit->password);
+    free(visit->secret_uid);
+    free(visit->uid);
+    free(visit->key);
+    free(visit->ns);
+    free(visit->name);
+    free(visit);
+}
+
+static void visit_finish(struct visit *visit)
+{
+    struct reconcile *run = visit->run;
+    struct error error = visit->error;
+    bool blocked = !str_empty(visit->reason);
+    visit_free(visit);
+    if (error.kind && error.kind != ERROR_EXISTS)
+        reconcile_finish(run, &error, 0);
+    else
+        reconcile_finish(run, NULL, blocked ? TERMINAL_BLOCKED_RECHECK_MS : TERMINAL_RECHECK_MS);
+}
+
+static void KM_PRINTF(3, 4) refuse(struct visit *visit, const char *reason, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(visit->message, sizeof(visit->message), fmt, ap);
+    va_end(ap);
+    snprintf(visit->reason, sizeof(visit->reason), "%s", reason);
+}
+
+/* An error of the API ends the visit; a foreign object is a state to report. */
+static void visit_fail(struct visit *visit, const struct error *err)
+{
+    visit->error = *err;
+    if (err->kind == ERROR_EXISTS)
+        refuse(visit, "ForeignObject", "%s", err->message);
+    visit_report(visit);
+}
+
+static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct visit *visit = arg;
+    if (!err)
+        informer_observe_write(visit->controller->options.terminals, answer);
+    else if (err->kind != ERROR_NOT_FOUND && !visit->error.kind)
+        visit->error = *err;
+    visit_finish(visit);
+}
+
+static void set_conditions(const struct visit *visit, const struct pod_object *pod, struct terminal_status *status)
+{
+    int64_t now_ms = clock_realtime_ms();
+    bool served = str_empty(visit->reason);
+    kube_conditions_set(&status->conditions, CONDITION_ACCEPTED, served ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE,
+        served ? "Accepted" : visit->reason, visit->generation, now_ms, "%s",
+        served ? "the terminal is served" : visit->message);
+    bool stuck = pod && !str_empty(pod->problem_reason);
+    kube_conditions_set(&status->conditions, CONDITION_AVAILABLE,
+        status->ready ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE,
+        status->ready ? "PodReady"
+            : stuck   ? pod->problem_reason
+                      : "PodNotReady",
+        visit->generation, now_ms, "%s",
+        status->ready ? "kubectl exec -it into the pod and type mysql or mariadb"
+            : stuck   ? pod->problem_message
+                      : "the pod is not ready");
+}
+
+static const struct pod_object *find_pod(const struct visit *visit, const char *name)
+{
+    _cleanup_(freep) char *key = kube_key(visit->ns, name);
+    return (const struct pod_object *)store_get(informer_store(visit->controller->options.pods), key);
+}
+
+static void write_status(struct visit *visit, const struct terminal_status *status)
+{
+    json_t *body = json_build("{s:s, s:s, s:{s:s, s:s, s:s}, s:o}", "apiVersion", KM_API_GROUP_VERSION, "kind",
+        kube_kind_mysql_terminal.kind, "metadata", "name", visit->name, "namespace", visit->ns, "uid", visit->uid,
+        "status", terminal_status_encode(status));
+    kube_apply_status(visit->controller->client, visit->controller->terminal_resource, body, on_status_written, visit);
+    json_decref(body);
+}
+
+static void visit_report(struct visit *visit)
+{
+    struct terminal_view view = view_of(visit);
+    const struct pod_object *pod = find_pod(visit, view.names.pod);
+    struct terminal_status status = {.observed_generation = visit->generation, .conditions = visit->last.conditions};
+    status.ready = pod && pod->ready && !pod->object.deleting && str_empty(visit->reason);
+    if (pod)
+        snprintf(status.pod, sizeof(status.pod), "%s", view.names.pod);
+    if (visit->secret_uid)
+        snprintf(status.secret, sizeof(status.secret), "%s", view.names.secret);
+    if (visit->terminal.cluster_name) {
+        struct strbuf host;
+        strbuf_init(&host, sizeof(status.service) - 1);
+        terminal_host(&visit->terminal, &host);
+        snprintf(status.service, sizeof(status.service), "%s", host.buf);
+        strbuf_release(&host);
+    }
+    set_conditions(visit, pod, &status);
+    if (terminal_status_same(&visit->last, &status))
+        visit_finish(visit);
+    else
+        write_status(visit, &status);
+}
+
+/* ---- the pod ---- */
+
+static void on_plan_done(void *arg, const struct plan *plan, const struct error *err)
+{
+    UNUSED(plan);
+    struct visit *visit = arg;
+    if (err)
+        visit_fail(visit, err);
+    else
+        visit_report(visit);
+}
+
+/* It was deleted, or made again, while we read its Secrets: nothing is made for it any more. */
+static bool visit_is_stale(const struct visit *visit)
+{
+    const struct custom_object *now =
+        (const struct custom_object *)store_get(informer_store(visit->controller->options.terminals), visit->key);
+    return !now || now->object.deleting || !str_eq(now->uid, visit->uid);
+}
+
+static void visit_execute(struct visit *visit, struct plan *plan)
+{
+    if (plan_is_empty(plan)) {
+        plan_free(plan);
+        visit_report(visit);
+        return;
+    }
+    plan_execute(manager_loop(visit->controller->manager), &visit->controller->targets, plan, NULL, on_plan_done, visit);
+}
+
+/* A pod whose manifest changed, or which has ended, makes room; its deletion brings us back to make the new one. */
+static void visit_pod(struct visit *visit)
+{
+    if (visit_is_stale(visit)) {
+        visit_finish(visit);
+        return;
+    }
+    struct terminal_view view = view_of(visit);
+    const struct pod_object *pod = find_pod(visit, view.names.pod);
+    json_t *wanted = terminal_pod(&view);
+    const char *role = json_path_str(wanted, "metadata.labels[\"" LABEL_ROLE "\"]", "");
+    bool ended = pod && (pod->phase == POD_PHASE_SUCCEEDED || pod->phase == POD_PHASE_FAILED);
+    bool outdated = pod && (ended || !str_eq(pod->role, role));
+    struct plan *plan = plan_new();
+    if (!pod)
+        plan_add_apply(plan, PLAN_POD, NULL, json_incref(wanted), NULL);
+    else if (outdated && !pod->object.deleting && str_eq(pod->terminal, visit->name))
+        plan_add_delete(plan, PLAN_POD, visit->ns, view.names.pod, pod->uid, NULL);
+    json_decref(wanted);
+    visit_execute(visit, plan);
+}
+
+/* ---- the Secret ---- */
+
+static void on_secret_written(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct visit *visit = arg;
+    if (err) {
+        visit_fail(visit, err);
+        return;
+    }
+    str_replace(&visit->secret_uid, json_path_str(answer->object, "metadata.uid", NULL));
+    visit_pod(visit);
+}
+
+static char *encoded_my_cnf(const struct visit *visit)
+{
+    struct strbuf text;
+    strbuf_init(&text, 8 * KM_KIB);
+    terminal_my_cnf(&visit->terminal, visit->password, &text);
+    char *encoded = tls_base64_encode(text.buf, text.len);
+    strbuf_release_secret(&text);
+    return encoded;
+}
+
+static void write_secret(struct visit *visit, const char *encoded)
+{
+    if (visit_is_stale(visit)) {
+        visit_finish(visit);
+        return;
+    }
+    struct terminal_view view = view_of(visit);
+    struct kube_client *client = visit->controller->client;
+    if (visit->secret_uid) {
+        json_t *patch =
+            json_build("{s:{s:s}, s:{s:s}}", "metadata", "uid", visit->secret_uid, "data", "my.cnf", encoded);
+        kube_patch(client, resource_of(visit, PLAN_SECRET), visit->ns, view.names.secret, NULL, KUBE_PATCH_MERGE, patch,
+            on_secret_written, visit);
+        json_decref(patch);
+        return;
+    }
+    json_t *metadata = terminal_child_metadata(&view);
+    json_put_str(metadata, "name", view.names.secret);
+    json_put_str(metadata, "namespace", visit->ns);
+    json_t *secret = json_build("{s:s, s:s, s:s, s:o, s:{s:s}}", "apiVersion", "v1", "kind", "Secret", "type", "Opaque",
+        "metadata", metadata, "data", "my.cnf", encoded);
+    kube_create(client, resource_of(visit, PLAN_SECRET), visit->ns, secret, on_secret_written, visit);
+    json_decref(secret);
+}
+
+static void on_secret_read(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct visit *visit = arg;
+    if (err && err->kind != ERROR_NOT_FOUND) {
+        visit_fail(visit, err);
+        return;
+    }
+    _cleanup_(secret_freep) char *encoded = encoded_my_cnf(visit);
+    if (err) {
+        write_secret(visit, encoded);
+        return;
+    }
+    struct terminal_view view = view_of(visit);
+    _cleanup_(json_decrefp) json_t *metadata = terminal_child_metadata(&view);
+    struct error foreign = ERROR_INIT;
+    if (ownership_check(answer->object, metadata, &foreign) < 0) {
+        error_prefix(&foreign, "Secret %s", view.names.secret);
+        visit_fail(visit, &foreign);
+        return;
+    }
+    visit->secret_uid = xstrdup(json_path_str(answer->object, "metadata.uid", NULL));
+    if (str_eq(json_path_str(answer->object, "data[\"my.cnf\"]", NULL), encoded))
+        visit_pod(visit);
+    else
+        write_secret(visit, encoded);
+}
+
+static void on_accounts_read(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct visit *visit = arg;
+    const char *encoded = err ? NULL : json_path_str(answer->object, "data.root", NULL);
+    if (err && err->kind != ERROR_NOT_FOUND) {
+        visit_fail(visit, err);
+        return;
+    }
+    visit->password = encoded ? tls_base64_decode(encoded, strlen(encoded), NULL, NULL) : NULL;
+    if (!visit->password) {
+        refuse(visit, "WaitingForCluster", "spec.cluster: the accounts of MysqlCluster %s are not made yet",
+            visit->terminal.cluster_name);
+        visit_report(visit);
+        return;
+    }
+    struct terminal_view view = view_of(visit);
+    kube_get(visit->controller->client, resource_of(visit, PLAN_SECRET), visit->ns, view.names.secret, on_secret_read,
+        visit);
+}
+
+/* ---- consent taken back ---- */
+
+/* A terminal that may not enter (any more) holds neither a client nor a password. */
+static void on_withdrawn_secret_read(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct visit *visit = arg;
+    if (err && err->kind != ERROR_NOT_FOUND) {
+        visit_fail(visit, err);
+        return;
+    }
+    struct terminal_view view = view_of(visit);
+    const struct pod_object *pod = find_pod(visit, view.names.pod);
+    struct plan *plan = plan_new();
+    if (!err && str_eq(json_path_str(answer->object, "metadata.ownerReferences[0].uid", NULL), visit->uid))
+        plan_add_delete(plan, PLAN_SECRET, visit->ns, view.names.secret,
+            json_path_str(answer->object, "metadata.uid", NULL), "the cluster does not let the terminal in");
+    if (pod && !pod->object.deleting && str_eq(pod->terminal, visit->name))
+        plan_add_delete(plan, PLAN_POD, visit->ns, view.names.pod, pod->uid, "the cluster does not let the terminal in");
+    visit_execute(visit, plan);
+}
+
+static void visit_withdraw(struct visit *visit)
+{
+    struct terminal_view view = view_of(visit);
+    kube_get(visit->controller->client, resource_of(visit, PLAN_SECRET), visit->ns, view.names.secret,
+        on_withdrawn_secret_read, visit);
+}
+
+/* ---- acceptance ---- */
+
+static bool namespace_is_allowed(const struct custom_object *cluster, const char *ns)
+{
+    if (str_eq(cluster->ns, ns))
+        return true;
+    _cleanup_(json_decrefp) json_t *spec = custom_object_spec(cluster);
+    size_t i;
+    const json_t *allowed;
+    json_array_foreach(json_path(spec, "terminalNamespaces"), i, allowed)
+        if (str_eq(json_string_value(allowed), ns) || str_eq(json_string_value(allowed), "*"))
+            return true;
+    return false;
+}
+
+static const struct custom_object *find_cluster(const struct visit *visit)
+{
+    _cleanup_(freep) char *key = kube_key(visit->terminal.cluster_namespace, visit->terminal.cluster_name);
+    return (const struct custom_object *)store_get(informer_store(visit->controller->options.clusters), key);
+}
+
+static bool read_config(struct visit *visit, const struct custom_object *cluster)
+{
+    _cleanup_(json_decrefp) json_t *status = custom_object_status(cluster);
+    const json_t *config = json_path(status, "configSpec");
+    if (!json_is_object(config))
+        return false;
+    json_t *document = json_deep_copy(config);
+    mysql_config_spec_read(document, &visit->config);
+    json_decref(document);
+    return visit->config.image_mysql != NULL;
+}
+
+static bool visit_is_accepted(struct visit *visit, const struct custom_object *object)
+{
+    struct api_problems problems = {0};
+    _cleanup_(json_decrefp) json_t *spec = custom_object_spec(object);
+    if (mysql_terminal_parse(visit->ns, visit->name, spec, &visit->terminal, &problems) < 0) {
+        struct strbuf text;
+        strbuf_init(&text, KUBE_CONDITION_MESSAGE_MAX - 1);
+        api_problems_text(&problems, &text);
+        refuse(visit, "InvalidSpec", "%s", text.buf);
+        strbuf_release(&text);
+        return false;
+    }
+    const struct custom_object *cluster = find_cluster(visit);
+    const char *name = visit->terminal.cluster_name, *ns = visit->terminal.cluster_namespace;
+    if (!cluster)
+        refuse(visit, "ClusterNotFound", "spec.cluster.name: there is no MysqlCluster %s in namespace %s", name, ns);
+    else if (!namespace_is_allowed(cluster, visit->ns))
+        refuse(visit, TERMINAL_NOT_ALLOWED,
+            "spec.cluster.namespace: MysqlCluster %s/%s does not list namespace %s in its spec.terminalNamespaces", ns,
+            name, visit->ns);
+    else if (!read_config(visit, cluster))
+        refuse(visit, "WaitingForCluster", "spec.cluster: MysqlCluster %s/%s is not accepted yet", ns, name);
+    return str_empty(visit->reason);
+}
+
+/* ---- reconcile ---- */
+
+static struct visit *visit_new(
+    struct terminal_controller *controller, const struct custom_object *object, struct reconcile *run)
+{
+    struct visit *visit = xnew(struct visit);
+    visit->controller = controller;
+    visit->run = run;
+    visit->key = xstrdup(object->object.key);
+    visit->uid = xstrdup(object->uid);
+    visit->ns = xstrdup(object->ns);
+    visit->name = xstrdup(object->name);
+    visit->generation = object->object.generation;
+    _cleanup_(json_decrefp) json_t *status = custom_object_status(object);
+    terminal_status_decode(status, &visit->last);
+    return visit;
+}
+
+static bool is_watched(const struct terminal_controller *controller, const char *ns)
+{
+    const struct strvec *namespaces = controller->options.watch_namespaces;
+    return !namespaces || namespaces->n == 0 || strvec_contains(namespaces, ns);
+}
+
+static void reconcile(void *arg, const char *key, struct reconcile *run)
+{
+    struct terminal_controller *controller = arg;
+    const struct custom_object *object =
+        (const struct custom_object *)store_get(informer_store(controller->options.terminals), key);
+    if (!object || object->object.deleting || !is_watched(controller, object->ns)) {
+        reconcile_finish(run, NULL, 0);
+        return;
+    }
+    struct visit *visit = visit_new(controller, object, run);
+    if (!visit_is_accepted(visit, object)) {
+        if (str_eq(visit->reason, TERMINAL_NOT_ALLOWED))
+            visit_withdraw(visit);
+        else
+            visit_report(visit);
+        return;
+    }
+    struct cluster_names names;
+    cluster_names_init(&names, visit->terminal.cluster_name);
+    kube_get(controller->client, resource_of(visit, PLAN_SECRET), visit->terminal.cluster_namespace, names.accounts,
+        on_accounts_read, visit);
+}
+
+/* ---- watches and set-up ---- */
+
+static void map_pod(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
+{
+    UNUSED(arg);
+    const struct pod_object *pod = (const struct pod_object *)object;
+    _cleanup_(freep) char *key = str_empty(pod->terminal) ? NULL : kube_key(pod->ns, pod->terminal);
+    if (key)
+        emit(emit_arg, key);
+}
+
+/* A cluster wakes the terminals that name it: its image, its existence, its permission may have changed. */
+static void map_cluster(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
+{
+    const struct terminal_controller *controller = arg;
+    const struct custom_object *cluster = (const struct custom_object *)object;
+    const struct store *terminals = informer_store(controller->options.terminals);
+    size_t cursor = 0;
+    for (const struct kube_object *each; (each = store_next(terminals, &cursor));) {
+        const struct custom_object *terminal = (const struct custom_object *)each;
+        const char *ns = str_empty(terminal->cluster_namespace) ? terminal->ns : terminal->cluster_namespace;
+        if (str_eq(terminal->cluster_name, cluster->name) && str_eq(ns, cluster->ns))
+            emit(emit_arg, each->key);
+    }
+}
+
+static struct json_slice config_in_force(const struct kube_object *object)
+{
+    const struct custom_object *cluster = (const struct custom_object *)object;
+    const struct json_slice status = {cluster->status, cluster->status_len};
+    return json_slice_member(status, "configSpec");
+}
+
+/* What a terminal takes from a cluster: that it is there, its consent, its image. The rest of a busy status is no news. */
+static bool cluster_matters(const struct kube_object *old_object, const struct kube_object *new_object)
+{
+    if (!old_object || !new_object || predicate_generation_or_digest_changed(old_object, new_object))
+        return true;
+    const struct json_slice before = config_in_force(old_object), now = config_in_force(new_object);
+    return before.len != now.len || (now.len > 0 && memcmp(before.data, now.data, now.len) != 0);
+}
+
+void terminal_controller_use_kinds(struct manager *manager)
+{
+    manager_use_kind(manager, &kube_kind_mysql_terminal);
+    manager_use_kind(manager, &kube_kind_secret);
+    manager_use_kind(manager, &kube_kind_pod);
+}
+
+static void terminal_controller_free(void *arg)
+{
+    free(arg);
+}
+
+void terminal_controller_setup(struct manager *manager, const struct terminal_controller_options *options)
+{
+    struct terminal_controller *controller = xnew(struct terminal_controller);
+    controller->manager = manager;
+    controller->client = manager_client(manager);
+    controller->options = *options;
+    controller->terminal_resource = manager_use_kind(manager, &kube_kind_mysql_terminal);
+    controller->targets.client = controller->client;
+    controller->targets.kinds[PLAN_POD].resource = manager_use_kind(manager, &kube_kind_pod);
+    controller->targets.kinds[PLAN_POD].informer = options->pods;
+    controller->targets.kinds[PLAN_SECRET].resource = manager_use_kind(manager, &kube_kind_secret);
+    const struct reconciler reconciler = {"mysqlterminal", reconcile, controller};
+    const struct controller_options runtime_options = {.concurrency = 4};
+    controller->runtime = manager_controller(manager, &reconciler, &runtime_options);
+    controller_watch(
+        controller->runtime, options->terminals, predicate_generation_or_digest_changed, controller_map_self, NULL);
+    controller_watch(controller->runtime, options->pods, NULL, map_pod, NULL);
+    controller_watch(controller->runtime, options->clusters, cluster_matters, map_cluster, controller);
+    manager_defer(manager, terminal_controller_free, controller);
+}

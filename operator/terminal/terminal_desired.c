@@ -1,0 +1,103 @@
+#include "common/base.h"
+
+#include "operator/terminal/terminal_desired.h"
+
+#include "common/agent_api.h"
+#include "common/json.h"
+#include "operator/api/api_kinds.h"
+#include "operator/api/pod_security.h"
+#include "operator/api/pod_template.h"
+
+#define TERMINAL_SECRET_DIR "/etc/kube-mysql/terminal"
+#define TERMINAL_HOME "/home/terminal"
+
+/* Copies the mounted file to the home, mode 0600, whenever it may have changed; ends at once when told to. */
+static const char terminal_script[] =
+    "umask 077; trap 'exit 0' TERM INT; "
+    "while :; do "
+    "cp " TERMINAL_SECRET_DIR
+    "/my.cnf \"$HOME/.my.cnf.new\" && chmod 600 \"$HOME/.my.cnf.new\" && mv \"$HOME/.my.cnf.new\" \"$HOME/.my.cnf\"; "
+    "sleep 10 & wait $!; "
+    "done";
+
+void terminal_host(const struct mysql_terminal *terminal, struct strbuf *out)
+{
+    struct cluster_names names;
+    cluster_names_init(&names, terminal->cluster_name);
+    strbuf_addf(out, "%s.%s.svc", names.service_primary, terminal->cluster_namespace);
+}
+
+/* https://dev.mysql.com/doc/refman/8.4/en/option-files.html: quoted values know \" and \\ . */
+static void add_quoted(struct strbuf *out, const char *value)
+{
+    strbuf_addc(out, '"');
+    for (; *value; value++) {
+        if (*value == '"' || *value == '\\')
+            strbuf_addc(out, '\\');
+        strbuf_addc(out, *value);
+    }
+    strbuf_adds(out, "\"\n");
+}
+
+void terminal_my_cnf(const struct mysql_terminal *terminal, const char *password, struct strbuf *out)
+{
+    strbuf_adds(out, "[client]\nhost=");
+    terminal_host(terminal, out);
+    strbuf_addf(out, "\nport=%d\nuser=root\npassword=", MYSQL_PORT);
+    add_quoted(out, password);
+}
+
+json_t *terminal_child_metadata(const struct terminal_view *view)
+{
+    json_t *metadata = json_object();
+    json_put(metadata, "labels", terminal_labels(view->terminal->name));
+    json_put(metadata, "ownerReferences",
+        json_build("[{s:s, s:s, s:s, s:s, s:b, s:b}]", "apiVersion", KM_API_GROUP_VERSION, "kind",
+            kube_kind_mysql_terminal.kind, "name", view->terminal->name, "uid", view->uid, "controller", 1,
+            "blockOwnerDeletion", 1));
+    return metadata;
+}
+
+static json_t *terminal_container(const struct terminal_view *view)
+{
+    json_t *container = json_build("{s:s, s:s, s:[s, s, s], s:[{s:s, s:s}], s:s, s:b, s:b}", "name", CONTAINER_TERMINAL,
+        "image", view->config->image_mysql, "command", "/bin/sh", "-c", terminal_script, "env", "name", "HOME", "value",
+        TERMINAL_HOME, "workingDir", TERMINAL_HOME, "stdin", 0, "tty", 0);
+    json_put_str(container, "imagePullPolicy", view->config->image_pull_policy);
+    json_put(container, "volumeMounts",
+        json_build("[{s:s, s:s, s:b}, {s:s, s:s}, {s:s, s:s}]", "name", "client", "mountPath", TERMINAL_SECRET_DIR,
+            "readOnly", 1, "name", "home", "mountPath", TERMINAL_HOME, "name", "tmp", "mountPath", "/tmp"));
+    json_put(container, "startupProbe",
+        json_build("{s:{s:[s, s, s]}, s:i, s:i}", "exec", "command", "test", "-s", TERMINAL_HOME "/.my.cnf",
+            "periodSeconds", 1, "failureThreshold", 120));
+    json_put(container, "securityContext", container_security_context());
+    return container;
+}
+
+static json_t *terminal_pod_spec(const struct terminal_view *view)
+{
+    json_t *spec = json_build("{s:b, s:b, s:i, s:o, s:[o]}", "automountServiceAccountToken", 0, "enableServiceLinks", 0,
+        "terminationGracePeriodSeconds", 5, "securityContext", pod_security_context(view->config), "containers",
+        terminal_container(view));
+    json_put(spec, "volumes",
+        json_build("[{s:s, s:{s:s, s:i}}, {s:s, s:{}}, {s:s, s:{}}]", "name", "client", "secret", "secretName",
+            view->names.secret, "defaultMode", 0440, "name", "home", "emptyDir", "name", "tmp", "emptyDir"));
+    if (view->config->image_pull_secrets)
+        json_put(spec, "imagePullSecrets", json_deep_copy(view->config->image_pull_secrets));
+    return spec;
+}
+
+json_t *terminal_pod(const struct terminal_view *view)
+{
+    json_t *metadata = terminal_child_metadata(view);
+    json_put_str(metadata, "name", view->names.pod);
+    json_put_str(metadata, "namespace", view->terminal->ns);
+    json_t *pod = json_build("{s:s, s:s, s:o, s:o}", "apiVersion", "v1", "kind", "Pod", "metadata", metadata, "spec",
+        terminal_pod_spec(view));
+    if (view->terminal->pod_template)
+        pod_template_merge(pod, view->terminal->pod_template);
+    char role[32];
+    snprintf(role, sizeof(role), "terminal-%016llx", (unsigned long long)json_hash(pod));
+    json_put_str(json_object_get(metadata, "labels"), LABEL_ROLE, role);
+    return pod;
+}

@@ -1,0 +1,491 @@
+/* The controllers as a whole against the API double: what the world looks like in the end, whatever happens on the way. */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+#include "common/json.h"
+#include "operator/tests/operator_world.h"
+
+/* Everything of a settled cluster, itself included. */
+static const char *const kept_paths[] = {PATH_CLUSTER, PATH_STATEFUL_SET, PATH_SLICE, PATH_BUDGET,
+    PATH_CORE "serviceaccounts/shop-mysql", PATH_CORE "configmaps/shop-mysql-config", PATH_CORE "services/shop-mysql",
+    PATH_CORE "services/shop-mysql-primary", PATH_CORE "services/shop-mysql-replicas",
+    PATH_CORE "secrets/shop-mysql-accounts", PATH_CORE "secrets/shop-mysql-ca", PATH_CORE "secrets/shop-mysql-tls",
+    PATH_CORE "pods/shop-mysql-0"};
+
+/* ---- steps that many stories share ---- */
+
+static bool all_children(struct operator_world *world)
+{
+    return !world_missing_child(world);
+}
+
+static bool one_pod_runs(struct operator_world *world)
+{
+    world_play_set(world, "r1");
+    world_play_pod(world, 0, "r1", true);
+    return true;
+}
+
+static bool settled(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Available"), "True/PrimaryReady") &&
+        str_eq(world_condition(world, "Progressing"), "False/Settled");
+}
+
+static bool quiet(struct operator_world *world)
+{
+    return world_is_quiet(world, 150);
+}
+
+#define UNTIL_SETTLED all_children, one_pod_runs, settled, quiet
+
+/* ---- creation ---- */
+
+static bool route_leads_to_the_pod(struct operator_world *world)
+{
+    return str_eq(world_str(world, PATH_SLICE, "endpoints[0].addresses[0]"), "127.0.0.77");
+}
+
+static void creation_ends_with_a_serving_cluster(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, route_leads_to_the_pod, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "'database': 'd', 'username': 'u', 'password': 'very secret'");
+    operator_world_run(world, steps);
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.readyReplicas"), 1);
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.appliedGeneration"), 1);
+    assert_string_equal(world_str(world, PATH_CLUSTER, "status.currentPrimary"), "shop-mysql-0");
+    assert_string_equal(world_str(world, PATH_CLUSTER, "status.nextAction"), "");
+    assert_string_equal(world_str(world, PATH_CORE "secrets/shop-mysql-accounts", "data.user"), "dmVyeSBzZWNyZXQ=");
+    /* I9: the password is in Secrets (and in the spec of who put it there) only. */
+    kube_api_double_remove(world->api, PATH_CORE "secrets/shop-mysql-accounts");
+    world_edit_json(world, PATH_CLUSTER, "{'spec': null}");
+    _cleanup_(freep) char *dump = kube_api_double_dump(world->api);
+    assert_null(strstr(dump, "very secret"));
+    assert_null(strstr(dump, "dmVyeSBzZWNyZXQ"));
+    operator_world_free(world);
+}
+
+/* ---- self-healing (I11) ---- */
+
+static bool break_things(struct operator_world *world)
+{
+    kube_api_double_remove(world->api, PATH_CORE "services/shop-mysql-primary");
+    kube_api_double_remove(world->api, PATH_CORE "secrets/shop-mysql-accounts");
+    world_edit_json(world, PATH_CORE "configmaps/shop-mysql-config", "{'data': {'my.cnf': 'broken'}}");
+    world_edit_json(world, PATH_STATEFUL_SET, "{'spec': {'replicas': 7}}");
+    return true;
+}
+
+static bool healed(struct operator_world *world)
+{
+    return !world_missing_child(world) && world_int(world, PATH_STATEFUL_SET, "spec.replicas") == 1 &&
+        !str_eq(world_str(world, PATH_CORE "configmaps/shop-mysql-config", "data[\"my.cnf\"]"), "broken");
+}
+
+static void what_is_broken_by_hand_comes_back(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, break_things, healed, quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world->secrets_fresh_ms = 1;
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
+/* ---- objects of others ---- */
+
+#define FOREIGN_SERVICE \
+    "{'apiVersion': 'v1', 'kind': 'Service', 'metadata': {'name': 'shop-mysql', 'namespace': 'ns1'}, 'spec': {'mine': true}}"
+
+static bool conflict_is_told(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "ChildConflict"), "True/ForeignObject");
+}
+
+static void a_foreign_service_is_left_alone(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {conflict_is_told, quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_json(world, PATH_CORE "services/shop-mysql", FOREIGN_SERVICE);
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    assert_true(json_path_bool(kube_api_double_get(world->api, PATH_CORE "services/shop-mysql"), "spec.mine", false));
+    assert_null(kube_api_double_get(world->api, PATH_STATEFUL_SET));
+    operator_world_free(world);
+}
+
+#define FOREIGN_SECRET \
+    "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 'shop-mysql-tls', 'namespace': 'ns1'}, 'data': {}}"
+
+static void without_its_secrets_nothing_is_made(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {conflict_is_told, quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_json(world, PATH_CORE "secrets/shop-mysql-tls", FOREIGN_SECRET);
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    assert_null(kube_api_double_get(world->api, PATH_STATEFUL_SET));
+    operator_world_free(world);
+}
+
+/* ---- deleted and made again under the same name ---- */
+
+static bool replace_cluster(struct operator_world *world)
+{
+    kube_api_double_remove(world->api, PATH_CLUSTER); /* takes the children along */
+    world_put_cluster(world, "");
+    return true;
+}
+
+static bool all_of_the_new_one(struct operator_world *world)
+{
+    const char *uid = world_str(world, PATH_CLUSTER, "metadata.uid");
+    return !world_missing_child(world) &&
+        str_eq(world_str(world, PATH_STATEFUL_SET, "metadata.ownerReferences[0].uid"), uid) &&
+        str_eq(world_str(world, PATH_CORE "secrets/shop-mysql-ca", "metadata.ownerReferences[0].uid"), uid);
+}
+
+static void a_cluster_made_again_gets_everything_anew(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, replace_cluster, all_of_the_new_one, one_pod_runs, settled, quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
+static bool first_child(struct operator_world *world)
+{
+    return kube_api_double_get(world->api, PATH_CORE "secrets/shop-mysql-ca") != NULL;
+}
+
+/* As Kubernetes' garbage collector: what was made for the former one after it was gone. */
+static bool orphans_are_collected(struct operator_world *world)
+{
+    const char *uid = world_str(world, PATH_CLUSTER, "metadata.uid");
+    for (size_t i = 0; i < ARRAY_LEN(kept_paths); i++) {
+        const char *owner = world_str(world, kept_paths[i], "metadata.ownerReferences[0].uid");
+        if (*owner && !str_eq(owner, uid))
+            kube_api_double_remove(world->api, kept_paths[i]);
+    }
+    return all_of_the_new_one(world);
+}
+
+static void a_cluster_may_be_replaced_in_the_middle_of_a_round(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        first_child, replace_cluster, orphans_are_collected, one_pod_runs, settled, quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
+static bool remove_cluster(struct operator_world *world)
+{
+    kube_api_double_remove(world->api, PATH_CLUSTER);
+    return true;
+}
+
+static void a_cluster_may_go_in_the_middle_of_a_round(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {first_child, remove_cluster, quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
+/* ---- my.cnf ---- */
+
+#define PATH_CHECK_POD PATH_CORE "pods/shop-mysql-check"
+
+static bool change_mycnf(struct operator_world *world)
+{
+    world_edit_json(world, PATH_CLUSTER, "{'spec': {'mycnf': {'max_connections': 77}}}");
+    return true;
+}
+
+static bool check_pod_runs(struct operator_world *world)
+{
+    return kube_api_double_get(world->api, PATH_CHECK_POD) && world_is_quiet(world, 100);
+}
+
+static bool members_are_untouched(struct operator_world *world)
+{
+    if (strstr(world_str(world, PATH_CORE "configmaps/shop-mysql-config", "data[\"my.cnf\"]"), "77"))
+        snprintf(world->failure, sizeof(world->failure), "the ConfigMap changed before the check");
+    return true;
+}
+
+static bool check_fails(struct operator_world *world)
+{
+    world_edit_json(world, PATH_CHECK_POD,
+        "{'status': {'phase': 'Failed', 'containerStatuses': [{'name': 'check', 'state': {'terminated':"
+        "{'exitCode': 1, 'reason': 'Error', 'message': 'unknown variable'}}}]}}");
+    return true;
+}
+
+static bool refusal_is_told(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Accepted"), "False/MycnfRejected");
+}
+
+static bool undo_mycnf(struct operator_world *world)
+{
+    world_edit_json(world, PATH_CLUSTER, "{'spec': {'mycnf': null}}");
+    return true;
+}
+
+static bool check_pod_is_gone(struct operator_world *world)
+{
+    return !kube_api_double_get(world->api, PATH_CHECK_POD);
+}
+
+static bool check_succeeds(struct operator_world *world)
+{
+    world_edit_json(world, PATH_CHECK_POD, "{'status': {'phase': 'Succeeded'}}");
+    return true;
+}
+
+static bool new_mycnf_is_applied(struct operator_world *world)
+{
+    return strstr(world_str(world, PATH_CORE "configmaps/shop-mysql-config", "data[\"my.cnf\"]"), "77") &&
+        check_pod_is_gone(world);
+}
+
+static bool new_revision(struct operator_world *world)
+{
+    world_play_set(world, "r2");
+    return true;
+}
+
+static bool old_pod_is_gone(struct operator_world *world)
+{
+    return !kube_api_double_get(world->api, PATH_CORE "pods/shop-mysql-0");
+}
+
+static bool new_pod_runs(struct operator_world *world)
+{
+    world_play_pod(world, 0, "r2", true);
+    return true;
+}
+
+static void a_new_mycnf_is_tried_before_members_are_touched(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, change_mycnf, check_pod_runs, members_are_untouched,
+        check_fails, refusal_is_told, members_are_untouched, undo_mycnf, check_pod_is_gone, settled, change_mycnf,
+        check_pod_runs, check_succeeds, new_mycnf_is_applied, new_revision, old_pod_is_gone, new_pod_runs, settled,
+        quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    assert_string_equal(world_condition(world, "Accepted"), "True/Accepted");
+    operator_world_free(world);
+}
+
+/* ---- the terminal ---- */
+
+#define PATH_TERMINAL_POD PATH_CORE "pods/shop-terminal"
+
+static bool terminal_is_made(struct operator_world *world)
+{
+    return kube_api_double_get(world->api, PATH_TERMINAL_POD) && *world_str(world, PATH_TERMINAL, "status.secret");
+}
+
+static bool drop_terminal(struct operator_world *world)
+{
+    world_edit_json(world, PATH_CLUSTER, "{'spec': {'terminal': null}}");
+    return true;
+}
+
+/* What a visit under way made after its terminal was gone is left to the garbage collector. */
+static bool terminal_is_gone(struct operator_world *world)
+{
+    if (kube_api_double_get(world->api, PATH_TERMINAL) || !world_is_quiet(world, 100))
+        return false;
+    kube_api_double_remove(world->api, PATH_TERMINAL_POD);
+    kube_api_double_remove(world->api, PATH_CORE "secrets/shop-terminal");
+    return true;
+}
+
+static bool terminal_stays_gone(struct operator_world *world)
+{
+    return world_is_quiet(world, 100) && !kube_api_double_get(world->api, PATH_TERMINAL) &&
+        !kube_api_double_get(world->api, PATH_TERMINAL_POD) &&
+        !kube_api_double_get(world->api, PATH_CORE "secrets/shop-terminal");
+}
+
+static void a_terminal_comes_and_goes_with_the_field(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, terminal_is_made, drop_terminal, terminal_is_gone, terminal_stays_gone, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "'terminal': {}");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
+#define FOREIGN_TERMINAL                                                                                                  \
+    "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlTerminal', 'metadata': {'name': 'shop', 'namespace': 'ns1'}," \
+    "'spec': {'cluster': {'name': 'shop'}}}"
+
+static void somebody_elses_terminal_stays(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, conflict_is_told, terminal_is_made, drop_terminal, settled, quiet, terminal_is_made, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_json(world, PATH_TERMINAL, FOREIGN_TERMINAL);
+    world_put_cluster(world, "'terminal': {}");
+    operator_world_run(world, steps);
+    assert_string_equal(world_condition(world, "ChildConflict"), "");
+    operator_world_free(world);
+}
+
+/* ---- restart, faults (I10) ---- */
+
+/* What does not depend on time, chance or the way it went: children without Secrets. */
+static char *children_dump(const struct operator_world *world)
+{
+    struct strbuf out;
+    strbuf_init(&out, 16 * KM_MIB);
+    _cleanup_(freep) char *dump = kube_api_double_dump(world->api);
+    for (char *line = dump, *next; *line; line = next) {
+        next = strchr(line, '\n') + 1;
+        bool skip = str_starts_with(line, "/api/v1/secrets") ||
+            strstr(line, "/events") == line + strcspn(line, " ") - 7 ||
+            str_starts_with(line, "/apis/kubemysql.dev/v1alpha1/mysqlclusters");
+        if (!skip)
+            strbuf_add(&out, line, (size_t)(next - line));
+    }
+    for (char *uid = out.buf; (uid = strstr(uid, "-4000-8000-"));) { /* in the order in which things were made */
+        uid += strlen("-4000-8000-");
+        memset(uid, 'x', 12);
+    }
+    return strbuf_detach(&out, NULL);
+}
+
+static char *dump_after(const struct kube_api_fault *fault)
+{
+    static const world_step_fn steps[] = {UNTIL_SETTLED, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "");
+    if (fault)
+        kube_api_double_fault(world->api, fault);
+    operator_world_run(world, steps);
+    char *dump = children_dump(world);
+    operator_world_free(world);
+    return dump;
+}
+
+static void any_failing_write_leads_to_the_same_end(void **state)
+{
+    UNUSED(state);
+    static const struct kube_api_fault faults[] = {
+        {.kind = KUBE_API_FAULT_STATUS, .status = 500},
+        {.kind = KUBE_API_FAULT_STATUS, .status = 409, .carried_out = true},
+        {.kind = KUBE_API_FAULT_STATUS, .status = 500, .carried_out = true},
+    };
+    _cleanup_(freep) char *wanted = dump_after(NULL);
+    for (size_t kind = 0; kind < ARRAY_LEN(faults); kind++)
+        for (int nth = 1; nth <= 14; nth++) {
+            struct kube_api_fault fault = faults[kind];
+            fault.nth = nth <= 11 ? nth : nth - 11;
+            fault.method = nth <= 11 ? "POST" : "PATCH"; /* Secrets and children are created, the status is applied */
+            _cleanup_(freep) char *dump = dump_after(&fault);
+            if (!str_eq(dump, wanted))
+                fail_msg("%s %d answered %d ends in\n%s\ninstead of\n%s", fault.method, fault.nth, fault.status, dump,
+                    wanted);
+        }
+}
+
+/* A second operator finds what the first has left. */
+
+static bool has_looked(struct operator_world *world)
+{
+    return kube_api_double_requests(world->api, "GET", PATH_CORE "secrets/shop-mysql-tls") > 0;
+}
+
+static void a_restart_writes_nothing(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn first_life[] = {UNTIL_SETTLED, NULL};
+    static const world_step_fn second_life[] = {has_looked, quiet, NULL};
+    struct operator_world *first = operator_world_new();
+    struct operator_world *second = operator_world_new();
+    world_put_cluster(first, "");
+    operator_world_run(first, first_life);
+    for (size_t i = 0; i < ARRAY_LEN(kept_paths); i++)
+        kube_api_double_put(second->api, kept_paths[i], kube_api_double_get(first->api, kept_paths[i]));
+    operator_world_free(first);
+    operator_world_run(second, second_life);
+    assert_int_equal(kube_api_double_writes(second->api), 0);
+    operator_world_free(second);
+}
+
+/* ---- figures ---- */
+
+static bool figures_are_told(struct operator_world *world)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    strbuf_init(&text, KM_MIB);
+    metrics_render(manager_metrics(world->manager), &text);
+    return strstr(text.buf, "kubemysql_cluster_ready_members{namespace=\"ns1\",name=\"shop\"} 1\n") &&
+        strstr(text.buf, "kubemysql_cluster_wanted_members{namespace=\"ns1\",name=\"shop\"} 1\n") &&
+        strstr(text.buf, "kubemysql_cluster_condition{namespace=\"ns1\",name=\"shop\",type=\"Available\"} 1\n") &&
+        strstr(text.buf, "kubemysql_cluster_condition{namespace=\"ns1\",name=\"shop\",type=\"Progressing\"} 0\n") &&
+        strstr(text.buf, "kubemysql_cluster_certificate_expiry_timestamp_seconds{namespace=\"ns1\",name=\"shop\"} ");
+}
+
+static bool figures_are_gone(struct operator_world *world)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    strbuf_init(&text, KM_MIB);
+    metrics_render(manager_metrics(world->manager), &text);
+    return !strstr(text.buf, "kubemysql_cluster_");
+}
+
+static void figures_follow_the_cluster(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, figures_are_told, remove_cluster, figures_are_gone, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(creation_ends_with_a_serving_cluster),
+        cmocka_unit_test(what_is_broken_by_hand_comes_back),
+        cmocka_unit_test(a_foreign_service_is_left_alone),
+        cmocka_unit_test(without_its_secrets_nothing_is_made),
+        cmocka_unit_test(a_cluster_made_again_gets_everything_anew),
+        cmocka_unit_test(a_cluster_may_be_replaced_in_the_middle_of_a_round),
+        cmocka_unit_test(a_cluster_may_go_in_the_middle_of_a_round),
+        cmocka_unit_test(a_new_mycnf_is_tried_before_members_are_touched),
+        cmocka_unit_test(a_terminal_comes_and_goes_with_the_field),
+        cmocka_unit_test(somebody_elses_terminal_stays),
+        cmocka_unit_test(any_failing_write_leads_to_the_same_end),
+        cmocka_unit_test(a_restart_writes_nothing),
+        cmocka_unit_test(figures_follow_the_cluster),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

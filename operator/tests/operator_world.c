@@ -1,0 +1,232 @@
+#include "common/base.h"
+
+#include "operator/tests/operator_world.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "operator/api/api_kinds.h"
+#include "operator/api/names.h"
+#include "operator/api/projections.h"
+#include "operator/cluster/cluster_controller.h"
+#include "operator/kube/kube_config.h"
+#include "operator/terminal/terminal_controller.h"
+
+#define TICK_MS 5
+#define STEP_MAX_MS 20000
+
+/* ---- life ---- */
+
+static struct informer *informer_for(struct manager *manager, const struct kube_kind *kind,
+    const struct kube_projection *projection, const char *selector)
+{
+    const struct informer_options options = {.label_selector = selector};
+    return manager_informer(manager, manager_use_kind(manager, kind), projection, &options);
+}
+
+static int set_up(void *arg, struct manager *manager, struct error *err)
+{
+    UNUSED(err);
+    const struct operator_world *world = arg;
+    struct informer *clusters = informer_for(manager, &kube_kind_mysql_cluster, &projection_mysql_cluster, NULL);
+    struct informer *terminals = informer_for(manager, &kube_kind_mysql_terminal, &projection_mysql_terminal, NULL);
+    struct informer *pods = informer_for(manager, &kube_kind_pod, &projection_pod, SELECTOR_MANAGED);
+    const struct cluster_controller_options cluster_options = {
+        .agent_image = "agent:1",
+        .secrets_fresh_ms = world->secrets_fresh_ms,
+        .clusters = clusters,
+        .configs = informer_for(manager, &kube_kind_mysql_config, &projection_mysql_config, NULL),
+        .terminals = terminals,
+        .pods = pods,
+    };
+    const struct terminal_controller_options terminal_options = {
+        .clusters = clusters, .terminals = terminals, .pods = pods};
+    cluster_controller_setup(manager, &cluster_options);
+    terminal_controller_setup(manager, &terminal_options);
+    return 0;
+}
+
+static void on_tick(void *arg)
+{
+    struct operator_world *world = arg;
+    int64_t now_ms = clock_monotonic_ms();
+    while (world->steps[world->step] && !*world->failure && world->steps[world->step](world)) {
+        world->step++;
+        world->step_until_ms = now_ms + STEP_MAX_MS;
+        world->quiet_since_ms = 0;
+    }
+    if (world->steps[world->step] && !*world->failure && now_ms > world->step_until_ms)
+        snprintf(world->failure, sizeof(world->failure), "step %d does not get through; missing %s; Progressing %s",
+            world->step, str_or_empty(world_missing_child(world)), world_condition(world, "Progressing"));
+    if (world->steps[world->step] && !*world->failure)
+        loop_timer_arm(&world->timer, TICK_MS);
+    else
+        raise(SIGTERM);
+}
+
+struct operator_world *operator_world_new(void)
+{
+    struct operator_world *world = xnew(struct operator_world);
+    log_setup(getenv("V") ? LOG_DEBUG : LOG_ERROR, LOG_FORMAT_TEXT, 2);
+    world->loop = loop_new();
+    world->api = kube_api_double_new(world->loop);
+    loop_timer_init(&world->timer, world->loop, on_tick, world);
+    return world;
+}
+
+void operator_world_free(struct operator_world *world)
+{
+    loop_timer_release(&world->timer);
+    kube_api_double_free(world->api);
+    loop_free(world->loop);
+    free(world);
+}
+
+void operator_world_run(struct operator_world *world, const world_step_fn *steps)
+{
+    struct kube_config config;
+    struct error err = ERROR_INIT;
+    kube_api_double_config(world->api, &config);
+    const struct manager_options options = {
+        .config = &config,
+        .field_manager = "kube-mysql",
+        .user_agent = "test",
+        .component = "kube-mysql-operator",
+        .leader_identity = "test",
+        .bind_address = "127.0.0.1",
+    };
+    world->steps = steps;
+    world->step_until_ms = clock_monotonic_ms() + STEP_MAX_MS;
+    world->manager = manager_new(world->loop, &options, &err);
+    if (!world->manager)
+        fail_msg("%s", err.message);
+    manager_use_kind(world->manager, &kube_kind_mysql_config);
+    cluster_controller_use_kinds(world->manager);
+    terminal_controller_use_kinds(world->manager);
+    loop_timer_arm(&world->timer, TICK_MS);
+    int rc = manager_run(world->manager, set_up, world);
+    manager_free(steal_ptr(world->manager));
+    kube_config_release(&config);
+    if (*world->failure)
+        fail_msg("%s", world->failure);
+    assert_int_equal(rc, 0);
+}
+
+/* ---- objects ---- */
+
+json_t *world_json(const char *text)
+{
+    struct error err = ERROR_INIT;
+    _cleanup_(freep) char *copy = xstrdup(text);
+    for (char *c = copy; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    json_t *json = json_parse(copy, strlen(copy), &err);
+    if (!json) {
+        fprintf(stderr, "%s: %s\n", err.message, copy);
+        abort();
+    }
+    return json;
+}
+
+void world_put_json(struct operator_world *world, const char *path, const char *text)
+{
+    _cleanup_(json_decrefp) json_t *object = world_json(text);
+    kube_api_double_put(world->api, path, object);
+}
+
+void world_edit_json(struct operator_world *world, const char *path, const char *text)
+{
+    _cleanup_(json_decrefp) json_t *changes = world_json(text);
+    kube_api_double_edit(world->api, path, changes);
+}
+
+void world_put_cluster(struct operator_world *world, const char *more)
+{
+    _cleanup_(freep) char *text = xasprintf(
+        "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlCluster', 'metadata': {'name': 'shop', 'namespace': 'ns1'},"
+        "'spec': {'config': {'spec': {'images': {'mysql': 'mysql:8.4'}}},"
+        "'storage': {'resources': {'requests': {'storage': '1Gi'}}}%s%s}}",
+        *more ? ", " : "", more);
+    world_put_json(world, PATH_CLUSTER, text);
+}
+
+const char *world_str(const struct operator_world *world, const char *path, const char *member)
+{
+    return json_path_str(kube_api_double_get(world->api, path), member, "");
+}
+
+int64_t world_int(const struct operator_world *world, const char *path, const char *member)
+{
+    return json_path_int(kube_api_double_get(world->api, path), member, 0);
+}
+
+const char *world_condition(struct operator_world *world, const char *type)
+{
+    size_t i;
+    const json_t *condition;
+    json_array_foreach(json_path(kube_api_double_get(world->api, PATH_CLUSTER), "status.conditions"), i, condition) {
+        if (!str_eq(json_path_str(condition, "type", ""), type))
+            continue;
+        snprintf(world->text, sizeof(world->text), "%s/%s", json_path_str(condition, "status", ""),
+            json_path_str(condition, "reason", ""));
+        return world->text;
+    }
+    return "";
+}
+
+const char *world_missing_child(const struct operator_world *world)
+{
+    static const char *const paths[] = {PATH_CORE "serviceaccounts/shop-mysql",
+        PATH_CORE "configmaps/shop-mysql-config", PATH_CORE "services/shop-mysql",
+        PATH_CORE "services/shop-mysql-primary", PATH_CORE "services/shop-mysql-replicas",
+        PATH_CORE "secrets/shop-mysql-accounts", PATH_CORE "secrets/shop-mysql-ca", PATH_CORE "secrets/shop-mysql-tls",
+        PATH_SLICE, PATH_BUDGET, PATH_STATEFUL_SET};
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        if (!kube_api_double_get(world->api, paths[i]))
+            return paths[i];
+    return NULL;
+}
+
+/* ---- Kubernetes' part ---- */
+
+void world_play_set(struct operator_world *world, const char *revision)
+{
+    _cleanup_(freep) char *status =
+        xasprintf("{'status': {'observedGeneration': %lld, 'updateRevision': '%s', 'replicas': %lld}}",
+            (long long)world_int(world, PATH_STATEFUL_SET, "metadata.generation"), revision,
+            (long long)world_int(world, PATH_STATEFUL_SET, "spec.replicas"));
+    world_edit_json(world, PATH_STATEFUL_SET, status);
+}
+
+void world_play_pod(struct operator_world *world, int ordinal, const char *revision, bool ready)
+{
+    _cleanup_(freep) char *path = xasprintf(PATH_CORE "pods/shop-mysql-%d", ordinal);
+    _cleanup_(freep) char *text = xasprintf(
+        "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'shop-mysql-%d', 'namespace': 'ns1', 'labels': {"
+        "'app.kubernetes.io/managed-by': 'kube-mysql', 'kubemysql.dev/cluster': 'shop', 'controller-revision-hash': '%s'},"
+        "'ownerReferences': [{'apiVersion': 'apps/v1', 'kind': 'StatefulSet', 'name': 'shop-mysql', 'uid': '%s',"
+        "'controller': true}]},"
+        "'spec': {'nodeName': 'node-1'}, 'status': {'phase': 'Running', 'podIP': '127.0.0.77', 'conditions': ["
+        "{'type': 'PodScheduled', 'status': 'True'}, {'type': 'Initialized', 'status': 'True'},"
+        "{'type': 'Ready', 'status': '%s'}]}}",
+        ordinal, revision, world_str(world, PATH_STATEFUL_SET, "metadata.uid"), ready ? "True" : "False");
+    world_put_json(world, path, text);
+}
+
+bool world_is_quiet(struct operator_world *world, int64_t ms)
+{
+    size_t events = kube_api_double_requests(world->api, "POST", "/apis/events.k8s.io") +
+        kube_api_double_requests(world->api, NULL, PATH_CORE "events");
+    size_t writes = kube_api_double_writes(world->api) - events;
+    int64_t now_ms = clock_monotonic_ms();
+    if (writes != world->writes || world->quiet_since_ms == 0) {
+        world->writes = writes;
+        world->quiet_since_ms = now_ms;
+    }
+    return now_ms - world->quiet_since_ms >= ms;
+}
