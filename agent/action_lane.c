@@ -1,0 +1,224 @@
+#include "common/base.h"
+
+#include "agent/action_lane.h"
+
+#include <unistd.h>
+
+#include "agent/bootstrap/instance_config.h"
+#include "agent/bootstrap/mycnf_check.h"
+#include "agent/bootstrap/run_mycnf.h"
+#include "agent/bootstrap/upgrade.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/worker.h"
+
+#define ACTION_CONNECT_TIMEOUT_S 5
+/* Account statements wait for backups' global locks, among others. */
+#define ACTION_IO_TIMEOUT_S 60
+#define CHECKS_MAX 4
+
+struct action_lane {
+    struct worker *worker;
+    const struct agent_paths *paths;
+    struct session_options options;
+    unsigned checks;
+};
+
+struct action {
+    struct action_lane *lane;
+    struct error error;
+    action_done_fn fn;
+    void *arg;
+    /* tend */
+    struct accounts_want *want;
+    struct server_version version;
+    bool partial_revokes;
+    /* check */
+    char *mycnf;
+    char *pod_name;
+};
+
+/* What fn hears of a job that the end of the lane dropped; `run` replaces it. */
+static void expect_drop(struct action *action)
+{
+    error_set(&action->error, ERROR_CANCELLED, "the agent ends");
+}
+
+static void action_free(struct action *action)
+{
+    accounts_want_free(action->want);
+    free(action->mycnf);
+    free(action->pod_name);
+    free(action);
+}
+
+static void finish(void *arg)
+{
+    struct action *action = arg;
+
+    if (action->mycnf)
+        action->lane->checks--;
+    action->fn(action->arg, &action->error);
+    action_free(action);
+}
+
+struct action_lane *action_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user)
+{
+    struct action_lane *lane = xnew(struct action_lane);
+
+    lane->worker = worker_new(loop, "action");
+    lane->paths = paths;
+    lane->options = (struct session_options){
+        .socket = paths->socket,
+        .user = user,
+        .connect_timeout_s = ACTION_CONNECT_TIMEOUT_S,
+        .io_timeout_s = ACTION_IO_TIMEOUT_S,
+    };
+    return lane;
+}
+
+void action_lane_free(struct action_lane *lane)
+{
+    if (!lane)
+        return;
+    worker_free(lane->worker);
+    free(lane);
+}
+
+/* ---- tend ---- */
+
+static char *mark_path(const struct agent_paths *paths)
+{
+    return xasprintf("%s/accounts-applied", paths->state_dir);
+}
+
+bool action_lane_accounts_mark(const struct agent_paths *paths)
+{
+    _cleanup_(freep) char *path = mark_path(paths);
+
+    return fs_exists(path);
+}
+
+static void leave_mark(const struct agent_paths *paths)
+{
+    _cleanup_(freep) char *path = mark_path(paths);
+    struct error err = ERROR_INIT;
+
+    if (fs_exists(path))
+        return;
+    if (fs_mkdir_all(paths->state_dir, 0700, &err) < 0 || fs_write_file_atomic(path, "", 0, 0600, &err) < 0)
+        log_warn("cannot note that accounts were made", LOG_ERR(&err));
+}
+
+static int tend(struct action *action, struct error *err)
+{
+    struct action_lane *lane = action->lane;
+    _cleanup_(session_closep) struct session *session = NULL;
+    struct accounts_plan plan;
+
+    if (upgrade_system_tables(lane->paths, lane->options.user, &action->version, err) < 0)
+        return -1;
+    if (accounts_plan_make(action->want, dialect_for(&action->version), action->partial_revokes, &plan, err) < 0)
+        return -1;
+    session = session_open(&lane->options, err);
+    int rc = session ? accounts_apply(session, &plan, err) : -1;
+    accounts_plan_release(&plan);
+    if (rc == 0)
+        leave_mark(lane->paths);
+    return rc;
+}
+
+static void run_tend(void *arg)
+{
+    struct action *action = arg;
+
+    if (tend(action, &action->error) == 0)
+        error_clear(&action->error);
+}
+
+void action_lane_tend(struct action_lane *lane, struct accounts_want *want, const struct server_version *version,
+    bool partial_revokes, action_done_fn fn, void *arg)
+{
+    struct action *action = xnew(struct action);
+    struct worker_job job = {.run = run_tend, .done = finish, .arg = action};
+
+    *action = (struct action){
+        .lane = lane,
+        .fn = fn,
+        .arg = arg,
+        .want = want,
+        .version = *version,
+        .partial_revokes = partial_revokes,
+    };
+    expect_drop(action);
+    if (worker_submit(lane->worker, &job) < 0)
+        abort(); /* one at a time, and CHECKS_MAX */
+}
+
+/* ---- check ---- */
+
+static int compose(
+    const struct action *action, const struct server_binary *binary, struct strbuf *text, struct error *err)
+{
+    _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
+
+    if (instance_config_load(action->lane->paths->config_instance, &instance, err) < 0)
+        return -1;
+    struct run_mycnf_input input = {
+        .mycnf = action->mycnf,
+        .instance = &instance,
+        .paths = action->lane->paths,
+        .dialect = dialect_for(&binary->version),
+        .pod_name = action->pod_name,
+    };
+    run_mycnf_compose(&input, text);
+    return text->overflowed ? error_set(err, ERROR_TOO_LARGE, "my.cnf is too large") : 0;
+}
+
+static int check_with(const struct action *action, const struct server_binary *binary, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    _cleanup_(freep) char *path = xasprintf("%s/my.cnf.check", action->lane->paths->run_dir);
+
+    strbuf_init(&text, MYCNF_MAX + 16 * KM_KIB);
+    if (compose(action, binary, &text, err) < 0 || fs_write_file_atomic(path, text.buf, text.len, 0600, err) < 0)
+        return -1;
+    int rc = mycnf_check(binary, path, err);
+    unlink(path);
+    return rc;
+}
+
+static void run_check(void *arg)
+{
+    struct action *action = arg;
+    struct server_binary binary;
+
+    if (server_binary_find(&binary, &action->error) < 0)
+        return;
+    if (check_with(action, &binary, &action->error) == 0)
+        error_clear(&action->error);
+    server_binary_release(&binary);
+}
+
+int action_lane_check_mycnf(
+    struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name, action_done_fn fn, void *arg)
+{
+    if (lane->checks >= CHECKS_MAX)
+        return -1;
+    struct action *action = xnew(struct action);
+    struct worker_job job = {.run = run_check, .done = finish, .arg = action};
+
+    lane->checks++;
+    *action = (struct action){
+        .lane = lane,
+        .fn = fn,
+        .arg = arg,
+        .mycnf = xstrndup(mycnf, len),
+        .pod_name = xstrdup(pod_name),
+    };
+    expect_drop(action);
+    if (worker_submit(lane->worker, &job) < 0)
+        abort();
+    return 0;
+}

@@ -1,0 +1,38 @@
+/*
+ * action_lane.h: the thread that changes things: system tables after an upgrade, accounts; and the check of a my.cnf, which runs a program.
+ *
+ * Jobs run one after another with sessions of their own, so that a long one never delays a probe.
+ */
+#ifndef KM_AGENT_ACTION_LANE_H
+#define KM_AGENT_ACTION_LANE_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/paths.h"
+#include "agent/mysql/accounts.h"
+#include "agent/mysql/dialect.h"
+#include "common/error.h"
+#include "common/loop.h"
+
+struct action_lane;
+
+/* paths and user must outlive the lane. */
+struct action_lane *action_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user);
+void action_lane_free(struct action_lane *lane);
+
+/* error: ERROR_NONE if everything was done. Runs on the loop, exactly once per job; ERROR_CANCELLED
+ * from within action_lane_free. */
+typedef void (*action_done_fn)(void *arg, const struct error *error);
+
+/* Upgrades the system tables if an older series wrote them, then applies the accounts and leaves a mark that it was done once. Takes `want`. */
+void action_lane_tend(struct action_lane *lane, struct accounts_want *want, const struct server_version *version,
+    bool partial_revokes, action_done_fn fn, void *arg);
+
+/* Whether this image's server takes the given my.cnf together with this instance's own lines. -1: too many wait, fn does not run. */
+int action_lane_check_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,
+    action_done_fn fn, void *arg) KM_MUST_CHECK;
+
+/* Whether accounts were applied to this data folder before. */
+bool action_lane_accounts_mark(const struct agent_paths *paths);
+
+#endif

@@ -1,0 +1,408 @@
+#include "common/base.h"
+
+#include "agent/agent.h"
+
+#include <signal.h>
+
+#include "agent/action_lane.h"
+#include "agent/agent_decide.h"
+#include "agent/agent_metrics.h"
+#include "agent/agent_server.h"
+#include "agent/bootstrap/init.h"
+#include "agent/bootstrap/run_mycnf.h"
+#include "agent/bootstrap/server_exec.h"
+#include "agent/instance_files.h"
+#include "agent/probe_lane.h"
+#include "agent/readiness.h"
+#include "agent/server_socket.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/tls.h"
+
+/* How often the loop looks around without having been told of anything. Costs a few microseconds. */
+#define TICK_MS 200
+#define FILES_INTERVAL_MS 1000
+/* After the sentinel has fallen, the server's lock and socket go within the same exit of the process: look closely. */
+#define FALLEN_TICK_MS 2
+#define FALLEN_TICKS 100
+
+struct agent {
+    const struct agent_options *options;
+    struct loop *loop;
+    char *user;
+    struct instance_state state;
+    struct agent_status status;
+    struct agent_view view;
+    struct agent_metrics *metrics;
+    struct agent_server *server;
+    struct tls_server *tls;
+    struct probe_lane *probes;
+    struct action_lane *actions;
+    struct loop_timer tick;
+    unsigned fallen_ticks;
+    struct session *sentinel;
+    struct session *old_sentinel; /* fallen; closed by the probe lane */
+    struct loop_fd *sentinel_watch;
+    struct accounts_want want;
+    uint64_t accounts_generation; /* of the action that runs */
+    uint64_t accounts_signature;
+    uint64_t tls_signature;
+    int64_t files_at_ms;
+    bool ending; /* lanes hand in their last results; nothing new is begun */
+};
+
+static void agent_turn(struct agent *agent);
+
+/* ---- publish ---- */
+
+static void read_mycnf_hash(const struct agent *agent, char ret[static 65])
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, MYCNF_MAX + 16 * KM_KIB);
+    ret[0] = '\0';
+    if (fs_read_file(agent->options->paths.run_mycnf, &text, NULL) == 0)
+        run_mycnf_hash(text.buf, ret);
+}
+
+static void publish(struct agent *agent, int64_t now_ms)
+{
+    struct agent_status status = {0};
+
+    snprintf(status.instance, sizeof(status.instance), "%s", agent->options->pod_name);
+    memcpy(status.boot_id, agent->status.boot_id, sizeof(status.boot_id));
+    memcpy(status.mycnf_hash, agent->status.mycnf_hash, sizeof(status.mycnf_hash));
+    status.sequence = agent->status.sequence;
+    readiness_fill_status(&agent->state, now_ms, &status);
+    bool changed = !agent_status_same(&status, &agent->status);
+    bool phase_changed = status.phase != agent->status.phase || status.ready != agent->status.ready;
+    if (changed)
+        status.sequence++;
+    agent->status = status;
+    if (phase_changed)
+        log_info("the member has changed", LOG_STR("phase", agent_phase_name(status.phase)),
+            LOG_BOOL("ready", status.ready), LOG_STR("reason", status.ready_reason));
+    if (!changed)
+        return;
+    agent_metrics_status(agent->metrics, &agent->status);
+    agent_server_publish(agent->server);
+}
+
+/* ---- observe ---- */
+
+static void drop_sentinel(struct agent *agent)
+{
+    loop_fd_free(steal_ptr(agent->sentinel_watch));
+    if (!agent->old_sentinel)
+        agent->old_sentinel = steal_ptr(agent->sentinel);
+    session_close(steal_ptr(agent->sentinel));
+}
+
+static void on_sentinel_fallen(int fd, unsigned what, void *arg)
+{
+    struct agent *agent = arg;
+
+    UNUSED(fd);
+    UNUSED(what);
+    drop_sentinel(agent);
+    agent->fallen_ticks = FALLEN_TICKS;
+    agent->state.last_probe_ms = 0; /* look at once */
+    agent_turn(agent);
+}
+
+static void keep_sentinel(struct agent *agent, struct session *sentinel)
+{
+    if (!sentinel)
+        return;
+    if (agent->sentinel)
+        drop_sentinel(agent);
+    agent->sentinel = sentinel;
+    agent->sentinel_watch = loop_fd_new(agent->loop, session_fd(sentinel), LOOP_READABLE, on_sentinel_fallen, agent);
+}
+
+/* A server that has gone: what was known of it is no longer true. */
+static void forget_server(struct agent *agent)
+{
+    struct instance_state *state = &agent->state;
+
+    state->last_answer_ms = 0;
+    state->last_status_ms = 0;
+    error_clear(&state->probe_error);
+    state->last_probe_ms = 0;
+}
+
+/* A connection that says nothing leaves a warning in the server's log, so one is made only when nothing better is known. */
+static bool look_at_socket(const struct agent *agent)
+{
+    const struct instance_state *state = &agent->state;
+
+    if (agent->sentinel)
+        return true;
+    if (state->server_there)
+        return state->probe_error.kind == ERROR_TIMEOUT || (state->last_answer_ms && !state->probe_error.kind);
+    return server_socket_accepts(agent->options->paths.socket);
+}
+
+static void look_from_outside(struct agent *agent, int64_t now_ms)
+{
+    struct instance_state *state = &agent->state;
+    bool was_there = state->server_there || state->socket_accepts;
+
+    state->server_there = server_is_there(&agent->options->paths);
+    state->socket_accepts = look_at_socket(agent);
+    if (!state->socket_accepts)
+        state->accepts_since_ms = 0;
+    else if (!state->accepts_since_ms)
+        state->accepts_since_ms = now_ms;
+    bool is_there = state->server_there || state->socket_accepts;
+    if (was_there && !is_there) {
+        drop_sentinel(agent);
+        forget_server(agent);
+    }
+    if (!was_there && is_there)
+        read_mycnf_hash(agent, agent->status.mycnf_hash);
+}
+
+static void on_probe(void *arg, struct probe_result *result)
+{
+    struct agent *agent = arg;
+    struct instance_state *state = &agent->state;
+
+    state->probe_error = result->error;
+    if (result->error.kind == ERROR_NONE) {
+        struct server_status last = state->observed.status;
+        bool partial_revokes = state->observed.partial_revokes;
+        state->observed = result->observed;
+        state->last_answer_ms = state->probe_started_ms;
+        state->probe_us = result->probe_us;
+        if (result->observed.has_status) {
+            state->last_status_ms = state->probe_started_ms;
+        } else {
+            state->observed.status = last;
+            state->observed.partial_revokes = partial_revokes;
+        }
+        keep_sentinel(agent, steal_ptr(result->sentinel));
+    }
+    if (result->volume_bytes) {
+        state->volume_bytes = result->volume_bytes;
+        state->volume_free_bytes = result->volume_free_bytes;
+    }
+    state->probe_started_ms = 0;
+    agent_metrics_probe(agent->metrics, state);
+    agent_turn(agent);
+}
+
+/* ---- files ---- */
+
+static void read_accounts(struct agent *agent)
+{
+    struct instance_state *state = &agent->state;
+    uint64_t signature = instance_files_accounts_signature(&agent->options->paths);
+    struct accounts_want want;
+    struct error err = ERROR_INIT;
+
+    if (signature == agent->accounts_signature)
+        return;
+    if (instance_files_read_accounts(&agent->options->paths, agent->user, &want, &state->missing_file, &err) < 0) {
+        if (state->files_error.kind == ERROR_NONE)
+            log_warn("the mounted files cannot be used", LOG_ERR(&err));
+        state->files_error = err; /* and the signature stays old: tried again */
+        return;
+    }
+    error_clear(&state->files_error);
+    accounts_want_release(&agent->want);
+    agent->want = want;
+    agent->accounts_signature = signature;
+    state->accounts_incomplete = state->missing_file != NULL;
+    state->accounts_wanted++;
+    state->accounts_retry_ms = 0;
+}
+
+static int load_tls(struct agent *agent, struct error *err)
+{
+    const struct agent_options *options = agent->options;
+    _cleanup_(tls_files_release) struct tls_files files = {0};
+
+    if (instance_files_read_tls(&options->paths, &files, err) < 0)
+        return -1;
+    if (agent->tls) {
+        if (tls_server_reload(agent->tls, &files.pair, files.ca_pem, err) < 0)
+            return -1;
+    } else {
+        agent->tls = tls_server_new(&files.pair, files.ca_pem, err);
+        if (!agent->tls)
+            return -1;
+        if (agent_server_listen_tls(agent->server, agent->tls, options->bind, options->tls_port, err) < 0) {
+            tls_server_free(steal_ptr(agent->tls));
+            return -1;
+        }
+    }
+    agent->state.certificate_not_after_ms = files.not_after_ms;
+    return 0;
+}
+
+static void read_tls(struct agent *agent)
+{
+    uint64_t signature = instance_files_tls_signature(&agent->options->paths);
+    struct error err = ERROR_INIT;
+
+    if (signature == agent->tls_signature)
+        return;
+    if (load_tls(agent, &err) < 0) {
+        if (agent->state.tls_error.kind == ERROR_NONE)
+            log_warn("the certificates cannot be used", LOG_ERR(&err));
+        agent->state.tls_error = err;
+        return;
+    }
+    log_info("certificates are loaded");
+    error_clear(&agent->state.tls_error);
+    agent->tls_signature = signature;
+}
+
+/* ---- act ---- */
+
+static void on_tended(void *arg, const struct error *error)
+{
+    struct agent *agent = arg;
+    struct instance_state *state = &agent->state;
+
+    state->action_running = false;
+    if (error->kind == ERROR_CANCELLED)
+        return;
+    if (error->kind != ERROR_NONE) {
+        log_warn("accounts could not be applied", LOG_ERR(error));
+        state->accounts_error = *error;
+        state->accounts_retry_ms = clock_monotonic_ms() + ACCOUNTS_RETRY_MS;
+    } else {
+        error_clear(&state->accounts_error);
+        state->accounts_applied = agent->accounts_generation;
+        state->accounts_once = true;
+        if (state->accounts_applied == state->accounts_wanted)
+            memcpy(state->accounts_applied_hash, agent->want.hash, sizeof(agent->want.hash));
+        log_info("accounts are applied");
+    }
+    agent_turn(agent);
+}
+
+static void act(struct agent *agent, const struct agent_decision *decision, int64_t now_ms)
+{
+    struct instance_state *state = &agent->state;
+
+    if (decision->probe) {
+        state->probe_started_ms = now_ms;
+        state->last_probe_ms = now_ms;
+        (void)(probe_lane_start(
+                   agent->probes, decision->probe_with_status, !agent->sentinel, steal_ptr(agent->old_sentinel)) == 0);
+    }
+    if (decision->apply_accounts) {
+        state->action_running = true;
+        agent->accounts_generation = state->accounts_wanted;
+        action_lane_tend(agent->actions, accounts_want_copy(&agent->want), &state->observed.version,
+            state->observed.partial_revokes, on_tended, agent);
+    }
+}
+
+/* ---- one turn: observe, decide, act, publish ---- */
+
+static void agent_turn(struct agent *agent)
+{
+    int64_t now_ms = clock_monotonic_ms();
+
+    if (agent->ending)
+        return;
+    look_from_outside(agent, now_ms);
+    if (now_ms >= agent->files_at_ms) {
+        agent->files_at_ms = now_ms + FILES_INTERVAL_MS;
+        read_accounts(agent);
+        read_tls(agent);
+    }
+    struct agent_decision decision = agent_decide(&agent->state, agent->view.last_scrape_ms, now_ms);
+    act(agent, &decision, now_ms);
+    publish(agent, now_ms);
+    if (agent->fallen_ticks > 0 && decision.phase != AGENT_PHASE_DOWN)
+        agent->fallen_ticks--;
+    else
+        agent->fallen_ticks = 0;
+    loop_timer_arm(&agent->tick, agent->fallen_ticks > 0 ? FALLEN_TICK_MS : TICK_MS);
+}
+
+static void on_tick(void *arg)
+{
+    agent_turn(arg);
+}
+
+/* ---- life ---- */
+
+static void on_signal(int signum, void *arg)
+{
+    struct agent *agent = arg;
+
+    log_info("the agent ends by a signal", LOG_INT("signal", signum));
+    loop_stop(agent->loop);
+}
+
+static int agent_start(struct agent *agent, const struct agent_options *options, struct error *err)
+{
+    agent->options = options;
+    if (init_user_name(&agent->user, err) < 0)
+        return -1;
+    char *boot_id = tls_random_password(20);
+    snprintf(agent->status.boot_id, sizeof(agent->status.boot_id), "%s", boot_id);
+    free(boot_id);
+    agent->loop = loop_new();
+    agent->metrics = agent_metrics_new();
+    agent->actions = action_lane_new(agent->loop, &options->paths, agent->user);
+    agent->probes =
+        probe_lane_new(agent->loop, options->paths.socket, agent->user, options->paths.volume_dir, on_probe, agent);
+    agent->view = (struct agent_view){
+        .loop = agent->loop,
+        .state = &agent->state,
+        .status = &agent->status,
+        .metrics = agent_metrics_registry(agent->metrics),
+        .actions = agent->actions,
+        .pod_name = options->pod_name,
+    };
+    agent->server = agent_server_new(&agent->view);
+    agent->state.accounts_once = action_lane_accounts_mark(&options->paths);
+    loop_timer_init(&agent->tick, agent->loop, on_tick, agent);
+    loop_timer_arm(&agent->tick, 0);
+    loop_on_signal(agent->loop, SIGTERM, on_signal, agent);
+    loop_on_signal(agent->loop, SIGINT, on_signal, agent);
+    return agent_server_listen_plain(agent->server, options->bind, options->plain_port, err);
+}
+
+static void agent_end(struct agent *agent)
+{
+    agent->ending = true;
+    if (agent->loop) {
+        loop_timer_release(&agent->tick);
+        probe_lane_free(agent->probes);
+        action_lane_free(agent->actions);
+        agent_server_free(agent->server);
+        drop_sentinel(agent);
+        session_close(agent->old_sentinel);
+        tls_server_free(agent->tls);
+        agent_metrics_free(agent->metrics);
+        loop_free(agent->loop);
+    }
+    accounts_want_release(&agent->want);
+    free(agent->user);
+}
+
+int agent_run(const struct agent_options *options, struct error *err)
+{
+    struct agent *agent = xnew(struct agent);
+
+    signal(SIGPIPE, SIG_IGN);
+    session_library_init();
+    int rc = agent_start(agent, options, err);
+    if (rc == 0) {
+        log_info("the agent runs", LOG_STR("instance", options->pod_name), LOG_STR("bootId", agent->status.boot_id));
+        loop_run(agent->loop);
+    }
+    agent_end(agent);
+    free(agent);
+    session_library_end();
+    return rc;
+}

@@ -1,0 +1,39 @@
+/*
+ * agent_decide.h: from what is known to what is to be done. Pure: no clock, no I/O.
+ */
+#ifndef KM_AGENT_AGENT_DECIDE_H
+#define KM_AGENT_AGENT_DECIDE_H
+
+#include "common/base.h"
+
+#include "agent/instance_state.h"
+#include "common/agent_api.h"
+
+/* One probe a second; quicker while a server is expected to come up. */
+#define PROBE_INTERVAL_MS 1000
+#define PROBE_STARTING_INTERVAL_MS 200
+/* A probe takes a millisecond; one that takes this long means that the server does not get on. */
+#define PROBE_HUNG_MS 1000
+/* A server that never answered may listen while it still starts; after this long it hangs. */
+#define STARTING_SILENCE_MS 10000
+/* Counters: at every probe while somebody scrapes, else now and then. */
+#define STATUS_INTERVAL_MS 10000
+#define STATUS_SCRAPED_WITHIN_MS 90000
+#define ACCOUNTS_RETRY_MS 5000
+/* Volume full: the server stops on its own when there is nothing left; people should hear before that. */
+#define VOLUME_FREE_MIN_BYTES (64ULL * KM_MIB)
+#define VOLUME_FREE_MIN_PERCENT 5
+
+struct agent_decision {
+    enum agent_phase phase;
+    bool probe;             /* start a probe */
+    bool probe_with_status; /* and collect counters */
+    bool apply_accounts;    /* start the action */
+};
+
+enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_ms);
+bool agent_volume_is_full(const struct instance_state *state);
+/* last_scrape_ms: when /metrics was asked last, 0: never. */
+struct agent_decision agent_decide(const struct instance_state *state, int64_t last_scrape_ms, int64_t now_ms);
+
+#endif

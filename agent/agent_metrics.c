@@ -1,0 +1,75 @@
+#include "common/base.h"
+
+#include "agent/agent_metrics.h"
+
+#include "agent/mysql/server_status.h"
+#include "common/alloc.h"
+
+enum { M_READY, M_PHASE, M_PROBES, M_PROBE_SECONDS, M_VOLUME, M_VOLUME_FREE, M_CERTIFICATE, M_PROBLEMS, M_COUNT };
+
+static const struct metric_desc descs[M_COUNT] = {
+    [M_READY] = {"kubemysql_agent_ready", "Whether this member is ready.", METRIC_GAUGE, {NULL}, {0}},
+    [M_PHASE] = {"kubemysql_agent_phase", "1 for the phase the server is in.", METRIC_GAUGE, {"phase"}, {0}},
+    [M_PROBES] = {"kubemysql_agent_probes_total", "Probes by result.", METRIC_COUNTER, {"result"}, {0}},
+    [M_PROBE_SECONDS] = {"kubemysql_agent_probe_seconds", "How long answered probes took.", METRIC_HISTOGRAM, {NULL},
+        {0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2}},
+    [M_VOLUME] = {"kubemysql_agent_volume_bytes", "Size of the data volume.", METRIC_GAUGE, {NULL}, {0}},
+    [M_VOLUME_FREE] = {"kubemysql_agent_volume_free_bytes", "Free space on the data volume.", METRIC_GAUGE, {NULL}, {0}},
+    [M_CERTIFICATE] = {"kubemysql_agent_certificate_not_after_seconds",
+        "When the agent's certificate expires, Unix time.", METRIC_GAUGE, {NULL}, {0}},
+    [M_PROBLEMS] = {"kubemysql_agent_problems", "Problems that a person should know.", METRIC_GAUGE, {NULL}, {0}},
+};
+
+struct agent_metrics {
+    struct metrics *registry;
+    struct metric_family *families[M_COUNT];
+    struct server_metrics *server;
+};
+
+struct agent_metrics *agent_metrics_new(void)
+{
+    struct agent_metrics *metrics = xnew(struct agent_metrics);
+
+    metrics->registry = metrics_new();
+    for (size_t i = 0; i < M_COUNT; i++)
+        metrics->families[i] = metrics_declare(metrics->registry, &descs[i]);
+    metrics->server = server_metrics_new(metrics->registry);
+    server_metrics_set(metrics->server, NULL);
+    metrics_add_process(metrics->registry);
+    return metrics;
+}
+
+void agent_metrics_free(struct agent_metrics *metrics)
+{
+    if (!metrics)
+        return;
+    metrics_free(metrics->registry);
+    server_metrics_free(metrics->server);
+    free(metrics);
+}
+
+struct metrics *agent_metrics_registry(struct agent_metrics *metrics)
+{
+    return metrics->registry;
+}
+
+void agent_metrics_probe(struct agent_metrics *metrics, const struct instance_state *state)
+{
+    bool answered = state->probe_error.kind == ERROR_NONE;
+
+    metric_inc(metric_of1(metrics->families[M_PROBES], answered ? "ok" : error_kind_name(state->probe_error.kind)));
+    if (answered)
+        metric_observe(metric_of(metrics->families[M_PROBE_SECONDS]), (double)state->probe_us / 1e6);
+    server_metrics_set(metrics->server, answered ? &state->observed.status : NULL);
+}
+
+void agent_metrics_status(struct agent_metrics *metrics, const struct agent_status *status)
+{
+    metric_set(metric_of(metrics->families[M_READY]), status->ready);
+    for (unsigned i = 0; i < AGENT_PHASE_COUNT; i++)
+        metric_set(metric_of1(metrics->families[M_PHASE], agent_phase_name((enum agent_phase)i)), status->phase == i);
+    metric_set(metric_of(metrics->families[M_VOLUME]), (double)status->volume_bytes);
+    metric_set(metric_of(metrics->families[M_VOLUME_FREE]), (double)status->volume_free_bytes);
+    metric_set(metric_of(metrics->families[M_CERTIFICATE]), (double)status->certificate_not_after_ms / 1e3);
+    metric_set(metric_of(metrics->families[M_PROBLEMS]), status->problem_count);
+}

@@ -1,0 +1,42 @@
+/*
+ * agent_server.h: the agent's doors (agent_api.h): plain for the kubelet and Prometheus, mutual TLS for the operator.
+ *
+ * Every answer comes from memory, on the loop; nothing here waits for the server. Only the check of a my.cnf is answered later.
+ */
+#ifndef KM_AGENT_AGENT_SERVER_H
+#define KM_AGENT_AGENT_SERVER_H
+
+#include "common/base.h"
+
+#include "agent/action_lane.h"
+#include "agent/instance_state.h"
+#include "common/agent_api.h"
+#include "common/error.h"
+#include "common/loop.h"
+#include "common/metrics.h"
+#include "common/tls.h"
+
+/* What the doors show; owned by the agent, outlives the server. */
+struct agent_view {
+    struct loop *loop;
+    const struct instance_state *state;
+    const struct agent_status *status;
+    struct metrics *metrics;
+    struct action_lane *actions;
+    const char *pod_name;
+    int64_t last_scrape_ms; /* written here: when /metrics was asked last */
+};
+
+struct agent_server;
+
+struct agent_server *agent_server_new(struct agent_view *view);
+void agent_server_free(struct agent_server *server);
+int agent_server_listen_plain(
+    struct agent_server *server, const char *address, uint16_t port, struct error *err) KM_MUST_CHECK;
+/* The certificates stay the caller's and may be reloaded at any time. */
+int agent_server_listen_tls(struct agent_server *server, struct tls_server *tls, const char *address, uint16_t port,
+    struct error *err) KM_MUST_CHECK;
+/* The status has changed: tells everybody who watches. */
+void agent_server_publish(struct agent_server *server);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * datadir.h: what lies on the data volume, and how an empty one becomes a database.
+ *
+ * A database is made in `data.new` and renamed to `data` when it is whole and on the disk: after a crash at any point there is
+ * either no `data` or a complete one. Leftovers in `data.new` are ours and are removed; anything else that we did not make is
+ * never touched (I7, I8).
+ */
+#ifndef KM_AGENT_BOOTSTRAP_DATADIR_H
+#define KM_AGENT_BOOTSTRAP_DATADIR_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/paths.h"
+#include "agent/bootstrap/server_binary.h"
+#include "common/error.h"
+
+enum datadir_kind {
+    DATADIR_EMPTY,    /* nothing there: to be initialised */
+    DATADIR_DATABASE, /* holds a database */
+    DATADIR_FOREIGN,  /* holds something else: refuse */
+    DATADIR_STRAY, /* the volume's top folder itself holds a database: refuse rather than start an empty one beside it */
+};
+
+struct datadir_facts {
+    enum datadir_kind kind;
+    char foreign_name[64];            /* one of the unexpected names */
+    bool has_mysql_ibd;               /* MySQL 8 or later made it */
+    bool has_aria;                    /* MariaDB made it */
+    struct server_version written_by; /* number 0: cannot be told cheaply */
+};
+
+int datadir_inspect(const struct agent_paths *paths, struct datadir_facts *ret, struct error *err) KM_MUST_CHECK;
+/* Pure. Whether this server may be started on what is there: flavour and direction of the version. ERROR_INVALID says why not. */
+int datadir_check(
+    const struct datadir_facts *facts, const struct server_version *server, struct error *err) KM_MUST_CHECK;
+/* Pure. The version in the files that servers leave: "10.11.19-MariaDB", or MySQL's JSON history (its last entry). */
+int datadir_parse_version(const char *text, enum agent_flavour flavour, struct server_version *ret);
+
+/* Makes a database in data_dir, which is empty or missing. user: the operating system's user name. ERROR_IO, ERROR_TOO_LARGE (no
+ * space), ERROR_TIMEOUT. */
+int datadir_initialise(const struct agent_paths *paths, const struct server_binary *binary, const char *user,
+    struct error *err) KM_MUST_CHECK;
+
+#endif

@@ -1,0 +1,139 @@
+#include "common/base.h"
+
+#include "agent/bootstrap/init.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/instance_config.h"
+#include "agent/bootstrap/mycnf_check.h"
+#include "agent/bootstrap/run_mycnf.h"
+#include "agent/bootstrap/server_binary.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/strbuf.h"
+
+int init_user_name(char **ret, struct error *err)
+{
+    char *name = server_binary_user_name(geteuid());
+
+    if (!name)
+        return error_set(err, ERROR_NOT_FOUND,
+            "user %u has no name in this image's /etc/passwd: run the pod as the image's own database user (usually 999)",
+            geteuid());
+    *ret = name;
+    return 0;
+}
+
+/* Writes the composed my.cnf under a name of its own, has the server judge it, and puts it into place. */
+static int write_mycnf(const struct agent_paths *paths, const struct server_binary *binary,
+    const struct run_mycnf_input *input, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    _cleanup_(freep) char *candidate = xasprintf("%s.new", paths->run_mycnf);
+
+    strbuf_init(&text, MYCNF_MAX + 16 * KM_KIB);
+    run_mycnf_compose(input, &text);
+    if (text.overflowed)
+        return error_set(err, ERROR_TOO_LARGE, "my.cnf is larger than %ld bytes", MYCNF_MAX);
+    if (fs_write_file_atomic(candidate, text.buf, text.len, 0640, err) < 0)
+        return -1;
+    if (mycnf_check(binary, candidate, err) < 0)
+        return -1;
+    if (rename(candidate, paths->run_mycnf) < 0)
+        return error_set_errno(err, errno, "renaming %s", candidate);
+    return 0;
+}
+
+static int write_init_file(
+    const struct agent_paths *paths, const struct dialect *dialect, const char *user, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, 16 * KM_KIB);
+    run_mycnf_init_sql(dialect, user, &text);
+    return fs_write_file_atomic(paths->init_file, text.buf, text.len, 0640, err);
+}
+
+static int prepare_data(
+    const struct agent_paths *paths, const struct server_binary *binary, const char *user, struct error *err)
+{
+    struct datadir_facts facts;
+
+    if (datadir_inspect(paths, &facts, err) < 0 || datadir_check(&facts, &binary->version, err) < 0)
+        return -1;
+    if (facts.kind == DATADIR_EMPTY)
+        return datadir_initialise(paths, binary, user, err);
+    log_info("the volume holds a database", LOG_STR("writtenBy", facts.written_by.text));
+    /* The rename came last: what is still beside a complete database is rubbish of ours. */
+    return fs_remove_all(paths->data_new_dir, err);
+}
+
+/* Everything that can be judged without a data folder: the image, its user, my.cnf. */
+static int prepare_config(
+    const struct init_options *options, const struct server_binary *binary, char **ret_user, struct error *err)
+{
+    _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
+    _cleanup_(strbuf_release) struct strbuf mycnf;
+    const struct agent_paths *paths = options->paths;
+    const struct dialect *dialect = dialect_for(&binary->version);
+
+    strbuf_init(&mycnf, MYCNF_MAX);
+    if (init_user_name(ret_user, err) < 0 || instance_config_load(paths->config_instance, &instance, err) < 0 ||
+        fs_read_file(paths->config_mycnf, &mycnf, err) < 0)
+        return -1;
+    struct run_mycnf_input input = {
+        .mycnf = mycnf.buf,
+        .instance = &instance,
+        .paths = paths,
+        .dialect = dialect,
+        .pod_name = options->pod_name,
+        .port = options->mysql_port,
+    };
+    if (write_init_file(paths, dialect, *ret_user, err) < 0)
+        return -1;
+    return write_mycnf(paths, binary, &input, err);
+}
+
+static int init_with_binary(const struct init_options *options, const struct server_binary *binary, struct error *err)
+{
+    _cleanup_(freep) char *user = NULL;
+
+    /* The configuration first: a bad one must not cost an initialisation. */
+    if (prepare_config(options, binary, &user, err) < 0)
+        return -1;
+    return prepare_data(options->paths, binary, user, err);
+}
+
+static int check_with_binary(const struct init_options *options, const struct server_binary *binary, struct error *err)
+{
+    _cleanup_(freep) char *user = NULL;
+
+    return prepare_config(options, binary, &user, err);
+}
+
+static int with_binary(const struct init_options *options,
+    int (*work)(const struct init_options *, const struct server_binary *, struct error *), struct error *err)
+{
+    struct server_binary binary;
+
+    if (server_binary_find(&binary, err) < 0)
+        return -1;
+    log_info("found the server", LOG_STR("path", binary.path), LOG_STR("version", binary.version.text),
+        LOG_STR("flavour", agent_flavour_name(binary.version.flavour)));
+    int rc = work(options, &binary, err);
+    server_binary_release(&binary);
+    return rc;
+}
+
+int init_run(const struct init_options *options, struct error *err)
+{
+    return with_binary(options, init_with_binary, err);
+}
+
+int init_check(const struct init_options *options, struct error *err)
+{
+    return with_binary(options, check_with_binary, err);
+}

@@ -1,0 +1,33 @@
+/*
+ * paths.h: the places of agent_api.h as one value, so that tests can move them.
+ */
+#ifndef KM_AGENT_BOOTSTRAP_PATHS_H
+#define KM_AGENT_BOOTSTRAP_PATHS_H
+
+#include "common/base.h"
+
+struct agent_paths {
+    char *volume_dir;   /* the data volume */
+    char *data_dir;     /* volume_dir/data */
+    char *data_new_dir; /* volume_dir/data.new: an initialisation that is not complete */
+    char *state_dir;    /* volume_dir/.kube-mysql */
+    char *run_dir;
+    char *socket;
+    char *pid_file;
+    char *run_mycnf;
+    char *init_file;   /* run_dir/bootstrap.sql: executed by the server at every start */
+    char *server_lock; /* run_dir/server.lock: held by the server process while it lives */
+    char *config_dir;
+    char *config_mycnf;
+    char *config_instance;
+    char *accounts_dir;
+    char *tls_dir;
+    char *termination_log;
+};
+
+/* Any argument may be NULL: the place of agent_api.h. */
+void agent_paths_init(struct agent_paths *paths, const char *volume_dir, const char *run_dir, const char *config_dir,
+    const char *accounts_dir, const char *tls_dir, const char *termination_log);
+void agent_paths_release(struct agent_paths *paths);
+
+#endif

@@ -1,0 +1,74 @@
+#include "common/base.h"
+
+#include "agent/bootstrap/run_mycnf.h"
+
+#include <ctype.h>
+
+#include "agent/mysql/sql_text.h"
+#include "common/tls.h"
+
+uint32_t run_mycnf_ordinal(const char *pod_name)
+{
+    const char *dash = strrchr(str_or_empty(pod_name), '-');
+
+    if (!dash || !isdigit((unsigned char)dash[1]))
+        return 0;
+    unsigned long ordinal = strtoul(dash + 1, NULL, 10);
+    return ordinal > INT32_MAX ? 0 : (uint32_t)ordinal;
+}
+
+static void add_identity(const struct run_mycnf_input *input, struct strbuf *out)
+{
+    uint32_t base = input->instance->server_id_base ? input->instance->server_id_base : 1;
+
+    strbuf_addf(out, "server_id = %u\n", base + run_mycnf_ordinal(input->pod_name));
+    if (!str_empty(input->pod_name) && !str_empty(input->instance->service_domain))
+        strbuf_addf(out, "report_host = %s.%s\n", input->pod_name, input->instance->service_domain);
+    unsigned port = input->port ? input->port : MYSQL_PORT;
+    strbuf_addf(out, "report_port = %u\nport = %u\n", port, port);
+}
+
+void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out)
+{
+    const struct agent_paths *paths = input->paths;
+    char hash[65];
+
+    tls_sha256_hex(input->mycnf, strlen(input->mycnf), hash);
+    strbuf_addf(out, RUN_MYCNF_HASH_PREFIX "%s\n", hash);
+    /* Defaults for a read-only root file system; the ConfigMap may say otherwise. */
+    strbuf_addf(out, "[mysqld]\ntmpdir = /tmp\nsecure_file_priv = /tmp\n\n%s\n\n", input->mycnf);
+    strbuf_addf(out, "# this instance; the last setting of a key wins\n[mysqld]\ndatadir = %s\nsocket = %s\n",
+        paths->data_dir, paths->socket);
+    strbuf_addf(out, "pid_file = %s\ninit_file = %s\n", paths->pid_file, paths->init_file);
+    add_identity(input, out);
+    if (input->dialect->auth_plugin)
+        strbuf_addf(out, "plugin_load_add = %s\n", input->dialect->auth_plugin);
+    if (input->dialect->mysqlx)
+        strbuf_adds(out, "mysqlx = OFF\n");
+}
+
+bool run_mycnf_hash(const char *text, char ret[static 65])
+{
+    size_t prefix = strlen(RUN_MYCNF_HASH_PREFIX);
+
+    ret[0] = '\0';
+    if (strncmp(text, RUN_MYCNF_HASH_PREFIX, prefix) != 0)
+        return false;
+    if (strspn(text + prefix, "0123456789abcdef") != 64)
+        return false;
+    memcpy(ret, text + prefix, 64);
+    ret[64] = '\0';
+    return true;
+}
+
+void run_mycnf_init_sql(const struct dialect *dialect, const char *user, struct strbuf *out)
+{
+    _cleanup_(strbuf_release) struct strbuf account;
+
+    strbuf_init(&account, KM_KIB);
+    sql_add_account(&account, user, "localhost");
+    strbuf_adds(out, "SET sql_log_bin = 0;\n");
+    strbuf_addf(out, "CREATE USER IF NOT EXISTS %s %s;\n", account.buf, dialect->auth_socket);
+    strbuf_addf(out, "ALTER USER %s %s ACCOUNT UNLOCK;\n", account.buf, dialect->auth_socket);
+    strbuf_addf(out, "GRANT ALL PRIVILEGES ON *.* TO %s WITH GRANT OPTION;\n", account.buf);
+}

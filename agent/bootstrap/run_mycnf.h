@@ -1,0 +1,41 @@
+/*
+ * run_mycnf.h: the my.cnf a server is started with, and the SQL it runs at every start. Pure.
+ *
+ * Three parts, of which the last setting of a key wins: defaults for a read-only root file system, the ConfigMap's text, and one
+ * [mysqld] section of this instance; so nothing in the ConfigMap can move the data folder or the socket.
+ */
+#ifndef KM_AGENT_BOOTSTRAP_RUN_MYCNF_H
+#define KM_AGENT_BOOTSTRAP_RUN_MYCNF_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/paths.h"
+#include "agent/mysql/dialect.h"
+#include "common/agent_api.h"
+#include "common/strbuf.h"
+
+/* The largest my.cnf: a ConfigMap holds 1 MiB. */
+#define MYCNF_MAX (1 * KM_MIB)
+/* First line of the file: which ConfigMap text it was made from. 64 hex digits follow. */
+#define RUN_MYCNF_HASH_PREFIX "# kube-mysql config "
+
+struct run_mycnf_input {
+    const char *mycnf; /* the ConfigMap's */
+    const struct agent_instance_config *instance;
+    const struct agent_paths *paths;
+    const struct dialect *dialect;
+    const char *pod_name;
+    uint16_t port; /* 0: MYSQL_PORT */
+};
+
+/* The number at the end of a StatefulSet pod's name, 0 if there is none. */
+uint32_t run_mycnf_ordinal(const char *pod_name);
+void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out);
+/* The SHA-256 in the first line; false (and "") if text is not of our making. */
+bool run_mycnf_hash(const char *text, char ret[static 65]);
+
+/* One statement a line, as every server version accepts: the account `user` of the agent enters by the socket, whatever was before.
+ * Not written to the binary log. */
+void run_mycnf_init_sql(const struct dialect *dialect, const char *user, struct strbuf *out);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * server_binary.h: the database image's own server program: where it is, what it calls itself.
+ */
+#ifndef KM_AGENT_BOOTSTRAP_SERVER_BINARY_H
+#define KM_AGENT_BOOTSTRAP_SERVER_BINARY_H
+
+#include "common/base.h"
+
+#include "agent/mysql/dialect.h"
+#include "common/error.h"
+
+struct server_binary {
+    char *path;
+    struct server_version version;
+};
+
+/* mariadbd before mysqld (images of MariaDB have both names), in PATH and the usual folders, then asked for its version.
+ * ERROR_NOT_FOUND when the image holds no server. */
+int server_binary_find(struct server_binary *ret, struct error *err) KM_MUST_CHECK;
+void server_binary_release(struct server_binary *binary);
+
+/* The first executable of that name in PATH and the usual folders, or NULL; the caller frees. */
+char *server_binary_search(const char *name);
+
+/* The name of the operating system's user with this uid by /etc/passwd of this image, or NULL; the caller frees. The server
+ * looks the peer of a socket up in the same file. */
+char *server_binary_user_name(unsigned uid);
+
+#endif

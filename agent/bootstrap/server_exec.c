@@ -1,0 +1,59 @@
+#include "common/base.h"
+
+#include "agent/bootstrap/server_exec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "agent/bootstrap/server_binary.h"
+#include "common/alloc.h"
+#include "common/log.h"
+
+static int take_lock(const char *path, struct error *err)
+{
+    /* Not close-on-exec: the server keeps it open for as long as it lives. */
+    int fd = open(path, O_RDWR | O_CREAT, 0600); /* NOLINT(android-cloexec-open) */
+
+    if (fd < 0)
+        return error_set_errno(err, errno, "%s", path);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+        int errnum = errno;
+        close(fd);
+        return error_set_errno(err, errnum, "another server runs in this pod (%s)", path);
+    }
+    return 0;
+}
+
+int server_exec(const struct agent_paths *paths, struct error *err)
+{
+    struct server_binary binary;
+    _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", paths->run_mycnf);
+
+    if (server_binary_find(&binary, err) < 0)
+        return -1;
+    if (take_lock(paths->server_lock, err) < 0) {
+        server_binary_release(&binary);
+        return -1;
+    }
+    unlink(paths->socket); /* of a server that was killed: clients should be refused, not kept waiting */
+    log_info("becoming the server", LOG_STR("path", binary.path), LOG_STR("version", binary.version.text));
+    char *argv[] = {binary.path, defaults, NULL};
+    execv(binary.path, argv);
+    error_set_errno(err, errno, "executing %s", binary.path);
+    server_binary_release(&binary);
+    return -1;
+}
+
+bool server_is_there(const struct agent_paths *paths)
+{
+    int fd = open(paths->server_lock, O_RDWR | O_CLOEXEC);
+
+    if (fd < 0)
+        return false;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return held;
+}

@@ -1,0 +1,21 @@
+/*
+ * server_exec.h: the container "mysql": the agent's program becomes the server.
+ *
+ * Before it does, it takes a lock (an open-file-description lock on run_dir/server.lock) whose descriptor the server inherits: it is free again exactly when
+ * that process is gone, which other containers of the pod can see. That is the proof that mysqld is down (I5), where a silent socket is none.
+ */
+#ifndef KM_AGENT_BOOTSTRAP_SERVER_EXEC_H
+#define KM_AGENT_BOOTSTRAP_SERVER_EXEC_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/paths.h"
+#include "common/error.h"
+
+/* Returns only if it fails. */
+int server_exec(const struct agent_paths *paths, struct error *err);
+
+/* Whether a server process holds the lock now. Cheap; never blocks. */
+bool server_is_there(const struct agent_paths *paths);
+
+#endif

@@ -1,0 +1,134 @@
+#include "common/base.h"
+
+#include "agent/bootstrap/run_mycnf.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+static void compose(const char *version, const char *mycnf, const char *pod_name, struct strbuf *out)
+{
+    struct agent_instance_config instance = {
+        .service_domain = (char *)(uintptr_t) "demo-mysql.ns.svc", .server_id_base = 100};
+    struct server_version server;
+    struct agent_paths paths;
+
+    assert_int_equal(server_version_parse(version, NULL, &server, NULL), 0);
+    agent_paths_init(&paths, NULL, NULL, NULL, NULL, NULL, NULL);
+    struct run_mycnf_input input = {
+        .mycnf = mycnf,
+        .instance = &instance,
+        .paths = &paths,
+        .dialect = dialect_for(&server),
+        .pod_name = pod_name,
+    };
+    strbuf_init(out, MYCNF_MAX);
+    run_mycnf_compose(&input, out);
+    agent_paths_release(&paths);
+}
+
+static void test_whole_text(void **unused)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+    char hash[65];
+
+    UNUSED(unused);
+    compose("9.7.4", "[mysqld]\nmax_connections = 5", "demo-mysql-2", &out);
+    assert_true(run_mycnf_hash(out.buf, hash));
+    assert_int_equal(strlen(hash), 64);
+    assert_string_equal(strchr(out.buf, '\n') + 1,
+        "[mysqld]\n"
+        "tmpdir = /tmp\n"
+        "secure_file_priv = /tmp\n"
+        "\n"
+        "[mysqld]\n"
+        "max_connections = 5\n"
+        "\n"
+        "# this instance; the last setting of a key wins\n"
+        "[mysqld]\n"
+        "datadir = /var/lib/mysql/data\n"
+        "socket = /run/mysqld/mysqld.sock\n"
+        "pid_file = /run/mysqld/mysqld.pid\n"
+        "init_file = /run/mysqld/bootstrap.sql\n"
+        "server_id = 102\n"
+        "report_host = demo-mysql-2.demo-mysql.ns.svc\n"
+        "report_port = 3306\n"
+        "port = 3306\n"
+        "plugin_load_add = auth_socket.so\n"
+        "mysqlx = OFF\n");
+}
+
+static void test_mariadb_needs_no_plugin(void **unused)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    UNUSED(unused);
+    compose("10.11.19-MariaDB", "", "demo-mysql-0", &out);
+    assert_null(strstr(out.buf, "plugin_load_add"));
+    assert_null(strstr(out.buf, "mysqlx"));
+    assert_non_null(strstr(out.buf, "\nserver_id = 100\n"));
+}
+
+static void test_same_config_same_hash(void **unused)
+{
+    _cleanup_(strbuf_release) struct strbuf a;
+    _cleanup_(strbuf_release) struct strbuf b;
+    _cleanup_(strbuf_release) struct strbuf c;
+    char hash_a[65];
+    char hash_b[65];
+    char hash_c[65];
+
+    UNUSED(unused);
+    compose("9.7.4", "[mysqld]\n", "demo-mysql-0", &a);
+    compose("10.5.1-MariaDB", "[mysqld]\n", "demo-mysql-1", &b);
+    compose("9.7.4", "[mysqld]\n#\n", "demo-mysql-0", &c);
+    assert_true(run_mycnf_hash(a.buf, hash_a) && run_mycnf_hash(b.buf, hash_b) && run_mycnf_hash(c.buf, hash_c));
+    assert_string_equal(hash_a, hash_b);
+    assert_string_not_equal(hash_a, hash_c);
+    assert_false(run_mycnf_hash("[mysqld]\n", hash_a));
+    assert_false(run_mycnf_hash("# kube-mysql config 12ab\n", hash_a));
+    assert_string_equal(hash_a, "");
+}
+
+static void test_ordinals(void **unused)
+{
+    UNUSED(unused);
+    assert_int_equal(run_mycnf_ordinal("demo-mysql-0"), 0);
+    assert_int_equal(run_mycnf_ordinal("demo-mysql-17"), 17);
+    assert_int_equal(run_mycnf_ordinal("a-b-3-c"), 0);
+    assert_int_equal(run_mycnf_ordinal("plain"), 0);
+    assert_int_equal(run_mycnf_ordinal(""), 0);
+    assert_int_equal(run_mycnf_ordinal(NULL), 0);
+    assert_int_equal(run_mycnf_ordinal("x-99999999999999999999"), 0);
+}
+
+static void test_init_sql_has_one_statement_a_line_and_no_password(void **unused)
+{
+    struct server_version mariadb = {.flavour = AGENT_FLAVOUR_MARIADB, .number = 101119};
+    struct server_version mysql = {.flavour = AGENT_FLAVOUR_PERCONA, .number = 80036};
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    UNUSED(unused);
+    strbuf_init(&out, 4096);
+    run_mycnf_init_sql(dialect_for(&mariadb), "mysql", &out);
+    assert_string_equal(out.buf,
+        "SET sql_log_bin = 0;\n"
+        "CREATE USER IF NOT EXISTS 'mysql'@'localhost' IDENTIFIED VIA unix_socket;\n"
+        "ALTER USER 'mysql'@'localhost' IDENTIFIED VIA unix_socket ACCOUNT UNLOCK;\n"
+        "GRANT ALL PRIVILEGES ON *.* TO 'mysql'@'localhost' WITH GRANT OPTION;\n");
+    strbuf_reset(&out);
+    run_mycnf_init_sql(dialect_for(&mysql), "o'db", &out);
+    assert_non_null(strstr(out.buf, "ALTER USER 'o\\'db'@'localhost' IDENTIFIED WITH auth_socket ACCOUNT UNLOCK;\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole_text),
+        cmocka_unit_test(test_mariadb_needs_no_plugin),
+        cmocka_unit_test(test_same_config_same_hash),
+        cmocka_unit_test(test_ordinals),
+        cmocka_unit_test(test_init_sql_has_one_statement_a_line_and_no_password),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

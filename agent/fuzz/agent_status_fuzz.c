@@ -1,0 +1,23 @@
+#include "common/base.h"
+
+#include "common/agent_api.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What can be read can be written and read again, and is the same. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    struct agent_status status;
+    struct agent_status again;
+
+    strbuf_init(&text, AGENT_STATUS_MAX);
+    if (agent_status_decode((const char *)data, size, &status, NULL) < 0)
+        return 0;
+    agent_status_encode(&status, &text);
+    if (text.overflowed)
+        return 0;
+    if (agent_status_decode(text.buf, text.len, &again, NULL) < 0 || !agent_status_same(&status, &again))
+        abort();
+    return 0;
+}

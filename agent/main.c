@@ -1,0 +1,91 @@
+#include "common/base.h"
+
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/bootstrap/init.h"
+#include "agent/bootstrap/server_exec.h"
+#include "agent/options.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/log.h"
+
+/* The kubelet shows this file's text as the container's message; the operator quotes it. Not there outside of a pod. */
+static void write_termination_log(const char *path, const struct error *err)
+{
+    FILE *file = fopen(path, "we");
+
+    if (!file)
+        return;
+    fputs(err->message, file); /* no line break: it is quoted in the middle of texts */
+    fclose(file);
+}
+
+static int command_copy(const struct agent_options *options, struct error *err)
+{
+    _cleanup_(freep) char *to = xasprintf("%s/kube-mysql-agent", options->copy_dir);
+
+    if (fs_mkdir_all(options->copy_dir, 0755, err) < 0)
+        return -1;
+    return fs_copy_file("/proc/self/exe", to, 0755, err);
+}
+
+static int command_init(const struct agent_options *options, struct error *err)
+{
+    struct init_options init = {
+        .paths = &options->paths,
+        .pod_name = options->pod_name,
+        .mysql_port = options->mysql_port,
+    };
+
+    return init_run(&init, err);
+}
+
+static int command_check(const struct agent_options *options, struct error *err)
+{
+    struct init_options init = {
+        .paths = &options->paths,
+        .pod_name = options->pod_name,
+        .mysql_port = options->mysql_port,
+    };
+
+    return init_check(&init, err);
+}
+
+static int run_command(const struct agent_options *options, struct error *err)
+{
+    switch (options->command) {
+    case COMMAND_COPY:
+        return command_copy(options, err);
+    case COMMAND_INIT:
+        return command_init(options, err);
+    case COMMAND_CHECK:
+        return command_check(options, err);
+    case COMMAND_SERVER:
+        return server_exec(&options->paths, err);
+    case COMMAND_RUN:
+        return agent_run(options, err);
+    default:
+        fputs(agent_options_help, stdout);
+        return 0;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = ERROR_INIT;
+    struct agent_options options;
+
+    if (agent_options_parse(argc, argv, &options, &err) < 0) {
+        fprintf(stderr, "kube-mysql-agent: %s\n%s", err.message, agent_options_help);
+        return 2;
+    }
+    log_setup(options.log_level, options.log_format, STDERR_FILENO);
+    int rc = run_command(&options, &err);
+    if (rc < 0) {
+        log_error("the agent ends", LOG_ERR(&err));
+        write_termination_log(options.paths.termination_log, &err);
+    }
+    agent_options_release(&options);
+    return rc < 0 ? 1 : 0;
+}

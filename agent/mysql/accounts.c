@@ -1,0 +1,287 @@
+#include "common/base.h"
+
+#include "agent/mysql/accounts.h"
+
+#include <strings.h>
+
+#include "agent/mysql/sql_text.h"
+#include "common/alloc.h"
+#include "common/strbuf.h"
+
+#define STATEMENT_MAX (16 * KM_KIB)
+/* Both families: 64 characters of a schema name; MySQL: 32 of a user name, MariaDB: 128. */
+#define DATABASE_NAME_MAX 64
+#define USER_NAME_MAX 32
+#define PASSWORD_MAX 1024
+
+void accounts_want_release(struct accounts_want *want)
+{
+    secret_free(want->root_password);
+    secret_free(want->replication_password);
+    secret_free(want->monitor_password);
+    secret_free(want->user_password);
+    free(want->database);
+    free(want->username);
+    free(want->agent_user);
+    *want = (struct accounts_want){0};
+}
+
+struct accounts_want *accounts_want_copy(const struct accounts_want *want)
+{
+    struct accounts_want *copy = xmemdup(want, sizeof(*want));
+
+    copy->root_password = xstrdup(want->root_password);
+    copy->replication_password = xstrdup(want->replication_password);
+    copy->monitor_password = xstrdup(want->monitor_password);
+    copy->user_password = xstrdup(want->user_password);
+    copy->database = xstrdup(want->database);
+    copy->username = xstrdup(want->username);
+    copy->agent_user = xstrdup(want->agent_user);
+    return copy;
+}
+
+void accounts_want_free(struct accounts_want *want)
+{
+    if (!want)
+        return;
+    accounts_want_release(want);
+    free(want);
+}
+
+/* ---- the plan ---- */
+
+struct planner {
+    struct accounts_plan plan;
+    size_t capacity;
+    const struct dialect *dialect;
+};
+
+static void add_step(struct planner *planner, const char *what, struct strbuf *sql)
+{
+    struct accounts_plan *plan = &planner->plan;
+
+    if (plan->count == planner->capacity) {
+        planner->capacity = planner->capacity ? planner->capacity * 2 : 16;
+        plan->steps = xreallocarray(plan->steps, planner->capacity, sizeof(*plan->steps));
+    }
+    plan->steps[plan->count++] = (struct accounts_step){.what = what, .sql = strbuf_detach(sql, NULL)};
+}
+
+static void add_text(struct planner *planner, const char *what, const char *sql)
+{
+    struct strbuf text;
+
+    strbuf_init(&text, STATEMENT_MAX);
+    strbuf_adds(&text, sql);
+    add_step(planner, what, &text);
+}
+
+static void add_credentials(const struct planner *planner, const char *password, struct strbuf *sql)
+{
+    if (planner->dialect->password_hash) {
+        char hash[SQL_NATIVE_HASH_SIZE];
+        sql_native_password_hash(password, hash);
+        strbuf_adds(sql, " IDENTIFIED VIA mysql_native_password USING ");
+        sql_add_string(sql, hash);
+        return;
+    }
+    strbuf_adds(sql, " IDENTIFIED BY ");
+    sql_add_string(sql, password);
+}
+
+/* `password_options`: our passwords change when the Secret does and at no other time. */
+static void add_account_statement(struct planner *planner, const char *what, const char *verb, const char *user,
+    const char *host, const char *password)
+{
+    struct strbuf sql;
+
+    strbuf_init(&sql, STATEMENT_MAX);
+    strbuf_addf(&sql, "%s ", verb);
+    sql_add_account(&sql, user, host);
+    add_credentials(planner, password, &sql);
+    strbuf_adds(&sql, " PASSWORD EXPIRE NEVER");
+    if (planner->dialect->password_history)
+        strbuf_adds(&sql, " PASSWORD HISTORY 0 PASSWORD REUSE INTERVAL 0 DAY");
+    strbuf_adds(&sql, " ACCOUNT UNLOCK");
+    add_step(planner, what, &sql);
+}
+
+/* CREATE with the password, so that no account is there without one for a moment; ALTER for accounts that existed. */
+static void add_account(
+    struct planner *planner, const char *what, const char *user, const char *host, const char *password)
+{
+    add_account_statement(planner, what, "CREATE USER IF NOT EXISTS", user, host, password);
+    add_account_statement(planner, what, "ALTER USER", user, host, password);
+}
+
+static void add_grant(struct planner *planner, const char *what, const char *verb, const char *privileges,
+    const char *level, const char *user, const char *host, const char *suffix)
+{
+    struct strbuf sql;
+
+    strbuf_init(&sql, STATEMENT_MAX);
+    strbuf_addf(&sql, "%s %s ON %s %s ", verb, privileges, level, str_eq(verb, "GRANT") ? "TO" : "FROM");
+    sql_add_account(&sql, user, host);
+    strbuf_adds(&sql, suffix);
+    add_step(planner, what, &sql);
+}
+
+static void plan_root(struct planner *planner, const char *password)
+{
+    const struct dialect *dialect = planner->dialect;
+
+    if (!password)
+        return;
+    add_account(planner, "account root@localhost", "root", "localhost", password);
+    add_grant(
+        planner, "account root@localhost", "GRANT", "ALL PRIVILEGES", "*.*", "root", "localhost", " WITH GRANT OPTION");
+    add_account(planner, "account root@%", "root", "%", password);
+    add_grant(planner, "account root@%", "GRANT", dialect->root_grants, "*.*", "root", "%", " WITH GRANT OPTION");
+    if (dialect->root_revoke)
+        add_grant(planner, "account root@%", "REVOKE", dialect->root_revoke, "*.*", "root", "%", "");
+}
+
+static void plan_monitor(struct planner *planner, const char *password)
+{
+    if (!password)
+        return;
+    add_account(planner, "account monitor", "monitor", "%", password);
+    add_grant(planner, "account monitor", "GRANT", planner->dialect->monitor_grants, "*.*", "monitor", "%", "");
+    add_grant(planner, "account monitor", "GRANT", "SELECT", "performance_schema.*", "monitor", "%", "");
+}
+
+static void plan_replication(struct planner *planner, const char *password)
+{
+    if (!password)
+        return;
+    add_account(planner, "account replication", "replication", "%", password);
+    add_grant(
+        planner, "account replication", "GRANT", planner->dialect->replication_grants, "*.*", "replication", "%", "");
+}
+
+static void plan_database(struct planner *planner, const char *database)
+{
+    struct strbuf sql;
+
+    if (!database)
+        return;
+    strbuf_init(&sql, STATEMENT_MAX);
+    strbuf_adds(&sql, "CREATE DATABASE IF NOT EXISTS ");
+    sql_add_identifier(&sql, database);
+    add_step(planner, "database", &sql);
+}
+
+static void plan_user(struct planner *planner, const struct accounts_want *want, bool partial_revokes)
+{
+    _cleanup_(strbuf_release) struct strbuf level;
+
+    strbuf_init(&level, STATEMENT_MAX);
+    if (!want->username || !want->user_password)
+        return;
+    add_account(planner, "the user", want->username, "%", want->user_password);
+    if (!want->database)
+        return;
+    sql_add_grant_database(&level, want->database, partial_revokes);
+    strbuf_adds(&level, ".*");
+    add_grant(planner, "the user", "GRANT", "ALL PRIVILEGES", level.buf, want->username, "%", "");
+}
+
+/* ---- what can be said without a server ---- */
+
+static size_t characters(const char *text)
+{
+    size_t count = 0;
+
+    for (; *text; text++)
+        count += ((unsigned char)*text & 0xc0) != 0x80;
+    return count;
+}
+
+static int check_username(const struct accounts_want *want, struct error *err)
+{
+    static const char *const reserved[] = {
+        "root", "replication", "monitor", "mysql", "mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys"};
+
+    if (!want->username)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(reserved); i++) {
+        if (str_eq(want->username, reserved[i]))
+            return error_set(err, ERROR_INVALID, "username \"%s\" is reserved", want->username);
+    }
+    if (str_eq(want->username, want->agent_user))
+        return error_set(err, ERROR_INVALID, "username \"%s\" is reserved", want->username);
+    if (!*want->username || characters(want->username) > USER_NAME_MAX)
+        return error_set(err, ERROR_INVALID, "username must have 1 to %d characters", USER_NAME_MAX);
+    return 0;
+}
+
+static int check_database(const char *database, struct error *err)
+{
+    static const char *const reserved[] = {"mysql", "information_schema", "performance_schema", "sys"};
+
+    if (!database)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(reserved); i++) {
+        if (strcasecmp(database, reserved[i]) == 0)
+            return error_set(err, ERROR_INVALID, "database \"%s\" belongs to the server", database);
+    }
+    if (!*database || characters(database) > DATABASE_NAME_MAX)
+        return error_set(err, ERROR_INVALID, "database must have 1 to %d characters", DATABASE_NAME_MAX);
+    return 0;
+}
+
+static int check_passwords(const struct accounts_want *want, struct error *err)
+{
+    const struct {
+        const char *file;
+        const char *password;
+    } all[] = {{"root", want->root_password}, {"replication", want->replication_password},
+        {"monitor", want->monitor_password}, {"user", want->user_password}};
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        if (!all[i].password)
+            continue;
+        if (!*all[i].password)
+            return error_set(err, ERROR_INVALID, "the password in \"%s\" is empty", all[i].file);
+        if (strlen(all[i].password) > PASSWORD_MAX)
+            return error_set(
+                err, ERROR_INVALID, "the password in \"%s\" is longer than %d bytes", all[i].file, PASSWORD_MAX);
+    }
+    return 0;
+}
+
+int accounts_plan_make(const struct accounts_want *want, const struct dialect *dialect, bool partial_revokes,
+    struct accounts_plan *ret, struct error *err)
+{
+    struct planner planner = {.dialect = dialect};
+
+    if (check_username(want, err) < 0 || check_database(want->database, err) < 0 || check_passwords(want, err) < 0)
+        return -1;
+    add_text(&planner, "session", "SET SESSION sql_log_bin = 0");
+    plan_root(&planner, want->root_password);
+    plan_monitor(&planner, want->monitor_password);
+    plan_replication(&planner, want->replication_password);
+    if (want->log_user)
+        add_text(&planner, "session", "SET SESSION sql_log_bin = 1");
+    plan_database(&planner, want->database);
+    plan_user(&planner, want, partial_revokes);
+    *ret = planner.plan;
+    return 0;
+}
+
+void accounts_plan_release(struct accounts_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        secret_free(plan->steps[i].sql);
+    free(plan->steps);
+    *plan = (struct accounts_plan){0};
+}
+
+int accounts_apply(struct session *session, const struct accounts_plan *plan, struct error *err)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (session_exec_secret(session, plan->steps[i].sql, err) < 0)
+            return error_prefix(err, "%s", plan->steps[i].what);
+    }
+    return 0;
+}

@@ -1,0 +1,172 @@
+#include "common/base.h"
+
+#include "agent/mysql/dialect.h"
+
+#include <ctype.h>
+#include <strings.h>
+
+/* All global privileges of MariaDB 10.5 to 10.10 that do not override read_only. SUPER did until 10.11 (MDEV-29596). */
+#define MARIADB_ROOT_BASE                                                                                             \
+    "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, SHUTDOWN, PROCESS, FILE, REFERENCES, INDEX, ALTER, "       \
+    "SHOW DATABASES, CREATE TEMPORARY TABLES, LOCK TABLES, EXECUTE, REPLICATION SLAVE, BINLOG MONITOR, CREATE VIEW, " \
+    "SHOW VIEW, CREATE ROUTINE, ALTER ROUTINE, CREATE USER, EVENT, TRIGGER, CREATE TABLESPACE, DELETE HISTORY, "      \
+    "SET USER, FEDERATED ADMIN, CONNECTION ADMIN, REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN, BINLOG ADMIN, "  \
+    "BINLOG REPLAY"
+
+#define MARIADB_OBSERVE \
+    "SELECT VERSION(), @@version_comment, @@server_id, '', @@global.read_only, 0, @@global.gtid_current_pos"
+#define MYSQL_OBSERVE                                                                                                 \
+    "SELECT VERSION(), @@version_comment, @@server_id, @@server_uuid, @@global.read_only, @@global.super_read_only, " \
+    "@@global.gtid_executed"
+
+/* Per family, ascending by `since`. */
+static const struct dialect dialects[] = {
+    {
+        .family = AGENT_FLAVOUR_MARIADB,
+        .since = 0,
+        .observe = MARIADB_OBSERVE,
+        .replica_status = "SHOW ALL SLAVES STATUS",
+        .auth_socket = "IDENTIFIED VIA unix_socket",
+        .password_hash = true,
+        .root_grants = MARIADB_ROOT_BASE,
+        .root_revoke = "READ_ONLY ADMIN, SUPER",
+        .monitor_grants = "PROCESS, BINLOG MONITOR, REPLICATION SLAVE ADMIN",
+        .replication_grants = "REPLICATION SLAVE, BINLOG MONITOR",
+    },
+    {
+        /* 10.5.9 split SLAVE MONITOR from REPLICATION SLAVE ADMIN (MDEV-23610). */
+        .family = AGENT_FLAVOUR_MARIADB,
+        .since = VERSION_NUMBER(10, 5, 9),
+        .observe = MARIADB_OBSERVE,
+        .replica_status = "SHOW ALL SLAVES STATUS",
+        .auth_socket = "IDENTIFIED VIA unix_socket",
+        .password_hash = true,
+        .root_grants = MARIADB_ROOT_BASE ", SLAVE MONITOR",
+        .root_revoke = "READ_ONLY ADMIN, SUPER",
+        .monitor_grants = "PROCESS, BINLOG MONITOR, SLAVE MONITOR",
+        .replication_grants = "REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR",
+    },
+    {
+        .family = AGENT_FLAVOUR_MARIADB,
+        .since = VERSION_NUMBER(10, 11, 0),
+        .observe = MARIADB_OBSERVE,
+        .replica_status = "SHOW ALL SLAVES STATUS",
+        .auth_socket = "IDENTIFIED VIA unix_socket",
+        .password_hash = true,
+        .root_grants = MARIADB_ROOT_BASE ", SLAVE MONITOR, SUPER",
+        .root_revoke = "READ_ONLY ADMIN",
+        .monitor_grants = "PROCESS, BINLOG MONITOR, SLAVE MONITOR",
+        .replication_grants = "REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR",
+    },
+    {
+        .family = AGENT_FLAVOUR_MYSQL, /* 5.7 */
+        .since = 0,
+        .observe = MYSQL_OBSERVE,
+        .replica_status = "SHOW SLAVE STATUS",
+        .auth_socket = "IDENTIFIED WITH auth_socket",
+        .auth_plugin = "auth_socket.so",
+        .root_grants = "ALL PRIVILEGES",
+        .monitor_grants = "PROCESS, REPLICATION CLIENT",
+        .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT",
+    },
+    {
+        .family = AGENT_FLAVOUR_MYSQL,
+        .since = VERSION_NUMBER(8, 0, 11),
+        .observe = MYSQL_OBSERVE,
+        .replica_status = "SHOW SLAVE STATUS",
+        .auth_socket = "IDENTIFIED WITH auth_socket",
+        .auth_plugin = "auth_socket.so",
+        .password_history = true,
+        .mysqlx = true,
+        .root_grants = "ALL PRIVILEGES",
+        .monitor_grants = "PROCESS, REPLICATION CLIENT",
+        .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT",
+    },
+    {
+        /* 8.0.16: --validate-config. 8.0.22: SHOW REPLICA STATUS; the older spelling is gone in 8.4. */
+        .family = AGENT_FLAVOUR_MYSQL,
+        .since = VERSION_NUMBER(8, 0, 22),
+        .observe = MYSQL_OBSERVE,
+        .replica_status = "SHOW REPLICA STATUS",
+        .auth_socket = "IDENTIFIED WITH auth_socket",
+        .auth_plugin = "auth_socket.so",
+        .validate_config = true,
+        .password_history = true,
+        .mysqlx = true,
+        .root_grants = "ALL PRIVILEGES",
+        .monitor_grants = "PROCESS, REPLICATION CLIENT",
+        .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT",
+    },
+};
+
+const struct dialect *dialect_for(const struct server_version *version)
+{
+    enum agent_flavour family = version->flavour == AGENT_FLAVOUR_MARIADB ? AGENT_FLAVOUR_MARIADB : AGENT_FLAVOUR_MYSQL;
+    const struct dialect *found = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(dialects); i++) {
+        if (dialects[i].family == family && (!found || dialects[i].since <= version->number))
+            found = &dialects[i];
+    }
+    return found;
+}
+
+static bool contains_word(const char *text, const char *word)
+{
+    return text && strcasestr(text, word);
+}
+
+static enum agent_flavour flavour_of(const char *version, const char *comment)
+{
+    if (contains_word(version, "mariadb") || contains_word(comment, "mariadb"))
+        return AGENT_FLAVOUR_MARIADB;
+    return contains_word(comment, "percona") ? AGENT_FLAVOUR_PERCONA : AGENT_FLAVOUR_MYSQL;
+}
+
+/* "10.11.19-..." to {10, 11, 19}; false if there are not three numbers below 100 at the start. */
+static bool parse_numbers(const char *text, int ret[static 3])
+{
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        if (!isdigit((unsigned char)*text))
+            return false;
+        long number = strtol(text, &end, 10);
+        if (number > 99 || (i < 2 && *end != '.'))
+            return false;
+        ret[i] = (int)number;
+        text = end + 1;
+    }
+    return true;
+}
+
+int server_version_parse(const char *version, const char *comment, struct server_version *ret, struct error *err)
+{
+    int numbers[3];
+
+    if (!parse_numbers(version, numbers))
+        return error_set(err, ERROR_PROTOCOL, "\"%.60s\" is no server version", version);
+    *ret = (struct server_version){
+        .flavour = flavour_of(version, comment),
+        .number = VERSION_NUMBER(numbers[0], numbers[1], numbers[2]),
+    };
+    snprintf(ret->text, sizeof(ret->text), "%s", version);
+    return 0;
+}
+
+int server_version_parse_banner(const char *banner, struct server_version *ret, struct error *err)
+{
+    char version[64];
+    const char *start = strstr(banner, "Ver ");
+
+    if (!start)
+        return error_set(err, ERROR_PROTOCOL, "no version in \"%.100s\"", banner);
+    start += strlen("Ver ");
+    size_t len = strcspn(start, " \t\r\n");
+    snprintf(version, sizeof(version), "%.*s", (int)MIN_OF(len, sizeof(version) - 1), start);
+    return server_version_parse(version, start + len, ret, err);
+}
+
+int server_version_series(const struct server_version *version)
+{
+    return version->number / 100;
+}

@@ -1,0 +1,52 @@
+/*
+ * dialect.h: what differs between the servers of the family, as one table.
+ *
+ * The flavour and the version are read from what the server says about itself (`mysqld --version`, VERSION() and
+ * @@version_comment); everything that depends on them is a field of struct dialect. Pure.
+ */
+#ifndef KM_AGENT_MYSQL_DIALECT_H
+#define KM_AGENT_MYSQL_DIALECT_H
+
+#include "common/base.h"
+
+#include "common/agent_api.h"
+#include "common/error.h"
+
+struct server_version {
+    enum agent_flavour flavour;
+    int number;    /* major * 10000 + minor * 100 + patch: 101119, 80036 */
+    char text[64]; /* as the server spells it: "10.11.19-MariaDB-0+deb12u1" */
+};
+
+#define VERSION_NUMBER(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
+
+/* From VERSION() and @@version_comment (may be NULL). ERROR_PROTOCOL if the text does not start with a version. */
+int server_version_parse(
+    const char *version, const char *comment, struct server_version *ret, struct error *err) KM_MUST_CHECK;
+/* From the one line that `mysqld --version` prints. */
+int server_version_parse_banner(const char *banner, struct server_version *ret, struct error *err) KM_MUST_CHECK;
+/* major * 100 + minor: the series that share an on-disk format for our purposes. */
+int server_version_series(const struct server_version *version);
+
+struct dialect {
+    enum agent_flavour family; /* AGENT_FLAVOUR_MARIADB or AGENT_FLAVOUR_MYSQL (Percona's is MySQL's) */
+    int since;                 /* first version number of this row */
+    /* One row: version, version_comment, server_id, server_uuid, read_only, super_read_only, GTIDs executed. */
+    const char *observe;
+    const char *replica_status; /* columns by name, see observe.c; MariaDB: one row per connection */
+    const char *auth_socket;    /* after CREATE/ALTER USER: enter by the socket as the operating system's user */
+    const char *auth_plugin;    /* shared object that provides it, NULL if it is built in */
+    bool validate_config;       /* mysqld --validate-config exists; otherwise --help --verbose tells */
+    bool password_hash;         /* the agent hashes passwords itself, so that no log can hold them */
+    bool password_history;      /* accounts have a password history that must not refuse what is applied again */
+    bool mysqlx;                /* has the X plugin, which opens a port of its own */
+    const char *root_grants;    /* what root@'%' may do: all but to write while the server is read-only */
+    const char *root_revoke;    /* taken from root@'%' if an earlier hand gave it; NULL: nothing */
+    const char *monitor_grants;
+    const char *replication_grants;
+};
+
+/* Never NULL: an unknown flavour is treated as MySQL, a version before the first row as the first row. */
+const struct dialect *dialect_for(const struct server_version *version);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * observe.h: one look at the server: who it is, how it is, and, when asked, its counters.
+ */
+#ifndef KM_AGENT_MYSQL_OBSERVE_H
+#define KM_AGENT_MYSQL_OBSERVE_H
+
+#include "common/base.h"
+
+#include "agent/mysql/dialect.h"
+#include "agent/mysql/server_status.h"
+#include "agent/mysql/session.h"
+#include "common/error.h"
+
+#define OBSERVE_GTID_MAX 1024
+
+struct observation {
+    struct server_version version;
+    uint32_t server_id;
+    char server_uuid[40];
+    bool read_only;
+    char gtid_executed[OBSERVE_GTID_MAX]; /* cut with "..." */
+    int64_t uptime_s;
+    bool partial_revokes;
+    bool has_status; /* `status` was collected */
+    struct server_status status;
+};
+
+/* The session must be idle. with_status: SHOW GLOBAL STATUS and VARIABLES and the replication status as well. */
+int observe_server(struct session *session, bool with_status, struct observation *ret, struct error *err) KM_MUST_CHECK;
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * options.h: the command line of the agent.
+ *
+ * All places default to those of agent_api.h; tests move them. Names come from the environment (POD_NAME) by the downward API.
+ */
+#ifndef KM_AGENT_OPTIONS_H
+#define KM_AGENT_OPTIONS_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/paths.h"
+#include "common/error.h"
+#include "common/log.h"
+
+enum agent_command { COMMAND_HELP, COMMAND_COPY, COMMAND_INIT, COMMAND_CHECK, COMMAND_SERVER, COMMAND_RUN };
+
+struct agent_options {
+    enum agent_command command;
+    const char *copy_dir;
+    struct agent_paths paths;
+    const char *pod_name;
+    const char *bind;
+    uint16_t plain_port;
+    uint16_t tls_port;
+    uint16_t mysql_port;
+    enum log_level log_level;
+    enum log_format log_format;
+};
+
+/* Strings point into argv and the environment. ERROR_INVALID names what is wrong. */
+int agent_options_parse(int argc, char **argv, struct agent_options *ret, struct error *err) KM_MUST_CHECK;
+void agent_options_release(struct agent_options *options);
+extern const char agent_options_help[];
+
+#endif

@@ -1,0 +1,116 @@
+#include "common/base.h"
+
+#include "agent/probe_lane.h"
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/worker.h"
+
+#define PROBE_CONNECT_TIMEOUT_S 2
+#define PROBE_IO_TIMEOUT_S 2
+
+struct probe_lane {
+    struct worker *worker;
+    const char *volume_dir;
+    struct session_options options;
+    void (*fn)(void *arg, struct probe_result *result);
+    void *arg;
+    bool busy; /* loop thread */
+    /* From submit to done these belong to the thread. */
+    struct session *session;
+    struct session *old_sentinel;
+    bool with_status;
+    bool want_sentinel;
+    struct probe_result result;
+};
+
+static int look(struct probe_lane *lane, struct error *err)
+{
+    struct probe_result *result = &lane->result;
+
+    if (lane->session && session_is_broken(lane->session)) {
+        session_close(lane->session);
+        lane->session = NULL;
+    }
+    if (!lane->session)
+        lane->session = session_open(&lane->options, err);
+    if (!lane->session || observe_server(lane->session, lane->with_status, &result->observed, err) < 0)
+        return -1;
+    if (lane->want_sentinel)
+        result->sentinel = session_open(&lane->options, NULL);
+    return 0;
+}
+
+static void run(void *arg)
+{
+    struct probe_lane *lane = arg;
+    struct probe_result *result = &lane->result;
+    int64_t started_us = clock_monotonic_us();
+
+    *result = (struct probe_result){0};
+    session_close(lane->old_sentinel);
+    lane->old_sentinel = NULL;
+    if (look(lane, &result->error) < 0 && lane->session && session_is_broken(lane->session)) {
+        session_close(lane->session);
+        lane->session = NULL;
+    }
+    result->probe_us = clock_monotonic_us() - started_us;
+    if (fs_space(lane->volume_dir, &result->volume_free_bytes, &result->volume_bytes, NULL) < 0)
+        result->volume_bytes = 0;
+}
+
+static void done(void *arg)
+{
+    struct probe_lane *lane = arg;
+
+    lane->busy = false;
+    if (lane->fn)
+        lane->fn(lane->arg, &lane->result);
+    session_close(lane->result.sentinel);
+    lane->result.sentinel = NULL;
+}
+
+struct probe_lane *probe_lane_new(struct loop *loop, const char *socket, const char *user, const char *volume_dir,
+    void (*fn)(void *arg, struct probe_result *result), void *arg)
+{
+    struct probe_lane *lane = xnew(struct probe_lane);
+
+    lane->worker = worker_new(loop, "probe");
+    lane->volume_dir = volume_dir;
+    lane->options = (struct session_options){
+        .socket = socket,
+        .user = user,
+        .connect_timeout_s = PROBE_CONNECT_TIMEOUT_S,
+        .io_timeout_s = PROBE_IO_TIMEOUT_S,
+    };
+    lane->fn = fn;
+    lane->arg = arg;
+    return lane;
+}
+
+int probe_lane_start(struct probe_lane *lane, bool with_status, bool want_sentinel, struct session *old_sentinel)
+{
+    struct worker_job job = {.run = run, .done = done, .arg = lane};
+
+    if (lane->busy)
+        return -1;
+    lane->busy = true;
+    lane->with_status = with_status;
+    lane->want_sentinel = want_sentinel;
+    lane->old_sentinel = old_sentinel;
+    if (worker_submit(lane->worker, &job) < 0)
+        abort(); /* one job at a time cannot fill the queue */
+    return 0;
+}
+
+void probe_lane_free(struct probe_lane *lane)
+{
+    if (!lane)
+        return;
+    lane->fn = NULL;
+    worker_free(lane->worker);
+    session_close(lane->session);
+    session_close(lane->old_sentinel);
+    free(lane);
+}

@@ -1,0 +1,35 @@
+/*
+ * probe_lane.h: the thread that looks at the server once a second, with a session of its own.
+ *
+ * Beside the probing session it opens an idle one, the sentinel, and hands it to the loop, which watches its descriptor: the kernel makes it
+ * readable the moment the server's process dies, long before the next probe.
+ */
+#ifndef KM_AGENT_PROBE_LANE_H
+#define KM_AGENT_PROBE_LANE_H
+
+#include "common/base.h"
+
+#include "agent/mysql/observe.h"
+#include "agent/mysql/session.h"
+#include "common/error.h"
+#include "common/loop.h"
+
+struct probe_lane;
+
+struct probe_result {
+    struct error error; /* ERROR_NONE: the server answered */
+    int64_t probe_us;
+    struct observation observed; /* if it answered */
+    uint64_t volume_bytes;
+    uint64_t volume_free_bytes;
+    struct session *sentinel; /* new, if one was asked for; the receiver takes it (steal_ptr) */
+};
+
+/* fn runs on the loop after every probe. socket, user, volume_dir must outlive the lane. */
+struct probe_lane *probe_lane_new(struct loop *loop, const char *socket, const char *user, const char *volume_dir,
+    void (*fn)(void *arg, struct probe_result *result), void *arg);
+/* At most one probe at a time: -1 while one runs. old_sentinel (may be NULL) is closed on the thread. */
+int probe_lane_start(struct probe_lane *lane, bool with_status, bool want_sentinel, struct session *old_sentinel);
+void probe_lane_free(struct probe_lane *lane);
+
+#endif

@@ -1,0 +1,104 @@
+#include "common/base.h"
+
+#include "agent/readiness.h"
+
+static struct readiness yes(void)
+{
+    return (struct readiness){.yes = true};
+}
+
+static struct readiness no(const char *fmt, ...) KM_PRINTF(1, 2);
+static struct readiness no(const char *fmt, ...)
+{
+    struct readiness readiness = {.yes = false};
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(readiness.reason, sizeof(readiness.reason), fmt, ap);
+    va_end(ap);
+    return readiness;
+}
+
+static const char *const phase_texts[AGENT_PHASE_COUNT] = {
+    [AGENT_PHASE_UNKNOWN] = "nothing is known about the server yet",
+    [AGENT_PHASE_STARTING] = "the server does not answer yet",
+    [AGENT_PHASE_HUNG] = "the server does not answer any more",
+    [AGENT_PHASE_DOWN] = "the server is not there",
+};
+
+struct readiness readiness_ready(const struct instance_state *state, int64_t now_ms)
+{
+    enum agent_phase phase = agent_phase_of(state, now_ms);
+
+    if (phase != AGENT_PHASE_RUNNING)
+        return no("%s", phase_texts[phase]);
+    if (state->probe_error.kind != ERROR_NONE)
+        return no("the server refuses the probe: %.90s", state->probe_error.message);
+    if (state->accounts_once)
+        return yes();
+    if (state->accounts_error.kind != ERROR_NONE)
+        return no("accounts are not made: %.95s", state->accounts_error.message);
+    return no("accounts are not made yet");
+}
+
+struct readiness readiness_live(const struct instance_state *state, int64_t now_ms)
+{
+    if (agent_phase_of(state, now_ms) != AGENT_PHASE_HUNG || agent_volume_is_full(state))
+        return yes();
+    int64_t since_ms = state->last_answer_ms ? state->last_answer_ms : state->accepts_since_ms;
+    if (now_ms - since_ms < LIVE_HUNG_MS)
+        return yes();
+    return no("the server has not answered for %lld s", (long long)((now_ms - since_ms) / 1000));
+}
+
+struct readiness readiness_startup(const struct instance_state *state, int64_t now_ms)
+{
+    enum agent_phase phase = agent_phase_of(state, now_ms);
+
+    if (phase == AGENT_PHASE_RUNNING || (phase == AGENT_PHASE_HUNG && state->last_answer_ms))
+        return yes();
+    return no("%s", phase_texts[phase]);
+}
+
+static void add_problems(const struct instance_state *state, struct agent_status *status)
+{
+    if (state->missing_file)
+        agent_status_add_problem(
+            status, "SecretMissing", "the file \"%s\" is missing among the account Secrets", state->missing_file);
+    if (state->files_error.kind != ERROR_NONE)
+        agent_status_add_problem(status, "ConfigInvalid", "%s", state->files_error.message);
+    if (state->accounts_error.kind != ERROR_NONE)
+        agent_status_add_problem(status, "AccountsFailed", "%s", state->accounts_error.message);
+    if (state->tls_error.kind != ERROR_NONE)
+        agent_status_add_problem(status, "CertificateInvalid", "%s", state->tls_error.message);
+    if (agent_volume_is_full(state))
+        agent_status_add_problem(status, "VolumeFull", "less than %d %% or %llu MiB of the data volume is free",
+            VOLUME_FREE_MIN_PERCENT, (unsigned long long)(VOLUME_FREE_MIN_BYTES / KM_MIB));
+    if (state->probe_error.kind == ERROR_UNAUTHORIZED)
+        agent_status_add_problem(status, "AgentLockedOut", "%s", state->probe_error.message);
+}
+
+void readiness_fill_status(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
+{
+    struct readiness ready = readiness_ready(state, now_ms);
+    const struct observation *observed = &state->observed;
+
+    ret->phase = agent_phase_of(state, now_ms);
+    ret->flavour = observed->version.flavour;
+    snprintf(ret->version, sizeof(ret->version), "%s", observed->version.text);
+    snprintf(ret->server_uuid, sizeof(ret->server_uuid), "%s", observed->server_uuid);
+    snprintf(ret->gtid_executed, sizeof(ret->gtid_executed), "%s", observed->gtid_executed);
+    snprintf(ret->ready_reason, sizeof(ret->ready_reason), "%s", ready.reason);
+    snprintf(ret->accounts_hash, sizeof(ret->accounts_hash), "%s", state->accounts_applied_hash);
+    ret->ready = ready.yes;
+    ret->server_id = observed->server_id;
+    ret->uptime_s = observed->uptime_s;
+    ret->read_only = observed->read_only;
+    ret->accounts_applied = state->accounts_wanted && state->accounts_wanted == state->accounts_applied &&
+        !state->accounts_incomplete && state->files_error.kind == ERROR_NONE;
+    ret->volume_bytes = state->volume_bytes;
+    ret->volume_free_bytes = state->volume_free_bytes;
+    ret->probe_us = state->probe_us;
+    ret->certificate_not_after_ms = state->certificate_not_after_ms;
+    add_problems(state, ret);
+}

@@ -1,0 +1,184 @@
+/* `init` against the real server of this machine: what is left on the volume after everything that can happen to it. */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/tests/agent_rig.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+
+static int setup(void **state)
+{
+    *state = agent_rig_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    agent_rig_free(*state);
+    return 0;
+}
+
+static ino_t inode(const struct agent_rig *rig, const char *name)
+{
+    struct stat st;
+
+    assert_int_equal(stat(agent_rig_path(rig, name), &st), 0);
+    return st.st_ino;
+}
+
+static void expect_serves(struct agent_rig *rig)
+{
+    agent_rig_start(rig, "server");
+    agent_rig_start(rig, "run");
+    assert_true(agent_rig_await(rig, "/ready", 200, 60000));
+}
+
+static void test_empty_volume(void **state)
+{
+    struct agent_rig *rig = *state;
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    strbuf_init(&out, KM_MIB);
+    assert_int_equal(mkdir(agent_rig_path(rig, "vol/lost+found"), 0700), 0);
+    assert_int_equal(agent_rig_init(rig), 0);
+    assert_true(agent_rig_has(rig, "vol/data/ibdata1"));
+    assert_false(agent_rig_has(rig, "vol/data.new"));
+    assert_true(agent_rig_file_says(rig, "run/my.cnf", "server_id = 1002"));
+    /* I9: no password in what was written */
+    assert_false(agent_rig_file_says(rig, "run/my.cnf", "pw-"));
+    assert_false(agent_rig_file_says(rig, "run/bootstrap.sql", "pw-"));
+
+    ino_t before = inode(rig, "vol/data/ibdata1");
+    assert_int_equal(agent_rig_init(rig), 0);
+    assert_int_equal(inode(rig, "vol/data/ibdata1"), before);
+
+    expect_serves(rig);
+    assert_true(agent_rig_sql(rig, "root", "pw-root'\\",
+        "SELECT COUNT(*) FROM mysql.user WHERE user = ''; SHOW DATABASES LIKE 'test'; SHOW BINLOG EVENTS", &out));
+    assert_true(str_starts_with(out.buf, "0\n"));
+    assert_null(strstr(out.buf, "\ntest\n"));
+    assert_null(strstr(out.buf, "\tQuery\t")); /* nothing of ours is in the binary log */
+}
+
+static void test_killed_in_the_middle(void **state)
+{
+    static const unsigned moments_ms[] = {30, 150, 300, 600, 900, 1200, 1500, 1800};
+    struct agent_rig *rig = *state;
+    unsigned halves = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(moments_ms); i++) {
+        struct agent_process init = agent_rig_start(rig, "init");
+        usleep(moments_ms[i] * 1000);
+        agent_rig_kill(&init);
+        halves += agent_rig_has(rig, "vol/data.new");
+        /* Either nothing or a whole: a folder "data" is one that a server can be started on. */
+        if (agent_rig_has(rig, "vol/data"))
+            assert_true(agent_rig_has(rig, "vol/data/mysql_upgrade_info"));
+    }
+    assert_true(halves > 0); /* otherwise the test proved nothing */
+    assert_int_equal(agent_rig_init(rig), 0);
+    assert_false(agent_rig_has(rig, "vol/data.new"));
+    expect_serves(rig);
+}
+
+static void test_foreign_data_is_left_alone(void **state)
+{
+    struct agent_rig *rig = *state;
+
+    assert_int_equal(mkdir(agent_rig_path(rig, "vol/data"), 0755), 0);
+    agent_rig_put(rig, "vol/data/thesis.odt", "years of work");
+    assert_int_equal(agent_rig_init(rig), 1);
+    assert_true(agent_rig_file_says(rig, "vol/data/thesis.odt", "years of work"));
+    assert_true(agent_rig_file_says(rig, "termination", "thesis.odt"));
+    assert_false(agent_rig_has(rig, "vol/data/ibdata1"));
+}
+
+static void test_newer_data_is_left_alone(void **state)
+{
+    struct agent_rig *rig = *state;
+
+    assert_int_equal(mkdir(agent_rig_path(rig, "vol/data"), 0755), 0);
+    assert_int_equal(mkdir(agent_rig_path(rig, "vol/data/mysql"), 0755), 0);
+    agent_rig_put(rig, "vol/data/ibdata1", "");
+    agent_rig_put(rig, "vol/data/aria_log_control", "");
+    agent_rig_put(rig, "vol/data/mariadb_upgrade_info", "99.1.2-MariaDB");
+    assert_int_equal(agent_rig_init(rig), 1);
+    assert_true(agent_rig_file_says(rig, "termination", "99.1.2-MariaDB"));
+}
+
+static void test_a_refused_configuration_costs_nothing(void **state)
+{
+    struct agent_rig *rig = *state;
+
+    agent_rig_put(rig, "config/my.cnf", "[mysqld]\nno_such_key = 5\n");
+    assert_int_equal(agent_rig_init(rig), 1);
+    assert_true(agent_rig_file_says(rig, "termination", "no_such_key"));
+    assert_false(agent_rig_has(rig, "vol/data"));
+    assert_false(agent_rig_has(rig, "run/my.cnf"));
+    agent_rig_put(rig, "config/my.cnf", "[mysqld]\n");
+    assert_int_equal(agent_rig_init(rig), 0);
+    assert_true(agent_rig_has(rig, "vol/data/ibdata1"));
+}
+
+static void test_nothing_can_move_the_data_folder(void **state)
+{
+    struct agent_rig *rig = *state;
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    strbuf_init(&out, KM_MIB);
+    agent_rig_put(rig, "config/my.cnf",
+        "[mysqld]\ndatadir = /tmp/elsewhere\nsocket = /tmp/other.sock\nskip_grant_tables = 0\ninit_file = /nonexistent\n"
+        "bind_address = 127.0.0.1");
+    assert_int_equal(agent_rig_init(rig), 0);
+    expect_serves(rig);
+    assert_true(agent_rig_sql(rig, "root", "pw-root'\\", "SELECT @@datadir", &out));
+    assert_non_null(strstr(out.buf, "/vol/data/"));
+}
+
+static void test_missing_files(void **state)
+{
+    struct agent_rig *rig = *state;
+
+    agent_rig_put(rig, "config/instance.json", "{");
+    assert_int_equal(agent_rig_init(rig), 1);
+    assert_true(agent_rig_file_says(rig, "termination", "instance.json"));
+    agent_rig_put(rig, "config/instance.json", NULL);
+    assert_int_equal(agent_rig_init(rig), 1);
+    assert_false(agent_rig_has(rig, "vol/data"));
+}
+
+static void test_copy(void **state)
+{
+    struct agent_rig *rig = *state;
+    const char *to = agent_rig_path(rig, "bin");
+    _cleanup_(freep) char *command = xasprintf("%s copy %s", rig->binary, to);
+    struct stat st;
+
+    FILE *pipe = (popen)(command, "re"); /* the banned macro is for our own programs */
+    assert_int_equal(pclose(pipe), 0);
+    assert_int_equal(stat(agent_rig_path(rig, "bin/kube-mysql-agent"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0755);
+    struct stat source;
+    assert_int_equal(stat(rig->binary, &source), 0);
+    assert_int_equal(st.st_size, source.st_size);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_copy, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_empty_volume, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_killed_in_the_middle, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_foreign_data_is_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_newer_data_is_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_refused_configuration_costs_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_can_move_the_data_folder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_missing_files, setup, teardown),
+    };
+
+    return agent_rig_possible() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+}

@@ -1,0 +1,401 @@
+#include "common/base.h"
+
+#include "agent/tests/agent_rig.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/bootstrap/server_binary.h"
+#include "common/agent_api.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/strvec.h"
+#include "common/subprocess.h"
+#include "common/tls.h"
+
+#define RIG_USER "mysql"
+#define POLL_MS 20
+
+bool agent_rig_possible(void)
+{
+    _cleanup_(freep) char *server = server_binary_search("mariadbd");
+    _cleanup_(freep) char *client = server_binary_search("mariadb");
+    _cleanup_(freep) char *curl = server_binary_search("curl");
+
+    if (geteuid() != 0)
+        printf("skipped: needs root\n");
+    else if (!server || !client || !curl)
+        printf("skipped: needs mariadbd, mariadb and curl\n");
+    else if (!getpwnam(RIG_USER))
+        printf("skipped: needs the user \"" RIG_USER "\"\n");
+    else
+        return true;
+    return false;
+}
+
+const char *agent_rig_path(const struct agent_rig *rig, const char *name)
+{
+    static char buffers[8][512];
+    static unsigned next;
+    char *buffer = buffers[next++ % ARRAY_LEN(buffers)];
+
+    snprintf(buffer, sizeof(buffers[0]), "%s/%s", rig->dir, name);
+    return buffer;
+}
+
+static void own(const char *path)
+{
+    const struct passwd *user = getpwnam(RIG_USER);
+
+    assert_int_equal(chown(path, user->pw_uid, user->pw_gid), 0);
+}
+
+void agent_rig_put(const struct agent_rig *rig, const char *name, const char *content)
+{
+    const char *path = agent_rig_path(rig, name);
+
+    if (!content) {
+        assert_int_equal(fs_remove_all(path, NULL), 0);
+        return;
+    }
+    assert_int_equal(fs_write_file_atomic(path, content, strlen(content), 0600, NULL), 0);
+    own(path);
+}
+
+bool agent_rig_has(const struct agent_rig *rig, const char *name)
+{
+    return fs_exists(agent_rig_path(rig, name));
+}
+
+bool agent_rig_file_says(const struct agent_rig *rig, const char *name, const char *text)
+{
+    _cleanup_(strbuf_release) struct strbuf content;
+
+    strbuf_init(&content, 16 * KM_MIB);
+    return fs_read_file(agent_rig_path(rig, name), &content, NULL) == 0 && strstr(content.buf, text);
+}
+
+static uint16_t free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+void agent_rig_put_certificates(struct agent_rig *rig)
+{
+    static const char *const names[] = {"localhost", NULL};
+    int64_t now_ms = clock_realtime_ms();
+    struct tls_cert_request request = {
+        .common_name = "test-ca", .not_before_ms = now_ms - 60000, .not_after_ms = now_ms + 3600000};
+    struct tls_keypair ca = {0};
+    struct tls_keypair agent = {0};
+    struct tls_keypair client = {0};
+
+    assert_int_equal(tls_make_ca(&request, &ca, NULL), 0);
+    request.dns_names = names;
+    request.server_auth = request.client_auth = true;
+    request.common_name = AGENT_COMMON_NAME;
+    assert_int_equal(tls_issue(&ca, &request, &agent, NULL), 0);
+    request.common_name = AGENT_OPERATOR_COMMON_NAME;
+    assert_int_equal(tls_issue(&ca, &request, &client, NULL), 0);
+    agent_rig_put(rig, "tls/ca.crt", ca.cert_pem);
+    agent_rig_put(rig, "tls/tls.crt", agent.cert_pem);
+    agent_rig_put(rig, "tls/tls.key", agent.key_pem);
+    agent_rig_put(rig, "operator.crt", client.cert_pem);
+    agent_rig_put(rig, "operator.key", client.key_pem);
+    tls_keypair_release(&ca);
+    tls_keypair_release(&agent);
+    tls_keypair_release(&client);
+}
+
+static char *find_binary(void)
+{
+    char path[512];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    assert_true(len > 0);
+    path[len] = '\0';
+    char *at = strstr(path, "/agent/tests/");
+    assert_non_null(at);
+    *at = '\0';
+    return xasprintf("%s/kube-mysql-agent", path);
+}
+
+struct agent_rig *agent_rig_new(void)
+{
+    static const char *const folders[] = {"vol", "run", "config", "accounts", "tls"};
+    static const char *const accounts[] = {"root", "replication", "monitor", "user"};
+    struct agent_rig *rig = xnew(struct agent_rig);
+    char dir[] = "/tmp/km-agent-XXXXXX";
+
+    /* The servers run as another user, who may not write where the test's own files go. */
+    assert_int_equal(setenv("TMPDIR", "/tmp", 1), 0);
+    assert_non_null(mkdtemp(dir));
+    rig->dir = xstrdup(dir);
+    own(dir);
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        assert_int_equal(mkdir(agent_rig_path(rig, folders[i]), 0700), 0);
+        own(agent_rig_path(rig, folders[i]));
+    }
+    rig->binary = find_binary();
+    rig->plain_port = free_port();
+    rig->tls_port = free_port();
+    rig->mysql_port = free_port();
+    agent_rig_put(rig, "config/instance.json",
+        "{\"namespace\":\"ns\",\"cluster\":\"demo\",\"clusterUID\":\"u-1\",\"serviceDomain\":\"demo-mysql.ns.svc\","
+        "\"serverIdBase\":1000,\"replicas\":1,\"database\":\"app_db\",\"username\":\"app\"}");
+    agent_rig_put(rig, "config/my.cnf",
+        "[mysqld]\nbind_address = 127.0.0.1\nskip_name_resolve = 1\ninnodb_buffer_pool_size = 32M\nlog_bin = binlog\n");
+    for (size_t i = 0; i < ARRAY_LEN(accounts); i++) {
+        _cleanup_(freep) char *name = xasprintf("accounts/%s", accounts[i]);
+        _cleanup_(freep) char *password = xasprintf("pw-%s'\\", accounts[i]);
+        agent_rig_put(rig, name, password);
+    }
+    agent_rig_put_certificates(rig);
+    return rig;
+}
+
+void agent_rig_free(struct agent_rig *rig)
+{
+    if (!rig)
+        return;
+    agent_rig_kill(&rig->agent);
+    agent_rig_kill(&rig->server);
+    if (!getenv("KEEP") && fs_remove_all(rig->dir, NULL) < 0)
+        printf("%s is left\n", rig->dir);
+    free(rig->dir);
+    free(rig->binary);
+    free(rig);
+}
+
+/* ---- processes ---- */
+
+static void become(const struct agent_rig *rig, const char *command, char *const *argv)
+{
+    const struct passwd *user = getpwnam(RIG_USER);
+    _cleanup_(freep) char *log = xasprintf("%s/%s.log", rig->dir, command);
+    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0644); /* NOLINT(android-cloexec-open) */
+
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    if (setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0)
+        _exit(98);
+    execv(rig->binary, argv);
+    _exit(99);
+}
+
+static void build_argv(const struct agent_rig *rig, const char *command, struct strvec *argv)
+{
+    strvec_push(argv, rig->binary);
+    strvec_push(argv, command);
+    strvec_pushf(argv, "--data-volume=%s/vol", rig->dir);
+    strvec_pushf(argv, "--run-dir=%s/run", rig->dir);
+    strvec_pushf(argv, "--config-dir=%s/config", rig->dir);
+    strvec_pushf(argv, "--accounts-dir=%s/accounts", rig->dir);
+    strvec_pushf(argv, "--tls-dir=%s/tls", rig->dir);
+    strvec_pushf(argv, "--termination-log=%s/termination", rig->dir);
+    strvec_push(argv, "--bind=127.0.0.1");
+    strvec_pushf(argv, "--plain-port=%u", rig->plain_port);
+    strvec_pushf(argv, "--tls-port=%u", rig->tls_port);
+    strvec_pushf(argv, "--mysql-port=%u", rig->mysql_port);
+    strvec_push(argv, "--pod-name=demo-mysql-2");
+    strvec_push(argv, "--log-format=text");
+}
+
+/* A middle process makes the namespace and dies with its first process's exit status; its own death takes nobody along, so what is
+ * killed is always that first process. */
+struct agent_process agent_rig_start(struct agent_rig *rig, const char *command)
+{
+    _cleanup_(strvec_release) struct strvec argv;
+    int pipe_fds[2];
+    pid_t inner = 0;
+
+    strvec_init(&argv);
+    build_argv(rig, command, &argv);
+    assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+    fflush(NULL);
+    pid_t outer = fork();
+    assert_true(outer >= 0);
+    if (outer == 0) {
+        if (unshare(CLONE_NEWPID) < 0)
+            _exit(97);
+        inner = fork();
+        if (inner == 0)
+            become(rig, command, argv.v);
+        if (write(pipe_fds[1], &inner, sizeof(inner)) < 0)
+            _exit(96);
+        int status = 0;
+        waitpid(inner, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    }
+    close(pipe_fds[1]);
+    assert_int_equal(read(pipe_fds[0], &inner, sizeof(inner)), sizeof(inner));
+    close(pipe_fds[0]);
+    struct agent_process process = {.inner = inner, .outer = outer};
+    if (str_eq(command, "server"))
+        rig->server = process;
+    if (str_eq(command, "run"))
+        rig->agent = process;
+    return process;
+}
+
+int agent_rig_wait(struct agent_process *process)
+{
+    int status = 0;
+
+    waitpid(process->outer, &status, 0);
+    *process = (struct agent_process){0};
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void agent_rig_kill(struct agent_process *process)
+{
+    if (process->inner <= 0)
+        return;
+    kill(process->inner, SIGKILL);
+    agent_rig_wait(process);
+}
+
+int agent_rig_init(struct agent_rig *rig)
+{
+    struct agent_process process = agent_rig_start(rig, "init");
+
+    return agent_rig_wait(&process);
+}
+
+/* ---- doors ---- */
+
+static int read_answer(int fd, struct strbuf *body)
+{
+    _cleanup_(strbuf_release) struct strbuf answer;
+    char piece[4096];
+    ssize_t len;
+    int code = 0;
+
+    strbuf_init(&answer, 4 * KM_MIB);
+    while ((len = read(fd, piece, sizeof(piece))) > 0)
+        strbuf_add(&answer, piece, (size_t)len);
+    if (sscanf(answer.buf, "HTTP/1.1 %d", &code) != 1) /* NOLINT(cert-err34-c) */
+        return 0;
+    const char *end = strstr(answer.buf, "\r\n\r\n");
+    if (body && end) {
+        strbuf_reset(body);
+        strbuf_adds(body, end + 4);
+    }
+    return code;
+}
+
+int agent_rig_get(const struct agent_rig *rig, const char *path, struct strbuf *body)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(rig->plain_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval timeout = {.tv_sec = 5};
+    _cleanup_(freep) char *request = xasprintf("GET %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", path);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int code = 0;
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+        write(fd, request, strlen(request)) == (ssize_t)strlen(request))
+        code = read_answer(fd, body);
+    close(fd);
+    return code;
+}
+
+bool agent_rig_await(const struct agent_rig *rig, const char *path, int code, int64_t timeout_ms)
+{
+    int64_t end_ms = clock_monotonic_ms() + timeout_ms;
+
+    while (agent_rig_get(rig, path, NULL) != code) {
+        if (clock_monotonic_ms() > end_ms)
+            return false;
+        usleep(POLL_MS * 1000);
+    }
+    return true;
+}
+
+int agent_rig_tls(
+    const struct agent_rig *rig, const char *identity, const char *path, const char *post, struct strbuf *body)
+{
+    _cleanup_(strvec_release) struct strvec argv;
+    struct subprocess_result result;
+
+    strvec_init(&argv);
+    strvec_push_all(&argv,
+        (const char *const[]){
+            "curl", "--silent", "--max-time", "30", "--write-out", "\n%{http_code}", "--cacert", NULL});
+    strvec_push(&argv, agent_rig_path(rig, "tls/ca.crt"));
+    if (identity) {
+        strvec_push(&argv, "--cert");
+        strvec_pushf(&argv, "%s.crt", agent_rig_path(rig, identity));
+        strvec_push(&argv, "--key");
+        strvec_pushf(&argv, "%s.key", agent_rig_path(rig, identity));
+    }
+    if (post) {
+        strvec_push(&argv, "--data-binary");
+        strvec_push(&argv, "@-");
+    }
+    strvec_pushf(&argv, "https://localhost:%u%s", rig->tls_port, path);
+    struct subprocess_options options = {.argv = (const char *const *)argv.v,
+        .stdin_data = post,
+        .stdin_len = post ? strlen(post) : 0,
+        .timeout_ms = 40000};
+    strbuf_reset(body);
+    (void)(subprocess_run(&options, body, NULL, &result, NULL) == 0);
+    const char *code = strrchr(body->buf, '\n');
+    return code ? (int)strtol(code + 1, NULL, 10) : 0;
+}
+
+bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, int64_t timeout_ms)
+{
+    _cleanup_(strbuf_release) struct strbuf body;
+    int64_t end_ms = clock_monotonic_ms() + timeout_ms;
+
+    strbuf_init(&body, KM_MIB);
+    while (agent_rig_tls(rig, "operator", "/v1/status", NULL, &body) != 200 || !strstr(body.buf, contains)) {
+        if (clock_monotonic_ms() > end_ms) {
+            printf("last status: %s\n", body.buf);
+            return false;
+        }
+        usleep(POLL_MS * 1000);
+    }
+    return true;
+}
+
+bool agent_rig_sql(
+    const struct agent_rig *rig, const char *user, const char *password, const char *sql, struct strbuf *out)
+{
+    _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", agent_rig_path(rig, "client.cnf"));
+    _cleanup_(strbuf_release) struct strbuf cnf;
+    const char *argv[] = {"mariadb", defaults, "--batch", "--skip-column-names", NULL};
+    struct subprocess_options options = {.argv = argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
+    struct subprocess_result result;
+
+    strbuf_init(&cnf, 4096);
+    strbuf_addf(&cnf, "[client]\nprotocol=tcp\nhost=127.0.0.1\nport=%u\nuser=%s\npassword=\"", rig->mysql_port, user);
+    for (const char *c = password; *c; c++)
+        strbuf_addf(&cnf, "%s%c", *c == '\\' ? "\\" : "", *c);
+    strbuf_adds(&cnf, "\"\n");
+    agent_rig_put(rig, "client.cnf", cnf.buf);
+    if (out)
+        strbuf_reset(out);
+    return subprocess_run(&options, out, NULL, &result, NULL) == 0;
+}

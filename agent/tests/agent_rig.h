@@ -1,0 +1,68 @@
+/*
+ * agent_rig.h: a database pod without a cluster, for tests: temporary folders in the place of mounts, the agent's commands as processes of
+ * their own, each in a PID namespace like a container, as the user "mysql". Needs root, a server and curl.
+ */
+#ifndef KM_AGENT_TESTS_AGENT_RIG_H
+#define KM_AGENT_TESTS_AGENT_RIG_H
+
+#include "common/base.h"
+
+#include <sys/types.h>
+
+#include "common/strbuf.h"
+
+/* One command: the process itself, and the one that made its namespace and reports its end. */
+struct agent_process {
+    pid_t inner; /* 0: does not run */
+    pid_t outer;
+};
+
+struct agent_rig {
+    char *dir; /* everything; removed in the end */
+    char *binary;
+    uint16_t plain_port;
+    uint16_t tls_port;
+    uint16_t mysql_port;
+    struct agent_process server;
+    struct agent_process agent;
+};
+
+/* Whether this machine can run it; says why not. */
+bool agent_rig_possible(void);
+/* Config, accounts (password of X is "pw-X'\\") and certificates are in place. */
+struct agent_rig *agent_rig_new(void);
+void agent_rig_free(struct agent_rig *rig); /* kills what runs */
+
+/* dir/name, from a buffer that the next but seven call reuses. */
+const char *agent_rig_path(const struct agent_rig *rig, const char *name);
+/* Owned by the database user; NULL removes. Replaced atomically. */
+void agent_rig_put(const struct agent_rig *rig, const char *name, const char *content);
+bool agent_rig_has(const struct agent_rig *rig, const char *name);
+/* Whether a file holds the text. */
+bool agent_rig_file_says(const struct agent_rig *rig, const char *name, const char *text);
+
+/* A fresh CA, and certificates of it for agent and operator. */
+void agent_rig_put_certificates(struct agent_rig *rig);
+
+/* Starts "init", "server" or "run"; what it says goes to dir/COMMAND.log. */
+struct agent_process agent_rig_start(struct agent_rig *rig, const char *command);
+/* SIGKILL to the whole namespace, and reap. */
+void agent_rig_kill(struct agent_process *process);
+/* Waits for the end: the exit code, 128 + signal. */
+int agent_rig_wait(struct agent_process *process);
+int agent_rig_init(struct agent_rig *rig);
+
+/* GET on the plain door: the status code, 0 if nobody answers. body may be NULL. */
+int agent_rig_get(const struct agent_rig *rig, const char *path, struct strbuf *body);
+/* Repeats until the code is seen; false after timeout_ms. */
+bool agent_rig_await(const struct agent_rig *rig, const char *path, int code, int64_t timeout_ms);
+/* On the TLS door, by curl. identity: "operator", "tls/tls" (a member), NULL for no certificate. post: a body or NULL. */
+int agent_rig_tls(
+    const struct agent_rig *rig, const char *identity, const char *path, const char *post, struct strbuf *body);
+bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, int64_t timeout_ms);
+
+/* Runs SQL by TCP; false if the server refuses the account or a statement. out may be NULL. */
+bool agent_rig_sql(
+    const struct agent_rig *rig, const char *user, const char *password, const char *sql, struct strbuf *out);
+
+#endif

@@ -1,0 +1,93 @@
+#include "common/base.h"
+
+#include "agent/options.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/agent_api.h"
+
+static int parse(const char *const *args, struct agent_options *options, struct error *err)
+{
+    int argc = 0;
+
+    while (args[argc])
+        argc++;
+    return agent_options_parse(argc, (char **)(uintptr_t)args, options, err);
+}
+
+static void test_defaults_are_those_of_the_contract(void **unused)
+{
+    static const char *const args[] = {"agent", "run", NULL};
+    struct agent_options options;
+
+    UNUSED(unused);
+    unsetenv("POD_NAME");
+    assert_int_equal(parse(args, &options, NULL), 0);
+    assert_int_equal(options.command, COMMAND_RUN);
+    assert_string_equal(options.paths.data_dir, AGENT_DATA_DIR);
+    assert_string_equal(options.paths.state_dir, AGENT_STATE_DIR);
+    assert_string_equal(options.paths.socket, AGENT_SOCKET);
+    assert_string_equal(options.paths.run_mycnf, AGENT_RUN_MYCNF);
+    assert_string_equal(options.paths.config_mycnf, AGENT_CONFIG_MYCNF);
+    assert_string_equal(options.paths.config_instance, AGENT_CONFIG_INSTANCE);
+    assert_string_equal(options.paths.accounts_dir, AGENT_ACCOUNTS_DIR);
+    assert_string_equal(options.paths.tls_dir, AGENT_TLS_DIR);
+    assert_string_equal(options.paths.termination_log, AGENT_TERMINATION_LOG);
+    assert_int_equal(options.plain_port, AGENT_PORT_PLAIN);
+    assert_int_equal(options.tls_port, AGENT_PORT_TLS);
+    assert_int_equal(options.mysql_port, MYSQL_PORT);
+    assert_string_equal(options.pod_name, "");
+    agent_options_release(&options);
+}
+
+static void test_places_and_ports_move(void **unused)
+{
+    static const char *const args[] = {"agent", "init", "--data-volume=/v", "--run-dir=/r", "--plain-port=0",
+        "--tls-port=65535", "--log-level=debug", "--log-format=text", "--pod-name=p-1", NULL};
+    struct agent_options options;
+
+    UNUSED(unused);
+    assert_int_equal(parse(args, &options, NULL), 0);
+    assert_string_equal(options.paths.data_dir, "/v/data");
+    assert_string_equal(options.paths.socket, "/r/mysqld.sock");
+    assert_int_equal(options.plain_port, 0);
+    assert_int_equal(options.tls_port, 65535);
+    assert_string_equal(options.pod_name, "p-1");
+    agent_options_release(&options);
+}
+
+static void test_what_is_wrong_is_named(void **unused)
+{
+    static const struct {
+        const char *args[4];
+        const char *says;
+    } cases[] = {
+        {{"agent", NULL}, "command is missing"},
+        {{"agent", "fly", NULL}, "\"fly\""},
+        {{"agent", "copy", NULL}, "folder is missing"},
+        {{"agent", "run", "--no-such=1", NULL}, "--no-such"},
+        {{"agent", "run", "--plain-port=65536", NULL}, "65536"},
+        {{"agent", "run", "--plain-port=", NULL}, "no port"},
+        {{"agent", "run", "--log-level=loud", NULL}, "loud"},
+    };
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct agent_options options;
+        struct error err = ERROR_INIT;
+        assert_int_equal(parse(cases[i].args, &options, &err), -1);
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_non_null(strstr(err.message, cases[i].says));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults_are_those_of_the_contract),
+        cmocka_unit_test(test_places_and_ports_move),
+        cmocka_unit_test(test_what_is_wrong_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
