@@ -1,0 +1,262 @@
+# kube-mysql: build, gates, local cluster. `make help` explains the targets.
+# Sources are found by wildcard: a new .c file needs no change here. Flags and libraries: build-aux/flags.mk.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/bash
+
+BUILD ?= build
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+FUZZ_SECONDS ?= 30
+JOBS ?= $(shell nproc)
+Q := $(if $(V),,@)
+# V=1 shows commands, QUIET=1 shows nothing but problems.
+say = $(if $(V)$(QUIET),@:,@printf '  %-7s %s\n' $(1) $(2))
+
+include build-aux/flags.mk
+
+# ---- what there is -------------------------------------------------------------------------------------------------
+
+components := common operator agent
+found  := $(sort $(shell find $(wildcard $(components)) /dev/null -name '*.c'))
+headers := $(sort $(shell find $(wildcard $(components)) /dev/null -name '*.h'))
+is_test = $(filter %,$(foreach f,$(1),$(if $(findstring /tests/,$(f)),$(f))))
+is_fuzz = $(filter %,$(foreach f,$(1),$(if $(findstring /fuzz/,$(f)),$(f))))
+
+test_files := $(call is_test,$(found))
+fuzz_files := $(call is_fuzz,$(found))
+sources    := $(filter-out $(test_files) $(fuzz_files),$(found))
+of = $(filter $(1)/%,$(2))
+obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+unit_src    := $(filter %_test.c,$(test_files))
+itest_src   := $(filter %_itest.c,$(test_files))
+helper_src  := $(filter-out $(unit_src) $(itest_src),$(test_files))
+unit_bin    := $(patsubst %.c,$(BUILD)/%,$(unit_src))
+itest_bin   := $(patsubst %.c,$(BUILD)/%,$(itest_src))
+fuzz_bin    := $(patsubst %.c,$(BUILD)/%,$(filter %_fuzz.c,$(fuzz_files)))
+
+programs := $(foreach c,operator agent,$(if $(wildcard $(c)/main.c),$(BUILD)/kube-mysql-$(c)))
+
+# ---- compile -------------------------------------------------------------------------------------------------------
+
+CFLAGS_PKG := $(call pkg_cflags,$(PKG_COMMON))
+mysql_cflags := $(call pkg_cflags,$(PKG_MYSQL))
+
+all: $(programs) $(foreach c,$(components),$(if $(call of,$(c),$(sources)),$(BUILD)/lib$(c).a))  ## Build the operator and the agent into $(BUILD)/
+
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(STATIC_PREFIX)' | cmp -s - $@ || \
+	  printf '%s\n' '$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(STATIC_PREFIX)' > $@
+
+$(BUILD)/sources-%: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(call of,$*,$(sources) $(helper_src))' | cmp -s - $@ || \
+	  printf '%s\n' '$(call of,$*,$(sources) $(helper_src))' > $@
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_PKG) $(cflags_here) $(CFLAGS_ALL) -MMD -MP -MT $@ -MT $(BUILD)/lint/$*.tidy -c $< -o $@
+
+$(BUILD)/obj/agent/%.o: cflags_here = $(mysql_cflags)
+
+-include $(patsubst %.o,%.d,$(call obj,$(found)))
+
+# Archives: the component's sources but main.c; the helpers of its tests (_double.c, _util.c and the like).
+# The list of sources is a prerequisite, so that a removed file leaves the archive.
+define archive
+$(BUILD)/lib$(1).a: $(call obj,$(filter-out $(1)/main.c,$(call of,$(1),$(sources)))) $(BUILD)/sources-$(1)
+$(BUILD)/lib$(1)-test.a: $(call obj,$(call of,$(1),$(helper_src))) $(BUILD)/sources-$(1)
+endef
+$(foreach c,$(components),$(eval $(call archive,$(c))))
+
+$(BUILD)/lib%.a:
+	@mkdir -p $(@D)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+
+libs_common   := $(call pkg_libs,$(PKG_COMMON))
+libs_operator := $(libs_common)
+libs_agent    := $(call pkg_libs,$(PKG_MYSQL)) $(libs_common)
+
+link = $(CC) $(CFLAGS_ALL) $(1) -Wl,--start-group $(2) -Wl,--end-group $(LDFLAGS_ALL) $(3) -o $@
+
+$(BUILD)/kube-mysql-%: $(BUILD)/obj/%/main.o $(BUILD)/lib%.a $(BUILD)/libcommon.a
+	$(call say,LD,$@)
+	$(Q)$(call link,$<,$(filter %.a,$^),$(libs_$*))
+
+# ---- tests ---------------------------------------------------------------------------------------------------------
+
+define link_tests
+$(patsubst %.c,$(BUILD)/%,$(call of,$(1),$(unit_src) $(itest_src))): $(BUILD)/%: $(BUILD)/obj/%.o \
+    $(sort $(foreach c,common $(1),$(BUILD)/lib$(c)-test.a $(BUILD)/lib$(c).a))
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$$(Q)$$(call link,$$<,$$(filter %-test.a,$$^) $$(filter-out %-test.a,$$(filter %.a,$$^)),-lcmocka $$(libs_$(1)))
+endef
+$(foreach c,$(components),$(eval $(call link_tests,$(c))))
+
+unit-tests: $(unit_bin)
+integration-tests: $(itest_bin)
+
+export KM_BUILD = $(abspath $(BUILD))
+run_tests = SANITIZE=$(SANITIZE) TEST_JOBS=$(JOBS) build-aux/run-tests.sh
+
+check-unit: $(unit_bin)  ## Build and run the unit tests
+	$(Q)$(run_tests) unit $(unit_bin)
+
+check: check-unit check-layers check-headers check-size check-deploy  ## Unit tests, layers, headers, sizes, manifests: the quick gates
+
+check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile
+	$(Q)build-aux/gen-reference.sh --check
+	$(Q)deploy/tests/check-restricted-test.sh
+
+check-asan:  ## Unit tests under the address and undefined-behaviour sanitizers
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address check-unit
+
+check-tsan:  ## Unit tests under the thread sanitizer
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SANITIZE=thread check-unit
+
+check-integration: all $(itest_bin)  ## Tests against real servers and the light control plane (*_itest.c)
+	$(Q)SANITIZE=$(SANITIZE) build-aux/run-integration.sh $(itest_bin)
+
+check-integration-asan:  ## The integration tests under the address sanitizer
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address check-integration
+
+check-faults: all  ## Every API call failing in turn, the operator killed after every write
+	$(Q)build-aux/script.sh e2e/faults/run.sh
+
+fuzz:  ## Run every fuzzer for FUZZ_SECONDS (30) with clang
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang SANITIZE=fuzzer run-fuzzers
+
+define link_fuzzers
+$(patsubst %.c,$(BUILD)/%,$(call of,$(1),$(filter %_fuzz.c,$(fuzz_files)))): $(BUILD)/%: $(BUILD)/obj/%.o \
+    $(sort $(foreach c,common $(1),$(BUILD)/lib$(c).a))
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$$(Q)$$(call link,$$<,$$(filter %.a,$$^),-fsanitize=fuzzer $$(libs_$(1)))
+endef
+$(foreach c,$(components),$(eval $(call link_fuzzers,$(c))))
+
+run-fuzzers: $(fuzz_bin)
+	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) build-aux/run-fuzzers.sh $(fuzz_bin)
+
+# ---- gates over the source -----------------------------------------------------------------------------------------
+
+check-layers:  ## Who includes whom, against the table in ARCHITECTURE.md
+	$(Q)build-aux/check-layers.sh
+	$(Q)build-aux/tests/check-layers-test.sh
+
+check-headers: $(patsubst %.h,$(BUILD)/headers/%.ok,$(headers))  ## Every header compiles alone
+	@echo "headers: $(words $(headers)) compile alone"
+
+$(BUILD)/headers/%.ok: %.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(Q)printf '#include "common/base.h"\n#include "$<"\n' | $(CC) -x c $(CPPFLAGS) $(CFLAGS_PKG) $(mysql_cflags) \
+	  $(CSTD) -O1 $(WARNINGS) -MMD -MP -MT $@ -MF $(@:.ok=.d) -fsyntax-only -
+	@touch $@
+-include $(patsubst %.h,$(BUILD)/headers/%.d,$(headers))
+
+check-size:  ## Files up to 800 lines, functions up to 60, main.c up to 120; prints the distribution
+	$(Q)build-aux/check-size.sh
+
+formatted := $(found) $(headers)
+format:  ## Run clang-format over the tree
+	$(Q)$(if $(formatted),clang-format -i $(formatted),:)
+
+format-check:  ## Fail if clang-format would change anything
+	$(Q)$(if $(formatted),clang-format --dry-run --Werror $(formatted),:) && echo "format: $(words $(formatted)) files clean"
+
+lint: lint-shell lint-c  ## clang-tidy, cppcheck, shellcheck (only what changed)
+
+lint-shell:
+	$(Q)build-aux/lint-shell.sh
+
+lint-c: $(patsubst %.c,$(BUILD)/lint/%.tidy,$(found)) $(BUILD)/lint/cppcheck
+	@echo "lint: $(words $(found)) C files clean"
+
+# The prerequisites of the stamps (headers) come from the compiler's .d files. -fcf-protection and the like mean nothing here.
+$(BUILD)/lint/%.tidy: %.c .clang-tidy
+	@mkdir -p $(@D)
+	$(call say,TIDY,$<)
+	$(Q)clang-tidy --quiet $< -- $(CPPFLAGS) $(CFLAGS_PKG) $(mysql_cflags) $(CSTD) -O1 \
+	  > $@.log 2> $@.err || { cat $@.log; grep -v 'warnings generated' $@.err; exit 1; }
+	@rm -f $@.log $@.err; touch $@
+
+cppcheck_flags := --quiet -j $(JOBS) --std=c11 --language=c --enable=warning,performance,portability --inline-suppr \
+  --suppressions-list=build-aux/cppcheck.suppress --error-exitcode=1 --max-configs=2 -I. -D_GNU_SOURCE -D__GNUC__=12 \
+  --include=$(shell $(PKG_CONFIG) --variable=includedir jansson)/jansson.h
+$(BUILD)/lint/cppcheck: $(found) $(headers) build-aux/cppcheck.suppress
+	@mkdir -p $(@D)/cppcheck.d
+	$(call say,CPPCHECK,'$(words $(found)) files')
+	$(Q)$(if $(found),cppcheck $(cppcheck_flags) --cppcheck-build-dir=$(@D)/cppcheck.d $(found),:)
+	@touch $@
+
+compile_commands.json:  ## For editors and language servers (needs bear)
+	$(Q)bear -- $(MAKE) BUILD=$(BUILD)/bear all unit-tests
+
+# ---- static build and images ---------------------------------------------------------------------------------------
+
+static:  ## Self-contained binaries in $(BUILD)/static (what images and the injected agent use)
+	$(Q)build-aux/static-libs.sh
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/static LINK=static EXTRA_CFLAGS='-ffunction-sections -fdata-sections' all
+	$(Q)build-aux/print-sizes.sh $(BUILD)/static/kube-mysql-*
+
+images: static  ## OCI archives of operator and agent in $(BUILD)/images, without a Docker engine
+	$(Q)BUILD=$(BUILD) images/build.sh
+
+# ---- local Kubernetes, deployment, demo ----------------------------------------------------------------------------
+
+script = $(Q)BUILD=$(BUILD) build-aux/script.sh
+
+deps:  ## Install what is missing to build, test and run (Debian 12, root)
+	$(Q)build-aux/deps.sh
+cluster-up:  ## A real local Kubernetes from Debian packages (NODES=1)
+	$(script) e2e/cluster/up.sh $(NODES)
+cluster-down:  ## Stop it and clean up
+	$(script) e2e/cluster/down.sh
+cluster-status:  ## What is running
+	$(script) e2e/cluster/status.sh
+control-plane-up:  ## The light form: etcd, API server, controller manager, no kubelet
+	$(script) e2e/cluster/control-plane.sh up
+control-plane-down:  ## Stop the light form
+	$(script) e2e/cluster/control-plane.sh down
+deploy:  ## Install the operator into the cluster of KUBECONFIG (or the local one)
+	$(script) deploy/install.sh
+undeploy:  ## Remove it again
+	$(script) deploy/uninstall.sh
+e2e:  ## End-to-end stories on the real cluster (CASE=name for one)
+	$(script) e2e/run.sh $(CASE)
+bench:  ## Benchmarks, each prints a ratio (NAME=name for one)
+	$(script) e2e/bench/run.sh $(NAME)
+demo:  ## From nothing to a database and a query, explained line by line
+	$(script) e2e/demo.sh
+demo-clean:  ## Undo the demo
+	$(script) e2e/demo-clean.sh
+
+# ---- the whole -----------------------------------------------------------------------------------------------------
+
+test:  ## Everything CI runs; STAGES="gcc check" selects
+	$(Q)BUILD=$(BUILD) build-aux/test.sh
+
+clean:  ## Remove $(BUILD)/
+	rm -rf $(BUILD)
+
+help:  ## This text
+	@awk -F ':.*## ' '/^[a-z.][a-z0-9_.-]*:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo '  Variables: BUILD=build CC=gcc V=1 WERROR=0 SANITIZE=address|thread FUZZ_SECONDS=30 JOBS=N'
+	@echo '  Example:   make CC=clang BUILD=build-clang check'
+
+FORCE:
+.PHONY: FORCE all unit-tests integration-tests check check-unit check-asan check-tsan check-integration \
+  check-integration-asan check-faults fuzz run-fuzzers check-deploy check-layers check-headers check-size format format-check lint \
+  lint-shell lint-c static images deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
+  undeploy e2e bench demo demo-clean test clean help compile_commands.json

@@ -1,0 +1,74 @@
+#!/bin/bash
+# run-tests.sh KIND EXECUTABLE…   run cmocka executables, count their cases, fail if any failed.
+#
+# Environment: TEST_JOBS (2) at a time; TEST_TIMEOUT (60) seconds each; TEST_FILTER, a glob over the paths;
+# SANITIZE as in the Makefile; RESULTS, a file that gets one line "KIND PASSED FAILED SKIPPED" appended.
+# An executable that ends with 77 without naming cases counts as one skipped case; one that dies (signal, sanitizer,
+# time) counts as one failed case more. Output is shown only for executables that did not pass; V=1 shows all.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+kind=$1
+shift
+
+# One executable, in its own process: prints "PASSED FAILED SKIPPED PATH" as its last line.
+run_one() {
+  local exe=$1 log passed failed skipped rc=0
+  log=$(mktemp "$KM_TEST_TMP/log.XXXXXX")
+  # Sanitizers map fixed address ranges; address space randomisation of newer kernels gets in their way.
+  local prefix=()
+  [[ ${SANITIZE:-plain} == plain ]] || prefix=(setarch "$(uname -m)" -R)
+  "${prefix[@]}" timeout --kill-after=10 "${TEST_TIMEOUT:-60}" "$exe" > "$log" 2>&1 < /dev/null &
+  local pid=$!
+  # timeout leads a process group of its own and passes a signal on to all of it, servers that the test started included.
+  # shellcheck disable=SC2064 # this pid
+  trap "kill $pid; exit 143" TERM INT
+  wait $pid || rc=$?
+  trap - TERM INT
+  read -r passed failed skipped < <(awk '
+    /^\[  PASSED  \] [0-9]+ test/ { p += $4 }
+    /^\[  FAILED  \] [0-9]+ test/ { f += $4 }
+    /^\[  SKIPPED \] [0-9]+ test/ { s += $4 }
+    END { print p + 0, f + 0, s + 0 }' "$log")
+  if ((rc == 77 && passed + failed + skipped == 0)); then
+    skipped=1
+  elif ((rc != 0 && failed == 0)) || ((rc == 0 && passed + failed + skipped == 0)); then
+    failed=1
+    echo "$exe: ended with $rc and $passed passed cases" >> "$log"
+    ((rc != 124)) || echo "$exe: no end within ${TEST_TIMEOUT:-60} s" >> "$log"
+  fi
+  if ((failed)); then
+    printf '\n---- FAILED %s\n%s\n----\n' "$exe" "$(tail -c 20000 "$log")"
+  elif [[ ${V:-} ]]; then
+    cat "$log"
+  elif ((skipped)); then
+    printf '  SKIPPED %d of %s: %s\n' "$skipped" "$exe" "$(grep -m1 -iE 'skip(ped)?:' "$log")"
+  fi
+  echo "$passed $failed $skipped $exe" >> "$KM_TEST_TMP/counts"
+}
+export -f run_one
+
+KM_TEST_TMP=$(mktemp -d)
+TMPDIR=$KM_TEST_TMP
+export KM_TEST_TMP TMPDIR
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+trap 'rm -rf "$KM_TEST_TMP"' EXIT
+touch "$KM_TEST_TMP/counts"
+
+selected=()
+for exe in "$@"; do
+  # shellcheck disable=SC2053 # TEST_FILTER is a glob
+  [[ -z ${TEST_FILTER:-} || $exe == $TEST_FILTER ]] && selected+=("$exe")
+done
+((${#selected[@]})) && printf '%s\0' "${selected[@]}" |
+  xargs -0 -n1 -P "${TEST_JOBS:-2}" bash -c 'run_one "$1"' _
+
+read -r passed failed skipped ran < <(awk '{ p += $1; f += $2; s += $3; n++ } END { print p + 0, f + 0, s + 0, n + 0 }' \
+  "$KM_TEST_TMP/counts")
+((failed += ${#selected[@]} - ran))
+suffix=
+((skipped)) && suffix=", $skipped skipped"
+echo "$kind: $passed passed, $failed failed$suffix (${#selected[@]} executables)"
+[[ -z ${RESULTS:-} ]] || echo "$kind $passed $failed $skipped" >> "$RESULTS"
+((failed == 0))

@@ -1,0 +1,141 @@
+#!/bin/bash
+# test.sh   everything that continuous integration runs, stage by stage; the last line sums up: "N passed, N failed".
+#
+#   STAGES="gcc check lint"   only these (default: all, in the order of the table below)
+#   STOP=1                    stop at the first stage that fails
+#   BUILD=build               where to build; logs of the stages in $BUILD/test/
+#
+# What counts: every test case, fuzzer or story that a stage reports (by a line "KIND PASSED FAILED SKIPPED" in the file
+# $RESULTS), or the stage itself where it has no cases (a compiler run, a linter). A stage that fails without naming a failed
+# case counts as one failed. A stage whose script does not exist counts as skipped, and says so.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+: "${BUILD:=build}" "${FUZZ_SECONDS:=10}"
+jobs=$(nproc)
+make=(make --no-print-directory -j"$jobs" "BUILD=$BUILD" QUIET=1)
+logs=$BUILD/test
+mkdir -p "$logs"
+RESULTS=$(realpath "$logs")/results
+export FUZZ_SECONDS RESULTS
+: > "$RESULTS"
+
+build_gcc() { "${make[@]}" CC=gcc all unit-tests integration-tests; }
+build_clang() { "${make[@]}" CC=clang "BUILD=$BUILD/clang" all unit-tests integration-tests; }
+cluster_running() { [[ -x e2e/cluster/status.sh ]] && e2e/cluster/status.sh > /dev/null 2>&1; }
+
+# The stories run on the local Kubernetes; one that was up before is used and left alone.
+cluster_is_ours=
+end_to_end() {
+  e2e/cluster/up.sh && e2e/cluster/load-image.sh "$BUILD"/images/*.oci.tar && e2e/run.sh
+}
+
+# name, seconds it may take, script it cannot do without (or -), command
+stages=(
+  "deps          1200  -                              make deps"
+  "gcc            600  -                              build_gcc"
+  "clang          600  -                              build_clang"
+  "check          300  -                              ${make[*]} -k check"
+  "asan           600  -                              ${make[*]} check-asan"
+  "tsan           600  -                              ${make[*]} check-tsan"
+  "format          60  -                              ${make[*]} format-check"
+  "lint           600  -                              ${make[*]} lint"
+  "fuzz           600  -                              ${make[*]} fuzz"
+  "integration    400  -                              ${make[*]} check-integration"
+  "integration-asan 600 -                             ${make[*]} check-integration-asan"
+  "images         600  images/build.sh                ${make[*]} images"
+  "faults         900  e2e/faults/run.sh              e2e/faults/run.sh"
+  "e2e           1500  e2e/run.sh                     end_to_end"
+)
+fatal=" deps gcc "  # without these the others say nothing new
+
+sum() { awk -v column="$1" -v from="$2" 'NR > from { n += $column } END { print n + 0 }' "$RESULTS"; }
+passed=0 failed=0 skipped=0 failures=()
+
+# One stage, under a time limit, its output shown and kept.
+run_stage() {
+  local name=$1 limit=$2 needs=$3
+  shift 3
+  local start=$SECONDS before rc=0 p f s
+  printf '\n==== %s\n' "$name"
+  if [[ $needs != - && ! -x $needs ]]; then
+    echo "==== $name SKIPPED: $needs does not exist"
+    skipped=$((skipped + 1))
+    return 0
+  fi
+  before=$(wc -l < "$RESULTS")
+  timeout --kill-after=20 "$limit" bash -c "$(declare -f build_gcc build_clang end_to_end); $(declare -p make BUILD); $*" \
+    < /dev/null > >(tee "$logs/$name.log") 2>&1 &
+  child=$!
+  wait $child || rc=$?
+  child=
+  p=$(sum 2 "$before") f=$(sum 3 "$before") s=$(sum 4 "$before")
+  ((rc != 124)) || echo "==== $name: no end within $limit s"
+  if ((rc != 0 && f == 0)); then
+    f=1
+  elif ((rc == 0 && p + f + s == 0)); then
+    if (($(wc -l < "$RESULTS") > before)); then
+      echo "==== $name SKIPPED: it has no cases"
+      s=1
+    else
+      p=1
+    fi
+  fi
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  ((f == 0)) || failures+=("$name")
+  printf '==== %s %s in %d s (%d passed, %d failed, %d skipped)\n' \
+    "$name" "$( ((f)) && echo FAILED || echo ok)" $((SECONDS - start)) "$p" "$f" "$s"
+  ((f == 0))
+}
+
+# In the background and waited for, so that a signal to us is acted on at once; timeout hands it on to the stage.
+child=
+finish() {
+  trap - EXIT INT TERM
+  if [[ -n $child ]]; then
+    kill "$child" 2> /dev/null
+    wait "$child"
+  fi
+  if [[ -n $cluster_is_ours ]]; then
+    timeout 120 e2e/cluster/down.sh > "$logs/cluster-down.log" 2>&1
+  fi
+  printf '\n'
+  ((${#failures[@]} == 0)) || printf 'failed stages: %s (logs in %s)\n' "${failures[*]}" "$logs"
+  printf 'took %d s\n' "$SECONDS"
+  local closing="$passed passed, $failed failed"
+  ((skipped == 0)) || closing+=", $skipped skipped"
+  echo "$closing" | tee "$logs/summary"
+  ((failed == 0 && passed > 0)) && exit 0
+  exit 1
+}
+interrupted() {
+  failed=$((failed + 1))
+  failures+=(interrupted)
+  finish
+}
+trap finish EXIT
+trap interrupted INT TERM
+
+known=" "
+for stage in "${stages[@]}"; do
+  read -r name _ <<< "$stage"
+  known+="$name "
+done
+for name in ${STAGES:-}; do
+  [[ $known == *" $name "* ]] || { echo "unknown stage $name; there are:$known"; failed=1; exit 1; }
+done
+
+stopped=
+for stage in "${stages[@]}"; do
+  read -r name limit needs command <<< "$stage"
+  [[ -z ${STAGES:-} || " $STAGES " == *" $name "* ]] || continue
+  if [[ -n $stopped ]]; then
+    echo "==== $name SKIPPED: $stopped failed"
+    skipped=$((skipped + 1))
+    continue
+  fi
+  if [[ $name == e2e && -x $needs ]] && ! cluster_running; then
+    cluster_is_ours=1
+  fi
+  # shellcheck disable=SC2086 # the command's words
+  run_stage "$name" "$limit" "$needs" $command || [[ -z ${STOP:-} && $fatal != *" $name "* ]] || stopped=$name
+done

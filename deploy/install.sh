@@ -1,0 +1,36 @@
+#!/bin/bash
+# install.sh [local]   install CRDs and operator into the cluster of KUBECONFIG, or bring an installation up to date.
+#
+# "local": with the images that `make images` builds (deploy/local). IMAGE_OPERATOR and IMAGE_AGENT: with these. Safe to repeat. Works with kubectl 1.20 and later. Waits until
+# the operator serves, if the cluster has nodes at all (WAIT_SECONDS, 120).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+overlay=deploy/operator
+[[ ${1:-} != local ]] || overlay=deploy/local
+wait_seconds=${WAIT_SECONDS:-120}
+namespace=kube-mysql-system
+
+with_images() {
+  sed -E ${IMAGE_OPERATOR:+-e "s|^( *(- )?image: ).*|\1$IMAGE_OPERATOR|"} ${IMAGE_AGENT:+-e "s|--agent-image=.*|--agent-image=$IMAGE_AGENT|"} -e ''
+}
+
+command -v kubectl > /dev/null || { echo "install: kubectl is missing" >&2; exit 1; }
+
+# CEL rules only for servers that know them: others refuse the whole CRD.
+minor=$(kubectl get --raw /version | sed -n 's/.*"minor": *"\([0-9]*\).*/\1/p')
+crds=crds
+((${minor:-0} < 25)) || crds=deploy/crds-cel
+
+apply=(kubectl apply --server-side --force-conflicts -f -)
+kubectl kustomize "$crds" | "${apply[@]}"
+kubectl wait --for=condition=Established --timeout=60s \
+  crd/mysqlconfigs.kubemysql.dev crd/mysqlclusters.kubemysql.dev crd/mysqlterminals.kubemysql.dev
+# The namespace first: --server-side in one go does not wait for it.
+"${apply[@]}" < deploy/operator/namespace.yaml
+kubectl kustomize "$overlay" | with_images | "${apply[@]}"
+
+if [[ -n $(kubectl get nodes -o name) ]]; then
+  kubectl -n $namespace rollout status deployment/kube-mysql-operator --timeout="${wait_seconds}s"
+else
+  echo "install: the cluster has no nodes, so the operator is not waited for"
+fi

@@ -1,0 +1,26 @@
+#!/bin/bash
+# build.sh   OCI archives of operator and agent in $BUILD/images, from the static binaries in $BUILD/static, without an engine.
+# The same content as the Dockerfiles beside this give: one binary, user 65532. Archives are reproducible: owner, mode and
+# time of the file are fixed, so the same binary gives the same digest.
+#   TAG=dev              REGISTRY=registry.local
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${BUILD:=build}" "${TAG:=dev}" "${REGISTRY:=registry.local}"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$BUILD/images"
+
+for name in kube-mysql-operator kube-mysql-agent; do
+  binary=$BUILD/static/$name
+  if [[ ! -x $binary ]]; then
+    echo "images: $binary is missing (make static)" >&2
+    exit 1
+  fi
+  mkdir "$work/$name"
+  install -m 0755 "$binary" "$work/$name/$name"
+  tar -C "$work/$name" --numeric-owner --owner=0 --group=0 --mtime=@0 --format=ustar -cf "$work/$name.tar" "$name"
+  e2e/cluster/mkimage.sh "$work/$name.tar" "$REGISTRY/$name:$TAG" "$BUILD/images/$name.oci.tar" \
+    '{"Entrypoint":["/'$name'"],"User":"65532:65532","Env":["PATH=/"]}' > /dev/null
+  printf '  %-44s %9d bytes, %s\n' "$BUILD/images/$name.oci.tar" "$(stat -c %s "$BUILD/images/$name.oci.tar")" "$REGISTRY/$name:$TAG"
+done
