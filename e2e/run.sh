@@ -1,0 +1,90 @@
+#!/bin/bash
+# run.sh [STORY…]   end-to-end stories on a real Kubernetes (make e2e CASE=…); without a name: all of them.
+#
+# Each story is a file in stories/, runs in a namespace of its own and fails at the first expectation that does not hold. Exit code 77
+# is "skipped", with the reason printed. The operator is installed first (from the images of this checkout) if it is not there or not of this
+# build. Environment: KUBECONFIG (default: the local cluster), E2E_JOBS (2 stories at a time), KEEP=1 leaves the
+# namespaces of failed stories, RESULTS as in build-aux/test.sh.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=e2e/lib.sh
+. e2e/lib.sh
+: "${E2E_JOBS:=2}" "${E2E_STORY_SECONDS:=400}"
+
+stories=()
+if (($#)); then
+  for name in "$@"; do
+    file=e2e/stories/${name%.sh}.sh
+    [[ -f $file ]] || { echo "no story $name; there are: $(cd e2e/stories && echo *.sh)" >&2; exit 2; }
+    stories+=("$file")
+  done
+else
+  stories=(e2e/stories/*.sh)
+fi
+
+work=$(mktemp -d)
+export E2E_WORK=$work
+children=()
+# shellcheck disable=SC2317 # called by trap
+finish() {
+  trap - EXIT INT TERM
+  for pid in "${children[@]}"; do kill "$pid" 2> /dev/null; done
+  rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+# One story in its namespace; leaves "RC SECONDS" in $work/NAME.rc and its output in $work/NAME.log
+run_story() {
+  local file=$1 name start rc=0
+  name=$(basename "$file" .sh)
+  start=$SECONDS
+  # Names of namespaces carry the run, so that leftovers of an earlier run that are still going away do not matter.
+  NS=e2e-$name-$(printf '%04x' $((RANDOM % 65536)))
+  export NS
+  k create namespace "$NS" > /dev/null && k label namespace "$NS" kubemysql.dev/e2e=true > /dev/null
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  timeout --kill-after=10 "$E2E_STORY_SECONDS" bash -c '. e2e/lib.sh; set -eEuo pipefail; trap story_failed ERR; . "$1"' story "$file" \
+    > "$work/$name.log" 2>&1 < /dev/null || rc=$?
+  if ((rc != 0 && rc != 77)); then
+    ((rc != 124)) || echo "no end within $E2E_STORY_SECONDS s" >> "$work/$name.log"
+    story_evidence "$NS" >> "$work/$name.log" 2>&1
+  fi
+  if ((rc == 0 || rc == 77)) || [[ -z ${KEEP:-} ]]; then
+    story_cleanup "$NS" >> "$work/$name.log" 2>&1
+  fi
+  echo "$rc $((SECONDS - start))" > "$work/$name.rc"
+  case $rc in
+    0) printf '  ok      %-28s %4d s\n' "$name" $((SECONDS - start)) ;;
+    77) printf '  SKIPPED %-28s %s\n' "$name" "$(grep -m1 '^SKIPPED' "$work/$name.log")" ;;
+    *)
+      printf '  FAILED  %-28s %4d s\n' "$name" $((SECONDS - start))
+      sed 's/^/    | /' "$work/$name.log" | tail -n "${E2E_LOG_LINES:-120}"
+      ;;
+  esac
+}
+
+install_operator || { echo "e2e: the operator could not be installed" >&2; exit 1; }
+
+# Stories that stop or replace the operator run alone, after the others.
+alone=() together=()
+for file in "${stories[@]}"; do
+  if grep -q '^# alone' "$file"; then alone+=("$file"); else together+=("$file"); fi
+done
+for file in "${together[@]}"; do
+  while (($(jobs -rp | wc -l) >= E2E_JOBS)); do sleep 0.2; done
+  run_story "$file" &
+  children+=($!)
+done
+for pid in "${children[@]}"; do wait "$pid"; done
+children=()
+for file in "${alone[@]}"; do run_story "$file"; done
+
+passed=0 failed=0 skipped=0
+for file in "${stories[@]}"; do
+  read -r rc _ < "$work/$(basename "$file" .sh).rc" || rc=1
+  case $rc in 0) ((passed++)) ;; 77) ((skipped++)) ;; *) ((failed++)) ;; esac
+done
+echo "e2e: $passed passed, $failed failed, $skipped skipped"
+[[ -z ${RESULTS:-} ]] || echo "e2e $passed $failed $skipped" >> "$RESULTS"
+((failed == 0))

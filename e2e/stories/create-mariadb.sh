@@ -1,0 +1,4 @@
+# shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
+# A MariaDB from one apply.
+. e2e/stories/create.inc
+story_create mariadb
