@@ -4,6 +4,7 @@
 
 #include "common/alloc.h"
 #include "common/json.h"
+#include "common/json_fields.h"
 #include "common/tls.h"
 
 static const char *const phase_names[AGENT_PHASE_COUNT] = {
@@ -12,6 +13,7 @@ static const char *const phase_names[AGENT_PHASE_COUNT] = {
     [AGENT_PHASE_RUNNING] = "Running",
     [AGENT_PHASE_HUNG] = "Hung",
     [AGENT_PHASE_DOWN] = "Down",
+    [AGENT_PHASE_SEEDING] = "Seeding",
 };
 
 static const char *const flavour_names[AGENT_FLAVOUR_COUNT] = {
@@ -21,6 +23,31 @@ static const char *const flavour_names[AGENT_FLAVOUR_COUNT] = {
     [AGENT_FLAVOUR_PERCONA] = "percona",
 };
 
+static const char *const thread_names[AGENT_THREAD_COUNT] = {
+    [AGENT_THREAD_OFF] = "",
+    [AGENT_THREAD_CONNECTING] = "Connecting",
+    [AGENT_THREAD_RUNNING] = "Running",
+};
+static const char *const data_names[AGENT_DATA_COUNT] = {
+    [AGENT_DATA_UNKNOWN] = "",
+    [AGENT_DATA_EMPTY] = "Empty",
+    [AGENT_DATA_DATABASE] = "Database",
+};
+static const char *const seed_step_names[AGENT_SEED_STEP_COUNT] = {
+    [AGENT_SEED_STEP_NONE] = "",
+    [AGENT_SEED_STEP_WAITING] = "Waiting",
+    [AGENT_SEED_STEP_INITIALISING] = "Initialising",
+    [AGENT_SEED_STEP_COPYING] = "Copying",
+    [AGENT_SEED_STEP_PREPARING] = "Preparing",
+    [AGENT_SEED_STEP_DONE] = "Done",
+    [AGENT_SEED_STEP_FAILED] = "Failed",
+};
+
+const char *agent_seed_step_name(enum agent_seed_step step)
+{
+    return (unsigned)step < AGENT_SEED_STEP_COUNT ? seed_step_names[step] : "";
+}
+
 const char *agent_phase_name(enum agent_phase phase)
 {
     return (unsigned)phase < AGENT_PHASE_COUNT ? phase_names[phase] : phase_names[AGENT_PHASE_UNKNOWN];
@@ -29,16 +56,6 @@ const char *agent_phase_name(enum agent_phase phase)
 const char *agent_flavour_name(enum agent_flavour flavour)
 {
     return (unsigned)flavour < AGENT_FLAVOUR_COUNT ? flavour_names[flavour] : "";
-}
-
-/* The index of text among names, 0 (the unknown) if it is none of them. */
-static unsigned name_index(const char *const *names, unsigned count, const char *text)
-{
-    for (unsigned i = 0; i < count; i++) {
-        if (str_eq(names[i], text))
-            return i;
-    }
-    return 0;
 }
 
 /* ---- instance config ---- */
@@ -124,63 +141,64 @@ void agent_accounts_hash(const char *cluster_uid, const struct agent_account_fil
 
 /* ---- status: one table for encoding, decoding and comparing ---- */
 
-enum field_type { FIELD_TEXT, FIELD_BOOL, FIELD_U32, FIELD_I64, FIELD_U64 };
-enum field_change { CHANGE_COUNTS, CHANGE_IGNORED, CHANGE_ONE_PERCENT };
+#define FIELD(key, type, change, member) JSON_FIELD(agent_status, key, JSON_FIELD_##type, change, member)
+#define FIELD_ENUM(key, member, names) JSON_FIELD_ENUM(agent_status, key, CHANGE_COUNTS, member, names)
 
-struct field {
-    const char *key;
-    enum field_type type;
-    enum field_change change;
-    size_t offset;
-    size_t size;
+static const struct json_field fields[] = {
+    FIELD_ENUM("phase", phase, phase_names),
+    FIELD_ENUM("flavour", flavour, flavour_names),
+    FIELD("instance", TEXT, CHANGE_COUNTS, instance),
+    FIELD("bootId", TEXT, CHANGE_COUNTS, boot_id),
+    FIELD("sequence", U64, CHANGE_IGNORED, sequence),
+    FIELD("version", TEXT, CHANGE_COUNTS, version),
+    FIELD("serverUUID", TEXT, CHANGE_COUNTS, server_uuid),
+    FIELD("serverId", U32, CHANGE_COUNTS, server_id),
+    FIELD("uptimeSeconds", I64, CHANGE_IGNORED, uptime_s),
+    FIELD("ready", BOOL, CHANGE_COUNTS, ready),
+    FIELD("readyReason", TEXT, CHANGE_COUNTS, ready_reason),
+    FIELD("readOnly", BOOL, CHANGE_COUNTS, read_only),
+    FIELD("accountsApplied", BOOL, CHANGE_COUNTS, accounts_applied),
+    FIELD("accountsHash", TEXT, CHANGE_COUNTS, accounts_hash),
+    FIELD("mycnfHash", TEXT, CHANGE_COUNTS, mycnf_hash),
+    FIELD("gtidExecuted", TEXT, CHANGE_COUNTS, gtid_executed),
+    FIELD("volumeBytes", U64, CHANGE_COUNTS, volume_bytes),
+    FIELD("volumeFreeBytes", U64, CHANGE_ONE_PERCENT, volume_free_bytes),
+    FIELD("probeMicroseconds", I64, CHANGE_IGNORED, probe_us),
+    FIELD("certificateNotAfterMs", I64, CHANGE_COUNTS, certificate_not_after_ms),
+    FIELD("nowMs", I64, CHANGE_IGNORED, now_ms),
+    FIELD("epoch", U64, CHANGE_COUNTS, epoch),
+    FIELD_ENUM("role", role, agent_role_names),
+    FIELD("orderHash", TEXT, CHANGE_COUNTS, order_hash),
+    FIELD("orderDone", BOOL, CHANGE_COUNTS, order_done),
+    FIELD("writable", BOOL, CHANGE_COUNTS, writable),
+    FIELD("gtidReceived", TEXT, CHANGE_COUNTS, gtid_received),
+    FIELD("errantTransactions", TEXT, CHANGE_COUNTS, errant),
+    FIELD("sourceHost", TEXT, CHANGE_COUNTS, replication.source_host),
+    FIELD_ENUM("receiver", replication.receiver, thread_names),
+    FIELD_ENUM("applier", replication.applier, thread_names),
+    FIELD("lagKnown", BOOL, CHANGE_COUNTS, replication.lag_known),
+    FIELD("lagMs", I64, CHANGE_IGNORED, replication.lag_ms),
+    FIELD("receiverErrno", U32, CHANGE_COUNTS, replication.receiver_errno),
+    FIELD("receiverError", TEXT, CHANGE_COUNTS, replication.receiver_error),
+    FIELD("applierErrno", U32, CHANGE_COUNTS, replication.applier_errno),
+    FIELD("applierError", TEXT, CHANGE_COUNTS, replication.applier_error),
+    FIELD("semiSync", BOOL, CHANGE_COUNTS, semi_sync),
+    FIELD("semiSyncReplicas", U32, CHANGE_COUNTS, semi_sync_replicas),
+    FIELD("waitingCommits", U32, CHANGE_IGNORED, waiting_commits),
+    FIELD("writesBlockedMs", I64, CHANGE_IGNORED, writes_blocked_ms),
+    FIELD("longTransactions", U32, CHANGE_COUNTS, long_transactions),
+    FIELD("longTransaction", TEXT, CHANGE_COUNTS, long_transaction),
+    FIELD_ENUM("data", data, data_names),
+    FIELD_ENUM("mark", mark, agent_mark_names),
+    FIELD_ENUM("seed", seed.step, seed_step_names),
+    FIELD("seedDonor", TEXT, CHANGE_COUNTS, seed.donor),
+    FIELD("seedBytes", U64, CHANGE_IGNORED, seed.bytes),
+    FIELD("seedTotalBytes", U64, CHANGE_ONE_PERCENT, seed.total_bytes),
+    FIELD("seedBytesPerSecond", U64, CHANGE_IGNORED, seed.bytes_per_second),
+    FIELD("seedAttempts", U32, CHANGE_COUNTS, seed.attempts),
+    FIELD("seedMessage", TEXT, CHANGE_COUNTS, seed.message),
+    FIELD("servingBackups", U32, CHANGE_COUNTS, serving_backups),
 };
-
-#define FIELD(key, type, change, member)                                                                     \
-    {                                                                                                        \
-        key, type, change, offsetof(struct agent_status, member), sizeof(((struct agent_status *)0)->member) \
-    }
-
-static const struct field fields[] = {
-    FIELD("instance", FIELD_TEXT, CHANGE_COUNTS, instance),
-    FIELD("bootId", FIELD_TEXT, CHANGE_COUNTS, boot_id),
-    FIELD("sequence", FIELD_U64, CHANGE_IGNORED, sequence),
-    FIELD("version", FIELD_TEXT, CHANGE_COUNTS, version),
-    FIELD("serverUUID", FIELD_TEXT, CHANGE_COUNTS, server_uuid),
-    FIELD("serverId", FIELD_U32, CHANGE_COUNTS, server_id),
-    FIELD("uptimeSeconds", FIELD_I64, CHANGE_IGNORED, uptime_s),
-    FIELD("ready", FIELD_BOOL, CHANGE_COUNTS, ready),
-    FIELD("readyReason", FIELD_TEXT, CHANGE_COUNTS, ready_reason),
-    FIELD("readOnly", FIELD_BOOL, CHANGE_COUNTS, read_only),
-    FIELD("accountsApplied", FIELD_BOOL, CHANGE_COUNTS, accounts_applied),
-    FIELD("accountsHash", FIELD_TEXT, CHANGE_COUNTS, accounts_hash),
-    FIELD("mycnfHash", FIELD_TEXT, CHANGE_COUNTS, mycnf_hash),
-    FIELD("gtidExecuted", FIELD_TEXT, CHANGE_COUNTS, gtid_executed),
-    FIELD("volumeBytes", FIELD_U64, CHANGE_COUNTS, volume_bytes),
-    FIELD("volumeFreeBytes", FIELD_U64, CHANGE_ONE_PERCENT, volume_free_bytes),
-    FIELD("probeMicroseconds", FIELD_I64, CHANGE_IGNORED, probe_us),
-    FIELD("certificateNotAfterMs", FIELD_I64, CHANGE_COUNTS, certificate_not_after_ms),
-};
-
-static const void *field_at(const struct agent_status *status, const struct field *field)
-{
-    return (const char *)status + field->offset;
-}
-
-static json_t *field_encode(const struct agent_status *status, const struct field *field)
-{
-    const void *at = field_at(status, field);
-
-    switch (field->type) {
-    case FIELD_TEXT:
-        return *(const char *)at ? json_string(at) : NULL;
-    case FIELD_BOOL:
-        return *(const bool *)at ? json_true() : NULL;
-    case FIELD_U32:
-        return *(const uint32_t *)at ? json_integer(*(const uint32_t *)at) : NULL;
-    default:
-        return *(const int64_t *)at ? json_integer(*(const int64_t *)at) : NULL;
-    }
-}
 
 static json_t *problems_encode(const struct agent_status *status)
 {
@@ -199,58 +217,12 @@ void agent_status_encode(const struct agent_status *status, struct strbuf *out)
 {
     _cleanup_(json_decrefp) json_t *document = json_object();
 
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        json_put(document, fields[i].key, field_encode(status, &fields[i]));
-    json_put_str(document, "phase", agent_phase_name(status->phase));
-    if (status->flavour != AGENT_FLAVOUR_UNKNOWN)
-        json_put_str(document, "flavour", agent_flavour_name(status->flavour));
+    json_fields_encode(fields, ARRAY_LEN(fields), status, document);
     if (status->problem_count > 0)
         json_put(document, "problems", problems_encode(status));
     char *text = json_text(document);
     strbuf_adds(out, text);
     free(text);
-}
-
-/* Copies what fits; a cut text ends in "...", and not in half a UTF-8 character. */
-static void copy_text(char *to, size_t size, const char *text)
-{
-    size_t len = strlen(text);
-
-    if (len >= size) {
-        len = size - sizeof("...");
-        /* text is longer than len: NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
-        while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
-            len--;
-        memcpy(to, text, len);
-        memcpy(to + len, "...", sizeof("..."));
-        return;
-    }
-    memcpy(to, text, len + 1);
-}
-
-static int field_decode(
-    const json_t *document, const struct field *field, struct agent_status *status, struct error *err)
-{
-    void *at = (char *)status + field->offset;
-    const char *text = NULL;
-    int64_t number = 0;
-
-    if (field->type == FIELD_TEXT) {
-        if (json_want_str(document, field->key, &text, err) < 0)
-            return -1;
-        copy_text(at, field->size, str_or_empty(text));
-        return 0;
-    }
-    if (field->type == FIELD_BOOL)
-        return json_want_bool(document, field->key, at, err);
-    int64_t max = field->type == FIELD_U32 ? UINT32_MAX : INT64_MAX;
-    if (json_want_int(document, field->key, 0, max, &number, err) < 0)
-        return -1;
-    if (field->type == FIELD_U32)
-        *(uint32_t *)at = (uint32_t)number;
-    else
-        *(int64_t *)at = number;
-    return 0;
 }
 
 static int problems_decode(const json_t *document, struct agent_status *status, struct error *err)
@@ -277,45 +249,17 @@ int agent_status_decode(const char *text, size_t len, struct agent_status *ret, 
         return error_prefix(err, "agent status");
     if (!json_is_object(document))
         return error_set(err, ERROR_PROTOCOL, "an agent's status is no JSON object");
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        if (field_decode(document, &fields[i], &status, err) < 0)
-            return error_prefix(err, "agent status");
-    }
+    if (json_fields_decode(fields, ARRAY_LEN(fields), document, &status, err) < 0)
+        return error_prefix(err, "agent status");
     if (problems_decode(document, &status, err) < 0)
         return error_prefix(err, "agent status");
-    status.phase = (enum agent_phase)name_index(phase_names, AGENT_PHASE_COUNT, json_path_str(document, "phase", ""));
-    status.flavour =
-        (enum agent_flavour)name_index(flavour_names, AGENT_FLAVOUR_COUNT, json_path_str(document, "flavour", ""));
     *ret = status;
     return 0;
 }
 
-static bool within_one_percent(uint64_t a, uint64_t b)
-{
-    uint64_t difference = a > b ? a - b : b - a;
-
-    return difference <= MAX_OF(a, b) / 100;
-}
-
-static bool field_same(const struct agent_status *a, const struct agent_status *b, const struct field *field)
-{
-    const void *at_a = field_at(a, field);
-    const void *at_b = field_at(b, field);
-
-    if (field->change == CHANGE_IGNORED)
-        return true;
-    if (field->change == CHANGE_ONE_PERCENT)
-        return within_one_percent(*(const uint64_t *)at_a, *(const uint64_t *)at_b);
-    return field->type == FIELD_TEXT ? strcmp(at_a, at_b) == 0 : memcmp(at_a, at_b, field->size) == 0;
-}
-
 bool agent_status_same(const struct agent_status *a, const struct agent_status *b)
 {
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        if (!field_same(a, b, &fields[i]))
-            return false;
-    }
-    if (a->phase != b->phase || a->flavour != b->flavour || a->problem_count != b->problem_count)
+    if (!json_fields_same(fields, ARRAY_LEN(fields), a, b) || a->problem_count != b->problem_count)
         return false;
     for (int i = 0; i < a->problem_count; i++) {
         if (strcmp(a->problems[i].reason, b->problems[i].reason) != 0 ||
@@ -336,7 +280,7 @@ void agent_status_add_problem(struct agent_status *status, const char *reason, c
     va_start(ap, fmt);
     message = xvasprintf(fmt, ap);
     va_end(ap);
-    copy_text(problem->reason, sizeof(problem->reason), reason);
-    copy_text(problem->message, sizeof(problem->message), message);
+    json_copy_text(problem->reason, sizeof(problem->reason), reason);
+    json_copy_text(problem->message, sizeof(problem->message), message);
     free(message);
 }

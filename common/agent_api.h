@@ -7,7 +7,9 @@
  *
  * Doors (design, section 5): AGENT_PORT_PLAIN serves /live /ready /startup /metrics without TLS, read-only. AGENT_PORT_TLS wants a client
  * certificate of the cluster's CA and serves
- *   GET  /v1/status[?watch=1]
+ *   GET  /v1/status[?watch=1]     also to members, without watch: a replica compares its clock and its transactions with its source's
+ *   PUT  /v1/role                 agent_order.h; operator only
+ *   GET  /v1/backup               a copy of the data as a framed stream (frame_stream.h), to members of the cluster
  *   POST /v1/mycnf/check   body: a my.cnf; answers {"ok":bool,"message":"..."}: whether this member's server binary accepts it
  */
 #ifndef KM_COMMON_AGENT_API_H
@@ -17,6 +19,7 @@
 
 #include <jansson.h>
 
+#include "common/agent_order.h"
 #include "common/error.h"
 #include "common/strbuf.h"
 
@@ -89,6 +92,7 @@ enum agent_phase {
     AGENT_PHASE_RUNNING,  /* mysqld answers */
     AGENT_PHASE_HUNG,     /* the socket is there, but probes time out */
     AGENT_PHASE_DOWN,     /* mysqld ended or was never there */
+    AGENT_PHASE_SEEDING,  /* `init` runs: there is no server yet */
     AGENT_PHASE_COUNT,
 };
 
@@ -100,10 +104,28 @@ enum agent_flavour {
     AGENT_FLAVOUR_COUNT
 };
 
+enum agent_thread { AGENT_THREAD_OFF, AGENT_THREAD_CONNECTING, AGENT_THREAD_RUNNING, AGENT_THREAD_COUNT };
+
+/* What lies on the volume. */
+enum agent_data { AGENT_DATA_UNKNOWN, AGENT_DATA_EMPTY, AGENT_DATA_DATABASE, AGENT_DATA_COUNT };
+
+enum agent_seed_step {
+    AGENT_SEED_STEP_NONE,
+    AGENT_SEED_STEP_WAITING, /* for an order with `seed` */
+    AGENT_SEED_STEP_INITIALISING,
+    AGENT_SEED_STEP_COPYING,
+    AGENT_SEED_STEP_PREPARING, /* the copy is complete and is made consistent */
+    AGENT_SEED_STEP_DONE,
+    AGENT_SEED_STEP_FAILED, /* this attempt; message says why, another one follows */
+    AGENT_SEED_STEP_COUNT,
+};
+
 #define AGENT_PROBLEMS_MAX 8
 
 /* Something a person should know. `reason` is CamelCase, stable, used as a condition reason: AccountsFailed, VolumeFull, SecretMissing,
- * MycnfInvalid, CertificateInvalid ... */
+ * MycnfInvalid, CertificateInvalid; of replication: BinlogsPurged (the source no longer has what is needed: re-seed), ErrantTransactions,
+ * ReplicationStopped (the applier met an error: never skipped), ReplicationRefused (password, rights, TLS), DuplicateServerId,
+ * DrainBlocked, SeedFailed ... */
 struct agent_problem {
     char reason[48];
     char message[256];
@@ -124,22 +146,61 @@ struct agent_status {
     bool read_only;
     bool accounts_applied; /* root, system accounts, database and user are as configured */
     char accounts_hash[65]; /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
-    char mycnf_hash[65];      /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
-    char gtid_executed[1024]; /* cut with "..." */
+    char mycnf_hash[65];                 /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
+    char gtid_executed[AGENT_GTID_SIZE]; /* cut with "..." */
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
     int64_t probe_us; /* how long the last successful probe took */
     int64_t certificate_not_after_ms;
+    int64_t now_ms; /* this node's wall clock, when the status was encoded */
+
+    /* The order in force (agent_order.h). */
+    uint64_t epoch;       /* the largest one ever accepted by this member */
+    enum agent_role role; /* ordered */
+    char order_hash[17];  /* "" if this process has no order */
+    bool order_done; /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
+    bool writable; /* clients can write here */
+
+    char gtid_received[AGENT_GTID_SIZE]; /* executed and what waits in relay logs; cut with "..." */
+    char errant[256];                    /* transactions that the source has not; proven by asking it */
+    struct {
+        char source_host[AGENT_HOST_SIZE]; /* as the server is configured */
+        enum agent_thread receiver, applier;
+        bool lag_known;
+        int64_t lag_ms;
+        uint32_t receiver_errno, applier_errno;
+        char receiver_error[192], applier_error[192];
+    } replication;
+    bool semi_sync;              /* primary: commits wait for acknowledgements; replica: it gives them */
+    uint32_t semi_sync_replicas; /* primary: replicas that acknowledge */
+    uint32_t waiting_commits;    /* primary: commits that wait now */
+    int64_t writes_blocked_ms;   /* primary: since when no commit has got through although some wait; 0: they do */
+    uint32_t long_transactions; /* primary: of clients, open for more than a second with writes, or statements that hold writes up */
+    char long_transaction[160]; /* the oldest: "thread 17 of app@10.1.2.3, 42 s: UPDATE ..." */
+
+    enum agent_data data;
+    enum agent_mark mark; /* on the volume */
+    struct {
+        enum agent_seed_step step;
+        char donor[AGENT_HOST_SIZE];
+        uint64_t bytes, total_bytes; /* total: the donor's estimate, 0 unknown */
+        uint64_t bytes_per_second;
+        uint32_t attempts;
+        char message[256];
+    } seed;
+    uint32_t serving_backups; /* streams that this agent gives now */
+
     int problem_count;
     struct agent_problem problems[AGENT_PROBLEMS_MAX];
 };
 
-const char *agent_phase_name(enum agent_phase phase);       /* "Running", ... */
-const char *agent_flavour_name(enum agent_flavour flavour); /* "mysql", "mariadb", "percona", "" */
+const char *agent_phase_name(enum agent_phase phase);        /* "Running", ... */
+const char *agent_seed_step_name(enum agent_seed_step step); /* "Copying", ... */
+const char *agent_flavour_name(enum agent_flavour flavour);  /* "mysql", "mariadb", "percona", "" */
 /* One line without the newline, at most AGENT_STATUS_MAX bytes. */
 void agent_status_encode(const struct agent_status *status, struct strbuf *out);
 int agent_status_decode(const char *text, size_t len, struct agent_status *ret, struct error *err) KM_MUST_CHECK;
-/* Equal but for sequence, uptime, probe time and free bytes that moved less than 1 %: no need to publish. */
+/* Equal but for sequence, clocks, probe time, progress, and free bytes that moved less than 1 %: no need to publish. */
 bool agent_status_same(const struct agent_status *a, const struct agent_status *b);
 /* Appends when there is room; cut texts end in "...". */
 void agent_status_add_problem(struct agent_status *status, const char *reason, const char *fmt, ...) KM_PRINTF(3, 4);

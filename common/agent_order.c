@@ -1,0 +1,97 @@
+#include "common/base.h"
+
+#include "common/agent_order.h"
+
+#include "common/alloc.h"
+#include "common/hashmap.h"
+#include "common/json.h"
+#include "common/json_fields.h"
+
+const char *const agent_role_names[AGENT_ROLE_COUNT] = {
+    [AGENT_ROLE_NONE] = "",
+    [AGENT_ROLE_PRIMARY] = "primary",
+    [AGENT_ROLE_REPLICA] = "replica",
+};
+static const char *const seed_names[AGENT_SEED_COUNT] = {
+    [AGENT_SEED_NONE] = "",
+    [AGENT_SEED_KEEP] = "keep",
+    [AGENT_SEED_INITIALISE] = "initialise",
+    [AGENT_SEED_CLONE] = "clone",
+};
+const char *const agent_mark_names[AGENT_MARK_COUNT] = {
+    [AGENT_MARK_NONE] = "",
+    [AGENT_MARK_LEFT] = "left",
+    [AGENT_MARK_RESEED] = "reseed",
+};
+
+#define FIELD(key, type, member) JSON_FIELD(agent_order, key, type, CHANGE_COUNTS, member)
+
+static const struct json_field fields[] = {
+    FIELD("epoch", JSON_FIELD_U64, epoch),
+    JSON_FIELD_ENUM(agent_order, "role", CHANGE_COUNTS, role, agent_role_names),
+    FIELD("sourceHost", JSON_FIELD_TEXT, source_host),
+    FIELD("sourcePort", JSON_FIELD_U32, source_port),
+    FIELD("sourceAgentPort", JSON_FIELD_U32, source_agent_port),
+    FIELD("waitFor", JSON_FIELD_TEXT, wait_for),
+    FIELD("heartbeat", JSON_FIELD_BOOL, heartbeat),
+    FIELD("semiSync", JSON_FIELD_BOOL, semi_sync),
+    FIELD("acks", JSON_FIELD_U32, acks),
+    FIELD("maxLagSeconds", JSON_FIELD_U32, max_lag_seconds),
+    FIELD("drainMs", JSON_FIELD_U32, drain_ms),
+    JSON_FIELD_ENUM(agent_order, "seed", CHANGE_COUNTS, seed, seed_names),
+    FIELD("replace", JSON_FIELD_BOOL, replace),
+    FIELD("donorHost", JSON_FIELD_TEXT, donor_host),
+    FIELD("donorPort", JSON_FIELD_U32, donor_port),
+    FIELD("donorAgentPort", JSON_FIELD_U32, donor_agent_port),
+    JSON_FIELD_ENUM(agent_order, "mark", CHANGE_COUNTS, mark, agent_mark_names),
+};
+
+const char *agent_role_name(enum agent_role role)
+{
+    return (unsigned)role < AGENT_ROLE_COUNT ? agent_role_names[role] : "";
+}
+
+void agent_order_encode(const struct agent_order *order, struct strbuf *out)
+{
+    _cleanup_(json_decrefp) json_t *document = json_object();
+    json_fields_encode(fields, ARRAY_LEN(fields), order, document);
+    _cleanup_(freep) char *text = json_text(document);
+    strbuf_adds(out, text);
+}
+
+static int check(const struct agent_order *order, struct error *err)
+{
+    if (order->epoch == 0)
+        return error_set(err, ERROR_INVALID, "epoch: must be at least 1");
+    if (order->role == AGENT_ROLE_REPLICA && (!*order->source_host || order->source_port == 0))
+        return error_set(err, ERROR_INVALID, "sourceHost, sourcePort: a replica needs a source");
+    if (order->seed == AGENT_SEED_CLONE && (!*order->donor_host || order->donor_agent_port == 0))
+        return error_set(err, ERROR_INVALID, "donorHost, donorAgentPort: a clone needs a donor");
+    return 0;
+}
+
+int agent_order_decode(const char *text, size_t len, struct agent_order *ret, struct error *err)
+{
+    struct agent_order order = {0};
+
+    if (len > AGENT_ORDER_MAX)
+        return error_set(err, ERROR_TOO_LARGE, "an order has %zu bytes", len);
+    _cleanup_(json_decrefp) json_t *document = json_parse(text, len, err);
+    if (!document)
+        return error_prefix(err, "order");
+    if (!json_is_object(document))
+        return error_set(err, ERROR_INVALID, "an order is a JSON object");
+    if (json_fields_decode(fields, ARRAY_LEN(fields), document, &order, err) < 0 || check(&order, err) < 0)
+        return error_prefix(err, "order");
+    *ret = order;
+    return 0;
+}
+
+void agent_order_hash(const struct agent_order *order, char out[static 17])
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, AGENT_ORDER_MAX);
+    agent_order_encode(order, &text);
+    snprintf(out, 17, "%016llx", (unsigned long long)hash64(HASH64_INIT, text.buf, text.len));
+}

@@ -1,0 +1,86 @@
+/*
+ * agent_order.h: what the operator tells an agent to be. The body of PUT /v1/role on the TLS door, for the operator's certificate only.
+ *
+ * An order is a wish for a state, not a command: it is sent until the agent's status shows its hash, and an agent goes on making it true for as
+ * long as it lives (a replication thread that stopped is started again). A later order replaces it. After a restart an agent has none: its
+ * server is read-only with replication stopped until it is told again (I1).
+ *
+ * Answers: 200 {"epoch":N} taken up (the status tells how it goes); 409 {"epoch":N} the order's epoch is smaller than N, which this member has
+ * seen before (kept on its volume, I2); 400 not an order. Two orders of one epoch never name different primaries.
+ *
+ * `seed` is for `kube-mysql-agent init`, which has no server yet; `mark` is for a member that is about to leave.
+ */
+#ifndef KM_COMMON_AGENT_ORDER_H
+#define KM_COMMON_AGENT_ORDER_H
+
+#include "common/base.h"
+
+#include "common/error.h"
+#include "common/strbuf.h"
+
+#define AGENT_ORDER_MAX (32 * KM_KIB)
+#define AGENT_HOST_SIZE 320
+#define AGENT_GTID_SIZE 2048
+
+enum agent_role {
+    AGENT_ROLE_NONE,    /* read-only, replication stopped, clients disconnected: fenced */
+    AGENT_ROLE_PRIMARY, /* open for writes, once wait_for is executed */
+    AGENT_ROLE_REPLICA, /* read-only, follows the source */
+    AGENT_ROLE_COUNT,
+};
+
+enum agent_seed {
+    AGENT_SEED_NONE,       /* wait */
+    AGENT_SEED_KEEP,       /* the data that is there is this cluster's: start with it */
+    AGENT_SEED_INITIALISE, /* make a new database; an error if data is there */
+    AGENT_SEED_CLONE,      /* copy it from the donor; an error if data is there, unless `replace` */
+    AGENT_SEED_COUNT,
+};
+
+/* Written to the volume: whoever starts there next must not trust the data without asking. */
+enum agent_mark {
+    AGENT_MARK_NONE,   /* leave what is there */
+    AGENT_MARK_LEFT,   /* the member leaves the cluster (scale in) */
+    AGENT_MARK_RESEED, /* the data is to be replaced: the operator deletes the pod when the status shows the mark */
+    AGENT_MARK_COUNT,
+};
+
+struct agent_order {
+    uint64_t epoch;
+    enum agent_role role;
+
+    /* role replica: whom to follow. Names, as in the certificates; addresses in tests. */
+    char source_host[AGENT_HOST_SIZE]; /* "c1-mysql-0.c1-mysql.ns.svc" */
+    uint32_t source_port;              /* its server */
+    uint32_t source_agent_port;        /* its agent's TLS door */
+
+    /* role primary */
+    char wait_for[AGENT_GTID_SIZE]; /* GTID set that must be executed before it is opened; "" nothing */
+    bool heartbeat;                 /* write the heartbeat that replicas measure their lag by */
+
+    bool semi_sync;           /* primary: wait for acknowledgements, for ever; replica: give them */
+    uint32_t acks;            /* primary: how many, where the server can count them */
+    uint32_t max_lag_seconds; /* replica: not ready when it lags more; 0: no limit */
+    uint32_t drain_ms; /* on the way from primary: how long running transactions may go on before they are killed */
+
+    /* for init */
+    enum agent_seed seed;
+    bool replace;                     /* clone: what is there was proven to be of no more use */
+    char donor_host[AGENT_HOST_SIZE]; /* clone: a member's name, as source_host */
+    uint32_t donor_port;
+    uint32_t donor_agent_port;
+
+    enum agent_mark mark;
+};
+
+/* By enum, for tables of json_fields.h. */
+extern const char *const agent_role_names[AGENT_ROLE_COUNT];
+extern const char *const agent_mark_names[AGENT_MARK_COUNT];
+const char *agent_role_name(enum agent_role role); /* "", "primary", "replica" */
+void agent_order_encode(const struct agent_order *order, struct strbuf *out);
+/* ERROR_INVALID names the member that is wrong. */
+int agent_order_decode(const char *text, size_t len, struct agent_order *ret, struct error *err) KM_MUST_CHECK;
+/* Identifies an order in a status: hex of a digest of its encoding. */
+void agent_order_hash(const struct agent_order *order, char out[static 17]);
+
+#endif

@@ -1,0 +1,136 @@
+#include "common/base.h"
+
+#include "common/json_fields.h"
+
+#include "common/json.h"
+
+static const void *at(const void *record, const struct json_field *field)
+{
+    return (const char *)record + field->offset;
+}
+
+unsigned json_name_index(const char *const *names, unsigned count, const char *text)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (str_eq(names[i], text))
+            return i;
+    }
+    return 0;
+}
+
+void json_copy_text(char *to, size_t size, const char *text)
+{
+    size_t len = strlen(text);
+
+    if (len >= size) {
+        len = size - sizeof("...");
+        /* text is longer than len: NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+        while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+            len--;
+        memcpy(to, text, len);
+        memcpy(to + len, "...", sizeof("..."));
+        return;
+    }
+    memcpy(to, text, len + 1);
+}
+
+/* ---- encode ---- */
+
+static json_t *encode_name(const struct json_field *field, unsigned value)
+{
+    return value > 0 && value < field->name_count ? json_string(field->names[value]) : NULL;
+}
+
+static json_t *encode(const struct json_field *field, const void *value)
+{
+    switch (field->type) {
+    case JSON_FIELD_TEXT:
+        return *(const char *)value ? json_string(value) : NULL;
+    case JSON_FIELD_BOOL:
+        return *(const bool *)value ? json_true() : NULL;
+    case JSON_FIELD_U32:
+        return *(const uint32_t *)value ? json_integer(*(const uint32_t *)value) : NULL;
+    case JSON_FIELD_NAME:
+        return encode_name(field, *(const unsigned *)value);
+    case JSON_FIELD_I64:
+    case JSON_FIELD_U64:
+        break;
+    }
+    return *(const int64_t *)value ? json_integer(*(const int64_t *)value) : NULL;
+}
+
+void json_fields_encode(const struct json_field *fields, size_t count, const void *record, json_t *object)
+{
+    for (size_t i = 0; i < count; i++)
+        json_put(object, fields[i].key, encode(&fields[i], at(record, &fields[i])));
+}
+
+/* ---- decode ---- */
+
+static int decode_number(const json_t *object, const struct json_field *field, void *value, struct error *err)
+{
+    int64_t max = field->type == JSON_FIELD_U32 ? UINT32_MAX : INT64_MAX;
+    int64_t number = 0;
+
+    if (json_want_int(object, field->key, 0, max, &number, err) < 0)
+        return -1;
+    if (field->type == JSON_FIELD_U32)
+        *(uint32_t *)value = (uint32_t)number;
+    else
+        *(int64_t *)value = number;
+    return 0;
+}
+
+static int decode(const json_t *object, const struct json_field *field, void *value, struct error *err)
+{
+    const char *text = NULL;
+
+    if (field->type == JSON_FIELD_BOOL)
+        return json_want_bool(object, field->key, value, err);
+    if (field->type != JSON_FIELD_TEXT && field->type != JSON_FIELD_NAME)
+        return decode_number(object, field, value, err);
+    if (json_want_str(object, field->key, &text, err) < 0)
+        return -1;
+    if (field->type == JSON_FIELD_NAME)
+        *(unsigned *)value = json_name_index(field->names, field->name_count, str_or_empty(text));
+    else
+        json_copy_text(value, field->size, str_or_empty(text));
+    return 0;
+}
+
+int json_fields_decode(
+    const struct json_field *fields, size_t count, const json_t *object, void *record, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (decode(object, &fields[i], (char *)record + fields[i].offset, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- compare ---- */
+
+static bool within_one_percent(uint64_t a, uint64_t b)
+{
+    uint64_t difference = a > b ? a - b : b - a;
+
+    return difference <= MAX_OF(a, b) / 100;
+}
+
+static bool same(const struct json_field *field, const void *a, const void *b)
+{
+    if (field->change == CHANGE_IGNORED)
+        return true;
+    if (field->change == CHANGE_ONE_PERCENT)
+        return within_one_percent(*(const uint64_t *)a, *(const uint64_t *)b);
+    return field->type == JSON_FIELD_TEXT ? strcmp(a, b) == 0 : memcmp(a, b, field->size) == 0;
+}
+
+bool json_fields_same(const struct json_field *fields, size_t count, const void *a, const void *b)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!same(&fields[i], at(a, &fields[i]), at(b, &fields[i])))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,60 @@
+/*
+ * json_fields.h: a struct of plain members as a JSON object and back, by one table, so that both directions cannot differ.
+ *
+ * Members are char arrays, bools, fixed-width integers and enums with names. Zero values are left out when encoding and are what
+ * absent members decode to; unknown members of the object are ignored. Pure.
+ */
+#ifndef KM_COMMON_JSON_FIELDS_H
+#define KM_COMMON_JSON_FIELDS_H
+
+#include "common/base.h"
+
+#include <jansson.h>
+
+#include "common/error.h"
+
+enum json_field_type {
+    JSON_FIELD_TEXT, /* char[]; what does not fit is cut and ends in "..." */
+    JSON_FIELD_BOOL,
+    JSON_FIELD_U32,
+    JSON_FIELD_I64, /* not negative */
+    JSON_FIELD_U64,
+    JSON_FIELD_NAME, /* an enum; texts in `names`, [0] is the unknown */
+};
+
+/* What a difference means to those who watch for changes. */
+enum json_field_change { CHANGE_COUNTS, CHANGE_IGNORED, CHANGE_ONE_PERCENT };
+
+struct json_field {
+    const char *key;
+    enum json_field_type type;
+    enum json_field_change change;
+    size_t offset;
+    size_t size;
+    const char *const *names;
+    unsigned name_count;
+};
+
+#define JSON_FIELD(record, key, type, change, member)                                                     \
+    {                                                                                                     \
+        key, type, change, offsetof(struct record, member), sizeof(((struct record *)0)->member), NULL, 0 \
+    }
+#define JSON_FIELD_ENUM(record, key, change, member, names)                                                         \
+    {                                                                                                               \
+        key, JSON_FIELD_NAME, change, offsetof(struct record, member), sizeof(((struct record *)0)->member), names, \
+            ARRAY_LEN(names)                                                                                        \
+    }
+
+void json_fields_encode(const struct json_field *fields, size_t count, const void *record, json_t *object);
+/* ERROR_PROTOCOL names the member. *record holds what was read up to there. */
+int json_fields_decode(
+    const struct json_field *fields, size_t count, const json_t *object, void *record, struct error *err) KM_MUST_CHECK;
+/* Equal in everything that counts. */
+bool json_fields_same(const struct json_field *fields, size_t count, const void *a, const void *b);
+
+/* The index of text among names, 0 (the unknown) if it is none of them. */
+unsigned json_name_index(const char *const *names, unsigned count, const char *text);
+/* Copies what fits; a cut text ends in "...", and not in half a UTF-8 character. */
+void json_copy_text(char *to, size_t size, const char *text);
+
+#endif

@@ -1,0 +1,96 @@
+#include "common/base.h"
+
+#include "common/agent_order.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+static const struct agent_order replica = {
+    .epoch = 1ULL << 40,
+    .role = AGENT_ROLE_REPLICA,
+    .source_host = "c1-mysql-0.c1-mysql.ns.svc",
+    .source_port = 3306,
+    .source_agent_port = 8443,
+    .semi_sync = true,
+    .max_lag_seconds = 10,
+    .drain_ms = 500,
+    .seed = AGENT_SEED_CLONE,
+    .replace = true,
+    .donor_host = "c1-mysql-2.c1-mysql.ns.svc",
+    .donor_port = 3306,
+    .donor_agent_port = 8443,
+    .mark = AGENT_MARK_RESEED,
+};
+
+static void an_order_survives_the_wire(void **state)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    struct agent_order read;
+    char hash[17], hash_of_read[17];
+
+    UNUSED(state);
+    strbuf_init(&text, AGENT_ORDER_MAX);
+    agent_order_encode(&replica, &text);
+    assert_int_equal(agent_order_decode(text.buf, text.len, &read, NULL), 0);
+    agent_order_hash(&replica, hash);
+    agent_order_hash(&read, hash_of_read);
+    assert_string_equal(hash, hash_of_read);
+    assert_true(read.epoch == replica.epoch);
+    assert_int_equal(read.role, AGENT_ROLE_REPLICA);
+    assert_string_equal(read.source_host, replica.source_host);
+    assert_int_equal(read.seed, AGENT_SEED_CLONE);
+    assert_true(read.replace);
+    assert_int_equal(read.mark, AGENT_MARK_RESEED);
+}
+
+static void every_member_counts_in_the_hash(void **state)
+{
+    struct agent_order other = replica;
+    char a[17], b[17];
+
+    UNUSED(state);
+    agent_order_hash(&replica, a);
+    other.epoch++;
+    agent_order_hash(&other, b);
+    assert_string_not_equal(a, b);
+    other = replica;
+    other.acks = 1;
+    agent_order_hash(&other, b);
+    assert_string_not_equal(a, b);
+}
+
+static void what_is_no_order(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *says;
+    } bad[] = {
+        {"", "order"},
+        {"[]", "JSON object"},
+        {"{}", "epoch"},
+        {"{\"epoch\":-1}", "epoch"},
+        {"{\"epoch\":\"7\"}", "epoch"},
+        {"{\"epoch\":7,\"role\":\"replica\"}", "sourceHost"},
+        {"{\"epoch\":7,\"seed\":\"clone\"}", "donorHost"},
+    };
+    struct agent_order order = {.epoch = 3};
+    struct error err;
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        error_clear(&err);
+        assert_int_equal(agent_order_decode(bad[i].text, strlen(bad[i].text), &order, &err), -1);
+        assert_non_null(strstr(err.message, bad[i].says));
+    }
+    assert_int_equal(order.epoch, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_order_survives_the_wire),
+        cmocka_unit_test(every_member_counts_in_the_hash),
+        cmocka_unit_test(what_is_no_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
