@@ -9,6 +9,7 @@
 #include "operator/api/quantity.h"
 
 #define PASSWORD_SECRET_KEY_DEFAULT "password"
+#define SECONDS_OF_A_DAY 86400
 
 /* ---- read ---- */
 
@@ -38,6 +39,21 @@ static void read_service(const json_t *spec, const char *which, struct cluster_s
     ret->load_balancer_source_ranges = json_array_size(ranges) > 0 ? ranges : NULL;
 }
 
+static int int_within(const json_t *spec, const char *path, int min, int max, int instead)
+{
+    int64_t value = json_path_int(spec, path, instead);
+    return value < min || value > max ? instead : (int)value;
+}
+
+static void read_replication(const json_t *spec, struct cluster_replication *ret)
+{
+    ret->semi_sync = !str_eq(json_path_str(spec, "replication.mode", NULL), "async");
+    ret->max_lag_seconds =
+        int_within(spec, "replication.maxLagSeconds", 1, SECONDS_OF_A_DAY, CLUSTER_MAX_LAG_SECONDS_DEFAULT);
+    ret->primary = int_within(spec, "replication.primary", 0, CLUSTER_REPLICAS_MAX - 1, CLUSTER_PRIMARY_ANY);
+    ret->drain_seconds = int_within(spec, "replication.drainSeconds", 0, 3600, CLUSTER_DRAIN_SECONDS_DEFAULT);
+}
+
 static void read_password(const json_t *spec, struct mysql_cluster *ret)
 {
     ret->password = json_path_str(spec, "password", NULL);
@@ -54,6 +70,7 @@ static void read_spec(json_t *spec, struct mysql_cluster *ret)
     ret->config_spec = object_at(spec, "config.spec");
     ret->replicas = replicas < 0 || replicas > CLUSTER_REPLICAS_MAX ? 0 : (int)replicas;
     read_storage(spec, &ret->storage);
+    read_replication(spec, &ret->replication);
     ret->mycnf = object_at(spec, "mycnf");
     ret->database = json_path_str(spec, "database", NULL);
     ret->username = json_path_str(spec, "username", NULL);
@@ -101,6 +118,15 @@ static void check_account(const struct mysql_cluster *cluster, struct api_proble
         api_problems_add(problems, cluster->password ? "spec.password" : "spec.passwordSecret", "needs spec.username");
 }
 
+/* A hibernated cluster keeps its wish. What cannot be is not wished: whoever goes on in spite of the problem sees no such member. */
+static void check_replication(struct mysql_cluster *cluster, struct api_problems *problems)
+{
+    if (cluster->replicas == 0 || cluster->replication.primary < cluster->replicas)
+        return;
+    api_problems_add(problems, "spec.replication.primary", "must be below spec.replicas (%d)", cluster->replicas);
+    cluster->replication.primary = CLUSTER_PRIMARY_ANY;
+}
+
 static void check_service(const struct cluster_service_options *service, const char *path, struct api_problems *problems)
 {
     char ranges[API_PATH_MAX];
@@ -116,11 +142,12 @@ static void check_service(const struct cluster_service_options *service, const c
         api_problems_add(problems, ranges, "needs type: LoadBalancer");
 }
 
-static void check_together(const struct mysql_cluster *cluster, struct api_problems *problems)
+static void check_together(struct mysql_cluster *cluster, struct api_problems *problems)
 {
     if (!cluster->config_name && !cluster->config_spec)
         api_problems_add(problems, "spec.config", "needs a name (of a MysqlConfig) or a spec");
     check_storage(cluster, problems);
+    check_replication(cluster, problems);
     check_account(cluster, problems);
     mysql_config_check(cluster->config_spec, "spec.config.spec", problems);
     mycnf_check(cluster->mycnf, "spec.mycnf", problems);
@@ -134,7 +161,7 @@ int mysql_cluster_parse(
     const char *ns, const char *name, json_t *spec, struct mysql_cluster *ret, struct api_problems *problems)
 {
     int before = problems->count;
-    *ret = (struct mysql_cluster){.ns = ns, .name = name};
+    *ret = (struct mysql_cluster){.ns = ns, .name = name, .replication.primary = CLUSTER_PRIMARY_ANY};
     cluster_name_check(name, problems);
     if (!json_is_object(spec))
         return api_problems_add(problems, "spec", "is required");

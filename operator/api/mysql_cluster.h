@@ -18,6 +18,18 @@
 
 #define CLUSTER_REPLICAS_MAX 9
 
+#define CLUSTER_MAX_LAG_SECONDS_DEFAULT 60
+#define CLUSTER_DRAIN_SECONDS_DEFAULT 10
+#define CLUSTER_PRIMARY_ANY (-1)
+
+/* How members follow their primary. Without effect in a cluster of one. */
+struct cluster_replication {
+    bool semi_sync;      /* a commit waits until another member has it (the default); else async */
+    int max_lag_seconds; /* a replica that lags more is not ready; never 0 */
+    int primary;         /* ordinal of the member that should be primary; CLUSTER_PRIMARY_ANY: the operator chooses */
+    int drain_seconds;   /* planned switchover: how long running transactions may go on before they are killed */
+};
+
 enum deletion_volumes { DELETION_VOLUMES_RETAIN, DELETION_VOLUMES_DELETE };
 
 struct cluster_storage {
@@ -42,6 +54,7 @@ struct mysql_cluster {
     const json_t *config_spec; /* spec.config.spec, NULL: none */
     int replicas;              /* 0..CLUSTER_REPLICAS_MAX */
     struct cluster_storage storage;
+    struct cluster_replication replication;
     const json_t *mycnf;                                    /* over the configuration's mycnf; NULL: none */
     const char *database;                                   /* NULL: none */
     const char *username;                                   /* NULL: none; needs database */

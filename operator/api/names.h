@@ -43,6 +43,8 @@
 #define ANNOTATION_MYCNF_HASH "kubemysql.dev/mycnf-hash"       /* pod template: a changed my.cnf rolls */
 #define ANNOTATION_APPLIED_HASH "kubemysql.dev/applied-hash"   /* children: hash of what we applied */
 #define ANNOTATION_PASSWORD_HASH "kubemysql.dev/accounts-hash" /* Secret NAME-mysql-accounts */
+/* MysqlCluster, set by people: one switchover to this member, named by ordinal or pod. */
+#define ANNOTATION_SWITCHOVER_TO "kubemysql.dev/switchover-to"
 
 /* ---- finalizers ---- */
 #define FINALIZER_VOLUMES "kubemysql.dev/volumes" /* deletion.volumes: Delete */

@@ -130,6 +130,8 @@ static struct kube_object *project_custom(struct json_slice object, struct error
         json_slice_get(spec, "cluster", "namespace", NULL), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, password_secret),
         json_slice_get(spec, "passwordSecret", "name", NULL), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, switchover_to),
+        json_slice_member(meta.annotations, ANNOTATION_SWITCHOVER_TO), KUBE_NAME_MAX);
     struct custom_object *ret = (struct custom_object *)texts_build(&texts, sizeof(*ret), &meta, object);
     scan_finalizers(object, ret);
     return &ret->object;

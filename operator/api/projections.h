@@ -32,6 +32,7 @@ struct custom_object {
     const char *config_name; /* MysqlCluster: spec.config.name, "" if none: which clusters to wake for a MysqlConfig */
     const char *cluster_name, *cluster_namespace; /* MysqlTerminal: spec.cluster, "" if none */
     const char *password_secret;                  /* MysqlCluster: spec.passwordSecret.name */
+    const char *switchover_to;                    /* MysqlCluster: annotation ANNOTATION_SWITCHOVER_TO, "" if none */
 };
 /* New trees (caller drops them), NULL if absent or malformed. */
 json_t *custom_object_spec(const struct custom_object *object);

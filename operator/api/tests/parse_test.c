@@ -87,6 +87,21 @@ static const struct {
         "spec.services.primary.loadBalancerSourceRanges[1]: must be a string, not a number"},
     {"{" GOOD ", 'services': {'replicas': {'loadBalancerSourceRanges': ['10.0.0.0/8']}}}",
         "spec.services.replicas.loadBalancerSourceRanges: needs type: LoadBalancer"},
+    {"{" GOOD ", 'replicas': 3, 'replication': {'mode': 'async', 'maxLagSeconds': 1, 'primary': 2, 'drainSeconds': 0}}",
+        ""},
+    {"{" GOOD ", 'replication': {'mode': 'galera'}}",
+        "spec.replication.mode: must be one of async, semiSync, not \"galera\""},
+    {"{" GOOD ", 'replication': {'maxLagSeconds': 0}}",
+        "spec.replication.maxLagSeconds: must be between 1 and 86400, not 0"},
+    {"{" GOOD ", 'replication': {'drainSeconds': 3601}}",
+        "spec.replication.drainSeconds: must be between 0 and 3600, not 3601"},
+    {"{" GOOD ", 'replicas': 3, 'replication': {'primary': 7}}",
+        "spec.replication.primary: must be below spec.replicas (3)"},
+    {"{" GOOD ", 'replicas': 3, 'replication': {'primary': 3}}",
+        "spec.replication.primary: must be below spec.replicas (3)"},
+    {"{" GOOD ", 'replicas': 3, 'replication': {'primary': -1}}",
+        "spec.replication.primary: must be between 0 and 8, not -1"},
+    {"{" GOOD ", 'replicas': 0, 'replication': {'primary': 2}}", ""}, /* hibernated */
     {"{" GOOD ", 'podTemplate': {'spec': {'containers': [{'name': 'mysql', 'image': 'x'}]}}}",
         "spec.podTemplate.spec.containers[0].image: of container mysql is managed by kube-mysql; set images in the configuration"},
     {"{" GOOD ", 'podTemplate': {'spec': {'hostname': 'x'}, 'metadata': {'labels': {'kubemysql.dev/role': 'primary'}}}}",
@@ -135,6 +150,33 @@ static void cluster_defaults(void **state)
     assert_int_equal(cluster.deletion_volumes, DELETION_VOLUMES_RETAIN);
     assert_false(cluster.has_terminal);
     assert_false(cluster.paused);
+    assert_true(cluster.replication.semi_sync);
+    assert_int_equal(cluster.replication.max_lag_seconds, 60);
+    assert_int_equal(cluster.replication.primary, CLUSTER_PRIMARY_ANY);
+    assert_int_equal(cluster.replication.drain_seconds, 10);
+    mysql_cluster_release(&cluster);
+}
+
+static void cluster_replication(void **state)
+{
+    UNUSED(state);
+    struct api_problems problems = {0};
+    struct mysql_cluster cluster;
+    json_t *spec = parse(
+        "{" GOOD
+        ", 'replicas': 3, 'replication': {'mode': 'async', 'maxLagSeconds': 5, 'primary': 0, 'drainSeconds': 0}}");
+    assert_int_equal(mysql_cluster_parse("ns", "a", spec, &cluster, &problems), 0);
+    json_decref(spec);
+    assert_false(cluster.replication.semi_sync);
+    assert_int_equal(cluster.replication.max_lag_seconds, 5);
+    assert_int_equal(cluster.replication.primary, 0);
+    assert_int_equal(cluster.replication.drain_seconds, 0);
+    mysql_cluster_release(&cluster);
+    /* What is refused is not followed either. */
+    spec = parse("{" GOOD ", 'replicas': 3, 'replication': {'primary': 7}}");
+    assert_int_equal(mysql_cluster_parse("ns", "a", spec, &cluster, &problems), -1);
+    json_decref(spec);
+    assert_int_equal(cluster.replication.primary, CLUSTER_PRIMARY_ANY);
     mysql_cluster_release(&cluster);
 }
 
@@ -295,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cluster_refusals),
         cmocka_unit_test(cluster_defaults),
+        cmocka_unit_test(cluster_replication),
         cmocka_unit_test(resolve_merges_key_by_key),
         cmocka_unit_test(resolve_says_where),
         cmocka_unit_test(storage_changes),

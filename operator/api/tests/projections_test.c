@@ -31,13 +31,14 @@ static void clusters(void **state)
     UNUSED(state);
     struct custom_object *object = project(&projection_mysql_cluster,
         "{" META(
-            "a") ",\"finalizers\":[\"kubemysql.dev/volumes\"],\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
+            "a") ",\"annotations\":{\"kubemysql.dev/switchover-to\":\"2\"},\"finalizers\":[\"kubemysql.dev/volumes\"],\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
                  "\"spec\":{\"config\":{\"name\":\"c\"},\"passwordSecret\":{\"name\":\"s\"}},\"status\":{\"replicas\":1}}");
     assert_string_equal(object->object.key, "ns/a");
     assert_string_equal(object->uid, "u-1");
     assert_string_equal(object->config_name, "c");
     assert_string_equal(object->password_secret, "s");
     assert_string_equal(object->cluster_name, "");
+    assert_string_equal(object->switchover_to, "2");
     assert_string_equal(object->spec, "{\"config\":{\"name\":\"c\"},\"passwordSecret\":{\"name\":\"s\"}}");
     assert_int_equal(object->spec_len, strlen(object->spec));
     assert_true(object->has_volumes_finalizer);
@@ -54,6 +55,7 @@ static void clusters(void **state)
     object = project(&projection_mysql_config, "{\"metadata\":{\"name\":\"c\"},\"spec\":[]}");
     assert_string_equal(object->object.key, "c");
     assert_string_equal(object->ns, "");
+    assert_string_equal(object->switchover_to, "");
     assert_int_equal(object->spec_len, 0);
     assert_null(custom_object_spec(object));
     free(object);
