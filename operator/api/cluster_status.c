@@ -2,11 +2,14 @@
 
 #include "operator/api/cluster_status.h"
 
+#include "common/clock.h"
 #include "common/json.h"
 
+#define SEED_PERCENT_STEP 5
+
 const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PROGRESSING, CONDITION_AVAILABLE,
-    CONDITION_HEALTHY, CONDITION_REPLICATED, CONDITION_CHILD_CONFLICT, CONDITION_STORAGE_RESIZED,
-    CONDITION_CERTIFICATE_EXPIRING, NULL};
+    CONDITION_HEALTHY, CONDITION_REPLICATED, CONDITION_WRITES_BLOCKED, CONDITION_LAGGING, CONDITION_CHILD_CONFLICT,
+    CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, NULL};
 
 /* Texts and numbers of the status and of an instance as tables: encode and decode cannot differ. */
 struct text_member {
@@ -33,6 +36,7 @@ static const struct text_member status_texts[] = {
     TEXT(cluster_status, "serviceReplicas", service_replicas),
     TEXT(cluster_status, "selector", selector),
     TEXT(cluster_status, "currentPrimary", current_primary),
+    TEXT(cluster_status, "state", state),
     TEXT(cluster_status, "nextAction", next_action),
     TEXT(cluster_status, "appliedHash", applied_hash),
 };
@@ -49,6 +53,19 @@ static const struct text_member instance_texts[] = {
     TEXT(cluster_instance, "version", version),
     TEXT(cluster_instance, "node", node),
     TEXT(cluster_instance, "message", message),
+    TEXT(cluster_instance, "errantTransactions", errant),
+    TEXT(cluster_instance, "problem", problem),
+};
+static const struct text_member transition_texts[] = {
+    TEXT(cluster_transition, "from", from),
+    TEXT(cluster_transition, "to", to),
+    TEXT(cluster_transition, "reason", reason),
+    TEXT(cluster_transition, "position", position),
+};
+static const struct text_member switchover_texts[] = {
+    TEXT(cluster_switchover, "from", from),
+    TEXT(cluster_switchover, "to", to),
+    TEXT(cluster_switchover, "reason", reason),
 };
 
 /* ---- encode ---- */
@@ -68,21 +85,101 @@ static void put_copy(json_t *json, const char *key, const json_t *value)
         json_put(json, key, json_deep_copy(value));
 }
 
+static void put_positive(json_t *json, const char *key, int64_t value)
+{
+    if (value > 0)
+        json_put_int(json, key, value);
+}
+
+/* With three decimals, which tell a switchover's length. */
+static void put_time(json_t *json, const char *key, int64_t realtime_ms)
+{
+    char text[CLOCK_RFC3339_MICRO_SIZE];
+    if (realtime_ms <= 0)
+        return;
+    clock_format_rfc3339_micro(realtime_ms * 1000, text);
+    memcpy(text + sizeof("2026-01-02T03:04:05.000") - 1, "Z", sizeof("Z"));
+    json_put_str(json, key, text);
+}
+
+static void put_seed(json_t *json, const struct cluster_instance *instance)
+{
+    if (!*instance->seed_step)
+        return;
+    json_t *seed = json_object();
+    json_put_str(seed, "step", instance->seed_step);
+    if (*instance->seed_donor)
+        json_put_str(seed, "donor", instance->seed_donor);
+    put_positive(seed, "percent", instance->seed_percent - instance->seed_percent % SEED_PERCENT_STEP);
+    json_put(json, "seed", seed);
+}
+
 static json_t *encode_instance(const struct cluster_instance *instance)
 {
     json_t *json = json_object();
     json_put_int(json, "ordinal", instance->ordinal);
     json_put_bool(json, "ready", instance->ready);
     put_texts(json, instance, instance_texts, ARRAY_LEN(instance_texts));
+    if (instance->lag_known)
+        json_put_int(json, "lagSeconds", instance->lag_ms / 1000);
+    put_seed(json, instance);
     return json;
+}
+
+bool cluster_transition_is_set(const struct cluster_transition *transition)
+{
+    return *transition->from || *transition->to;
+}
+
+static void put_transition(json_t *json, const struct cluster_transition *transition)
+{
+    if (!cluster_transition_is_set(transition))
+        return;
+    json_t *value = json_object();
+    put_texts(value, transition, transition_texts, ARRAY_LEN(transition_texts));
+    put_time(value, "startedAt", transition->started_ms);
+    put_positive(value, "epoch", transition->epoch);
+    json_put(json, "transition", value);
+}
+
+static void put_switchover(json_t *json, const struct cluster_switchover *switchover)
+{
+    if (!*switchover->from && !*switchover->to)
+        return;
+    json_t *value = json_object();
+    put_texts(value, switchover, switchover_texts, ARRAY_LEN(switchover_texts));
+    put_time(value, "startedAt", switchover->started_ms);
+    put_time(value, "finishedAt", switchover->finished_ms);
+    json_put_int(value, "writesBlockedMs", switchover->writes_blocked_ms);
+    json_put(json, "lastSwitchover", value);
+}
+
+static void put_names(json_t *json, const char *key, const char (*names)[DERIVED_NAME_SIZE], int count)
+{
+    if (count == 0)
+        return;
+    json_t *array = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(array, json_string(names[i]));
+    json_put(json, key, array);
+}
+
+static void put_instances(json_t *json, const struct cluster_status *status)
+{
+    json_t *instances = json_array();
+    for (int i = 0; i < status->instance_count; i++)
+        json_array_append_new(instances, encode_instance(&status->instances[i]));
+    json_put(json, "instances", instances);
 }
 
 json_t *cluster_status_encode(const struct cluster_status *status)
 {
     json_t *json = json_object();
     json_put_int(json, "observedGeneration", status->observed_generation);
-    if (status->applied_generation > 0)
-        json_put_int(json, "appliedGeneration", status->applied_generation);
+    put_positive(json, "appliedGeneration", status->applied_generation);
+    put_positive(json, "epoch", status->epoch);
+    if (status->initialized)
+        json_put_bool(json, "initialized", true);
     put_copy(json, "configSpec", status->config_spec);
     put_copy(json, "storageVolumeSource", status->storage_volume_source);
     put_copy(json, "storage", status->storage);
@@ -90,16 +187,11 @@ json_t *cluster_status_encode(const struct cluster_status *status)
     for (size_t i = 0; i < ARRAY_LEN(status_ints); i++)
         json_put_int(
             json, status_ints[i].key, *(const int *)(const void *)((const char *)status + status_ints[i].offset));
-    json_t *instances = json_array();
-    for (int i = 0; i < status->instance_count; i++)
-        json_array_append_new(instances, encode_instance(&status->instances[i]));
-    json_put(json, "instances", instances);
-    json_t *volumes = json_array();
-    for (int i = 0; i < status->volume_count; i++)
-        json_array_append_new(volumes, json_string(status->volumes[i]));
-    if (status->volume_count > 0)
-        json_put(json, "volumes", json_incref(volumes));
-    json_decref(volumes);
+    put_transition(json, &status->transition);
+    put_switchover(json, &status->last_switchover);
+    put_instances(json, status);
+    put_names(json, "volumes", status->volumes, status->volume_count);
+    put_names(json, "retainedVolumes", status->retained_volumes, status->retained_volume_count);
     if (status->conditions.count > 0)
         json_put(json, "conditions", kube_conditions_encode(&status->conditions));
     return json;
@@ -124,6 +216,38 @@ static int clamp_int(int64_t value)
     return value < 0 ? 0 : (int)MIN_OF(value, INT_MAX);
 }
 
+static int64_t read_time(const json_t *json, const char *key)
+{
+    int64_t realtime_ms = 0;
+    const char *text = json_path_str(json, key, NULL);
+    return text && clock_parse_rfc3339(text, &realtime_ms) == 0 ? realtime_ms : 0;
+}
+
+static void read_progress(const json_t *json, struct cluster_instance *ret)
+{
+    const json_t *seed = json_object_get(json, "seed");
+    ret->lag_known = json_is_integer(json_object_get(json, "lagSeconds"));
+    ret->lag_ms = (int64_t)clamp_int(json_path_int(json, "lagSeconds", 0)) * 1000;
+    snprintf(ret->seed_step, sizeof(ret->seed_step), "%s", json_path_str(seed, "step", ""));
+    snprintf(ret->seed_donor, sizeof(ret->seed_donor), "%s", json_path_str(seed, "donor", ""));
+    ret->seed_percent = MIN_OF(100, clamp_int(json_path_int(seed, "percent", 0)));
+}
+
+static void read_transition(const json_t *json, struct cluster_transition *ret)
+{
+    read_texts(json, ret, transition_texts, ARRAY_LEN(transition_texts));
+    ret->started_ms = read_time(json, "startedAt");
+    ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
+}
+
+static void read_switchover(const json_t *json, struct cluster_switchover *ret)
+{
+    read_texts(json, ret, switchover_texts, ARRAY_LEN(switchover_texts));
+    ret->started_ms = read_time(json, "startedAt");
+    ret->finished_ms = read_time(json, "finishedAt");
+    ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
+}
+
 static void read_instances(const json_t *array, struct cluster_status *ret)
 {
     size_t i;
@@ -135,16 +259,19 @@ static void read_instances(const json_t *array, struct cluster_status *ret)
         instance->ordinal = clamp_int(json_path_int(element, "ordinal", 0));
         instance->ready = json_path_bool(element, "ready", false);
         read_texts(element, instance, instance_texts, ARRAY_LEN(instance_texts));
+        read_progress(element, instance);
     }
 }
 
-static void read_volumes(const json_t *array, struct cluster_status *ret)
+static int read_names(const json_t *array, char (*ret)[DERIVED_NAME_SIZE], size_t max)
 {
-    for (size_t i = 0; i < json_array_size(array) && ret->volume_count < (int)ARRAY_LEN(ret->volumes); i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(array) && count < max; i++) {
         const char *name = json_string_value(json_array_get(array, i));
         if (name)
-            snprintf(ret->volumes[ret->volume_count++], DERIVED_NAME_SIZE, "%s", name);
+            snprintf(ret[count++], DERIVED_NAME_SIZE, "%s", name);
     }
+    return (int)count;
 }
 
 void cluster_status_decode(const json_t *json, struct cluster_status *ret)
@@ -154,6 +281,10 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
         return;
     ret->observed_generation = json_path_int(json, "observedGeneration", 0);
     ret->applied_generation = json_path_int(json, "appliedGeneration", 0);
+    ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
+    ret->initialized = json_path_bool(json, "initialized", false);
+    read_transition(json_object_get(json, "transition"), &ret->transition);
+    read_switchover(json_object_get(json, "lastSwitchover"), &ret->last_switchover);
     ret->config_spec = read_object(json, "configSpec");
     ret->storage_volume_source = read_object(json, "storageVolumeSource");
     ret->storage = read_object(json, "storage");
@@ -161,7 +292,9 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     for (size_t i = 0; i < ARRAY_LEN(status_ints); i++)
         *(int *)(void *)((char *)ret + status_ints[i].offset) = clamp_int(json_path_int(json, status_ints[i].key, 0));
     read_instances(json_object_get(json, "instances"), ret);
-    read_volumes(json_object_get(json, "volumes"), ret);
+    ret->volume_count = read_names(json_object_get(json, "volumes"), ret->volumes, ARRAY_LEN(ret->volumes));
+    ret->retained_volume_count =
+        read_names(json_object_get(json, "retainedVolumes"), ret->retained_volumes, ARRAY_LEN(ret->retained_volumes));
     kube_conditions_decode(json_object_get(json, "conditions"), cluster_condition_types, &ret->conditions);
 }
 
@@ -218,10 +351,29 @@ static bool is_same(const json_t *a, const json_t *b)
     return true;
 }
 
+/* Both by a second and by a tenth: a replica that catches up for an hour is told in a few dozen writes. */
+static bool lag_moved(int64_t a_ms, int64_t b_ms)
+{
+    int64_t larger = MAX_OF(a_ms, b_ms), difference = larger - MIN_OF(a_ms, b_ms);
+    return difference >= 1000 && difference >= larger / 10;
+}
+
+/* Lag that did not move enough counts as the other's. */
+static void level_lag(const struct cluster_status *a, const struct cluster_status *b, json_t *b_json)
+{
+    json_t *instances = json_object_get(b_json, "instances");
+    for (int i = 0; i < a->instance_count && i < b->instance_count; i++) {
+        const struct cluster_instance *one = &a->instances[i], *other = &b->instances[i];
+        if (one->lag_known && other->lag_known && !lag_moved(one->lag_ms, other->lag_ms))
+            json_put_int(json_array_get(instances, (size_t)i), "lagSeconds", one->lag_ms / 1000);
+    }
+}
+
 bool cluster_status_same(const struct cluster_status *a, const struct cluster_status *b)
 {
     _cleanup_(json_decrefp) json_t *a_json = cluster_status_encode(a);
     _cleanup_(json_decrefp) json_t *b_json = cluster_status_encode(b);
+    level_lag(a, b, b_json);
     return is_same(a_json, b_json);
 }
 

@@ -2,8 +2,10 @@
  * cluster_status.h: MysqlCluster.status as a value.
  *
  * The controller decodes the last written status, changes a copy and writes it only if cluster_status_same says no: status that has not
- * changed is not written. encode leaves out what is empty; decode(encode(x)) is same as x.
- * Release with cluster_status_release; a zeroed struct is valid and empty. Large (12 KiB): not for recursion.
+ * changed is not written. encode leaves out what is empty; decode(encode(x)) is same as x. What moves all the time is told coarsely: lag in
+ * whole seconds, and only news when it moved by a second and by a tenth; a seed's percentage in steps of five. Positions that move with every
+ * transaction are in the agents' metrics, not here.
+ * Release with cluster_status_release; a zeroed struct is valid and empty. Large (25 KiB): not for recursion.
  */
 #ifndef KM_CLUSTER_STATUS_H
 #define KM_CLUSTER_STATUS_H
@@ -12,6 +14,7 @@
 
 #include <jansson.h>
 
+#include "common/agent_order.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/names.h"
 #include "operator/kube/kube_condition.h"
@@ -21,7 +24,10 @@
 #define CONDITION_PROGRESSING "Progressing" /* something is being changed: creation, roll, growth */
 #define CONDITION_AVAILABLE "Available"     /* the primary answers and is ready */
 #define CONDITION_HEALTHY "Healthy"         /* all members are as wanted */
-#define CONDITION_REPLICATED "Replicated"   /* False when replicas > 1 are independent servers */
+#define CONDITION_REPLICATED "Replicated"   /* all replicas follow the primary */
+#define CONDITION_WRITES_BLOCKED \
+    "WritesBlocked"                 /* True: commits wait for acknowledgements (semiSync); message: of whom */
+#define CONDITION_LAGGING "Lagging" /* True: a replica lags more than maxLagSeconds; message: which */
 #define CONDITION_CHILD_CONFLICT "ChildConflict"   /* True: an object of a name that we need belongs to somebody else */
 #define CONDITION_STORAGE_RESIZED "StorageResized" /* False: growth pending or refused */
 #define CONDITION_CERTIFICATE_EXPIRING "CertificateExpiring" /* True: renewal keeps failing and little time is left */
@@ -37,6 +43,31 @@ struct cluster_instance {
     char version[64];
     char node[KUBE_NAME_MAX + 1];
     char message[256]; /* why it is not ready */
+    bool lag_known;    /* replicas only */
+    int64_t lag_ms;
+    char errant[256];                   /* transactions that its source has not, cut with "..."; "" none */
+    char problem[48];                   /* reason (agent_api.h) of what a person should look at first; "" none */
+    char seed_step[16];                 /* Waiting, Initialising, Copying, ...; "" unless it is being seeded */
+    char seed_donor[DERIVED_NAME_SIZE]; /* pod; "" if none */
+    int seed_percent;                   /* 0..100; 0 also if unknown */
+};
+
+/* A primary that is being changed. Written before any agent is told (I2), so that whoever comes next goes on with it. */
+struct cluster_transition {
+    char from[DERIVED_NAME_SIZE];   /* pod; "" when there was no primary */
+    char to[DERIVED_NAME_SIZE];     /* pod; "" while it is not chosen. Both empty: nothing is being changed */
+    char reason[64];                /* CamelCase */
+    char position[AGENT_GTID_SIZE]; /* what `to` must have executed before it is opened; "" not known yet */
+    int64_t started_ms;             /* wall clock */
+    int64_t epoch;                  /* of the order that opens `to` */
+};
+
+/* The last planned switchover that ended. */
+struct cluster_switchover {
+    char from[DERIVED_NAME_SIZE], to[DERIVED_NAME_SIZE]; /* both empty: there was none */
+    char reason[64];
+    int64_t started_ms, finished_ms; /* wall clock */
+    int64_t writes_blocked_ms;       /* how long no member took writes */
 };
 
 struct cluster_status {
@@ -50,6 +81,11 @@ struct cluster_status {
     char service_replicas[DERIVED_NAME_SIZE];
     char selector[256]; /* scale subresource */
     char current_primary[DERIVED_NAME_SIZE];
+    char state[16];   /* Offline, Cloning, Healthy, Degraded, Failed, Lost, Incomplete; "" unknown */
+    int64_t epoch;    /* the largest one that an order was given under (I2) */
+    bool initialized; /* a primary of this cluster has been open for writes at some time */
+    struct cluster_transition transition;
+    struct cluster_switchover last_switchover;
     int replicas;
     int ready_replicas;
     int updated_replicas;       /* pods of the newest template */
@@ -60,6 +96,8 @@ struct cluster_status {
     int instance_count;
     char volumes[CLUSTER_REPLICAS_MAX + 1][DERIVED_NAME_SIZE]; /* names of claims that exist */
     int volume_count;
+    char retained_volumes[CLUSTER_REPLICAS_MAX + 1][DERIVED_NAME_SIZE]; /* those of `volumes` beyond replicas */
+    int retained_volume_count;
     struct kube_conditions conditions;
 };
 
@@ -68,6 +106,8 @@ json_t *cluster_status_encode(const struct cluster_status *status);
 void cluster_status_decode(const json_t *json, struct cluster_status *ret);
 void cluster_status_copy(const struct cluster_status *from, struct cluster_status *ret);
 void cluster_status_release(struct cluster_status *status);
+/* Whether a transition is going on. */
+bool cluster_transition_is_set(const struct cluster_transition *transition);
 bool cluster_status_same(const struct cluster_status *a, const struct cluster_status *b);
 /* Adds one, or NULL when full. Keep them in order of ordinals. */
 struct cluster_instance *cluster_status_add_instance(struct cluster_status *status, const char *name, int ordinal);

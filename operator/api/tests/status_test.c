@@ -17,6 +17,18 @@ static json_t *parse(const char *text)
     return json;
 }
 
+static void fill_replication(struct cluster_status *status)
+{
+    status->epoch = 12;
+    status->initialized = true;
+    snprintf(status->state, sizeof(status->state), "Degraded");
+    status->transition = (struct cluster_transition){
+        "a-mysql-0", "a-mysql-1", "Requested", "0-1-100", .started_ms = INT64_C(1767323045678), .epoch = 13};
+    status->last_switchover = (struct cluster_switchover){
+        "a-mysql-1", "a-mysql-0", "Roll", INT64_C(1767323045000), INT64_C(1767323045123), .writes_blocked_ms = 57};
+    snprintf(status->retained_volumes[status->retained_volume_count++], DERIVED_NAME_SIZE, "data-a-mysql-2");
+}
+
 static void fill(struct cluster_status *status)
 {
     *status =
@@ -31,6 +43,14 @@ static void fill(struct cluster_status *status)
     snprintf(instance->version, sizeof(instance->version), "10.11.6-MariaDB");
     instance = cluster_status_add_instance(status, "a-mysql-1", 1);
     snprintf(instance->message, sizeof(instance->message), "ImagePullBackOff");
+    snprintf(instance->problem, sizeof(instance->problem), "SeedFailed");
+    snprintf(instance->errant, sizeof(instance->errant), "0-2-17");
+    snprintf(instance->seed_step, sizeof(instance->seed_step), "Copying");
+    snprintf(instance->seed_donor, sizeof(instance->seed_donor), "a-mysql-0");
+    instance->seed_percent = 45;
+    instance->lag_known = true;
+    instance->lag_ms = 7000;
+    fill_replication(status);
     kube_conditions_set(
         &status->conditions, CONDITION_AVAILABLE, KUBE_CONDITION_TRUE, "PrimaryReady", 3, 1000, "a-mysql-0 serves");
 }
@@ -47,6 +67,18 @@ static void round_trip(void **state)
     assert_true(cluster_status_same(&status, &copy));
     assert_string_equal(json_path_str(json, "instances[1].message", ""), "ImagePullBackOff");
     assert_string_equal(json_path_str(json, "volumes[0]", ""), "data-a-mysql-0");
+    assert_string_equal(json_path_str(json, "retainedVolumes[0]", ""), "data-a-mysql-2");
+    assert_string_equal(json_path_str(json, "transition.startedAt", ""), "2026-01-02T03:04:05.678Z");
+    assert_string_equal(json_path_str(json, "lastSwitchover.finishedAt", ""), "2026-01-02T03:04:05.123Z");
+    assert_int_equal(json_path_int(json, "instances[1].seed.percent", 0), 45);
+    assert_int_equal(again.transition.started_ms, INT64_C(1767323045678));
+    assert_string_equal(again.transition.position, "0-1-100");
+    assert_int_equal(again.transition.epoch, 13);
+    assert_int_equal(again.last_switchover.writes_blocked_ms, 57);
+    assert_int_equal(again.epoch, 12);
+    assert_true(again.initialized);
+    assert_false(again.instances[0].lag_known);
+    assert_int_equal(again.instances[1].lag_ms, 7000);
     assert_int_equal(again.instances[1].ordinal, 1);
     assert_true(again.instances[0].ready);
     assert_true(kube_conditions_is_true(&again.conditions, CONDITION_AVAILABLE));
@@ -81,9 +113,58 @@ static void every_change_counts(void **state)
     CHANGED(b.volume_count = 0);
     CHANGED(b.next_action[0] = '\0');
     CHANGED(b.current_primary[0] = 'x');
+    CHANGED(b.state[0] = 'H');
+    CHANGED(b.epoch++);
+    CHANGED(b.initialized = false);
+    CHANGED(b.transition.to[0] = 'b');
+    CHANGED(b.transition.position[0] = '1');
+    CHANGED(b.transition.epoch++);
+    CHANGED(b.transition.started_ms++);
+    CHANGED(b.last_switchover.finished_ms++);
+    CHANGED(b.retained_volume_count = 0);
+    CHANGED(b.instances[1].errant[0] = '\0');
+    CHANGED(b.instances[1].problem[0] = '\0');
+    CHANGED(b.instances[1].seed_step[0] = 'P');
+    CHANGED(b.instances[1].seed_donor[0] = 'b');
+    CHANGED(b.instances[1].seed_percent += 5);
+    CHANGED(b.instances[1].lag_known = false);
+    CHANGED(b.instances[0].lag_known = true);
+    CHANGED(b.instances[1].lag_ms += 1000);
     CHANGED(json_object_set_new(b.config_spec, "flavour", json_string("mysql")));
     CHANGED(kube_conditions_remove(&b.conditions, CONDITION_AVAILABLE));
 #undef CHANGED
+}
+
+/* Or the status would be written for ever. */
+static void small_progress_is_no_change(void **state)
+{
+    UNUSED(state);
+    static struct cluster_status a, b;
+    fill(&a);
+    fill(&b);
+    b.instances[1].lag_ms += 999;
+    b.instances[1].seed_percent += 4;
+    assert_true(cluster_status_same(&a, &b));
+    b.instances[1].lag_ms = 6001;
+    assert_true(cluster_status_same(&a, &b));
+    a.instances[1].lag_ms = 100000;
+    b.instances[1].lag_ms = 91000;
+    assert_true(cluster_status_same(&a, &b));
+    b.instances[1].lag_ms = 90000;
+    assert_false(cluster_status_same(&a, &b));
+    cluster_status_release(&a);
+    cluster_status_release(&b);
+}
+
+static void a_transition_that_ended_is_not_told(void **state)
+{
+    UNUSED(state);
+    struct cluster_status status = {.transition = {.started_ms = 5, .epoch = 3, .position = "x"}};
+    json_t *json = cluster_status_encode(&status);
+    assert_null(json_object_get(json, "transition"));
+    assert_null(json_object_get(json, "lastSwitchover"));
+    assert_false(cluster_transition_is_set(&status.transition));
+    json_decref(json);
 }
 
 /* Kubernetes 1.20 stores a map that lost its members as null. */
@@ -106,7 +187,9 @@ static void malformed(void **state)
     UNUSED(state);
     static const char *const texts[] = {"[]", "{\"instances\":{},\"volumes\":\"x\",\"replicas\":\"a\",\"conditions\":5}",
         "{\"instances\":[1,null,{\"ordinal\":-5,\"name\":7}],\"volumes\":[1],\"configSpec\":[],\"statefulSet\":{}}",
-        "{\"instances\":[{},{},{},{},{},{},{},{},{},{},{},{},{}]}"};
+        "{\"instances\":[{},{},{},{},{},{},{},{},{},{},{},{},{}]}",
+        "{\"epoch\":-1,\"transition\":[],\"lastSwitchover\":7,\"retainedVolumes\":{},\"instances\":[{\"lagSeconds\":\"x\",\"seed\":[]}]}",
+        "{\"transition\":{\"startedAt\":\"yesterday\",\"epoch\":-4,\"from\":1}}"};
     static struct cluster_status status;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         json_t *json = parse(texts[i]);
@@ -114,6 +197,10 @@ static void malformed(void **state)
         assert_true(status.instance_count <= CLUSTER_REPLICAS_MAX + 1);
         assert_null(status.config_spec);
         assert_int_equal(status.replicas, 0);
+        assert_int_equal(status.epoch, 0);
+        assert_int_equal(status.transition.epoch, 0);
+        assert_int_equal(status.transition.started_ms, 0);
+        assert_false(status.instance_count > 0 && status.instances[0].lag_known);
         cluster_status_release(&status);
         json_decref(json);
     }
@@ -139,6 +226,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip),
         cmocka_unit_test(every_change_counts),
+        cmocka_unit_test(small_progress_is_no_change),
+        cmocka_unit_test(a_transition_that_ended_is_not_told),
         cmocka_unit_test(null_is_empty),
         cmocka_unit_test(malformed),
         cmocka_unit_test(terminals),
