@@ -3,32 +3,21 @@
 #include "agent/agent_server.h"
 
 #include "agent/readiness.h"
+#include "agent/status_watch.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/http_server.h"
 #include "common/json.h"
-#include "common/list.h"
 #include "common/strbuf.h"
 
 #define METRICS_TEXT_MAX (1 * KM_MIB)
-#define WATCHERS_MAX 32
 #define JSON_TYPE "application/json"
 
 struct agent_server {
     struct agent_view *view;
     struct http_server *plain;
     struct http_server *tls;
-    struct list_node watchers;
-    size_t watcher_count;
-    struct loop_timer heartbeat;
-};
-
-/* One client of /v1/status?watch=1. */
-struct watcher {
-    struct list_node node;
-    struct agent_server *server;
-    struct http_exchange *exchange;
-    bool stalled; /* does not read: it gets the newest status when it does again */
+    struct status_watch *watch;
 };
 
 /* ---- plain ---- */
@@ -80,74 +69,6 @@ static const struct http_route plain_routes[] = {
 
 /* ---- status ---- */
 
-static void watcher_remove(struct watcher *watcher)
-{
-    list_remove(&watcher->node);
-    watcher->server->watcher_count--;
-    free(watcher);
-}
-
-static void on_watcher_closed(void *arg)
-{
-    watcher_remove(arg);
-}
-
-static void watcher_send(struct watcher *watcher);
-
-static void on_watcher_drained(void *arg)
-{
-    struct watcher *watcher = arg;
-
-    watcher->stalled = false;
-    watcher_send(watcher);
-}
-
-static void watcher_send(struct watcher *watcher)
-{
-    if (watcher->stalled)
-        return;
-    _cleanup_(strbuf_release) struct strbuf line;
-    strbuf_init(&line, AGENT_STATUS_MAX + 1);
-    agent_status_encode(watcher->server->view->status, &line);
-    strbuf_addc(&line, '\n');
-    if (!http_stream_write(watcher->exchange, line.buf, line.len)) {
-        watcher->stalled = true;
-        http_stream_on_drain(watcher->exchange, on_watcher_drained, watcher);
-    }
-}
-
-void agent_server_publish(struct agent_server *server)
-{
-    struct list_node *node;
-    struct list_node *next;
-
-    list_for_each_safe(node, next, &server->watchers)
-        watcher_send(container_of(node, struct watcher, node));
-    if (server->watcher_count > 0)
-        loop_timer_arm(&server->heartbeat, AGENT_STATUS_INTERVAL_MS);
-}
-
-static void on_heartbeat(void *arg)
-{
-    agent_server_publish(arg);
-}
-
-static void start_watch(struct agent_server *server, struct http_exchange *exchange)
-{
-    if (server->watcher_count >= WATCHERS_MAX) {
-        http_replyf(exchange, 503, "%d clients watch already", WATCHERS_MAX);
-        return;
-    }
-    struct watcher *watcher = xnew(struct watcher);
-    watcher->server = server;
-    watcher->exchange = exchange;
-    list_push_back(&server->watchers, &watcher->node);
-    server->watcher_count++;
-    http_stream_start(exchange, 200, JSON_TYPE, on_watcher_closed, watcher);
-    watcher_send(watcher);
-    loop_timer_arm(&server->heartbeat, AGENT_STATUS_INTERVAL_MS);
-}
-
 /* Members have certificates of the same CA, and databases run in their pods: only the operator is served. */
 static bool is_operator(struct http_exchange *exchange)
 {
@@ -162,17 +83,7 @@ static void handle_status(struct http_exchange *exchange, void *arg)
     struct agent_server *server = arg;
     if (!is_operator(exchange))
         return;
-    const char *watch = http_exchange_query(exchange, "watch");
-
-    if (watch && strcmp(watch, "0") != 0 && strcmp(watch, "false") != 0) {
-        start_watch(server, exchange);
-        return;
-    }
-    _cleanup_(strbuf_release) struct strbuf line;
-    strbuf_init(&line, AGENT_STATUS_MAX + 1);
-    agent_status_encode(server->view->status, &line);
-    strbuf_addc(&line, '\n');
-    http_reply(exchange, 200, JSON_TYPE, line.buf, line.len);
+    status_watch_handle(server->watch, exchange, true);
 }
 
 /* ---- check of a my.cnf ---- */
@@ -216,6 +127,11 @@ static const struct http_route tls_routes[] = {
     {NULL, NULL, NULL},
 };
 
+void agent_server_publish(struct agent_server *server)
+{
+    status_watch_publish(server->watch);
+}
+
 /* ---- life ---- */
 
 struct agent_server *agent_server_new(struct agent_view *view)
@@ -223,24 +139,18 @@ struct agent_server *agent_server_new(struct agent_view *view)
     struct agent_server *server = xnew(struct agent_server);
 
     server->view = view;
-    list_init(&server->watchers);
-    loop_timer_init(&server->heartbeat, view->loop, on_heartbeat, server);
+    server->watch = status_watch_new(view->loop, view->status);
     server->plain = http_server_new(view->loop, NULL, plain_routes, server);
     return server;
 }
 
 void agent_server_free(struct agent_server *server)
 {
-    struct list_node *node;
-    struct list_node *next;
-
     if (!server)
         return;
     http_server_free(server->plain);
     http_server_free(server->tls);
-    list_for_each_safe(node, next, &server->watchers)
-        watcher_remove(container_of(node, struct watcher, node));
-    loop_timer_release(&server->heartbeat);
+    status_watch_free(server->watch);
     free(server);
 }
 
