@@ -3,6 +3,7 @@
 #include "common/agent_api.h"
 
 #include "common/alloc.h"
+#include "common/hashmap.h"
 #include "common/json.h"
 #include "common/json_fields.h"
 #include "common/tls.h"
@@ -267,6 +268,16 @@ bool agent_status_same(const struct agent_status *a, const struct agent_status *
             return false;
     }
     return true;
+}
+
+uint64_t agent_status_digest(const struct agent_status *status)
+{
+    uint64_t hash = json_fields_digest(fields, ARRAY_LEN(fields), status);
+    for (int i = 0; i < status->problem_count; i++) {
+        hash = hash64(hash, status->problems[i].reason, strlen(status->problems[i].reason) + 1);
+        hash = hash64(hash, status->problems[i].message, strlen(status->problems[i].message) + 1);
+    }
+    return hash;
 }
 
 void agent_status_add_problem(struct agent_status *status, const char *reason, const char *fmt, ...)

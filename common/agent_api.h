@@ -202,6 +202,8 @@ void agent_status_encode(const struct agent_status *status, struct strbuf *out);
 int agent_status_decode(const char *text, size_t len, struct agent_status *ret, struct error *err) KM_MUST_CHECK;
 /* Equal but for sequence, clocks, probe time, progress, and free bytes that moved less than 1 %: no need to publish. */
 bool agent_status_same(const struct agent_status *a, const struct agent_status *b);
+/* Statuses that are the same have the same one, whatever their free bytes: for those who do not keep 12 KiB to compare with. */
+uint64_t agent_status_digest(const struct agent_status *status);
 /* Appends when there is room; cut texts end in "...". */
 void agent_status_add_problem(struct agent_status *status, const char *reason, const char *fmt, ...) KM_PRINTF(3, 4);
 

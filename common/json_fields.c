@@ -2,6 +2,7 @@
 
 #include "common/json_fields.h"
 
+#include "common/hashmap.h"
 #include "common/json.h"
 
 static const void *at(const void *record, const struct json_field *field)
@@ -133,4 +134,15 @@ bool json_fields_same(const struct json_field *fields, size_t count, const void 
             return false;
     }
     return true;
+}
+
+uint64_t json_fields_digest(const struct json_field *fields, size_t count, const void *record)
+{
+    uint64_t hash = HASH64_INIT;
+    for (size_t i = 0; i < count; i++) {
+        const char *value = at(record, &fields[i]);
+        if (fields[i].change == CHANGE_COUNTS) /* a text with its NUL: "ab","c" is not "a","bc" */
+            hash = hash64(hash, value, fields[i].type == JSON_FIELD_TEXT ? strlen(value) + 1 : fields[i].size);
+    }
+    return hash;
 }

@@ -88,14 +88,25 @@ static void test_changes_worth_publishing(void **unused)
     b.probe_us *= 2;
     b.volume_free_bytes += b.volume_free_bytes / 200;
     assert_true(agent_status_same(&a, &b));
+    assert_true(agent_status_digest(&a) == agent_status_digest(&b));
     b.volume_free_bytes += b.volume_free_bytes / 50;
     assert_false(agent_status_same(&a, &b));
+    assert_true(agent_status_digest(&a) == agent_status_digest(&b));
     b = a;
     b.phase = AGENT_PHASE_RUNNING;
     assert_false(agent_status_same(&a, &b));
+    assert_true(agent_status_digest(&a) != agent_status_digest(&b));
     b = a;
     b.problems[0].message[0] = '4';
     assert_false(agent_status_same(&a, &b));
+    assert_true(agent_status_digest(&a) != agent_status_digest(&b));
+    /* What stands behind a text's end does not count, where a text ends does. */
+    b = a;
+    b.version[sizeof(b.version) - 1] = 'x';
+    assert_true(agent_status_digest(&a) == agent_status_digest(&b));
+    snprintf(b.ready_reason, sizeof(b.ready_reason), "%s", a.version);
+    snprintf(b.version, sizeof(b.version), "%s", a.ready_reason);
+    assert_true(agent_status_digest(&a) != agent_status_digest(&b));
 }
 
 static void test_problems_are_cut_and_counted(void **unused)

@@ -39,6 +39,7 @@ static const struct text_member status_texts[] = {
     TEXT(cluster_status, "state", state),
     TEXT(cluster_status, "nextAction", next_action),
     TEXT(cluster_status, "appliedHash", applied_hash),
+    TEXT(cluster_status, "switchoverDone", switchover_done),
 };
 static const struct int_member status_ints[] = {
     INT(cluster_status, "replicas", replicas),
@@ -180,6 +181,8 @@ json_t *cluster_status_encode(const struct cluster_status *status)
     put_positive(json, "epoch", status->epoch);
     if (status->initialized)
         json_put_bool(json, "initialized", true);
+    if (status->semi_sync)
+        json_put_bool(json, "semiSync", true);
     put_copy(json, "configSpec", status->config_spec);
     put_copy(json, "storageVolumeSource", status->storage_volume_source);
     put_copy(json, "storage", status->storage);
@@ -283,6 +286,7 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     ret->applied_generation = json_path_int(json, "appliedGeneration", 0);
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
     ret->initialized = json_path_bool(json, "initialized", false);
+    ret->semi_sync = json_path_bool(json, "semiSync", false);
     read_transition(json_object_get(json, "transition"), &ret->transition);
     read_switchover(json_object_get(json, "lastSwitchover"), &ret->last_switchover);
     ret->config_spec = read_object(json, "configSpec");
@@ -351,8 +355,8 @@ static bool is_same(const json_t *a, const json_t *b)
     return true;
 }
 
-/* Both by a second and by a tenth: a replica that catches up for an hour is told in a few dozen writes. */
-static bool lag_moved(int64_t a_ms, int64_t b_ms)
+/* A replica that catches up for an hour is so told in a few dozen writes. */
+bool cluster_lag_moved(int64_t a_ms, int64_t b_ms)
 {
     int64_t larger = MAX_OF(a_ms, b_ms), difference = larger - MIN_OF(a_ms, b_ms);
     return difference >= 1000 && difference >= larger / 10;
@@ -364,7 +368,7 @@ static void level_lag(const struct cluster_status *a, const struct cluster_statu
     json_t *instances = json_object_get(b_json, "instances");
     for (int i = 0; i < a->instance_count && i < b->instance_count; i++) {
         const struct cluster_instance *one = &a->instances[i], *other = &b->instances[i];
-        if (one->lag_known && other->lag_known && !lag_moved(one->lag_ms, other->lag_ms))
+        if (one->lag_known && other->lag_known && !cluster_lag_moved(one->lag_ms, other->lag_ms))
             json_put_int(json_array_get(instances, (size_t)i), "lagSeconds", one->lag_ms / 1000);
     }
 }

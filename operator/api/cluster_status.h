@@ -86,6 +86,8 @@ struct cluster_status {
     bool initialized; /* a primary of this cluster has been open for writes at some time */
     struct cluster_transition transition;
     struct cluster_switchover last_switchover;
+    bool semi_sync; /* commits wait for acknowledgements; from when enough replicas had joined */
+    char switchover_done[KUBE_NAME_MAX + 1]; /* value of ANNOTATION_SWITCHOVER_TO that was carried out */
     int replicas;
     int ready_replicas;
     int updated_replicas;       /* pods of the newest template */
@@ -106,6 +108,8 @@ json_t *cluster_status_encode(const struct cluster_status *status);
 void cluster_status_decode(const json_t *json, struct cluster_status *ret);
 void cluster_status_copy(const struct cluster_status *from, struct cluster_status *ret);
 void cluster_status_release(struct cluster_status *status);
+/* Whether a lag is another one, as far as people care: by a second and by a tenth. */
+bool cluster_lag_moved(int64_t a_ms, int64_t b_ms);
 /* Whether a transition is going on. */
 bool cluster_transition_is_set(const struct cluster_transition *transition);
 bool cluster_status_same(const struct cluster_status *a, const struct cluster_status *b);

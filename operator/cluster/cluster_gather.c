@@ -196,7 +196,7 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     const struct agent_watch *watch = sources->fleet ? agent_fleet_get(sources->fleet, key, member->name) : NULL;
     if (!watch)
         return;
-    member->agent = agent_watch_status(watch);
+    member->agent = agent_fleet_status(sources->fleet, key, member->name);
     member->agent_connected = agent_watch_connected(watch);
     member->agent_error = agent_watch_error(watch);
 }

@@ -4,6 +4,7 @@
 
 #include "common/alloc.h"
 #include "common/hashmap.h"
+#include "operator/api/mysql_cluster.h"
 
 struct agent_fleet {
     struct loop *loop;
@@ -12,6 +13,7 @@ struct agent_fleet {
     void *arg;
     struct hashmap clusters; /* struct fleet_cluster by key */
     size_t watch_count;
+    struct agent_status *scratch[CLUSTER_REPLICAS_MAX + 1]; /* by the member's place in its cluster; NULL until needed */
 };
 
 struct fleet_cluster {
@@ -59,6 +61,8 @@ void agent_fleet_free(struct agent_fleet *fleet)
     if (!fleet)
         return;
     hashmap_release(&fleet->clusters, cluster_free);
+    for (size_t i = 0; i < ARRAY_LEN(fleet->scratch); i++)
+        free(fleet->scratch[i]);
     free(fleet);
 }
 
@@ -125,6 +129,27 @@ const struct agent_watch *agent_fleet_get(const struct agent_fleet *fleet, const
     const struct fleet_cluster *cluster = hashmap_get(&fleet->clusters, cluster_key);
     const struct fleet_member *member = cluster ? find_member(cluster, name) : NULL;
     return member ? member->watch : NULL;
+}
+
+const struct agent_status *agent_fleet_status(struct agent_fleet *fleet, const char *cluster_key, const char *name)
+{
+    const struct fleet_cluster *cluster = hashmap_get(&fleet->clusters, cluster_key);
+    const struct fleet_member *member = cluster ? find_member(cluster, name) : NULL;
+    size_t place = member ? (size_t)(member - cluster->members) : 0;
+    if (!member || place >= ARRAY_LEN(fleet->scratch))
+        return NULL;
+    if (!fleet->scratch[place])
+        fleet->scratch[place] = xnew(struct agent_status);
+    return agent_watch_read_status(member->watch, fleet->scratch[place]) ? fleet->scratch[place] : NULL;
+}
+
+void agent_fleet_order(
+    struct agent_fleet *fleet, const char *cluster_key, const char *name, const struct agent_order *order)
+{
+    const struct fleet_cluster *cluster = hashmap_get(&fleet->clusters, cluster_key);
+    const struct fleet_member *member = cluster ? find_member(cluster, name) : NULL;
+    if (member)
+        agent_watch_order(member->watch, order);
 }
 
 size_t agent_fleet_count(const struct agent_fleet *fleet)

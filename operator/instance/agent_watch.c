@@ -5,29 +5,40 @@
 #include "common/alloc.h"
 #include "common/backoff.h"
 #include "common/error.h"
-#include "common/log.h"
+#include "common/hashmap.h"
 #include "common/strbuf.h"
+#include "operator/api/cluster_status.h"
+#include "operator/instance/order_sender.h"
 
 static const struct backoff_policy reconnect_policy = {.base_ms = 200, .max_ms = 5000, .jitter_percent = 30};
 
 /* What one chunk may bring on top of a line that is not complete. */
 #define RECEIVE_BUFFER_BYTES (size_t)(16 * KM_KIB)
 
+/* What moves all the time, as it was last told. */
+struct progress {
+    uint64_t volume_free_bytes;
+    uint64_t seed_bytes, seed_total_bytes;
+    uint32_t long_transactions;
+    int64_t lag_ms;
+    int64_t told_ms;
+};
+
 struct agent_watch {
     struct loop *loop;
     struct http_client *http;
-    char *address;
-    char *server_name;
-    uint16_t port;
-    struct http_tls *tls;
+    struct agent_target target;
+    struct order_sender *orders;
     void (*changed)(void *arg);
     void *arg;
     struct http_request *request;
     struct loop_timer reconnect;
     struct backoff backoff;
     struct strbuf line;
-    struct agent_status status;
-    bool has_status;
+    char *status; /* the last line; NULL: none came yet */
+    size_t status_len;
+    uint64_t digest; /* of what is news in it */
+    struct progress progress;
     bool spoke; /* on this connection */
     int64_t last_word_ms;
     struct error failure;
@@ -35,24 +46,77 @@ struct agent_watch {
 
 static void stream_open(void *arg);
 
-/* Transactions that are executed are no news: a busy server has some with every word. */
-static bool says_something_new(struct agent_watch *watch, const struct agent_status *status)
+/* ---- what is news ---- */
+
+static struct progress progress_of(const struct agent_status *status)
 {
-    if (!watch->has_status || !watch->spoke)
-        return true;
-    memcpy(watch->status.gtid_executed, status->gtid_executed, sizeof(status->gtid_executed));
-    return !agent_status_same(&watch->status, status);
+    return (struct progress){
+        .volume_free_bytes = status->volume_free_bytes,
+        .seed_bytes = status->seed.bytes,
+        .seed_total_bytes = status->seed.total_bytes,
+        .long_transactions = status->long_transactions,
+        .lag_ms = status->replication.lag_ms,
+    };
 }
 
-static void take_status(struct agent_watch *watch, const struct agent_status *status)
+static bool moved_one_percent(uint64_t a, uint64_t b)
 {
+    return MAX_OF(a, b) - MIN_OF(a, b) > MAX_OF(a, b) / 100;
+}
+
+static bool progressed(const struct progress *a, const struct progress *b)
+{
+    return a->seed_bytes != b->seed_bytes || a->seed_total_bytes != b->seed_total_bytes ||
+        a->long_transactions != b->long_transactions || cluster_lag_moved(a->lag_ms, b->lag_ms) ||
+        moved_one_percent(a->volume_free_bytes, b->volume_free_bytes);
+}
+
+/* A busy server has new transactions with every word. Blanks in *status what does not count. */
+static uint64_t digest_of(struct agent_status *status)
+{
+    bool blocked = status->writes_blocked_ms >= AGENT_WATCH_BLOCKED_MS;
+    *status->gtid_executed = '\0';
+    *status->gtid_received = '\0';
+    *status->long_transaction = '\0';
+    status->long_transactions = 0;
+    return hash64(agent_status_digest(status), &blocked, sizeof(blocked));
+}
+
+static bool says_something_new(struct agent_watch *watch, struct agent_status *status)
+{
+    struct progress progress = progress_of(status);
+    uint64_t digest = digest_of(status);
+    int64_t now_ms = loop_now_ms(watch->loop);
+    bool late = now_ms - watch->progress.told_ms >= AGENT_WATCH_PROGRESS_MS;
+    bool news = !watch->spoke || digest != watch->digest || (late && progressed(&progress, &watch->progress));
+    watch->digest = digest;
+    if (news) {
+        watch->progress = progress;
+        watch->progress.told_ms = now_ms;
+    }
+    return news;
+}
+
+/* ---- the stream ---- */
+
+static void keep_line(struct agent_watch *watch, size_t len)
+{
+    free(watch->status);
+    watch->status = xmemdup(watch->line.buf, len);
+    watch->status_len = len;
+}
+
+static void take_status(struct agent_watch *watch, struct agent_status *status)
+{
+    char boot_id[sizeof(status->boot_id)], order_hash[sizeof(status->order_hash)];
+    memcpy(boot_id, status->boot_id, sizeof(boot_id));
+    memcpy(order_hash, status->order_hash, sizeof(order_hash));
     bool news = says_something_new(watch, status);
-    watch->status = *status;
-    watch->has_status = true;
     watch->spoke = true;
     watch->last_word_ms = loop_now_ms(watch->loop);
     backoff_reset(&watch->backoff);
     error_clear(&watch->failure);
+    order_sender_heard(watch->orders, boot_id, order_hash);
     if (news)
         watch->changed(watch->arg);
 }
@@ -66,6 +130,7 @@ static int take_lines(struct agent_watch *watch)
         struct agent_status status = {0};
         if (agent_status_decode(watch->line.buf, len, &status, &watch->failure) < 0)
             return -1;
+        keep_line(watch, len);
         strbuf_consume(&watch->line, len + 1);
         take_status(watch, &status);
     }
@@ -96,6 +161,7 @@ static void on_done(void *arg, const struct http_response *response, const struc
     bool lost = watch->spoke;
     watch->spoke = false;
     strbuf_reset(&watch->line);
+    order_sender_lost(watch->orders);
     loop_timer_arm(&watch->reconnect, backoff_next_ms(&watch->backoff, &reconnect_policy));
     if (lost)
         watch->changed(watch->arg);
@@ -104,14 +170,8 @@ static void on_done(void *arg, const struct http_response *response, const struc
 static void stream_open(void *arg)
 {
     struct agent_watch *watch = arg;
-    _cleanup_(freep) char *url = xasprintf("https://%s:%u/v1/status?watch=1", watch->server_name, watch->port);
-    bool ipv6 = strchr(watch->address, ':') != NULL;
-    _cleanup_(freep) char *dial = xasprintf(ipv6 ? "[%s]:%u" : "%s:%u", watch->address, watch->port);
     const struct http_request_options options = {
         .method = "GET",
-        .url = url,
-        .tls = watch->tls,
-        .connect_to = dial,
         .connect_timeout_ms = AGENT_WATCH_SILENCE_MS,
         .idle_timeout_ms = AGENT_WATCH_SILENCE_MS,
         .receive_buffer_bytes = RECEIVE_BUFFER_BYTES,
@@ -119,19 +179,23 @@ static void stream_open(void *arg)
         .done = on_done,
         .arg = watch,
     };
-    watch->request = http_client_start(watch->http, &options);
+    watch->request = agent_target_start(&watch->target, watch->http, "/v1/status?watch=1", options);
 }
 
-struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
-    const struct agent_watch_target *target, void (*changed)(void *arg), void *arg)
+static void on_order_news(void *arg)
+{
+    struct agent_watch *watch = arg;
+    watch->changed(watch->arg);
+}
+
+struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http, const struct agent_target *target,
+    void (*changed)(void *arg), void *arg)
 {
     struct agent_watch *watch = xnew(struct agent_watch);
     watch->loop = loop;
     watch->http = http;
-    watch->address = xstrdup(target->address);
-    watch->server_name = xstrdup(target->server_name);
-    watch->port = target->port;
-    watch->tls = http_tls_ref(target->tls);
+    agent_target_copy(target, &watch->target);
+    watch->orders = order_sender_new(loop, http, &watch->target, on_order_news, watch);
     watch->changed = changed;
     watch->arg = arg;
     watch->backoff.random_state = random_seed();
@@ -149,16 +213,17 @@ void agent_watch_free(struct agent_watch *watch)
     if (watch->request)
         http_request_cancel(watch->request);
     loop_timer_release(&watch->reconnect);
+    order_sender_free(watch->orders);
     strbuf_release(&watch->line);
-    http_tls_unref(watch->tls);
-    free(watch->address);
-    free(watch->server_name);
+    agent_target_release(&watch->target);
+    free(watch->status);
     free(watch);
 }
 
-const struct agent_status *agent_watch_status(const struct agent_watch *watch)
+bool agent_watch_read_status(const struct agent_watch *watch, struct agent_status *ret)
 {
-    return watch->has_status ? &watch->status : NULL;
+    struct error err = ERROR_INIT; /* it was decoded before */
+    return watch->status && agent_status_decode(watch->status, watch->status_len, ret, &err) == 0;
 }
 
 bool agent_watch_connected(const struct agent_watch *watch)
@@ -168,7 +233,7 @@ bool agent_watch_connected(const struct agent_watch *watch)
 
 int64_t agent_watch_age_ms(const struct agent_watch *watch)
 {
-    return watch->has_status ? loop_now_ms(watch->loop) - watch->last_word_ms : INT64_MAX;
+    return watch->status ? loop_now_ms(watch->loop) - watch->last_word_ms : INT64_MAX;
 }
 
 const char *agent_watch_error(const struct agent_watch *watch)
@@ -176,8 +241,22 @@ const char *agent_watch_error(const struct agent_watch *watch)
     return watch->spoke ? "" : watch->failure.message;
 }
 
-bool agent_watch_same_target(const struct agent_watch *watch, const struct agent_watch_target *target)
+bool agent_watch_same_target(const struct agent_watch *watch, const struct agent_target *target)
 {
-    return str_eq(watch->address, target->address) && str_eq(watch->server_name, target->server_name) &&
-        watch->port == target->port && watch->tls == target->tls;
+    return agent_target_same(&watch->target, target);
+}
+
+void agent_watch_order(struct agent_watch *watch, const struct agent_order *order)
+{
+    order_sender_want(watch->orders, order);
+}
+
+const char *agent_watch_order_error(const struct agent_watch *watch)
+{
+    return order_sender_error(watch->orders);
+}
+
+bool agent_watch_order_refused(const struct agent_watch *watch, uint64_t *ret_epoch)
+{
+    return order_sender_refused(watch->orders, ret_epoch);
 }
