@@ -6,6 +6,7 @@
 #include "agent/bootstrap/init.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/options.h"
+#include "agent/seed.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/log.h"
@@ -30,17 +31,6 @@ static int command_copy(const struct agent_options *options, struct error *err)
     return fs_copy_file("/proc/self/exe", to, 0755, err);
 }
 
-static int command_init(const struct agent_options *options, struct error *err)
-{
-    struct init_options init = {
-        .paths = &options->paths,
-        .pod_name = options->pod_name,
-        .mysql_port = options->mysql_port,
-    };
-
-    return init_run(&init, err);
-}
-
 static int command_check(const struct agent_options *options, struct error *err)
 {
     struct init_options init = {
@@ -58,7 +48,7 @@ static int run_command(const struct agent_options *options, struct error *err)
     case COMMAND_COPY:
         return command_copy(options, err);
     case COMMAND_INIT:
-        return command_init(options, err);
+        return seed_run(options, err);
     case COMMAND_CHECK:
         return command_check(options, err);
     case COMMAND_SERVER:

@@ -10,7 +10,7 @@ const char agent_options_help[] =
     "usage: kube-mysql-agent COMMAND [--option=value ...]\n"
     "\n"
     "  copy DIR   copy this program into DIR\n"
-    "  init       make a database of an empty volume, write the server's configuration\n"
+    "  init       write the server's configuration; make of the volume what the operator orders\n"
     "  check      tell whether this image takes the my.cnf; touches no data\n"
     "  server     become the server\n"
     "  run        watch and tend the server, answer on the agent's doors\n"

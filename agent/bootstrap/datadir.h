@@ -1,9 +1,13 @@
 /*
  * datadir.h: what lies on the data volume, and how an empty one becomes a database.
  *
- * A database is made in `data.new` and renamed to `data` when it is whole and on the disk: after a crash at any point there is
+ * A database is made (or copied) in `data.new` and renamed to `data` when it is whole and on the disk: after a crash at any point there is
  * either no `data` or a complete one. Leftovers in `data.new` are ours and are removed; anything else that we did not make is
  * never touched (I7, I8).
+ *
+ * Where a complete `data.new` replaces data that was proven to be of no more use, both change names in one step (RENAME_EXCHANGE), and what then
+ * is `data.new` is removed. A file system that cannot do that (NFS) sees the old data move to `data.old` for a moment; a crash in that moment is
+ * undone by datadir_recover.
  */
 #ifndef KM_AGENT_BOOTSTRAP_DATADIR_H
 #define KM_AGENT_BOOTSTRAP_DATADIR_H
@@ -40,5 +44,14 @@ int datadir_parse_version(const char *text, enum agent_flavour flavour, struct s
  * space), ERROR_TIMEOUT. */
 int datadir_initialise(const struct agent_paths *paths, const struct server_binary *binary, const char *user,
     struct error *err) KM_MUST_CHECK;
+
+/* An empty data.new, whatever was there before. Blocking: it may have to remove a large folder. */
+int datadir_begin(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
+/* data.new is complete: synced, then named data. replace: a database that is there goes; without it that is an error. Blocking. */
+int datadir_publish(const struct agent_paths *paths, bool replace, struct error *err) KM_MUST_CHECK;
+/* Removes data.new and data.old: rubbish of ours beside a complete database. Blocking. */
+int datadir_tidy(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
+/* What a crash in the middle of a replacement left: the old data gets its name back. */
+int datadir_recover(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -1,11 +1,5 @@
 #include "common/base.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "agent/bootstrap/datadir.h"
 #include "common/alloc.h"
 #include "common/fs.h"
@@ -100,45 +94,15 @@ static int run_tool(
     return 0;
 }
 
-/* One syncfs instead of an fsync per file: the tools leave about 200. */
-static int sync_volume(const char *dir, struct error *err)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0)
-        return error_set_errno(err, errno, "%s", dir);
-    int rc = syncfs(fd);
-    int errnum = errno;
-    close(fd);
-    return rc < 0 ? error_set_errno(err, errnum, "syncing %s", dir) : 0;
-}
-
-static int publish(const struct agent_paths *paths, struct error *err)
-{
-    char *lost_found = xasprintf("%s/lost+found", paths->data_dir);
-
-    rmdir(lost_found); /* tolerated when empty; rename wants an empty folder */
-    free(lost_found);
-    if (sync_volume(paths->data_new_dir, err) < 0)
-        return -1;
-    if (rename(paths->data_new_dir, paths->data_dir) < 0)
-        return error_set_errno(err, errno, "renaming %s to %s", paths->data_new_dir, paths->data_dir);
-    return fs_fsync_dir(paths->volume_dir, err);
-}
-
 int datadir_initialise(
     const struct agent_paths *paths, const struct server_binary *binary, const char *user, struct error *err)
 {
     if (check_space(paths, err) < 0)
         return -1;
-    if (fs_exists(paths->data_new_dir))
-        log_info("removing what an interrupted initialisation left", LOG_STR("folder", paths->data_new_dir));
-    if (fs_remove_all(paths->data_new_dir, err) < 0)
-        return error_prefix(err, "removing what an interrupted initialisation left");
-    if (fs_mkdir_all(paths->data_new_dir, 0700, err) < 0)
+    if (datadir_begin(paths, err) < 0)
         return -1;
     log_info("making a new database", LOG_STR("server", binary->version.text), LOG_STR("folder", paths->data_dir));
     if (run_tool(paths, binary, user, err) < 0)
         return error_prefix(err, "making a new database");
-    return publish(paths, err);
+    return datadir_publish(paths, false, err);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/bootstrap/datadir.h"
 #include "agent/bootstrap/instance_config.h"
 #include "agent/bootstrap/mycnf_check.h"
 #include "agent/bootstrap/run_mycnf.h"
@@ -57,20 +56,6 @@ static int write_init_file(
     return fs_write_file_atomic(paths->init_file, text.buf, text.len, 0640, err);
 }
 
-static int prepare_data(
-    const struct agent_paths *paths, const struct server_binary *binary, const char *user, struct error *err)
-{
-    struct datadir_facts facts;
-
-    if (datadir_inspect(paths, &facts, err) < 0 || datadir_check(&facts, &binary->version, err) < 0)
-        return -1;
-    if (facts.kind == DATADIR_EMPTY)
-        return datadir_initialise(paths, binary, user, err);
-    log_info("the volume holds a database", LOG_STR("writtenBy", facts.written_by.text));
-    /* The rename came last: what is still beside a complete database is rubbish of ours. */
-    return fs_remove_all(paths->data_new_dir, err);
-}
-
 /* Everything that can be judged without a data folder: the image, its user, my.cnf. */
 static int prepare_config(
     const struct init_options *options, const struct server_binary *binary, char **ret_user, struct error *err)
@@ -97,43 +82,45 @@ static int prepare_config(
     return write_mycnf(paths, binary, &input, err);
 }
 
-static int init_with_binary(const struct init_options *options, const struct server_binary *binary, struct error *err)
+static int find_binary(struct server_binary *ret, struct error *err)
 {
-    _cleanup_(freep) char *user = NULL;
-
-    /* The configuration first: a bad one must not cost an initialisation. */
-    if (prepare_config(options, binary, &user, err) < 0)
+    if (server_binary_find(ret, err) < 0)
         return -1;
-    return prepare_data(options->paths, binary, user, err);
+    log_info("found the server", LOG_STR("path", ret->path), LOG_STR("version", ret->version.text),
+        LOG_STR("flavour", agent_flavour_name(ret->version.flavour)));
+    return 0;
 }
 
-static int check_with_binary(const struct init_options *options, const struct server_binary *binary, struct error *err)
+void init_prepared_release(struct init_prepared *prepared)
 {
-    _cleanup_(freep) char *user = NULL;
-
-    return prepare_config(options, binary, &user, err);
+    server_binary_release(&prepared->binary);
+    free(prepared->user);
+    *prepared = (struct init_prepared){0};
 }
 
-static int with_binary(const struct init_options *options,
-    int (*work)(const struct init_options *, const struct server_binary *, struct error *), struct error *err)
+int init_prepare(const struct init_options *options, struct init_prepared *ret, struct error *err)
 {
-    struct server_binary binary;
+    _cleanup_(init_prepared_release) struct init_prepared prepared = {0};
 
-    if (server_binary_find(&binary, err) < 0)
+    /* The configuration first: a bad one must not cost an initialisation or a copy. */
+    if (find_binary(&prepared.binary, err) < 0 ||
+        prepare_config(options, &prepared.binary, &prepared.user, err) < 0 ||
+        datadir_recover(options->paths, err) < 0 || datadir_inspect(options->paths, &prepared.facts, err) < 0 ||
+        datadir_check(&prepared.facts, &prepared.binary.version, err) < 0)
         return -1;
-    log_info("found the server", LOG_STR("path", binary.path), LOG_STR("version", binary.version.text),
-        LOG_STR("flavour", agent_flavour_name(binary.version.flavour)));
-    int rc = work(options, &binary, err);
-    server_binary_release(&binary);
-    return rc;
-}
-
-int init_run(const struct init_options *options, struct error *err)
-{
-    return with_binary(options, init_with_binary, err);
+    *ret = prepared;
+    prepared = (struct init_prepared){0};
+    return 0;
 }
 
 int init_check(const struct init_options *options, struct error *err)
 {
-    return with_binary(options, check_with_binary, err);
+    struct server_binary binary;
+    _cleanup_(freep) char *user = NULL;
+
+    if (find_binary(&binary, err) < 0)
+        return -1;
+    int rc = prepare_config(options, &binary, &user, err);
+    server_binary_release(&binary);
+    return rc;
 }

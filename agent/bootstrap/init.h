@@ -1,14 +1,16 @@
 /*
- * init.h: the init container: an empty volume becomes a database, the server's configuration and init-file are written.
+ * init.h: what `init` does before it asks anybody: the image's server is found, its configuration and init-file are written, the data folder is looked at.
  *
- * Every step can be repeated; a crash at any point is mended by the next run (I10).
+ * What becomes of the data is the operator's decision: seed.h. Every step can be repeated; a crash at any point is mended by the next run (I10).
  */
 #ifndef KM_AGENT_BOOTSTRAP_INIT_H
 #define KM_AGENT_BOOTSTRAP_INIT_H
 
 #include "common/base.h"
 
+#include "agent/bootstrap/datadir.h"
 #include "agent/bootstrap/paths.h"
+#include "agent/bootstrap/server_binary.h"
 #include "common/error.h"
 
 struct init_options {
@@ -17,7 +19,15 @@ struct init_options {
     uint16_t mysql_port; /* 0: MYSQL_PORT */
 };
 
-int init_run(const struct init_options *options, struct error *err) KM_MUST_CHECK;
+struct init_prepared {
+    struct server_binary binary;
+    char *user;                 /* the operating system's and the agent's account's name */
+    struct datadir_facts facts; /* DATADIR_EMPTY or DATADIR_DATABASE: the others are errors */
+};
+
+/* Blocking. */
+int init_prepare(const struct init_options *options, struct init_prepared *ret, struct error *err) KM_MUST_CHECK;
+void init_prepared_release(struct init_prepared *prepared);
 
 /* The check pod: whether this image has a server and that server takes the my.cnf. Makes no database. ERROR_INVALID names the key. */
 int init_check(const struct init_options *options, struct error *err) KM_MUST_CHECK;

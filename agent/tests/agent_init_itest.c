@@ -64,6 +64,23 @@ static void test_empty_volume(void **state)
     assert_null(strstr(out.buf, "\tQuery\t")); /* nothing of ours is in the binary log */
 }
 
+#define KEEP "{\"epoch\":1,\"seed\":\"keep\"}"
+#define INITIALISE "{\"epoch\":1,\"seed\":\"initialise\"}"
+
+/* Until the door is open. */
+static void order(const struct agent_rig *rig, const char *text, int code)
+{
+    _cleanup_(strbuf_release) struct strbuf body;
+    int got = 0;
+
+    strbuf_init(&body, KM_MIB);
+    for (int i = 0; i < 500 && (got = agent_rig_order(rig, text, &body)) == 0; i++)
+        usleep(20 * 1000);
+    if (got != code)
+        printf("%s: %s\n", text, body.buf);
+    assert_int_equal(got, code);
+}
+
 static void test_killed_in_the_middle(void **state)
 {
     static const unsigned moments_ms[] = {30, 150, 300, 600, 900, 1200, 1500, 1800};
@@ -72,6 +89,7 @@ static void test_killed_in_the_middle(void **state)
 
     for (size_t i = 0; i < ARRAY_LEN(moments_ms); i++) {
         struct agent_process init = agent_rig_start(rig, "init");
+        order(rig, agent_rig_has(rig, "vol/data") ? KEEP : INITIALISE, 200);
         usleep(moments_ms[i] * 1000);
         agent_rig_kill(&init);
         halves += agent_rig_has(rig, "vol/data.new");
@@ -83,6 +101,59 @@ static void test_killed_in_the_middle(void **state)
     assert_int_equal(agent_rig_init(rig), 0);
     assert_false(agent_rig_has(rig, "vol/data.new"));
     expect_serves(rig);
+}
+
+static void test_waits_for_an_order(void **state)
+{
+    struct agent_rig *rig = *state;
+    struct agent_process init = agent_rig_start(rig, "init");
+    int code = 0;
+
+    assert_true(agent_rig_await_status(rig, "\"seed\":\"Waiting\"", 20000));
+    assert_true(agent_rig_await_status(rig, "\"data\":\"Empty\"", 1000));
+    assert_true(agent_rig_await_status(rig, "\"phase\":\"Seeding\"", 1000));
+    order(rig, "{\"epoch\":7}", 200);
+    order(rig, "{\"epoch\":6,\"seed\":\"initialise\"}", 409);
+    order(rig, "{\"epoch\":7,\"seed\":\"nonsense\"}", 200); /* of a newer operator: wait */
+    order(rig, "{\"epoch\":7,\"seed\":", 400);
+    order(rig, "{\"epoch\":7,\"seed\":\"keep\"}", 200);
+    assert_true(agent_rig_await_status(rig, "the volume is empty", 2000));
+    usleep(1200 * 1000);
+    assert_false(agent_rig_ended(&init, &code));
+    assert_false(agent_rig_has(rig, "vol/data"));
+
+    /* The epoch outlives the process. */
+    agent_rig_kill(&init);
+    init = agent_rig_start(rig, "init");
+    assert_true(agent_rig_await_status(rig, "\"epoch\":7", 20000));
+    order(rig, "{\"epoch\":6,\"seed\":\"initialise\"}", 409);
+    order(rig, "{\"epoch\":8,\"seed\":\"initialise\"}", 200);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    assert_true(agent_rig_has(rig, "vol/data/ibdata1"));
+}
+
+/* I7 */
+static void test_a_database_is_not_initialised_over(void **state)
+{
+    struct agent_rig *rig = *state;
+    int code = 0;
+
+    assert_int_equal(agent_rig_init(rig), 0);
+    ino_t before = inode(rig, "vol/data/ibdata1");
+    assert_int_equal(mkdir(agent_rig_path(rig, "vol/.kube-mysql"), 0700) == 0 || agent_rig_has(rig, "vol/.kube-mysql"), 1);
+    agent_rig_put(rig, "vol/.kube-mysql/mark", "left\n");
+    struct agent_process init = agent_rig_start(rig, "init");
+    assert_true(agent_rig_await_status(rig, "\"data\":\"Database\"", 20000));
+    assert_true(agent_rig_await_status(rig, "\"mark\":\"left\"", 1000));
+    order(rig, INITIALISE, 200);
+    assert_true(agent_rig_await_status(rig, "the volume holds one; it is left alone", 2000));
+    order(rig, "{\"epoch\":1,\"seed\":\"clone\",\"donorHost\":\"localhost\",\"donorAgentPort\":1}", 200);
+    assert_true(agent_rig_await_status(rig, "does not say", 2000));
+    assert_false(agent_rig_ended(&init, &code));
+    order(rig, KEEP, 200);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    assert_int_equal(inode(rig, "vol/data/ibdata1"), before);
+    assert_false(agent_rig_has(rig, "vol/.kube-mysql/mark"));
 }
 
 static void test_foreign_data_is_left_alone(void **state)
@@ -172,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_copy, setup, teardown),
         cmocka_unit_test_setup_teardown(test_empty_volume, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_waits_for_an_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_database_is_not_initialised_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_in_the_middle, setup, teardown),
         cmocka_unit_test_setup_teardown(test_foreign_data_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_newer_data_is_left_alone, setup, teardown),

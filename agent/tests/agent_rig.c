@@ -274,12 +274,6 @@ void agent_rig_kill(struct agent_process *process)
     agent_rig_wait(process);
 }
 
-int agent_rig_init(struct agent_rig *rig)
-{
-    struct agent_process process = agent_rig_start(rig, "init");
-
-    return agent_rig_wait(&process);
-}
 
 /* ---- doors ---- */
 
@@ -332,8 +326,8 @@ bool agent_rig_await(const struct agent_rig *rig, const char *path, int code, in
     return true;
 }
 
-int agent_rig_tls(
-    const struct agent_rig *rig, const char *identity, const char *path, const char *post, struct strbuf *body)
+static int request(const struct agent_rig *rig, const char *identity, const char *method, const char *path,
+    const char *post, struct strbuf *body)
 {
     _cleanup_(strvec_release) struct strvec argv;
     struct subprocess_result result;
@@ -350,6 +344,8 @@ int agent_rig_tls(
         strvec_pushf(&argv, "%s.key", agent_rig_path(rig, identity));
     }
     if (post) {
+        strvec_push(&argv, "--request");
+        strvec_push(&argv, method);
         strvec_push(&argv, "--data-binary");
         strvec_push(&argv, "@-");
     }
@@ -362,6 +358,46 @@ int agent_rig_tls(
     (void)(subprocess_run(&options, body, NULL, &result, NULL) == 0);
     const char *code = strrchr(body->buf, '\n');
     return code ? (int)strtol(code + 1, NULL, 10) : 0;
+}
+
+int agent_rig_tls(
+    const struct agent_rig *rig, const char *identity, const char *path, const char *post, struct strbuf *body)
+{
+    return request(rig, identity, "POST", path, post, body);
+}
+
+int agent_rig_order(const struct agent_rig *rig, const char *order, struct strbuf *body)
+{
+    return request(rig, "operator", "PUT", "/v1/role", order, body);
+}
+
+bool agent_rig_ended(struct agent_process *process, int *ret_code)
+{
+    int status = 0;
+
+    if (waitpid(process->outer, &status, WNOHANG) != process->outer)
+        return false;
+    *process = (struct agent_process){0};
+    *ret_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return true;
+}
+
+/* As the operator would: a database is kept, an empty volume gets a new one. */
+int agent_rig_init(struct agent_rig *rig)
+{
+    struct agent_process process = agent_rig_start(rig, "init");
+    const char *order = agent_rig_has(rig, "vol/data/ibdata1") ? "{\"epoch\":1,\"seed\":\"keep\"}"
+                                                               : "{\"epoch\":1,\"seed\":\"initialise\"}";
+    _cleanup_(strbuf_release) struct strbuf body;
+    int code = -1;
+    int answer = 0;
+
+    strbuf_init(&body, KM_MIB);
+    while (!agent_rig_ended(&process, &code) && (answer = agent_rig_order(rig, order, &body)) != 200) {
+        assert_int_equal(answer, 0); /* the door is not open yet; a refusal would stay one */
+        usleep(POLL_MS * 1000);
+    }
+    return process.outer ? agent_rig_wait(&process) : code;
 }
 
 bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, int64_t timeout_ms)

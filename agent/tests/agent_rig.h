@@ -50,6 +50,9 @@ struct agent_process agent_rig_start(struct agent_rig *rig, const char *command)
 void agent_rig_kill(struct agent_process *process);
 /* Waits for the end: the exit code, 128 + signal. */
 int agent_rig_wait(struct agent_process *process);
+/* True and the exit code if it has ended; does not wait. */
+bool agent_rig_ended(struct agent_process *process, int *ret_code);
+/* Runs `init` to its end and orders what the operator would: the exit code. */
 int agent_rig_init(struct agent_rig *rig);
 
 /* GET on the plain door: the status code, 0 if nobody answers. body may be NULL. */
@@ -59,6 +62,8 @@ bool agent_rig_await(const struct agent_rig *rig, const char *path, int code, in
 /* On the TLS door, by curl. identity: "operator", "tls/tls" (a member), NULL for no certificate. post: a body or NULL. */
 int agent_rig_tls(
     const struct agent_rig *rig, const char *identity, const char *path, const char *post, struct strbuf *body);
+/* PUT /v1/role as the operator: the status code. */
+int agent_rig_order(const struct agent_rig *rig, const char *order, struct strbuf *body);
 bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, int64_t timeout_ms);
 
 /* Runs SQL by TCP; false if the server refuses the account or a statement. out may be NULL. */

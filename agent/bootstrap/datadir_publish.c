@@ -1,0 +1,99 @@
+/* datadir_publish.c: how a complete data.new gets the name data, and nothing else ever does (datadir.h). */
+#include "common/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "agent/bootstrap/datadir.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/log.h"
+
+static char *old_dir(const struct agent_paths *paths)
+{
+    return xasprintf("%s/data.old", paths->volume_dir);
+}
+
+/* One syncfs instead of an fsync per file: the tools leave hundreds. */
+static int sync_volume(const char *dir, struct error *err)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return error_set_errno(err, errno, "%s", dir);
+    int rc = syncfs(fd);
+    int errnum = errno;
+    close(fd);
+    return rc < 0 ? error_set_errno(err, errnum, "syncing %s", dir) : 0;
+}
+
+static int rename_dir(const char *from, const char *to, struct error *err)
+{
+    return rename(from, to) < 0 ? error_set_errno(err, errno, "renaming %s to %s", from, to) : 0;
+}
+
+int datadir_begin(const struct agent_paths *paths, struct error *err)
+{
+    if (fs_exists(paths->data_new_dir))
+        log_info("removing what an interrupted attempt left", LOG_STR("folder", paths->data_new_dir));
+    if (fs_remove_all(paths->data_new_dir, err) < 0)
+        return error_prefix(err, "removing what an interrupted attempt left");
+    return fs_mkdir_all(paths->data_new_dir, 0700, err);
+}
+
+int datadir_tidy(const struct agent_paths *paths, struct error *err)
+{
+    _cleanup_(freep) char *old = old_dir(paths);
+
+    if (fs_remove_all(paths->data_new_dir, err) < 0)
+        return -1;
+    return fs_remove_all(old, err);
+}
+
+int datadir_recover(const struct agent_paths *paths, struct error *err)
+{
+    _cleanup_(freep) char *old = old_dir(paths);
+
+    if (!fs_exists(old) || fs_exists(paths->data_dir))
+        return 0;
+    log_info("a replacement was interrupted: the old data gets its name back", LOG_STR("folder", paths->data_dir));
+    if (rename_dir(old, paths->data_dir, err) < 0)
+        return -1;
+    return fs_fsync_dir(paths->volume_dir, err);
+}
+
+/* After it, what was data is data.new or data.old. */
+static int exchange(const struct agent_paths *paths, struct error *err)
+{
+    _cleanup_(freep) char *old = old_dir(paths);
+
+    if (renameat2(AT_FDCWD, paths->data_new_dir, AT_FDCWD, paths->data_dir, RENAME_EXCHANGE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return error_set_errno(err, errno, "exchanging %s and %s", paths->data_new_dir, paths->data_dir);
+    if (fs_remove_all(old, err) < 0 || rename_dir(paths->data_dir, old, err) < 0)
+        return -1;
+    return rename_dir(paths->data_new_dir, paths->data_dir, err);
+}
+
+int datadir_publish(const struct agent_paths *paths, bool replace, struct error *err)
+{
+    static const char *const harmless[] = {"lost+found", NULL};
+    bool empty = true;
+
+    if (sync_volume(paths->data_new_dir, err) < 0)
+        return -1;
+    if (fs_exists(paths->data_dir) && fs_dir_is_empty(paths->data_dir, harmless, &empty, err) < 0)
+        return -1;
+    if (!empty && !replace)
+        return error_set(err, ERROR_EXISTS, "%s holds something now; it is left alone", paths->data_dir);
+    char *lost_found = xasprintf("%s/lost+found", paths->data_dir);
+    rmdir(lost_found); /* tolerated when empty; rename wants an empty folder */
+    free(lost_found);
+    int rc = empty ? rename_dir(paths->data_new_dir, paths->data_dir, err) : exchange(paths, err);
+    if (rc < 0 || fs_fsync_dir(paths->volume_dir, err) < 0)
+        return -1;
+    return datadir_tidy(paths, err);
+}

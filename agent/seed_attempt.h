@@ -1,0 +1,40 @@
+/*
+ * seed_attempt.h: one attempt to make what was ordered of the data folder: keep it, initialise it, clone it. Lives on the loop; what blocks runs on a
+ * worker thread or is a process of its own.
+ *
+ * When it ends well, `data` holds a complete database that is on the disk. When it ends otherwise, `data` is what it was before (I8).
+ */
+#ifndef KM_AGENT_SEED_ATTEMPT_H
+#define KM_AGENT_SEED_ATTEMPT_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/init.h"
+#include "agent/bootstrap/seed_decide.h"
+#include "common/agent_api.h"
+#include "common/loop.h"
+#include "common/worker.h"
+
+struct seed_attempt;
+
+struct seed_attempt_options {
+    struct loop *loop;
+    struct worker *worker; /* idle: one attempt at a time */
+    const struct agent_paths *paths;
+    const struct init_prepared *prepared;
+    enum seed_act act; /* KEEP, INITIALISE or CLONE */
+    const struct agent_order *order; /* copied */
+    /* Once, from the loop; frees the attempt. err: NULL when all is done; CANCELLED after seed_attempt_cancel. */
+    void (*done)(void *arg, const struct error *err);
+    void *arg;
+};
+
+struct seed_attempt *seed_attempt_start(const struct seed_attempt_options *options);
+/* `done` follows as soon as what blocks has ended. */
+void seed_attempt_cancel(struct seed_attempt *attempt);
+/* Ends it without `done`. The worker must be gone. NULL is fine. */
+void seed_attempt_free(struct seed_attempt *attempt);
+/* Step and bytes, as the status shows them. */
+void seed_attempt_progress(const struct seed_attempt *attempt, struct agent_status *status);
+
+#endif
