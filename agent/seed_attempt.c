@@ -44,7 +44,13 @@ static void run_local(void *arg)
     struct error *err = &attempt->error;
 
     error_clear(err);
-    int rc = attempt->options.act == SEED_ACT_KEEP ? keep(attempt, err) : initialise(attempt, err);
+    int rc = -1;
+    if (attempt->options.act == SEED_ACT_KEEP)
+        rc = keep(attempt, err);
+    else if (attempt->options.act == SEED_ACT_INITIALISE)
+        rc = initialise(attempt, err);
+    else
+        error_set(err, ERROR_INVALID, "this agent does not clone");
     if (rc == 0 && volume_mark_write(attempt->options.paths, AGENT_MARK_NONE, err) < 0)
         error_prefix(err, "the mark on the volume");
 }
