@@ -90,8 +90,10 @@ int agent_order_decode(const char *text, size_t len, struct agent_order *ret, st
 void agent_order_hash(const struct agent_order *order, char out[static 17])
 {
     _cleanup_(strbuf_release) struct strbuf text;
+    struct agent_order identity = *order;
 
+    identity.wait_for[0] = '\0';
     strbuf_init(&text, AGENT_ORDER_MAX);
-    agent_order_encode(order, &text);
+    agent_order_encode(&identity, &text);
     snprintf(out, 17, "%016llx", (unsigned long long)hash64(HASH64_INIT, text.buf, text.len));
 }

@@ -80,7 +80,7 @@ const char *agent_role_name(enum agent_role role); /* "", "primary", "replica" *
 void agent_order_encode(const struct agent_order *order, struct strbuf *out);
 /* ERROR_INVALID names the member that is wrong. */
 int agent_order_decode(const char *text, size_t len, struct agent_order *ret, struct error *err) KM_MUST_CHECK;
-/* Identifies an order in a status: hex of a digest of its encoding. */
+/* Identifies an order in a status: hex of a digest of its encoding without wait_for, which matters only until the server is open. */
 void agent_order_hash(const struct agent_order *order, char out[static 17]);
 
 #endif

@@ -16,6 +16,8 @@
 
 /* Somebody else's object in our way: only they can change that. */
 #define FOREIGN_RECHECK_MS 30000
+/* Writes of one round about roles: first primary, its opening, acknowledgements. More are a bug, and come with the next round. */
+#define INTENTS_MAX 4
 
 struct cluster_controller {
     struct manager *manager;
@@ -44,6 +46,8 @@ struct round {
     struct cluster_decision decision;
     bool planned;
     bool recheck_soon;
+    int intents;      /* written in this round */
+    int64_t again_ms; /* look again then, 0: at the usual time */
     struct error error;
     enum plan_kind error_kind;
 };
@@ -91,6 +95,8 @@ static void round_finish(struct round *round)
 {
     struct reconcile *run = round->run;
     int64_t again_ms = recheck_ms(round);
+    if (round->again_ms > 0)
+        again_ms = MIN_OF(again_ms, round->again_ms);
     struct error error = round->error;
     round_free(round);
     if (error.kind == ERROR_EXISTS)
@@ -122,14 +128,15 @@ static void on_status_written(void *arg, const struct kube_answer *answer, const
 }
 
 /* Under the version that was read: a newer spec is reported by the round that it brings. */
-static void write_status(struct round *round, const struct cluster_status *status)
+static void send_status(struct round *round, const struct cluster_status *status,
+    void (*done)(void *arg, const struct kube_answer *answer, const struct error *err))
 {
     const struct cluster_controller *controller = round->controller;
     const struct cluster_snapshot *snapshot = &round->snapshot;
     json_t *body = json_build("{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:o}", "apiVersion", KM_API_GROUP_VERSION, "kind",
         kube_kind_mysql_cluster.kind, "metadata", "name", snapshot->name, "namespace", snapshot->ns, "uid",
         snapshot->uid, "resourceVersion", snapshot->version, "status", cluster_status_encode(status));
-    kube_apply_status(controller->client, controller->cluster_resource, body, on_status_written, round);
+    kube_apply_status(controller->client, controller->cluster_resource, body, done, round);
     json_decref(body);
 }
 
@@ -146,7 +153,7 @@ static void round_report(struct round *round)
         round_finish(round);
     else {
         cluster_events_record(manager_events(controller->manager), controller->cluster_resource, snapshot, &status);
-        write_status(round, &status);
+        send_status(round, &status, on_status_written);
         cluster_snapshot_drop_world(&round->snapshot);
     }
     cluster_status_release(&status);
@@ -173,6 +180,43 @@ static void sync_fleet(struct round *round)
         count++;
     }
     agent_fleet_sync(round->controller->sources.fleet, round->key, members, count);
+}
+
+static void look_again_in(struct round *round, int64_t ms)
+{
+    if (ms > 0)
+        round->again_ms = round->again_ms > 0 ? MIN_OF(round->again_ms, ms) : ms;
+}
+
+/* Since when the old primary of a switchover is out of service: what its clients feel. */
+static void note_fence(struct round *round, const struct cluster_orders *orders)
+{
+    struct cluster_memory *memory = round_memory(round);
+    const struct cluster_snapshot *snapshot = &round->snapshot;
+    if (!cluster_transition_is_set(&snapshot->last.transition)) {
+        memory->fenced_since_ms = 0;
+        return;
+    }
+    for (int i = 0; i < snapshot->member_count; i++) {
+        bool told = orders->given[i] && orders->orders[i].role == AGENT_ROLE_NONE;
+        if (told && str_eq(snapshot->members[i].name, snapshot->last.transition.from) && memory->fenced_since_ms == 0)
+            memory->fenced_since_ms = snapshot->now_ms;
+    }
+}
+
+static void send_orders(struct round *round)
+{
+    const struct cluster_snapshot *snapshot = &round->snapshot;
+    struct cluster_orders *orders = xnew(struct cluster_orders);
+    cluster_order(snapshot, orders);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (orders->given[i])
+            agent_fleet_order(
+                round->controller->sources.fleet, round->key, snapshot->members[i].name, &orders->orders[i]);
+    }
+    note_fence(round, orders);
+    look_again_in(round, orders->again_ms);
+    free(orders);
 }
 
 /* ---- Secrets ---- */
@@ -204,6 +248,7 @@ static void after_secrets(struct round *round)
         round_abandon(round);
     else if (round->planned) {
         sync_fleet(round);
+        send_orders(round);
         round_report(round);
     } else
         round_plan(round);
@@ -298,7 +343,6 @@ static void on_action(
 
 static void after_plan(struct round *round)
 {
-    sync_fleet(round);
     if (secrets_are_due(round))
         ensure_secrets(round);
     else
@@ -318,12 +362,16 @@ static void on_plan_done(void *arg, const struct plan *plan, const struct error 
     UNUSED(plan);
     UNUSED(err); /* on_action has it */
     struct round *round = arg;
+    if (!round_look_again(round)) {
+        round_abandon(round);
+        return;
+    }
+    sync_fleet(round);
+    send_orders(round);
     if (!round->error.kind && controller_has_due(round->controller->runtime))
         round_report_later(round);
-    else if (round_look_again(round))
-        after_plan(round);
     else
-        round_abandon(round);
+        after_plan(round);
 }
 
 /* After a restart: if all children are as the status says we left them, none needs to be applied to make sure. */
@@ -354,12 +402,63 @@ static void decide(struct round *round)
     cluster_decide(snapshot, &controller->versions, &round->decision);
 }
 
+/* ---- intents ---- */
+
+static void on_intent_written(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct round *round = arg;
+    if (err) {
+        round->error = *err;
+        error_prefix(&round->error, "status");
+        round_finish(round);
+        return;
+    }
+    informer_observe_write(round->controller->sources.clusters, answer);
+    if (round_look_again(round))
+        round_plan(round);
+    else
+        round_abandon(round);
+}
+
+/* Who is primary stands in the status, under the version that was read, before anybody is told (I2). The same round goes on after it. */
+static void write_intent(struct round *round)
+{
+    const struct cluster_intent *intent = &round->decision.intent;
+    struct cluster_status status;
+    round->intents++;
+    cluster_status_copy(&round->snapshot.last, &status);
+    cluster_intent_apply(intent, &status);
+    cluster_events_intent(
+        manager_events(round->controller->manager), round->controller->cluster_resource, &round->snapshot, intent);
+    send_status(round, &status, on_intent_written);
+    cluster_status_release(&status);
+    cluster_decision_release(&round->decision);
+    cluster_snapshot_drop_world(&round->snapshot);
+}
+
+static void note_drain(struct round *round)
+{
+    struct cluster_memory *memory = round_memory(round);
+    if (!round->decision.intent.waits_for_drain)
+        memory->drain_since_ms = 0;
+    else if (memory->drain_since_ms == 0)
+        memory->drain_since_ms = round->snapshot.now_ms;
+    look_again_in(round, round->decision.intent.again_ms);
+}
+
 static void round_plan(struct round *round)
 {
     struct cluster_controller *controller = round->controller;
     round->planned = true;
+    sync_fleet(round);
     decide(round);
+    note_drain(round);
+    if (round->decision.intent.changed && round->intents < INTENTS_MAX) {
+        write_intent(round);
+        return;
+    }
     if (plan_is_empty(round->decision.plan)) {
+        send_orders(round);
         after_plan(round);
         return;
     }

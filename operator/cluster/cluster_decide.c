@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "operator/cluster/cluster_roll.h"
 #include "operator/cluster/cluster_volumes.h"
+#include "operator/cluster/member_view.h"
 
 void cluster_decision_release(struct cluster_decision *decision)
 {
@@ -152,10 +153,52 @@ static void decide_terminal(const struct cluster_snapshot *snapshot, struct clus
         plan_add_delete(decision->plan, PLAN_TERMINAL, snapshot->ns, terminal->name, terminal->uid, NULL);
 }
 
-static void decide_roll(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+/* ---- pods ---- */
+
+static const char *wanted_label(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    struct roll roll;
-    cluster_roll(snapshot, &roll);
+    if (member == cluster_primary(snapshot))
+        return LABEL_ROLE_PRIMARY;
+    return member_is_wanted(snapshot, member) && snapshot->last.initialized ? LABEL_ROLE_REPLICA : "";
+}
+
+/* After a switchover, not in its midst: the route does not wait for labels. */
+static void decide_labels(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    if (cluster_transition_is_set(&snapshot->last.transition))
+        return;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        const char *label = wanted_label(snapshot, member);
+        if (!member->pod || member->pod->object.deleting || str_eq(member->pod->role, label))
+            continue;
+        json_t *value = str_empty(label) ? json_null() : json_string(label);
+        plan_add_patch(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
+            json_build("{s:{s:s, s:{s:o}}}", "metadata", "uid", member->pod->uid, "labels", LABEL_ROLE, value), NULL);
+    }
+}
+
+/* The mark on its volume makes the next `init` ask for a copy. One at a time, and never without a primary. */
+static void decide_reseed(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!primary || !member_is_open(snapshot, primary))
+        return;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member == primary || !member_is_wanted(snapshot, member) || !member_runs(member) ||
+            member->agent->mark != AGENT_MARK_RESEED || member->pod->object.deleting)
+            continue;
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
+            "seed it again: the primary no longer has the binary logs that it needs");
+        return;
+    }
+}
+
+static void decide_roll(
+    const struct cluster_snapshot *snapshot, const struct roll *of, struct cluster_decision *decision)
+{
+    struct roll roll = *of;
     decision->rolling = roll.outdated > 0 || roll.step == ROLL_WAIT;
     if (roll.step != ROLL_DONE)
         next_action(decision, roll.text);
@@ -176,7 +219,15 @@ static void explain_gate(struct cluster_decision *decision)
 void cluster_decide(
     const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *ret)
 {
+    struct roll roll = {.step = ROLL_DONE};
     *ret = (struct cluster_decision){.plan = plan_new()};
+    bool may_change = snapshot->usable && !snapshot->cluster.paused && !snapshot->secrets_failed;
+    if (may_change)
+        gate_decide(snapshot, ret);
+    if (may_change && ret->gate == GATE_OPEN)
+        cluster_roll(snapshot, &roll);
+    cluster_intend(snapshot, roll.step == ROLL_SWITCHOVER, &ret->intent);
+    next_action(ret, ret->intent.next_action);
     if (snapshot->cluster.paused) {
         next_action(ret, "nothing but keep the route to the primary: spec.paused is true");
         decide_route_only(snapshot, versions, ret);
@@ -192,13 +243,14 @@ void cluster_decide(
         decide_route_only(snapshot, versions, ret);
         return;
     }
-    gate_decide(snapshot, ret);
     decide_children(snapshot, versions, ret);
     decide_terminal(snapshot, ret);
     if (ret->gate == GATE_OPEN)
-        decide_roll(snapshot, ret);
+        decide_roll(snapshot, &roll, ret);
     explain_gate(ret);
     plan_next_stage(ret->plan);
+    decide_labels(snapshot, ret);
+    decide_reseed(snapshot, ret);
     cluster_volumes_decide(snapshot, ret->plan);
 }
 

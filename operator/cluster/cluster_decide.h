@@ -4,13 +4,15 @@
  * What is written, in this order, each only if the live object is not already as wanted:
  *   1. ServiceAccount, ConfigMap, Services, EndpointSlice, PodDisruptionBudget, MysqlTerminal; the StatefulSet after them
  *   2. volume claims: growth, owner by deletion.volumes
- *   3. when nothing of 1 is left to do: the next step of a roll
+ *   3. labels of pods by role; a member that is to be seeded again loses its pod
+ *   4. when nothing of 1 is left to do: the next step of a roll
  * A changed runtime (image, my.cnf, user) of a cluster with ready members is first tried by a check pod: until that has succeeded neither
  * ConfigMap nor StatefulSet is touched, so a my.cnf that the server rejects or an image that cannot be pulled never reaches a running member.
  */
 #ifndef KM_CLUSTER_DECIDE_H
 #define KM_CLUSTER_DECIDE_H
 
+#include "operator/cluster/cluster_roles.h"
 #include "operator/cluster/cluster_snapshot.h"
 #include "operator/cluster/desired.h"
 #include "operator/plan/plan.h"
@@ -27,7 +29,8 @@ struct cluster_decision {
     enum cluster_gate gate;
     char gate_reason[KUBE_CONDITION_REASON_MAX];
     char gate_message[CLUSTER_MESSAGE_MAX];
-    bool rolling;                          /* pods of an older template exist */
+    bool rolling;                 /* pods of an older template exist */
+    struct cluster_intent intent; /* if it has `changed`, the status is written and the plan is not carried out */
     char next_action[CLUSTER_MESSAGE_MAX]; /* what comes next and what it waits for; "" : nothing to do */
 };
 

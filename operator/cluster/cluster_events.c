@@ -46,3 +46,29 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
             now->message);
     }
 }
+
+void cluster_events_intent(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct event_target target = {
+        .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
+    const struct cluster_transition *before = &snapshot->last.transition, *now = &intent->transition;
+    bool was_set = cluster_transition_is_set(before), is_set = cluster_transition_is_set(now);
+    if (!was_set && is_set)
+        event_record(recorder, &target, EVENT_NORMAL, "SwitchoverStarted",
+            "the primary moves from %s to %s (%s), epoch %lld", now->from, now->to, now->reason, (long long)now->epoch);
+    else if (was_set && !is_set && intent->epoch == snapshot->last.epoch)
+        event_record(recorder, &target, EVENT_NORMAL, "SwitchoverDone", "%s is primary; writes waited for %lld ms",
+            before->to, (long long)intent->last_switchover.writes_blocked_ms);
+    else if (was_set && !is_set)
+        event_record(recorder, &target, EVENT_WARNING, "SwitchoverUndone",
+            "%s did not answer and was never opened; %s stays primary, epoch %lld", before->to, intent->primary,
+            (long long)intent->epoch);
+    else if (!str_eq(intent->primary, snapshot->last.current_primary))
+        event_record(recorder, &target, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld",
+            intent->primary, (long long)intent->epoch);
+    if (intent->semi_sync != snapshot->last.semi_sync)
+        event_record(recorder, &target, EVENT_NORMAL, intent->semi_sync ? "SemiSyncOn" : "SemiSyncOff",
+            intent->semi_sync ? "enough replicas have joined: from now on commits wait for acknowledgements"
+                              : "commits no longer wait for acknowledgements");
+}

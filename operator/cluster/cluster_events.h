@@ -4,11 +4,16 @@
 #ifndef KM_CLUSTER_EVENTS_H
 #define KM_CLUSTER_EVENTS_H
 
+#include "operator/cluster/cluster_roles.h"
 #include "operator/cluster/cluster_snapshot.h"
 #include "operator/kube/event_recorder.h"
 
 /* One Event for every condition whose status or reason differs between snapshot->last and status. Bad news are Warnings. */
 void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_status *status);
+
+/* What is about to be written about roles: a new primary, a switchover that begins or ends. */
+void cluster_events_intent(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent);
 
 #endif

@@ -19,6 +19,7 @@ void cluster_snapshot_release(struct cluster_snapshot *snapshot)
     free(snapshot->uid);
     free(snapshot->version);
     free(snapshot->config_version);
+    free(snapshot->switchover_to);
     *snapshot = (struct cluster_snapshot){.ns = NULL};
 }
 
@@ -42,7 +43,8 @@ int cluster_snapshot_ready_count(const struct cluster_snapshot *snapshot)
 
 bool cluster_member_has_agent(const struct cluster_member *member)
 {
-    return member->pod && !str_empty(member->pod->pod_ip) && member->pod->initialized && !member->pod->object.deleting;
+    const struct pod_object *pod = member->pod;
+    return pod && !str_empty(pod->pod_ip) && pod->phase != POD_PHASE_FAILED && pod->phase != POD_PHASE_SUCCEEDED;
 }
 
 bool cluster_snapshot_has_mounting_pod(const struct cluster_snapshot *snapshot)
@@ -231,8 +233,11 @@ static void gather_world(
     if (!snapshot->usable)
         assume_replicas(snapshot);
     gather_members(sources, key, snapshot);
-    if (memory)
-        snapshot->secrets = memory->secrets;
+    if (!memory)
+        return;
+    snapshot->secrets = memory->secrets;
+    snapshot->drain_since_ms = memory->drain_since_ms;
+    snapshot->fenced_since_ms = memory->fenced_since_ms;
 }
 
 /* ---- the snapshot ---- */
@@ -275,6 +280,7 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
         .now_ms = now_ms,
         .default_agent_image = sources->default_agent_image,
         .ipv6 = sources->ipv6,
+        .switchover_to = xstrdup(object->switchover_to),
     };
     _cleanup_(json_decrefp) json_t *status = custom_object_status(object);
     cluster_status_decode(status, &ret->last);

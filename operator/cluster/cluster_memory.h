@@ -27,6 +27,7 @@ struct cluster_memory {
     int64_t secrets_checked_ms;           /* monotonic, 0: never */
     int64_t secrets_generation;           /* of the spec they were made for */
     struct cluster_figures figures;
+    int64_t drain_since_ms, fenced_since_ms; /* wall clock, see cluster_snapshot.h; 0: not so */
 };
 
 struct cluster_memories {

@@ -3,7 +3,9 @@
 #include "operator/cluster/cluster_report.h"
 
 #include "common/json.h"
+#include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_volumes.h"
+#include "operator/cluster/member_view.h"
 
 /* Renewal begins when a third of a leaf's life is left, so this little is left only if it failed for months. */
 #define CERTIFICATE_WARNING_MS (14LL * 24 * 60 * 60 * 1000)
@@ -59,7 +61,7 @@ static const char *instance_phase(const struct cluster_member *member)
         return "Terminating";
     if (pod->phase == POD_PHASE_FAILED)
         return "Failed";
-    if (!pod->initialized)
+    if (!pod->initialized && !member_is_seeding(member))
         return pod->scheduled ? "Initializing" : "Pending";
     if (member->agent && member->agent_connected && member->agent->phase != AGENT_PHASE_UNKNOWN)
         return agent_phase_name(member->agent->phase);
@@ -98,6 +100,7 @@ static void carry_over(const struct cluster_snapshot *snapshot, struct cluster_i
         memcpy(instance->flavour, last->flavour, sizeof(instance->flavour));
         memcpy(instance->version, last->version, sizeof(instance->version));
         memcpy(instance->message, last->message, sizeof(instance->message));
+        memcpy(instance->role, last->role, sizeof(instance->role));
     }
 }
 
@@ -116,6 +119,7 @@ static void report_instance(struct report *report, const struct cluster_member *
         snprintf(instance->version, sizeof(instance->version), "%s", member->agent->version);
     } else if (instance->ready)
         carry_over(report->snapshot, instance);
+    cluster_report_replication(member, instance);
 }
 
 static bool is_wanted(const struct report *report, const struct cluster_member *member)
@@ -249,7 +253,7 @@ static void set_progressing(struct report *report)
 static void set_available(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
-    const struct cluster_member *primary = snapshot->member_count > 0 ? &snapshot->members[0] : NULL;
+    const struct cluster_member *primary = cluster_primary(snapshot);
     char message[256] = "";
     if (report->wanted == 0 && snapshot->usable)
         set(report, CONDITION_AVAILABLE, false, "Hibernated", "spec.replicas is 0; the data is kept");
@@ -260,7 +264,7 @@ static void set_available(struct report *report)
         set(report, CONDITION_AVAILABLE, false, "PrimaryNotReady", "%s is not ready%s%s", primary->name,
             *message ? ": " : "", message);
     } else
-        set(report, CONDITION_AVAILABLE, false, "NoMembers", "there is no member yet");
+        set(report, CONDITION_AVAILABLE, false, "NoPrimary", "no member is primary yet");
 }
 
 /* The first member that is ready and yet has something to say: an account that failed, a volume that fills up. */
@@ -301,15 +305,6 @@ static void set_healthy(struct report *report)
         return; /* the condition stays until the member has spoken */
     else
         set(report, CONDITION_HEALTHY, true, "AllReady", "%d of %d members are ready", report->ready, report->wanted);
-}
-
-static void set_replicated(struct report *report)
-{
-    if (report->wanted > 1)
-        set(report, CONDITION_REPLICATED, false, "IndependentServers",
-            "spec.replicas: members do not replicate yet; every member is a server of its own and only the first is behind the primary Service");
-    else
-        kube_conditions_remove(&report->status->conditions, CONDITION_REPLICATED);
 }
 
 static bool terminal_is_foreign(const struct cluster_snapshot *snapshot)
@@ -434,14 +429,13 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     report_instances(&report);
     report_volumes(&report);
     report_applied_hash(&report);
-    if (snapshot->member_count > 0 && cluster_member_is_ready(&snapshot->members[0]))
-        snprintf(ret->current_primary, sizeof(ret->current_primary), "%s", snapshot->members[0].name);
+    cluster_report_roles(snapshot, ret);
     say_what_is_awaited(&report);
     set_accepted(&report);
     set_progressing(&report);
     set_available(&report);
     set_healthy(&report);
-    set_replicated(&report);
+    cluster_report_replication_conditions(snapshot, ret);
     set_child_conflict(&report);
     set_storage_resized(&report);
     set_certificate_expiring(&report);

@@ -2,6 +2,8 @@
 
 #include "operator/cluster/cluster_roll.h"
 
+#include "operator/cluster/member_view.h"
+
 static bool is_outdated(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return member->pod && member->ordinal < snapshot->cluster.replicas &&
@@ -18,6 +20,14 @@ static const struct cluster_member *find_leaving(const struct cluster_snapshot *
     return NULL;
 }
 
+/* Ready for Kubernetes, and for its agent where that one can be asked. */
+static bool is_serving(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (!cluster_member_is_ready(member))
+        return false;
+    return !member_speaks(member) || member_is_open(snapshot, member) || member_follows(snapshot, member);
+}
+
 /* A wanted member that is up to date (or missing) and not serving: the roll waits for it. */
 static const struct cluster_member *find_unfinished(const struct cluster_snapshot *snapshot)
 {
@@ -27,18 +37,21 @@ static const struct cluster_member *find_unfinished(const struct cluster_snapsho
             continue;
         if (!member->pod)
             return member;
-        if (!is_outdated(snapshot, member) && !cluster_member_is_ready(member))
+        if (!is_outdated(snapshot, member) && !is_serving(snapshot, member))
             return member;
     }
     return NULL;
 }
 
-/* Highest ordinal first, so the primary comes last. */
+/* Highest ordinal first; a primary that serves is not among them unless it is alone. */
 static const struct cluster_member *find_outdated(const struct cluster_snapshot *snapshot, bool ready)
 {
+    const struct cluster_member *primary = cluster_primary(snapshot);
     for (int i = snapshot->member_count - 1; i >= 0; i--) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (is_outdated(snapshot, member) && cluster_member_is_ready(member) == ready)
+        if (ready && member == primary && snapshot->cluster.replicas > 1)
+            continue;
+        if (is_outdated(snapshot, member) && is_serving(snapshot, member) == ready)
             return member;
     }
     return NULL;
@@ -91,12 +104,20 @@ void cluster_roll(const struct cluster_snapshot *snapshot, struct roll *ret)
     const struct cluster_member *leaving = find_leaving(snapshot);
     const struct cluster_member *broken = find_outdated(snapshot, false);
     const struct cluster_member *unfinished = find_unfinished(snapshot);
+    const struct cluster_member *next = find_outdated(snapshot, true);
     if (leaving)
         roll_wait(ret, "wait until the old pod is gone: ", leaving->name);
     else if (broken)
         roll_delete(ret, broken, "it has an older template and is not ready");
     else if (unfinished)
         roll_wait(ret, "wait until it is ready before the next pod is replaced: ", unfinished->name);
-    else
-        roll_delete(ret, find_outdated(snapshot, true), "it has an older template");
+    else if (cluster_transition_is_set(&snapshot->last.transition))
+        roll_wait(ret, "wait until the switchover is over: ", snapshot->last.transition.to);
+    else if (next)
+        roll_delete(ret, next, "it has an older template");
+    else {
+        ret->step = ROLL_SWITCHOVER;
+        snprintf(ret->text, sizeof(ret->text), "move the primary away from %s, which has an older template",
+            snapshot->last.current_primary);
+    }
 }

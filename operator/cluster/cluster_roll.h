@@ -1,7 +1,7 @@
 /*
  * cluster_roll.h: which pod is replaced next when the template has changed (updateStrategy OnDelete): pure.
  *
- * One at a time, each ready before the next; the primary (ordinal 0) last. A member that is not serving anyway goes first: that is what heals
+ * One at a time, each ready before the next; the primary last, after another member has taken over. A member that is not serving anyway goes first: that is what heals
  * a roll that ran into a bad template.
  */
 #ifndef KM_CLUSTER_ROLL_H
@@ -10,9 +10,10 @@
 #include "operator/cluster/cluster_snapshot.h"
 
 enum roll_step {
-    ROLL_DONE,   /* every pod has the newest template */
-    ROLL_WAIT,   /* something must happen first: text says what */
-    ROLL_DELETE, /* replace this member's pod */
+    ROLL_DONE,       /* every pod has the newest template */
+    ROLL_WAIT,       /* something must happen first: text says what */
+    ROLL_DELETE,     /* replace this member's pod */
+    ROLL_SWITCHOVER, /* only the primary is left: it must be moved away first */
 };
 
 struct roll {

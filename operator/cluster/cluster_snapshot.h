@@ -55,7 +55,9 @@ struct cluster_snapshot {
     char *ns, *name, *uid;          /* of the MysqlCluster */
     char *version, *config_version; /* resourceVersions that were parsed; config_version "" without a MysqlConfig */
     int64_t generation;
-    int64_t now_ms; /* wall clock */
+    int64_t now_ms;          /* wall clock */
+    int64_t drain_since_ms;  /* since when a wish to move the primary waits for long transactions, 0: it does not */
+    int64_t fenced_since_ms; /* since when the old primary of a switchover takes no writes, 0: it does */
 
     struct mysql_cluster cluster; /* parsed spec; storage is the one in force if a change was refused */
     struct mysql_config_spec config;
@@ -63,7 +65,8 @@ struct cluster_snapshot {
     char *mycnf; /* rendered; NULL unless accepted */
     char mycnf_hash[65];
     const char *default_agent_image;
-    bool ipv6; /* the cluster network's first family: an EndpointSlice cannot change its own */
+    bool ipv6;           /* the cluster network's first family: an EndpointSlice cannot change its own */
+    char *switchover_to; /* annotation ANNOTATION_SWITCHOVER_TO, "" if none */
 
     /* Acceptance: reason "" means accepted. When not `usable`, nothing may be applied from the spec. */
     bool usable;
@@ -94,7 +97,7 @@ int cluster_snapshot_ready_count(const struct cluster_snapshot *snapshot);
 bool cluster_snapshot_has_mounting_pod(const struct cluster_snapshot *snapshot);
 /* When the first certificate ends, by what was issued and by what the agents serve; 0: unknown. */
 int64_t cluster_snapshot_certificate_end_ms(const struct cluster_snapshot *snapshot);
-/* The pod has an address at which an agent answers, or soon will. */
+/* The pod has an address at which an agent answers, or soon will: `init` has one, too, and a pod that is leaving until its end. */
 bool cluster_member_has_agent(const struct cluster_member *member);
 
 #endif

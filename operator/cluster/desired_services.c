@@ -3,6 +3,7 @@
 #include "common/agent_api.h"
 #include "common/json.h"
 #include "operator/cluster/desired.h"
+#include "operator/cluster/member_view.h"
 
 static json_t *mysql_port(void)
 {
@@ -83,11 +84,21 @@ static bool fits_family(const struct cluster_snapshot *snapshot, const char *add
     return !str_empty(address) && (strchr(address, ':') != NULL) == snapshot->ipv6;
 }
 
+/* The agent's word counts, which is there seconds before Kubernetes' own; without it, the pod's readiness. In a switchover the route goes ahead
+ * to the new primary. Never before the status says that a primary was open: who finds the route finds the data. */
+static bool is_route_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    if (!primary || !primary->pod || !snapshot->last.initialized)
+        return false;
+    if (!member_speaks(primary))
+        return cluster_member_is_ready(primary);
+    return primary->agent->writable || str_eq(primary->name, snapshot->last.transition.to);
+}
+
 json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot, const char *api_version)
 {
-    const struct cluster_member *primary = &snapshot->members[0];
-    bool open =
-        snapshot->member_count > 0 && cluster_member_is_ready(primary) && fits_family(snapshot, primary->pod->pod_ip);
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    bool open = is_route_open(snapshot, primary) && fits_family(snapshot, primary->pod->pod_ip);
     json_t *slice = desired_object(snapshot, api_version, "EndpointSlice", snapshot->names.service_primary);
     json_t *labels = json_object_get(json_object_get(slice, "metadata"), "labels");
     json_put_str(labels, "kubernetes.io/service-name", snapshot->names.service_primary);

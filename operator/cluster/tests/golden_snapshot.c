@@ -99,11 +99,12 @@ static void put_cluster(struct golden *golden, const json_t *cluster, const json
 static json_t *make_pod(const char *name, const char *ip)
 {
     return json_build(
-        "{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s, s:s}}, s:{s:s}, s:{s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}]}}",
+        "{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s, s:s, s:s}}, s:{s:s}, s:{s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}]}}",
         "apiVersion", "v1", "kind", "Pod", "metadata", "name", name, "namespace", "ns1", "labels", LABEL_MANAGED_BY,
-        LABEL_MANAGED_BY_US, LABEL_CLUSTER, "shop", "controller-revision-hash", "r1", "spec", "nodeName", "node-1",
-        "status", "phase", "Running", "podIP", ip, "conditions", "type", "PodScheduled", "status", "True", "type",
-        "Initialized", "status", "True", "type", "Ready", "status", "True");
+        LABEL_MANAGED_BY_US, LABEL_CLUSTER, "shop", "controller-revision-hash", "r1", LABEL_ROLE,
+        str_eq(name, "shop-mysql-0") ? LABEL_ROLE_PRIMARY : LABEL_ROLE_REPLICA, "spec", "nodeName", "node-1", "status",
+        "phase", "Running", "podIP", ip, "conditions", "type", "PodScheduled", "status", "True", "type", "Initialized",
+        "status", "True", "type", "Ready", "status", "True");
 }
 
 static void put_pods(struct golden *golden, const json_t *pods)
@@ -218,19 +219,64 @@ static void put_terminal(struct golden *golden, const json_t *patch)
     put_object(golden, PLAN_TERMINAL, &projection_mysql_terminal, terminal, 400);
 }
 
+/* What the agent of a member that is as it should be says. */
+static json_t *healthy_agent(const struct golden *golden, const struct cluster_member *member)
+{
+    const struct cluster_status *last = &golden->snapshot.last;
+    bool primary = str_eq(member->name, last->current_primary);
+    json_t *agent = json_build("{s:s, s:s, s:s, s:b, s:s, s:I, s:s, s:b, s:s, s:s}", "instance", member->name, "phase",
+        "Running", "flavour", "mariadb", "ready", 1, "version", "10.11.6-MariaDB", "epoch", (json_int_t)last->epoch,
+        "role", primary ? "primary" : "replica", "orderDone", 1, "gtidExecuted", "0-1-100", "data", "Database");
+    if (primary)
+        json_put_bool(agent, "writable", true);
+    else {
+        json_put_bool(agent, "readOnly", true);
+        json_put_str(agent, "receiver", "Running");
+        json_put_str(agent, "applier", "Running");
+    }
+    return agent;
+}
+
+static void put_agent(struct golden *golden, int i, const json_t *patch)
+{
+    struct error err = ERROR_INIT;
+    _cleanup_(json_decrefp) json_t *agent = healthy_agent(golden, &golden->snapshot.members[i]);
+    if (patch)
+        json_merge(agent, patch);
+    _cleanup_(freep) char *text = json_text(agent);
+    if (agent_status_decode(text, strlen(text), &golden->agents[i], &err) < 0)
+        fail_msg("agent %d: %s", i, err.message);
+    golden->snapshot.members[i].agent = &golden->agents[i];
+    golden->snapshot.members[i].agent_connected = true;
+}
+
 static void put_agents(struct golden *golden, const json_t *agents)
 {
-    const char *ordinal;
-    json_t *document;
-    json_object_foreach((json_t *)(uintptr_t)agents, ordinal, document) {
-        struct error err = ERROR_INIT;
-        size_t i = strtoul(ordinal, NULL, 10);
-        _cleanup_(freep) char *text = json_text(document);
-        if (i > CLUSTER_REPLICAS_MAX || agent_status_decode(text, strlen(text), &golden->agents[i], &err) < 0)
-            fail_msg("agent %s: %s", ordinal, err.message);
-        golden->snapshot.members[i].agent = &golden->agents[i];
-        golden->snapshot.members[i].agent_connected = true;
+    for (int i = 0; i < golden->snapshot.member_count; i++) {
+        char ordinal[16];
+        snprintf(ordinal, sizeof(ordinal), "%d", i);
+        const json_t *patch = json_object_get(agents, ordinal);
+        bool silent = json_is_null(patch);
+        const struct cluster_member *member = &golden->snapshot.members[i];
+        if (!silent && (patch || (cluster_member_is_ready(member) && golden->snapshot.last.epoch > 0)))
+            put_agent(golden, i, patch);
     }
+}
+
+/* A cluster in force has a primary, unless its status says otherwise. */
+static json_t *with_primary(const json_t *cluster, const json_t *observed)
+{
+    json_t *copy = json_deep_copy(cluster);
+    if (!json_object_get(observed, "children") || json_path(copy, "status.epoch"))
+        return copy;
+    if (!json_object_get(copy, "status"))
+        json_put(copy, "status", json_object());
+    json_t *status = json_object_get(copy, "status");
+    put_default(status, "epoch", json_integer(1));
+    put_default(status, "initialized", json_true());
+    put_default(status, "currentPrimary", json_string("shop-mysql-0"));
+    put_default(status, "semiSync", json_boolean(json_path_int(copy, "spec.replicas", 1) > 1));
+    return copy;
 }
 
 static void put_secrets(struct golden *golden, const json_t *secrets)
@@ -302,9 +348,10 @@ static void make_sources(struct golden *golden, const json_t *observed)
         sources->children[child] = golden->informers[desired_child_kind((enum cluster_child)child)];
 }
 
-struct golden *golden_new(const json_t *cluster, const json_t *observed)
+struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
 {
     struct golden *golden = xnew(struct golden);
+    _cleanup_(json_decrefp) json_t *cluster = with_primary(bare_cluster, observed);
     struct error err = ERROR_INIT;
     const struct kube_config config = {.server = (char[]){"http://127.0.0.1:1"}};
     golden->loop = loop_new();

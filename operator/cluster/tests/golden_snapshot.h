@@ -11,7 +11,8 @@
  *   pods, claims  merge patches onto ready members' pods and bound claims, by ordinal; null: there is none
  *   checkPod      merge patch onto the check pod of the wanted runtime
  *   terminal      merge patch onto the MysqlTerminal that we would make
- *   agents        agent_status documents by ordinal
+ *   agents        merge patches onto what the agents of ready members say, by ordinal; null: it does not speak. The first member is primary
+ *                 under epoch 1 and the others follow, unless the status of the cluster has an epoch of its own
  *   secrets       {"userPassword": "secretMissing" | "keyMissing", "failed": true, "certificateDays": N}
  *   error         {"kind": "AlreadyExists", "message": "...", "of": "Service"}: how the plan ended
  * Times are relative to GOLDEN_NOW_MS.

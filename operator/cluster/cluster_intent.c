@@ -1,0 +1,269 @@
+/* What the status must say about roles before anybody is told. */
+#include "common/base.h"
+
+#include "operator/cluster/cluster_roles.h"
+#include "operator/cluster/member_view.h"
+#include "operator/cluster/primary_election.h"
+
+#define POD_DRAIN_MAX_MS 60000
+
+static void KM_PRINTF(2, 3) say(struct cluster_intent *intent, const char *fmt, ...)
+{
+    va_list ap;
+    if (!str_empty(intent->next_action)) /* the first reason stands */
+        return;
+    va_start(ap, fmt);
+    vsnprintf(intent->next_action, sizeof(intent->next_action), fmt, ap);
+    va_end(ap);
+}
+
+static void set_primary(struct cluster_intent *intent, const char *name)
+{
+    snprintf(intent->primary, sizeof(intent->primary), "%s", name);
+}
+
+static int64_t newest_epoch(const struct cluster_snapshot *snapshot)
+{
+    int64_t newest = snapshot->last.epoch;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_speaks(&snapshot->members[i]))
+            newest = MAX_OF(newest, (int64_t)snapshot->members[i].agent->epoch);
+    }
+    return newest;
+}
+
+/* ---- the first primary ---- */
+
+static bool must_start_servers(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_is_wanted(snapshot, member) && member_is_seeding(member) &&
+            member->agent->data == AGENT_DATA_DATABASE)
+            return true;
+    }
+    return false;
+}
+
+/* Volumes of an earlier life bring epochs along: the new one must be above all of them. */
+static void choose_first(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    const struct cluster_member *first = election_first(snapshot, intent->next_action, sizeof(intent->next_action));
+    if (!first) {
+        if (snapshot->last.epoch == 0 && must_start_servers(snapshot))
+            intent->epoch = newest_epoch(snapshot) + 1; /* an epoch, so that servers can be told to start as nothing */
+        return;
+    }
+    intent->epoch = newest_epoch(snapshot) + 1;
+    set_primary(intent, first->name);
+}
+
+/* ---- a switchover under way ---- */
+
+static void begin_transition(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
+    const struct cluster_member *to, const char *reason, struct cluster_intent *intent)
+{
+    intent->epoch = newest_epoch(snapshot) + 1;
+    set_primary(intent, to->name);
+    intent->transition = (struct cluster_transition){.started_ms = snapshot->now_ms, .epoch = intent->epoch};
+    snprintf(intent->transition.from, sizeof(intent->transition.from), "%s", from->name);
+    snprintf(intent->transition.to, sizeof(intent->transition.to), "%s", to->name);
+    snprintf(intent->transition.reason, sizeof(intent->transition.reason), "%s", reason);
+}
+
+static void end_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_switchover *done = &intent->last_switchover;
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    *done = (struct cluster_switchover){.started_ms = transition->started_ms,
+        .finished_ms = snapshot->now_ms,
+        .writes_blocked_ms =
+            snapshot->fenced_since_ms > 0 ? MAX_OF(0, snapshot->now_ms - snapshot->fenced_since_ms) : 0};
+    memcpy(done->from, transition->from, sizeof(done->from));
+    memcpy(done->to, transition->to, sizeof(done->to));
+    memcpy(done->reason, transition->reason, sizeof(done->reason));
+    intent->transition = (struct cluster_transition){.from = ""};
+}
+
+/* The old primary has not been fenced: so the target cannot have been told to open (cluster_order), and going back is safe. */
+static bool can_go_back(const struct cluster_snapshot *snapshot, const struct cluster_member *from)
+{
+    return from && member_runs(from) && !member_is_fenced(snapshot, from);
+}
+
+static void continue_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    if (to && member_is_open(snapshot, to)) {
+        end_transition(snapshot, intent);
+        return;
+    }
+    int64_t age_ms = snapshot->now_ms - transition->started_ms;
+    bool lost = !to || !member_runs(to);
+    if (lost && age_ms > CLUSTER_TARGET_SILENCE_MS && can_go_back(snapshot, from)) {
+        intent->epoch = newest_epoch(snapshot) + 1;
+        set_primary(intent, from->name);
+        intent->transition = (struct cluster_transition){.from = ""};
+    } else if (lost)
+        say(intent, "move the primary from %s to %s; waits: %s does not answer", transition->from, transition->to,
+            transition->to);
+    else if (from && !member_is_fenced(snapshot, from))
+        say(intent, "move the primary from %s to %s; waits until %s has stopped writes%s", transition->from,
+            transition->to, transition->from, member_speaks(from) ? "" : ": its agent does not answer");
+    else
+        say(intent, "move the primary from %s to %s; waits until %s has applied everything", transition->from,
+            transition->to, transition->to);
+    intent->again_ms = 1000;
+}
+
+/* ---- wishes ---- */
+
+/* The annotation names a member by ordinal or by pod. */
+static const struct cluster_member *annotated(const struct cluster_snapshot *snapshot)
+{
+    const char *value = snapshot->switchover_to;
+    for (int i = 0; i < snapshot->member_count && !str_empty(value); i++) {
+        char ordinal[16];
+        snprintf(ordinal, sizeof(ordinal), "%d", snapshot->members[i].ordinal);
+        if (str_eq(value, snapshot->members[i].name) || str_eq(value, ordinal))
+            return &snapshot->members[i];
+    }
+    return NULL;
+}
+
+static bool has_newest_template(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member->pod && snapshot->stateful_set &&
+        str_eq(member->pod->revision, snapshot->stateful_set->update_revision);
+}
+
+static struct cluster_wish find_wish(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, bool roll_waits)
+{
+    const struct cluster_member *once = annotated(snapshot);
+    int ordinal = snapshot->cluster.replication.primary;
+    if (!member_is_wanted(snapshot, primary))
+        return (struct cluster_wish){true, "ScaleIn", NULL};
+    if (primary->pod && primary->pod->object.deleting)
+        return (struct cluster_wish){true, "PodDeleted", NULL};
+    if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.switchover_done))
+        return (struct cluster_wish){true, "Requested", once};
+    if (ordinal >= 0 && ordinal < snapshot->cluster.replicas && ordinal != primary->ordinal &&
+        has_newest_template(snapshot, &snapshot->members[ordinal]))
+        return (struct cluster_wish){true, "Requested", &snapshot->members[ordinal]};
+    return (struct cluster_wish){roll_waits, "Roll", NULL};
+}
+
+/* A request by annotation is carried out once; taking it away makes room for the same one again. */
+static void tick_off_annotation(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    const char *value = str_or_empty(snapshot->switchover_to);
+    if (str_empty(value))
+        intent->switchover_done[0] = '\0';
+    else if (annotated(snapshot) == primary)
+        snprintf(intent->switchover_done, sizeof(intent->switchover_done), "%s", value);
+    else if (!annotated(snapshot))
+        say(intent, "nothing: annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"", value);
+}
+
+/* Transactions that are open for long are waited for while writes still go on. */
+static bool must_drain(const struct cluster_snapshot *snapshot, const struct cluster_wish *wish,
+    const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    int64_t limit_ms = snapshot->cluster.replication.drain_seconds * 1000LL;
+    if (str_eq(wish->reason, "PodDeleted"))
+        limit_ms = MIN_OF(limit_ms, POD_DRAIN_MAX_MS);
+    int64_t waited_ms = snapshot->drain_since_ms > 0 ? snapshot->now_ms - snapshot->drain_since_ms : 0;
+    if (primary->agent->long_transactions == 0 || waited_ms >= limit_ms)
+        return false;
+    intent->waits_for_drain = true;
+    intent->again_ms = MIN_OF(limit_ms - waited_ms, 1000);
+    say(intent, "move the primary away from %s (%s); waits up to %lld s for %u long transactions, the oldest: %s",
+        primary->name, wish->reason, (long long)((limit_ms - waited_ms + 999) / 1000),
+        primary->agent->long_transactions, primary->agent->long_transaction);
+    return true;
+}
+
+static void grant(const struct cluster_snapshot *snapshot, const struct cluster_wish *wish,
+    const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    char why[256];
+    const struct cluster_member *target = wish->target;
+    if (target && !election_can_take_over(snapshot, target, why, sizeof(why)))
+        target = NULL;
+    else if (!target)
+        target = election_successor(snapshot, why, sizeof(why));
+    if (!target)
+        say(intent, "move the primary away from %s (%s); blocked: %s", primary->name, wish->reason, why);
+    else if (!must_drain(snapshot, wish, primary, intent))
+        begin_transition(snapshot, primary, target, wish->reason, intent);
+}
+
+/* ---- nothing under way ---- */
+
+static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *intent)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!primary)
+        return;
+    bool open = member_is_open(snapshot, primary);
+    intent->initialized |= open;
+    if (!snapshot->cluster.replication.semi_sync || snapshot->cluster.replicas < 2)
+        intent->semi_sync = false;
+    else if (open && cluster_follower_count(snapshot) >= cluster_acks(snapshot))
+        intent->semi_sync = true; /* and stays: commits wait rather than go unacknowledged (I3) */
+    if (!open || snapshot->cluster.paused)
+        return;
+    tick_off_annotation(snapshot, primary, intent);
+    const struct cluster_wish wish = find_wish(snapshot, primary, roll_waits);
+    if (wish.is_there)
+        grant(snapshot, &wish, primary, intent);
+}
+
+static bool differs(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_status *last = &snapshot->last;
+    return intent->epoch != last->epoch || !str_eq(intent->primary, last->current_primary) ||
+        intent->initialized != last->initialized || intent->semi_sync != last->semi_sync ||
+        !str_eq(intent->switchover_done, last->switchover_done) ||
+        memcmp(&intent->transition, &last->transition, sizeof(last->transition)) != 0;
+}
+
+void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)
+{
+    const struct cluster_status *last = &snapshot->last;
+    *ret = (struct cluster_intent){.epoch = last->epoch,
+        .initialized = last->initialized,
+        .semi_sync = last->semi_sync,
+        .transition = last->transition,
+        .last_switchover = last->last_switchover};
+    set_primary(ret, last->current_primary);
+    memcpy(ret->switchover_done, last->switchover_done, sizeof(ret->switchover_done));
+    if (!snapshot->usable || snapshot->cluster.replicas == 0)
+        return;
+    if (last->epoch == 0 || str_empty(last->current_primary)) {
+        if (!snapshot->cluster.paused)
+            choose_first(snapshot, ret);
+    } else if (newest_epoch(snapshot) > last->epoch)
+        ret->epoch =
+            newest_epoch(snapshot) + 1; /* a volume of another life: the same primary under an epoch that all accept */
+    else if (cluster_transition_is_set(&last->transition))
+        continue_transition(snapshot, ret);
+    else
+        stand(snapshot, roll_waits, ret);
+    ret->changed = differs(snapshot, ret);
+}
+
+void cluster_intent_apply(const struct cluster_intent *intent, struct cluster_status *status)
+{
+    status->epoch = intent->epoch;
+    status->initialized = intent->initialized;
+    status->semi_sync = intent->semi_sync;
+    status->transition = intent->transition;
+    status->last_switchover = intent->last_switchover;
+    memcpy(status->current_primary, intent->primary, sizeof(status->current_primary));
+    memcpy(status->switchover_done, intent->switchover_done, sizeof(status->switchover_done));
+}

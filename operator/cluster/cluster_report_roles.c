@@ -1,0 +1,144 @@
+#include "common/base.h"
+
+#include "operator/cluster/cluster_report_roles.h"
+
+#include "operator/cluster/cluster_roles.h"
+#include "operator/cluster/member_view.h"
+
+/* Commits that wait this long for acknowledgements are no hiccup. */
+#define WRITES_BLOCKED_MS 1000
+
+void cluster_report_roles(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    const struct cluster_status *last = &snapshot->last;
+    status->epoch = last->epoch;
+    status->initialized = last->initialized;
+    status->semi_sync = last->semi_sync;
+    status->transition = last->transition;
+    status->last_switchover = last->last_switchover;
+    memcpy(status->current_primary, last->current_primary, sizeof(status->current_primary));
+    memcpy(status->switchover_done, last->switchover_done, sizeof(status->switchover_done));
+    snprintf(status->state, sizeof(status->state), "%s", cluster_state_name(snapshot));
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member->claim && !member_is_wanted(snapshot, member))
+            snprintf(status->retained_volumes[status->retained_volume_count++], DERIVED_NAME_SIZE, "%s",
+                member->claim->name);
+    }
+}
+
+static int seed_percent(const struct agent_status *agent)
+{
+    if (agent->seed.total_bytes == 0)
+        return 0;
+    uint64_t percent = agent->seed.bytes * 100 / agent->seed.total_bytes;
+    return (int)(MIN_OF(percent, 100) / 5 * 5);
+}
+
+void cluster_report_replication(const struct cluster_member *member, struct cluster_instance *instance)
+{
+    const struct agent_status *agent = member->agent;
+    if (!member_speaks(member))
+        return;
+    snprintf(instance->role, sizeof(instance->role), "%s", agent_role_name(agent->role));
+    instance->lag_known = agent->role == AGENT_ROLE_REPLICA && agent->replication.lag_known;
+    instance->lag_ms = agent->replication.lag_ms;
+    snprintf(instance->errant, sizeof(instance->errant), "%s", agent->errant);
+    if (agent->problem_count > 0)
+        snprintf(instance->problem, sizeof(instance->problem), "%s", agent->problems[0].reason);
+    if (!member_is_seeding(member))
+        return;
+    snprintf(instance->seed_step, sizeof(instance->seed_step), "%s", agent_seed_step_name(agent->seed.step));
+    snprintf(instance->seed_donor, sizeof(instance->seed_donor), "%.*s", (int)strcspn(agent->seed.donor, "."),
+        agent->seed.donor);
+    instance->seed_percent = seed_percent(agent);
+}
+
+static void KM_PRINTF(6, 7) set(const struct cluster_snapshot *snapshot, struct cluster_status *status,
+    const char *type, bool yes, const char *reason, const char *fmt, ...)
+{
+    char message[CLUSTER_MESSAGE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof(message), fmt, ap);
+    va_end(ap);
+    kube_conditions_set(&status->conditions, type, yes ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE, reason,
+        snapshot->generation, snapshot->now_ms, "%s", message);
+}
+
+static const struct cluster_member *find_not_following(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member != primary && member_is_wanted(snapshot, member) && !member_follows(snapshot, member))
+            return member;
+    }
+    return NULL;
+}
+
+/* After a restart of ours nobody has spoken for a moment: what was known stays. */
+static bool nobody_speaks(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_speaks(&snapshot->members[i]))
+            return false;
+    }
+    return snapshot->member_count > 0;
+}
+
+static void set_replicated(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    const struct cluster_member *ailing = find_not_following(snapshot);
+    int replicas = snapshot->cluster.replicas - 1;
+    if (replicas < 1)
+        kube_conditions_remove(&status->conditions, CONDITION_REPLICATED);
+    else if (!cluster_primary(snapshot))
+        set(snapshot, status, CONDITION_REPLICATED, false, "NoPrimary", "no member is primary yet");
+    else if (ailing)
+        set(snapshot, status, CONDITION_REPLICATED, false, "ReplicaNotFollowing", "%d of %d replicas follow; %s: %s",
+            cluster_follower_count(snapshot), replicas, ailing->name, member_why_not_following(snapshot, ailing));
+    else
+        set(snapshot, status, CONDITION_REPLICATED, true, "AllFollow", "%d of %d replicas follow %s%s", replicas,
+            replicas, snapshot->last.current_primary,
+            snapshot->last.semi_sync ? "; commits wait for acknowledgements" : "");
+}
+
+static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    const struct cluster_member *awaited = find_not_following(snapshot);
+    if (!primary || !member_speaks(primary) || primary->agent->writes_blocked_ms < WRITES_BLOCKED_MS) {
+        kube_conditions_remove(&status->conditions, CONDITION_WRITES_BLOCKED);
+        return;
+    }
+    set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "AcknowledgementsMissing",
+        "commits on %s wait for %d acknowledgements, %u replicas give them%s%s%s%s", primary->name,
+        cluster_acks(snapshot), primary->agent->semi_sync_replicas, awaited ? "; awaited: " : "",
+        awaited ? awaited->name : "", awaited ? ": " : "", awaited ? member_why_not_following(snapshot, awaited) : "");
+}
+
+static void set_lagging(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    int limit_s = snapshot->cluster.replication.max_lag_seconds;
+    for (int i = 0; i < snapshot->member_count && limit_s > 0; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!member_is_wanted(snapshot, member) || !member_runs(member) || member->agent->role != AGENT_ROLE_REPLICA ||
+            !member->agent->replication.lag_known || member->agent->replication.lag_ms <= limit_s * 1000LL)
+            continue;
+        set(snapshot, status, CONDITION_LAGGING, true, "ReplicaLags",
+            "%s lags more than spec.replication.maxLagSeconds (%d) and is out of the Service for replicas",
+            member->name, limit_s);
+        return;
+    }
+    kube_conditions_remove(&status->conditions, CONDITION_LAGGING);
+}
+
+void cluster_report_replication_conditions(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    if (nobody_speaks(snapshot))
+        return;
+    set_replicated(snapshot, status);
+    set_writes_blocked(snapshot, status);
+    set_lagging(snapshot, status);
+}

@@ -1,0 +1,70 @@
+/*
+ * cluster_roles.h: which member is what: the part of a decision that is about the servers rather than about Kubernetes objects. Pure.
+ *
+ * Two halves that never meet in one round (I2):
+ *   cluster_intend  what the status must say about roles: epoch, primary, a switchover under way, whether commits wait for acknowledgements.
+ *                   If that differs from what it says, the status is written and nothing else happens.
+ *   cluster_order   what each agent must be told, derived from the status as it was written, and from nothing else.
+ *
+ * A planned switchover from A to B, each step derived from what is observed:
+ *   1. status: epoch + 1, primary B, transition A to B
+ *   2. the primary Service's EndpointSlice names B (its effect takes 60 to 90 ms: kube-proxy), pooled connections go on writing on A
+ *   3. after CLUSTER_ROUTE_LEAD_MS: A becomes nothing (read-only, clients are disconnected, its position is final)
+ *   4. B becomes primary, once it has executed A's position
+ *   5. A and the others follow B; status: the transition is over
+ * Until A has reported that it is fenced, B cannot have been told: so a switchover whose B is lost before step 4 goes back to A.
+ */
+#ifndef KM_CLUSTER_ROLES_H
+#define KM_CLUSTER_ROLES_H
+
+#include "operator/cluster/cluster_snapshot.h"
+
+/* Between the new route and the end of writes on the old primary: new connections arrive at the new one about when it is opened. */
+#define CLUSTER_ROUTE_LEAD_MS 60
+/* A switchover whose target does not speak for so long goes back, if that is provably safe. */
+#define CLUSTER_TARGET_SILENCE_MS 3000
+/* What running transactions are given on the old primary once the route is moved; long ones were waited for before (drainSeconds). */
+#define CLUSTER_DRAIN_MS 300
+
+/* A wish to move the primary. */
+struct cluster_wish {
+    bool is_there;
+    const char *reason;                  /* static: "Requested", "PodDeleted", "ScaleIn", "Roll" */
+    const struct cluster_member *target; /* NULL: any */
+};
+
+struct cluster_intent {
+    bool changed; /* against the status as last written */
+    int64_t epoch;
+    char primary[DERIVED_NAME_SIZE];
+    bool initialized;
+    bool semi_sync;
+    struct cluster_transition transition;
+    struct cluster_switchover last_switchover;
+    char switchover_done[KUBE_NAME_MAX + 1]; /* the annotation's value that was carried out */
+    /* For status.nextAction; "" nothing. */
+    char next_action[512];
+    bool waits_for_drain; /* only long transactions hold a wish up: since when is remembered outside */
+    int64_t again_ms;     /* look again then, 0: when something happens */
+};
+
+/* roll_waits: a roll wants the primary moved away. */
+void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret);
+
+/* Puts it into a copy of the last status. */
+void cluster_intent_apply(const struct cluster_intent *intent, struct cluster_status *status);
+
+struct cluster_orders {
+    struct agent_order orders[CLUSTER_REPLICAS_MAX + 1]; /* by index of snapshot.members */
+    bool given[CLUSTER_REPLICAS_MAX + 1];                /* false: what it was told before stands */
+    int64_t again_ms;
+};
+void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret);
+
+/* Whether members beyond spec.replicas may go: none is primary, and those that speak have been told to forget their data. */
+bool cluster_may_shrink(const struct cluster_snapshot *snapshot);
+
+/* Offline, Cloning, Healthy, Degraded, Failed, Lost, Incomplete. Static text. */
+const char *cluster_state_name(const struct cluster_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,123 @@
+#include "common/base.h"
+
+#include "operator/cluster/member_view.h"
+
+const struct cluster_member *cluster_member_named(const struct cluster_snapshot *snapshot, const char *name)
+{
+    for (int i = 0; i < snapshot->member_count && !str_empty(name); i++) {
+        if (str_eq(snapshot->members[i].name, name))
+            return &snapshot->members[i];
+    }
+    return NULL;
+}
+
+const struct cluster_member *cluster_primary(const struct cluster_snapshot *snapshot)
+{
+    return cluster_member_named(snapshot, snapshot->last.current_primary);
+}
+
+bool member_is_wanted(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member->ordinal < snapshot->cluster.replicas;
+}
+
+bool member_speaks(const struct cluster_member *member)
+{
+    return member->agent && member->agent_connected;
+}
+
+bool member_is_seeding(const struct cluster_member *member)
+{
+    return member_speaks(member) && member->agent->phase == AGENT_PHASE_SEEDING;
+}
+
+bool member_runs(const struct cluster_member *member)
+{
+    return member_speaks(member) && member->agent->phase == AGENT_PHASE_RUNNING;
+}
+
+static bool has_epoch(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return snapshot->last.epoch > 0 && member->agent->epoch == (uint64_t)snapshot->last.epoch;
+}
+
+bool member_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member_runs(member) && has_epoch(snapshot, member) && member->agent->role == AGENT_ROLE_PRIMARY &&
+        member->agent->writable;
+}
+
+bool member_is_fenced(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member_runs(member) && has_epoch(snapshot, member) && member->agent->role == AGENT_ROLE_NONE &&
+        member->agent->order_done && !member->agent->writable && !strstr(member->agent->gtid_executed, "...");
+}
+
+const char *member_why_not_following(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct agent_status *agent = member->agent;
+    if (!member_speaks(member))
+        return "its agent does not answer";
+    if (agent->phase == AGENT_PHASE_SEEDING)
+        return agent->data == AGENT_DATA_DATABASE ? "it has not started its server yet" : "it has no data yet";
+    if (agent->phase != AGENT_PHASE_RUNNING)
+        return "its server does not run";
+    if (!has_epoch(snapshot, member) || agent->role != AGENT_ROLE_REPLICA || !agent->order_done)
+        return "it is not set up as a replica yet";
+    if (!str_empty(agent->errant))
+        return "it holds transactions that the primary has not";
+    if (agent->replication.receiver != AGENT_THREAD_RUNNING)
+        return str_empty(agent->replication.receiver_error) ? "it does not receive from the primary"
+                                                            : agent->replication.receiver_error;
+    if (agent->replication.applier != AGENT_THREAD_RUNNING)
+        return str_empty(agent->replication.applier_error) ? "it does not apply what it receives"
+                                                           : agent->replication.applier_error;
+    return "";
+}
+
+bool member_follows(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return str_empty(member_why_not_following(snapshot, member));
+}
+
+bool member_has_problem(const struct cluster_member *member, const char *reason)
+{
+    for (int i = 0; member_speaks(member) && i < member->agent->problem_count; i++) {
+        if (str_eq(member->agent->problems[i].reason, reason))
+            return true;
+    }
+    return false;
+}
+
+bool member_data_is_stale(const struct cluster_member *member)
+{
+    return member_speaks(member) && member->agent->mark != AGENT_MARK_NONE;
+}
+
+bool member_is_being_cloned(const struct cluster_member *member)
+{
+    if (!member_is_seeding(member))
+        return false;
+    return member->agent->seed.step == AGENT_SEED_STEP_COPYING || member->agent->seed.step == AGENT_SEED_STEP_PREPARING;
+}
+
+int cluster_follower_count(const struct cluster_snapshot *snapshot)
+{
+    int count = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        count += member_is_wanted(snapshot, member) && member_follows(snapshot, member);
+    }
+    return count;
+}
+
+int cluster_acks(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->cluster.replicas < 2 ? 0 : MAX_OF(1, snapshot->cluster.replicas / 2);
+}
+
+void cluster_member_host(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char out[static AGENT_HOST_SIZE])
+{
+    snprintf(out, AGENT_HOST_SIZE, "%s.%s.%s.svc", member->name, snapshot->names.service, snapshot->ns);
+}

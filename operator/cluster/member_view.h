@@ -1,0 +1,42 @@
+/*
+ * member_view.h: what a member's agent says, as the questions that decisions about roles ask. Pure.
+ *
+ * Only a word from a standing stream counts: a member that does not speak is unknown, not dead (I5).
+ */
+#ifndef KM_MEMBER_VIEW_H
+#define KM_MEMBER_VIEW_H
+
+#include "operator/cluster/cluster_snapshot.h"
+
+/* By pod name; NULL if there is none, or name is "". */
+const struct cluster_member *cluster_member_named(const struct cluster_snapshot *snapshot, const char *name);
+/* The one that the status names; NULL if none is chosen or there is no such member. */
+const struct cluster_member *cluster_primary(const struct cluster_snapshot *snapshot);
+
+bool member_is_wanted(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+bool member_speaks(const struct cluster_member *member);
+/* It is in `init`: there is no server yet. */
+bool member_is_seeding(const struct cluster_member *member);
+bool member_runs(const struct cluster_member *member);
+/* It takes writes, under the epoch of the status. */
+bool member_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* It has carried out the order to be nothing under the epoch of the status: no client writes there, its position is final. */
+bool member_is_fenced(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* A replica under the epoch of the status that receives, applies and holds nothing that the primary lacks. */
+bool member_follows(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* Why it does not; never NULL. */
+const char *member_why_not_following(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+bool member_has_problem(const struct cluster_member *member, const char *reason);
+/* Its volume must not be trusted: it left the cluster, or was marked to be seeded again. */
+bool member_data_is_stale(const struct cluster_member *member);
+/* A copy of the data arrives, or is about to. */
+bool member_is_being_cloned(const struct cluster_member *member);
+
+int cluster_follower_count(const struct cluster_snapshot *snapshot);
+/* Acknowledgements that a commit waits for: half of the replicas, at least one (MariaDB always waits for one). 0 with one member. */
+int cluster_acks(const struct cluster_snapshot *snapshot);
+/* DNS name of a member, as its certificate has it. */
+void cluster_member_host(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char out[static AGENT_HOST_SIZE]);
+
+#endif

@@ -1,0 +1,155 @@
+#include "common/base.h"
+
+#include "operator/cluster/primary_election.h"
+
+#include "common/gtid.h"
+#include "operator/cluster/member_view.h"
+
+/* ---- the first primary ---- */
+
+/* Nothing can be on a volume that no node has ever had. */
+static bool is_surely_empty(const struct cluster_member *member)
+{
+    return !member->claim || !str_eq(member->claim->phase, "Bound");
+}
+
+static bool holds_data(const struct cluster_member *member)
+{
+    return member_speaks(member) && !(member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY);
+}
+
+/* What must happen before positions can be compared; "" nothing. */
+static void awaited(const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
+{
+    if (!member_is_wanted(snapshot, member))
+        return;
+    if (!member_speaks(member)) {
+        if (!is_surely_empty(member))
+            snprintf(why, size, "wait to hear from %s, whose volume may hold data", member->name);
+    } else if (holds_data(member) && !member_runs(member))
+        snprintf(why, size, "wait until the server of %s runs, to learn what it holds", member->name);
+}
+
+static enum gtid_relation compare(const struct cluster_member *a, const struct cluster_member *b)
+{
+    enum gtid_flavour flavour = a->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    _cleanup_(gtid_set_freep) struct gtid_set *of_a = gtid_set_parse(flavour, a->agent->gtid_executed, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *of_b = gtid_set_parse(flavour, b->agent->gtid_executed, NULL);
+    return of_a && of_b ? gtid_set_compare(of_a, of_b) : GTID_DIVERGED;
+}
+
+static const struct cluster_member *wished(const struct cluster_snapshot *snapshot)
+{
+    int ordinal = snapshot->cluster.replication.primary;
+    return ordinal >= 0 && ordinal < snapshot->member_count ? &snapshot->members[ordinal] : NULL;
+}
+
+static const struct cluster_member *most_advanced(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    const struct cluster_member *best = NULL;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!member_is_wanted(snapshot, member) || !holds_data(member))
+            continue;
+        enum gtid_relation relation = best ? compare(member, best) : GTID_SUPERSET;
+        if (relation == GTID_DIVERGED) {
+            snprintf(why, size,
+                "nothing: %s and %s hold different data; spec.replication.primary must say whose is to be kept",
+                best->name, member->name);
+            return NULL;
+        }
+        if (relation == GTID_SUPERSET)
+            best = member;
+    }
+    return best;
+}
+
+static const struct cluster_member *first_empty(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *wish = wished(snapshot);
+    if (wish && member_speaks(wish))
+        return wish;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_is_wanted(snapshot, &snapshot->members[i]) && member_speaks(&snapshot->members[i]))
+            return &snapshot->members[i];
+    }
+    return NULL;
+}
+
+const struct cluster_member *election_first(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    bool any_data = false;
+    *why = '\0';
+    for (int i = 0; i < snapshot->member_count && str_empty(why); i++) {
+        any_data |= member_is_wanted(snapshot, &snapshot->members[i]) && holds_data(&snapshot->members[i]);
+        awaited(snapshot, &snapshot->members[i], why, size);
+    }
+    if (!str_empty(why))
+        return NULL;
+    const struct cluster_member *wish = wished(snapshot);
+    if (any_data && wish && holds_data(wish))
+        return wish;
+    const struct cluster_member *found = any_data ? most_advanced(snapshot, why, size) : first_empty(snapshot);
+    if (!found && str_empty(why))
+        snprintf(why, size, "wait for the first member's agent");
+    return found;
+}
+
+/* ---- a successor ---- */
+
+bool election_can_take_over(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
+{
+    const char *not_following = member_why_not_following(snapshot, member);
+    *why = '\0';
+    if (!member_is_wanted(snapshot, member))
+        snprintf(why, size, "%s is beyond spec.replicas", member->name);
+    else if (!member->pod || member->pod->object.deleting)
+        snprintf(why, size, "the pod of %s is leaving", member->name);
+    else if (!str_empty(not_following))
+        snprintf(why, size, "%s: %s", member->name, not_following);
+    else if (member->agent->replication.lag_known && member->agent->replication.lag_ms > ELECTION_LAG_MAX_MS)
+        snprintf(why, size, "%s lags %lld s", member->name, (long long)(member->agent->replication.lag_ms / 1000));
+    return str_empty(why);
+}
+
+static bool is_newest(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return snapshot->stateful_set && str_eq(member->pod->revision, snapshot->stateful_set->update_revision);
+}
+
+/* Lags within a heartbeat are the same. */
+static int64_t lag_class(const struct cluster_member *member)
+{
+    return member->agent->replication.lag_known ? member->agent->replication.lag_ms / 1000 : ELECTION_LAG_MAX_MS;
+}
+
+static bool is_better(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *a, const struct cluster_member *b)
+{
+    bool a_wished = a == wished(snapshot), b_wished = b == wished(snapshot);
+    if (a_wished != b_wished)
+        return a_wished;
+    bool a_newest = is_newest(snapshot, a), b_newest = is_newest(snapshot, b);
+    if (a_newest != b_newest)
+        return a_newest;
+    return lag_class(a) < lag_class(b);
+}
+
+const struct cluster_member *election_successor(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    const struct cluster_member *best = NULL;
+    char reason[256], first[256] = "there is no other member";
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member == cluster_primary(snapshot) || !member_is_wanted(snapshot, member))
+            continue;
+        bool can = election_can_take_over(snapshot, member, reason, sizeof(reason));
+        if (can && (!best || is_better(snapshot, member, best)))
+            best = member;
+        if (!can && str_eq(first, "there is no other member"))
+            snprintf(first, sizeof(first), "%s", reason);
+    }
+    snprintf(why, size, "%s", best ? "" : first);
+    return best;
+}
