@@ -59,10 +59,27 @@ static void handle_metrics(struct http_exchange *exchange, void *arg)
     http_reply(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", text.buf, text.len);
 }
 
+static const char *role_word(const struct agent_status *status)
+{
+    if (status->role != AGENT_ROLE_NONE)
+        return agent_role_name(status->role);
+    return *status->order_hash ? "fenced" : "none";
+}
+
+static void handle_role_word(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+    const struct agent_status *status = server->view->status;
+
+    http_replyf(exchange, status->role == AGENT_ROLE_PRIMARY ? 200 : 404, "%s%s", role_word(status),
+        status_watch_count(server->watch) > 0 ? "" : " alone");
+}
+
 static const struct http_route plain_routes[] = {
     {"GET", "/live", handle_live},
     {"GET", "/ready", handle_ready},
     {"GET", "/startup", handle_startup},
+    {"GET", "/role", handle_role_word},
     {"GET", "/metrics", handle_metrics},
     {NULL, NULL, NULL},
 };

@@ -6,6 +6,7 @@
 #include "agent/bootstrap/init.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/options.h"
+#include "agent/pre_stop.h"
 #include "agent/seed.h"
 #include "common/alloc.h"
 #include "common/fs.h"
@@ -55,6 +56,10 @@ static int run_command(const struct agent_options *options, struct error *err)
         return server_exec(&options->paths, err);
     case COMMAND_RUN:
         return agent_run(options, err);
+    case COMMAND_PRE_STOP:
+        return pre_stop_run(options, err);
+    case COMMAND_LINGER:
+        return linger_run(options, err);
     default:
         fputs(agent_options_help, stdout);
         return 0;

@@ -6,6 +6,8 @@
 
 #include "common/agent_api.h"
 
+#define WAIT_SECONDS_DEFAULT 100
+
 const char agent_options_help[] =
     "usage: kube-mysql-agent COMMAND [--option=value ...]\n"
     "\n"
@@ -14,9 +16,12 @@ const char agent_options_help[] =
     "  check      tell whether this image takes the my.cnf; touches no data\n"
     "  server     become the server\n"
     "  run        watch and tend the server, answer on the agent's doors\n"
+    "  pre-stop   wait until this member is not the primary any more\n"
+    "  linger     wait until the server has ended\n"
     "\n"
     "  --data-volume=DIR --run-dir=DIR --config-dir=DIR --accounts-dir=DIR --tls-dir=DIR\n"
     "  --termination-log=FILE --bind=ADDRESS --plain-port=N --tls-port=N --mysql-port=N --pod-name=NAME\n"
+    "  --wait-seconds=N\n"
     "  --log-level=debug|info|warn|error --log-format=json|text\n";
 
 enum option_key {
@@ -31,6 +36,7 @@ enum option_key {
     OPT_TLS_PORT,
     OPT_MYSQL_PORT,
     OPT_POD_NAME,
+    OPT_WAIT,
     OPT_LOG_LEVEL,
     OPT_LOG_FORMAT,
     OPT_COUNT,
@@ -48,6 +54,7 @@ static const char *const option_names[OPT_COUNT] = {
     [OPT_TLS_PORT] = "--tls-port=",
     [OPT_MYSQL_PORT] = "--mysql-port=",
     [OPT_POD_NAME] = "--pod-name=",
+    [OPT_WAIT] = "--wait-seconds=",
     [OPT_LOG_LEVEL] = "--log-level=",
     [OPT_LOG_FORMAT] = "--log-format=",
 };
@@ -59,21 +66,39 @@ static const char *const command_names[] = {
     [COMMAND_CHECK] = "check",
     [COMMAND_SERVER] = "server",
     [COMMAND_RUN] = "run",
+    [COMMAND_PRE_STOP] = "pre-stop",
+    [COMMAND_LINGER] = "linger",
 };
 
-static int parse_port(const char *text, uint16_t fallback, uint16_t *ret, struct error *err)
+static bool parse_number(const char *text, long max, long *ret)
 {
     char *end;
 
-    if (!text) {
-        *ret = fallback;
-        return 0;
-    }
     errno = 0;
-    long port = strtol(text, &end, 10);
-    if (errno || end == text || *end || port < 0 || port > UINT16_MAX)
+    long number = strtol(text, &end, 10);
+    if (errno || end == text || *end || number < 0 || number > max)
+        return false;
+    *ret = number;
+    return true;
+}
+
+static int parse_port(const char *text, uint16_t fallback, uint16_t *ret, struct error *err)
+{
+    long port = fallback;
+
+    if (text && !parse_number(text, UINT16_MAX, &port))
         return error_set(err, ERROR_INVALID, "\"%s\" is no port", text);
     *ret = (uint16_t)port;
+    return 0;
+}
+
+static int parse_seconds(const char *text, int *ret, struct error *err)
+{
+    long seconds = WAIT_SECONDS_DEFAULT;
+
+    if (text && !parse_number(text, INT32_MAX, &seconds))
+        return error_set(err, ERROR_INVALID, "\"%s\" is no number of seconds", text);
+    *ret = (int)seconds;
     return 0;
 }
 
@@ -114,7 +139,8 @@ static int convert(const char *const *values, struct agent_options *options, str
 {
     if (parse_port(values[OPT_PLAIN_PORT], AGENT_PORT_PLAIN, &options->plain_port, err) < 0 ||
         parse_port(values[OPT_TLS_PORT], AGENT_PORT_TLS, &options->tls_port, err) < 0 ||
-        parse_port(values[OPT_MYSQL_PORT], MYSQL_PORT, &options->mysql_port, err) < 0)
+        parse_port(values[OPT_MYSQL_PORT], MYSQL_PORT, &options->mysql_port, err) < 0 ||
+        parse_seconds(values[OPT_WAIT], &options->wait_seconds, err) < 0)
         return -1;
     if (values[OPT_LOG_LEVEL] && log_level_parse(values[OPT_LOG_LEVEL], &options->log_level) < 0)
         return error_set(err, ERROR_INVALID, "unknown log level \"%s\"", values[OPT_LOG_LEVEL]);

@@ -12,7 +12,16 @@
 #include "common/error.h"
 #include "common/log.h"
 
-enum agent_command { COMMAND_HELP, COMMAND_COPY, COMMAND_INIT, COMMAND_CHECK, COMMAND_SERVER, COMMAND_RUN };
+enum agent_command {
+    COMMAND_HELP,
+    COMMAND_COPY,
+    COMMAND_INIT,
+    COMMAND_CHECK,
+    COMMAND_SERVER,
+    COMMAND_RUN,
+    COMMAND_PRE_STOP,
+    COMMAND_LINGER
+};
 
 struct agent_options {
     enum agent_command command;
@@ -23,6 +32,7 @@ struct agent_options {
     uint16_t plain_port;
     uint16_t tls_port;
     uint16_t mysql_port;
+    int wait_seconds; /* pre-stop, linger: at most */
     enum log_level log_level;
     enum log_format log_format;
 };

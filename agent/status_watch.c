@@ -118,6 +118,11 @@ void status_watch_handle(struct status_watch *watch, struct http_exchange *excha
     http_reply(exchange, 200, JSON_TYPE, line.buf, line.len);
 }
 
+size_t status_watch_count(const struct status_watch *watch)
+{
+    return watch->watcher_count;
+}
+
 struct status_watch *status_watch_new(struct loop *loop, const struct agent_status *status)
 {
     struct status_watch *watch = xnew(struct status_watch);

@@ -5,7 +5,7 @@
  * Part two is the status document that an agent publishes on GET /v1/status (one JSON object; with ?watch=1 one per line, at every
  * change and at least every AGENT_STATUS_INTERVAL_MS). Unknown members are ignored, absent ones have the zero value, so either side may be older.
  *
- * Doors (design, section 5): AGENT_PORT_PLAIN serves /live /ready /startup /metrics without TLS, read-only. AGENT_PORT_TLS wants a client
+ * Doors (design, section 5): AGENT_PORT_PLAIN serves /live /ready /startup /role /metrics without TLS, read-only. AGENT_PORT_TLS wants a client
  * certificate of the cluster's CA and serves
  *   GET  /v1/status[?watch=1]     also to members, without watch: a replica compares its clock and its transactions with its source's
  *   PUT  /v1/role                 agent_order.h; operator only
@@ -57,6 +57,8 @@
  *   kube-mysql-agent check      the check pod (database image): would this image take this my.cnf? Touches no data
  *   kube-mysql-agent server     container "mysql" (database image): execs the image's own mysqld or mariadbd
  *   kube-mysql-agent run        container "agent" (database image)
+ *   kube-mysql-agent pre-stop   preStop hook of container "mysql": a primary is moved before it is stopped
+ *   kube-mysql-agent linger     preStop hook of container "agent": it outlives the server
  * POD_NAME, POD_NAMESPACE and POD_IP come as environment by the downward API. */
 
 /* AGENT_CONFIG_INSTANCE: what the operator tells every member of a cluster; re-read when it changes. */

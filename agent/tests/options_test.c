@@ -70,6 +70,7 @@ static void test_what_is_wrong_is_named(void **unused)
         {{"agent", "run", "--plain-port=65536", NULL}, "65536"},
         {{"agent", "run", "--plain-port=", NULL}, "no port"},
         {{"agent", "run", "--log-level=loud", NULL}, "loud"},
+        {{"agent", "pre-stop", "--wait-seconds=-1", NULL}, "no number of seconds"},
     };
     UNUSED(unused);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -81,12 +82,30 @@ static void test_what_is_wrong_is_named(void **unused)
     }
 }
 
+static void test_hooks_wait_for_as_long_as_they_are_told(void **unused)
+{
+    static const char *const args[] = {"agent", "pre-stop", "--wait-seconds=7", NULL};
+    static const char *const short_args[] = {"agent", "linger", NULL};
+    struct agent_options options;
+
+    UNUSED(unused);
+    assert_int_equal(parse(args, &options, NULL), 0);
+    assert_int_equal(options.command, COMMAND_PRE_STOP);
+    assert_int_equal(options.wait_seconds, 7);
+    agent_options_release(&options);
+    assert_int_equal(parse(short_args, &options, NULL), 0);
+    assert_int_equal(options.command, COMMAND_LINGER);
+    assert_true(options.wait_seconds > 0);
+    agent_options_release(&options);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_are_those_of_the_contract),
         cmocka_unit_test(test_places_and_ports_move),
         cmocka_unit_test(test_what_is_wrong_is_named),
+        cmocka_unit_test(test_hooks_wait_for_as_long_as_they_are_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,147 @@
+#include "common/base.h"
+
+#include "agent/pre_stop.h"
+
+#include <time.h>
+
+#include "agent/bootstrap/instance_config.h"
+#include "agent/bootstrap/server_exec.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/http_client.h"
+#include "common/log.h"
+#include "common/loop.h"
+
+#define REQUEST_TIMEOUT_MS 1000
+
+/* ---- the decision ---- */
+
+/* Whether it has been so for max_ms. */
+static bool lasts(bool is_so, int64_t *since_ms, int64_t max_ms, int64_t now_ms)
+{
+    if (!is_so)
+        *since_ms = 0;
+    else if (*since_ms == 0)
+        *since_ms = now_ms;
+    return is_so && now_ms - *since_ms >= max_ms;
+}
+
+const char *pre_stop_may_go(struct pre_stop *state, const struct pre_stop_answer *answer, int64_t now_ms)
+{
+    bool is_primary = answer->answered && str_starts_with(answer->role, "primary");
+    bool is_fenced = answer->answered && str_starts_with(answer->role, "fenced");
+    bool is_alone = answer->answered && strstr(answer->role, "alone");
+
+    if (lasts(!answer->answered, &state->silent_since_ms, PRE_STOP_SILENCE_MS, now_ms))
+        return "the agent does not answer";
+    if (!answer->answered)
+        return NULL;
+    if (!answer->live)
+        return "the server hangs";
+    if (!is_primary && !is_fenced)
+        return "this member is not the primary";
+    if (lasts(is_alone, &state->alone_since_ms, PRE_STOP_ALONE_MS, now_ms))
+        return "no operator is there to move the primary";
+    if (lasts(is_fenced, &state->fenced_since_ms, PRE_STOP_FENCED_MS, now_ms))
+        return "the primary is closed, and is not followed by another one";
+    return NULL;
+}
+
+/* ---- asking ---- */
+
+struct door {
+    const struct agent_options *options;
+    struct loop *loop;
+    struct http_client *http;
+    bool done;
+    int status; /* 0: no answer */
+    char text[64];
+};
+
+static void on_answer(void *arg, const struct http_response *response, const struct error *err)
+{
+    struct door *door = arg;
+
+    door->done = true;
+    door->status = err ? 0 : response->status;
+    snprintf(door->text, sizeof(door->text), "%.60s", err ? "" : response->body);
+}
+
+static int ask(struct door *door, const char *path)
+{
+    _cleanup_(freep) char *url = xasprintf("http://127.0.0.1:%u%s", door->options->plain_port, path);
+    const struct http_request_options request = {
+        .method = "GET",
+        .url = url,
+        .connect_timeout_ms = REQUEST_TIMEOUT_MS,
+        .timeout_ms = REQUEST_TIMEOUT_MS,
+        .done = on_answer,
+        .arg = door,
+    };
+
+    door->done = false;
+    http_client_start(door->http, &request);
+    while (!door->done)
+        loop_run_once(door->loop, REQUEST_TIMEOUT_MS);
+    return door->status;
+}
+
+static const char *ask_once(struct door *door, struct pre_stop *state)
+{
+    struct pre_stop_answer answer = {.role = ""};
+    int live = ask(door, "/live");
+
+    answer.answered = live != 0 && ask(door, "/role") != 0;
+    answer.live = live == 200;
+    answer.role = door->text;
+    return pre_stop_may_go(state, &answer, clock_monotonic_ms());
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&time, NULL);
+}
+
+static void wait_for_handover(const struct agent_options *options)
+{
+    struct door door = {.options = options};
+    struct pre_stop state = {0};
+    const char *reason = NULL;
+    int64_t end_ms = clock_monotonic_ms() + (int64_t)options->wait_seconds * 1000;
+
+    door.loop = loop_new();
+    door.http = http_client_new(door.loop);
+    while (!(reason = ask_once(&door, &state)) && clock_monotonic_ms() < end_ms)
+        pause_ms(PRE_STOP_POLL_MS);
+    log_info("the server may be stopped",
+        LOG_STR("reason", reason ? reason : "the time to hand over is up, and this member is still the primary"));
+    http_client_free(door.http);
+    loop_free(door.loop);
+}
+
+int pre_stop_run(const struct agent_options *options, struct error *err)
+{
+    struct agent_instance_config config = {0};
+
+    if (instance_config_load(options->paths.config_instance, &config, err) < 0)
+        return -1;
+    if (config.replicas > 1) /* else there is nobody to hand over to */
+        wait_for_handover(options);
+    agent_instance_config_release(&config);
+    return 0;
+}
+
+int linger_run(const struct agent_options *options, struct error *err)
+{
+    int64_t end_ms = clock_monotonic_ms() + (int64_t)options->wait_seconds * 1000;
+
+    UNUSED(err);
+    if (!server_is_there(&options->paths))
+        return 0;
+    while (server_is_there(&options->paths) && clock_monotonic_ms() < end_ms)
+        pause_ms(PRE_STOP_POLL_MS);
+    pause_ms(AGENT_STATUS_INTERVAL_MS); /* the last word gets out */
+    return 0;
+}
