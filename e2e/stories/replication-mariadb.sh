@@ -1,0 +1,4 @@
+# MariaDB: three members replicate, seed themselves, grow, shrink, hibernate, under a writing client.
+# shellcheck shell=bash
+. e2e/stories/replication.inc
+story_replication mariadb

@@ -1,0 +1,4 @@
+# MySQL: three members replicate, seed themselves by CLONE, grow, shrink, hibernate, under a writing client.
+# shellcheck shell=bash
+. e2e/stories/replication.inc
+story_replication mysql

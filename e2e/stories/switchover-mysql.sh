@@ -1,0 +1,4 @@
+# MySQL: planned switchovers, an eviction and a roll under a client that checks every acknowledged row.
+# shellcheck shell=bash
+. e2e/stories/switchover.inc
+story_switchover mysql
