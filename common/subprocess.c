@@ -11,7 +11,8 @@
 #include "common/clock.h"
 #include "common/subprocess_child.h"
 
-#define READ_CHUNK_BYTES ((size_t)(16 * KM_KIB))
+/* As much as a pipe gives by default: bulk data wants few turns. On the stack. */
+#define READ_CHUNK_BYTES ((size_t)(64 * KM_KIB))
 /* Chunks of one pipe that are handed out in one turn, so that a chatty child cannot starve the loop. */
 #define CHUNKS_PER_TURN 16
 /* A pipe holds at most a MiB; what comes after that is a grandchild's. */
@@ -26,10 +27,13 @@ struct subprocess {
     struct loop_fd *out_watch;
     struct loop_fd *err_watch;
     struct loop_fd *exit_watch;
+    struct loop_fd *in_watch;
     struct loop_timer exit_poll;
     struct loop_timer deadline;
     struct strbuf line; /* of standard error, begun but not ended */
     struct subprocess_result result;
+    bool paused; /* standard output */
+    bool ended;  /* reaped, but what it wrote is held back */
     bool in_callback;
     bool freed; /* by a callback: nothing more is called, the outermost frame frees */
 };
@@ -86,7 +90,7 @@ static void close_pipe(int *fd, struct loop_fd **watch)
 static bool pump(struct subprocess *process, int fd, bool is_stdout, unsigned max_chunks)
 {
     char chunk[READ_CHUNK_BYTES];
-    while (max_chunks-- > 0 && !process->freed) {
+    while (max_chunks-- > 0 && !process->freed && !(is_stdout && process->paused)) {
         const ssize_t n = read(fd, chunk, sizeof(chunk));
         if (n < 0 && errno == EINTR)
             continue;
@@ -136,6 +140,7 @@ static void stop_watching(struct subprocess *process)
 {
     close_pipe(&process->child.out_fd, &process->out_watch);
     close_pipe(&process->child.err_fd, &process->err_watch);
+    close_pipe(&process->child.in_fd, &process->in_watch);
     loop_fd_free(steal_ptr(process->exit_watch));
     loop_timer_release(&process->exit_poll);
     loop_timer_release(&process->deadline);
@@ -143,11 +148,16 @@ static void stop_watching(struct subprocess *process)
 
 static void check_exit(struct subprocess *process)
 {
-    if (!subprocess_child_reap(&process->child, &process->result))
+    if (!process->ended && !subprocess_child_reap(&process->child, &process->result))
+        return;
+    process->ended = true;
+    loop_fd_free(steal_ptr(process->exit_watch));
+    loop_timer_cancel(&process->exit_poll);
+    if (process->paused)
         return;
     process->in_callback = true;
     drain(process);
-    if (!process->freed) {
+    if (!process->freed && !process->paused) {
         stop_watching(process);
         process->ops.exited(process->arg, &process->result);
     }
@@ -164,7 +174,8 @@ static void on_exit_fd(int fd, unsigned what, void *arg)
 static void on_exit_poll(void *arg)
 {
     struct subprocess *process = arg;
-    loop_timer_arm(&process->exit_poll, SUBPROCESS_POLL_MS);
+    if (!process->ended)
+        loop_timer_arm(&process->exit_poll, SUBPROCESS_POLL_MS);
     check_exit(process);
 }
 
@@ -203,6 +214,64 @@ struct subprocess *subprocess_start(struct loop *loop, const struct subprocess_o
     if (options->timeout_ms > 0)
         loop_timer_arm(&process->deadline, options->timeout_ms);
     return process;
+}
+
+/* ---- flow control ---- */
+
+void subprocess_pause_stdout(struct subprocess *process)
+{
+    process->paused = true;
+    loop_fd_free(steal_ptr(process->out_watch));
+}
+
+void subprocess_resume_stdout(struct subprocess *process)
+{
+    if (!process->paused)
+        return;
+    process->paused = false;
+    if (process->ended)
+        loop_timer_arm(&process->exit_poll, 0);
+    else if (process->child.out_fd >= 0)
+        process->out_watch = loop_fd_new(process->loop, process->child.out_fd, LOOP_READABLE, on_stdout, process);
+}
+
+static void on_stdin_writable(int fd, unsigned what, void *arg)
+{
+    struct subprocess *process = arg;
+    UNUSED(fd);
+    UNUSED(what);
+    loop_fd_free(steal_ptr(process->in_watch));
+    process->in_callback = true;
+    if (process->ops.stdin_ready)
+        process->ops.stdin_ready(process->arg);
+    leave_callback(process);
+}
+
+ssize_t subprocess_write(struct subprocess *process, const void *data, size_t len)
+{
+    const char *bytes = data;
+    size_t taken = 0;
+    const int fd = process->child.in_fd;
+    if (fd < 0)
+        return -1;
+    while (taken < len) {
+        const ssize_t n = write(fd, bytes + taken, len - taken);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN)
+            return -1;
+        if (n < 0)
+            break;
+        taken += (size_t)n;
+    }
+    if (taken < len && !process->in_watch)
+        process->in_watch = loop_fd_new(process->loop, fd, LOOP_WRITABLE, on_stdin_writable, process);
+    return (ssize_t)taken;
+}
+
+void subprocess_close_stdin(struct subprocess *process)
+{
+    close_pipe(&process->child.in_fd, &process->in_watch);
 }
 
 void subprocess_kill(struct subprocess *process, int signum)

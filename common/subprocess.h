@@ -9,6 +9,8 @@
 
 #include "common/base.h"
 
+#include <sys/types.h>
+
 #include "common/error.h"
 #include "common/loop.h"
 #include "common/strbuf.h"
@@ -18,6 +20,8 @@ struct subprocess_options {
     const char *const *env;  /* NULL-terminated, or NULL for ours */
     const char *stdin_data;  /* NULL: /dev/null */
     size_t stdin_len;
+    bool stdin_pipe;       /* on the loop only: fed by subprocess_write; stdin_data is not used */
+    size_t pipe_bytes;     /* wish for the capacity of the pipes of standard input and output; 0: the kernel's default */
     bool new_process_group; /* so that a kill reaches its children too */
     int64_t timeout_ms;     /* 0: none; then SIGTERM, and SIGKILL 5 s later */
 };
@@ -38,9 +42,16 @@ struct subprocess_ops {
     void (*stdout_data)(void *arg, const char *data, size_t len);      /* may be NULL */
     void (*stderr_line)(void *arg, const char *line);                  /* may be NULL */
     void (*exited)(void *arg, const struct subprocess_result *result); /* after both pipes are drained */
+    void (*stdin_ready)(void *arg); /* once after subprocess_write took less than it was given; may be NULL */
 };
 struct subprocess *subprocess_start(struct loop *loop, const struct subprocess_options *options,
     const struct subprocess_ops *ops, void *arg, struct error *err);
+/* Takes what fits into the pipe now and returns how much, or -1 when the child no longer reads (`exited` will tell why). */
+ssize_t subprocess_write(struct subprocess *process, const void *data, size_t len) KM_MUST_CHECK;
+void subprocess_close_stdin(struct subprocess *process); /* the child reads its end */
+/* While paused no stdout_data runs, and the child is held back by its pipe; `exited` comes after what was held back. */
+void subprocess_pause_stdout(struct subprocess *process);
+void subprocess_resume_stdout(struct subprocess *process);
 void subprocess_kill(struct subprocess *process, int signum);
 /* Kills (SIGKILL) if it still runs, reaps, frees; no callback afterwards. */
 void subprocess_free(struct subprocess *process);

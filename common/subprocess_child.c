@@ -13,6 +13,7 @@
 
 struct stdio_fds {
     int in;
+    int in_write;
     int out_read, out_write;
     int err_read, err_write;
 };
@@ -36,7 +37,8 @@ static int lift(int fd)
     return lifted;
 }
 
-static int open_pipe(int *ret_read, int *ret_write)
+/* ours: the end that stays with us and must not block. A capacity that the kernel refuses is only a wish. */
+static int open_pipe(int *ret_read, int *ret_write, int *ours, size_t pipe_bytes)
 {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) < 0)
@@ -45,7 +47,9 @@ static int open_pipe(int *ret_read, int *ret_write)
     *ret_write = lift(fds[1]);
     if (*ret_read < 0 || *ret_write < 0)
         return -1;
-    return fcntl(*ret_read, F_SETFL, O_NONBLOCK);
+    if (pipe_bytes > 0)
+        (void)(fcntl(*ret_read, F_SETPIPE_SZ, (int)pipe_bytes) < 0);
+    return fcntl(*ours, F_SETFL, O_NONBLOCK);
 }
 
 static int write_all(int fd, const char *data, size_t len)
@@ -63,8 +67,11 @@ static int write_all(int fd, const char *data, size_t len)
 }
 
 /* Standard input is a file in memory: complete before the child starts, nothing to feed, no SIGPIPE, not on a disk. */
-static int open_stdin(const struct subprocess_options *options)
+static int open_stdin(const struct subprocess_options *options, int *ret_write)
 {
+    int in = -1;
+    if (options->stdin_pipe)
+        return open_pipe(&in, ret_write, ret_write, options->pipe_bytes) == 0 ? in : (close_fd(&in), -1);
     if (!options->stdin_data)
         return lift(open("/dev/null", O_RDONLY | O_CLOEXEC));
     int fd = lift(memfd_create("stdin", MFD_CLOEXEC));
@@ -78,6 +85,7 @@ static int open_stdin(const struct subprocess_options *options)
 static void close_all(struct stdio_fds *fds)
 {
     close_fd(&fds->in);
+    close_fd(&fds->in_write);
     close_fd(&fds->out_read);
     close_fd(&fds->out_write);
     close_fd(&fds->err_read);
@@ -86,10 +94,10 @@ static void close_all(struct stdio_fds *fds)
 
 static int open_all(struct stdio_fds *fds, const struct subprocess_options *options)
 {
-    *fds = (struct stdio_fds){-1, -1, -1, -1, -1};
-    fds->in = open_stdin(options);
-    if (fds->in >= 0 && open_pipe(&fds->out_read, &fds->out_write) == 0 &&
-        open_pipe(&fds->err_read, &fds->err_write) == 0)
+    *fds = (struct stdio_fds){-1, -1, -1, -1, -1, -1};
+    fds->in = open_stdin(options, &fds->in_write);
+    if (fds->in >= 0 && open_pipe(&fds->out_read, &fds->out_write, &fds->out_read, options->pipe_bytes) == 0 &&
+        open_pipe(&fds->err_read, &fds->err_write, &fds->err_read, 0) == 0)
         return 0;
     const int saved = errno;
     close_all(fds);
@@ -149,6 +157,7 @@ int subprocess_child_spawn(struct subprocess_child *child, const struct subproce
         .pid_fd = pidfd_open(pid, 0), /* nobody else reaps it, so the number is still its own */
         .out_fd = fds.out_read,
         .err_fd = fds.err_read,
+        .in_fd = fds.in_write,
         .own_group = options->new_process_group,
     };
     return 0;
@@ -191,4 +200,5 @@ void subprocess_child_destroy(struct subprocess_child *child)
     close_fd(&child->pid_fd);
     close_fd(&child->out_fd);
     close_fd(&child->err_fd);
+    close_fd(&child->in_fd);
 }

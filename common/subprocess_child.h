@@ -21,6 +21,7 @@ struct subprocess_child {
     int pid_fd; /* readable when the child has ended; -1: not available */
     int out_fd; /* non-blocking, as err_fd; -1 once closed */
     int err_fd;
+    int in_fd; /* the write end of stdin_pipe, non-blocking; -1: none or closed */
     bool own_group;
     bool group_doomed; /* what is left of the group is killed together with the end of the child */
 };

@@ -312,9 +312,116 @@ static void test_start_kill_and_missing(void **state)
     loop_free(loop);
 }
 
+/* ---- flow control ---- */
+
+struct pump {
+    struct subprocess *process;
+    char *input;
+    size_t len;
+    size_t written;
+    struct strbuf out;
+    int exited;
+    bool pause_once;
+};
+
+static void pump_write(void *arg)
+{
+    struct pump *pump = arg;
+    ssize_t n = subprocess_write(pump->process, pump->input + pump->written, pump->len - pump->written);
+    assert_true(n >= 0);
+    pump->written += (size_t)n;
+    if (pump->written == pump->len)
+        subprocess_close_stdin(pump->process);
+}
+
+static void pump_data(void *arg, const char *data, size_t len)
+{
+    struct pump *pump = arg;
+    strbuf_add(&pump->out, data, len);
+    if (pump->pause_once) {
+        pump->pause_once = false;
+        subprocess_pause_stdout(pump->process);
+    }
+}
+
+static void pump_exited(void *arg, const struct subprocess_result *result)
+{
+    struct pump *pump = arg;
+    assert_int_equal(result->exit_code, 0);
+    pump->exited++;
+}
+
+static void test_pipes_hold_back(void **state)
+{
+    UNUSED(state);
+    static const struct subprocess_ops pump_ops = {
+        .stdout_data = pump_data, .exited = pump_exited, .stdin_ready = pump_write};
+    struct loop *loop = loop_new();
+    struct pump pump = {.len = 3 * KM_MIB, .pause_once = true};
+    struct subprocess_options options = {.argv = SHELL("cat"), .stdin_pipe = true, .pipe_bytes = 128 * KM_KIB};
+    strbuf_init(&pump.out, 4 * KM_MIB);
+    pump.input = xmalloc(pump.len);
+    for (size_t i = 0; i < pump.len; i++)
+        pump.input[i] = (char)(i * 7 + i / 1000);
+    pump.process = subprocess_start(loop, &options, &pump_ops, &pump, NULL);
+    assert_non_null(pump.process);
+    pump_write(&pump);
+    loop_for(loop, 200);
+    assert_true(pump.out.len > 0 && pump.out.len <= 64 * KM_KIB); /* nothing came while it was paused */
+    assert_true(pump.written < pump.len);
+    subprocess_resume_stdout(pump.process);
+    assert_true(loop_until(loop, &pump.exited, 1));
+    assert_int_equal(pump.out.len, pump.len);
+    assert_memory_equal(pump.out.buf, pump.input, pump.len);
+    subprocess_free(pump.process);
+    free(pump.input);
+    strbuf_release(&pump.out);
+    loop_free(loop);
+}
+
+/* What a child wrote before it ended is not lost when it was held back at that moment. */
+static void test_end_while_paused(void **state)
+{
+    UNUSED(state);
+    static const struct subprocess_ops pump_ops = {.stdout_data = pump_data, .exited = pump_exited};
+    struct loop *loop = loop_new();
+    struct pump pump = {.pause_once = true};
+    struct subprocess_options options = {.argv = SHELL("head -c 200000 /dev/zero"), .pipe_bytes = 256 * KM_KIB};
+    strbuf_init(&pump.out, KM_MIB);
+    pump.process = subprocess_start(loop, &options, &pump_ops, &pump, NULL);
+    assert_non_null(pump.process);
+    loop_for(loop, 300);
+    assert_int_equal(pump.exited, 0);
+    assert_true(pump.out.len < 200000);
+    subprocess_resume_stdout(pump.process);
+    assert_true(loop_until(loop, &pump.exited, 1));
+    assert_int_equal(pump.out.len, 200000);
+    subprocess_free(pump.process);
+    strbuf_release(&pump.out);
+    loop_free(loop);
+}
+
+static void test_child_that_does_not_read(void **state)
+{
+    UNUSED(state);
+    static const struct subprocess_ops pump_ops = {.exited = pump_exited};
+    static const char zeros[4096];
+    struct loop *loop = loop_new();
+    struct pump pump = {0};
+    struct subprocess_options options = {.argv = SHELL("exec 0<&-; exit 0"), .stdin_pipe = true};
+    pump.process = subprocess_start(loop, &options, &pump_ops, &pump, NULL);
+    assert_true(loop_until(loop, &pump.exited, 1));
+    assert_int_equal(subprocess_write(pump.process, zeros, sizeof(zeros)), -1);
+    subprocess_free(pump.process);
+    loop_free(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pipes_hold_back),
+        cmocka_unit_test(test_end_while_paused),
+        cmocka_unit_test(test_child_that_does_not_read),
         cmocka_unit_test(test_run_status),
         cmocka_unit_test(test_run_input_and_output),
         cmocka_unit_test(test_stderr_tail),
