@@ -84,8 +84,10 @@ static struct fleet_member *find_member(const struct fleet_cluster *cluster, con
 static struct agent_watch *take_or_open(struct fleet_cluster *cluster, const struct agent_fleet_member *wanted)
 {
     struct fleet_member *old = find_member(cluster, wanted->name);
-    if (old && old->watch && agent_watch_same_target(old->watch, &wanted->target))
+    if (old && old->watch && agent_watch_same_target(old->watch, &wanted->target)) {
+        agent_watch_nudge(old->watch);
         return steal_ptr(old->watch);
+    }
     return agent_watch_new(cluster->fleet->loop, cluster->fleet->http, &wanted->target, on_watch_changed, cluster);
 }
 

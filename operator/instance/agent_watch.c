@@ -12,6 +12,9 @@
 
 static const struct backoff_policy reconnect_policy = {.base_ms = 200, .max_ms = 5000, .jitter_percent = 30};
 
+/* After news of the pod: its agent may just have come up. */
+#define NUDGE_MS 50
+
 /* What one chunk may bring on top of a line that is not complete. */
 #define RECEIVE_BUFFER_BYTES (size_t)(16 * KM_KIB)
 
@@ -39,7 +42,8 @@ struct agent_watch {
     size_t status_len;
     uint64_t digest; /* of what is news in it */
     struct progress progress;
-    bool spoke; /* on this connection */
+    bool spoke;  /* on this connection */
+    bool nudged; /* the next attempt was brought forward */
     int64_t last_word_ms;
     struct error failure;
 };
@@ -170,6 +174,7 @@ static void on_done(void *arg, const struct http_response *response, const struc
 static void stream_open(void *arg)
 {
     struct agent_watch *watch = arg;
+    watch->nudged = false;
     const struct http_request_options options = {
         .method = "GET",
         .connect_timeout_ms = AGENT_WATCH_SILENCE_MS,
@@ -204,6 +209,14 @@ struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
     loop_timer_init(&watch->reconnect, loop, stream_open, watch);
     loop_timer_arm(&watch->reconnect, 0);
     return watch;
+}
+
+void agent_watch_nudge(struct agent_watch *watch)
+{
+    if (watch->request || watch->nudged || watch->backoff.attempts == 0)
+        return;
+    watch->nudged = true; /* once until it was tried: frequent news must not put it off for ever */
+    loop_timer_arm(&watch->reconnect, NUDGE_MS);
 }
 
 void agent_watch_free(struct agent_watch *watch)

@@ -33,6 +33,8 @@ struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
     void (*changed)(void *arg), void *arg);
 /* No callback follows. NULL is fine. */
 void agent_watch_free(struct agent_watch *watch);
+/* Something was heard of the pod: if the stream is not open, the next attempt comes at once instead of at the end of its back-off. */
+void agent_watch_nudge(struct agent_watch *watch);
 /* The last status. False if none ever came; then *ret is left alone. */
 bool agent_watch_read_status(const struct agent_watch *watch, struct agent_status *ret);
 /* Whether the stream is open and has spoken on this connection. */
