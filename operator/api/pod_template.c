@@ -76,7 +76,7 @@ static const char *const our_labels[] = {LABEL_NAME, LABEL_INSTANCE, LABEL_COMPO
 static const char *const owned_pod_keys[] = {"restartPolicy", "hostname", "subdomain", "serviceAccountName",
     "serviceAccount", "automountServiceAccountToken", "ephemeralContainers"};
 static const char *const owned_container_keys[] = {
-    "image", "command", "args", "ports", "livenessProbe", "readinessProbe", "startupProbe"};
+    "image", "command", "args", "ports", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe"};
 
 static bool is_listed(const char *const *list, size_t count, const char *text)
 {

@@ -10,6 +10,8 @@
 
 /* A clean shutdown flushes the buffer pool; killing it early costs a crash recovery. */
 #define TERMINATION_GRACE_SECONDS 120
+/* Of those, kept for the shutdown: the hook that waits for a primary to be moved gives up before. */
+#define SHUTDOWN_SECONDS 20
 
 struct mount {
     const char *volume;
@@ -78,6 +80,13 @@ static json_t *container_inject(const struct cluster_snapshot *snapshot)
     return object;
 }
 
+/* mariabackup runs in this container while another member copies from this one. */
+static json_t *agent_resources(void)
+{
+    return json_build(
+        "{s:{s:s, s:s}, s:{s:s}}", "requests", "cpu", "10m", "memory", "32Mi", "limits", "memory", "256Mi");
+}
+
 static void put_resources(json_t *object, const json_t *resources)
 {
     if (resources)
@@ -90,7 +99,10 @@ static json_t *container_init(const struct cluster_snapshot *snapshot)
         container(snapshot, CONTAINER_INIT, snapshot->config.image_mysql, json_build("[s, s]", AGENT_BIN, "init"),
             (const struct mount *const[]){
                 &mount_bin_ro, &mount_data, &mount_run, &mount_tmp, &mount_config, &mount_accounts, &mount_tls, NULL});
+    /* The server's: preparing a copy is a crash recovery. */
     put_resources(object, snapshot->config.resources);
+    json_put(object, "ports",
+        json_build("[{s:s, s:i, s:s}]", "name", "agent-init", "containerPort", AGENT_PORT_TLS, "protocol", "TCP"));
     return object;
 }
 
@@ -105,7 +117,8 @@ static json_t *container_mysql(const struct cluster_snapshot *snapshot)
 {
     json_t *object =
         container(snapshot, CONTAINER_MYSQL, snapshot->config.image_mysql, json_build("[s, s]", AGENT_BIN, "server"),
-            (const struct mount *const[]){&mount_bin_ro, &mount_data, &mount_run, &mount_tmp, NULL});
+            (const struct mount *const[]){
+                &mount_bin_ro, &mount_data, &mount_run, &mount_tmp, &mount_config, &mount_tls, NULL});
     json_put(object, "ports",
         json_build("[{s:s, s:i, s:s}]", "name", "mysql", "containerPort", MYSQL_PORT, "protocol", "TCP"));
     /* A crash recovery may take hours: until the server has answered once nobody judges it by the clock, the day is only there because the field
@@ -132,7 +145,7 @@ static json_t *container_agent(const struct cluster_snapshot *snapshot)
         json_build("{s:{s:i}, s:i, s:i, s:i}", "tcpSocket", "port", AGENT_PORT_PLAIN, "periodSeconds", 10,
             "timeoutSeconds", 5, "failureThreshold", 6));
     json_put(object, "resources",
-        snapshot->config.agent_resources ? json_deep_copy(snapshot->config.agent_resources) : small_resources());
+        snapshot->config.agent_resources ? json_deep_copy(snapshot->config.agent_resources) : agent_resources());
     return object;
 }
 
@@ -180,6 +193,28 @@ static json_t *pod_spec_base(const struct cluster_snapshot *snapshot)
     return spec;
 }
 
+static void put_hook(json_t *spec, const char *container, const char *command, int64_t seconds)
+{
+    size_t i;
+    json_t *object;
+    _cleanup_(freep) char *wait = xasprintf("--wait-seconds=%lld", (long long)seconds);
+    json_array_foreach(json_object_get(spec, "containers"), i, object) {
+        if (!str_eq(json_path_str(object, "name", ""), container))
+            continue;
+        json_put(object, "lifecycle",
+            json_build("{s:{s:{s:[s, s, s]}}}", "preStop", "exec", "command", AGENT_BIN, command, wait));
+    }
+}
+
+/* A primary is moved before its server is stopped, and the agent stays until then (agent/pre_stop.h). How long there is says the merged
+ * template. */
+static void put_hooks(json_t *spec)
+{
+    int64_t grace = MAX_OF(0, json_path_int(spec, "terminationGracePeriodSeconds", TERMINATION_GRACE_SECONDS));
+    put_hook(spec, CONTAINER_MYSQL, "pre-stop", MAX_OF(0, MIN_OF(grace, INT32_MAX) - SHUTDOWN_SECONDS));
+    put_hook(spec, CONTAINER_AGENT, "linger", MIN_OF(grace, INT32_MAX));
+}
+
 json_t *desired_pod_template(const struct cluster_snapshot *snapshot)
 {
     json_t *spec = pod_spec_base(snapshot);
@@ -192,6 +227,7 @@ json_t *desired_pod_template(const struct cluster_snapshot *snapshot)
     json_t *template = json_build("{s:{s:o, s:{s:s}}, s:o}", "metadata", "labels", labels, "annotations",
         ANNOTATION_MYCNF_HASH, snapshot->mycnf_hash, "spec", spec);
     pod_template_merge(template, snapshot->config.pod_template);
+    put_hooks(json_object_get(template, "spec"));
     return template;
 }
 

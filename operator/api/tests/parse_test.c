@@ -104,6 +104,8 @@ static const struct {
     {"{" GOOD ", 'replicas': 0, 'replication': {'primary': 2}}", ""}, /* hibernated */
     {"{" GOOD ", 'podTemplate': {'spec': {'containers': [{'name': 'mysql', 'image': 'x'}]}}}",
         "spec.podTemplate.spec.containers[0].image: of container mysql is managed by kube-mysql; set images in the configuration"},
+    {"{" GOOD ", 'podTemplate': {'spec': {'containers': [{'name': 'mysql', 'lifecycle': null}]}}}",
+        "spec.podTemplate.spec.containers[0].lifecycle: of container mysql is managed by kube-mysql"},
     {"{" GOOD ", 'podTemplate': {'spec': {'hostname': 'x'}, 'metadata': {'labels': {'kubemysql.dev/role': 'primary'}}}}",
         "spec.podTemplate.metadata.labels[\"kubemysql.dev/role\"]: is managed by kube-mysql; "
         "spec.podTemplate.spec.hostname: is managed by kube-mysql"},
