@@ -16,6 +16,16 @@ struct cluster_figures {
     int ready, wanted;
     int64_t certificate_not_after_ms;        /* 0: unknown */
     uint8_t conditions[KUBE_CONDITIONS_MAX]; /* enum kube_condition_status by position in cluster_condition_types */
+    int64_t epoch;
+    char state[16];
+    char primary[DERIVED_NAME_SIZE]; /* "" none */
+    int64_t writes_blocked_ms;       /* of the last switchover; -1: there was none */
+    struct cluster_member_figures {
+        int64_t lag_ms; /* -1: unknown, or no replica */
+        bool seeding;
+        uint64_t seed_bytes, seed_total_bytes; /* total 0: unknown */
+    } members[CLUSTER_REPLICAS_MAX + 1];       /* by ordinal */
+    int member_count;
 };
 
 struct cluster_memory {

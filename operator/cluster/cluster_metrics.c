@@ -27,6 +27,49 @@ static const struct metric_desc desc_expiry = {
     .labels = {"namespace", "name"},
 };
 
+static const struct metric_desc desc_epoch = {
+    .name = "kubemysql_cluster_epoch",
+    .help = "Grows with every change of the primary.",
+    .type = METRIC_GAUGE,
+    .labels = {"namespace", "name"},
+};
+static const struct metric_desc desc_state = {
+    .name = "kubemysql_cluster_state",
+    .help = "1 for the state that the cluster is in.",
+    .type = METRIC_GAUGE,
+    .labels = {"namespace", "name", "state"},
+};
+static const struct metric_desc desc_primary = {
+    .name = "kubemysql_cluster_primary",
+    .help = "1 for the pod that is the primary.",
+    .type = METRIC_GAUGE,
+    .labels = {"namespace", "name", "pod"},
+};
+static const struct metric_desc desc_blocked = {
+    .name = "kubemysql_cluster_switchover_writes_blocked_seconds",
+    .help = "For how long no member took writes in the last planned switchover.",
+    .type = METRIC_GAUGE,
+    .labels = {"namespace", "name"},
+};
+static const struct metric_desc desc_lag = {
+    .name = "kubemysql_cluster_replica_lag_seconds",
+    .help = "How far a replica is behind the primary, by the primary's heartbeat.",
+    .type = METRIC_GAUGE,
+    .labels = {"namespace", "name", "pod"},
+};
+static const struct metric_desc desc_seed = {
+    .name = "kubemysql_cluster_seed_bytes",
+    .help = "What a new member has copied of its data so far.",
+    .type = METRIC_GAUGE,
+    .labels = {"namespace", "name", "pod"},
+};
+static const struct metric_desc desc_seed_total = {
+    .name = "kubemysql_cluster_seed_total_bytes",
+    .help = "What it will have copied in the end, as its donor estimates.",
+    .type = METRIC_GAUGE,
+    .labels = {"namespace", "name", "pod"},
+};
+
 typedef void (*sample_fn)(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
     const struct cluster_figures *);
 
@@ -59,6 +102,65 @@ static void write_expiry(struct strbuf *out, const struct metric_desc *desc, con
             out, desc, (const char *const[]){ns, name}, (double)figures->certificate_not_after_ms / 1e3);
 }
 
+static void write_epoch(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
+    const struct cluster_figures *figures)
+{
+    metrics_write_sample(out, desc, (const char *const[]){ns, name}, (double)figures->epoch);
+}
+
+static void write_state(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
+    const struct cluster_figures *figures)
+{
+    if (*figures->state)
+        metrics_write_sample(out, desc, (const char *const[]){ns, name, figures->state}, 1);
+}
+
+static void write_primary(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
+    const struct cluster_figures *figures)
+{
+    if (*figures->primary)
+        metrics_write_sample(out, desc, (const char *const[]){ns, name, figures->primary}, 1);
+}
+
+static void write_blocked(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
+    const struct cluster_figures *figures)
+{
+    if (figures->writes_blocked_ms >= 0)
+        metrics_write_sample(out, desc, (const char *const[]){ns, name}, (double)figures->writes_blocked_ms / 1e3);
+}
+
+static void write_of_pod(
+    struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name, int ordinal, double value)
+{
+    char pod[DERIVED_NAME_SIZE];
+    cluster_pod_name(pod, name, ordinal);
+    metrics_write_sample(out, desc, (const char *const[]){ns, name, pod}, value);
+}
+
+static void write_lag(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
+    const struct cluster_figures *figures)
+{
+    for (int i = 0; i < figures->member_count; i++)
+        if (figures->members[i].lag_ms >= 0)
+            write_of_pod(out, desc, ns, name, i, (double)figures->members[i].lag_ms / 1e3);
+}
+
+static void write_seed(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
+    const struct cluster_figures *figures)
+{
+    for (int i = 0; i < figures->member_count; i++)
+        if (figures->members[i].seeding)
+            write_of_pod(out, desc, ns, name, i, (double)figures->members[i].seed_bytes);
+}
+
+static void write_seed_total(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
+    const struct cluster_figures *figures)
+{
+    for (int i = 0; i < figures->member_count; i++)
+        if (figures->members[i].seeding && figures->members[i].seed_total_bytes > 0)
+            write_of_pod(out, desc, ns, name, i, (double)figures->members[i].seed_total_bytes);
+}
+
 static void write_family(
     struct strbuf *out, const struct metric_desc *desc, sample_fn write, const struct cluster_memories *memories)
 {
@@ -80,6 +182,13 @@ static void render(void *arg, struct strbuf *out)
         {&desc_wanted, write_wanted},
         {&desc_condition, write_conditions},
         {&desc_expiry, write_expiry},
+        {&desc_epoch, write_epoch},
+        {&desc_state, write_state},
+        {&desc_primary, write_primary},
+        {&desc_blocked, write_blocked},
+        {&desc_lag, write_lag},
+        {&desc_seed, write_seed},
+        {&desc_seed_total, write_seed_total},
     };
     const struct cluster_memories *memories = arg;
     for (size_t i = 0; memories->by_key.count > 0 && i < ARRAY_LEN(families); i++)
@@ -91,6 +200,19 @@ void cluster_metrics_register(struct metrics *metrics, const struct cluster_memo
     metrics_on_render(metrics, render, (void *)(uintptr_t)memories);
 }
 
+static struct cluster_member_figures member_figures(const struct cluster_member *member)
+{
+    const struct agent_status *agent = member->agent_connected ? member->agent : NULL;
+    bool is_replica = agent && agent->role == AGENT_ROLE_REPLICA;
+    bool copies = agent && agent->phase == AGENT_PHASE_SEEDING && agent->seed.step >= AGENT_SEED_STEP_COPYING;
+    return (struct cluster_member_figures){
+        .lag_ms = is_replica && agent->replication.lag_known ? agent->replication.lag_ms : -1,
+        .seeding = copies,
+        .seed_bytes = copies ? agent->seed.bytes : 0,
+        .seed_total_bytes = copies ? agent->seed.total_bytes : 0,
+    };
+}
+
 void cluster_figures_set(
     struct cluster_figures *figures, const struct cluster_snapshot *snapshot, const struct cluster_status *status)
 {
@@ -99,7 +221,14 @@ void cluster_figures_set(
         .ready = status->ready_replicas,
         .wanted = snapshot->cluster.replicas,
         .certificate_not_after_ms = cluster_snapshot_certificate_end_ms(snapshot),
+        .epoch = status->epoch,
+        .writes_blocked_ms = *status->last_switchover.to ? status->last_switchover.writes_blocked_ms : -1,
+        .member_count = snapshot->member_count,
     };
+    snprintf(figures->state, sizeof(figures->state), "%s", status->state);
+    snprintf(figures->primary, sizeof(figures->primary), "%s", status->current_primary);
+    for (int i = 0; i < snapshot->member_count; i++)
+        figures->members[i] = member_figures(&snapshot->members[i]);
     for (size_t i = 0; i < KUBE_CONDITIONS_MAX && cluster_condition_types[i]; i++) {
         const struct kube_condition *condition = kube_conditions_find(&status->conditions, cluster_condition_types[i]);
         figures->conditions[i] = condition ? (uint8_t)condition->status : KUBE_CONDITION_UNKNOWN;

@@ -5,6 +5,12 @@
  *   kubemysql_cluster_wanted_members{namespace,name}
  *   kubemysql_cluster_condition{namespace,name,type}                         1: True, 0: False; an absent condition has no sample
  *   kubemysql_cluster_certificate_expiry_timestamp_seconds{namespace,name}   the certificate that ends first
+ *   kubemysql_cluster_epoch{namespace,name}                                  grows with every change of the primary
+ *   kubemysql_cluster_state{namespace,name,state}                            1 for the state that it is in
+ *   kubemysql_cluster_primary{namespace,name,pod}                            1 for the primary
+ *   kubemysql_cluster_switchover_writes_blocked_seconds{namespace,name}      of the last one
+ *   kubemysql_cluster_replica_lag_seconds{namespace,name,pod}                none while it is unknown
+ *   kubemysql_cluster_seed_bytes, _seed_total_bytes{namespace,name,pod}      while a member copies its data; total once it is known
  * A cluster that is forgotten has none of them.
  */
 #ifndef KM_CLUSTER_METRICS_H
