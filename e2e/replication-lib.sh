@@ -11,17 +11,20 @@ sql_writer_build() {
   "${CC:-gcc}" -O2 -Wall -Wextra -Werror "$source" $(pkg-config --cflags --libs libmariadb) -o "$target.$$" && mv "$target.$$" "$target"
 }
 
-# writer_start CLUSTER SECONDS [PAUSE-US]: writes as root through the primary Service; writer_end CLUSTER waits for its end and prints its last line
+# writer_start CLUSTER SECONDS [PAUSE-US]: writes as root through the primary Service; writer_stop CLUSTER: ends it early;
+# writer_end CLUSTER waits for its end and prints its last line
 writer_start() {
   [[ -x $KM_CLUSTER_DIR/node.sh && -d $KM_RUN/node1 ]] || skip "the writing client needs the local cluster"
   sql_writer_build
   local dir=$E2E_WORK/$NS.$1
   mkdir -p "$dir"
   field secret "$1-mysql-accounts" .data.root | base64 -d > "$dir/password"
-  "$KM_CLUSTER_DIR/node.sh" enter 1 "$KM_CACHE/bin/sql_writer" "$(field svc "$1-mysql-primary" .spec.clusterIP)" 3306 root "$dir/password" "$2" "${3:-0}" \
+  rm -f "$dir/stop"
+  SQL_WRITER_STOP=$dir/stop "$KM_CLUSTER_DIR/node.sh" enter 1 "$KM_CACHE/bin/sql_writer" "$(field svc "$1-mysql-primary" .spec.clusterIP)" 3306 root "$dir/password" "$2" "${3:-0}" \
     > "$dir/writer.log" 2>&1 &
   echo $! > "$dir/writer.pid"
 }
+writer_stop() { [[ ! -d $E2E_WORK/$NS.$1 ]] || : > "$E2E_WORK/$NS.$1/stop"; }
 writer_end() {
   local dir=$E2E_WORK/$NS.$1
   while kill -0 "$(cat "$dir/writer.pid")" 2> /dev/null; do sleep 0.2; done

@@ -8,7 +8,8 @@
  * pause of GAP_MS or more between two acknowledgements (start: wall clock), at the end one JSON line:
  *   {"acknowledged":N,"missing":M,"errors":E,"lost":L,"maxGapMs":G}
  * errors: attempts that failed and were tried again; lost: rows that no attempt within RETRY_MS brought through. `missing` counts acknowledged rows
- * that are not there when read at the end: any is lost data. Ends by itself; SIGTERM ends it early, with the same last line. Exit code 0 only if
+ * that are not there when read at the end: any is lost data. Ends by itself; SIGTERM, or a file that
+ * SQL_WRITER_STOP names, ends it early with the same last line. Exit code 0 only if
  * nothing is missing or lost.
  */
 #include <errno.h>
@@ -109,7 +110,8 @@ static uint64_t write_rows(struct writer *writer, int64_t seconds, unsigned paus
     int64_t last = now_ms(CLOCK_MONOTONIC);
     uint64_t acknowledged = 0;
     char sql[160];
-    while (!stopped && now_ms(CLOCK_MONOTONIC) < end) {
+    const char *stop_file = getenv("SQL_WRITER_STOP");
+    while (!stopped && now_ms(CLOCK_MONOTONIC) < end && !(stop_file && access(stop_file, F_OK) == 0)) {
         const uint64_t errors = writer->errors;
         snprintf(sql, sizeof(sql),
             "INSERT INTO writer.t (id, filler) VALUES (%llu, REPEAT('x', 100)) ON DUPLICATE KEY UPDATE attempts = attempts + 1",
