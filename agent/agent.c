@@ -11,6 +11,7 @@
 #include "agent/bootstrap/init.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/server_exec.h"
+#include "agent/donor.h"
 #include "agent/instance_files.h"
 #include "agent/probe_lane.h"
 #include "agent/readiness.h"
@@ -39,6 +40,7 @@ struct agent {
     struct tls_server *tls;
     struct probe_lane *probes;
     struct action_lane *actions;
+    struct donor *donor;
     struct loop_timer tick;
     unsigned fallen_ticks;
     struct session *sentinel;
@@ -74,6 +76,7 @@ static void publish(struct agent *agent, int64_t now_ms)
     memcpy(status.boot_id, agent->status.boot_id, sizeof(status.boot_id));
     memcpy(status.mycnf_hash, agent->status.mycnf_hash, sizeof(status.mycnf_hash));
     status.sequence = agent->status.sequence;
+    status.serving_backups = donor_serving(agent->donor);
     readiness_fill_status(&agent->state, now_ms, &status);
     bool changed = !agent_status_same(&status, &agent->status);
     bool phase_changed = status.phase != agent->status.phase || status.ready != agent->status.ready;
@@ -353,6 +356,7 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
     agent->loop = loop_new();
     agent->metrics = agent_metrics_new();
     agent->actions = action_lane_new(agent->loop, &options->paths, agent->user);
+    agent->donor = donor_new(agent->loop, &options->paths, agent->user, &agent->status);
     agent->probes =
         probe_lane_new(agent->loop, options->paths.socket, agent->user, options->paths.volume_dir, on_probe, agent);
     agent->view = (struct agent_view){
@@ -361,6 +365,7 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
         .status = &agent->status,
         .metrics = agent_metrics_registry(agent->metrics),
         .actions = agent->actions,
+        .donor = agent->donor,
         .pod_name = options->pod_name,
     };
     agent->server = agent_server_new(&agent->view);
@@ -379,6 +384,7 @@ static void agent_end(struct agent *agent)
         loop_timer_release(&agent->tick);
         probe_lane_free(agent->probes);
         action_lane_free(agent->actions);
+        donor_free(agent->donor);
         agent_server_free(agent->server);
         drop_sentinel(agent);
         session_close(agent->old_sentinel);

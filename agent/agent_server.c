@@ -2,6 +2,7 @@
 
 #include "agent/agent_server.h"
 
+#include "agent/donor.h"
 #include "agent/readiness.h"
 #include "agent/status_watch.h"
 #include "common/alloc.h"
@@ -138,7 +139,15 @@ static void handle_check(struct http_exchange *exchange, void *arg)
         http_replyf(exchange, 503, "other checks run");
 }
 
+static void handle_backup(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+
+    donor_handle(server->view->donor, exchange);
+}
+
 static const struct http_route tls_routes[] = {
+    {"GET", "/v1/backup", handle_backup},
     {"GET", "/v1/status", handle_status},
     {"POST", "/v1/mycnf/check", handle_check},
     {NULL, NULL, NULL},

@@ -26,6 +26,7 @@ struct agent_view {
     const struct agent_status *status;
     struct metrics *metrics;
     struct action_lane *actions;
+    struct donor *donor; /* gives the data to other members */
     const char *pod_name;
     int64_t last_scrape_ms; /* written here: when /metrics was asked last */
 };

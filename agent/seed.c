@@ -61,8 +61,8 @@ static void say_step(struct seed *seed, enum agent_seed_step step, const char *m
 {
     seed->status.seed.step = step;
     json_copy_text(seed->status.seed.message, sizeof(seed->status.seed.message), message);
-    json_copy_text(seed->status.ready_reason, sizeof(seed->status.ready_reason),
-        *message ? message : "the member gets its data");
+    json_copy_text(
+        seed->status.ready_reason, sizeof(seed->status.ready_reason), *message ? message : "the member gets its data");
     seed->status.problem_count = 0;
     if (step == AGENT_SEED_STEP_FAILED)
         agent_status_add_problem(&seed->status, "SeedFailed", "%s", message);
@@ -183,10 +183,11 @@ static void seed_turn(struct seed *seed)
         return;
     }
     look_at_volume(seed);
-    struct seed_decision decision = seed_decide(seed->has_order ? &seed->order : NULL,
-        seed->status.data != AGENT_DATA_EMPTY, seed->status.mark);
+    struct seed_decision decision =
+        seed_decide(seed->has_order ? &seed->order : NULL, seed->status.data != AGENT_DATA_EMPTY, seed->status.mark);
     if (decision.act == SEED_ACT_WAIT || decision.act == SEED_ACT_REFUSE) {
-        say_step(seed, decision.act == SEED_ACT_WAIT ? AGENT_SEED_STEP_WAITING : AGENT_SEED_STEP_FAILED, decision.message);
+        say_step(
+            seed, decision.act == SEED_ACT_WAIT ? AGENT_SEED_STEP_WAITING : AGENT_SEED_STEP_FAILED, decision.message);
         log_waiting(seed, decision.message);
     } else if (!seed->retry.armed) {
         start_attempt(seed, decision.act);

@@ -22,7 +22,7 @@ struct seed_attempt_options {
     struct worker *worker; /* idle: one attempt at a time */
     const struct agent_paths *paths;
     const struct init_prepared *prepared;
-    enum seed_act act; /* KEEP, INITIALISE or CLONE */
+    enum seed_act act;               /* KEEP, INITIALISE or CLONE */
     const struct agent_order *order; /* copied */
     /* Once, from the loop; frees the attempt. err: NULL when all is done; CANCELLED after seed_attempt_cancel. */
     void (*done)(void *arg, const struct error *err);

@@ -131,9 +131,13 @@ static int read_head(struct frame_reader *reader, struct error *err)
 
     if (!in_order(reader, type))
         return error_set(err, ERROR_PROTOCOL, "the stream has a frame of type 0x%02x where none belongs", head[0]);
-    if (len == 0 || len > (size_t)(type == 'D' ? FRAME_DATA_MAX : FRAME_TEXT_MAX))
+    if ((len == 0 && type != 'D') || len > (size_t)(type == 'D' ? FRAME_DATA_MAX : FRAME_TEXT_MAX))
         return error_set(err, ERROR_PROTOCOL, "the stream has a frame of %zu bytes", len);
     reader->type = type;
+    if (len == 0) {
+        expect_head(reader);
+        return 0;
+    }
     reader->state = type == 'D' ? READ_DATA : READ_TEXT;
     reader->left = len;
     strbuf_reset(&reader->text);

@@ -5,7 +5,7 @@
  *   magic   = "KMSTRM1\n"
  *   frame   = type (1 byte: 'H', 'D', 'T'), length (4 bytes, big endian), payload
  *   header  = JSON: what follows, so that a receiver can refuse before it starts
- *   data    = bytes of the backup tool's own format, in pieces of any size up to FRAME_DATA_MAX
+ *   data    = bytes of the backup tool's own format, in pieces of any size up to FRAME_DATA_MAX; an empty piece is a sign of life
  *   trailer = JSON: how it ended, how many bytes of data there were, their SHA-256, the GTID position they stand for
  *
  * A stream without a trailer that says "ok" and fits what arrived is worth nothing, however many bytes it has (I8). The reader keeps no
@@ -55,7 +55,7 @@ void frame_writer_init(struct frame_writer *writer);
 void frame_writer_release(struct frame_writer *writer);
 /* Appends magic and header. */
 void frame_writer_begin(struct frame_writer *writer, const struct stream_header *header, struct strbuf *out);
-/* Counts a piece of data (1 to FRAME_DATA_MAX bytes); head goes out before it. */
+/* Counts a piece of data (0 to FRAME_DATA_MAX bytes); head goes out before it. */
 void frame_writer_data(struct frame_writer *writer, const void *data, size_t len, char head[static FRAME_HEAD_BYTES]);
 /* Appends the trailer; its bytes and sha256 are filled in here. */
 void frame_writer_end(struct frame_writer *writer, struct stream_trailer *trailer, struct strbuf *out);

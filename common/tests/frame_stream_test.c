@@ -33,7 +33,7 @@ static int on_data(void *arg, const char *data, size_t len, struct error *err)
 }
 
 static const struct frame_reader_ops ops = {.header = on_header, .data = on_data};
-static const char *const pieces[] = {"hello ", "x", "a longer piece of data", "end"};
+static const char *const pieces[] = {"hello ", "", "x", "a longer piece of data", "end"};
 
 static void write_stream(struct strbuf *out, bool ok)
 {

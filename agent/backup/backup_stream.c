@@ -1,0 +1,232 @@
+#include "common/base.h"
+
+#include "agent/backup/backup_stream.h"
+
+#include "common/alloc.h"
+#include "common/json_fields.h"
+#include "common/log.h"
+#include "common/subprocess.h"
+
+#define PIPE_BYTES ((size_t)(256 * KM_KIB))
+#define PIECE_MAX ((size_t)(64 * KM_KIB) + FRAME_HEAD_BYTES)
+/* Tools are silent while they wait for locks; a receiver gives a silent donor up. */
+#define SIGN_OF_LIFE_MS 5000
+/* The last lines of a tool that failed go to our log. */
+#define TAIL_LINES 8
+#define TAIL_LINE_BYTES 200
+
+struct backup_stream {
+    struct backup_stream_options options;
+    struct http_exchange *exchange;
+    struct subprocess *tool;
+    struct frame_writer writer;
+    struct strbuf piece; /* not sent yet; while it holds something, the tool is held back */
+    struct loop_timer life;
+    struct loop_timer end; /* the stream is not freed inside the tool's callbacks */
+    bool wrote;            /* since the last look of the timer */
+    bool ending;           /* the piece is the trailer */
+    struct stream_trailer trailer;
+    struct error error;
+    char tail[TAIL_LINES][TAIL_LINE_BYTES];
+    unsigned tail_next;
+};
+
+bool backup_stream_find_gtid(const char *line, char *ret, size_t size)
+{
+    static const char mark[] = "GTID of the last change '";
+    const char *at = strstr(line, mark);
+
+    if (!at)
+        return false;
+    at += sizeof(mark) - 1;
+    size_t len = strcspn(at, "'");
+    if (at[len] != '\'' || len >= size)
+        return false;
+    memcpy(ret, at, len);
+    ret[len] = '\0';
+    return true;
+}
+
+static void end_later(struct backup_stream *stream)
+{
+    loop_timer_arm(&stream->end, 0);
+}
+
+static void on_end(void *arg)
+{
+    struct backup_stream *stream = arg;
+    void (*ended)(void *, const struct error *, uint64_t) = stream->options.ended;
+    void *ended_arg = stream->options.arg;
+    struct error error = stream->error;
+    uint64_t bytes = stream->writer.bytes;
+
+    backup_stream_free(stream);
+    ended(ended_arg, error.kind == ERROR_NONE ? NULL : &error, bytes);
+}
+
+/* ---- sending ---- */
+
+static void flush(struct backup_stream *stream);
+
+static void on_drain(void *arg)
+{
+    flush(arg);
+}
+
+static void flush(struct backup_stream *stream)
+{
+    if (!stream->exchange)
+        return;
+    if (stream->piece.len > 0 && !http_stream_write(stream->exchange, stream->piece.buf, stream->piece.len)) {
+        subprocess_pause_stdout(stream->tool);
+        http_stream_on_drain(stream->exchange, on_drain, stream);
+        return;
+    }
+    stream->wrote = true;
+    strbuf_reset(&stream->piece);
+    if (stream->ending) {
+        http_stream_end(steal_ptr(stream->exchange));
+        end_later(stream);
+        return;
+    }
+    subprocess_resume_stdout(stream->tool);
+}
+
+static void send_data(struct backup_stream *stream, const char *data, size_t len)
+{
+    char head[FRAME_HEAD_BYTES];
+
+    frame_writer_data(&stream->writer, data, len, head);
+    strbuf_add(&stream->piece, head, sizeof(head));
+    strbuf_add(&stream->piece, data, len);
+    flush(stream);
+}
+
+static void on_life(void *arg)
+{
+    struct backup_stream *stream = arg;
+
+    loop_timer_arm(&stream->life, SIGN_OF_LIFE_MS);
+    if (!stream->wrote && stream->piece.len == 0 && !stream->ending)
+        send_data(stream, "", 0);
+    stream->wrote = false;
+}
+
+/* The receiver has gone. */
+static void on_close(void *arg)
+{
+    struct backup_stream *stream = arg;
+
+    stream->exchange = NULL;
+    if (stream->error.kind == ERROR_NONE)
+        error_set(&stream->error, ERROR_UNAVAILABLE, "the receiver has gone");
+    end_later(stream);
+}
+
+/* ---- the tool ---- */
+
+static void on_stdout(void *arg, const char *data, size_t len)
+{
+    struct backup_stream *stream = arg;
+
+    if (stream->exchange) /* a piece is never larger than what a pipe read gives: 64 KiB */
+        send_data(stream, data, len);
+}
+
+static void on_stderr(void *arg, const char *line)
+{
+    struct backup_stream *stream = arg;
+
+    snprintf(stream->tail[stream->tail_next++ % TAIL_LINES], TAIL_LINE_BYTES, "%s", line);
+    backup_stream_find_gtid(line, stream->trailer.gtid, sizeof(stream->trailer.gtid));
+}
+
+static const char *last_line(const struct backup_stream *stream)
+{
+    return stream->tail_next ? stream->tail[(stream->tail_next - 1) % TAIL_LINES] : "it said nothing";
+}
+
+static void log_tail(const struct backup_stream *stream)
+{
+    unsigned count = MIN_OF(stream->tail_next, TAIL_LINES);
+
+    for (unsigned i = stream->tail_next - count; i < stream->tail_next; i++)
+        log_warn("the backup tool said", LOG_STR("line", stream->tail[i % TAIL_LINES]));
+}
+
+static void on_exited(void *arg, const struct subprocess_result *result)
+{
+    struct backup_stream *stream = arg;
+    struct stream_trailer *trailer = &stream->trailer;
+
+    trailer->ok = result->exit_code == 0;
+    snprintf(trailer->server_version, sizeof(trailer->server_version), "%s", stream->options.header.server_version);
+    if (!trailer->ok) {
+        error_set(&stream->error, ERROR_IO, "%s ended with %s %d: %s", stream->options.argv[0],
+            result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
+            last_line(stream));
+        json_copy_text(trailer->error, sizeof(trailer->error), stream->error.message);
+        log_tail(stream);
+    }
+    if (!stream->exchange)
+        return;
+    frame_writer_end(&stream->writer, trailer, &stream->piece);
+    stream->ending = true;
+    flush(stream);
+}
+
+/* ---- life ---- */
+
+static int start_tool(struct backup_stream *stream, struct error *err)
+{
+    static const struct subprocess_ops ops = {
+        .stdout_data = on_stdout,
+        .stderr_line = on_stderr,
+        .exited = on_exited,
+    };
+    struct subprocess_options options = {
+        .argv = stream->options.argv,
+        .new_process_group = true,
+        .pipe_bytes = PIPE_BYTES,
+    };
+
+    stream->tool = subprocess_start(stream->options.loop, &options, &ops, stream, err);
+    return stream->tool ? 0 : -1;
+}
+
+struct backup_stream *backup_stream_start(
+    const struct backup_stream_options *options, struct http_exchange *exchange, struct error *err)
+{
+    struct backup_stream *stream = xnew(struct backup_stream);
+
+    stream->options = *options;
+    loop_timer_init(&stream->life, options->loop, on_life, stream);
+    loop_timer_init(&stream->end, options->loop, on_end, stream);
+    frame_writer_init(&stream->writer);
+    strbuf_init(&stream->piece, PIECE_MAX + FRAME_TEXT_MAX);
+    if (start_tool(stream, err) < 0) {
+        backup_stream_free(stream);
+        http_replyf(exchange, 500, "the backup tool cannot be started");
+        return NULL;
+    }
+    stream->exchange = exchange;
+    http_stream_start(exchange, 200, "application/octet-stream", on_close, stream);
+    frame_writer_begin(&stream->writer, &options->header, &stream->piece);
+    flush(stream);
+    loop_timer_arm(&stream->life, SIGN_OF_LIFE_MS);
+    return stream;
+}
+
+void backup_stream_free(struct backup_stream *stream)
+{
+    if (!stream)
+        return;
+    subprocess_free(stream->tool);
+    if (stream->exchange)
+        http_stream_abort(stream->exchange);
+    loop_timer_release(&stream->life);
+    loop_timer_release(&stream->end);
+    frame_writer_release(&stream->writer);
+    strbuf_release(&stream->piece);
+    free(stream);
+}

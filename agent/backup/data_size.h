@@ -1,0 +1,15 @@
+/*
+ * data_size.h: how large a copy of a data folder will be.
+ */
+#ifndef KM_AGENT_BACKUP_DATA_SIZE_H
+#define KM_AGENT_BACKUP_DATA_SIZE_H
+
+#include "common/base.h"
+
+#include "common/error.h"
+
+/* Bytes of all files below dir but those that no copy holds: binary and relay logs (top-level names that end in a number of six digits), temporary
+ * tablespaces. Blocking: a stat per file. Files that vanish meanwhile count nothing. */
+int data_size_estimate(const char *dir, uint64_t *ret_bytes, struct error *err) KM_MUST_CHECK;
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * donor.h: GET /v1/backup: this member's data for another member. One stream at a time; a second asker is told when to come again.
+ *
+ * MariaDB: mariadb-backup of this image, by the socket as the operating system's user, xbstream in frames (frame_stream.h).
+ * MySQL: CLONE needs no stream; for servers that cannot, ?method=logical gives mysqldump's SQL.
+ *
+ * All work is the tool's, held back by the receiver's pace: probes and status go on as ever.
+ */
+#ifndef KM_AGENT_DONOR_H
+#define KM_AGENT_DONOR_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/paths.h"
+#include "common/agent_api.h"
+#include "common/http_server.h"
+#include "common/loop.h"
+
+#define DONOR_STREAMS_MAX 1
+
+struct donor;
+
+/* status: the agent's, read when somebody asks. user: the account of the socket. */
+struct donor *donor_new(
+    struct loop *loop, const struct agent_paths *paths, const char *user, const struct agent_status *status);
+/* Ends what runs. Before the server whose exchanges it holds. NULL is fine. */
+void donor_free(struct donor *donor);
+/* Answers, now or as a stream; checks who asks. */
+void donor_handle(struct donor *donor, struct http_exchange *exchange);
+uint32_t donor_serving(const struct donor *donor);
+
+#endif
