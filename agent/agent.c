@@ -15,6 +15,7 @@
 #include "agent/instance_files.h"
 #include "agent/probe_lane.h"
 #include "agent/readiness.h"
+#include "agent/role_keeper.h"
 #include "agent/server_socket.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -41,6 +42,7 @@ struct agent {
     struct probe_lane *probes;
     struct action_lane *actions;
     struct donor *donor;
+    struct role_keeper *roles;
     struct loop_timer tick;
     unsigned fallen_ticks;
     struct session *sentinel;
@@ -133,6 +135,7 @@ static void forget_server(struct agent *agent)
     state->last_status_ms = 0;
     error_clear(&state->probe_error);
     state->last_probe_ms = 0;
+    role_keeper_server_gone(agent->roles);
 }
 
 /* A connection that says nothing leaves a warning in the server's log, so one is made only when nothing better is known. */
@@ -176,9 +179,13 @@ static void on_probe(void *arg, struct probe_result *result)
     if (result->error.kind == ERROR_NONE) {
         struct server_status last = state->observed.status;
         bool partial_revokes = state->observed.partial_revokes;
+        bool restarted = result->observed.uptime_s < state->observed.uptime_s;
         state->observed = result->observed;
         state->last_answer_ms = state->probe_started_ms;
         state->probe_us = result->probe_us;
+        if (restarted)
+            role_keeper_server_gone(agent->roles);
+        role_keeper_observed(agent->roles, &result->replication, state->probe_started_ms);
         if (result->observed.has_status) {
             state->last_status_ms = state->probe_started_ms;
         } else {
@@ -217,6 +224,7 @@ static void read_accounts(struct agent *agent)
     accounts_want_release(&agent->want);
     agent->want = want;
     agent->accounts_signature = signature;
+    role_keeper_set_password(agent->roles, agent->want.replication_password);
     state->accounts_incomplete = state->missing_file != NULL;
     state->accounts_wanted++;
     state->accounts_retry_ms = 0;
@@ -241,6 +249,7 @@ static int load_tls(struct agent *agent, struct error *err)
             return -1;
         }
     }
+    role_keeper_set_tls(agent->roles, &files.pair, files.ca_pem);
     agent->state.certificate_not_after_ms = files.not_after_ms;
     return 0;
 }
@@ -322,6 +331,7 @@ static void agent_turn(struct agent *agent)
     }
     struct agent_decision decision = agent_decide(&agent->state, agent->view.last_scrape_ms, now_ms);
     act(agent, &decision, now_ms);
+    role_keeper_turn(agent->roles, decision.phase, now_ms);
     publish(agent, now_ms);
     if (agent->fallen_ticks > 0 && decision.phase != AGENT_PHASE_DOWN)
         agent->fallen_ticks--;
@@ -331,6 +341,11 @@ static void agent_turn(struct agent *agent)
 }
 
 static void on_tick(void *arg)
+{
+    agent_turn(arg);
+}
+
+static void on_role(void *arg)
 {
     agent_turn(arg);
 }
@@ -359,6 +374,9 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
     agent->donor = donor_new(agent->loop, &options->paths, agent->user, &agent->status);
     agent->probes =
         probe_lane_new(agent->loop, options->paths.socket, agent->user, options->paths.volume_dir, on_probe, agent);
+    agent->roles = role_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent, err);
+    if (!agent->roles)
+        return -1;
     agent->view = (struct agent_view){
         .loop = agent->loop,
         .state = &agent->state,
@@ -366,6 +384,7 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
         .metrics = agent_metrics_registry(agent->metrics),
         .actions = agent->actions,
         .donor = agent->donor,
+        .roles = agent->roles,
         .pod_name = options->pod_name,
     };
     agent->server = agent_server_new(&agent->view);
@@ -385,6 +404,7 @@ static void agent_end(struct agent *agent)
         probe_lane_free(agent->probes);
         action_lane_free(agent->actions);
         donor_free(agent->donor);
+        role_keeper_free(agent->roles);
         agent_server_free(agent->server);
         drop_sentinel(agent);
         session_close(agent->old_sentinel);

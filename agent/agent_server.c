@@ -96,12 +96,53 @@ static bool is_operator(struct http_exchange *exchange)
     return false;
 }
 
+/* A replica asks its source, too; only the operator watches. */
 static void handle_status(struct http_exchange *exchange, void *arg)
 {
     struct agent_server *server = arg;
+    bool member = str_eq(http_exchange_peer_name(exchange), AGENT_COMMON_NAME);
+
+    if (!member && !is_operator(exchange))
+        return;
+    status_watch_handle(server->watch, exchange, !member);
+}
+
+/* ---- orders ---- */
+
+static void reply_epoch(struct http_exchange *exchange, int code, uint64_t epoch)
+{
+    char text[64];
+    int len = snprintf(text, sizeof(text), "{\"epoch\":%llu}", (unsigned long long)epoch);
+
+    http_reply(exchange, code, JSON_TYPE, text, (size_t)len);
+}
+
+static void on_ordered(void *arg, uint64_t epoch, const struct error *error)
+{
+    struct http_exchange *exchange = arg;
+
+    if (error->kind == ERROR_NONE)
+        reply_epoch(exchange, 200, epoch);
+    else if (error->kind == ERROR_CONFLICT)
+        reply_epoch(exchange, 409, epoch);
+    else
+        http_replyf(exchange, 503, "%s", error->message);
+}
+
+static void handle_role(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+    struct agent_order order;
+    struct error err = ERROR_INIT;
+    size_t len = 0;
+
     if (!is_operator(exchange))
         return;
-    status_watch_handle(server->watch, exchange, true);
+    const char *body = http_exchange_body(exchange, &len);
+    if (agent_order_decode(body, len, &order, &err) < 0)
+        http_replyf(exchange, 400, "%s", err.message);
+    else
+        role_keeper_order(server->view->roles, &order, on_ordered, exchange);
 }
 
 /* ---- check of a my.cnf ---- */
@@ -149,6 +190,7 @@ static void handle_backup(struct http_exchange *exchange, void *arg)
 static const struct http_route tls_routes[] = {
     {"GET", "/v1/backup", handle_backup},
     {"GET", "/v1/status", handle_status},
+    {"PUT", "/v1/role", handle_role},
     {"POST", "/v1/mycnf/check", handle_check},
     {NULL, NULL, NULL},
 };

@@ -13,6 +13,7 @@
 
 #include "agent/action_lane.h"
 #include "agent/instance_state.h"
+#include "agent/role_keeper.h"
 #include "common/agent_api.h"
 #include "common/error.h"
 #include "common/loop.h"
@@ -27,6 +28,7 @@ struct agent_view {
     struct metrics *metrics;
     struct action_lane *actions;
     struct donor *donor; /* gives the data to other members */
+    struct role_keeper *roles;
     const char *pod_name;
     int64_t last_scrape_ms; /* written here: when /metrics was asked last */
 };

@@ -8,7 +8,57 @@
 #include "common/base.h"
 
 #include "agent/mysql/observe.h"
+#include "agent/mysql/replication_facts.h"
+#include "common/agent_order.h"
 #include "common/error.h"
+
+enum role_action {
+    ROLE_ACTION_NONE,
+    ROLE_ACTION_OPEN,
+    ROLE_ACTION_CLOSE,
+    ROLE_ACTION_STOP,
+    ROLE_ACTION_FOLLOW,
+    ROLE_ACTION_COUNT
+};
+
+/* What the operator ordered and how far it is carried out. */
+struct role_state {
+    uint64_t epoch; /* the largest one ever accepted, on the volume */
+    enum agent_mark mark;
+    bool has_order;
+    struct agent_order order;
+    char order_hash[17];
+
+    enum role_action running; /* the lane is at it */
+    int64_t running_ms;       /* since when */
+    int64_t finished_ms;      /* when the lane was done last: what a probe saw before is old */
+    int64_t retry_ms;         /* not before */
+    struct error error;       /* why the latest attempt failed */
+
+    bool opened;   /* this order made it a primary */
+    bool was_open; /* clients may have written since it was closed last */
+
+    uint64_t source_wanted;   /* identifies host, port and password; 0: there is no password */
+    uint64_t source_followed; /* what was configured; 0: not by this process */
+    int64_t followed_ms;      /* since when this source is followed */
+    int64_t restarted_ms;     /* when a thread that had failed was started again */
+};
+
+/* The source, asked by its agent's door. */
+struct source_view {
+    bool known;         /* offset and errant are of the source that is followed */
+    int64_t offset_us;  /* its clock minus ours */
+    char errant[256];   /* what is executed here and not there */
+    struct error error; /* of the latest request */
+};
+
+/* The primary's heartbeat, as this agent writes it. */
+struct beat_state {
+    bool wanted;
+    int64_t started_ms;       /* of the write that runs now, 0: none */
+    int64_t blocked_since_ms; /* start of the first write of those that have not got through, 0: the latest did */
+    struct error error;
+};
 
 struct instance_state {
     /* The server process and its socket, looked at from outside. */
@@ -23,7 +73,12 @@ struct instance_state {
     int64_t last_status_ms;   /* latest collection of counters */
     struct error probe_error; /* of the latest finished probe; ERROR_NONE: it was answered */
     int64_t probe_us;
-    struct observation observed; /* from the latest answered probe */
+    struct observation observed;          /* from the latest answered probe */
+    struct replication_facts replication; /* likewise, or newer: from the latest change of role */
+    int64_t commits_blocked_since_ms;     /* commits wait and none has got through since; 0: they do */
+    struct role_state role;
+    struct source_view source;
+    struct beat_state beat;
 
     /* The volume, from the latest probe. */
     uint64_t volume_bytes;
@@ -35,6 +90,7 @@ struct instance_state {
     char accounts_applied_hash[65];
     bool accounts_incomplete;    /* a file that is needed is missing */
     bool accounts_once;          /* they were applied to this data folder at some time */
+    bool accounts_as_primary;    /* those applied include database and user */
     struct error files_error;    /* the mounted files cannot be used */
     struct error accounts_error; /* why the latest attempt failed */
     int64_t accounts_retry_ms;

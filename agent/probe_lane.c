@@ -37,6 +37,9 @@ static int look(struct probe_lane *lane, struct error *err)
         lane->session = session_open(&lane->options, err);
     if (!lane->session || observe_server(lane->session, lane->with_status, &result->observed, err) < 0)
         return -1;
+    const struct dialect *dialect = dialect_for(&result->observed.version);
+    if (replication_facts_observe(lane->session, dialect, lane->options.user, &result->replication, err) < 0)
+        return -1;
     if (lane->want_sentinel)
         result->sentinel = session_open(&lane->options, NULL);
     return 0;

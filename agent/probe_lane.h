@@ -10,6 +10,7 @@
 #include "common/base.h"
 
 #include "agent/mysql/observe.h"
+#include "agent/mysql/replication_facts.h"
 #include "agent/mysql/session.h"
 #include "common/error.h"
 #include "common/loop.h"
@@ -19,7 +20,8 @@ struct probe_lane;
 struct probe_result {
     struct error error; /* ERROR_NONE: the server answered */
     int64_t probe_us;
-    struct observation observed; /* if it answered */
+    struct observation observed;          /* if it answered */
+    struct replication_facts replication; /* likewise */
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
     struct session *sentinel; /* new, if one was asked for; the receiver takes it (steal_ptr) */

@@ -2,6 +2,8 @@
 
 #include "agent/readiness.h"
 
+#include "agent/role_status.h"
+
 static struct readiness yes(void)
 {
     return (struct readiness){.yes = true};
@@ -26,6 +28,14 @@ static const char *const phase_texts[AGENT_PHASE_COUNT] = {
     [AGENT_PHASE_DOWN] = "the server is not there",
 };
 
+static struct readiness ready_in_role(const struct instance_state *state, int64_t now_ms)
+{
+    struct readiness readiness = {0};
+
+    readiness.yes = role_ready(state, now_ms, readiness.reason, sizeof(readiness.reason));
+    return readiness;
+}
+
 struct readiness readiness_ready(const struct instance_state *state, int64_t now_ms)
 {
     enum agent_phase phase = agent_phase_of(state, now_ms);
@@ -35,7 +45,7 @@ struct readiness readiness_ready(const struct instance_state *state, int64_t now
     if (state->probe_error.kind != ERROR_NONE)
         return no("the server refuses the probe: %.90s", state->probe_error.message);
     if (state->accounts_once)
-        return yes();
+        return ready_in_role(state, now_ms);
     if (state->accounts_error.kind != ERROR_NONE)
         return no("accounts are not made: %.95s", state->accounts_error.message);
     return no("accounts are not made yet");
@@ -87,13 +97,12 @@ void readiness_fill_status(const struct instance_state *state, int64_t now_ms, s
     ret->flavour = observed->version.flavour;
     snprintf(ret->version, sizeof(ret->version), "%s", observed->version.text);
     snprintf(ret->server_uuid, sizeof(ret->server_uuid), "%s", observed->server_uuid);
-    snprintf(ret->gtid_executed, sizeof(ret->gtid_executed), "%s", observed->gtid_executed);
     snprintf(ret->ready_reason, sizeof(ret->ready_reason), "%s", ready.reason);
     snprintf(ret->accounts_hash, sizeof(ret->accounts_hash), "%s", state->accounts_applied_hash);
     ret->ready = ready.yes;
     ret->server_id = observed->server_id;
     ret->uptime_s = observed->uptime_s;
-    ret->read_only = observed->read_only;
+    ret->read_only = state->replication.read_only;
     ret->accounts_applied = state->accounts_wanted && state->accounts_wanted == state->accounts_applied &&
         !state->accounts_incomplete && state->files_error.kind == ERROR_NONE;
     ret->volume_bytes = state->volume_bytes;
@@ -101,4 +110,5 @@ void readiness_fill_status(const struct instance_state *state, int64_t now_ms, s
     ret->probe_us = state->probe_us;
     ret->certificate_not_after_ms = state->certificate_not_after_ms;
     add_problems(state, ret);
+    role_fill_status(state, now_ms, ret);
 }

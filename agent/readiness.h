@@ -1,7 +1,7 @@
 /*
  * readiness.h: the answers for the kubelet. Pure.
  *
- * Ready: the server answers and its accounts are made. A later wish that cannot be met (a Secret is gone, a name is refused) is a
+ * Ready: the server answers, its accounts are made, and it does what it was ordered: role_status.h. A later wish that cannot be met (a Secret is gone, a name is refused) is a
  * problem in the status, but takes no working database out of service.
  *
  * Live never depends on replication, the operator or the API server. It says no only for what a restart may mend: a server that

@@ -28,6 +28,39 @@ static void add_identity(const struct run_mycnf_input *input, struct strbuf *out
     strbuf_addf(out, "report_port = %u\nport = %u\n", port, port);
 }
 
+/* What the ConfigMap may say otherwise: a read-only root file system, no commit lost in a crash, dead connections found in seconds. */
+static void add_defaults(const struct dialect *dialect, struct strbuf *out)
+{
+    strbuf_adds(out, "[mysqld]\ntmpdir = /tmp\nsecure_file_priv = /tmp\n");
+    strbuf_adds(out, "sync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\n");
+    strbuf_addf(out, "%s\n%s = 10\n", dialect->binlog_expiry, dialect->replication->net_timeout);
+    /* MySQL's are so by default, and some versions complain about binlog_format. In MariaDB replicas fetch anew when they start (GTID). */
+    if (dialect->family == AGENT_FLAVOUR_MARIADB)
+        strbuf_adds(out, "binlog_format = ROW\nslave_parallel_threads = 4\nslave_parallel_mode = optimistic\n");
+    else
+        strbuf_adds(out, "relay_log_recovery = ON\n");
+}
+
+/* I1: nobody writes and nothing is followed until the agent says so. rpl_semi_sync_slave_enabled stays off here: with it, or with
+ * init_rpl_role, MariaDB rolls transactions back after a crash that no replica need have, also acknowledged ones of an asynchronous primary. */
+static void add_replication(const struct run_mycnf_input *input, struct strbuf *out)
+{
+    const struct replication_terms *terms = input->dialect->replication;
+
+    strbuf_addf(out, "read_only = ON\n%s = ON\n", terms->skip_start);
+    strbuf_addf(out, "log_bin = binlog\n%s = ON\nrelay_log = relaylog\n", terms->log_updates);
+    if (input->dialect->family == AGENT_FLAVOUR_MARIADB)
+        strbuf_adds(out, "gtid_strict_mode = ON\n");
+    else
+        strbuf_adds(out, "super_read_only = ON\ngtid_mode = ON\nenforce_gtid_consistency = ON\n");
+    for (size_t i = 0; i < ARRAY_LEN(terms->semi_plugins); i++) {
+        if (terms->semi_plugins[i])
+            strbuf_addf(out, "plugin_load_add = %s\n", terms->semi_plugins[i]);
+    }
+    const char *tls = input->paths->tls_dir;
+    strbuf_addf(out, "ssl_ca = %s/ca.crt\nssl_cert = %s/tls.crt\nssl_key = %s/tls.key\n", tls, tls, tls);
+}
+
 void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out)
 {
     const struct agent_paths *paths = input->paths;
@@ -35,12 +68,13 @@ void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out)
 
     tls_sha256_hex(input->mycnf, strlen(input->mycnf), hash);
     strbuf_addf(out, RUN_MYCNF_HASH_PREFIX "%s\n", hash);
-    /* Defaults for a read-only root file system; the ConfigMap may say otherwise. */
-    strbuf_addf(out, "[mysqld]\ntmpdir = /tmp\nsecure_file_priv = /tmp\n\n%s\n\n", input->mycnf);
+    add_defaults(input->dialect, out);
+    strbuf_addf(out, "\n%s\n\n", input->mycnf);
     strbuf_addf(out, "# this instance; the last setting of a key wins\n[mysqld]\ndatadir = %s\nsocket = %s\n",
         paths->data_dir, paths->socket);
     strbuf_addf(out, "pid_file = %s\ninit_file = %s\n", paths->pid_file, paths->init_file);
     add_identity(input, out);
+    add_replication(input, out);
     if (input->dialect->auth_plugin)
         strbuf_addf(out, "plugin_load_add = %s\n", input->dialect->auth_plugin);
     if (input->dialect->mysqlx)

@@ -1,8 +1,9 @@
 /*
  * run_mycnf.h: the my.cnf a server is started with, and the SQL it runs at every start. Pure.
  *
- * Three parts, of which the last setting of a key wins: defaults for a read-only root file system, the ConfigMap's text, and one
- * [mysqld] section of this instance; so nothing in the ConfigMap can move the data folder or the socket.
+ * Three parts, of which the last setting of a key wins: defaults, the ConfigMap's text, and one [mysqld] section of this instance; so
+ * nothing in the ConfigMap can move the data folder or the socket, or start the server writable (I1). Clients may use TLS with the
+ * cluster's certificate, replicas do.
  */
 #ifndef KM_AGENT_BOOTSTRAP_RUN_MYCNF_H
 #define KM_AGENT_BOOTSTRAP_RUN_MYCNF_H

@@ -19,6 +19,52 @@
     "SELECT VERSION(), @@version_comment, @@server_id, @@server_uuid, @@global.read_only, @@global.super_read_only, " \
     "@@global.gtid_executed"
 
+static const struct replication_terms mariadb_terms = {
+    .replica = "SLAVE",
+    .source = "MASTER",
+    .change = "CHANGE MASTER TO",
+    .receiver = "IO_THREAD",
+    .skip_start = "skip_slave_start",
+    .log_updates = "log_slave_updates",
+    .net_timeout = "slave_net_timeout",
+    .semi_source = "rpl_semi_sync_master",
+    .semi_replica = "rpl_semi_sync_slave",
+    .semi_no_replica = "rpl_semi_sync_master_wait_no_slave",
+    .semi_status = "Rpl_semi_sync_master",
+};
+
+static const struct replication_terms mysql_old_terms = {
+    .replica = "SLAVE",
+    .source = "MASTER",
+    .change = "CHANGE MASTER TO",
+    .receiver = "IO_THREAD",
+    .skip_start = "skip_slave_start",
+    .log_updates = "log_slave_updates",
+    .net_timeout = "slave_net_timeout",
+    .semi_source = "rpl_semi_sync_master",
+    .semi_replica = "rpl_semi_sync_slave",
+    .semi_no_replica = "rpl_semi_sync_master_wait_no_slave",
+    .semi_status = "Rpl_semi_sync_master",
+    .semi_plugins = {"semisync_master.so", "semisync_slave.so"},
+    .counts_acks = true,
+};
+
+static const struct replication_terms mysql_terms = {
+    .replica = "REPLICA",
+    .source = "SOURCE",
+    .change = "CHANGE REPLICATION SOURCE TO",
+    .receiver = "IO_THREAD",
+    .skip_start = "skip_replica_start",
+    .log_updates = "log_replica_updates",
+    .net_timeout = "replica_net_timeout",
+    .semi_source = "rpl_semi_sync_source",
+    .semi_replica = "rpl_semi_sync_replica",
+    .semi_no_replica = "rpl_semi_sync_source_wait_no_replica",
+    .semi_status = "Rpl_semi_sync_source",
+    .semi_plugins = {"semisync_source.so", "semisync_replica.so"},
+    .counts_acks = true,
+};
+
 /* Per family, ascending by `since`. */
 static const struct dialect dialects[] = {
     {
@@ -32,6 +78,9 @@ static const struct dialect dialects[] = {
         .root_revoke = "READ_ONLY ADMIN, SUPER",
         .monitor_grants = "PROCESS, BINLOG MONITOR, REPLICATION SLAVE ADMIN",
         .replication_grants = "REPLICATION SLAVE, BINLOG MONITOR",
+        .binlog_expiry = "expire_logs_days = 3",
+        .reload_tls = "FLUSH NO_WRITE_TO_BINLOG SSL",
+        .replication = &mariadb_terms,
     },
     {
         /* 10.5.9 split SLAVE MONITOR from REPLICATION SLAVE ADMIN (MDEV-23610). */
@@ -45,6 +94,9 @@ static const struct dialect dialects[] = {
         .root_revoke = "READ_ONLY ADMIN, SUPER",
         .monitor_grants = "PROCESS, BINLOG MONITOR, SLAVE MONITOR",
         .replication_grants = "REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR",
+        .binlog_expiry = "expire_logs_days = 3",
+        .reload_tls = "FLUSH NO_WRITE_TO_BINLOG SSL",
+        .replication = &mariadb_terms,
     },
     {
         .family = AGENT_FLAVOUR_MARIADB,
@@ -57,6 +109,9 @@ static const struct dialect dialects[] = {
         .root_revoke = "READ_ONLY ADMIN",
         .monitor_grants = "PROCESS, BINLOG MONITOR, SLAVE MONITOR",
         .replication_grants = "REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR",
+        .binlog_expiry = "expire_logs_days = 3",
+        .reload_tls = "FLUSH NO_WRITE_TO_BINLOG SSL",
+        .replication = &mariadb_terms,
     },
     {
         .family = AGENT_FLAVOUR_MYSQL, /* 5.7 */
@@ -68,6 +123,8 @@ static const struct dialect dialects[] = {
         .root_grants = "ALL PRIVILEGES",
         .monitor_grants = "PROCESS, REPLICATION CLIENT",
         .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT",
+        .binlog_expiry = "expire_logs_days = 3",
+        .replication = &mysql_old_terms,
     },
     {
         .family = AGENT_FLAVOUR_MYSQL,
@@ -80,7 +137,9 @@ static const struct dialect dialects[] = {
         .mysqlx = true,
         .root_grants = "ALL PRIVILEGES",
         .monitor_grants = "PROCESS, REPLICATION CLIENT",
-        .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT",
+        .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT, BACKUP_ADMIN",
+        .binlog_expiry = "binlog_expire_logs_seconds = 259200",
+        .replication = &mysql_old_terms,
     },
     {
         /* 8.0.16: --validate-config. 8.0.22: SHOW REPLICA STATUS; the older spelling is gone in 8.4. */
@@ -95,7 +154,27 @@ static const struct dialect dialects[] = {
         .mysqlx = true,
         .root_grants = "ALL PRIVILEGES",
         .monitor_grants = "PROCESS, REPLICATION CLIENT",
-        .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT",
+        .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT, BACKUP_ADMIN",
+        .binlog_expiry = "binlog_expire_logs_seconds = 259200",
+        .reload_tls = "ALTER INSTANCE RELOAD TLS",
+        .replication = &mysql_old_terms,
+    },
+    {
+        .family = AGENT_FLAVOUR_MYSQL,
+        .since = VERSION_NUMBER(8, 0, 26),
+        .observe = MYSQL_OBSERVE,
+        .replica_status = "SHOW REPLICA STATUS",
+        .auth_socket = "IDENTIFIED WITH auth_socket",
+        .auth_plugin = "auth_socket.so",
+        .validate_config = true,
+        .password_history = true,
+        .mysqlx = true,
+        .root_grants = "ALL PRIVILEGES",
+        .monitor_grants = "PROCESS, REPLICATION CLIENT",
+        .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT, BACKUP_ADMIN",
+        .binlog_expiry = "binlog_expire_logs_seconds = 259200",
+        .reload_tls = "ALTER INSTANCE RELOAD TLS",
+        .replication = &mysql_terms,
     },
 };
 

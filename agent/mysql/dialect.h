@@ -28,6 +28,24 @@ int server_version_parse_banner(const char *banner, struct server_version *ret, 
 /* major * 100 + minor: the series that share an on-disk format for our purposes. */
 int server_version_series(const struct server_version *version);
 
+/* How a family and version spells replication. Sources: MySQL 8.0.26 release notes (semisync_source.so, rpl_semi_sync_source_*,
+ * skip_replica_start, log_replica_updates, replica_net_timeout), 8.0.23 (CHANGE REPLICATION SOURCE TO); MariaDB keeps the older names. */
+struct replication_terms {
+    const char *replica;    /* STOP <replica>, SHOW <replica> STATUS */
+    const char *source;     /* prefix of CHANGE's options: MASTER_HOST, SOURCE_HOST */
+    const char *change;     /* CHANGE MASTER TO */
+    const char *receiver;   /* START SLAVE <receiver> */
+    const char *skip_start; /* my.cnf keys */
+    const char *log_updates;
+    const char *net_timeout;
+    const char *semi_source; /* prefix of variables */
+    const char *semi_replica;
+    const char *semi_no_replica; /* variable: wait even when no replica is there */
+    const char *semi_status;     /* prefix of status counters */
+    const char *semi_plugins[2]; /* shared objects, NULL: built in */
+    bool counts_acks;            /* has <semi_source>_wait_for_<replica>_count */
+};
+
 struct dialect {
     enum agent_flavour family; /* AGENT_FLAVOUR_MARIADB or AGENT_FLAVOUR_MYSQL (Percona's is MySQL's) */
     int since;                 /* first version number of this row */
@@ -44,6 +62,9 @@ struct dialect {
     const char *root_revoke;    /* taken from root@'%' if an earlier hand gave it; NULL: nothing */
     const char *monitor_grants;
     const char *replication_grants;
+    const char *binlog_expiry; /* my.cnf line: three days */
+    const char *reload_tls;    /* makes the server read its certificates again, NULL: it cannot */
+    const struct replication_terms *replication;
 };
 
 /* Never NULL: an unknown flavour is treated as MySQL, a version before the first row as the first row. */

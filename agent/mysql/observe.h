@@ -11,7 +11,7 @@
 #include "agent/mysql/session.h"
 #include "common/error.h"
 
-#define OBSERVE_GTID_MAX 1024
+#define OBSERVE_GTID_MAX AGENT_GTID_SIZE
 
 struct observation {
     struct server_version version;

@@ -156,6 +156,7 @@ struct agent_rig *agent_rig_new(void)
         own(agent_rig_path(rig, folders[i]));
     }
     rig->binary = find_binary();
+    rig->pod_name = xstrdup("demo-mysql-2");
     rig->plain_port = free_port();
     rig->tls_port = free_port();
     rig->mysql_port = free_port();
@@ -183,6 +184,7 @@ void agent_rig_free(struct agent_rig *rig)
         printf("%s is left\n", rig->dir);
     free(rig->dir);
     free(rig->binary);
+    free(rig->pod_name);
     free(rig);
 }
 
@@ -216,7 +218,7 @@ static void build_argv(const struct agent_rig *rig, const char *command, struct 
     strvec_pushf(argv, "--plain-port=%u", rig->plain_port);
     strvec_pushf(argv, "--tls-port=%u", rig->tls_port);
     strvec_pushf(argv, "--mysql-port=%u", rig->mysql_port);
-    strvec_push(argv, "--pod-name=demo-mysql-2");
+    strvec_pushf(argv, "--pod-name=%s", rig->pod_name);
     strvec_push(argv, "--log-format=text");
 }
 
@@ -273,7 +275,6 @@ void agent_rig_kill(struct agent_process *process)
     kill(process->inner, SIGKILL);
     agent_rig_wait(process);
 }
-
 
 /* ---- doors ---- */
 
@@ -431,6 +432,19 @@ bool agent_rig_sql(
         strbuf_addf(&cnf, "%s%c", *c == '\\' ? "\\" : "", *c);
     strbuf_adds(&cnf, "\"\n");
     agent_rig_put(rig, "client.cnf", cnf.buf);
+    if (out)
+        strbuf_reset(out);
+    return subprocess_run(&options, out, NULL, &result, NULL) == 0;
+}
+
+bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct strbuf *out)
+{
+    _cleanup_(freep) char *socket = xasprintf("--socket=%s", agent_rig_path(rig, "run/mysqld.sock"));
+    const char *argv[] = {"setpriv", "--reuid=" RIG_USER, "--regid=" RIG_USER, "--clear-groups", "mariadb",
+        "--no-defaults", "--batch", "--skip-column-names", socket, "--user=" RIG_USER, NULL};
+    struct subprocess_options options = {.argv = argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
+    struct subprocess_result result;
+
     if (out)
         strbuf_reset(out);
     return subprocess_run(&options, out, NULL, &result, NULL) == 0;

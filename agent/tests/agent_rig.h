@@ -20,6 +20,7 @@ struct agent_process {
 struct agent_rig {
     char *dir; /* everything; removed in the end */
     char *binary;
+    char *pod_name; /* "demo-mysql-2" */
     uint16_t plain_port;
     uint16_t tls_port;
     uint16_t mysql_port;
@@ -69,5 +70,7 @@ bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, i
 /* Runs SQL by TCP; false if the server refuses the account or a statement. out may be NULL. */
 bool agent_rig_sql(
     const struct agent_rig *rig, const char *user, const char *password, const char *sql, struct strbuf *out);
+/* As the agent does: by the socket, as the database's own user. */
+bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct strbuf *out);
 
 #endif

@@ -39,6 +39,11 @@ static void test_whole_text(void **unused)
         "[mysqld]\n"
         "tmpdir = /tmp\n"
         "secure_file_priv = /tmp\n"
+        "sync_binlog = 1\n"
+        "innodb_flush_log_at_trx_commit = 1\n"
+        "binlog_expire_logs_seconds = 259200\n"
+        "replica_net_timeout = 10\n"
+        "relay_log_recovery = ON\n"
         "\n"
         "[mysqld]\n"
         "max_connections = 5\n"
@@ -53,6 +58,19 @@ static void test_whole_text(void **unused)
         "report_host = demo-mysql-2.demo-mysql.ns.svc\n"
         "report_port = 3306\n"
         "port = 3306\n"
+        "read_only = ON\n"
+        "skip_replica_start = ON\n"
+        "log_bin = binlog\n"
+        "log_replica_updates = ON\n"
+        "relay_log = relaylog\n"
+        "super_read_only = ON\n"
+        "gtid_mode = ON\n"
+        "enforce_gtid_consistency = ON\n"
+        "plugin_load_add = semisync_source.so\n"
+        "plugin_load_add = semisync_replica.so\n"
+        "ssl_ca = /etc/kube-mysql/tls/ca.crt\n"
+        "ssl_cert = /etc/kube-mysql/tls/tls.crt\n"
+        "ssl_key = /etc/kube-mysql/tls/tls.key\n"
         "plugin_load_add = auth_socket.so\n"
         "mysqlx = OFF\n");
 }
@@ -64,8 +82,37 @@ static void test_mariadb_needs_no_plugin(void **unused)
     UNUSED(unused);
     compose("10.11.19-MariaDB", "", "demo-mysql-0", &out);
     assert_null(strstr(out.buf, "plugin_load_add"));
+    assert_null(strstr(out.buf, "relay_log_recovery"));
     assert_null(strstr(out.buf, "mysqlx"));
     assert_non_null(strstr(out.buf, "\nserver_id = 100\n"));
+}
+
+/* I1 */
+static void test_every_version_starts_read_only_and_follows_nobody(void **unused)
+{
+    static const struct {
+        const char *version;
+        const char *super, *skip_start, *gtid;
+    } rows[] = {
+        {"10.5.1-MariaDB", NULL, "skip_slave_start", "gtid_strict_mode"},
+        {"11.4.2-MariaDB", NULL, "skip_slave_start", "gtid_strict_mode"},
+        {"5.7.44", "super_read_only", "skip_slave_start", "gtid_mode"},
+        {"8.0.25", "super_read_only", "skip_slave_start", "gtid_mode"},
+        {"8.0.26", "super_read_only", "skip_replica_start", "gtid_mode"},
+        {"9.7.4", "super_read_only", "skip_replica_start", "gtid_mode"},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(strbuf_release) struct strbuf out;
+        compose(rows[i].version, "[mysqld]\nread_only = OFF\n", "demo-mysql-0", &out);
+        const char *ours = strstr(out.buf, "# this instance");
+        assert_non_null(strstr(ours, "\nread_only = ON\n"));
+        assert_int_equal(strstr(ours, "super_read_only = ON") != NULL, rows[i].super != NULL);
+        assert_non_null(strstr(ours, rows[i].skip_start));
+        assert_non_null(strstr(ours, rows[i].gtid));
+        assert_non_null(strstr(ours, "\nlog_bin = binlog\n"));
+    }
 }
 
 static void test_same_config_same_hash(void **unused)
@@ -125,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole_text),
         cmocka_unit_test(test_mariadb_needs_no_plugin),
+        cmocka_unit_test(test_every_version_starts_read_only_and_follows_nobody),
         cmocka_unit_test(test_same_config_same_hash),
         cmocka_unit_test(test_ordinals),
         cmocka_unit_test(test_init_sql_has_one_statement_a_line_and_no_password),

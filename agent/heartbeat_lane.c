@@ -1,0 +1,180 @@
+#include "common/base.h"
+
+#include "agent/heartbeat_lane.h"
+
+#include "agent/mysql/replication_facts.h"
+#include "agent/mysql/session.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/worker.h"
+
+#define BEAT_CONNECT_TIMEOUT_S 2
+#define BEAT_IO_TIMEOUT_S 5
+#define ER_NO_SUCH_TABLE 1146
+#define ER_BAD_DB 1049
+
+struct heartbeat_lane {
+    struct worker *worker;
+    struct loop_timer timer;
+    struct session_options options;
+    struct beat_state *beat;
+    void (*fn)(void *arg);
+    void *arg;
+    uint64_t epoch;
+    /* From submit to done these belong to the thread. */
+    struct session *session;
+    uint64_t job_epoch;
+    struct error error;
+};
+
+/* Commits of the agent have a row lock to wait for if an earlier one still waits for acknowledgements. */
+static struct session *open_session(const struct heartbeat_lane *lane, struct error *err)
+{
+    struct session *session = session_open(&lane->options, err);
+
+    if (session && session_exec(session, "SET SESSION innodb_lock_wait_timeout = 2, lock_wait_timeout = 2", err) == 0)
+        return session;
+    session_close(session);
+    return NULL;
+}
+
+static int write_beat(const struct heartbeat_lane *lane, struct error *err)
+{
+    char sql[256];
+
+    snprintf(sql, sizeof(sql),
+        "REPLACE INTO " HEARTBEAT_TABLE " SELECT 1, %llu, %lld FROM DUAL WHERE @@global.read_only = 0",
+        (unsigned long long)lane->job_epoch, (long long)clock_realtime_us());
+    return session_exec(lane->session, sql, err);
+}
+
+static void take_flag(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    *(bool *)arg = count > 0 && str_eq(values[0], "0");
+}
+
+static int make_table(const struct heartbeat_lane *lane, struct error *err)
+{
+    bool writable = false;
+
+    if (session_query(lane->session, "SELECT @@global.read_only", take_flag, &writable, err) < 0)
+        return -1;
+    if (!writable)
+        return 0;
+    if (session_exec(lane->session, "CREATE DATABASE IF NOT EXISTS " HEARTBEAT_DATABASE, err) < 0)
+        return -1;
+    return session_exec(lane->session,
+        "CREATE TABLE IF NOT EXISTS " HEARTBEAT_TABLE
+        " (id TINYINT UNSIGNED NOT NULL PRIMARY KEY, epoch BIGINT UNSIGNED NOT NULL, written_at BIGINT NOT NULL) "
+        "ENGINE = InnoDB",
+        err);
+}
+
+static int write_or_make(const struct heartbeat_lane *lane, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (write_beat(lane, &failure) == 0)
+        return 0;
+    if (failure.code != ER_NO_SUCH_TABLE && failure.code != ER_BAD_DB) {
+        *err = failure;
+        return -1;
+    }
+    if (make_table(lane, err) < 0)
+        return -1;
+    return write_beat(lane, err);
+}
+
+static void run(void *arg)
+{
+    struct heartbeat_lane *lane = arg;
+
+    error_clear(&lane->error);
+    if (!lane->session)
+        lane->session = open_session(lane, &lane->error);
+    if (!lane->session)
+        return;
+    /* role_close knows the session by its database. */
+    if (write_or_make(lane, &lane->error) == 0)
+        (void)(session_exec(lane->session, "USE " HEARTBEAT_DATABASE, NULL) == 0);
+    if (session_is_broken(lane->session) || lane->error.kind != ERROR_NONE) {
+        session_close(lane->session);
+        lane->session = NULL;
+    }
+}
+
+static void done(void *arg)
+{
+    struct heartbeat_lane *lane = arg;
+    struct beat_state *beat = lane->beat;
+
+    beat->error = lane->error;
+    if (lane->error.kind == ERROR_NONE)
+        beat->blocked_since_ms = 0;
+    beat->started_ms = 0;
+    if (lane->fn)
+        lane->fn(lane->arg);
+}
+
+static void on_timer(void *arg)
+{
+    struct heartbeat_lane *lane = arg;
+    struct worker_job job = {.run = run, .done = done, .arg = lane};
+
+    loop_timer_arm(&lane->timer, HEARTBEAT_INTERVAL_MS);
+    if (lane->beat->started_ms)
+        return;
+    lane->beat->started_ms = clock_monotonic_ms();
+    if (!lane->beat->blocked_since_ms)
+        lane->beat->blocked_since_ms = lane->beat->started_ms;
+    lane->job_epoch = lane->epoch;
+    if (worker_submit(lane->worker, &job) < 0)
+        abort(); /* one at a time cannot fill the queue */
+}
+
+struct heartbeat_lane *heartbeat_lane_new(
+    struct loop *loop, const char *socket, const char *user, struct beat_state *beat, void (*fn)(void *arg), void *arg)
+{
+    struct heartbeat_lane *lane = xnew(struct heartbeat_lane);
+
+    lane->worker = worker_new(loop, "heartbeat");
+    loop_timer_init(&lane->timer, loop, on_timer, lane);
+    lane->options = (struct session_options){
+        .socket = socket,
+        .user = user,
+        .connect_timeout_s = BEAT_CONNECT_TIMEOUT_S,
+        .io_timeout_s = BEAT_IO_TIMEOUT_S,
+    };
+    lane->beat = beat;
+    lane->fn = fn;
+    lane->arg = arg;
+    return lane;
+}
+
+void heartbeat_lane_beat(struct heartbeat_lane *lane, uint64_t epoch)
+{
+    lane->epoch = epoch;
+    if (lane->beat->wanted)
+        return;
+    lane->beat->wanted = true;
+    loop_timer_arm(&lane->timer, 0);
+}
+
+void heartbeat_lane_rest(struct heartbeat_lane *lane)
+{
+    lane->beat->wanted = false;
+    lane->beat->blocked_since_ms = 0;
+    loop_timer_cancel(&lane->timer);
+}
+
+void heartbeat_lane_free(struct heartbeat_lane *lane)
+{
+    if (!lane)
+        return;
+    lane->fn = NULL;
+    loop_timer_release(&lane->timer);
+    worker_free(lane->worker);
+    session_close(lane->session);
+    free(lane);
+}

@@ -1,0 +1,394 @@
+#include "common/base.h"
+
+#include "agent/mysql/replication_facts.h"
+
+#include <strings.h>
+
+#include "agent/mysql/sql_text.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/strbuf.h"
+
+#define SQL_MAX (4 * KM_KIB)
+#define ER_NO_SUCH_TABLE 1146
+#define ER_BAD_DB 1049
+
+enum gtid_flavour replication_gtid_flavour(const struct dialect *dialect)
+{
+    return dialect->family == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+}
+
+void replication_copy_text(char *to, size_t size, const char *text)
+{
+    size_t used = 0;
+
+    for (; *text; text++) {
+        if (*text == '\n' || *text == '\r')
+            continue;
+        if (used + 1 == size) {
+            memcpy(to + size - sizeof("..."), "...", sizeof("..."));
+            return;
+        }
+        to[used++] = *text;
+    }
+    to[used] = '\0';
+}
+
+/* ---- SHOW REPLICA STATUS ---- */
+
+static enum agent_thread thread_of(const char *value)
+{
+    if (strcasecmp(value, "Yes") == 0)
+        return AGENT_THREAD_RUNNING;
+    /* MariaDB also says "Preparing" */
+    return strcasecmp(value, "No") == 0 ? AGENT_THREAD_OFF : AGENT_THREAD_CONNECTING;
+}
+
+enum column {
+    COLUMN_HOST,
+    COLUMN_PORT,
+    COLUMN_RECEIVER,
+    COLUMN_APPLIER,
+    COLUMN_IO_ERRNO,
+    COLUMN_IO_ERROR,
+    COLUMN_SQL_ERRNO,
+    COLUMN_SQL_ERROR,
+    COLUMN_RECEIVED,
+    COLUMN_VERIFY,
+};
+
+/* Master and Slave, or Source and Replica. */
+static const struct {
+    const char *name;
+    enum column column;
+} columns[] = {
+    {"Master_Host", COLUMN_HOST},
+    {"Source_Host", COLUMN_HOST},
+    {"Master_Port", COLUMN_PORT},
+    {"Source_Port", COLUMN_PORT},
+    {"Slave_IO_Running", COLUMN_RECEIVER},
+    {"Replica_IO_Running", COLUMN_RECEIVER},
+    {"Slave_SQL_Running", COLUMN_APPLIER},
+    {"Replica_SQL_Running", COLUMN_APPLIER},
+    {"Last_IO_Errno", COLUMN_IO_ERRNO},
+    {"Last_IO_Error", COLUMN_IO_ERROR},
+    {"Last_SQL_Errno", COLUMN_SQL_ERRNO},
+    {"Last_SQL_Error", COLUMN_SQL_ERROR},
+    {"Gtid_IO_Pos", COLUMN_RECEIVED},
+    {"Retrieved_Gtid_Set", COLUMN_RECEIVED},
+    {"Master_SSL_Verify_Server_Cert", COLUMN_VERIFY},
+    {"Source_SSL_Verify_Server_Cert", COLUMN_VERIFY},
+};
+
+static void take_column(struct replication_facts *facts, enum column column, const char *value)
+{
+    switch (column) {
+    case COLUMN_HOST:
+        replication_copy_text(facts->source_host, sizeof(facts->source_host), value);
+        facts->configured = *value != '\0';
+        break;
+    case COLUMN_PORT:
+        facts->source_port = (uint32_t)strtoul(value, NULL, 10);
+        break;
+    case COLUMN_RECEIVER:
+        facts->receiver = thread_of(value);
+        break;
+    case COLUMN_APPLIER:
+        facts->applier = thread_of(value);
+        break;
+    case COLUMN_IO_ERRNO:
+        facts->receiver_errno = (uint32_t)strtoul(value, NULL, 10);
+        break;
+    case COLUMN_IO_ERROR:
+        replication_copy_text(facts->receiver_error, sizeof(facts->receiver_error), value);
+        break;
+    case COLUMN_SQL_ERRNO:
+        facts->applier_errno = (uint32_t)strtoul(value, NULL, 10);
+        break;
+    case COLUMN_SQL_ERROR:
+        replication_copy_text(facts->applier_error, sizeof(facts->applier_error), value);
+        break;
+    case COLUMN_RECEIVED:
+        replication_copy_text(facts->gtid_received, sizeof(facts->gtid_received), value);
+        break;
+    case COLUMN_VERIFY:
+        facts->source_tls = strcasecmp(value, "Yes") == 0;
+        break;
+    }
+}
+
+void replication_facts_take(struct replication_facts *facts, const char *name, const char *value)
+{
+    for (size_t i = 0; value && i < ARRAY_LEN(columns); i++) {
+        if (strcasecmp(columns[i].name, name) == 0)
+            take_column(facts, columns[i].column, value);
+    }
+}
+
+static void take_status_row(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    for (unsigned i = 0; i < count; i++)
+        replication_facts_take(arg, names[i], values[i]);
+}
+
+/* ---- variables and counters ---- */
+
+static bool is_on(const char *value)
+{
+    return value && strcmp(value, "0") != 0 && strcasecmp(value, "OFF") != 0;
+}
+
+static void take_position(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct replication_facts *facts = arg;
+
+    UNUSED(names);
+    if (count < 7 || !values[6])
+        return;
+    facts->read_only = is_on(values[4]);
+    replication_copy_text(facts->gtid_executed, sizeof(facts->gtid_executed), values[6]);
+}
+
+static void take_strict(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    *(bool *)arg = count == 1 && is_on(values[0]);
+}
+
+struct semi_sync {
+    const struct replication_terms *terms;
+    struct replication_facts *facts;
+};
+
+/* name is prefix + suffix */
+static bool is_named(const char *name, const char *prefix, const char *suffix)
+{
+    size_t len = strlen(prefix);
+
+    return strncasecmp(name, prefix, len) == 0 && strcasecmp(name + len, suffix) == 0;
+}
+
+static void take_semi_sync(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct semi_sync *semi = arg;
+    struct replication_facts *facts = semi->facts;
+
+    UNUSED(names);
+    if (count < 2 || !values[0] || !values[1])
+        return;
+    if (is_named(values[0], semi->terms->semi_source, "_enabled"))
+        facts->semi_sync_source = is_on(values[1]);
+    else if (is_named(values[0], semi->terms->semi_replica, "_enabled"))
+        facts->semi_sync_replica = is_on(values[1]);
+    else if (is_named(values[0], semi->terms->semi_status, "_clients"))
+        facts->semi_sync_clients = (uint32_t)strtoul(values[1], NULL, 10);
+    else if (is_named(values[0], semi->terms->semi_status, "_wait_sessions"))
+        facts->waiting_commits = (uint32_t)strtoul(values[1], NULL, 10);
+    else if (is_named(values[0], semi->terms->semi_status, "_yes_tx"))
+        facts->acknowledged = strtoull(values[1], NULL, 10);
+}
+
+static int observe_semi_sync(
+    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
+{
+    struct semi_sync semi = {.terms = dialect->replication, .facts = facts};
+
+    if (session_query(session, "SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync%enabled'", take_semi_sync, &semi, err) < 0)
+        return -1;
+    if (!facts->semi_sync_source)
+        return 0;
+    return session_query(session, "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync%'", take_semi_sync, &semi, err);
+}
+
+/* ---- heartbeat ---- */
+
+static void take_beat(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct replication_facts *facts = arg;
+
+    UNUSED(names);
+    if (count < 2 || !values[0] || !values[1])
+        return;
+    facts->has_beat = true;
+    facts->beat_epoch = strtoull(values[0], NULL, 10);
+    facts->beat_us = strtoll(values[1], NULL, 10);
+    facts->beat_read_us = clock_realtime_us();
+}
+
+static int observe_beat(struct session *session, struct replication_facts *facts, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (session_query(session, "SELECT epoch, written_at FROM " HEARTBEAT_TABLE " WHERE id = 1", take_beat, facts,
+            &failure) == 0 ||
+        failure.code == ER_NO_SUCH_TABLE || failure.code == ER_BAD_DB)
+        return 0;
+    if (err)
+        *err = failure;
+    return -1;
+}
+
+/* ---- long transactions ---- */
+
+#define CANDIDATES_MAX 64
+
+struct candidates {
+    struct replication_facts *facts;
+    const char *agent_user;
+    struct {
+        char thread[24];
+        char seconds[24];
+    } v[CANDIDATES_MAX]; /* oldest first */
+    unsigned count;
+    unsigned first; /* the oldest one named so far */
+};
+
+static void take_transaction(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct candidates *candidates = arg;
+
+    UNUSED(names);
+    if (count < 2 || !values[0] || !values[1] || candidates->count == CANDIDATES_MAX)
+        return;
+    snprintf(candidates->v[candidates->count].thread, sizeof(candidates->v[0].thread), "%s", values[0]);
+    snprintf(candidates->v[candidates->count].seconds, sizeof(candidates->v[0].seconds), "%s", values[1]);
+    candidates->count++;
+}
+
+static void name_transaction(const struct candidates *candidates, unsigned index, const char *const *values)
+{
+    struct replication_facts *facts = candidates->facts;
+    const char *host = str_or_empty(values[2]);
+    char text[256];
+
+    snprintf(text, sizeof(text), "thread %s of %.40s@%.*s, %s s: %.120s", values[0], str_or_empty(values[1]),
+        (int)MIN_OF(strcspn(host, ":"), 60), host, candidates->v[index].seconds,
+        values[7] ? values[7] : str_or_empty(values[4]));
+    replication_copy_text(facts->long_transaction, sizeof(facts->long_transaction), text);
+}
+
+/* Id, User, Host, db, Command, Time, State, Info */
+static void take_process(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct candidates *candidates = arg;
+
+    UNUSED(names);
+    if (count < 8 || str_eq(values[1], candidates->agent_user))
+        return;
+    for (unsigned i = 0; i < candidates->count; i++) {
+        if (!str_eq(values[0], candidates->v[i].thread))
+            continue;
+        candidates->facts->long_transactions++;
+        if (i < candidates->first) {
+            candidates->first = i;
+            name_transaction(candidates, i, values);
+        }
+    }
+}
+
+static int observe_transactions(
+    struct session *session, const char *agent_user, struct replication_facts *facts, struct error *err)
+{
+    struct candidates candidates = {.facts = facts, .agent_user = agent_user, .first = CANDIDATES_MAX};
+    char sql[512];
+
+    snprintf(sql, sizeof(sql),
+        "SELECT trx_mysql_thread_id, TIMESTAMPDIFF(SECOND, trx_started, NOW()) FROM information_schema.innodb_trx WHERE "
+        "trx_mysql_thread_id > 0 AND (trx_rows_modified > 0 OR trx_query IS NOT NULL) AND "
+        "trx_started < NOW() - INTERVAL %d SECOND ORDER BY trx_started",
+        LONG_TRANSACTION_S);
+    if (session_query(session, sql, take_transaction, &candidates, err) < 0)
+        return -1;
+    if (candidates.count == 0)
+        return 0;
+    return session_query(session, "SHOW FULL PROCESSLIST", take_process, &candidates, err);
+}
+
+/* ---- all ---- */
+
+static int observe_read_only(
+    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
+{
+    bool strict = true;
+
+    if (session_query(session, dialect->observe, take_position, facts, err) < 0)
+        return -1;
+    if (dialect->family == AGENT_FLAVOUR_MARIADB)
+        return 0;
+    if (session_query(session, "SELECT @@global.super_read_only", take_strict, &strict, err) < 0)
+        return -1;
+    facts->read_only = facts->read_only && strict;
+    return 0;
+}
+
+/* What was received includes what was executed: a candidate is judged by it. A text that was cut stays as it is. */
+static void add_executed(const struct dialect *dialect, struct replication_facts *facts)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, 3 * AGENT_GTID_SIZE);
+    strbuf_adds(&text, facts->gtid_executed);
+    if (*facts->gtid_received)
+        strbuf_addf(&text, "%s%s", text.len ? "," : "", facts->gtid_received);
+    struct gtid_set *set = gtid_set_parse(replication_gtid_flavour(dialect), text.buf, NULL);
+    if (!set)
+        return;
+    strbuf_reset(&text);
+    gtid_set_print(set, &text);
+    gtid_set_free(set);
+    replication_copy_text(facts->gtid_received, sizeof(facts->gtid_received), text.buf);
+}
+
+int replication_facts_observe(struct session *session, const struct dialect *dialect, const char *agent_user,
+    struct replication_facts *ret, struct error *err)
+{
+    struct replication_facts facts = {.seen = true};
+
+    if (observe_read_only(session, dialect, &facts, err) < 0 ||
+        session_query(session, dialect->replica_status, take_status_row, &facts, err) < 0 ||
+        observe_semi_sync(session, dialect, &facts, err) < 0 || observe_beat(session, &facts, err) < 0)
+        return -1;
+    add_executed(dialect, &facts);
+    if (!facts.read_only && observe_transactions(session, agent_user, &facts, err) < 0)
+        return -1;
+    *ret = facts;
+    return 0;
+}
+
+/* ---- whole sets ---- */
+
+static void take_whole(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    if (count >= 7 && values[6])
+        strbuf_adds(arg, values[6]);
+}
+
+static void take_whole_received(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (values[i] && (strcasecmp(names[i], "Gtid_IO_Pos") == 0 || strcasecmp(names[i], "Retrieved_Gtid_Set") == 0))
+            strbuf_adds(arg, values[i]);
+    }
+}
+
+static struct gtid_set *query_set(
+    struct session *session, const struct dialect *dialect, const char *sql, session_row_fn take, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, GTID_TEXT_MAX);
+    if (session_query(session, sql, take, &text, err) < 0)
+        return NULL;
+    return gtid_set_parse(replication_gtid_flavour(dialect), text.buf, err);
+}
+
+struct gtid_set *replication_executed(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    return query_set(session, dialect, dialect->observe, take_whole, err);
+}
+
+struct gtid_set *replication_received(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    return query_set(session, dialect, dialect->replica_status, take_whole_received, err);
+}

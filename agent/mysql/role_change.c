@@ -1,0 +1,402 @@
+#include "common/base.h"
+
+#include "agent/mysql/role_change.h"
+
+#include <strings.h>
+
+#include "agent/mysql/replication_facts.h"
+#include "agent/mysql/sql_text.h"
+#include "common/alloc.h"
+#include "common/gtid.h"
+#include "common/strbuf.h"
+
+#define SQL_MAX (16 * KM_KIB)
+#define REPLICATION_ACCOUNT "replication"
+#define ER_LOCK_WAIT_TIMEOUT 1205
+#define ER_NO_SUCH_THREAD 1094
+/* MariaDB: "conflicts with the binary log which contains a more recent GTID" */
+#define ER_VALUE_CONFLICTS_BINLOG_FIRST 1947
+#define ER_VALUE_CONFLICTS_BINLOG_LAST 1948
+/* Milliseconds, as far as every version goes: 49 days. Semi-sync never gives up by itself (I3); the next probe turns it on again. */
+#define SEMI_SYNC_TIMEOUT_MS "4294967295"
+#define CLOSE_ATTEMPTS 5
+
+static int exec(struct session *session, struct error *err, const char *fmt, ...) KM_PRINTF(3, 4);
+static int exec(struct session *session, struct error *err, const char *fmt, ...)
+{
+    _cleanup_(strbuf_release) struct strbuf sql;
+    va_list ap;
+
+    strbuf_init(&sql, SQL_MAX);
+    va_start(ap, fmt);
+    strbuf_addvf(&sql, fmt, ap);
+    va_end(ap);
+    return session_exec(session, sql.buf, err);
+}
+
+static void take_row(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    for (unsigned i = 0; i < count; i++)
+        replication_facts_take(arg, names[i], values[i]);
+}
+
+static int look(struct session *session, const struct dialect *dialect, struct replication_facts *ret, struct error *err)
+{
+    *ret = (struct replication_facts){0};
+    return session_query(session, dialect->replica_status, take_row, ret, err);
+}
+
+static void take_flag(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    *(bool *)arg = count > 0 && values[0] && strcmp(values[0], "0") != 0;
+}
+
+/* ---- semi-sync ---- */
+
+static int set_global(
+    struct session *session, const char *prefix, const char *name, const char *value, struct error *err)
+{
+    return exec(session, err, "SET GLOBAL %s%s = %s", prefix, name, value);
+}
+
+static int semi_sync_source(
+    struct session *session, const struct dialect *dialect, bool on, uint32_t acks, struct error *err)
+{
+    const struct replication_terms *terms = dialect->replication;
+
+    if (!on)
+        return set_global(session, terms->semi_source, "_enabled", "0", err);
+    if (set_global(session, terms->semi_source, "_timeout", SEMI_SYNC_TIMEOUT_MS, err) < 0 ||
+        set_global(session, terms->semi_source, "_wait_point", "'AFTER_SYNC'", err) < 0 ||
+        exec(session, err, "SET GLOBAL %s = 1", terms->semi_no_replica) < 0)
+        return -1;
+    if (terms->counts_acks) {
+        const char *whose = str_eq(terms->replica, "REPLICA") ? "replica" : "slave";
+        if (exec(session, err, "SET GLOBAL %s_wait_for_%s_count = %u", terms->semi_source, whose, MAX_OF(acks, 1U)) < 0)
+            return -1;
+    }
+    return set_global(session, terms->semi_source, "_enabled", "1", err);
+}
+
+static int semi_sync_replica(struct session *session, const struct dialect *dialect, bool on, struct error *err)
+{
+    return set_global(session, dialect->replication->semi_replica, "_enabled", on ? "1" : "0", err);
+}
+
+/* ---- open ---- */
+
+static void wait_sql(const struct dialect *dialect, const char *gtids, struct strbuf *out)
+{
+    bool mariadb = dialect->family == AGENT_FLAVOUR_MARIADB;
+
+    strbuf_adds(out, mariadb ? "SELECT MASTER_GTID_WAIT(" : "SELECT WAIT_FOR_EXECUTED_GTID_SET(");
+    sql_add_string(out, gtids);
+    strbuf_addf(out, ", %d.%03d)", ROLE_WAIT_MS / 1000, ROLE_WAIT_MS % 1000);
+}
+
+static void take_wait(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    *(bool *)arg = count > 0 && values[0] && strcmp(values[0], "0") == 0;
+}
+
+/* *ret_there: all of `wanted` is executed, if need be after a while. */
+static int await_executed(struct session *session, const struct dialect *dialect, const struct gtid_set *wanted,
+    bool may_come, bool *ret_there, struct error *err)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(session, dialect, err);
+    _cleanup_(strbuf_release) struct strbuf text;
+    _cleanup_(strbuf_release) struct strbuf sql;
+
+    if (!executed)
+        return -1;
+    enum gtid_relation relation = gtid_set_compare(wanted, executed);
+    *ret_there = relation == GTID_EQUAL || relation == GTID_SUBSET;
+    if (*ret_there || !may_come)
+        return 0;
+    strbuf_init(&text, GTID_TEXT_MAX);
+    strbuf_init(&sql, GTID_TEXT_MAX + KM_KIB);
+    gtid_set_print(wanted, &text);
+    wait_sql(dialect, text.buf, &sql);
+    return session_query(session, sql.buf, take_wait, ret_there, err);
+}
+
+/* The receiver ends first, so that "everything received" stands still. */
+static int drain_relay_log(struct session *session, const struct dialect *dialect,
+    const struct replication_facts *facts, bool *ret_done, struct error *err)
+{
+    const struct replication_terms *terms = dialect->replication;
+
+    if (facts->receiver != AGENT_THREAD_OFF && exec(session, err, "STOP %s IO_THREAD", terms->replica) < 0)
+        return -1;
+    if (facts->applier == AGENT_THREAD_OFF) {
+        if (facts->applier_errno)
+            return error_set_code(err, ERROR_DATABASE, (int)facts->applier_errno,
+                "what was received cannot be applied: %s", facts->applier_error);
+        if (exec(session, err, "START %s SQL_THREAD", terms->replica) < 0)
+            return -1;
+    }
+    _cleanup_(gtid_set_freep) struct gtid_set *received = replication_received(session, dialect, err);
+    if (!received)
+        return -1;
+    return await_executed(session, dialect, received, true, ret_done, err);
+}
+
+static int forget_source(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    const char *replica = dialect->replication->replica;
+
+    if (exec(session, err, "STOP %s", replica) < 0)
+        return -1;
+    return exec(session, err, "RESET %s ALL", replica);
+}
+
+static int await_wish(struct session *session, const struct dialect *dialect, const char *wait_for, bool may_come,
+    bool *ret_there, struct error *err)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *wanted = gtid_set_parse(replication_gtid_flavour(dialect), wait_for, err);
+
+    if (!wanted)
+        return error_prefix(err, "waitFor");
+    return await_executed(session, dialect, wanted, may_come, ret_there, err);
+}
+
+int role_open(struct session *session, const struct dialect *dialect, const struct role_open_wish *wish, bool *ret_done,
+    struct error *err)
+{
+    struct replication_facts facts;
+    bool there = false;
+
+    *ret_done = false;
+    if (look(session, dialect, &facts, err) < 0)
+        return -1;
+    bool follows = facts.configured && facts.receiver != AGENT_THREAD_OFF && facts.applier != AGENT_THREAD_OFF;
+    if (await_wish(session, dialect, wish->wait_for, facts.configured, &there, err) < 0)
+        return -1;
+    if (!there && !follows)
+        return error_set(
+            err, ERROR_CONFLICT, "not all of %.200s is here, and nothing is being received", wish->wait_for);
+    if (!there)
+        return 0;
+    if (facts.configured) {
+        if (drain_relay_log(session, dialect, &facts, &there, err) < 0)
+            return -1;
+        if (!there)
+            return 0;
+        if (forget_source(session, dialect, err) < 0)
+            return -1;
+    }
+    if (semi_sync_replica(session, dialect, false, err) < 0 ||
+        semi_sync_source(session, dialect, wish->semi_sync, wish->acks, err) < 0 ||
+        session_exec(session, "SET GLOBAL read_only = 0", err) < 0)
+        return -1;
+    *ret_done = true;
+    return 0;
+}
+
+/* ---- close ---- */
+
+bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user)
+{
+    static const char *const servers[] = {"system user", "event_scheduler", "mysql.session", "unauthenticated user"};
+
+    if (str_eq(user, agent_user))
+        return str_eq(database, HEARTBEAT_DATABASE);
+    for (size_t i = 0; i < ARRAY_LEN(servers); i++) {
+        if (str_eq(user, servers[i]))
+            return false;
+    }
+    /* Replicas that fetch, members that are seeded; the account cannot write. */
+    if (str_eq(user, REPLICATION_ACCOUNT))
+        return false;
+    return strcasecmp(str_or_empty(command), "Daemon") != 0;
+}
+
+struct victims {
+    const char *agent_user;
+    struct strbuf ids; /* "1 2 3 " */
+};
+
+static void take_victim(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct victims *victims = arg;
+
+    UNUSED(names);
+    if (count >= 5 && values[0] && role_is_client(values[1], values[3], values[4], victims->agent_user))
+        strbuf_addf(&victims->ids, "%s ", values[0]);
+}
+
+static int kill_clients(struct session *session, const char *agent_user, struct error *err)
+{
+    struct victims victims = {.agent_user = agent_user};
+    struct error failure = ERROR_INIT;
+    int rc = 0;
+
+    strbuf_init(&victims.ids, KM_MIB);
+    if (session_query(session, "SHOW PROCESSLIST", take_victim, &victims, err) < 0)
+        rc = -1;
+    char *end = victims.ids.buf;
+    while (rc == 0 && *end) {
+        unsigned long long id = strtoull(end, &end, 10);
+        end += *end == ' ';
+        if (exec(session, &failure, "KILL %llu", id) < 0 && failure.code != ER_NO_SUCH_THREAD) {
+            if (err)
+                *err = failure;
+            rc = -1;
+        }
+    }
+    strbuf_release(&victims.ids);
+    return rc;
+}
+
+static int set_read_only(struct session *session, const struct dialect *dialect, unsigned timeout_s, struct error *err)
+{
+    if (exec(session, err, "SET SESSION lock_wait_timeout = %u", timeout_s) < 0)
+        return -1;
+    const char *sql =
+        dialect->family == AGENT_FLAVOUR_MARIADB ? "SET GLOBAL read_only = 1" : "SET GLOBAL super_read_only = 1";
+    return session_exec(session, sql, err);
+}
+
+int role_close(struct session *session, const struct dialect *dialect, const char *agent_user, uint32_t drain_ms,
+    struct error *err)
+{
+    unsigned timeout_s = MAX_OF((drain_ms + 999) / 1000, 1U);
+    int rc = -1;
+
+    for (int attempt = 0; attempt < CLOSE_ATTEMPTS; attempt++) {
+        error_clear(err);
+        rc = set_read_only(session, dialect, timeout_s, err);
+        if (rc == 0 || !err || err->code != ER_LOCK_WAIT_TIMEOUT)
+            break;
+        if (kill_clients(session, agent_user, err) < 0)
+            return -1;
+        /* Nobody is left to be told that an unacknowledged commit is done. */
+        if (semi_sync_source(session, dialect, false, 0, err) < 0)
+            return -1;
+        timeout_s = 1;
+    }
+    if (rc < 0 || kill_clients(session, agent_user, err) < 0)
+        return -1;
+    return semi_sync_source(session, dialect, false, 0, err);
+}
+
+/* ---- follow ---- */
+
+static void add_option(struct strbuf *out, const char *prefix, const char *name, const char *value)
+{
+    strbuf_addf(out, ", %s_%s = ", prefix, name);
+    sql_add_string(out, value);
+}
+
+void role_follow_sql(const struct dialect *dialect, const struct role_source *source, struct strbuf *out)
+{
+    const char *prefix = dialect->replication->source;
+
+    strbuf_addf(out, "%s %s_PORT = %u", dialect->replication->change, prefix, source->port);
+    add_option(out, prefix, "HOST", source->host);
+    add_option(out, prefix, "USER", REPLICATION_ACCOUNT);
+    add_option(out, prefix, "PASSWORD", source->password);
+    strbuf_addf(out, ", %s_CONNECT_RETRY = 1, %s_SSL = 1, %s_SSL_VERIFY_SERVER_CERT = 1", prefix, prefix, prefix);
+    add_option(out, prefix, "SSL_CA", source->ca_path);
+    if (dialect->family == AGENT_FLAVOUR_MARIADB)
+        strbuf_adds(out, ", MASTER_USE_GTID = slave_pos");
+    else
+        strbuf_addf(out, ", %s_RETRY_COUNT = 86400, %s_AUTO_POSITION = 1", prefix, prefix);
+}
+
+/* MariaDB asks for what comes after gtid_slave_pos, which knows nothing of what the server itself wrote while it was a primary. */
+static int take_over_position(struct session *session, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+    bool equal = false;
+
+    if (session_query(session, "SELECT @@global.gtid_slave_pos = @@global.gtid_current_pos", take_flag, &equal, err) < 0)
+        return -1;
+    if (equal || session_exec(session, "SET GLOBAL gtid_slave_pos = @@global.gtid_current_pos", &failure) == 0)
+        return 0;
+    /* The binary log is further: it holds what another server wrote. */
+    if (failure.code >= ER_VALUE_CONFLICTS_BINLOG_FIRST && failure.code <= ER_VALUE_CONFLICTS_BINLOG_LAST)
+        return session_exec(session, "SET GLOBAL gtid_slave_pos = @@global.gtid_binlog_pos", err);
+    if (err)
+        *err = failure;
+    return -1;
+}
+
+static int change_source(
+    struct session *session, const struct dialect *dialect, const struct role_source *source, struct error *err)
+{
+    _cleanup_(strbuf_release_secret) struct strbuf sql;
+
+    strbuf_init(&sql, SQL_MAX);
+    if (exec(session, err, "STOP %s", dialect->replication->replica) < 0)
+        return -1;
+    if (dialect->family == AGENT_FLAVOUR_MARIADB && take_over_position(session, err) < 0)
+        return -1;
+    role_follow_sql(dialect, source, &sql);
+    return session_exec_secret(session, sql.buf, err);
+}
+
+static int start(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    return exec(session, err, "START %s", dialect->replication->replica);
+}
+
+/* The setting counts from the next connection to the source on. */
+static int acknowledge(struct session *session, const struct dialect *dialect, bool on, bool running, struct error *err)
+{
+    const struct replication_terms *terms = dialect->replication;
+    _cleanup_(freep) char *sql = xasprintf("SELECT @@global.%s_enabled", terms->semi_replica);
+    bool is_on = false;
+
+    if (session_query(session, sql, take_flag, &is_on, err) < 0)
+        return -1;
+    if (is_on == on)
+        return 0;
+    if (semi_sync_replica(session, dialect, on, err) < 0)
+        return -1;
+    if (!running)
+        return 0;
+    if (exec(session, err, "STOP %s IO_THREAD", terms->replica) < 0)
+        return -1;
+    return exec(session, err, "START %s IO_THREAD", terms->replica);
+}
+
+int role_follow(
+    struct session *session, const struct dialect *dialect, const struct role_source *source, struct error *err)
+{
+    struct replication_facts facts;
+
+    if (look(session, dialect, &facts, err) < 0)
+        return -1;
+    bool right = facts.configured && facts.source_tls && facts.source_port == source->port &&
+        str_eq(facts.source_host, source->host) && !source->reconfigure;
+    bool running = right && facts.receiver != AGENT_THREAD_OFF;
+    if (semi_sync_source(session, dialect, false, 0, err) < 0 ||
+        acknowledge(session, dialect, source->semi_sync, running, err) < 0)
+        return -1;
+    if (!right) {
+        if (change_source(session, dialect, source, err) < 0)
+            return -1;
+        return start(session, dialect, err);
+    }
+    bool receiver_off = facts.receiver == AGENT_THREAD_OFF && (!facts.receiver_errno || source->restart);
+    bool applier_off = facts.applier == AGENT_THREAD_OFF && (!facts.applier_errno || source->restart);
+    if (receiver_off && exec(session, err, "START %s IO_THREAD", dialect->replication->replica) < 0)
+        return -1;
+    if (applier_off && exec(session, err, "START %s SQL_THREAD", dialect->replication->replica) < 0)
+        return -1;
+    return 0;
+}
+
+int role_stop(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    struct replication_facts facts;
+
+    if (look(session, dialect, &facts, err) < 0)
+        return -1;
+    if (facts.receiver == AGENT_THREAD_OFF && facts.applier == AGENT_THREAD_OFF)
+        return 0;
+    return exec(session, err, "STOP %s", dialect->replication->replica);
+}

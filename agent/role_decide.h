@@ -1,0 +1,44 @@
+/*
+ * role_decide.h: from an order and what the server says to the next thing to do. Pure.
+ *
+ * Whatever is asked for is made true again when it is no longer: a thread that was stopped is started, a source that differs is
+ * configured anew. An applier that met an error stays stopped: to go on would be to skip (I7); a person or a new copy of the data mends that.
+ */
+#ifndef KM_AGENT_ROLE_DECIDE_H
+#define KM_AGENT_ROLE_DECIDE_H
+
+#include "common/base.h"
+
+#include "agent/instance_state.h"
+#include "common/agent_api.h"
+
+/* After a failure; and how often a receiver that gave up, or an applier that met a conflict of locks, is started again. */
+#define ROLE_RETRY_MS 1000
+#define THREAD_RETRY_MS 10000
+
+struct role_decision {
+    enum role_action action;
+    bool reconfigure; /* follow: even if host and port are right */
+    bool restart;     /* follow: a thread that failed, too */
+};
+
+struct role_decision role_decide(const struct instance_state *state, enum agent_phase phase, int64_t now_ms);
+
+/* What was ordered is so (agent_api.h: order_done). */
+bool role_done(const struct instance_state *state);
+
+/* What stands behind a replica's error. */
+enum replication_trouble {
+    TROUBLE_NONE,
+    TROUBLE_PURGED,    /* BinlogsPurged */
+    TROUBLE_ERRANT,    /* ErrantTransactions */
+    TROUBLE_SERVER_ID, /* DuplicateServerId */
+    TROUBLE_REFUSED,   /* ReplicationRefused */
+    TROUBLE_STOPPED,   /* ReplicationStopped: the applier */
+    TROUBLE_LOST,      /* the source cannot be reached; no problem by itself */
+};
+enum replication_trouble replication_trouble_of(const struct replication_facts *facts);
+/* The position a strict applier names as already taken, or "": MariaDB's error 1950. */
+void replication_errant_position(const struct replication_facts *facts, char *ret, size_t size);
+
+#endif

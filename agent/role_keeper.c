@@ -1,0 +1,344 @@
+#include "common/base.h"
+
+#include "agent/role_keeper.h"
+
+#include "agent/bootstrap/epoch_file.h"
+#include "agent/bootstrap/volume_mark.h"
+#include "agent/heartbeat_lane.h"
+#include "agent/role_decide.h"
+#include "agent/role_lane.h"
+#include "agent/source_watch.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/hashmap.h"
+#include "common/log.h"
+#include "common/worker.h"
+
+/* How long closing waits for a heartbeat that is being written; after that the server is told to end it. */
+#define BEAT_PATIENCE_MS 300
+
+struct role_keeper {
+    struct loop *loop;
+    const struct agent_paths *paths;
+    struct instance_state *state;
+    void (*changed)(void *arg);
+    void *arg;
+    struct worker *volume; /* writes epoch and mark: a slow disk must not stop the loop */
+    struct role_lane *lane;
+    struct heartbeat_lane *beats;
+    struct source_watch *source;
+    char *password;
+    uint64_t job_source; /* source_wanted of the job that runs */
+    int64_t accepted_ms;
+    bool server_changed; /* while a job ran: its result is of another server */
+};
+
+struct acceptance {
+    struct role_keeper *keeper;
+    struct agent_order order;
+    role_accepted_fn fn;
+    void *arg;
+    bool write_epoch;
+    struct error error;
+};
+
+static void on_change(struct role_keeper *keeper)
+{
+    if (keeper->changed)
+        keeper->changed(keeper->arg);
+}
+
+/* ---- orders ---- */
+
+static uint64_t identify_source(const struct role_keeper *keeper)
+{
+    const struct agent_order *order = &keeper->state->role.order;
+
+    if (!keeper->password)
+        return 0;
+    uint64_t hash = hash64(HASH64_INIT, order->source_host, strlen(order->source_host) + 1);
+    hash = hash64(hash, &order->source_port, sizeof(order->source_port));
+    hash = hash64(hash, keeper->password, strlen(keeper->password));
+    return hash ? hash : 1;
+}
+
+static void accept(struct role_keeper *keeper, const struct agent_order *order)
+{
+    struct role_state *role = &keeper->state->role;
+    char hash[17];
+
+    agent_order_hash(order, hash);
+    role->epoch = order->epoch;
+    if (order->mark != AGENT_MARK_NONE)
+        role->mark = order->mark;
+    if (role->has_order && strcmp(hash, role->order_hash) == 0)
+        return;
+    log_info("an order", LOG_STR("role", agent_role_name(order->role)), LOG_INT("epoch", (int64_t)order->epoch),
+        LOG_STR("source", order->source_host));
+    role->has_order = true;
+    role->order = *order;
+    memcpy(role->order_hash, hash, sizeof(hash));
+    role->opened = false;
+    role->retry_ms = 0;
+    error_clear(&role->error);
+    role->source_wanted = identify_source(keeper);
+    keeper->accepted_ms = clock_monotonic_ms();
+    if (order->role != AGENT_ROLE_PRIMARY)
+        heartbeat_lane_rest(keeper->beats);
+}
+
+static int write_volume(const struct acceptance *acceptance, struct error *err)
+{
+    const struct agent_paths *paths = acceptance->keeper->paths;
+    const struct agent_order *order = &acceptance->order;
+
+    if (acceptance->write_epoch && epoch_file_write(paths, order->epoch, err) < 0)
+        return -1;
+    return order->mark == AGENT_MARK_NONE ? 0 : volume_mark_write(paths, order->mark, err);
+}
+
+static void run_acceptance(void *arg)
+{
+    struct acceptance *acceptance = arg;
+
+    error_clear(&acceptance->error);
+    (void)(write_volume(acceptance, &acceptance->error) == 0);
+}
+
+static void finish_acceptance(void *arg)
+{
+    struct acceptance *acceptance = arg;
+    struct role_keeper *keeper = acceptance->keeper;
+    uint64_t epoch = keeper->state->role.epoch;
+
+    if (acceptance->error.kind == ERROR_NONE && acceptance->order.epoch < epoch)
+        error_set(&acceptance->error, ERROR_CONFLICT, "epoch %llu has been seen", (unsigned long long)epoch);
+    if (acceptance->error.kind == ERROR_NONE)
+        accept(keeper, &acceptance->order);
+    acceptance->fn(acceptance->arg, keeper->state->role.epoch, &acceptance->error);
+    bool accepted = acceptance->error.kind == ERROR_NONE;
+    free(acceptance);
+    if (accepted)
+        on_change(keeper);
+}
+
+void role_keeper_order(struct role_keeper *keeper, const struct agent_order *order, role_accepted_fn fn, void *arg)
+{
+    const struct role_state *role = &keeper->state->role;
+    struct acceptance *acceptance = xnew(struct acceptance);
+    struct worker_job job = {.run = run_acceptance, .done = finish_acceptance, .arg = acceptance};
+
+    *acceptance = (struct acceptance){.keeper = keeper, .order = *order, .fn = fn, .arg = arg};
+    acceptance->write_epoch = order->epoch > role->epoch;
+    error_set(&acceptance->error, ERROR_CANCELLED, "the agent ends");
+    if (order->epoch < role->epoch) { /* nothing to write */
+        error_clear(&acceptance->error);
+        job.run = NULL;
+    }
+    if (!job.run || (!acceptance->write_epoch && order->mark == AGENT_MARK_NONE)) {
+        error_clear(&acceptance->error);
+        finish_acceptance(acceptance);
+        return;
+    }
+    if (worker_submit(keeper->volume, &job) < 0) {
+        error_set(&acceptance->error, ERROR_UNAVAILABLE, "other orders wait");
+        finish_acceptance(acceptance);
+    }
+}
+
+/* ---- what comes in ---- */
+
+void role_keeper_set_password(struct role_keeper *keeper, const char *replication_password)
+{
+    secret_free(keeper->password);
+    keeper->password = xstrdup(replication_password);
+    keeper->state->role.source_wanted = identify_source(keeper);
+}
+
+void role_keeper_set_tls(struct role_keeper *keeper, const struct tls_keypair *pair, const char *ca_pem)
+{
+    source_watch_set_tls(keeper->source, pair, ca_pem);
+}
+
+void role_keeper_server_gone(struct role_keeper *keeper)
+{
+    struct instance_state *state = &keeper->state[0];
+    struct role_state *role = &state->role;
+
+    heartbeat_lane_rest(keeper->beats);
+    keeper->server_changed = role->running != ROLE_ACTION_NONE;
+    state->replication = (struct replication_facts){0};
+    state->commits_blocked_since_ms = 0;
+    role->was_open = role->opened = false;
+    if (role->order.role == AGENT_ROLE_PRIMARY) {
+        role->has_order = false;
+        role->order = (struct agent_order){0};
+        role->order_hash[0] = '\0';
+    }
+}
+
+/* Commits wait, and the count of acknowledged ones stands still. */
+static void note_blocked(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
+{
+    bool still = facts->waiting_commits > 0 && state->replication.waiting_commits > 0 &&
+        facts->acknowledged == state->replication.acknowledged;
+
+    if (!still)
+        state->commits_blocked_since_ms = facts->waiting_commits > 0 ? now_ms : 0;
+}
+
+void role_keeper_observed(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms)
+{
+    struct role_state *role = &keeper->state->role;
+
+    if (role->running != ROLE_ACTION_NONE && role->running != ROLE_ACTION_CLOSE)
+        return;
+    if (role->finished_ms && started_ms <= role->finished_ms)
+        return;
+    note_blocked(keeper->state, facts, started_ms);
+    keeper->state->replication = *facts;
+    if (!facts->read_only)
+        role->was_open = true;
+}
+
+/* ---- changes of role ---- */
+
+static void note_success(struct role_keeper *keeper, const struct role_result *result, int64_t now_ms)
+{
+    struct role_state *role = &keeper->state->role;
+    enum role_action action = role->running;
+
+    error_clear(&role->error);
+    if (action == ROLE_ACTION_CLOSE)
+        role->was_open = false;
+    if (action == ROLE_ACTION_OPEN && result->done) {
+        role->opened = role->order.role == AGENT_ROLE_PRIMARY;
+        role->source_followed = 0;
+    }
+    if (action == ROLE_ACTION_FOLLOW && role->source_followed != keeper->job_source) {
+        role->source_followed = keeper->job_source;
+        role->followed_ms = now_ms;
+    }
+    if (result->done)
+        log_info("the role is changed", LOG_INT("action", action), LOG_INT("us", result->took_us));
+}
+
+static void on_result(void *arg, const struct role_result *result)
+{
+    struct role_keeper *keeper = arg;
+    struct role_state *role = &keeper->state->role;
+    int64_t now_ms = clock_monotonic_ms();
+
+    if (keeper->server_changed) {
+        keeper->server_changed = false;
+    } else {
+        if (result->has_facts)
+            keeper->state->replication = result->facts;
+        if (result->error.kind == ERROR_NONE) {
+            note_success(keeper, result, now_ms);
+        } else {
+            log_warn("the role could not be changed", LOG_ERR(&result->error));
+            role->error = result->error;
+            role->retry_ms = now_ms + ROLE_RETRY_MS;
+        }
+    }
+    role->running = ROLE_ACTION_NONE;
+    role->finished_ms = now_ms;
+    on_change(keeper);
+}
+
+static void begin(struct role_keeper *keeper, const struct role_decision *decision, int64_t now_ms)
+{
+    struct role_state *role = &keeper->state->role;
+    struct role_job job = {
+        .action = decision->action,
+        .version = keeper->state->observed.version,
+        .order = role->order,
+        .reconfigure = decision->reconfigure,
+        .restart = decision->restart,
+    };
+
+    if (decision->action == ROLE_ACTION_FOLLOW)
+        job.password = xstrdup(keeper->password);
+    if (decision->action == ROLE_ACTION_OPEN)
+        role->was_open = true;
+    if (decision->restart)
+        role->restarted_ms = now_ms;
+    keeper->job_source = role->source_wanted;
+    role->running = decision->action;
+    role->running_ms = now_ms;
+    role_lane_start(keeper->lane, &job);
+}
+
+/* A heartbeat written after the server was closed would be errant: one that is under way may end first. */
+static bool must_wait_for_beat(const struct role_keeper *keeper, int64_t now_ms)
+{
+    return keeper->state->beat.started_ms && now_ms - keeper->accepted_ms < BEAT_PATIENCE_MS;
+}
+
+void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_t now_ms)
+{
+    struct instance_state *state = keeper->state;
+    const struct agent_order *order = &state->role.order;
+    struct role_decision decision = role_decide(state, phase, now_ms);
+    bool follows = state->role.has_order && order->role == AGENT_ROLE_REPLICA && order->source_agent_port;
+
+    source_watch_set(keeper->source, follows ? order->source_host : "", follows ? order->source_agent_port : 0);
+    if (state->role.has_order && order->role == AGENT_ROLE_PRIMARY && order->heartbeat && role_done(state))
+        heartbeat_lane_beat(keeper->beats, order->epoch);
+    else if (state->beat.wanted)
+        heartbeat_lane_rest(keeper->beats);
+    if (decision.action == ROLE_ACTION_NONE)
+        return;
+    if (decision.action == ROLE_ACTION_CLOSE && must_wait_for_beat(keeper, now_ms))
+        return;
+    begin(keeper, &decision, now_ms);
+}
+
+/* ---- life ---- */
+
+static void on_beat(void *arg)
+{
+    on_change(arg);
+}
+
+static void on_source(void *arg)
+{
+    on_change(arg);
+}
+
+struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths *paths, const char *user,
+    struct instance_state *state, void (*changed)(void *arg), void *arg, struct error *err)
+{
+    uint64_t epoch = 0;
+    enum agent_mark mark = AGENT_MARK_NONE;
+
+    if (epoch_file_read(paths, &epoch, err) < 0 || volume_mark_read(paths, &mark, err) < 0)
+        return NULL;
+    struct role_keeper *keeper = xnew(struct role_keeper);
+    keeper->loop = loop;
+    keeper->paths = paths;
+    keeper->state = state;
+    keeper->changed = changed;
+    keeper->arg = arg;
+    keeper->volume = worker_new(loop, "volume");
+    keeper->lane = role_lane_new(loop, paths, user, on_result, keeper);
+    keeper->beats = heartbeat_lane_new(loop, paths->socket, user, &state->beat, on_beat, keeper);
+    keeper->source = source_watch_new(loop, state, on_source, keeper);
+    state->role.epoch = epoch;
+    state->role.mark = mark;
+    return keeper;
+}
+
+void role_keeper_free(struct role_keeper *keeper)
+{
+    if (!keeper)
+        return;
+    keeper->changed = NULL;
+    worker_free(keeper->volume);
+    heartbeat_lane_free(keeper->beats);
+    role_lane_free(keeper->lane);
+    source_watch_free(keeper->source);
+    secret_free(keeper->password);
+    free(keeper);
+}

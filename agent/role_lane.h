@@ -1,0 +1,42 @@
+/*
+ * role_lane.h: the thread that changes the server's role (mysql/role_change.h), with a session of its own. One change at a time; each is
+ * bounded, what takes longer is asked for again.
+ */
+#ifndef KM_AGENT_ROLE_LANE_H
+#define KM_AGENT_ROLE_LANE_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/paths.h"
+#include "agent/instance_state.h"
+#include "agent/mysql/dialect.h"
+#include "common/error.h"
+#include "common/loop.h"
+
+struct role_lane;
+
+struct role_job {
+    enum role_action action;
+    struct server_version version;
+    struct agent_order order;
+    char *password; /* follow; taken over, secret */
+    bool reconfigure;
+    bool restart;
+};
+
+struct role_result {
+    struct error error; /* ERROR_NONE: the change was made */
+    bool done;          /* false: ask again */
+    bool has_facts;
+    struct replication_facts facts; /* as it is after the change */
+    int64_t took_us;
+};
+
+/* fn runs on the loop after every job. paths and user must outlive the lane. */
+struct role_lane *role_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user,
+    void (*fn)(void *arg, const struct role_result *result), void *arg);
+/* At most one at a time (abort). */
+void role_lane_start(struct role_lane *lane, const struct role_job *job);
+void role_lane_free(struct role_lane *lane);
+
+#endif

@@ -1,0 +1,184 @@
+#include "common/base.h"
+
+#include "agent/role_status.h"
+
+#include "agent/heartbeat_lane.h"
+#include "agent/role_decide.h"
+
+/* A heartbeat takes a millisecond or a few; one that takes as long as the next is due waits for something. */
+#define BEAT_BLOCKED_MS HEARTBEAT_INTERVAL_MS
+
+bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms)
+{
+    const struct replication_facts *facts = &state->replication;
+    const struct role_state *role = &state->role;
+
+    if (!role->has_order || role->order.role != AGENT_ROLE_REPLICA || !facts->has_beat)
+        return false;
+    /* Of another primary, by another clock: so long has the one that is followed now not been heard of. */
+    if (facts->beat_epoch < role->order.epoch) {
+        *ret_lag_ms = role->followed_ms ? now_ms - role->followed_ms : 0;
+        return role->followed_ms != 0;
+    }
+    if (!state->source.known)
+        return false;
+    int64_t age_us = facts->beat_read_us + state->source.offset_us - facts->beat_us;
+    *ret_lag_ms = MAX_OF(age_us / 1000 - HEARTBEAT_INTERVAL_MS, 0);
+    return true;
+}
+
+int64_t role_blocked_ms(const struct instance_state *state, int64_t now_ms)
+{
+    int64_t since_ms = state->commits_blocked_since_ms;
+    const struct beat_state *beat = &state->beat;
+
+    if (!state->replication.semi_sync_source)
+        return 0;
+    /* One look at waiting commits proves nothing, a heartbeat that is late does. */
+    bool late = beat->wanted && beat->blocked_since_ms && now_ms - beat->blocked_since_ms > BEAT_BLOCKED_MS;
+    if (late && (!since_ms || beat->blocked_since_ms < since_ms))
+        since_ms = beat->blocked_since_ms;
+    else if (!late && since_ms && now_ms - since_ms < 2 * BEAT_BLOCKED_MS)
+        since_ms = 0;
+    return since_ms ? MAX_OF(now_ms - since_ms, 1) : 0;
+}
+
+/* ---- ready ---- */
+
+static bool is_errant(const struct instance_state *state)
+{
+    return *state->source.errant || replication_trouble_of(&state->replication) == TROUBLE_ERRANT;
+}
+
+static const char *replica_reason(const struct instance_state *state)
+{
+    const struct replication_facts *facts = &state->replication;
+
+    if (!facts->read_only)
+        return "a replica is to be read-only and is not yet";
+    if (!facts->configured)
+        return "replication is not set up yet";
+    if (facts->applier != AGENT_THREAD_RUNNING)
+        return "the applier does not run";
+    if (facts->receiver != AGENT_THREAD_RUNNING)
+        return "the receiver is not connected to the source";
+    return is_errant(state) ? "it has transactions that its source has not" : NULL;
+}
+
+bool role_ready(const struct instance_state *state, int64_t now_ms, char *reason, size_t size)
+{
+    const struct agent_order *order = &state->role.order;
+    const char *why = NULL;
+    int64_t lag_ms = 0;
+
+    reason[0] = '\0';
+    if (!state->role.has_order)
+        why = "it waits for the operator's word";
+    else if (order->role == AGENT_ROLE_PRIMARY)
+        why = role_done(state) ? NULL : "the primary is not open for writes yet";
+    else if (order->role == AGENT_ROLE_REPLICA)
+        why = replica_reason(state);
+    else
+        why = "it is fenced";
+    if (why) {
+        snprintf(reason, size, "%s", why);
+        return false;
+    }
+    if (order->role == AGENT_ROLE_REPLICA && order->max_lag_seconds && role_lag(state, now_ms, &lag_ms) &&
+        lag_ms > (int64_t)order->max_lag_seconds * 1000) {
+        snprintf(
+            reason, size, "it lags by %lld s, %u s are allowed", (long long)(lag_ms / 1000), order->max_lag_seconds);
+        return false;
+    }
+    return true;
+}
+
+/* ---- status ---- */
+
+static void add_trouble(const struct replication_facts *facts, struct agent_status *status)
+{
+    const char *text = facts->applier_errno ? facts->applier_error : facts->receiver_error;
+
+    switch (replication_trouble_of(facts)) {
+    case TROUBLE_PURGED:
+        agent_status_add_problem(status, "BinlogsPurged", "%s", text);
+        break;
+    case TROUBLE_ERRANT:
+        agent_status_add_problem(status, "ErrantTransactions", "%s", text);
+        break;
+    case TROUBLE_SERVER_ID:
+        agent_status_add_problem(status, "DuplicateServerId", "%s", text);
+        break;
+    case TROUBLE_REFUSED:
+        agent_status_add_problem(status, "ReplicationRefused", "%s", text);
+        break;
+    case TROUBLE_STOPPED:
+        agent_status_add_problem(status, "ReplicationStopped", "%s", text);
+        break;
+    default:
+        break;
+    }
+}
+
+static void fill_errant(const struct instance_state *state, struct agent_status *ret)
+{
+    snprintf(ret->errant, sizeof(ret->errant), "%s", state->source.errant);
+    if (!*ret->errant)
+        replication_errant_position(&state->replication, ret->errant, sizeof(ret->errant));
+    if (*state->source.errant && replication_trouble_of(&state->replication) != TROUBLE_ERRANT)
+        agent_status_add_problem(
+            ret, "ErrantTransactions", "executed here and not at the source: %s", state->source.errant);
+}
+
+static void fill_replication(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
+{
+    const struct replication_facts *facts = &state->replication;
+
+    if (!facts->configured)
+        return;
+    snprintf(ret->replication.source_host, sizeof(ret->replication.source_host), "%s", facts->source_host);
+    ret->replication.receiver = facts->receiver;
+    ret->replication.applier = facts->applier;
+    ret->replication.receiver_errno = facts->receiver_errno;
+    ret->replication.applier_errno = facts->applier_errno;
+    memcpy(ret->replication.receiver_error, facts->receiver_error, sizeof(facts->receiver_error));
+    memcpy(ret->replication.applier_error, facts->applier_error, sizeof(facts->applier_error));
+    ret->replication.lag_known = role_lag(state, now_ms, &ret->replication.lag_ms);
+    add_trouble(facts, ret);
+    fill_errant(state, ret);
+}
+
+static void fill_primary(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
+{
+    const struct replication_facts *facts = &state->replication;
+
+    ret->semi_sync = facts->semi_sync_source || facts->semi_sync_replica;
+    ret->semi_sync_replicas = facts->semi_sync_clients;
+    ret->waiting_commits = facts->waiting_commits;
+    ret->writes_blocked_ms = role_blocked_ms(state, now_ms);
+    ret->long_transactions = facts->long_transactions;
+    memcpy(ret->long_transaction, facts->long_transaction, sizeof(facts->long_transaction));
+    if (state->role.running == ROLE_ACTION_CLOSE && now_ms - state->role.running_ms > DRAIN_NOTED_MS)
+        agent_status_add_problem(ret, "DrainBlocked", "closing waits for %s",
+            *facts->long_transaction ? facts->long_transaction : "statements that are being executed");
+}
+
+void role_fill_status(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
+{
+    const struct role_state *role = &state->role;
+    const struct replication_facts *facts = &state->replication;
+
+    ret->epoch = role->epoch;
+    ret->mark = role->mark;
+    ret->role = role->has_order ? role->order.role : AGENT_ROLE_NONE;
+    memcpy(ret->order_hash, role->order_hash, sizeof(ret->order_hash));
+    ret->order_done = role_done(state);
+    ret->writable = ret->phase == AGENT_PHASE_RUNNING && facts->seen && !facts->read_only;
+    snprintf(ret->gtid_executed, sizeof(ret->gtid_executed), "%s", facts->gtid_executed);
+    snprintf(ret->gtid_received, sizeof(ret->gtid_received), "%s", facts->gtid_received);
+    ret->data = AGENT_DATA_DATABASE;
+    fill_replication(state, now_ms, ret);
+    fill_primary(state, now_ms, ret);
+    if (role->error.kind != ERROR_NONE)
+        agent_status_add_problem(ret, "RoleFailed", "%s", role->error.message);
+}

@@ -1,0 +1,26 @@
+/*
+ * role_status.h: what a status says of roles and replication, and whether a member is ready in its role. Pure.
+ *
+ * Ready: a primary is writable under its epoch; a replica is read-only, both threads run, nothing is errant, and its lag, when known, is
+ * within the order's limit. Without an order nobody is ready.
+ */
+#ifndef KM_AGENT_ROLE_STATUS_H
+#define KM_AGENT_ROLE_STATUS_H
+
+#include "common/base.h"
+
+#include "agent/instance_state.h"
+#include "common/agent_api.h"
+
+/* Closing that takes longer is a problem that names what it waits for. */
+#define DRAIN_NOTED_MS 1000
+
+bool role_ready(const struct instance_state *state, int64_t now_ms, char *reason, size_t size);
+void role_fill_status(const struct instance_state *state, int64_t now_ms, struct agent_status *ret);
+
+/* Age of the newest heartbeat that was applied, less the interval between two; false: not known. */
+bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms);
+/* Since when no commit gets through although some wait, as a duration; 0: they do. */
+int64_t role_blocked_ms(const struct instance_state *state, int64_t now_ms);
+
+#endif

@@ -1,0 +1,159 @@
+#include "common/base.h"
+
+#include "agent/source_watch.h"
+
+#include "agent/mysql/replication_facts.h"
+#include "common/agent_api.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/gtid.h"
+#include "common/http_client.h"
+
+#define ASK_TIMEOUT_MS 4000
+
+struct source_watch {
+    struct loop *loop;
+    struct instance_state *state;
+    void (*fn)(void *arg);
+    void *arg;
+    struct http_client *client;
+    struct http_tls *tls;
+    struct http_request *request;
+    struct loop_timer timer;
+    char host[AGENT_HOST_SIZE];
+    uint32_t port;
+    int64_t asked_us;
+    char own[AGENT_GTID_SIZE]; /* executed here when the timer was armed for this request; "" not known */
+};
+
+static bool is_cut(const char *text)
+{
+    size_t len = strlen(text);
+
+    return len >= 3 && strcmp(text + len - 3, "...") == 0;
+}
+
+void source_watch_errant(enum agent_flavour flavour, const char *own, const char *theirs, char *ret, size_t size)
+{
+    enum gtid_flavour kind = flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    ret[0] = '\0';
+    if (is_cut(own) || is_cut(theirs))
+        return;
+    _cleanup_(gtid_set_freep) struct gtid_set *a = gtid_set_parse(kind, own, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *b = gtid_set_parse(kind, theirs, NULL);
+    if (!a || !b)
+        return;
+    _cleanup_(gtid_set_freep) struct gtid_set *more = gtid_set_subtract(a, b);
+    strbuf_init(&text, GTID_TEXT_MAX);
+    gtid_set_print(more, &text);
+    replication_copy_text(ret, size, text.buf);
+}
+
+static void judge(struct source_watch *watch, const struct agent_status *theirs)
+{
+    struct source_view *view = &watch->state->source;
+    int64_t middle_us = watch->asked_us + (clock_realtime_us() - watch->asked_us) / 2;
+
+    view->known = true;
+    view->offset_us = theirs->now_ms * 1000 - middle_us;
+    if (!*watch->own || theirs->phase != AGENT_PHASE_RUNNING || !*theirs->gtid_executed)
+        return;
+    source_watch_errant(
+        watch->state->observed.version.flavour, watch->own, theirs->gtid_executed, view->errant, sizeof(view->errant));
+}
+
+static void rearm(struct source_watch *watch)
+{
+    snprintf(watch->own, sizeof(watch->own), "%s", watch->state->replication.gtid_executed);
+    loop_timer_arm(&watch->timer, SOURCE_ASK_MS);
+}
+
+static void on_answer(void *arg, const struct http_response *response, const struct error *err)
+{
+    struct source_watch *watch = arg;
+    struct source_view *view = &watch->state->source;
+    struct agent_status status = {0};
+
+    watch->request = NULL;
+    error_clear(&view->error);
+    if (err)
+        view->error = *err;
+    else if (response->status != 200)
+        error_set(&view->error, ERROR_UNAVAILABLE, "the source's agent answers %d", response->status);
+    else if (agent_status_decode(response->body, response->body_len, &status, &view->error) == 0)
+        judge(watch, &status);
+    rearm(watch);
+    if (watch->fn)
+        watch->fn(watch->arg);
+}
+
+static void on_timer(void *arg)
+{
+    struct source_watch *watch = arg;
+
+    if (watch->request || !*watch->host)
+        return;
+    if (!watch->tls) {
+        rearm(watch);
+        return;
+    }
+    _cleanup_(freep) char *url = xasprintf("https://%s:%u/v1/status", watch->host, watch->port);
+    struct http_request_options options = {
+        .method = "GET",
+        .url = url,
+        .tls = watch->tls,
+        .timeout_ms = ASK_TIMEOUT_MS,
+        .max_body = AGENT_STATUS_MAX + 1,
+        .done = on_answer,
+        .arg = watch,
+    };
+    watch->asked_us = clock_realtime_us();
+    watch->request = http_client_start(watch->client, &options);
+}
+
+struct source_watch *source_watch_new(struct loop *loop, struct instance_state *state, void (*fn)(void *arg), void *arg)
+{
+    struct source_watch *watch = xnew(struct source_watch);
+
+    watch->loop = loop;
+    watch->state = state;
+    watch->fn = fn;
+    watch->arg = arg;
+    watch->client = http_client_new(loop);
+    loop_timer_init(&watch->timer, loop, on_timer, watch);
+    return watch;
+}
+
+void source_watch_free(struct source_watch *watch)
+{
+    if (!watch)
+        return;
+    loop_timer_release(&watch->timer);
+    http_client_free(watch->client);
+    http_tls_unref(watch->tls);
+    free(watch);
+}
+
+void source_watch_set_tls(struct source_watch *watch, const struct tls_keypair *pair, const char *ca_pem)
+{
+    struct http_tls_options options = {.ca_pem = ca_pem, .cert_pem = pair->cert_pem, .key_pem = pair->key_pem};
+
+    http_tls_unref(watch->tls);
+    watch->tls = http_tls_new(&options);
+    http_client_drop_idle(watch->client);
+}
+
+void source_watch_set(struct source_watch *watch, const char *host, uint32_t port)
+{
+    if (strcmp(watch->host, host) == 0 && watch->port == port)
+        return;
+    if (watch->request)
+        http_request_cancel(steal_ptr(watch->request));
+    snprintf(watch->host, sizeof(watch->host), "%s", host);
+    watch->port = port;
+    watch->state->source = (struct source_view){0};
+    watch->own[0] = '\0';
+    loop_timer_arm(&watch->timer, 0);
+}

@@ -1,0 +1,31 @@
+/*
+ * source_watch.h: asks the agent of the source for its status every few seconds, by mutual TLS with the member's own certificate.
+ *
+ * Two things come of it. How its clock differs from ours (its now_ms against the middle of our request), for the lag. And which transactions
+ * are executed here but not there, for certain: our set was read SOURCE_ASK_MS before, the source's is at most two probes old.
+ */
+#ifndef KM_AGENT_SOURCE_WATCH_H
+#define KM_AGENT_SOURCE_WATCH_H
+
+#include "common/base.h"
+
+#include "agent/instance_state.h"
+#include "common/loop.h"
+#include "common/tls.h"
+
+#define SOURCE_ASK_MS 5000
+
+struct source_watch;
+
+/* Reads state->replication and state->observed, writes state->source; fn runs after that. */
+struct source_watch *source_watch_new(struct loop *loop, struct instance_state *state, void (*fn)(void *arg), void *arg);
+void source_watch_free(struct source_watch *watch);
+/* New certificates; copied. */
+void source_watch_set_tls(struct source_watch *watch, const struct tls_keypair *pair, const char *ca_pem);
+/* Whom to ask; "" nobody. Another source: what was known is forgotten. */
+void source_watch_set(struct source_watch *watch, const char *host, uint32_t port);
+
+/* Pure. `own` was read well before `theirs`. Cut texts prove nothing: "". */
+void source_watch_errant(enum agent_flavour flavour, const char *own, const char *theirs, char *ret, size_t size);
+
+#endif

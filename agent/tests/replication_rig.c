@@ -1,0 +1,345 @@
+#include "common/base.h"
+
+#include "agent/tests/replication_rig.h"
+
+#include <setjmp.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/strbuf.h"
+#include "common/strvec.h"
+#include "common/subprocess.h"
+
+#define ROOT_PASSWORD "pw-root'\\"
+#define LONG_MS 60000
+
+/* ---- status streams ---- */
+
+static void start_watch(struct member *member);
+
+static void take_line(struct member *member)
+{
+    struct agent_status status = {0};
+
+    if (agent_status_decode(member->line.buf, member->line.len, &status, NULL) == 0) {
+        member->status = status;
+        member->told_us = clock_monotonic_us();
+    }
+    strbuf_reset(&member->line);
+}
+
+static int on_data(void *arg, const char *data, size_t len)
+{
+    struct member *member = arg;
+
+    for (size_t i = 0; i < len; i++) {
+        if (data[i] == '\n')
+            take_line(member);
+        else
+            strbuf_addc(&member->line, data[i]);
+    }
+    return 0;
+}
+
+static void on_watch_done(void *arg, const struct http_response *response, const struct error *err)
+{
+    struct member *member = arg;
+
+    UNUSED(response);
+    UNUSED(err);
+    member->watch = NULL;
+    member->status = (struct agent_status){0};
+    strbuf_reset(&member->line);
+}
+
+static void start_watch(struct member *member)
+{
+    _cleanup_(freep) char *url = xasprintf("https://localhost:%u/v1/status?watch=1", member->rig->tls_port);
+    struct http_request_options options = {
+        .method = "GET",
+        .url = url,
+        .tls = member->all->tls,
+        .idle_timeout_ms = 3000,
+        .data = on_data,
+        .done = on_watch_done,
+        .arg = member,
+    };
+
+    member->watch = http_client_start(member->all->client, &options);
+}
+
+void replication_rig_run(struct replication_rig *rig, int64_t ms)
+{
+    int64_t end_ms = clock_monotonic_ms() + ms;
+
+    do {
+        for (unsigned i = 0; i < MEMBERS; i++) {
+            if (!rig->members[i].watch && rig->members[i].rig->agent.inner)
+                start_watch(&rig->members[i]);
+        }
+        loop_run_once(rig->loop, MIN_OF(MAX_OF(end_ms - clock_monotonic_ms(), 1), 20));
+    } while (clock_monotonic_ms() < end_ms);
+}
+
+bool replication_rig_await(
+    struct replication_rig *rig, unsigned member, status_test test, const char *what, int64_t timeout_ms)
+{
+    int64_t end_ms = clock_monotonic_ms() + timeout_ms;
+
+    while (!test(&rig->members[member])) {
+        if (clock_monotonic_ms() > end_ms) {
+            _cleanup_(strbuf_release) struct strbuf text;
+            strbuf_init(&text, KM_MIB);
+            agent_status_encode(&rig->members[member].status, &text);
+            printf("member %u is not %s: %s\n", member, what, text.buf);
+            return false;
+        }
+        replication_rig_run(rig, 0);
+    }
+    return true;
+}
+
+/* ---- orders ---- */
+
+struct reply {
+    bool done;
+    int code;
+};
+
+static void on_reply(void *arg, const struct http_response *response, const struct error *err)
+{
+    struct reply *reply = arg;
+
+    reply->done = true;
+    reply->code = err ? 0 : response->status;
+}
+
+int replication_rig_order(struct replication_rig *rig, unsigned member, const struct agent_order *order)
+{
+    struct member *target = &rig->members[member];
+    _cleanup_(freep) char *url = xasprintf("https://localhost:%u/v1/role", target->rig->tls_port);
+    _cleanup_(strbuf_release) struct strbuf body;
+    struct reply reply = {0};
+
+    strbuf_init(&body, AGENT_ORDER_MAX);
+    agent_order_encode(order, &body);
+    struct http_request_options options = {
+        .method = "PUT",
+        .url = url,
+        .tls = rig->tls,
+        .body = body.buf,
+        .body_len = body.len,
+        .timeout_ms = 10000,
+        .done = on_reply,
+        .arg = &reply,
+    };
+    http_client_start(rig->client, &options);
+    while (!reply.done)
+        loop_run_once(rig->loop, 1000);
+    if (reply.code == 200)
+        target->order = *order;
+    return reply.code;
+}
+
+struct agent_order replication_rig_primary(const struct replication_rig *rig, const char *wait_for)
+{
+    struct agent_order order = {.epoch = rig->epoch, .role = AGENT_ROLE_PRIMARY, .heartbeat = true, .drain_ms = 3000};
+
+    snprintf(order.wait_for, sizeof(order.wait_for), "%s", wait_for);
+    order.semi_sync = rig->semi_sync;
+    order.acks = 1;
+    return order;
+}
+
+struct agent_order replication_rig_replica(const struct replication_rig *rig, unsigned source)
+{
+    struct agent_order order = {.epoch = rig->epoch, .role = AGENT_ROLE_REPLICA, .max_lag_seconds = 5, .drain_ms = 3000};
+
+    snprintf(order.source_host, sizeof(order.source_host), "localhost");
+    order.source_port = rig->members[source].rig->mysql_port;
+    order.source_agent_port = rig->members[source].rig->tls_port;
+    order.semi_sync = rig->semi_sync;
+    return order;
+}
+
+struct agent_order replication_rig_fence(const struct replication_rig *rig)
+{
+    return (struct agent_order){.epoch = rig->epoch, .role = AGENT_ROLE_NONE};
+}
+
+bool member_done(const struct member *member)
+{
+    char hash[17];
+
+    agent_order_hash(&member->order, hash);
+    return member->status.order_done && strcmp(hash, member->status.order_hash) == 0;
+}
+
+bool member_ready(const struct member *member)
+{
+    return member_done(member) && member->status.ready;
+}
+
+bool member_has_problem(const struct member *member, const char *reason)
+{
+    for (int i = 0; i < member->status.problem_count; i++) {
+        if (strcmp(member->status.problems[i].reason, reason) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- stories ---- */
+
+void replication_rig_form(struct replication_rig *rig)
+{
+    struct agent_order order;
+
+    rig->epoch++;
+    order = replication_rig_primary(rig, "");
+    assert_int_equal(replication_rig_order(rig, 0, &order), 200);
+    for (unsigned i = 1; i < MEMBERS; i++) {
+        order = replication_rig_replica(rig, 0);
+        assert_int_equal(replication_rig_order(rig, i, &order), 200);
+    }
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+}
+
+int64_t replication_rig_switch_us(struct replication_rig *rig, unsigned from, unsigned to)
+{
+    int64_t started_us = clock_monotonic_us();
+    struct agent_order order;
+
+    rig->epoch++;
+    order = replication_rig_replica(rig, to);
+    assert_int_equal(replication_rig_order(rig, from, &order), 200);
+    assert_true(replication_rig_await(rig, from, member_done, "closed", LONG_MS));
+    order = replication_rig_primary(rig, rig->members[from].status.gtid_executed);
+    assert_int_equal(replication_rig_order(rig, to, &order), 200);
+    assert_true(replication_rig_await(rig, to, member_done, "open", LONG_MS));
+    int64_t took_us = clock_monotonic_us() - started_us;
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        if (i == from || i == to)
+            continue;
+        order = replication_rig_replica(rig, to);
+        assert_int_equal(replication_rig_order(rig, i, &order), 200);
+    }
+    return took_us;
+}
+
+/* ---- SQL ---- */
+
+bool member_sql(struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out)
+{
+    return agent_rig_sql(rig->members[member].rig, "root", ROOT_PASSWORD, sql, out);
+}
+
+bool member_owner_sql(struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out)
+{
+    return agent_rig_owner_sql(rig->members[member].rig, sql, out);
+}
+
+bool member_says(struct replication_rig *rig, unsigned member, const char *sql, const char *answer)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+    int64_t end_ms = clock_monotonic_ms() + 10000;
+
+    strbuf_init(&out, KM_MIB);
+    for (;;) {
+        bool ran = member_sql(rig, member, sql, &out);
+        strbuf_truncate(&out, strcspn(out.buf, "\n"));
+        if (ran && strcmp(out.buf, answer) == 0)
+            return true;
+        if (clock_monotonic_ms() > end_ms)
+            break;
+        replication_rig_run(rig, 50);
+    }
+    printf("member %u says \"%s\" to %s\n", member, out.buf, sql);
+    return false;
+}
+
+/* ---- life ---- */
+
+static void copy_file(const struct agent_rig *from, const struct agent_rig *to, const char *name)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, KM_MIB);
+    assert_int_equal(fs_read_file(agent_rig_path(from, name), &text, NULL), 0);
+    agent_rig_put(to, name, text.buf);
+}
+
+static void make_member(struct replication_rig *rig, unsigned index)
+{
+    static const char *const files[] = {"tls/ca.crt", "tls/tls.crt", "tls/tls.key", "operator.crt", "operator.key"};
+    struct member *member = &rig->members[index];
+
+    member->rig = agent_rig_new();
+    member->all = rig;
+    member->index = index;
+    strbuf_init(&member->line, AGENT_STATUS_MAX + 1);
+    free(member->rig->pod_name);
+    member->rig->pod_name = xasprintf("demo-mysql-%u", index);
+    for (size_t i = 0; index > 0 && i < ARRAY_LEN(files); i++)
+        copy_file(rig->members[0].rig, member->rig, files[i]);
+    assert_int_equal(agent_rig_init(member->rig), 0);
+}
+
+static char *read_text(const struct agent_rig *rig, const char *name)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, KM_MIB);
+    assert_int_equal(fs_read_file(agent_rig_path(rig, name), &text, NULL), 0);
+    return xstrdup(text.buf);
+}
+
+static struct http_tls *operator_tls(const struct agent_rig *rig)
+{
+    _cleanup_(freep) char *ca = read_text(rig, "tls/ca.crt");
+    _cleanup_(freep) char *cert = read_text(rig, "operator.crt");
+    _cleanup_(freep) char *key = read_text(rig, "operator.key");
+    struct http_tls_options options = {.ca_pem = ca, .cert_pem = cert, .key_pem = key};
+
+    return http_tls_new(&options);
+}
+
+struct replication_rig *replication_rig_new(void)
+{
+    struct replication_rig *rig = xnew(struct replication_rig);
+
+    rig->epoch = 1;
+    rig->loop = loop_new();
+    rig->client = http_client_new(rig->loop);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        make_member(rig, i);
+    rig->tls = operator_tls(rig->members[0].rig);
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        replication_rig_start(rig, i, "run");
+        replication_rig_start(rig, i, "server");
+    }
+    return rig;
+}
+
+void replication_rig_start(struct replication_rig *rig, unsigned member, const char *command)
+{
+    agent_rig_start(rig->members[member].rig, command);
+}
+
+void replication_rig_free(struct replication_rig *rig)
+{
+    if (!rig)
+        return;
+    http_client_free(rig->client);
+    http_tls_unref(rig->tls);
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        agent_rig_free(rig->members[i].rig);
+        strbuf_release(&rig->members[i].line);
+    }
+    loop_free(rig->loop);
+    free(rig);
+}

@@ -1,0 +1,67 @@
+/*
+ * replication_rig.h: three members on loopback and an operator of a few lines: it watches every agent's status stream and sends
+ * orders, over mutual TLS, on one loop that runs while a test waits for something.
+ */
+#ifndef KM_AGENT_TESTS_REPLICATION_RIG_H
+#define KM_AGENT_TESTS_REPLICATION_RIG_H
+
+#include "common/base.h"
+
+#include "agent/tests/agent_rig.h"
+#include "common/agent_api.h"
+#include "common/http_client.h"
+#include "common/loop.h"
+
+#define MEMBERS 3
+
+struct member {
+    struct agent_rig *rig;
+    struct replication_rig *all;
+    unsigned index;
+    struct agent_status status; /* the newest */
+    struct http_request *watch;
+    struct strbuf line;
+    struct agent_order order; /* the latest that was sent */
+    int64_t told_us;          /* when the newest status came */
+};
+
+struct replication_rig {
+    struct member members[MEMBERS];
+    struct loop *loop;
+    struct http_client *client;
+    struct http_tls *tls;
+    uint64_t epoch;
+    bool semi_sync;
+};
+
+/* Three initialised members; servers and agents run. */
+struct replication_rig *replication_rig_new(void);
+void replication_rig_free(struct replication_rig *rig);
+void replication_rig_start(struct replication_rig *rig, unsigned member, const char *command); /* "server", "run" */
+
+/* Sends member->order (filled in by the caller or by the calls below) and returns the HTTP status. */
+int replication_rig_order(struct replication_rig *rig, unsigned member, const struct agent_order *order);
+struct agent_order replication_rig_primary(const struct replication_rig *rig, const char *wait_for);
+struct agent_order replication_rig_replica(const struct replication_rig *rig, unsigned source);
+struct agent_order replication_rig_fence(const struct replication_rig *rig);
+
+/* Runs the loop until test(member's status) is true; false after timeout_ms, then the status is printed. */
+typedef bool (*status_test)(const struct member *member);
+bool replication_rig_await(
+    struct replication_rig *rig, unsigned member, status_test test, const char *what, int64_t timeout_ms);
+bool member_done(const struct member *member);  /* the order that was sent last is carried out */
+bool member_ready(const struct member *member); /* and it is ready */
+bool member_has_problem(const struct member *member, const char *reason);
+void replication_rig_run(struct replication_rig *rig, int64_t ms);
+
+/* Member 0 primary, the others follow, all ready. */
+void replication_rig_form(struct replication_rig *rig);
+/* Moves the primary as the operator does; returns how long nobody could write, as the operator saw it. */
+int64_t replication_rig_switch_us(struct replication_rig *rig, unsigned from, unsigned to);
+
+bool member_sql(struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out); /* as root */
+bool member_owner_sql(
+    struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out);              /* by the socket */
+bool member_says(struct replication_rig *rig, unsigned member, const char *sql, const char *answer); /* within 10 s */
+
+#endif
