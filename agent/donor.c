@@ -57,8 +57,12 @@ static void run_estimate(void *arg)
 {
     struct donor *donor = arg;
 
-    if (data_size_estimate(donor->data_dir, &donor->header.estimate_bytes, NULL) < 0)
-        donor->header.estimate_bytes = 0;
+    struct data_size size = {0};
+
+    if (data_size_estimate(donor->data_dir, &size, NULL) < 0)
+        return;
+    donor->header.estimate_bytes = size.bytes;
+    donor->header.redo_bytes = size.redo_bytes;
 }
 
 static void on_estimated(void *arg)
@@ -104,7 +108,8 @@ static bool plan_mariadb(struct donor *donor)
     strvec_pushf(&donor->argv, "--socket=%s", donor->paths->socket);
     strvec_pushf(&donor->argv, "--user=%s", donor->user);
     strvec_pushf(&donor->argv, "--datadir=%s", donor->paths->data_dir);
-    strvec_pushf(&donor->argv, "--target-dir=%s/donor", donor->paths->run_dir); /* it must have one; a stream leaves it empty */
+    strvec_pushf(
+        &donor->argv, "--target-dir=%s/donor", donor->paths->run_dir); /* it must have one; a stream leaves it empty */
     donor->header.method = STREAM_METHOD_XBSTREAM;
     return true;
 }
@@ -180,8 +185,9 @@ void donor_handle(struct donor *donor, struct http_exchange *exchange)
     if (!may_ask(exchange) || !can_give(donor, exchange))
         return;
     if (logical == mariadb) {
-        http_replyf(exchange, 400, mariadb ? "MariaDB gives its data as it is: no method"
-                                           : "MySQL gives its data by CLONE, or by method=logical");
+        http_replyf(exchange, 400,
+            mariadb ? "MariaDB gives its data as it is: no method"
+                    : "MySQL gives its data by CLONE, or by method=logical");
         return;
     }
     fill_header(donor);

@@ -3,92 +3,158 @@
 #include "agent/seed_attempt.h"
 
 #include "agent/bootstrap/volume_mark.h"
+#include "agent/seed_clone.h"
 #include "common/alloc.h"
+#include "common/fs.h"
+
+/*
+ *   keep, initialise:  LOCAL
+ *   clone:             BEGIN → COPY → FINISH, and CLEAN after whatever went wrong
+ */
+enum stage { STAGE_LOCAL, STAGE_BEGIN, STAGE_COPY, STAGE_FINISH, STAGE_CLEAN };
 
 struct seed_attempt {
     struct seed_attempt_options options;
     struct agent_order order;
-    enum agent_seed_step step;
-    struct error error; /* of the worker's job */
+    enum stage stage;
+    struct seed_clone *clone; /* STAGE_COPY and STAGE_FINISH */
+    struct error error;       /* of the worker's job; in STAGE_CLEAN: why */
     bool cancelled;
 };
 
-static void finish(struct seed_attempt *attempt, const struct error *err)
+static void finish(struct seed_attempt *attempt)
 {
     void (*done)(void *, const struct error *) = attempt->options.done;
     void *arg = attempt->options.arg;
-    struct error copy = err ? *err : (struct error)ERROR_INIT;
+    struct error error = attempt->error;
 
-    free(attempt);
-    done(arg, err ? &copy : NULL);
+    seed_attempt_free(attempt);
+    done(arg, error.kind == ERROR_NONE ? NULL : &error);
 }
 
 /* ---- on the worker's thread ---- */
 
-static int keep(const struct seed_attempt *attempt, struct error *err)
+static int run_stage(struct seed_attempt *attempt, struct error *err)
 {
-    /* The rename came last: what is still beside a complete database is rubbish of ours. */
-    return datadir_tidy(attempt->options.paths, err);
-}
-
-static int initialise(const struct seed_attempt *attempt, struct error *err)
-{
+    const struct agent_paths *paths = attempt->options.paths;
     const struct init_prepared *prepared = attempt->options.prepared;
 
-    return datadir_initialise(attempt->options.paths, &prepared->binary, prepared->user, err);
+    switch (attempt->stage) {
+    case STAGE_LOCAL:
+        /* The rename came last: what is still beside a complete database is rubbish of ours. */
+        if (attempt->options.act == SEED_ACT_KEEP)
+            return datadir_tidy(paths, err);
+        return datadir_initialise(paths, &prepared->binary, prepared->user, err);
+    case STAGE_BEGIN:
+        return datadir_begin(paths, err);
+    default:
+        return seed_clone_finish(attempt->clone, err);
+    }
 }
 
-static void run_local(void *arg)
+static void run_job(void *arg)
 {
     struct seed_attempt *attempt = arg;
     struct error *err = &attempt->error;
 
+    if (attempt->stage == STAGE_CLEAN) {
+        (void)(fs_remove_all(attempt->options.paths->data_new_dir, NULL) == 0); /* the next attempt says if it stays */
+        return;
+    }
     error_clear(err);
-    int rc = -1;
-    if (attempt->options.act == SEED_ACT_KEEP)
-        rc = keep(attempt, err);
-    else if (attempt->options.act == SEED_ACT_INITIALISE)
-        rc = initialise(attempt, err);
-    else
-        error_set(err, ERROR_INVALID, "this agent does not clone");
-    if (rc == 0 && volume_mark_write(attempt->options.paths, AGENT_MARK_NONE, err) < 0)
+    if (run_stage(attempt, err) < 0 || attempt->stage == STAGE_BEGIN)
+        return;
+    if (volume_mark_write(attempt->options.paths, AGENT_MARK_NONE, err) < 0)
         error_prefix(err, "the mark on the volume");
 }
 
-static void on_local_done(void *arg)
+/* ---- on the loop ---- */
+
+static void start_job(struct seed_attempt *attempt, enum stage stage);
+
+static void on_copied(void *arg, const struct error *err)
 {
     struct seed_attempt *attempt = arg;
 
-    finish(attempt, attempt->error.kind == ERROR_NONE ? NULL : &attempt->error);
+    if (err)
+        attempt->error = *err;
+    start_job(attempt, err ? STAGE_CLEAN : STAGE_FINISH);
 }
 
-/* ---- life ---- */
+static void on_job_done(void *arg)
+{
+    struct seed_attempt *attempt = arg;
+    bool failed = attempt->error.kind != ERROR_NONE;
+
+    /* Also what was dropped because init ends. */
+    if (attempt->stage == STAGE_LOCAL || attempt->stage == STAGE_CLEAN || attempt->error.kind == ERROR_CANCELLED) {
+        finish(attempt);
+    } else if (failed || (attempt->cancelled && attempt->stage == STAGE_BEGIN)) {
+        if (!failed)
+            error_set(&attempt->error, ERROR_CANCELLED, "another order came");
+        start_job(attempt, STAGE_CLEAN);
+    } else if (attempt->stage == STAGE_BEGIN) {
+        attempt->stage = STAGE_COPY;
+        seed_clone_copy(attempt->clone);
+    } else {
+        finish(attempt);
+    }
+}
+
+static void start_job(struct seed_attempt *attempt, enum stage stage)
+{
+    struct worker_job job = {.run = run_job, .done = on_job_done, .arg = attempt};
+
+    attempt->stage = stage;
+    if (stage != STAGE_CLEAN)
+        error_set(&attempt->error, ERROR_CANCELLED, "init ends"); /* what a dropped job is told; `run` replaces it */
+    if (worker_submit(attempt->options.worker, &job) < 0)
+        finish(attempt);
+}
 
 struct seed_attempt *seed_attempt_start(const struct seed_attempt_options *options)
 {
     struct seed_attempt *attempt = xnew(struct seed_attempt);
-    struct worker_job job = {.run = run_local, .done = on_local_done, .arg = attempt};
 
     attempt->options = *options;
     attempt->order = *options->order;
-    attempt->step = AGENT_SEED_STEP_INITIALISING;
-    error_set(&attempt->error, ERROR_CANCELLED, "init ends");
-    if (worker_submit(options->worker, &job) < 0)
-        abort(); /* it is idle */
+    if (options->act == SEED_ACT_CLONE) {
+        struct seed_clone_options clone = {
+            .loop = options->loop,
+            .worker = options->worker,
+            .paths = options->paths,
+            .prepared = options->prepared,
+            .order = &attempt->order,
+            .copied = on_copied,
+            .arg = attempt,
+        };
+        attempt->clone = seed_clone_new(&clone);
+    }
+    start_job(attempt, options->act == SEED_ACT_CLONE ? STAGE_BEGIN : STAGE_LOCAL);
     return attempt;
 }
 
 void seed_attempt_cancel(struct seed_attempt *attempt)
 {
+    if (attempt->cancelled)
+        return;
     attempt->cancelled = true;
+    if (attempt->stage == STAGE_COPY)
+        seed_clone_cancel(attempt->clone);
 }
 
 void seed_attempt_free(struct seed_attempt *attempt)
 {
+    if (!attempt)
+        return;
+    seed_clone_free(attempt->clone);
     free(attempt);
 }
 
 void seed_attempt_progress(const struct seed_attempt *attempt, struct agent_status *status)
 {
-    status->seed.step = attempt->step;
+    if (attempt->clone)
+        seed_clone_progress(attempt->clone, status);
+    else
+        status->seed.step = AGENT_SEED_STEP_INITIALISING;
 }

@@ -18,6 +18,7 @@ static const struct json_field header_fields[] = {
     JSON_FIELD(stream_header, "flavour", JSON_FIELD_TEXT, CHANGE_COUNTS, flavour),
     JSON_FIELD(stream_header, "serverVersion", JSON_FIELD_TEXT, CHANGE_COUNTS, server_version),
     JSON_FIELD(stream_header, "estimateBytes", JSON_FIELD_U64, CHANGE_COUNTS, estimate_bytes),
+    JSON_FIELD(stream_header, "redoBytes", JSON_FIELD_U64, CHANGE_COUNTS, redo_bytes),
 };
 static const struct json_field trailer_fields[] = {
     JSON_FIELD(stream_trailer, "bytes", JSON_FIELD_U64, CHANGE_COUNTS, bytes),

@@ -32,7 +32,8 @@ struct stream_header {
     enum stream_method method;
     char flavour[16]; /* agent_flavour_name of the donor's server */
     char server_version[64];
-    uint64_t estimate_bytes; /* of the data folder without binary logs; 0: not known */
+    uint64_t estimate_bytes; /* of data; 0: not known */
+    uint64_t redo_bytes;     /* of what is not sent, but will be made by the receiver's server: redo logs */
 };
 
 struct stream_trailer {

@@ -29,36 +29,50 @@ static bool is_copied(const char *name, int depth)
     return !is_log(name) && !str_starts_with(name, "ibtmp");
 }
 
-static uint64_t sum_dir(int parent, const char *name, int depth)
+static bool is_redo(const char *parent, const char *name)
+{
+    return str_starts_with(name, "ib_logfile") || str_eq(parent, "#innodb_redo");
+}
+
+static void add_dir(int parent, const char *name, int depth, struct data_size *size);
+
+static void add_entry(int fd, const char *parent, const char *name, int depth, struct data_size *size)
+{
+    struct stat st;
+
+    if (str_eq(name, ".") || str_eq(name, "..") || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return;
+    if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+        add_dir(fd, name, depth + 1, size);
+    else if (S_ISREG(st.st_mode) && is_redo(parent, name))
+        size->redo_bytes += (uint64_t)st.st_size;
+    else if (S_ISREG(st.st_mode) && is_copied(name, depth))
+        size->bytes += (uint64_t)st.st_size;
+}
+
+static void add_dir(int parent, const char *name, int depth, struct data_size *size)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry;
-    struct stat st;
-    uint64_t sum = 0;
 
     if (!dir) {
         if (fd >= 0)
             close(fd);
-        return 0;
+        return;
     }
-    while ((entry = readdir(dir))) {
-        if (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..") ||
-            fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-            continue;
-        if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-            sum += sum_dir(fd, entry->d_name, depth + 1);
-        else if (S_ISREG(st.st_mode) && is_copied(entry->d_name, depth))
-            sum += (uint64_t)st.st_size;
-    }
+    while ((entry = readdir(dir)))
+        add_entry(fd, name, entry->d_name, depth, size);
     closedir(dir);
-    return sum;
 }
 
-int data_size_estimate(const char *dir, uint64_t *ret_bytes, struct error *err)
+int data_size_estimate(const char *dir, struct data_size *ret, struct error *err)
 {
+    struct data_size size = {0};
+
     if (access(dir, R_OK | X_OK) < 0)
         return error_set_errno(err, errno, "%s", dir);
-    *ret_bytes = sum_dir(AT_FDCWD, dir, 0);
+    add_dir(AT_FDCWD, dir, 0, &size);
+    *ret = size;
     return 0;
 }

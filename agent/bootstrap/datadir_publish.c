@@ -95,5 +95,8 @@ int datadir_publish(const struct agent_paths *paths, bool replace, struct error 
     int rc = empty ? rename_dir(paths->data_new_dir, paths->data_dir, err) : exchange(paths, err);
     if (rc < 0 || fs_fsync_dir(paths->volume_dir, err) < 0)
         return -1;
-    return datadir_tidy(paths, err);
+    struct error tidying = ERROR_INIT;
+    if (datadir_tidy(paths, &tidying) < 0)
+        log_warn("what was replaced could not be removed; the next start tries again", LOG_ERR(&tidying));
+    return 0;
 }

@@ -136,5 +136,6 @@ int seed_position_find(const char *dir, char ret[static AGENT_GTID_SIZE], struct
         if (fs_exists(path))
             return fs_read_file(path, &text, err) < 0 ? -1 : seed_position_parse_binlog_info(text.buf, ret, err);
     }
-    return error_set(err, ERROR_NOT_FOUND, "the copy does not say which transactions it holds (no binlog_info: is log_bin off?)");
+    return error_set(
+        err, ERROR_NOT_FOUND, "the copy does not say which transactions it holds (no binlog_info: is log_bin off?)");
 }

@@ -1,0 +1,101 @@
+#include "common/base.h"
+
+#include "agent/bootstrap/clone_finish.h"
+
+#include "agent/bootstrap/clone_space.h"
+#include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/seed_position.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/strbuf.h"
+
+/* 0: none, or it cannot be known. */
+static uint64_t memory_limit(void)
+{
+    static const char *const files[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        _cleanup_(strbuf_release) struct strbuf text;
+        strbuf_init(&text, KM_KIB);
+        if (fs_read_file(files[i], &text, NULL) < 0)
+            continue;
+        unsigned long long limit = strtoull(text.buf, NULL, 10); /* "max" reads as 0 */
+        return limit < (1ULL << 60) ? limit : 0;
+    }
+    return 0;
+}
+
+static int push_tool(struct strvec *argv, const char *name, const char *old_name, struct error *err)
+{
+    char *path = server_binary_search(name);
+
+    if (!path)
+        path = server_binary_search(old_name);
+    if (!path)
+        return error_set(err, ERROR_NOT_FOUND, "this image has no %s", name);
+    strvec_push(argv, path);
+    free(path);
+    return 0;
+}
+
+int clone_unpack_command(const struct agent_paths *paths, struct strvec *argv, struct error *err)
+{
+    if (push_tool(argv, "mbstream", "xbstream", err) < 0)
+        return -1;
+    strvec_push(argv, "-x");
+    strvec_push(argv, "-C");
+    strvec_push(argv, paths->data_new_dir);
+    return 0;
+}
+
+int clone_prepare_command(const struct agent_paths *paths, struct strvec *argv, struct error *err)
+{
+    if (push_tool(argv, "mariadb-backup", "mariabackup", err) < 0)
+        return -1;
+    /* What the donor's server was configured with came along; the image's own files have no say. */
+    strvec_pushf(argv, "--defaults-file=%s/backup-my.cnf", paths->data_new_dir);
+    strvec_push(argv, "--prepare");
+    strvec_pushf(argv, "--target-dir=%s", paths->data_new_dir);
+    strvec_pushf(argv, "--use-memory=%lluM", (unsigned long long)clone_prepare_memory(memory_limit()) / KM_MIB);
+    return 0;
+}
+
+/* The file by which a later upgrade of the image is noticed (datadir.h) is not part of a backup. */
+static int write_version(const char *dir, const char *version, struct error *err)
+{
+    struct server_version parsed;
+
+    if (server_version_parse(version, "MariaDB", &parsed, err) < 0)
+        return error_prefix(err, "the donor's version");
+    const char *name = server_version_series(&parsed) >= 1100 ? "mariadb_upgrade_info" : "mysql_upgrade_info";
+    _cleanup_(freep) char *path = xasprintf("%s/%s", dir, name);
+    _cleanup_(freep) char *text =
+        xasprintf("%d.%d.%d-MariaDB", parsed.number / 10000, parsed.number / 100 % 100, parsed.number % 100);
+    return fs_exists(path) ? 0 : fs_write_file_atomic(path, text, strlen(text), 0660, err);
+}
+
+static int find_position(const struct agent_paths *paths, const char *said, char *ret, struct error *err)
+{
+    if (seed_position_find(paths->data_new_dir, ret, err) < 0)
+        return -1;
+    if (*said && !str_eq(said, ret))
+        return error_set(
+            err, ERROR_PROTOCOL, "the donor says that the copy ends at %.100s, the copy itself says %.100s", said, ret);
+    return 0;
+}
+
+int clone_finish_mariadb(const struct agent_paths *paths, const struct clone_origin *origin, struct error *err)
+{
+    struct seed_position position = {.at_ms = clock_realtime_ms()};
+
+    if (find_position(paths, origin->gtid, position.gtid, err) < 0)
+        return -1;
+    snprintf(position.donor, sizeof(position.donor), "%s", origin->donor);
+    if (seed_position_write(paths->data_new_dir, &position, err) < 0 ||
+        write_version(paths->data_new_dir, origin->server_version, err) < 0)
+        return -1;
+    log_info("the copy is ready", LOG_STR("donor", origin->donor), LOG_STR("gtid", position.gtid));
+    return datadir_publish(paths, origin->replace, err);
+}

@@ -1,0 +1,285 @@
+#include "common/base.h"
+
+#include "agent/seed_clone.h"
+
+#include "agent/backup/data_size.h"
+#include "agent/bootstrap/clone_finish.h"
+#include "agent/bootstrap/clone_space.h"
+#include "agent/bootstrap/clone_stream.h"
+#include "agent/instance_files.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/strvec.h"
+#include "common/subprocess.h"
+
+#define LINE_BYTES 300
+
+struct seed_clone {
+    struct seed_clone_options options;
+    enum agent_seed_step step;
+    struct clone_stream *stream;
+    struct subprocess *prepare;
+    struct strvec argv;
+    struct stream_header header;
+    struct stream_trailer trailer;
+    struct loop_timer end;
+    struct error error;
+    uint64_t bytes;
+    char line[LINE_BYTES]; /* the last one of the tool's standard error */
+    bool working;          /* the worker has a job of ours */
+    bool cancelled;
+};
+
+/* ---- the end of copying ---- */
+
+static void stop(struct seed_clone *clone)
+{
+    if (clone->stream)
+        clone->bytes = clone_stream_bytes(clone->stream);
+    clone_stream_free(steal_ptr(clone->stream));
+    subprocess_free(steal_ptr(clone->prepare));
+}
+
+static void on_end(void *arg)
+{
+    struct seed_clone *clone = arg;
+    struct error error = clone->error;
+
+    stop(clone);
+    clone->options.copied(clone->options.arg, error.kind == ERROR_NONE ? NULL : &error);
+}
+
+static void end_with(struct seed_clone *clone, const struct error *err)
+{
+    if (clone->end.armed)
+        return;
+    if (err)
+        clone->error = *err;
+    loop_timer_arm(&clone->end, 0);
+}
+
+/* ---- preparing ---- */
+
+static void on_prepare_line(void *arg, const char *line)
+{
+    struct seed_clone *clone = arg;
+
+    snprintf(clone->line, sizeof(clone->line), "%s", line);
+    log_debug("preparing", LOG_STR("line", line));
+}
+
+static void on_prepared(void *arg, const struct subprocess_result *result)
+{
+    struct seed_clone *clone = arg;
+    struct error err = ERROR_INIT;
+
+    if (result->exit_code == 0) {
+        end_with(clone, NULL);
+        return;
+    }
+    error_set(&err, ERROR_IO, "making the copy consistent: mariadb-backup ended with %s %d: %s",
+        result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
+        clone->line);
+    end_with(clone, &err);
+}
+
+static int start_prepare(struct seed_clone *clone, struct error *err)
+{
+    static const struct subprocess_ops ops = {.stderr_line = on_prepare_line, .exited = on_prepared};
+
+    strvec_release(&clone->argv);
+    if (clone_prepare_command(clone->options.paths, &clone->argv, err) < 0)
+        return -1;
+    struct subprocess_options options = {.argv = (const char *const *)clone->argv.v, .new_process_group = true};
+    log_info("the copy has arrived and is made consistent", LOG_INT("bytes", clone->trailer.bytes),
+        LOG_STR("memory", clone->argv.v[clone->argv.n - 1]));
+    clone->step = AGENT_SEED_STEP_PREPARING;
+    clone->prepare = subprocess_start(clone->options.loop, &options, &ops, clone, err);
+    return clone->prepare ? 0 : -1;
+}
+
+/* ---- room for it ---- */
+
+static void run_remove_old(void *arg)
+{
+    struct seed_clone *clone = arg;
+
+    error_clear(&clone->error);
+    if (fs_remove_all(clone->options.paths->data_dir, &clone->error) < 0)
+        error_prefix(&clone->error, "removing the data that is to be replaced");
+}
+
+static void on_old_removed(void *arg)
+{
+    struct seed_clone *clone = arg;
+
+    clone->working = false;
+    if (clone->cancelled && clone->error.kind == ERROR_NONE)
+        error_set(&clone->error, ERROR_CANCELLED, "another order came");
+    if (clone->error.kind != ERROR_NONE)
+        end_with(clone, &clone->error);
+    else
+        clone_stream_continue(clone->stream);
+}
+
+static int remove_old(struct seed_clone *clone)
+{
+    struct worker_job job = {.run = run_remove_old, .done = on_old_removed, .arg = clone};
+
+    log_info("the volume cannot hold both: the data that is to be replaced goes first",
+        LOG_STR("folder", clone->options.paths->data_dir));
+    error_set(&clone->error, ERROR_CANCELLED, "init ends");
+    if (worker_submit(clone->options.worker, &job) < 0)
+        abort(); /* it is idle */
+    clone->working = true;
+    return 1;
+}
+
+static int on_header(void *arg, const struct stream_header *header, struct error *err)
+{
+    struct seed_clone *clone = arg;
+    const struct agent_paths *paths = clone->options.paths;
+    struct clone_space space = {.estimate_bytes = header->estimate_bytes, .redo_bytes = header->redo_bytes};
+    struct data_size old = {0};
+    uint64_t total = 0;
+
+    clone->header = *header;
+    if (fs_space(paths->volume_dir, &space.free_bytes, &total, err) < 0)
+        return -1;
+    if (clone->options.order->replace && data_size_estimate(paths->data_dir, &old, NULL) == 0)
+        space.old_bytes = old.bytes + old.redo_bytes;
+    log_info("the donor begins", LOG_STR("donor", clone->options.order->donor_host),
+        LOG_STR("version", header->server_version), LOG_INT("estimateBytes", header->estimate_bytes),
+        LOG_INT("freeBytes", space.free_bytes));
+    switch (clone_space_check(&space, err)) {
+    case CLONE_FITS:
+        return 0;
+    case CLONE_FITS_IF_EMPTY:
+        return remove_old(clone);
+    default:
+        return -1;
+    }
+}
+
+/* ---- copying ---- */
+
+static void on_stream_done(void *arg, const struct stream_trailer *trailer, const struct error *failure)
+{
+    struct seed_clone *clone = arg;
+    struct error err = ERROR_INIT;
+
+    if (failure) {
+        end_with(clone, failure);
+        return;
+    }
+    clone->trailer = *trailer;
+    clone->bytes = trailer->bytes;
+    clone_stream_free(steal_ptr(clone->stream));
+    if (start_prepare(clone, &err) < 0)
+        end_with(clone, &err);
+}
+
+static struct http_tls *make_tls(const struct agent_paths *paths, struct error *err)
+{
+    _cleanup_(tls_files_release) struct tls_files files = {0};
+
+    if (instance_files_read_tls(paths, &files, err) < 0)
+        return NULL;
+    struct http_tls_options options = {
+        .ca_pem = files.ca_pem,
+        .cert_pem = files.pair.cert_pem,
+        .key_pem = files.pair.key_pem,
+    };
+    return http_tls_new(&options);
+}
+
+static int start_stream(struct seed_clone *clone, struct error *err)
+{
+    _cleanup_(strvec_release) struct strvec argv;
+
+    strvec_init(&argv);
+    if (clone_unpack_command(clone->options.paths, &argv, err) < 0)
+        return -1;
+    struct http_tls *tls = make_tls(clone->options.paths, err);
+    if (!tls)
+        return -1;
+    struct clone_stream_options options = {
+        .loop = clone->options.loop,
+        .tls = tls,
+        .donor_host = clone->options.order->donor_host,
+        .donor_port = clone->options.order->donor_agent_port,
+        .argv = (const char *const *)argv.v,
+        .server = &clone->options.prepared->binary.version,
+        .header = on_header,
+        .done = on_stream_done,
+        .arg = clone,
+    };
+    clone->stream = clone_stream_start(&options);
+    http_tls_unref(tls);
+    return 0;
+}
+
+void seed_clone_copy(struct seed_clone *clone)
+{
+    struct error err = ERROR_INIT;
+
+    clone->step = AGENT_SEED_STEP_COPYING;
+    error_clear(&clone->error);
+    if (start_stream(clone, &err) < 0)
+        end_with(clone, &err);
+}
+
+/* ---- life ---- */
+
+struct seed_clone *seed_clone_new(const struct seed_clone_options *options)
+{
+    struct seed_clone *clone = xnew(struct seed_clone);
+
+    clone->options = *options;
+    clone->step = AGENT_SEED_STEP_COPYING;
+    strvec_init(&clone->argv);
+    loop_timer_init(&clone->end, options->loop, on_end, clone);
+    return clone;
+}
+
+void seed_clone_free(struct seed_clone *clone)
+{
+    if (!clone)
+        return;
+    stop(clone);
+    loop_timer_release(&clone->end);
+    strvec_release(&clone->argv);
+    free(clone);
+}
+
+void seed_clone_cancel(struct seed_clone *clone)
+{
+    struct error err = ERROR_INIT;
+
+    clone->cancelled = true;
+    if (clone->working)
+        return;
+    stop(clone);
+    error_set(&err, ERROR_CANCELLED, "another order came");
+    end_with(clone, &err);
+}
+
+int seed_clone_finish(struct seed_clone *clone, struct error *err)
+{
+    struct clone_origin origin = {
+        .donor = clone->options.order->donor_host,
+        .server_version = clone->header.server_version,
+        .gtid = clone->trailer.gtid,
+        .replace = clone->options.order->replace,
+    };
+
+    return clone_finish_mariadb(clone->options.paths, &origin, err);
+}
+
+void seed_clone_progress(const struct seed_clone *clone, struct agent_status *status)
+{
+    status->seed.step = clone->step;
+    status->seed.bytes = clone->stream ? clone_stream_bytes(clone->stream) : clone->bytes;
+    status->seed.total_bytes = clone->header.estimate_bytes;
+}
