@@ -2,6 +2,7 @@
 
 #include "agent/role_lane.h"
 
+#include "agent/bootstrap/seed_position.h"
 #include "agent/mysql/role_change.h"
 #include "agent/mysql/session.h"
 #include "common/alloc.h"
@@ -16,6 +17,7 @@
 struct role_lane {
     struct worker *worker;
     struct session_options options;
+    const struct agent_paths *paths;
     char *ca_path;
     void (*fn)(void *arg, const struct role_result *result);
     void *arg;
@@ -89,7 +91,8 @@ static void work(struct role_lane *lane)
         result->error = failure;
         return;
     }
-    if (change(lane, dialect, &failure) < 0) {
+    /* A copy's server knows which transactions it holds before it replicates or is written to. */
+    if (seed_position_apply(lane->paths, lane->session, &failure) < 0 || change(lane, dialect, &failure) < 0) {
         result->error = failure;
         result->done = false;
     }
@@ -131,6 +134,7 @@ struct role_lane *role_lane_new(struct loop *loop, const struct agent_paths *pat
         .connect_timeout_s = ROLE_CONNECT_TIMEOUT_S,
         .io_timeout_s = ROLE_IO_TIMEOUT_S,
     };
+    lane->paths = paths;
     lane->ca_path = xasprintf("%s/ca.crt", paths->tls_dir);
     lane->fn = fn;
     lane->arg = arg;
