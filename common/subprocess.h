@@ -20,8 +20,8 @@ struct subprocess_options {
     const char *const *env;  /* NULL-terminated, or NULL for ours */
     const char *stdin_data;  /* NULL: /dev/null */
     size_t stdin_len;
-    bool stdin_pipe;       /* on the loop only: fed by subprocess_write; stdin_data is not used */
-    size_t pipe_bytes;     /* wish for the capacity of the pipes of standard input and output; 0: the kernel's default */
+    bool stdin_pipe;   /* on the loop only: fed by subprocess_write; stdin_data is not used */
+    size_t pipe_bytes; /* wish for the capacity of the pipes of standard input and output; 0: the kernel's default */
     bool new_process_group; /* so that a kill reaches its children too */
     int64_t timeout_ms;     /* 0: none; then SIGTERM, and SIGKILL 5 s later */
 };

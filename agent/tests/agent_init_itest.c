@@ -140,7 +140,8 @@ static void test_a_database_is_not_initialised_over(void **state)
 
     assert_int_equal(agent_rig_init(rig), 0);
     ino_t before = inode(rig, "vol/data/ibdata1");
-    assert_int_equal(mkdir(agent_rig_path(rig, "vol/.kube-mysql"), 0700) == 0 || agent_rig_has(rig, "vol/.kube-mysql"), 1);
+    assert_int_equal(
+        mkdir(agent_rig_path(rig, "vol/.kube-mysql"), 0700) == 0 || agent_rig_has(rig, "vol/.kube-mysql"), 1);
     agent_rig_put(rig, "vol/.kube-mysql/mark", "left\n");
     struct agent_process init = agent_rig_start(rig, "init");
     assert_true(agent_rig_await_status(rig, "\"data\":\"Database\"", 20000));

@@ -1,9 +1,9 @@
 #include "common/base.h"
 
+#include "common/frame_stream.h"
+
 #include <setjmp.h>
 #include <cmocka.h>
-
-#include "common/frame_stream.h"
 
 #include "common/alloc.h"
 
