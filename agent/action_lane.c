@@ -111,6 +111,29 @@ static void leave_mark(const struct agent_paths *paths)
         log_warn("cannot note that accounts were made", LOG_ERR(&err));
 }
 
+static void take_flag(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    *(bool *)arg = count > 0 && str_eq(values[0], "1");
+}
+
+/* Local statements are refused as well while super_read_only is on; clients stay locked out by read_only. */
+static int apply(
+    struct session *session, const struct dialect *dialect, const struct accounts_plan *plan, struct error *err)
+{
+    bool lifted = false;
+
+    if (dialect->family != AGENT_FLAVOUR_MARIADB) {
+        if (session_query(session, "SELECT @@global.super_read_only", take_flag, &lifted, err) < 0 ||
+            (lifted && session_exec(session, "SET GLOBAL super_read_only = 0", err) < 0))
+            return -1;
+    }
+    int rc = accounts_apply(session, plan, err);
+    if (lifted && session_exec(session, "SET GLOBAL super_read_only = 1", rc == 0 ? err : NULL) < 0)
+        rc = -1;
+    return rc;
+}
+
 static int tend(struct action *action, struct error *err)
 {
     struct action_lane *lane = action->lane;
@@ -122,7 +145,7 @@ static int tend(struct action *action, struct error *err)
     if (accounts_plan_make(action->want, dialect_for(&action->version), action->partial_revokes, &plan, err) < 0)
         return -1;
     session = session_open(&lane->options, err);
-    int rc = session ? accounts_apply(session, &plan, err) : -1;
+    int rc = session ? apply(session, dialect_for(&action->version), &plan, err) : -1;
     accounts_plan_release(&plan);
     if (rc == 0)
         leave_mark(lane->paths);
@@ -151,6 +174,38 @@ void action_lane_tend(struct action_lane *lane, struct accounts_want *want, cons
         .version = *version,
         .partial_revokes = partial_revokes,
     };
+    expect_drop(action);
+    if (worker_submit(lane->worker, &job) < 0)
+        abort(); /* one at a time, and CHECKS_MAX */
+}
+
+/* ---- certificates ---- */
+
+static int reload_tls(struct action *action, struct error *err)
+{
+    _cleanup_(session_closep) struct session *session = NULL;
+    const char *sql = dialect_for(&action->version)->reload_tls;
+
+    if (!sql)
+        return error_set(err, ERROR_NOT_FOUND, "this server reads its certificates at its start only");
+    session = session_open(&action->lane->options, err);
+    return session ? session_exec(session, sql, err) : -1;
+}
+
+static void run_reload_tls(void *arg)
+{
+    struct action *action = arg;
+
+    if (reload_tls(action, &action->error) == 0)
+        error_clear(&action->error);
+}
+
+void action_lane_reload_tls(struct action_lane *lane, const struct server_version *version, action_done_fn fn, void *arg)
+{
+    struct action *action = xnew(struct action);
+    struct worker_job job = {.run = run_reload_tls, .done = finish, .arg = action};
+
+    *action = (struct action){.lane = lane, .fn = fn, .arg = arg, .version = *version};
     expect_drop(action);
     if (worker_submit(lane->worker, &job) < 0)
         abort(); /* one at a time, and CHECKS_MAX */

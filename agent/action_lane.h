@@ -24,9 +24,14 @@ void action_lane_free(struct action_lane *lane);
  * from within action_lane_free. */
 typedef void (*action_done_fn)(void *arg, const struct error *error);
 
-/* Upgrades the system tables if an older series wrote them, then applies the accounts and leaves a mark that it was done once. Takes `want`. */
+/* Upgrades the system tables if an older series wrote them, then applies the accounts and leaves a mark that it was done once. Takes `want`.
+ * super_read_only is lifted meanwhile, read_only is not: no change of role may run at the same time. */
 void action_lane_tend(struct action_lane *lane, struct accounts_want *want, const struct server_version *version,
     bool partial_revokes, action_done_fn fn, void *arg);
+
+/* Makes the server read its certificates again. */
+void action_lane_reload_tls(
+    struct action_lane *lane, const struct server_version *version, action_done_fn fn, void *arg);
 
 /* Whether this image's server takes the given my.cnf together with this instance's own lines. -1: too many wait, fn does not run. */
 int action_lane_check_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,

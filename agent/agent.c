@@ -50,6 +50,8 @@ struct agent {
     struct loop_fd *sentinel_watch;
     struct accounts_want want;
     uint64_t accounts_generation; /* of the action that runs */
+    uint64_t tls_generation;
+    bool accounts_as_primary;
     uint64_t accounts_signature;
     uint64_t tls_signature;
     int64_t files_at_ms;
@@ -270,16 +272,41 @@ static void read_tls(struct agent *agent)
     log_info("certificates are loaded");
     error_clear(&agent->state.tls_error);
     agent->tls_signature = signature;
+    agent->state.tls_wanted++;
 }
 
 /* ---- act ---- */
+
+static void begin_action(struct agent *agent)
+{
+    agent->state.action_running = true;
+}
+
+/* What a probe saw meanwhile may be the action's doing (super_read_only). */
+static void end_action(struct agent *agent)
+{
+    agent->state.action_running = false;
+    agent->state.role.finished_ms = clock_monotonic_ms();
+}
+
+static void on_reloaded(void *arg, const struct error *error)
+{
+    struct agent *agent = arg;
+
+    end_action(agent);
+    agent->state.tls_reloaded = agent->tls_generation;
+    if (error->kind == ERROR_NONE)
+        log_info("the server has read its certificates again");
+    else if (error->kind != ERROR_CANCELLED)
+        log_warn("the server goes on with the certificates it has", LOG_ERR(error));
+}
 
 static void on_tended(void *arg, const struct error *error)
 {
     struct agent *agent = arg;
     struct instance_state *state = &agent->state;
 
-    state->action_running = false;
+    end_action(agent);
     if (error->kind == ERROR_CANCELLED)
         return;
     if (error->kind != ERROR_NONE) {
@@ -289,6 +316,7 @@ static void on_tended(void *arg, const struct error *error)
     } else {
         error_clear(&state->accounts_error);
         state->accounts_applied = agent->accounts_generation;
+        state->accounts_as_primary = agent->accounts_as_primary;
         state->accounts_once = true;
         if (state->accounts_applied == state->accounts_wanted)
             memcpy(state->accounts_applied_hash, agent->want.hash, sizeof(agent->want.hash));
@@ -308,10 +336,17 @@ static void act(struct agent *agent, const struct agent_decision *decision, int6
                    agent->probes, decision->probe_with_status, !agent->sentinel, steal_ptr(agent->old_sentinel)) == 0);
     }
     if (decision->apply_accounts) {
-        state->action_running = true;
+        struct accounts_want *want = accounts_want_copy(&agent->want);
+        begin_action(agent);
         agent->accounts_generation = state->accounts_wanted;
-        action_lane_tend(agent->actions, accounts_want_copy(&agent->want), &state->observed.version,
-            state->observed.partial_revokes, on_tended, agent);
+        agent->accounts_as_primary = want->primary = agent_is_primary(state);
+        action_lane_tend(
+            agent->actions, want, &state->observed.version, state->observed.partial_revokes, on_tended, agent);
+    }
+    if (decision->reload_tls) {
+        begin_action(agent);
+        agent->tls_generation = state->tls_wanted;
+        action_lane_reload_tls(agent->actions, &state->observed.version, on_reloaded, agent);
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include "agent/agent_decide.h"
 
+#include "agent/role_decide.h"
+
 /* The server said something, if only "too many connections" or "access denied". */
 static bool is_answer(enum error_kind kind)
 {
@@ -43,13 +45,25 @@ static bool wants_status(const struct instance_state *state, int64_t last_scrape
     return last_scrape_ms && now_ms - last_scrape_ms < STATUS_SCRAPED_WITHIN_MS;
 }
 
-static bool wants_accounts(const struct instance_state *state, enum agent_phase phase, int64_t now_ms)
+/* Something may be changed in the server, and its role is not about to. */
+static bool may_act(const struct instance_state *state, enum agent_phase phase, int64_t now_ms)
 {
-    if (phase != AGENT_PHASE_RUNNING || state->probe_error.kind != ERROR_NONE || state->action_running)
-        return false;
-    if (!state->accounts_wanted || state->accounts_wanted == state->accounts_applied)
-        return false;
-    return now_ms >= state->accounts_retry_ms;
+    return phase == AGENT_PHASE_RUNNING && state->probe_error.kind == ERROR_NONE && !state->action_running &&
+        state->role.running == ROLE_ACTION_NONE && role_decide(state, phase, now_ms).action == ROLE_ACTION_NONE;
+}
+
+bool agent_is_primary(const struct instance_state *state)
+{
+    return state->role.order.role == AGENT_ROLE_PRIMARY && role_done(state);
+}
+
+static bool wants_accounts(const struct instance_state *state, int64_t now_ms)
+{
+    /* A commit that waits for acknowledgements would hold the action up, and with it the next change of role. */
+    bool primary = agent_is_primary(state) && !state->beat.blocked_since_ms;
+    bool all = state->accounts_wanted == state->accounts_applied && (state->accounts_as_primary || !primary);
+
+    return state->accounts_wanted && !all && now_ms >= state->accounts_retry_ms;
 }
 
 struct agent_decision agent_decide(const struct instance_state *state, int64_t last_scrape_ms, int64_t now_ms)
@@ -61,6 +75,9 @@ struct agent_decision agent_decide(const struct instance_state *state, int64_t l
         decision.probe = true;
         decision.probe_with_status = wants_status(state, last_scrape_ms, now_ms);
     }
-    decision.apply_accounts = wants_accounts(state, decision.phase, now_ms);
+    if (may_act(state, decision.phase, now_ms)) {
+        decision.apply_accounts = wants_accounts(state, now_ms);
+        decision.reload_tls = !decision.apply_accounts && state->tls_wanted != state->tls_reloaded;
+    }
     return decision;
 }

@@ -29,9 +29,12 @@ struct agent_decision {
     bool probe;             /* start a probe */
     bool probe_with_status; /* and collect counters */
     bool apply_accounts;    /* start the action */
+    bool reload_tls;        /* or that one */
 };
 
 enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_ms);
+/* Open for writes as ordered. */
+bool agent_is_primary(const struct instance_state *state);
 bool agent_volume_is_full(const struct instance_state *state);
 /* last_scrape_ms: when /metrics was asked last, 0: never. */
 struct agent_decision agent_decide(const struct instance_state *state, int64_t last_scrape_ms, int64_t now_ms);

@@ -106,7 +106,6 @@ int instance_files_read_accounts(const struct agent_paths *paths, const char *ag
     want.database = steal_ptr(instance.database);
     want.username = steal_ptr(instance.username);
     want.agent_user = xstrdup(agent_user);
-    want.log_user = false; /* members are independent; a primary with replicas will say yes */
     struct agent_account_files files = {
         want.root_password, want.replication_password, want.monitor_password, want.user_password};
     agent_accounts_hash(instance.cluster_uid, &files, want.hash);

@@ -97,7 +97,9 @@ struct instance_state {
     bool action_running;
     const char *missing_file; /* static text; NULL: none */
 
-    /* The TLS door. */
+    /* The certificates: of the TLS door and of the server. Generations as above. */
+    uint64_t tls_wanted;
+    uint64_t tls_reloaded; /* by the server */
     struct error tls_error;
     int64_t certificate_not_after_ms; /* wall clock */
 };

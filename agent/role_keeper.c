@@ -196,8 +196,11 @@ void role_keeper_observed(struct role_keeper *keeper, const struct replication_f
     if (role->finished_ms && started_ms <= role->finished_ms)
         return;
     note_blocked(keeper->state, facts, started_ms);
+    bool read_only = keeper->state->replication.read_only;
     keeper->state->replication = *facts;
-    if (!facts->read_only)
+    if (keeper->state->action_running) /* it may lift super_read_only for a moment */
+        keeper->state->replication.read_only = read_only || facts->read_only;
+    if (!keeper->state->replication.read_only)
         role->was_open = true;
 }
 

@@ -261,10 +261,11 @@ int accounts_plan_make(const struct accounts_want *want, const struct dialect *d
     plan_root(&planner, want->root_password);
     plan_monitor(&planner, want->monitor_password);
     plan_replication(&planner, want->replication_password);
-    if (want->log_user)
+    if (want->primary) {
         add_text(&planner, "session", "SET SESSION sql_log_bin = 1");
-    plan_database(&planner, want->database);
-    plan_user(&planner, want, partial_revokes);
+        plan_database(&planner, want->database);
+        plan_user(&planner, want, partial_revokes);
+    }
     *ret = planner.plan;
     return 0;
 }

@@ -4,8 +4,8 @@
  * The plan is pure: what is wanted in, statements out. Every statement can be repeated; nothing is ever dropped: a user whose name was
  * taken out of the spec stays as it is (somebody may be working with it), as does a database.
  *
- * System accounts (root, replication, monitor) are local to each member: sql_log_bin = 0. Whether database and user are written to the binary log
- * is decided by the caller: on a primary with replicas they must be, on an independent member they need not.
+ * System accounts (root, replication, monitor) are local to each member: sql_log_bin = 0. Database and user are made on the primary alone, and
+ * reach the others by replication.
  */
 #ifndef KM_AGENT_MYSQL_ACCOUNTS_H
 #define KM_AGENT_MYSQL_ACCOUNTS_H
@@ -24,7 +24,7 @@ struct accounts_want {
     char *database;   /* NULL: none */
     char *username;   /* NULL: none */
     char *agent_user; /* the name we enter by: nobody else's */
-    bool log_user;    /* database and user go to the binary log */
+    bool primary;     /* database and user are made, too */
     char hash[65];    /* agent_api.h: accounts_hash */
 };
 

@@ -9,7 +9,7 @@
 
 #define NOW 1000000
 
-/* A server that was probed half a second ago, with accounts made. */
+/* A primary that was probed half a second ago, open, with accounts made. */
 static struct instance_state healthy(void)
 {
     return (struct instance_state){
@@ -24,6 +24,9 @@ static struct instance_state healthy(void)
         .accounts_wanted = 1,
         .accounts_applied = 1,
         .accounts_once = true,
+        .accounts_as_primary = true,
+        .replication = {.seen = true},
+        .role = {.has_order = true, .order = {.epoch = 1, .role = AGENT_ROLE_PRIMARY}, .opened = true},
     };
 }
 
@@ -125,6 +128,20 @@ static void test_when_to_apply_accounts(void **unused)
     set_error(&state.probe_error, ERROR_TIMEOUT);
     assert_false(agent_decide(&state, 0, NOW).apply_accounts);
     state = healthy();
+    state.accounts_wanted = 2;
+    state.role.opened = false; /* first the role, then the accounts */
+    assert_false(agent_decide(&state, 0, NOW).apply_accounts);
+    state.role.has_order = false;
+    assert_true(agent_decide(&state, 0, NOW).apply_accounts);
+    state = healthy();
+    state.accounts_as_primary = false; /* promoted: database and user are its to make */
+    assert_true(agent_decide(&state, 0, NOW).apply_accounts);
+    state.beat.blocked_since_ms = NOW - 1;
+    assert_false(agent_decide(&state, 0, NOW).apply_accounts);
+    state = healthy();
+    state.tls_wanted = 1;
+    assert_true(agent_decide(&state, 0, NOW).reload_tls);
+    state = healthy();
     state.accounts_wanted = 0; /* nothing could be read yet */
     state.accounts_applied = 0;
     assert_false(agent_decide(&state, 0, NOW).apply_accounts);
@@ -141,6 +158,9 @@ static void test_ready(void **unused)
     assert_string_equal(readiness_ready(&state, NOW).reason, "accounts are not made yet");
     set_error(&state.accounts_error, ERROR_DATABASE);
     assert_string_equal(readiness_ready(&state, NOW).reason, "accounts are not made: as the test wants");
+    state = healthy();
+    state.role = (struct role_state){0};
+    assert_string_equal(readiness_ready(&state, NOW).reason, "it waits for the operator's word");
 }
 
 static void test_a_bad_wish_takes_no_working_database_out_of_service(void **unused)

@@ -3,6 +3,8 @@
 #include "agent/tests/replication_rig.h"
 
 #include <setjmp.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -260,6 +262,59 @@ bool member_says(struct replication_rig *rig, unsigned member, const char *sql, 
     }
     printf("member %u says \"%s\" to %s\n", member, out.buf, sql);
     return false;
+}
+
+pid_t member_hold_lock(struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds)
+{
+    _cleanup_(freep) char *text = xasprintf("%s; SELECT SLEEP(%u)", sql, seconds);
+    fflush(NULL);
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    setpgid(0, 0);
+    member_sql(rig, member, text, NULL);
+    _exit(0);
+}
+
+void member_release_lock(pid_t pid)
+{
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+bool member_start_applier(struct replication_rig *rig, unsigned member)
+{
+    return member_owner_sql(rig, member, "START SLAVE SQL_THREAD", NULL);
+}
+
+static bool newest_binlog(struct replication_rig *rig, unsigned member, char *ret, size_t size)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+    const char *last = NULL;
+
+    strbuf_init(&out, KM_MIB);
+    if (!member_sql(rig, member, "SHOW BINARY LOGS", &out))
+        return false;
+    for (const char *at = out.buf; (at = strstr(at, "binlog.")); at++)
+        last = at;
+    if (last)
+        snprintf(ret, size, "%.*s", (int)strcspn(last, "\t"), last);
+    return last != NULL;
+}
+
+/* MariaDB refuses while a replica may need one; the one that reads needs a moment. */
+bool member_purge_binlogs(struct replication_rig *rig, unsigned member)
+{
+    char name[64];
+    char sql[128];
+
+    if (!newest_binlog(rig, member, name, sizeof(name)))
+        return false;
+    snprintf(sql, sizeof(sql), "PURGE BINARY LOGS TO '%s'", name);
+    return member_sql(rig, member, sql, NULL);
 }
 
 /* ---- life ---- */

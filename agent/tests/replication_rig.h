@@ -7,6 +7,8 @@
 
 #include "common/base.h"
 
+#include <sys/types.h>
+
 #include "agent/tests/agent_rig.h"
 #include "common/agent_api.h"
 #include "common/http_client.h"
@@ -63,5 +65,15 @@ bool member_sql(struct replication_rig *rig, unsigned member, const char *sql, s
 bool member_owner_sql(
     struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out);              /* by the socket */
 bool member_says(struct replication_rig *rig, unsigned member, const char *sql, const char *answer); /* within 10 s */
+
+/* A connection of root that runs sql and then does nothing for so long; a process. */
+pid_t member_hold_lock(struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds);
+void member_release_lock(pid_t pid);
+
+/* Statements of the owner, who may write on a replica: as a part of no transaction that replicates, and as an errant one. */
+#define OWNER_WRITES "SET sql_log_bin = 0; "
+#define OWNER_ERRANT ""
+bool member_start_applier(struct replication_rig *rig, unsigned member);
+bool member_purge_binlogs(struct replication_rig *rig, unsigned member); /* all but the newest */
 
 #endif

@@ -33,6 +33,7 @@ static struct accounts_want full_want(void)
         .database = xstrdup("shop_1`x"),
         .username = xstrdup("o'brien"),
         .agent_user = xstrdup("mysql"),
+        .primary = true,
     };
 }
 
@@ -91,11 +92,12 @@ static void test_mariadb_statements_hold_no_password(void **unused)
 static void test_missing_files_leave_accounts_alone(void **unused)
 {
     _cleanup_(accounts_want_release) struct accounts_want want = {
-        .username = xstrdup("app"), .database = xstrdup("db"), .agent_user = xstrdup("mysql")};
+        .username = xstrdup("app"), .database = xstrdup("db"), .agent_user = xstrdup("mysql"), .primary = true};
     _cleanup_(freep) char *text = plan_text("9.7.4", &want);
 
     UNUSED(unused);
-    assert_string_equal(text, "session: SET SESSION sql_log_bin = 0\ndatabase: CREATE DATABASE IF NOT EXISTS `db`\n");
+    assert_string_equal(text,
+        "session: SET SESSION sql_log_bin = 0\nsession: SET SESSION sql_log_bin = 1\ndatabase: CREATE DATABASE IF NOT EXISTS `db`\n");
 }
 
 static void test_a_primary_logs_database_and_user_only(void **unused)
@@ -103,13 +105,18 @@ static void test_a_primary_logs_database_and_user_only(void **unused)
     _cleanup_(accounts_want_release) struct accounts_want want = full_want();
 
     UNUSED(unused);
-    want.log_user = true;
     _cleanup_(freep) char *text = plan_text("9.7.4", &want);
     const char *on = strstr(text, "sql_log_bin = 1");
     assert_non_null(on);
     assert_true(strstr(text, "CREATE DATABASE") > on);
     assert_null(strstr(on, "'root'"));
     assert_null(strstr(on, "'monitor'"));
+    want.primary = false;
+    _cleanup_(freep) char *replica = plan_text("9.7.4", &want);
+    assert_null(strstr(replica, "sql_log_bin = 1"));
+    assert_null(strstr(replica, "CREATE DATABASE"));
+    assert_null(strstr(replica, "brien"));
+    assert_non_null(strstr(replica, "'replication'"));
 }
 
 static void expect_refused(struct accounts_want *want, const char *says)
