@@ -154,6 +154,15 @@ void agent_fleet_order(
         agent_watch_order(member->watch, order);
 }
 
+void agent_fleet_mycnf(
+    struct agent_fleet *fleet, const char *cluster_key, const char *name, const char *hash, const char *text)
+{
+    const struct fleet_cluster *cluster = hashmap_get(&fleet->clusters, cluster_key);
+    const struct fleet_member *member = cluster ? find_member(cluster, name) : NULL;
+    if (member)
+        agent_watch_mycnf(member->watch, hash, text);
+}
+
 size_t agent_fleet_count(const struct agent_fleet *fleet)
 {
     return fleet->watch_count;

@@ -33,6 +33,9 @@ const struct agent_status *agent_fleet_status(struct agent_fleet *fleet, const c
  * because its target changed has no order until it gets one here: the pod behind it is another one. */
 void agent_fleet_order(
     struct agent_fleet *fleet, const char *cluster_key, const char *name, const struct agent_order *order);
+/* What this member's server should take up while it runs (agent_watch_mycnf). Without effect if there is no stream to it. */
+void agent_fleet_mycnf(
+    struct agent_fleet *fleet, const char *cluster_key, const char *name, const char *hash, const char *text);
 size_t agent_fleet_count(const struct agent_fleet *fleet);
 
 #endif

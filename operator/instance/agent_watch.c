@@ -8,6 +8,7 @@
 #include "common/hashmap.h"
 #include "common/strbuf.h"
 #include "operator/api/cluster_status.h"
+#include "operator/instance/mycnf_sender.h"
 #include "operator/instance/order_sender.h"
 
 static const struct backoff_policy reconnect_policy = {.base_ms = 200, .max_ms = 5000, .jitter_percent = 30};
@@ -32,6 +33,7 @@ struct agent_watch {
     struct http_client *http;
     struct agent_target target;
     struct order_sender *orders;
+    struct mycnf_sender *mycnf;
     void (*changed)(void *arg);
     void *arg;
     struct http_request *request;
@@ -115,6 +117,7 @@ static void take_status(struct agent_watch *watch, struct agent_status *status)
     char boot_id[sizeof(status->boot_id)], order_hash[sizeof(status->order_hash)];
     memcpy(boot_id, status->boot_id, sizeof(boot_id));
     memcpy(order_hash, status->order_hash, sizeof(order_hash));
+    mycnf_sender_heard(watch->mycnf, status);
     bool news = says_something_new(watch, status);
     watch->spoke = true;
     watch->last_word_ms = loop_now_ms(watch->loop);
@@ -166,6 +169,7 @@ static void on_done(void *arg, const struct http_response *response, const struc
     watch->spoke = false;
     strbuf_reset(&watch->line);
     order_sender_lost(watch->orders);
+    mycnf_sender_lost(watch->mycnf);
     loop_timer_arm(&watch->reconnect, backoff_next_ms(&watch->backoff, &reconnect_policy));
     if (lost)
         watch->changed(watch->arg);
@@ -187,7 +191,7 @@ static void stream_open(void *arg)
     watch->request = agent_target_start(&watch->target, watch->http, "/v1/status?watch=1", options);
 }
 
-static void on_order_news(void *arg)
+static void on_sender_news(void *arg)
 {
     struct agent_watch *watch = arg;
     watch->changed(watch->arg);
@@ -200,7 +204,8 @@ struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
     watch->loop = loop;
     watch->http = http;
     agent_target_copy(target, &watch->target);
-    watch->orders = order_sender_new(loop, http, &watch->target, on_order_news, watch);
+    watch->orders = order_sender_new(loop, http, &watch->target, on_sender_news, watch);
+    watch->mycnf = mycnf_sender_new(loop, http, &watch->target, on_sender_news, watch);
     watch->changed = changed;
     watch->arg = arg;
     watch->backoff.random_state = random_seed();
@@ -227,6 +232,7 @@ void agent_watch_free(struct agent_watch *watch)
         http_request_cancel(watch->request);
     loop_timer_release(&watch->reconnect);
     order_sender_free(watch->orders);
+    mycnf_sender_free(watch->mycnf);
     strbuf_release(&watch->line);
     agent_target_release(&watch->target);
     free(watch->status);
@@ -272,4 +278,14 @@ const char *agent_watch_order_error(const struct agent_watch *watch)
 bool agent_watch_order_refused(const struct agent_watch *watch, uint64_t *ret_epoch)
 {
     return order_sender_refused(watch->orders, ret_epoch);
+}
+
+void agent_watch_mycnf(struct agent_watch *watch, const char *hash, const char *text)
+{
+    mycnf_sender_want(watch->mycnf, hash, text);
+}
+
+enum mycnf_verdict agent_watch_mycnf_verdict(const struct agent_watch *watch, const char *hash, const char **ret_text)
+{
+    return mycnf_sender_verdict(watch->mycnf, hash, ret_text);
 }

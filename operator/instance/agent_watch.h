@@ -1,5 +1,6 @@
 /*
- * agent_watch.h: one agent's standing status stream (GET /v1/status?watch=1 over mutual TLS), kept open; and the order that it should have.
+ * agent_watch.h: one agent's standing status stream (GET /v1/status?watch=1 over mutual TLS), kept open; and the order and the my.cnf that
+ * it should have.
  *
  * Every line is a whole status; a stream that breaks or falls silent (AGENT_WATCH_SILENCE_MS) is opened again with back-off from 200 ms to
  * 5 s. Unreachable is not dead (I5): the age of the last word is kept, judging is for others. The last line is kept as text (2 KiB,
@@ -10,7 +11,8 @@
  *   the oldest transaction; commits that begin or cease to wait for AGENT_WATCH_BLOCKED_MS;
  * - something progressed (a copy, lag, free bytes, long transactions), at most every AGENT_WATCH_PROGRESS_MS;
  * - the stream is lost, and at the first word after a loss;
- * - an order could not be given, or was refused.
+ * - an order could not be given, or was refused;
+ * - there is a verdict on a my.cnf.
  */
 #ifndef KM_AGENT_WATCH_H
 #define KM_AGENT_WATCH_H
@@ -21,6 +23,7 @@
 #include "common/http_client.h"
 #include "common/loop.h"
 #include "operator/instance/agent_target.h"
+#include "operator/instance/mycnf_sender.h"
 
 /* Six missed lines (one every AGENT_STATUS_INTERVAL_MS). */
 #define AGENT_WATCH_SILENCE_MS 3000
@@ -52,5 +55,9 @@ void agent_watch_order(struct agent_watch *watch, const struct agent_order *orde
 const char *agent_watch_order_error(const struct agent_watch *watch);
 /* Whether the agent refused it, and the larger epoch that it has seen. Not tried again before another order is wanted. */
 bool agent_watch_order_refused(const struct agent_watch *watch, uint64_t *ret_epoch);
+
+/* The my.cnf that this agent's server should take up while it runs (mycnf_sender.h), and what became of it. */
+void agent_watch_mycnf(struct agent_watch *watch, const char *hash, const char *text);
+enum mycnf_verdict agent_watch_mycnf_verdict(const struct agent_watch *watch, const char *hash, const char **ret_text);
 
 #endif
