@@ -135,7 +135,7 @@ void order_sender_want(struct order_sender *sender, const struct agent_order *or
     } else {
         str_replace(&sender->wanted, NULL);
     }
-    if (str_eq(hash, sender->wanted_hash))
+    if (strcmp(hash, sender->wanted_hash) == 0)
         return;
     memcpy(sender->wanted_hash, hash, sizeof(hash));
     start_afresh(sender);
