@@ -4,8 +4,10 @@
 
 #include "agent/backup/data_size.h"
 #include "agent/bootstrap/clone_finish.h"
+#include "agent/bootstrap/clone_mysql.h"
 #include "agent/bootstrap/clone_space.h"
 #include "agent/bootstrap/clone_stream.h"
+#include "agent/bootstrap/datadir.h"
 #include "agent/instance_files.h"
 #include "common/alloc.h"
 #include "common/fs.h"
@@ -18,6 +20,7 @@
 struct seed_clone {
     struct seed_clone_options options;
     enum agent_seed_step step;
+    struct clone_mysql *mysql;
     struct clone_stream *stream;
     struct subprocess *prepare;
     struct strvec argv;
@@ -37,6 +40,7 @@ static void stop(struct seed_clone *clone)
 {
     if (clone->stream)
         clone->bytes = clone_stream_bytes(clone->stream);
+    clone_mysql_free(steal_ptr(clone->mysql));
     clone_stream_free(steal_ptr(clone->stream));
     subprocess_free(steal_ptr(clone->prepare));
 }
@@ -220,13 +224,44 @@ static int start_stream(struct seed_clone *clone, struct error *err)
     return 0;
 }
 
+static void on_mysql_done(void *arg, const struct error *err)
+{
+    end_with(arg, err);
+}
+
+static int start_mysql(struct seed_clone *clone, struct error *err)
+{
+    struct clone_mysql_options options = {
+        .loop = clone->options.loop,
+        .worker = clone->options.worker,
+        .paths = clone->options.paths,
+        .prepared = clone->options.prepared,
+        .order = clone->options.order,
+        .done = on_mysql_done,
+        .arg = clone,
+    };
+    const struct server_version *version = &clone->options.prepared->binary.version;
+
+    if (!dialect_for(version)->clone_plugin)
+        return error_set(err, ERROR_INVALID, "MySQL %s cannot copy itself: CLONE is used from 8.0.22 on", version->text);
+    if (clone->options.order->donor_port == 0)
+        return error_set(err, ERROR_INVALID, "the order does not say on which port the donor's server listens");
+    clone->mysql = clone_mysql_start(&options);
+    return 0;
+}
+
+static bool is_mariadb(const struct seed_clone *clone)
+{
+    return clone->options.prepared->binary.version.flavour == AGENT_FLAVOUR_MARIADB;
+}
+
 void seed_clone_copy(struct seed_clone *clone)
 {
     struct error err = ERROR_INIT;
 
     clone->step = AGENT_SEED_STEP_COPYING;
     error_clear(&clone->error);
-    if (start_stream(clone, &err) < 0)
+    if ((is_mariadb(clone) ? start_stream(clone, &err) : start_mysql(clone, &err)) < 0)
         end_with(clone, &err);
 }
 
@@ -258,8 +293,10 @@ void seed_clone_cancel(struct seed_clone *clone)
     struct error err = ERROR_INIT;
 
     clone->cancelled = true;
-    if (clone->working)
-        return;
+    if (clone->mysql)
+        clone_mysql_cancel(clone->mysql);
+    if (clone->mysql || clone->working)
+        return; /* the worker's job ends first */
     stop(clone);
     error_set(&err, ERROR_CANCELLED, "another order came");
     end_with(clone, &err);
@@ -274,12 +311,18 @@ int seed_clone_finish(struct seed_clone *clone, struct error *err)
         .replace = clone->options.order->replace,
     };
 
-    return clone_finish_mariadb(clone->options.paths, &origin, err);
+    if (is_mariadb(clone))
+        return clone_finish_mariadb(clone->options.paths, &origin, err);
+    return datadir_publish(clone->options.paths, origin.replace, err);
 }
 
 void seed_clone_progress(const struct seed_clone *clone, struct agent_status *status)
 {
     status->seed.step = clone->step;
+    if (clone->mysql) {
+        clone_mysql_progress(clone->mysql, &status->seed.bytes, &status->seed.total_bytes);
+        return;
+    }
     status->seed.bytes = clone->stream ? clone_stream_bytes(clone->stream) : clone->bytes;
     status->seed.total_bytes = clone->header.estimate_bytes;
 }

@@ -77,6 +77,8 @@ void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out)
     add_replication(input, out);
     if (input->dialect->auth_plugin)
         strbuf_addf(out, "plugin_load_add = %s\n", input->dialect->auth_plugin);
+    if (input->dialect->clone_plugin)
+        strbuf_addf(out, "plugin_load_add = %s\n", input->dialect->clone_plugin);
     if (input->dialect->mysqlx)
         strbuf_adds(out, "mysqlx = OFF\n");
 }

@@ -54,6 +54,7 @@ struct dialect {
     const char *replica_status; /* columns by name, see observe.c; MariaDB: one row per connection */
     const char *auth_socket;    /* after CREATE/ALTER USER: enter by the socket as the operating system's user */
     const char *auth_plugin;    /* shared object that provides it, NULL if it is built in */
+    const char *clone_plugin;   /* shared object of CLONE, NULL: there is none */
     bool validate_config;       /* mysqld --validate-config exists; otherwise --help --verbose tells */
     bool password_hash;         /* the agent hashes passwords itself, so that no log can hold them */
     bool password_history;      /* accounts have a password history that must not refuse what is applied again */

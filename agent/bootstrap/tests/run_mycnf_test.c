@@ -72,6 +72,7 @@ static void test_whole_text(void **unused)
         "ssl_cert = /etc/kube-mysql/tls/tls.crt\n"
         "ssl_key = /etc/kube-mysql/tls/tls.key\n"
         "plugin_load_add = auth_socket.so\n"
+        "plugin_load_add = mysql_clone.so\n"
         "mysqlx = OFF\n");
 }
 
