@@ -451,6 +451,7 @@ static void round_plan(struct round *round)
     struct cluster_controller *controller = round->controller;
     round->planned = true;
     sync_fleet(round);
+    send_orders(round); /* of the status as it stands: what is written next does not hold them up */
     decide(round);
     note_drain(round);
     if (round->decision.intent.changed && round->intents < INTENTS_MAX) {
@@ -458,7 +459,6 @@ static void round_plan(struct round *round)
         return;
     }
     if (plan_is_empty(round->decision.plan)) {
-        send_orders(round);
         after_plan(round);
         return;
     }
