@@ -72,16 +72,19 @@ struct loop *loop_new(void)
     return loop;
 }
 
+static void signal_free(struct loop_signal *watch)
+{
+    event_free(watch->event);
+    free(watch);
+}
+
 void loop_free(struct loop *loop)
 {
     if (!loop)
         return;
     struct list_node *node;
-    while ((node = list_pop_front(&loop->signals))) {
-        struct loop_signal *watch = container_of(node, struct loop_signal, node);
-        event_free(watch->event);
-        free(watch);
-    }
+    while ((node = list_pop_front(&loop->signals)))
+        signal_free(container_of(node, struct loop_signal, node));
     event_free(loop->once_timer);
     event_base_free(loop->base);
     free(loop);
@@ -196,6 +199,19 @@ void loop_on_signal(struct loop *loop, int signum, void (*fn)(int signum, void *
     watch->event = event_or_abort(evsignal_new(loop->base, signum, on_signal, watch));
     evsignal_add(watch->event, NULL);
     list_push_back(&loop->signals, &watch->node);
+}
+
+void loop_off_signals(struct loop *loop, const void *arg)
+{
+    struct list_node *node, *next;
+    list_for_each_safe(node, next, &loop->signals)
+    {
+        struct loop_signal *watch = container_of(node, struct loop_signal, node);
+        if (watch->arg != arg)
+            continue;
+        list_remove(node);
+        signal_free(watch);
+    }
 }
 
 /* ---- descriptors ---- */

@@ -40,8 +40,10 @@ void loop_timer_arm(struct loop_timer *timer, int64_t delay_ms);
 void loop_timer_cancel(struct loop_timer *timer);
 void loop_timer_release(struct loop_timer *timer); /* cancels and frees; fine on a zeroed timer */
 
-/* fn runs for every delivery of the signal until loop_free. */
+/* fn runs for every delivery of the signal until loop_off_signals or loop_free. */
 void loop_on_signal(struct loop *loop, int signum, void (*fn)(int signum, void *arg), void *arg);
+/* All that was asked for with this arg: its owner goes before the loop does. */
+void loop_off_signals(struct loop *loop, const void *arg);
 
 /* Level-triggered readiness of a descriptor. */
 struct loop_fd;

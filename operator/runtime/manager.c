@@ -174,6 +174,7 @@ void manager_free(struct manager *manager)
 {
     if (!manager)
         return;
+    loop_off_signals(manager->loop, manager);
     health_server_free(manager->health);
     manager_free_owned(manager);
     kube_client_free(manager->client);
