@@ -101,6 +101,10 @@ static void carry_over(const struct cluster_snapshot *snapshot, struct cluster_i
         memcpy(instance->version, last->version, sizeof(instance->version));
         memcpy(instance->message, last->message, sizeof(instance->message));
         memcpy(instance->role, last->role, sizeof(instance->role));
+        memcpy(instance->errant, last->errant, sizeof(instance->errant));
+        memcpy(instance->problem, last->problem, sizeof(instance->problem));
+        instance->lag_known = last->lag_known;
+        instance->lag_ms = last->lag_ms;
     }
 }
 

@@ -8,6 +8,16 @@
 /* Commits that wait this long for acknowledgements are no hiccup. */
 #define WRITES_BLOCKED_MS 1000
 
+/* After a restart of ours nobody has spoken for a moment: what was known stays. */
+static bool nobody_speaks(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_speaks(&snapshot->members[i]))
+            return false;
+    }
+    return snapshot->member_count > 0;
+}
+
 void cluster_report_roles(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_status *last = &snapshot->last;
@@ -18,7 +28,8 @@ void cluster_report_roles(const struct cluster_snapshot *snapshot, struct cluste
     status->last_switchover = last->last_switchover;
     memcpy(status->current_primary, last->current_primary, sizeof(status->current_primary));
     memcpy(status->switchover_done, last->switchover_done, sizeof(status->switchover_done));
-    snprintf(status->state, sizeof(status->state), "%s", cluster_state_name(snapshot));
+    bool keep = nobody_speaks(snapshot) && cluster_snapshot_ready_count(snapshot) > 0 && !str_empty(last->state);
+    snprintf(status->state, sizeof(status->state), "%s", keep ? last->state : cluster_state_name(snapshot));
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member->claim && !member_is_wanted(snapshot, member))
@@ -75,16 +86,6 @@ static const struct cluster_member *find_not_following(const struct cluster_snap
             return member;
     }
     return NULL;
-}
-
-/* After a restart of ours nobody has spoken for a moment: what was known stays. */
-static bool nobody_speaks(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++) {
-        if (member_speaks(&snapshot->members[i]))
-            return false;
-    }
-    return snapshot->member_count > 0;
 }
 
 static void set_replicated(const struct cluster_snapshot *snapshot, struct cluster_status *status)
