@@ -49,6 +49,8 @@ struct kube_api_double {
     unsigned snapshot_ids;
     struct request_log *log;
     size_t log_count, log_capacity;
+    void (*written)(void *arg);
+    void *written_arg;
 };
 
 static void handle(struct http_exchange *exchange, void *arg);
@@ -469,12 +471,16 @@ static void handle_resource(struct kube_api_double *api, struct http_exchange *e
     struct kube_api_result result = {.status = 0};
     if (!is_get && (!fault || fault->carried_out || fault->kind == KUBE_API_FAULT_CUT))
         perform_write(api, exchange, path, &result);
+    if (!is_get && getenv("V"))
+        fprintf(stderr, "%s %s %s: %d\n", http_exchange_method(exchange), path->collection, path->name, result.status);
     if (fault)
         reply_fault(api, exchange, path, fault, &result);
     else if (is_get)
         handle_get(api, exchange, path);
     else
         reply_result(exchange, &result);
+    if (api->written && result.status >= 200 && result.status < 300 && !strstr(path->collection, "/events"))
+        api->written(api->written_arg);
 }
 
 static void handle(struct http_exchange *exchange, void *arg)
@@ -593,6 +599,12 @@ size_t kube_api_double_writes(const struct kube_api_double *api)
     for (size_t i = 0; i < ARRAY_LEN(methods); i++)
         count += kube_api_double_requests(api, methods[i], NULL);
     return count;
+}
+
+void kube_api_double_on_write(struct kube_api_double *api, void (*fn)(void *arg), void *arg)
+{
+    api->written = fn;
+    api->written_arg = arg;
 }
 
 size_t kube_api_double_watches(const struct kube_api_double *api)

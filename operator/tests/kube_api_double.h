@@ -49,6 +49,9 @@ size_t kube_api_double_requests(const struct kube_api_double *api, const char *m
 size_t kube_api_double_writes(const struct kube_api_double *api);
 size_t kube_api_double_watches(const struct kube_api_double *api); /* open now */
 
+/* Runs at the end of every write that a client makes and that is carried out, Events aside. */
+void kube_api_double_on_write(struct kube_api_double *api, void (*fn)(void *arg), void *arg);
+
 /* ---- faults ---- */
 
 enum kube_api_fault_kind {

@@ -17,10 +17,10 @@
 #include "operator/kube/kube_config.h"
 #include "operator/terminal/terminal_controller.h"
 
-#define TICK_MS 5
+#define TICK_MS 3
 #define STEP_MAX_MS 20000
 
-/* ---- life ---- */
+/* ---- the operator ---- */
 
 static struct informer *informer_for(struct manager *manager, const struct kube_kind *kind,
     const struct kube_projection *projection, const char *selector)
@@ -51,23 +51,63 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
     return 0;
 }
 
+/* ---- the script ---- */
+
+static void note_failure(struct operator_world *world, const char *text)
+{
+    if (!*world->failure && *text)
+        snprintf(world->failure, sizeof(world->failure), "%s", text);
+}
+
+static void fail_step(struct operator_world *world)
+{
+    char text[sizeof(world->failure)];
+    snprintf(text, sizeof(text), "step %d does not get through; missing %s; Progressing %s; state %s; next action: %.200s",
+        world->step, str_or_empty(world_missing_child(world)), world_condition(world, "Progressing"),
+        world_str(world, PATH_CLUSTER, "status.state"), world_str(world, PATH_CLUSTER, "status.nextAction"));
+    note_failure(world, text);
+}
+
 static void on_tick(void *arg)
 {
     struct operator_world *world = arg;
     int64_t now_ms = clock_monotonic_ms();
+    agent_doubles_tick(world->agents);
+    kubernetes_double_tick(&world->kubernetes);
     while (world->steps[world->step] && !*world->failure && world->steps[world->step](world)) {
         world->step++;
         world->step_until_ms = now_ms + STEP_MAX_MS;
         world->quiet_since_ms = 0;
     }
-    if (world->steps[world->step] && !*world->failure && now_ms > world->step_until_ms)
-        snprintf(world->failure, sizeof(world->failure), "step %d does not get through; missing %s; Progressing %s",
-            world->step, str_or_empty(world_missing_child(world)), world_condition(world, "Progressing"));
+    note_failure(world, agent_doubles_failure(world->agents));
+    if (world->steps[world->step] && now_ms > world->step_until_ms)
+        fail_step(world);
     if (world->steps[world->step] && !*world->failure)
         loop_timer_arm(&world->timer, TICK_MS);
-    else
+    else if (!world->is_dead)
         raise(SIGTERM);
 }
+
+/* What a process that is no more cannot do: its requests have no effect any more. */
+void world_kill_operator(struct operator_world *world)
+{
+    static const struct kube_api_fault nothing = {.kind = KUBE_API_FAULT_STATUS, .status = 403, .times = -1};
+    if (world->is_dead)
+        return;
+    world->is_dead = true;
+    kube_api_double_fault(world->api, &nothing);
+    agent_doubles_refuse(world->agents, true);
+    raise(SIGTERM);
+}
+
+static void on_act(void *arg)
+{
+    struct operator_world *world = arg;
+    if (++world->acts == world->kill_at)
+        world_kill_operator(world);
+}
+
+/* ---- life ---- */
 
 struct operator_world *operator_world_new(void)
 {
@@ -75,6 +115,10 @@ struct operator_world *operator_world_new(void)
     log_setup(getenv("V") ? LOG_DEBUG : LOG_ERROR, LOG_FORMAT_TEXT, 2);
     world->loop = loop_new();
     world->api = kube_api_double_new(world->loop);
+    world->agents = agent_doubles_new(world->loop, world->api);
+    world->kubernetes = (struct kubernetes_double){.api = world->api, .agents = world->agents};
+    kube_api_double_on_write(world->api, on_act, world);
+    agent_doubles_on_order(world->agents, on_act, world);
     loop_timer_init(&world->timer, world->loop, on_tick, world);
     return world;
 }
@@ -82,12 +126,13 @@ struct operator_world *operator_world_new(void)
 void operator_world_free(struct operator_world *world)
 {
     loop_timer_release(&world->timer);
+    agent_doubles_free(world->agents);
     kube_api_double_free(world->api);
     loop_free(world->loop);
     free(world);
 }
 
-void operator_world_run(struct operator_world *world, const world_step_fn *steps)
+static void run_operator(struct operator_world *world)
 {
     struct kube_config config;
     struct error err = ERROR_INIT;
@@ -100,21 +145,33 @@ void operator_world_run(struct operator_world *world, const world_step_fn *steps
         .leader_identity = "test",
         .bind_address = "127.0.0.1",
     };
-    world->steps = steps;
-    world->step_until_ms = clock_monotonic_ms() + STEP_MAX_MS;
     world->manager = manager_new(world->loop, &options, &err);
     if (!world->manager)
         fail_msg("%s", err.message);
     manager_use_kind(world->manager, &kube_kind_mysql_config);
     cluster_controller_use_kinds(world->manager);
     terminal_controller_use_kinds(world->manager);
-    loop_timer_arm(&world->timer, TICK_MS);
     int rc = manager_run(world->manager, set_up, world);
     manager_free(steal_ptr(world->manager));
     kube_config_release(&config);
+    if (rc != 0)
+        note_failure(world, "the operator did not end well");
+}
+
+void operator_world_run(struct operator_world *world, const world_step_fn *steps)
+{
+    world->steps = steps;
+    world->step_until_ms = clock_monotonic_ms() + STEP_MAX_MS;
+    loop_timer_arm(&world->timer, TICK_MS);
+    do {
+        if (world->is_dead)
+            kube_api_double_clear_faults(world->api);
+        agent_doubles_refuse(world->agents, false);
+        world->is_dead = false;
+        run_operator(world);
+    } while (world->is_dead && !*world->failure);
     if (*world->failure)
         fail_msg("%s", world->failure);
-    assert_int_equal(rc, 0);
 }
 
 /* ---- objects ---- */
@@ -192,30 +249,10 @@ const char *world_missing_child(const struct operator_world *world)
     return NULL;
 }
 
-/* ---- Kubernetes' part ---- */
-
-void world_play_set(struct operator_world *world, const char *revision)
-{
-    _cleanup_(freep) char *status =
-        xasprintf("{'status': {'observedGeneration': %lld, 'updateRevision': '%s', 'replicas': %lld}}",
-            (long long)world_int(world, PATH_STATEFUL_SET, "metadata.generation"), revision,
-            (long long)world_int(world, PATH_STATEFUL_SET, "spec.replicas"));
-    world_edit_json(world, PATH_STATEFUL_SET, status);
-}
-
-void world_play_pod(struct operator_world *world, int ordinal, const char *revision, bool ready)
+const char *world_pod_str(const struct operator_world *world, int ordinal, const char *member)
 {
     _cleanup_(freep) char *path = xasprintf(PATH_CORE "pods/shop-mysql-%d", ordinal);
-    _cleanup_(freep) char *text = xasprintf(
-        "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'shop-mysql-%d', 'namespace': 'ns1', 'labels': {"
-        "'app.kubernetes.io/managed-by': 'kube-mysql', 'kubemysql.dev/cluster': 'shop', 'controller-revision-hash': '%s'},"
-        "'ownerReferences': [{'apiVersion': 'apps/v1', 'kind': 'StatefulSet', 'name': 'shop-mysql', 'uid': '%s',"
-        "'controller': true}]},"
-        "'spec': {'nodeName': 'node-1'}, 'status': {'phase': 'Running', 'podIP': '127.0.0.77', 'conditions': ["
-        "{'type': 'PodScheduled', 'status': 'True'}, {'type': 'Initialized', 'status': 'True'},"
-        "{'type': 'Ready', 'status': '%s'}]}}",
-        ordinal, revision, world_str(world, PATH_STATEFUL_SET, "metadata.uid"), ready ? "True" : "False");
-    world_put_json(world, path, text);
+    return world_str(world, path, member);
 }
 
 bool world_is_quiet(struct operator_world *world, int64_t ms)

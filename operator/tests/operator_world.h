@@ -1,8 +1,12 @@
 /*
- * operator_world.h: the whole operator (manager, controllers) against a kube_api_double, all on one loop, driven by a script.
+ * operator_world.h: the whole operator (manager, controllers) against doubles of the API server, of what Kubernetes does with the objects
+ * (kubernetes_double.h) and of the agents in the pods (agent_double.h), all on one loop, driven by a script.
  *
- * A script is a list of steps. A step looks at the world, may change it (as people, the StatefulSet controller and kubelet would), and says
- * true when it is through; it is asked again every few milliseconds until then. After the last step the operator is told to stop by SIGTERM.
+ * A script is a list of steps. A step looks at the world, may change it (as people would), and says true when it is through; it is asked again
+ * every few milliseconds until then. After the last step the operator is told to stop by SIGTERM.
+ *
+ * An operator can be killed after any of its writes and orders (`kill_at`): from then on nothing that it does has an effect, and a new one starts
+ * that knows nothing.
  */
 #ifndef KM_OPERATOR_WORLD_H
 #define KM_OPERATOR_WORLD_H
@@ -10,7 +14,9 @@
 #include "common/base.h"
 
 #include "operator/runtime/manager.h"
+#include "operator/tests/agent_double.h"
 #include "operator/tests/kube_api_double.h"
+#include "operator/tests/kubernetes_double.h"
 
 #define WORLD_NAMESPACE "ns1"
 #define WORLD_CLUSTER "shop"
@@ -27,15 +33,21 @@ typedef bool (*world_step_fn)(struct operator_world *world);
 struct operator_world {
     struct loop *loop;
     struct kube_api_double *api;
+    struct agent_doubles *agents;
+    struct kubernetes_double kubernetes;
     struct manager *manager;
     const world_step_fn *steps; /* NULL at the end */
     int step;
     int64_t step_until_ms;
     int64_t secrets_fresh_ms; /* as in cluster_controller_options */
+    size_t acts;              /* writes that were carried out and orders, of all operators */
+    size_t kill_at;           /* the operator is killed right after this one; 0: never */
+    bool is_dead;             /* killed, and the next one has not started yet */
     struct loop_timer timer;
-    char failure[256]; /* "" while all is well */
+    char failure[768]; /* "" while all is well */
     /* For steps to remember something. */
-    size_t writes;
+    size_t writes, writes_before, looks_before;
+    char uid[40];
     int64_t quiet_since_ms;
     char text[256];
 };
@@ -44,6 +56,8 @@ struct operator_world *operator_world_new(void);
 void operator_world_free(struct operator_world *world);
 /* Runs the operator until the steps are through; a step that does not get through in time fails the test. Once in a world's life. */
 void operator_world_run(struct operator_world *world, const world_step_fn *steps);
+/* For steps: the operator is killed now. */
+void world_kill_operator(struct operator_world *world);
 
 /* Text in single quotes; new tree. */
 json_t *world_json(const char *text);
@@ -59,10 +73,8 @@ const char *world_condition(struct operator_world *world, const char *type);
 
 /* All that a settled cluster has; the name of the first one missing, or NULL. */
 const char *world_missing_child(const struct operator_world *world);
-/* As the StatefulSet controller: takes the set's generation as observed, with this revision. */
-void world_play_set(struct operator_world *world, const char *revision);
-/* As the StatefulSet controller and kubelet: pod NAME-mysql-ORDINAL of a revision, running and ready or not. */
-void world_play_pod(struct operator_world *world, int ordinal, const char *revision, bool ready);
+/* Of the pod of a member; "" if there is none. */
+const char *world_pod_str(const struct operator_world *world, int ordinal, const char *member);
 /* True after `ms` in which nothing was written (events aside). */
 bool world_is_quiet(struct operator_world *world, int64_t ms);
 

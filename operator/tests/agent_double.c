@@ -1,0 +1,322 @@
+#include "common/base.h"
+
+#include "operator/tests/agent_double.h"
+
+#include <unistd.h>
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/hashmap.h"
+#include "common/json.h"
+#include "operator/tests/agent_model.h"
+#include "operator/tests/operator_world.h"
+
+#define PATH_TLS PATH_CORE "secrets/" WORLD_CLUSTER "-mysql-tls"
+#define LINE_EVERY_MS 200
+#define ADDRESS_TRIES 1000
+
+struct stream {
+    struct list_node node;
+    struct agent_double *agent;
+    struct http_exchange *exchange;
+};
+
+/* ---- streams ---- */
+
+static void stream_send(const struct stream *stream)
+{
+    _cleanup_(strbuf_release) struct strbuf line;
+    struct agent_status status;
+    agent_model_status(stream->agent, &status);
+    strbuf_init(&line, AGENT_STATUS_MAX);
+    agent_status_encode(&status, &line);
+    strbuf_addc(&line, '\n');
+    http_stream_write(stream->exchange, line.buf, line.len); /* who does not read misses lines */
+}
+
+static void on_stream_closed(void *arg)
+{
+    struct stream *stream = arg;
+    list_remove(&stream->node);
+    stream->agent->stream_count--;
+    free(stream);
+}
+
+static bool is_operator(struct http_exchange *exchange, const struct agent_double *agent)
+{
+    if (str_eq(http_exchange_peer_name(exchange), AGENT_OPERATOR_COMMON_NAME))
+        return true;
+    agent_model_fail(agent->all, "%s was asked by \"%s\"", agent->name, http_exchange_peer_name(exchange));
+    http_replyf(exchange, 403, "no");
+    return false;
+}
+
+static void handle_status(struct http_exchange *exchange, void *arg)
+{
+    struct agent_double *agent = arg;
+    if (!is_operator(exchange, agent))
+        return;
+    struct stream *stream = xnew(struct stream);
+    stream->agent = agent;
+    stream->exchange = exchange;
+    list_push_back(&agent->streams, &stream->node);
+    agent->stream_count++;
+    http_stream_start(exchange, 200, "application/json", on_stream_closed, stream);
+    stream_send(stream);
+}
+
+/* Positions move all the time: like a probe, they are told now and then. The final one of a fenced member comes with the news of the fence. */
+static uint64_t digest_of(const struct agent_status *status)
+{
+    struct agent_status copy = *status;
+    *copy.gtid_executed = *copy.gtid_received = '\0';
+    const int64_t moves[] = {copy.replication.lag_ms, copy.waiting_commits};
+    return hash64(agent_status_digest(&copy), moves, sizeof(moves));
+}
+
+static void publish(struct agent_double *agent, int64_t now_ms)
+{
+    struct agent_status status;
+    agent_model_status(agent, &status);
+    uint64_t digest = digest_of(&status);
+    if (digest == agent->told && now_ms - agent->told_ms < LINE_EVERY_MS)
+        return;
+    agent->status.sequence++;
+    agent->told = digest;
+    agent->told_ms = now_ms;
+    struct list_node *node, *next;
+    list_for_each_safe(node, next, &agent->streams)
+        stream_send(container_of(node, struct stream, node));
+}
+
+/* ---- orders ---- */
+
+static void reply_epoch(struct http_exchange *exchange, int code, uint64_t epoch)
+{
+    char text[64];
+    int len = snprintf(text, sizeof(text), "{\"epoch\":%llu}", (unsigned long long)epoch);
+    http_reply(exchange, code, "application/json", text, (size_t)len);
+}
+
+static void handle_role(struct http_exchange *exchange, void *arg)
+{
+    struct agent_double *agent = arg;
+    struct agent_doubles *doubles = agent->all;
+    struct agent_order order;
+    struct error err = ERROR_INIT;
+    size_t len = 0;
+    if (!is_operator(exchange, agent))
+        return;
+    if (doubles->refuses) {
+        http_replyf(exchange, 503, "it has no effect any more");
+        return;
+    }
+    const char *body = http_exchange_body(exchange, &len);
+    doubles->orders++;
+    if (agent_order_decode(body, len, &order, &err) < 0) {
+        agent_model_fail(doubles, "%s got no order: %s", agent->name, err.message);
+        http_replyf(exchange, 400, "%s", err.message);
+    } else {
+        bool taken = agent_model_order(agent, &order);
+        if (getenv("V"))
+            fprintf(stderr, "%s: %.*s: %d\n", agent->name, (int)len, body, taken ? 200 : 409);
+        reply_epoch(exchange, taken ? 200 : 409, agent->epoch);
+    }
+    if (doubles->ordered)
+        doubles->ordered(doubles->ordered_arg);
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/v1/status", handle_status},
+    {"PUT", "/v1/role", handle_role},
+    {.method = NULL},
+};
+
+/* ---- the door ---- */
+
+static struct tls_server *load_tls(const struct agent_doubles *doubles)
+{
+    static const char *const keys[] = {"data[\"tls.key\"]", "data[\"tls.crt\"]", "data[\"ca.crt\"]"};
+    const json_t *secret = kube_api_double_get(doubles->api, PATH_TLS);
+    char *texts[3] = {NULL};
+    bool complete = true;
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        const char *encoded = json_path_str(secret, keys[i], "");
+        texts[i] = tls_base64_decode(encoded, strlen(encoded), NULL, NULL);
+        complete &= texts[i] && *texts[i];
+    }
+    const struct tls_keypair pair = {texts[0], texts[1]};
+    struct tls_server *tls = complete ? tls_server_new(&pair, texts[2], NULL) : NULL;
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        free(texts[i]);
+    return tls;
+}
+
+static void open_door(struct agent_double *agent)
+{
+    struct error err = ERROR_INIT;
+    agent->server = http_server_new(agent->all->loop, agent->tls, routes, agent);
+    if (http_server_listen(agent->server, agent->address, AGENT_PORT_TLS, NULL, &err) == 0)
+        return;
+    agent_model_fail(agent->all, "%s", err.message);
+}
+
+static void close_door(struct agent_double *agent)
+{
+    http_server_free(steal_ptr(agent->server));
+}
+
+/* Every pod has an address that no other one had before, and that no other test's pod has now. */
+static void take_address(struct agent_double *agent)
+{
+    struct agent_doubles *doubles = agent->all;
+    unsigned base = (unsigned)getpid();
+    for (int i = 0; i < ADDRESS_TRIES; i++) {
+        unsigned number = ++doubles->addresses;
+        struct http_server *probe = http_server_new(doubles->loop, NULL, routes, agent);
+        snprintf(agent->address, sizeof(agent->address), "127.%u.%u.%u", 64 + (base + number / 250) % 128,
+            base / 128 % 256, 1 + number % 250);
+        bool is_free = http_server_listen(probe, agent->address, AGENT_PORT_TLS, NULL, NULL) == 0;
+        http_server_free(probe);
+        if (is_free)
+            return;
+    }
+    agent_model_fail(doubles, "no address is free for %s", agent->name);
+}
+
+/* ---- pods ---- */
+
+bool agent_double_start(struct agent_double *agent)
+{
+    agent->tls = load_tls(agent->all);
+    if (!agent->tls)
+        return false;
+    take_address(agent);
+    agent->is_up = true;
+    agent_model_begin(agent);
+    if (!agent->silent)
+        open_door(agent);
+    return true;
+}
+
+void agent_double_stop(struct agent_double *agent)
+{
+    if (!agent->is_up)
+        return;
+    close_door(agent);
+    tls_server_free(steal_ptr(agent->tls));
+    agent_model_end(agent);
+    agent->is_up = false;
+}
+
+void agent_double_wipe(struct agent_double *agent)
+{
+    agent_double_stop(agent);
+    agent->has_data = false;
+    agent->executed = agent->received = agent->purged = agent->epoch = 0;
+    agent->errant = 0;
+    agent->mark = AGENT_MARK_NONE;
+}
+
+bool agent_double_is_past_init(const struct agent_double *agent)
+{
+    return agent->is_up && agent->status.phase == AGENT_PHASE_RUNNING;
+}
+
+bool agent_double_is_ready(const struct agent_double *agent)
+{
+    struct agent_status status;
+    agent_model_status(agent, &status);
+    return agent->is_up && status.ready;
+}
+
+bool agent_double_is_open(const struct agent_double *agent)
+{
+    return agent->opened;
+}
+
+bool agent_double_may_stop(const struct agent_double *agent)
+{
+    int64_t replicas = json_path_int(kube_api_double_get(agent->all->api, PATH_CLUSTER), "spec.replicas", 1);
+    return replicas < 2 || !agent->opened || agent->stream_count == 0;
+}
+
+/* ---- all of them ---- */
+
+struct agent_doubles *agent_doubles_new(struct loop *loop, struct kube_api_double *api)
+{
+    struct agent_doubles *doubles = xnew(struct agent_doubles);
+    doubles->loop = loop;
+    doubles->api = api;
+    for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
+        struct agent_double *agent = &doubles->members[i];
+        *agent = (struct agent_double){
+            .all = doubles, .ordinal = i, .following = -1, .clone_ms = 20, .order_ms = 5};
+        snprintf(agent->name, sizeof(agent->name), WORLD_CLUSTER "-mysql-%d", i);
+        list_init(&agent->streams);
+    }
+    return doubles;
+}
+
+void agent_doubles_free(struct agent_doubles *doubles)
+{
+    if (!doubles)
+        return;
+    for (int i = 0; i < AGENT_DOUBLES_MAX; i++)
+        agent_double_stop(&doubles->members[i]);
+    free(doubles);
+}
+
+static void tick(struct agent_double *agent, int64_t now_ms)
+{
+    if (!agent->is_up)
+        return;
+    if (agent_model_turn(agent, now_ms)) { /* `init` has ended, the pod's other containers begin */
+        close_door(agent);
+        agent_model_run(agent);
+    }
+    if (agent->silent && agent->server)
+        close_door(agent);
+    else if (!agent->silent && !agent->server)
+        open_door(agent);
+    publish(agent, now_ms);
+}
+
+void agent_doubles_tick(struct agent_doubles *doubles)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    agent_model_flow(doubles, now_ms);
+    for (int i = 0; i < AGENT_DOUBLES_MAX; i++)
+        tick(&doubles->members[i], now_ms);
+}
+
+struct agent_double *agent_doubles_get(struct agent_doubles *doubles, int ordinal)
+{
+    return &doubles->members[ordinal];
+}
+
+const char *agent_doubles_failure(const struct agent_doubles *doubles)
+{
+    return doubles->failure;
+}
+
+uint64_t agent_doubles_history(const struct agent_doubles *doubles)
+{
+    return doubles->history;
+}
+
+size_t agent_doubles_orders(const struct agent_doubles *doubles)
+{
+    return doubles->orders;
+}
+
+void agent_doubles_refuse(struct agent_doubles *doubles, bool refuse)
+{
+    doubles->refuses = refuse;
+}
+
+void agent_doubles_on_order(struct agent_doubles *doubles, void (*fn)(void *arg), void *arg)
+{
+    doubles->ordered = fn;
+    doubles->ordered_arg = arg;
+}

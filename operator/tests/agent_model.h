@@ -1,0 +1,41 @@
+/*
+ * agent_model.h: what an agent double's order leads to: seeding, roles, the flow of transactions, and the rules. For agent_double.c only.
+ */
+#ifndef KM_AGENT_MODEL_H
+#define KM_AGENT_MODEL_H
+
+#include "common/base.h"
+
+#include "operator/tests/agent_double.h"
+
+#define HISTORY_MAX 100000
+
+struct agent_doubles {
+    struct loop *loop;
+    struct kube_api_double *api;
+    struct agent_double members[AGENT_DOUBLES_MAX];
+    uint8_t writers[HISTORY_MAX]; /* ordinal of who wrote each transaction */
+    uint64_t history;
+    int64_t written_ms;
+    unsigned addresses;
+    char failure[512];
+    size_t orders;
+    bool refuses;
+    void (*ordered)(void *arg);
+    void *ordered_arg;
+};
+
+/* `init` begins. */
+void agent_model_begin(struct agent_double *agent);
+/* The rules of agent_order.h: false if the epoch is smaller than one that was seen. */
+bool agent_model_order(struct agent_double *agent, const struct agent_order *order);
+/* What is due is done. True when `init` is through: the process ends and another one follows (agent_model_run). */
+bool agent_model_turn(struct agent_double *agent, int64_t now_ms);
+void agent_model_run(struct agent_double *agent);
+void agent_model_end(struct agent_double *agent);
+/* Writes on who is open, and what replicas receive and apply. */
+void agent_model_flow(struct agent_doubles *doubles, int64_t now_ms);
+void agent_model_status(const struct agent_double *agent, struct agent_status *ret);
+void agent_model_fail(struct agent_doubles *doubles, const char *fmt, ...) KM_PRINTF(2, 3);
+
+#endif

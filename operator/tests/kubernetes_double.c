@@ -1,0 +1,132 @@
+#include "common/base.h"
+
+#include "operator/tests/kubernetes_double.h"
+
+#include "common/alloc.h"
+#include "common/json.h"
+#include "operator/api/names.h"
+#include "operator/tests/operator_world.h"
+
+#define FINALIZER "test/kubelet"
+#define CLAIM_SIZE "1Gi"
+
+static char *pod_path(int ordinal)
+{
+    return xasprintf(PATH_CORE "pods/" WORLD_CLUSTER "-mysql-%d", ordinal);
+}
+
+/* Merges `changes` (taken over) in, unless all of it is there. */
+static void edit(struct kubernetes_double *kubernetes, const char *path, json_t *changes)
+{
+    const json_t *before = kube_api_double_get(kubernetes->api, path);
+    _cleanup_(json_decrefp) json_t *after = json_deep_copy(before);
+    json_merge(after, changes);
+    if (!json_equal(before, after))
+        kube_api_double_edit(kubernetes->api, path, changes);
+    json_decref(changes);
+}
+
+/* ---- the StatefulSet controller ---- */
+
+static void revision_of(const json_t *set, char out[static 24])
+{
+    snprintf(out, 24, "r%016llx", (unsigned long long)json_hash(json_path(set, "spec.template")));
+}
+
+static void make_claim(struct kubernetes_double *kubernetes, int ordinal)
+{
+    _cleanup_(freep) char *path =
+        xasprintf(PATH_CORE "persistentvolumeclaims/data-" WORLD_CLUSTER "-mysql-%d", ordinal);
+    if (kube_api_double_get(kubernetes->api, path))
+        return;
+    _cleanup_(json_decrefp) json_t *claim = json_build("{s:s, s:s, s:{s:{s:s, s:s}}, s:{s:{s:{s:s}}}, s:{s:s, s:{s:s}}}",
+        "apiVersion", "v1", "kind", "PersistentVolumeClaim", "metadata", "labels", LABEL_MANAGED_BY, LABEL_MANAGED_BY_US,
+        LABEL_CLUSTER, WORLD_CLUSTER, "spec", "resources", "requests", "storage", CLAIM_SIZE, "status", "phase",
+        "Bound", "capacity", "storage", CLAIM_SIZE);
+    kube_api_double_put(kubernetes->api, path, claim);
+}
+
+static void make_pod(struct kubernetes_double *kubernetes, const json_t *set, const char *path, const char *revision)
+{
+    _cleanup_(json_decrefp) json_t *pod = json_build(
+        "{s:s, s:s, s:{s:[s], s:{s:s, s:s, s:s}, s:[{s:s, s:s, s:s, s:s, s:b}]}, s:{s:s}}", "apiVersion", "v1", "kind",
+        "Pod", "metadata", "finalizers", FINALIZER, "labels", LABEL_MANAGED_BY, LABEL_MANAGED_BY_US, LABEL_CLUSTER,
+        WORLD_CLUSTER, "controller-revision-hash", revision, "ownerReferences", "apiVersion", "apps/v1", "kind",
+        "StatefulSet", "name", WORLD_CLUSTER "-mysql", "uid", json_path_str(set, "metadata.uid", ""), "controller", 1,
+        "spec", "nodeName", "node-1");
+    kube_api_double_put(kubernetes->api, path, pod);
+}
+
+static void keep_set(struct kubernetes_double *kubernetes)
+{
+    _cleanup_(json_decrefp) json_t *set = json_incref((json_t *)(uintptr_t)kube_api_double_get(
+        kubernetes->api, PATH_STATEFUL_SET));
+    int replicas = (int)json_path_int(set, "spec.replicas", 0);
+    char revision[24];
+    if (!set)
+        return;
+    revision_of(set, revision);
+    for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
+        _cleanup_(freep) char *path = pod_path(i);
+        const json_t *pod = kube_api_double_get(kubernetes->api, path);
+        if (i < replicas && !pod) {
+            make_claim(kubernetes, i);
+            make_pod(kubernetes, set, path, revision);
+        } else if (i >= replicas && pod && !json_path(pod, "metadata.deletionTimestamp"))
+            kube_api_double_remove(kubernetes->api, path);
+    }
+    edit(kubernetes, PATH_STATEFUL_SET,
+        json_build("{s:{s:I, s:s, s:i}}", "status", "observedGeneration",
+            (json_int_t)json_path_int(set, "metadata.generation", 0), "updateRevision", revision, "replicas",
+            replicas));
+}
+
+/* ---- kubelet ---- */
+
+static json_t *condition(const char *type, bool yes)
+{
+    return json_build("{s:s, s:s}", "type", type, "status", yes ? "True" : "False");
+}
+
+static void show_pod(struct kubernetes_double *kubernetes, const char *path, const struct agent_double *agent)
+{
+    bool past_init = agent_double_is_past_init(agent);
+    edit(kubernetes, path,
+        json_build("{s:{s:s, s:s, s:[o, o, o]}}", "status", "phase", past_init ? "Running" : "Pending", "podIP",
+            agent->address, "conditions", condition("PodScheduled", true), condition("Initialized", past_init),
+            condition("Ready", agent_double_is_ready(agent))));
+}
+
+static void end_pod(struct kubernetes_double *kubernetes, const char *path, struct agent_double *agent)
+{
+    if (!agent_double_may_stop(agent))
+        return;
+    agent_double_stop(agent);
+    edit(kubernetes, path, json_build("{s:{s:n}}", "metadata", "finalizers"));
+    kube_api_double_remove(kubernetes->api, path);
+}
+
+static void keep_pod(struct kubernetes_double *kubernetes, int ordinal)
+{
+    _cleanup_(freep) char *path = pod_path(ordinal);
+    struct agent_double *agent = agent_doubles_get(kubernetes->agents, ordinal);
+    const json_t *pod = kube_api_double_get(kubernetes->api, path);
+    if (!pod) {
+        agent_double_stop(agent);
+        return;
+    }
+    bool leaving = json_path(pod, "metadata.deletionTimestamp") != NULL;
+    if (agent->is_up || (!leaving && agent_double_start(agent)))
+        show_pod(kubernetes, path, agent);
+    if (leaving)
+        end_pod(kubernetes, path, agent);
+}
+
+void kubernetes_double_tick(struct kubernetes_double *kubernetes)
+{
+    if (kubernetes->is_held)
+        return;
+    keep_set(kubernetes);
+    for (int i = 0; i < AGENT_DOUBLES_MAX; i++)
+        keep_pod(kubernetes, i);
+}

@@ -1,0 +1,25 @@
+/*
+ * kubernetes_double.h: StatefulSet controller, volume provisioner and kubelet of the test, for the one StatefulSet of operator_world.
+ *
+ * Every wanted pod without an object gets one, with a bound claim of its own and an agent double behind its address; its revision is a hash of the
+ * template. Pods beyond the wanted number are deleted. A pod is ready when its agent says so. A deleted pod stays, with a
+ * deletionTimestamp, until its preStop hook lets it go (agent_double_may_stop). Claims stay.
+ */
+#ifndef KM_KUBERNETES_DOUBLE_H
+#define KM_KUBERNETES_DOUBLE_H
+
+#include "common/base.h"
+
+#include "operator/tests/agent_double.h"
+#include "operator/tests/kube_api_double.h"
+
+struct kubernetes_double {
+    struct kube_api_double *api;
+    struct agent_doubles *agents;
+    bool is_held; /* nothing is made, changed or ended while true */
+};
+
+/* Time passes: to be called every few milliseconds. */
+void kubernetes_double_tick(struct kubernetes_double *kubernetes);
+
+#endif
