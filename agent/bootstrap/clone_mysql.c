@@ -144,8 +144,9 @@ static void run_copy(void *arg)
 {
     struct clone_mysql *clone = arg;
 
-    error_clear(&clone->error);
-    if (copy(clone, &clone->error) < 0)
+    if (copy(clone, &clone->error) == 0)
+        error_clear(&clone->error); /* attempts to reach a server that comes up leave their reasons */
+    else
         error_prefix(&clone->error, "cloning from %s", clone->options.order->donor_host);
 }
 
