@@ -126,7 +126,23 @@ static void handle_role(struct http_exchange *exchange, void *arg)
         doubles->ordered(doubles->ordered_arg);
 }
 
+static void handle_mycnf(struct http_exchange *exchange, void *arg)
+{
+    struct agent_double *agent = arg;
+    size_t len = 0;
+    if (!is_operator(exchange, agent))
+        return;
+    const char *body = http_exchange_body(exchange, &len);
+    if (!agent->mycnf_needs_restart)
+        tls_sha256_hex(body, len, agent->status.mycnf_hash);
+    static const char taken[] = "{\"applied\":[\"max_connections\"],\"needsRestart\":[]}";
+    static const char refused[] = "{\"applied\":[],\"needsRestart\":[\"max_connections\"]}";
+    const char *answer = agent->mycnf_needs_restart ? refused : taken;
+    http_reply(exchange, 200, "application/json", answer, strlen(answer));
+}
+
 static const struct http_route routes[] = {
+    {"POST", "/v1/mycnf/apply", handle_mycnf},
     {"GET", "/v1/status", handle_status},
     {"PUT", "/v1/role", handle_role},
     {.method = NULL},

@@ -3,7 +3,7 @@
  *
  * An agent double is one member: a volume, which outlives its pods, and at most one pod's process on an address of loopback of its own
  * (127.X.Y.Z, port AGENT_PORT_TLS) with the certificate of Secret NAME-mysql-tls. It serves GET /v1/status?watch=1 and PUT /v1/role by the
- * rules of agent_order.h. First the process is `init`, which waits for an order with `seed`; then, under another boot id, the agent beside a server
+ * rules of agent_order.h; POST /v1/mycnf/apply takes up any my.cnf. First the process is `init`, which waits for an order with `seed`; then, under another boot id, the agent beside a server
  * that is read-only and follows nobody until it is told what to be.
  *
  * Data is a number: there is one history of transactions, and a member has executed the first N of them. Whoever is open for writes adds to
@@ -50,6 +50,7 @@ struct agent_double {
     bool applier_is_stuck; /* receives, but does not execute */
     bool order_is_stuck;   /* takes orders up, but does not get them done */
     bool clone_fails;      /* as giver: the stream breaks off */
+    bool mycnf_needs_restart; /* its server takes up no new my.cnf while it runs */
     int64_t lag_ms;        /* what it tells */
     unsigned long_transactions;
     int64_t clone_ms, order_ms;

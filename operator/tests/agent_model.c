@@ -252,6 +252,9 @@ static void begin_process(struct agent_double *agent, enum agent_phase phase)
         .read_only = true,
         .volume_bytes = 1000 * KM_MIB,
         .volume_free_bytes = 900 * KM_MIB};
+    const char *mycnf = json_path_str(
+        kube_api_double_get(agent->all->api, PATH_CORE "configmaps/" WORLD_CLUSTER "-mysql-config"), "data[\"my.cnf\"]", "");
+    tls_sha256_hex(mycnf, strlen(mycnf), agent->status.mycnf_hash);
     snprintf(agent->status.instance, sizeof(agent->status.instance), "%s", agent->name);
     snprintf(agent->status.boot_id, sizeof(agent->status.boot_id), "%d-%u", agent->ordinal, ++agent->lives);
     agent->has_order = false;

@@ -24,8 +24,7 @@ static bool all_children(struct operator_world *world)
 
 static bool settled(struct operator_world *world)
 {
-    return str_eq(world_condition(world, "Available"), "True/PrimaryReady") &&
-        str_eq(world_condition(world, "Progressing"), "False/Settled");
+    return world_is_settled(world);
 }
 
 static bool quiet(struct operator_world *world)
@@ -262,6 +261,7 @@ static bool new_mycnf_is_applied(struct operator_world *world)
 
 static bool note_pod(struct operator_world *world)
 {
+    world_agent(world, 0)->mycnf_needs_restart = true;
     snprintf(world->uid, sizeof(world->uid), "%s", world_pod_str(world, 0, "metadata.uid"));
     return true;
 }
@@ -347,27 +347,6 @@ static void somebody_elses_terminal_stays(void **state)
 
 /* ---- restart, faults (I10) ---- */
 
-/* What does not depend on time, chance or the way it went: children without Secrets. */
-static char *children_dump(const struct operator_world *world)
-{
-    struct strbuf out;
-    strbuf_init(&out, 16 * KM_MIB);
-    _cleanup_(freep) char *dump = kube_api_double_dump(world->api);
-    for (char *line = dump, *next; *line; line = next) {
-        next = strchr(line, '\n') + 1;
-        bool skip = str_starts_with(line, "/api/v1/secrets") ||
-            strstr(line, "/events") == line + strcspn(line, " ") - 7 ||
-            str_starts_with(line, "/apis/kubemysql.dev/v1alpha1/mysqlclusters");
-        if (!skip)
-            strbuf_add(&out, line, (size_t)(next - line));
-    }
-    for (char *uid = out.buf; (uid = strstr(uid, "-4000-8000-"));) { /* in the order in which things were made */
-        uid += strlen("-4000-8000-");
-        memset(uid, 'x', 12);
-    }
-    return strbuf_detach(&out, NULL);
-}
-
 static char *dump_after(const struct kube_api_fault *fault)
 {
     static const world_step_fn steps[] = {UNTIL_SETTLED, NULL};
@@ -376,7 +355,7 @@ static char *dump_after(const struct kube_api_fault *fault)
     if (fault)
         kube_api_double_fault(world->api, fault);
     operator_world_run(world, steps);
-    char *dump = children_dump(world);
+    char *dump = world_children(world);
     operator_world_free(world);
     return dump;
 }

@@ -249,10 +249,56 @@ const char *world_missing_child(const struct operator_world *world)
     return NULL;
 }
 
+struct agent_double *world_agent(const struct operator_world *world, int ordinal)
+{
+    return agent_doubles_get(world->agents, ordinal);
+}
+
 const char *world_pod_str(const struct operator_world *world, int ordinal, const char *member)
 {
     _cleanup_(freep) char *path = xasprintf(PATH_CORE "pods/shop-mysql-%d", ordinal);
     return world_str(world, path, member);
+}
+
+bool world_is_settled(struct operator_world *world)
+{
+    int64_t replicas = json_path_int(kube_api_double_get(world->api, PATH_CLUSTER), "spec.replicas", 1);
+    return str_eq(world_condition(world, "Available"), replicas > 0 ? "True/PrimaryReady" : "False/Hibernated") &&
+        str_eq(world_condition(world, "Progressing"), "False/Settled") &&
+        (replicas < 2 || str_eq(world_condition(world, "Replicated"), "True/AllFollow")) &&
+        world_int(world, PATH_CLUSTER, "status.readyReplicas") == replicas &&
+        world_int(world, PATH_STATEFUL_SET, "spec.replicas") == replicas &&
+        world_int(world, PATH_CLUSTER, "status.observedGeneration") ==
+            world_int(world, PATH_CLUSTER, "metadata.generation") &&
+        !*world_str(world, PATH_CLUSTER, "status.transition.to");
+}
+
+static void blank(char *text, const char *prefix, size_t len)
+{
+    for (char *at = text; (at = strstr(at, prefix));) {
+        at += strlen(prefix);
+        for (size_t i = 0; at[i] && (len ? i < len : strchr("0123456789.", at[i]) != NULL); i++)
+            at[i] = 'x';
+    }
+}
+
+/* Addresses and uids are given in the order in which things are made. */
+char *world_children(const struct operator_world *world)
+{
+    struct strbuf out;
+    strbuf_init(&out, 16 * KM_MIB);
+    _cleanup_(freep) char *dump = kube_api_double_dump(world->api);
+    for (char *line = dump, *next; *line; line = next) {
+        next = strchr(line, '\n') + 1;
+        bool skip = str_starts_with(line, "/api/v1/secrets") ||
+            strstr(line, "/events") == line + strcspn(line, " ") - 7 ||
+            str_starts_with(line, "/apis/kubemysql.dev/v1alpha1/mysqlclusters");
+        if (!skip)
+            strbuf_add(&out, line, (size_t)(next - line));
+    }
+    blank(out.buf, "-4000-8000-", 12);
+    blank(out.buf, "\"127.", 0);
+    return strbuf_detach(&out, NULL);
 }
 
 bool world_is_quiet(struct operator_world *world, int64_t ms)

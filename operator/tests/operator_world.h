@@ -48,6 +48,7 @@ struct operator_world {
     /* For steps to remember something. */
     size_t writes, writes_before, looks_before;
     char uid[40];
+    int64_t numbers[4];
     int64_t quiet_since_ms;
     char text[256];
 };
@@ -73,8 +74,14 @@ const char *world_condition(struct operator_world *world, const char *type);
 
 /* All that a settled cluster has; the name of the first one missing, or NULL. */
 const char *world_missing_child(const struct operator_world *world);
+/* The agent of a member. */
+struct agent_double *world_agent(const struct operator_world *world, int ordinal);
 /* Of the pod of a member; "" if there is none. */
 const char *world_pod_str(const struct operator_world *world, int ordinal, const char *member);
+/* All but Secrets, Events and the cluster itself, without what depends on time, chance, addresses or the way it went. Caller frees. */
+char *world_children(const struct operator_world *world);
+/* The cluster's agents told it of: "" unless nothing is under way, all members of the spec are there and do what they should. */
+bool world_is_settled(struct operator_world *world);
 /* True after `ms` in which nothing was written (events aside). */
 bool world_is_quiet(struct operator_world *world, int64_t ms);
 
