@@ -158,6 +158,8 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     const struct cluster_member *member, struct agent_order *order, int64_t *again_ms)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
+    if (snapshot->cluster.replicas == 0)
+        return true; /* hibernation: nothing, so that no pod waits for its primary to be moved */
     if (!member_is_seeding(member) && is_in_transition(snapshot))
         return order_in_transition(snapshot, member, order, again_ms);
     if (!member_is_wanted(snapshot, member) && member != primary) {
@@ -181,7 +183,7 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
 void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret)
 {
     memset(ret, 0, sizeof(*ret));
-    if (!snapshot->usable || snapshot->last.epoch == 0 || snapshot->cluster.replicas == 0)
+    if (!snapshot->usable || snapshot->last.epoch == 0)
         return;
     for (int i = 0; i < snapshot->member_count; i++) {
         if (!member_speaks(&snapshot->members[i]))
