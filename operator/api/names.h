@@ -40,7 +40,6 @@
 
 /* ---- annotations ---- */
 #define ANNOTATION_PREFIX "kubemysql.dev/"
-#define ANNOTATION_MYCNF_HASH "kubemysql.dev/mycnf-hash"       /* pod template: a changed my.cnf rolls */
 #define ANNOTATION_APPLIED_HASH "kubemysql.dev/applied-hash"   /* children: hash of what we applied */
 #define ANNOTATION_PASSWORD_HASH "kubemysql.dev/accounts-hash" /* Secret NAME-mysql-accounts */
 /* MysqlCluster, set by people: one switchover to this member, named by ordinal or pod. */

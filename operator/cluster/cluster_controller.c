@@ -12,6 +12,7 @@
 #include "operator/cluster/cluster_metrics.h"
 #include "operator/cluster/cluster_report.h"
 #include "operator/cluster/cluster_secrets.h"
+#include "operator/cluster/member_view.h"
 #include "operator/plan/plan_executor.h"
 
 /* Somebody else's object in our way: only they can change that. */
@@ -219,6 +220,26 @@ static void send_orders(struct round *round)
     free(orders);
 }
 
+static void send_mycnf(struct round *round)
+{
+    const struct cluster_snapshot *snapshot = &round->snapshot;
+    if (!cluster_may_give_mycnf(snapshot, &round->decision))
+        return;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_takes_up_mycnf(snapshot, member) && member_runs(member))
+            agent_fleet_mycnf(
+                round->controller->sources.fleet, round->key, member->name, snapshot->mycnf_hash, snapshot->mycnf);
+    }
+}
+
+/* All of what agents are told, by the snapshot after the plan. */
+static void tell_agents(struct round *round)
+{
+    send_orders(round);
+    send_mycnf(round);
+}
+
 /* ---- Secrets ---- */
 
 static bool has_agents(const struct cluster_snapshot *snapshot)
@@ -248,7 +269,7 @@ static void after_secrets(struct round *round)
         round_abandon(round);
     else if (round->planned) {
         sync_fleet(round);
-        send_orders(round);
+        tell_agents(round);
         round_report(round);
     } else
         round_plan(round);
@@ -367,7 +388,7 @@ static void on_plan_done(void *arg, const struct plan *plan, const struct error 
         return;
     }
     sync_fleet(round);
-    send_orders(round);
+    tell_agents(round);
     if (!round->error.kind && controller_has_due(round->controller->runtime))
         round_report_later(round);
     else
@@ -459,6 +480,7 @@ static void round_plan(struct round *round)
         return;
     }
     if (plan_is_empty(round->decision.plan)) {
+        tell_agents(round);
         after_plan(round);
         return;
     }

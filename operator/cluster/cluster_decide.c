@@ -95,10 +95,22 @@ static bool gate_holds(
         (child == CHILD_CONFIG_MAP || child == CHILD_STATEFUL_SET);
 }
 
-static bool child_is_as_wanted(const struct cluster_snapshot *snapshot, enum cluster_child child, uint64_t desired)
+bool cluster_child_is_as_wanted(
+    const struct cluster_snapshot *snapshot, const struct cluster_decision *decision, enum cluster_child child)
 {
     const struct kube_object *live = snapshot->children[child];
-    return live && snapshot->memory[child].desired == desired && snapshot->memory[child].digest == live->digest;
+    const struct cluster_child_memory *memory = &snapshot->memory[child];
+    return live && decision->desired[child] && memory->desired == decision->desired[child] &&
+        memory->digest == live->digest;
+}
+
+bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision)
+{
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    return !str_empty(decision->mycnf_hash) && str_eq(decision->mycnf_hash, snapshot->mycnf_hash) &&
+        cluster_child_is_as_wanted(snapshot, decision, CHILD_CONFIG_MAP) &&
+        cluster_child_is_as_wanted(snapshot, decision, CHILD_STATEFUL_SET) &&
+        set->observed_generation >= set->object.generation;
 }
 
 static void uid_text(struct kube_uid uid, char out[static 37])
@@ -113,7 +125,7 @@ static void decide_child(const struct cluster_snapshot *snapshot, const struct d
 {
     json_t *body = desired_child(snapshot, versions, child);
     decision->desired[child] = json_hash(body);
-    if (child_is_as_wanted(snapshot, child, decision->desired[child]) || gate_holds(decision, snapshot, child)) {
+    if (cluster_child_is_as_wanted(snapshot, decision, child) || gate_holds(decision, snapshot, child)) {
         json_decref(body);
         return;
     }
@@ -121,6 +133,20 @@ static void decide_child(const struct cluster_snapshot *snapshot, const struct d
     if (snapshot->children[child])
         uid_text(snapshot->children[child]->uid, uid);
     plan_add_apply(decision->plan, desired_child_kind(child), *uid ? uid : NULL, body, NULL);
+}
+
+/* `init` would try again by itself, but with a growing back-off. Only together with a new text: whatever that is, nobody is replaced twice for it. */
+static void decide_refused(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct cluster_child_memory *memory = &snapshot->memory[CHILD_CONFIG_MAP];
+    if (decision->gate != GATE_OPEN || !memory->desired || memory->desired == decision->desired[CHILD_CONFIG_MAP])
+        return;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_refuses_mycnf(member) && !member->pod->object.deleting)
+            plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
+                "start with the new my.cnf: the server refuses the one before");
+    }
 }
 
 static void decide_children(
@@ -131,6 +157,7 @@ static void decide_children(
             plan_next_stage(decision->plan);
         decide_child(snapshot, versions, (enum cluster_child)child, decision);
     }
+    decide_refused(snapshot, decision);
 }
 
 /* Between refusals the route must still follow the pods: the one child that depends on nothing but them. */
@@ -170,7 +197,8 @@ static void decide_labels(const struct cluster_snapshot *snapshot, struct cluste
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         const char *label = wanted_label(snapshot, member);
-        if (!member->pod || member->pod->object.deleting || str_eq(member->pod->role, label))
+        bool goes = member->pod && (member->pod->object.deleting || member_refuses_mycnf(member));
+        if (!member->pod || goes || str_eq(member->pod->role, label))
             continue;
         json_t *value = str_empty(label) ? json_null() : json_string(label);
         plan_add_patch(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
@@ -199,7 +227,8 @@ static void decide_roll(
     const struct cluster_snapshot *snapshot, const struct roll *of, struct cluster_decision *decision)
 {
     struct roll roll = *of;
-    decision->rolling = roll.outdated > 0 || roll.step == ROLL_WAIT;
+    decision->taking_up = roll.taking_up;
+    decision->rolling = roll.outdated > 0 || (roll.step == ROLL_WAIT && !roll.taking_up);
     if (roll.step != ROLL_DONE)
         next_action(decision, roll.text);
     if (roll.step == ROLL_DELETE && plan_is_empty(decision->plan))
@@ -224,8 +253,10 @@ void cluster_decide(
     bool may_change = snapshot->usable && !snapshot->cluster.paused && !snapshot->secrets_failed;
     if (may_change)
         gate_decide(snapshot, ret);
-    if (may_change && ret->gate == GATE_OPEN)
+    if (may_change && ret->gate == GATE_OPEN) {
         cluster_roll(snapshot, &roll);
+        memcpy(ret->mycnf_hash, snapshot->mycnf_hash, sizeof(ret->mycnf_hash));
+    }
     cluster_intend(snapshot, roll.step == ROLL_SWITCHOVER, &ret->intent);
     next_action(ret, ret->intent.next_action);
     if (snapshot->cluster.paused) {

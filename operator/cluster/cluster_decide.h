@@ -3,11 +3,13 @@
  *
  * What is written, in this order, each only if the live object is not already as wanted:
  *   1. ServiceAccount, ConfigMap, Services, EndpointSlice, PodDisruptionBudget, MysqlTerminal; the StatefulSet after them
+ *      with the ConfigMap's text: members whose `init` cannot go on with the one before lose their pods
  *   2. volume claims: growth, owner by deletion.volumes
  *   3. labels of pods by role; a member that is to be seeded again loses its pod
  *   4. when nothing of 1 is left to do: the next step of a roll
  * A changed runtime (image, my.cnf, user) of a cluster with ready members is first tried by a check pod: until that has succeeded neither
  * ConfigMap nor StatefulSet is touched, so a my.cnf that the server rejects or an image that cannot be pulled never reaches a running member.
+ * After that servers are given the my.cnf while they run; the caller does that, when the children are as wanted (cluster_may_give_mycnf).
  */
 #ifndef KM_CLUSTER_DECIDE_H
 #define KM_CLUSTER_DECIDE_H
@@ -29,7 +31,9 @@ struct cluster_decision {
     enum cluster_gate gate;
     char gate_reason[KUBE_CONDITION_REASON_MAX];
     char gate_message[CLUSTER_MESSAGE_MAX];
-    bool rolling;                 /* pods of an older template exist */
+    char mycnf_hash[65];          /* of the my.cnf that members may be given; "" none, as while it is tried */
+    bool rolling;                 /* pods that must be replaced exist */
+    bool taking_up;               /* none of them, but servers that take up a new my.cnf */
     struct cluster_intent intent; /* if it has `changed`, the status is written and the plan is not carried out */
     char next_action[CLUSTER_MESSAGE_MAX]; /* what comes next and what it waits for; "" : nothing to do */
 };
@@ -37,6 +41,12 @@ struct cluster_decision {
 void cluster_decide(
     const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *ret);
 void cluster_decision_release(struct cluster_decision *decision);
+
+/* The child is there as this decision wants it: what was just applied counts, by the snapshot after the plan. */
+bool cluster_child_is_as_wanted(
+    const struct cluster_snapshot *snapshot, const struct cluster_decision *decision, enum cluster_child child);
+/* The members may take up the snapshot's my.cnf now: it is the one that was decided on, and who starts anew finds it, too. */
+bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision);
 
 /* A waiting container's reason that puts the blame on its image. */
 bool cluster_is_image_reason(const char *reason);

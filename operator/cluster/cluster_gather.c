@@ -190,7 +190,7 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     int ordinal, struct cluster_member *member)
 {
     char claim[DERIVED_NAME_SIZE];
-    *member = (struct cluster_member){.ordinal = ordinal, .agent_error = ""};
+    *member = (struct cluster_member){.ordinal = ordinal, .agent_error = "", .mycnf_text = ""};
     cluster_pod_name(member->name, snapshot->name, ordinal);
     cluster_claim_name(claim, snapshot->name, ordinal);
     member->pod = find(sources->pods, snapshot->ns, member->name);
@@ -201,6 +201,7 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     member->agent = agent_fleet_status(sources->fleet, key, member->name);
     member->agent_connected = agent_watch_connected(watch);
     member->agent_error = agent_watch_error(watch);
+    member->mycnf_verdict = agent_watch_mycnf_verdict(watch, snapshot->mycnf_hash, &member->mycnf_text);
 }
 
 static void gather_members(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot)

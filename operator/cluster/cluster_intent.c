@@ -133,12 +133,6 @@ static const struct cluster_member *annotated(const struct cluster_snapshot *sna
     return NULL;
 }
 
-static bool has_newest_template(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
-{
-    return member->pod && snapshot->stateful_set &&
-        str_eq(member->pod->revision, snapshot->stateful_set->update_revision);
-}
-
 static struct cluster_wish find_wish(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, bool roll_waits)
 {
@@ -151,7 +145,8 @@ static struct cluster_wish find_wish(
     if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.switchover_done))
         return (struct cluster_wish){true, "Requested", once};
     if (ordinal >= 0 && ordinal < snapshot->cluster.replicas && ordinal != primary->ordinal &&
-        has_newest_template(snapshot, &snapshot->members[ordinal]))
+        member_has_newest_template(snapshot, &snapshot->members[ordinal]) &&
+        !member_is_outdated(snapshot, &snapshot->members[ordinal]))
         return (struct cluster_wish){true, "Requested", &snapshot->members[ordinal]};
     return (struct cluster_wish){roll_waits, "Roll", NULL};
 }

@@ -25,10 +25,7 @@ struct report {
 static bool children_are_as_wanted(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision)
 {
     for (int child = 0; child < CHILD_COUNT; child++) {
-        const struct cluster_child_memory *memory = &snapshot->memory[child];
-        const struct kube_object *live = snapshot->children[child];
-        if (!live || !decision->desired[child] || memory->desired != decision->desired[child] ||
-            memory->digest != live->digest)
+        if (!cluster_child_is_as_wanted(snapshot, decision, (enum cluster_child)child))
             return false;
     }
     return true;
@@ -69,12 +66,12 @@ static const char *instance_phase(const struct cluster_member *member)
 }
 
 /* Which field is to blame for a pod that does not come up, as far as that can be told. */
-static const char *field_to_blame(const struct pod_object *pod)
+static const char *field_to_blame(const struct cluster_member *member)
 {
+    const struct pod_object *pod = member->pod;
     if (cluster_is_image_reason(pod->problem_reason))
         return str_eq(pod->problem_container, CONTAINER_INJECT) ? " (images.agent)" : " (images.mysql)";
-    return str_eq(pod->problem_container, CONTAINER_INIT) && strstr(pod->problem_message, "my.cnf") ? " (spec.mycnf)"
-                                                                                                    : "";
+    return member_refuses_mycnf(member) ? " (spec.mycnf)" : "";
 }
 
 static void instance_message(const struct cluster_member *member, char *out, size_t size)
@@ -83,7 +80,7 @@ static void instance_message(const struct cluster_member *member, char *out, siz
     out[0] = '\0';
     if (pod && !str_empty(pod->problem_reason))
         put_text(out, size, "%s%s%s%s: %s", pod->problem_container, str_empty(pod->problem_container) ? "" : " ",
-            pod->problem_reason, field_to_blame(pod), pod->problem_message);
+            pod->problem_reason, field_to_blame(member), pod->problem_message);
     else if (member->agent && member->agent->problem_count > 0)
         put_text(out, size, "%s: %s", member->agent->problems[0].reason, member->agent->problems[0].message);
     else if (member->agent && !cluster_member_is_ready(member))
@@ -134,15 +131,14 @@ static bool is_wanted(const struct report *report, const struct cluster_member *
 static void report_instances(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
-    const char *newest = snapshot->stateful_set ? snapshot->stateful_set->update_revision : "";
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (!is_wanted(report, member) && !member->pod)
             continue;
         report_instance(report, member);
         report->ready += is_wanted(report, member) && cluster_member_is_ready(member);
-        report->status->updated_replicas +=
-            member->pod && is_wanted(report, member) && str_eq(member->pod->revision, newest);
+        report->status->updated_replicas += is_wanted(report, member) && member_has_newest_template(snapshot, member) &&
+            member_has_wanted_mycnf(snapshot, member);
     }
     report->status->ready_replicas = report->ready;
 }
@@ -241,7 +237,7 @@ static void set_progressing(struct report *report)
         set(report, CONDITION_PROGRESSING, true, "Retrying", "%s", report->outcome->error->message);
     else if (decision->gate == GATE_CHECKING)
         set(report, CONDITION_PROGRESSING, true, "Checking", "a check pod tries the new image and my.cnf");
-    else if (decision->gate == GATE_OPEN && (decision->rolling || !report->complete))
+    else if (decision->gate == GATE_OPEN && (decision->rolling || decision->taking_up || !report->complete))
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
     else if (unready && !member_is_stuck(unready))

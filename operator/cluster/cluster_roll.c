@@ -4,12 +4,6 @@
 
 #include "operator/cluster/member_view.h"
 
-static bool is_outdated(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
-{
-    return member->pod && member->ordinal < snapshot->cluster.replicas &&
-        !str_eq(member->pod->revision, snapshot->stateful_set->update_revision);
-}
-
 static const struct cluster_member *find_leaving(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
@@ -37,7 +31,7 @@ static const struct cluster_member *find_unfinished(const struct cluster_snapsho
             continue;
         if (!member->pod)
             return member;
-        if (!is_outdated(snapshot, member) && !is_serving(snapshot, member))
+        if (!member_is_outdated(snapshot, member) && !is_serving(snapshot, member))
             return member;
     }
     return NULL;
@@ -51,7 +45,7 @@ static const struct cluster_member *find_outdated(const struct cluster_snapshot 
         const struct cluster_member *member = &snapshot->members[i];
         if (ready && member == primary && snapshot->cluster.replicas > 1)
             continue;
-        if (is_outdated(snapshot, member) && is_serving(snapshot, member) == ready)
+        if (member_is_outdated(snapshot, member) && is_serving(snapshot, member) == ready)
             return member;
     }
     return NULL;
@@ -61,7 +55,7 @@ static int count_outdated(const struct cluster_snapshot *snapshot)
 {
     int count = 0;
     for (int i = 0; i < snapshot->member_count; i++)
-        count += is_outdated(snapshot, &snapshot->members[i]);
+        count += member_is_outdated(snapshot, &snapshot->members[i]);
     return count;
 }
 
@@ -73,17 +67,82 @@ static bool any_pod(const struct cluster_snapshot *snapshot)
     return false;
 }
 
-static void roll_wait(struct roll *roll, const char *text, const char *name)
+/* Its server may yet take up the new my.cnf without a restart. */
+static const struct cluster_member *find_taking_up(const struct cluster_snapshot *snapshot)
 {
-    roll->step = ROLL_WAIT;
-    snprintf(roll->text, sizeof(roll->text), "%s%s", text, name);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_takes_up_mycnf(snapshot, &snapshot->members[i]))
+            return &snapshot->members[i];
+    }
+    return NULL;
+}
+
+static void KM_PRINTF(3, 4) roll_set(struct roll *roll, enum roll_step step, const char *fmt, ...)
+{
+    va_list ap;
+    roll->step = step;
+    va_start(ap, fmt);
+    vsnprintf(roll->text, sizeof(roll->text), fmt, ap);
+    va_end(ap);
+}
+
+static void wait_for_mycnf(const struct cluster_member *member, struct roll *roll)
+{
+    bool failed = member->mycnf_verdict == MYCNF_FAILED;
+    const char *what = member_runs(member) ? "has taken up the new my.cnf" : "runs and can take up the new my.cnf";
+    roll_set(roll, ROLL_WAIT, "wait until the server of %s %s%s%s", member->name, what, failed ? ": " : "",
+        failed ? member->mycnf_text : "");
+}
+
+/* What is wrong with an outdated member that serves. */
+static const char *why_outdated(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member_has_newest_template(snapshot, member) ? member->mycnf_text : "it has an older template";
+}
+
+static const char *why_broken(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (!member_has_newest_template(snapshot, member))
+        return "it has an older template and is not ready";
+    return member_runs(member) ? member->mycnf_text : "its server is down and has an older my.cnf";
 }
 
 static void roll_delete(struct roll *roll, const struct cluster_member *member, const char *why)
 {
-    roll->step = ROLL_DELETE;
     roll->member = member;
-    snprintf(roll->text, sizeof(roll->text), "replace %s: %s", member->name, why);
+    roll_set(roll, ROLL_DELETE, "replace %s: %s", member->name, why);
+}
+
+static void roll_primary(const struct cluster_snapshot *snapshot, struct roll *roll)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (member_has_newest_template(snapshot, primary))
+        roll_set(roll, ROLL_SWITCHOVER, "move the primary away from %s: %s", primary->name, primary->mycnf_text);
+    else
+        roll_set(roll, ROLL_SWITCHOVER, "move the primary away from %s, which has an older template", primary->name);
+}
+
+static void choose_step(const struct cluster_snapshot *snapshot, struct roll *roll)
+{
+    const struct cluster_member *leaving = find_leaving(snapshot);
+    const struct cluster_member *broken = find_outdated(snapshot, false);
+    const struct cluster_member *unfinished = find_unfinished(snapshot);
+    const struct cluster_member *taking_up = find_taking_up(snapshot);
+    const struct cluster_member *next = find_outdated(snapshot, true);
+    if (leaving)
+        roll_set(roll, ROLL_WAIT, "wait until the old pod is gone: %s", leaving->name);
+    else if (broken)
+        roll_delete(roll, broken, why_broken(snapshot, broken));
+    else if (unfinished)
+        roll_set(roll, ROLL_WAIT, "wait until it is ready before the next pod is replaced: %s", unfinished->name);
+    else if (taking_up)
+        wait_for_mycnf(taking_up, roll);
+    else if (cluster_transition_is_set(&snapshot->last.transition))
+        roll_set(roll, ROLL_WAIT, "wait until the switchover is over: %s", snapshot->last.transition.to);
+    else if (next)
+        roll_delete(roll, next, why_outdated(snapshot, next));
+    else
+        roll_primary(snapshot, roll);
 }
 
 void cluster_roll(const struct cluster_snapshot *snapshot, struct roll *ret)
@@ -95,29 +154,15 @@ void cluster_roll(const struct cluster_snapshot *snapshot, struct roll *ret)
     if (!any_pod(snapshot) || set->observed_generation == 0) /* just made: there is no older template */
         return;
     if (set->observed_generation < set->object.generation || str_empty(set->update_revision)) {
-        roll_wait(ret, "wait for the StatefulSet controller to take up the new template", "");
+        roll_set(ret, ROLL_WAIT, "wait for the StatefulSet controller to take up the new template");
         return;
     }
     ret->outdated = count_outdated(snapshot);
-    if (ret->outdated == 0)
-        return;
-    const struct cluster_member *leaving = find_leaving(snapshot);
-    const struct cluster_member *broken = find_outdated(snapshot, false);
-    const struct cluster_member *unfinished = find_unfinished(snapshot);
-    const struct cluster_member *next = find_outdated(snapshot, true);
-    if (leaving)
-        roll_wait(ret, "wait until the old pod is gone: ", leaving->name);
-    else if (broken)
-        roll_delete(ret, broken, "it has an older template and is not ready");
-    else if (unfinished)
-        roll_wait(ret, "wait until it is ready before the next pod is replaced: ", unfinished->name);
-    else if (cluster_transition_is_set(&snapshot->last.transition))
-        roll_wait(ret, "wait until the switchover is over: ", snapshot->last.transition.to);
-    else if (next)
-        roll_delete(ret, next, "it has an older template");
-    else {
-        ret->step = ROLL_SWITCHOVER;
-        snprintf(ret->text, sizeof(ret->text), "move the primary away from %s, which has an older template",
-            snapshot->last.current_primary);
+    const struct cluster_member *taking_up = find_taking_up(snapshot);
+    if (ret->outdated > 0)
+        choose_step(snapshot, ret);
+    else if (taking_up) {
+        ret->taking_up = true;
+        wait_for_mycnf(taking_up, ret);
     }
 }

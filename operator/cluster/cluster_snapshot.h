@@ -17,6 +17,7 @@
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
 #include "operator/cluster/cluster_secrets.h"
+#include "operator/instance/mycnf_sender.h"
 #include "operator/plan/plan.h"
 
 /* Of texts that become conditions: longer than those, so that where they are cut is decided in one place. */
@@ -49,6 +50,8 @@ struct cluster_member {
     const struct agent_status *agent; /* the last word, NULL: never heard */
     bool agent_connected;             /* that word is from a standing stream */
     const char *agent_error;          /* why not connected; never NULL */
+    enum mycnf_verdict mycnf_verdict; /* on the wanted my.cnf */
+    const char *mycnf_text;           /* see mycnf_sender_verdict; never NULL */
 };
 
 struct cluster_snapshot {

@@ -224,8 +224,8 @@ json_t *desired_pod_template(const struct cluster_snapshot *snapshot)
     json_put(spec, "volumes", volumes(snapshot));
     json_t *labels = cluster_labels(snapshot->name);
     json_object_update_new(labels, cluster_selector_labels(snapshot->name));
-    json_t *template = json_build("{s:{s:o, s:{s:s}}, s:o}", "metadata", "labels", labels, "annotations",
-        ANNOTATION_MYCNF_HASH, snapshot->mycnf_hash, "spec", spec);
+    /* Nothing of my.cnf: servers take up what they can while they run, and who needs a restart gets one (cluster_roll). */
+    json_t *template = json_build("{s:{s:o}, s:o}", "metadata", "labels", labels, "spec", spec);
     pod_template_merge(template, snapshot->config.pod_template);
     put_hooks(json_object_get(template, "spec"));
     return template;

@@ -101,6 +101,49 @@ bool member_is_being_cloned(const struct cluster_member *member)
     return member->agent->seed.step == AGENT_SEED_STEP_COPYING || member->agent->seed.step == AGENT_SEED_STEP_PREPARING;
 }
 
+bool member_has_newest_template(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member->pod && snapshot->stateful_set &&
+        str_eq(member->pod->revision, snapshot->stateful_set->update_revision);
+}
+
+bool member_has_wanted_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    bool known = member->agent && !str_empty(member->agent->mycnf_hash) && !str_empty(snapshot->mycnf_hash);
+    return !known || str_eq(member->agent->mycnf_hash, snapshot->mycnf_hash);
+}
+
+/* A server that is starting, in a crash recovery perhaps, is given the time; one that runs is asked. */
+static bool only_restart_brings_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (!member_speaks(member) || member_has_wanted_mycnf(snapshot, member))
+        return false;
+    if (member_runs(member))
+        return member->mycnf_verdict == MYCNF_NEEDS_RESTART;
+    bool is_down = member->agent->phase == AGENT_PHASE_DOWN || member->agent->phase == AGENT_PHASE_HUNG;
+    return is_down && !cluster_member_is_ready(member);
+}
+
+bool member_is_outdated(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (!member->pod || !snapshot->stateful_set || !member_is_wanted(snapshot, member))
+        return false;
+    return !member_has_newest_template(snapshot, member) || only_restart_brings_mycnf(snapshot, member);
+}
+
+bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member->pod && !member->pod->object.deleting && member_is_wanted(snapshot, member) &&
+        member_speaks(member) && !member_has_wanted_mycnf(snapshot, member) && !member_is_outdated(snapshot, member);
+}
+
+bool member_refuses_mycnf(const struct cluster_member *member)
+{
+    const struct pod_object *pod = member->pod;
+    return pod && !pod->initialized && str_eq(pod->problem_container, CONTAINER_INIT) &&
+        strstr(pod->problem_message, "my.cnf");
+}
+
 int cluster_follower_count(const struct cluster_snapshot *snapshot)
 {
     int count = 0;

@@ -32,6 +32,19 @@ bool member_data_is_stale(const struct cluster_member *member);
 /* A copy of the data arrives, or is about to. */
 bool member_is_being_cloned(const struct cluster_member *member);
 
+/* ---- its template and its my.cnf ---- */
+
+bool member_has_newest_template(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* By its last word; without one, or if that does not tell, nothing speaks against it. */
+bool member_has_wanted_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* A wanted member whose pod must be replaced: an older template; a my.cnf that only a restart brings; an older my.cnf under which its server is
+ * down. */
+bool member_is_outdated(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* It has another my.cnf than wanted, and nothing that is known so far says that its pod must be replaced. */
+bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* Its `init` does not go on because the server refuses my.cnf. */
+bool member_refuses_mycnf(const struct cluster_member *member);
+
 int cluster_follower_count(const struct cluster_snapshot *snapshot);
 /* Acknowledgements that a commit waits for: half of the replicas, at least one (MariaDB always waits for one). 0 with one member. */
 int cluster_acks(const struct cluster_snapshot *snapshot);

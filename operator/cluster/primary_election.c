@@ -113,11 +113,6 @@ bool election_can_take_over(
     return str_empty(why);
 }
 
-static bool is_newest(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
-{
-    return snapshot->stateful_set && str_eq(member->pod->revision, snapshot->stateful_set->update_revision);
-}
-
 /* Lags within a heartbeat are the same. */
 static int64_t lag_class(const struct cluster_member *member)
 {
@@ -130,9 +125,9 @@ static bool is_better(
     bool a_wished = a == wished(snapshot), b_wished = b == wished(snapshot);
     if (a_wished != b_wished)
         return a_wished;
-    bool a_newest = is_newest(snapshot, a), b_newest = is_newest(snapshot, b);
-    if (a_newest != b_newest)
-        return a_newest;
+    bool a_outdated = member_is_outdated(snapshot, a), b_outdated = member_is_outdated(snapshot, b);
+    if (a_outdated != b_outdated)
+        return b_outdated;
     return lag_class(a) < lag_class(b);
 }
 

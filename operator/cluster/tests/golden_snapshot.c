@@ -263,6 +263,26 @@ static void put_agents(struct golden *golden, const json_t *agents)
     }
 }
 
+static void put_verdicts(struct golden *golden, const json_t *verdicts)
+{
+    static const char *const names[] = {[MYCNF_UNKNOWN] = "unknown",
+        [MYCNF_PENDING] = "pending",
+        [MYCNF_APPLIED] = "applied",
+        [MYCNF_NEEDS_RESTART] = "needsRestart",
+        [MYCNF_FAILED] = "failed"};
+    const char *ordinal;
+    json_t *of;
+    json_object_foreach((json_t *)(uintptr_t)verdicts, ordinal, of) {
+        struct cluster_member *member = &golden->snapshot.members[strtoul(ordinal, NULL, 10)];
+        const char *verdict = json_path_str(of, "verdict", "");
+        member->mycnf_text = json_path_str(of, "text", "");
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+            if (str_eq(names[i], verdict))
+                member->mycnf_verdict = (enum mycnf_verdict)i;
+        }
+    }
+}
+
 /* A cluster in force has a primary, unless its status says otherwise. */
 static json_t *with_primary(const json_t *cluster, const json_t *observed)
 {
@@ -371,6 +391,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_terminal(golden, json_object_get(observed, "terminal"));
     look(golden);
     put_agents(golden, json_object_get(observed, "agents"));
+    put_verdicts(golden, json_object_get(observed, "mycnf"));
     put_secrets(golden, json_object_get(observed, "secrets"));
     put_error(golden, json_object_get(observed, "error"));
     return golden;

@@ -13,6 +13,7 @@
  *   terminal      merge patch onto the MysqlTerminal that we would make
  *   agents        merge patches onto what the agents of ready members say, by ordinal; null: it does not speak. The first member is primary
  *                 under epoch 1 and the others follow, unless the status of the cluster has an epoch of its own
+ *   mycnf         verdicts on the wanted my.cnf, by ordinal: {"verdict": "pending" | "applied" | "needsRestart" | "failed", "text": "..."}
  *   secrets       {"userPassword": "secretMissing" | "keyMissing", "failed": true, "certificateDays": N}
  *   error         {"kind": "AlreadyExists", "message": "...", "of": "Service"}: how the plan ended
  * Times are relative to GOLDEN_NOW_MS.

@@ -7,13 +7,39 @@
 #include "common/backoff.h"
 #include "operator/cluster/cluster_roll.h"
 
-/* A world in letters, one for each ordinal: R ready, N not ready (new template: upper case, old: lower case), d leaving, - no pod. */
+/*
+ * A world in letters, one for each ordinal: R ready, N not ready (new template: upper case, old: lower case), d leaving, - no pod.
+ * New template, but an older my.cnf: u serves and may yet take the new one up, f likewise but failed once, m serves and needs a restart, x its server is
+ * down, s its server starts.
+ */
 struct model {
+    struct agent_status agents[CLUSTER_REPLICAS_MAX + 1];
     struct cluster_snapshot snapshot;
     struct stateful_set_object set;
     struct pod_object pods[CLUSTER_REPLICAS_MAX + 1];
     char letters[CLUSTER_REPLICAS_MAX + 2];
 };
+
+/* A replica as it should be, but for the letter. */
+static void model_agent(struct model *model, int i, char letter)
+{
+    struct cluster_member *member = &model->snapshot.members[i];
+    bool down = letter == 'x', starts = letter == 's';
+    model->agents[i] = (struct agent_status){
+        .phase = down ? AGENT_PHASE_DOWN
+            : starts  ? AGENT_PHASE_STARTING
+                      : AGENT_PHASE_RUNNING,
+        .epoch = 1,
+        .role = AGENT_ROLE_REPLICA,
+        .order_done = true,
+        .mycnf_hash = "old",
+        .replication = {.receiver = AGENT_THREAD_RUNNING, .applier = AGENT_THREAD_RUNNING},
+    };
+    member->agent = &model->agents[i];
+    member->agent_connected = true;
+    member->mycnf_text = letter == 'm' ? "my.cnf changes a, which needs a restart" : letter == 'f' ? "busy" : "";
+    member->mycnf_verdict = letter == 'm' ? MYCNF_NEEDS_RESTART : letter == 'f' ? MYCNF_FAILED : MYCNF_UNKNOWN;
+}
 
 static void model_init(struct model *model, const char *letters, int replicas)
 {
@@ -22,6 +48,8 @@ static void model_init(struct model *model, const char *letters, int replicas)
     model->snapshot.stateful_set = &model->set;
     model->snapshot.cluster.replicas = replicas;
     model->snapshot.member_count = (int)strlen(letters);
+    model->snapshot.last.epoch = 1;
+    snprintf(model->snapshot.mycnf_hash, sizeof(model->snapshot.mycnf_hash), "new");
     for (int i = 0; letters[i]; i++) {
         struct cluster_member *member = &model->snapshot.members[i];
         member->ordinal = i;
@@ -30,8 +58,10 @@ static void model_init(struct model *model, const char *letters, int replicas)
         if (letters[i] == '-')
             continue;
         member->pod = &model->pods[i];
-        model->pods[i].revision = strchr("RN", letters[i]) ? "new" : "old";
-        model->pods[i].ready = letters[i] == 'r' || letters[i] == 'R';
+        model->pods[i].revision = strchr("RNufmxs", letters[i]) ? "new" : "old";
+        model->pods[i].ready = strchr("rRufm", letters[i]) != NULL;
+        if (strchr("ufmxs", letters[i]))
+            model_agent(model, i, letters[i]);
         model->pods[i].object.deleting = letters[i] == 'd';
     }
 }
@@ -61,6 +91,23 @@ static const struct {
     {"NNr", ROLL_WAIT, -1},
     {"RRN", ROLL_DONE, -1},
     {"---", ROLL_DONE, -1},
+    {"u", ROLL_WAIT, -1},
+    {"m", ROLL_DELETE, 0},
+    {"x", ROLL_DELETE, 0},
+    {"s", ROLL_WAIT, -1},
+    {"RRu", ROLL_WAIT, -1},
+    {"mmu", ROLL_WAIT, -1},
+    {"mfm", ROLL_WAIT, -1},
+    {"mmm", ROLL_DELETE, 2},
+    {"mmR", ROLL_DELETE, 1},
+    {"mRR", ROLL_DELETE, 0},
+    {"mNm", ROLL_WAIT, -1},
+    {"mdR", ROLL_WAIT, -1},
+    {"xmu", ROLL_DELETE, 0},
+    {"sRm", ROLL_WAIT, -1},
+    {"rum", ROLL_WAIT, -1},
+    {"rmm", ROLL_DELETE, 2},
+    {"nuu", ROLL_DELETE, 0},
 };
 
 static void order_is_as_in_the_table(void **state)
@@ -75,6 +122,49 @@ static void order_is_as_in_the_table(void **state)
         if (roll.step != table[i].step || ordinal != table[i].ordinal)
             fail_msg("%s: step %d of member %d", table[i].letters, roll.step, ordinal);
     }
+}
+
+static void the_text_says_what_is_awaited_and_why(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *letters, *text;
+        bool taking_up;
+    } texts[] = {
+        {"r", "replace m-0: it has an older template", false},
+        {"n", "replace m-0: it has an older template and is not ready", false},
+        {"mm", "replace m-1: my.cnf changes a, which needs a restart", false},
+        {"xR", "replace m-0: its server is down and has an older my.cnf", false},
+        {"um", "wait until the server of m-0 has taken up the new my.cnf", false},
+        {"uR", "wait until the server of m-0 has taken up the new my.cnf", true},
+        {"Rf", "wait until the server of m-1 has taken up the new my.cnf: busy", true},
+        {"Rs", "wait until the server of m-1 runs and can take up the new my.cnf", true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct model model;
+        struct roll roll;
+        model_init(&model, texts[i].letters, (int)strlen(texts[i].letters));
+        cluster_roll(&model.snapshot, &roll);
+        assert_string_equal(roll.text, texts[i].text);
+        assert_int_equal(roll.taking_up, texts[i].taking_up);
+    }
+}
+
+/* Unreachable is unknown, and so is an agent that does not tell its my.cnf. */
+static void only_a_known_mycnf_counts(void **state)
+{
+    UNUSED(state);
+    struct model model;
+    struct roll roll;
+    model_init(&model, "mx", 2);
+    model.snapshot.members[0].agent_connected = false;
+    model.agents[1].mycnf_hash[0] = '\0';
+    cluster_roll(&model.snapshot, &roll);
+    assert_int_equal(roll.step, ROLL_DONE);
+    model_init(&model, "mu", 2);
+    model.snapshot.mycnf_hash[0] = '\0'; /* nothing is known of what is wanted */
+    cluster_roll(&model.snapshot, &roll);
+    assert_int_equal(roll.step, ROLL_DONE);
 }
 
 static void former_members_are_not_rolled(void **state)
@@ -102,14 +192,15 @@ static void an_older_view_of_the_set_waits(void **state)
     assert_int_equal(roll.step, ROLL_WAIT);
 }
 
-/* One thing that Kubernetes does: a leaving pod goes, a missing one is made, a new one becomes ready. False: nothing is left to do. */
-static bool kubernetes_moves(char *letters, uint64_t *random)
+/* One thing that the world does: a leaving pod goes, a missing one is made, a new one becomes ready, a server is up, takes its my.cnf or cannot.
+ * False: nothing is left to do. */
+static bool the_world_moves(char *letters, uint64_t *random)
 {
     size_t len = strlen(letters);
     size_t first = random_next(random) % len;
     for (size_t i = 0; i < len; i++) {
         char *letter = &letters[(first + i) % len];
-        const char *from = "d-N", *to = "-NR";
+        const char *from = "d-Nsfu", *to = random_next(random) % 2 ? "-NRuuR" : "-NRufm";
         const char *found = strchr(from, *letter);
         if (!found)
             continue;
@@ -136,7 +227,7 @@ static void a_roll_is_safe_and_ends(void **state)
         char letters[CLUSTER_REPLICAS_MAX + 1] = "";
         size_t len = 1 + random_next(&random) % CLUSTER_REPLICAS_MAX;
         for (size_t i = 0; i < len; i++)
-            letters[i] = "RNrnd-"[random_next(&random) % 6];
+            letters[i] = "RNrnd-ufmxs"[random_next(&random) % 11];
         int turns = 0;
         for (;; turns++) {
             struct model model;
@@ -146,14 +237,14 @@ static void a_roll_is_safe_and_ends(void **state)
             if (roll.step == ROLL_DELETE) {
                 assert_int_equal(count_leaving(letters), 0);
                 char *letter = &letters[roll.member->ordinal];
-                if (*letter == 'r')
-                    assert_null(strpbrk(letters, "Nn-"));
+                if (*letter == 'r' || *letter == 'm')
+                    assert_null(strpbrk(letters, "Nn-xsuf"));
                 else
-                    assert_int_equal(*letter, 'n');
+                    assert_true(*letter == 'n' || *letter == 'x');
                 *letter = 'd';
             }
-            bool moved = random_next(&random) % 2 ? kubernetes_moves(letters, &random) : true;
-            if (roll.step == ROLL_DONE && !strpbrk(letters, "rn"))
+            bool moved = random_next(&random) % 2 ? the_world_moves(letters, &random) : true;
+            if (roll.step == ROLL_DONE && !strpbrk(letters, "rnmxsuf"))
                 break;
             assert_true(moved || roll.step == ROLL_DELETE);
             if (turns > 1000)
@@ -166,6 +257,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_is_as_in_the_table),
+        cmocka_unit_test(the_text_says_what_is_awaited_and_why),
+        cmocka_unit_test(only_a_known_mycnf_counts),
         cmocka_unit_test(former_members_are_not_rolled),
         cmocka_unit_test(an_older_view_of_the_set_waits),
         cmocka_unit_test(a_roll_is_safe_and_ends),
