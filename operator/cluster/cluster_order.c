@@ -203,6 +203,8 @@ bool cluster_may_shrink(const struct cluster_snapshot *snapshot)
             continue;
         if (member == cluster_primary(snapshot) || str_eq(member->name, snapshot->last.transition.from))
             return false;
+        if (!member_speaks(member) && cluster_member_is_ready(member)) /* as after a restart of ours: it soon will */
+            return false;
         if (member_speaks(member) && !member_is_seeding(member) && member->agent->mark != AGENT_MARK_LEFT &&
             member->agent->phase == AGENT_PHASE_RUNNING && !member->pod->object.deleting)
             return false;

@@ -61,7 +61,8 @@ struct cluster_orders {
 };
 void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret);
 
-/* Whether members beyond spec.replicas may go: none is primary, and those that speak have been told to forget their data. */
+/* Whether members beyond spec.replicas may go: none is primary, those that speak have marked their volumes, and those that are ready have
+ * spoken. */
 bool cluster_may_shrink(const struct cluster_snapshot *snapshot);
 
 /* Offline, Cloning, Healthy, Degraded, Failed, Lost, Incomplete. Static text. */
