@@ -274,7 +274,7 @@ next() {
   kubectl -n $DEMO_NS get myc -o wide                       # what is, and what the operator would do next
   kubectl -n $DEMO_NS describe myc $cluster                    # conditions, merged configuration, events
   kubectl -n $DEMO_NS exec -it $cluster-terminal -- $client    # a terminal
-  kubectl -n $DEMO_NS patch myc $cluster --type=merge -p '{"spec":{"mycnf":{"max_connections":150}}}'  # change my.cnf: checked, then rolled
+  kubectl -n $DEMO_NS patch myc $cluster --type=merge -p '{"spec":{"mycnf":{"max_connections":150}}}'  # change my.cnf: checked, then taken up
   kubectl -n $DEMO_NS patch myc $cluster --type=merge -p '{"spec":{"mycnf":{"no_such_option":1}}}'     # refused by name, the server runs on
   kubectl -n $DEMO_NS delete svc $cluster-mysql-primary        # comes back
   kubectl -n $DEMO_NS scale myc $cluster --replicas=0          # hibernate; --replicas=1 wakes it

@@ -40,11 +40,12 @@ async def patch(lane, spec):
 
 
 async def roll_there(lane):
-    await patch(lane, {"mycnf": {"max_connections": 99}})
+    """Without agents only an image replaces pods."""
+    await patch(lane, {"mycnf": {"max_connections": 99}, "config": {"spec": {"images": {"mysql": "registry.local/mariadb:10.11-next"}}}})
 
 
 async def roll_back(lane):
-    await patch(lane, {"mycnf": {"max_connections": 100}})
+    await patch(lane, {"mycnf": {"max_connections": 100}, "config": {"spec": None}})
 
 
 async def scale_out(lane):
