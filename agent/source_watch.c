@@ -38,6 +38,7 @@ void source_watch_errant(enum agent_flavour flavour, const char *own, const char
     enum gtid_flavour kind = flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
     _cleanup_(strbuf_release) struct strbuf text;
 
+    strbuf_init(&text, GTID_TEXT_MAX);
     ret[0] = '\0';
     if (is_cut(own) || is_cut(theirs))
         return;
@@ -46,7 +47,6 @@ void source_watch_errant(enum agent_flavour flavour, const char *own, const char
     if (!a || !b)
         return;
     _cleanup_(gtid_set_freep) struct gtid_set *more = gtid_set_subtract(a, b);
-    strbuf_init(&text, GTID_TEXT_MAX);
     gtid_set_print(more, &text);
     replication_copy_text(ret, size, text.buf);
 }

@@ -109,14 +109,14 @@ static int await_executed(struct session *session, const struct dialect *dialect
     _cleanup_(strbuf_release) struct strbuf text;
     _cleanup_(strbuf_release) struct strbuf sql;
 
+    strbuf_init(&text, GTID_TEXT_MAX);
+    strbuf_init(&sql, GTID_TEXT_MAX + KM_KIB);
     if (!executed)
         return -1;
     enum gtid_relation relation = gtid_set_compare(wanted, executed);
     *ret_there = relation == GTID_EQUAL || relation == GTID_SUBSET;
     if (*ret_there || !may_come)
         return 0;
-    strbuf_init(&text, GTID_TEXT_MAX);
-    strbuf_init(&sql, GTID_TEXT_MAX + KM_KIB);
     gtid_set_print(wanted, &text);
     wait_sql(dialect, text.buf, &sql);
     return session_query(session, sql.buf, take_wait, ret_there, err);
@@ -277,9 +277,9 @@ int role_close(struct session *session, const struct dialect *dialect, const cha
             return -1;
         timeout_s = 1;
     }
-    if (rc < 0 || kill_clients(session, agent_user, err) < 0)
+    if (rc < 0)
         return -1;
-    return semi_sync_source(session, dialect, false, 0, err);
+    return kill_clients(session, agent_user, err);
 }
 
 /* ---- follow ---- */
@@ -363,6 +363,19 @@ static int acknowledge(struct session *session, const struct dialect *dialect, b
     return exec(session, err, "START %s IO_THREAD", terms->replica);
 }
 
+static int repair(struct session *session, const struct dialect *dialect, const struct role_source *source,
+    const struct replication_facts *facts, struct error *err)
+{
+    const char *replica = dialect->replication->replica;
+    bool receiver_off = facts->receiver == AGENT_THREAD_OFF && (!facts->receiver_errno || source->restart);
+    bool applier_off = facts->applier == AGENT_THREAD_OFF && (!facts->applier_errno || source->restart);
+
+    if (receiver_off && exec(session, err, "START %s IO_THREAD", replica) < 0)
+        return -1;
+    return applier_off ? exec(session, err, "START %s SQL_THREAD", replica) : 0;
+}
+
+/* What made commits wait here goes last: MySQL takes a second to end its thread, and the new primary waits for our acknowledgements. */
 int role_follow(
     struct session *session, const struct dialect *dialect, const struct role_source *source, struct error *err)
 {
@@ -373,21 +386,14 @@ int role_follow(
     bool right = facts.configured && facts.source_tls && facts.source_port == source->port &&
         str_eq(facts.source_host, source->host) && !source->reconfigure;
     bool running = right && facts.receiver != AGENT_THREAD_OFF;
-    if (semi_sync_source(session, dialect, false, 0, err) < 0 ||
-        acknowledge(session, dialect, source->semi_sync, running, err) < 0)
+    if (acknowledge(session, dialect, source->semi_sync, running, err) < 0)
         return -1;
-    if (!right) {
-        if (change_source(session, dialect, source, err) < 0)
-            return -1;
-        return start(session, dialect, err);
-    }
-    bool receiver_off = facts.receiver == AGENT_THREAD_OFF && (!facts.receiver_errno || source->restart);
-    bool applier_off = facts.applier == AGENT_THREAD_OFF && (!facts.applier_errno || source->restart);
-    if (receiver_off && exec(session, err, "START %s IO_THREAD", dialect->replication->replica) < 0)
-        return -1;
-    if (applier_off && exec(session, err, "START %s SQL_THREAD", dialect->replication->replica) < 0)
-        return -1;
-    return 0;
+    int rc = 0;
+    if (right)
+        rc = repair(session, dialect, source, &facts, err);
+    else
+        rc = change_source(session, dialect, source, err) < 0 ? -1 : start(session, dialect, err);
+    return rc < 0 ? -1 : semi_sync_source(session, dialect, false, 0, err);
 }
 
 int role_stop(struct session *session, const struct dialect *dialect, struct error *err)

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -27,6 +28,9 @@
 
 #define RIG_USER "mysql"
 #define POLL_MS 20
+#define IMAGE_UID 999
+/* In the other root file system; the loader must be named by the folder in which libraries find it again. */
+#define HOST_LIBRARIES "/host/usr/lib/x86_64-linux-gnu"
 
 bool agent_rig_possible(void)
 {
@@ -55,11 +59,9 @@ const char *agent_rig_path(const struct agent_rig *rig, const char *name)
     return buffer;
 }
 
-static void own(const char *path)
+static void own(const struct agent_rig *rig, const char *path)
 {
-    const struct passwd *user = getpwnam(RIG_USER);
-
-    assert_int_equal(chown(path, user->pw_uid, user->pw_gid), 0);
+    assert_int_equal(chown(path, rig->uid, rig->gid), 0);
 }
 
 void agent_rig_put(const struct agent_rig *rig, const char *name, const char *content)
@@ -71,7 +73,7 @@ void agent_rig_put(const struct agent_rig *rig, const char *name, const char *co
         return;
     }
     assert_int_equal(fs_write_file_atomic(path, content, strlen(content), 0600, NULL), 0);
-    own(path);
+    own(rig, path);
 }
 
 bool agent_rig_has(const struct agent_rig *rig, const char *name)
@@ -141,6 +143,37 @@ static char *find_binary(void)
 
 struct agent_rig *agent_rig_new(void)
 {
+    return agent_rig_new_in(NULL);
+}
+
+char *agent_rig_mysql_root(void)
+{
+    static const char *const argv[] = {"agent/tests/mysql-root.sh", NULL};
+    struct subprocess_options options = {.argv = argv, .timeout_ms = 120000};
+    struct subprocess_result result;
+    struct error err = ERROR_INIT;
+    struct strbuf out;
+
+    strbuf_init(&out, 4096);
+    if (subprocess_run(&options, &out, NULL, &result, &err) < 0) {
+        printf("skipped: no MySQL: %s\n", err.message);
+        strbuf_release(&out);
+        return NULL;
+    }
+    strbuf_truncate(&out, strcspn(out.buf, "\n"));
+    return strbuf_detach(&out, NULL);
+}
+
+static void choose_user(struct agent_rig *rig)
+{
+    const struct passwd *user = getpwnam(RIG_USER);
+
+    rig->uid = rig->root ? IMAGE_UID : user->pw_uid;
+    rig->gid = rig->root ? IMAGE_UID : user->pw_gid;
+}
+
+struct agent_rig *agent_rig_new_in(const char *root)
+{
     static const char *const folders[] = {"vol", "run", "config", "accounts", "tls"};
     static const char *const accounts[] = {"root", "replication", "monitor", "user"};
     struct agent_rig *rig = xnew(struct agent_rig);
@@ -150,10 +183,12 @@ struct agent_rig *agent_rig_new(void)
     assert_int_equal(setenv("TMPDIR", "/tmp", 1), 0);
     assert_non_null(mkdtemp(dir));
     rig->dir = xstrdup(dir);
-    own(dir);
+    rig->root = xstrdup(root);
+    choose_user(rig);
+    own(rig, dir);
     for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
         assert_int_equal(mkdir(agent_rig_path(rig, folders[i]), 0700), 0);
-        own(agent_rig_path(rig, folders[i]));
+        own(rig, agent_rig_path(rig, folders[i]));
     }
     rig->binary = find_binary();
     rig->pod_name = xstrdup("demo-mysql-2");
@@ -185,22 +220,55 @@ void agent_rig_free(struct agent_rig *rig)
     free(rig->dir);
     free(rig->binary);
     free(rig->pod_name);
+    free(rig->root);
     free(rig);
 }
 
 /* ---- processes ---- */
 
+/* The root file system with this machine's /tmp, and all of it at /host, where our program finds its libraries. */
+static void enter(const struct agent_rig *rig)
+{
+    static const struct {
+        const char *from, *to;
+    } binds[] = {{"/tmp", "tmp"}, {"/", "host"}, {"/proc", "proc"}, {"/dev", "dev"}, {"/etc/hosts", "etc/hosts"}};
+    char to[512];
+
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        _exit(94);
+    snprintf(to, sizeof(to), "%s/etc/hosts", rig->root);
+    close(open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    for (size_t i = 0; i < ARRAY_LEN(binds); i++) {
+        snprintf(to, sizeof(to), "%s/%s", rig->root, binds[i].to);
+        if (mount(binds[i].from, to, NULL, MS_BIND | MS_REC, NULL) < 0)
+            _exit(95);
+    }
+    if (chroot(rig->root) < 0 || chdir("/") < 0)
+        _exit(93);
+}
+
 static void become(const struct agent_rig *rig, const char *command, char *const *argv)
 {
-    const struct passwd *user = getpwnam(RIG_USER);
     _cleanup_(freep) char *log = xasprintf("%s/%s.log", rig->dir, command);
+    _cleanup_(freep) char *inside = xasprintf("/host%s", rig->binary);
+    _cleanup_(strvec_release) struct strvec loaded;
     int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0644); /* NOLINT(android-cloexec-open) */
 
     dup2(fd, STDOUT_FILENO);
     dup2(fd, STDERR_FILENO);
-    if (setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0)
+    if (rig->root)
+        enter(rig);
+    if (setgroups(0, NULL) < 0 || setgid(rig->gid) < 0 || setuid(rig->uid) < 0)
         _exit(98);
-    execv(rig->binary, argv);
+    if (!rig->root)
+        execv(rig->binary, argv);
+    /* Our program's own loader and libraries; what it starts finds those of the image. */
+    strvec_init(&loaded);
+    strvec_push_all(&loaded, (const char *const[]){"ld.so", "--library-path", HOST_LIBRARIES, NULL});
+    strvec_push(&loaded, inside);
+    for (char *const *arg = argv + 1; *arg; arg++)
+        strvec_push(&loaded, *arg);
+    execv(HOST_LIBRARIES "/ld-linux-x86-64.so.2", loaded.v);
     _exit(99);
 }
 
@@ -369,7 +437,12 @@ int agent_rig_tls(
 
 int agent_rig_order(const struct agent_rig *rig, const char *order, struct strbuf *body)
 {
-    return request(rig, "operator", "PUT", "/v1/role", order, body);
+    return agent_rig_order_as(rig, "operator", order, body);
+}
+
+int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body)
+{
+    return request(rig, identity, "PUT", "/v1/role", order, body);
 }
 
 bool agent_rig_ended(struct agent_process *process, int *ret_code)
@@ -427,7 +500,8 @@ bool agent_rig_sql(
     struct subprocess_result result;
 
     strbuf_init(&cnf, 4096);
-    strbuf_addf(&cnf, "[client]\nprotocol=tcp\nhost=127.0.0.1\nport=%u\nuser=%s\npassword=\"", rig->mysql_port, user);
+    strbuf_addf(
+        &cnf, "[client]\nprotocol=tcp\nhost=127.0.0.1\nport=%u\nssl\nuser=%s\npassword=\"", rig->mysql_port, user);
     for (const char *c = password; *c; c++)
         strbuf_addf(&cnf, "%s%c", *c == '\\' ? "\\" : "", *c);
     strbuf_adds(&cnf, "\"\n");
@@ -437,12 +511,18 @@ bool agent_rig_sql(
     return subprocess_run(&options, out, NULL, &result, NULL) == 0;
 }
 
+#define ENTER_AND_RUN                                                      \
+    "mount --bind /tmp $0/tmp && exec chroot --userspec=999:999 $0 mysql " \
+    "--no-defaults --batch --skip-column-names $1 --user=" RIG_USER
+
 bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct strbuf *out)
 {
     _cleanup_(freep) char *socket = xasprintf("--socket=%s", agent_rig_path(rig, "run/mysqld.sock"));
     const char *argv[] = {"setpriv", "--reuid=" RIG_USER, "--regid=" RIG_USER, "--clear-groups", "mariadb",
         "--no-defaults", "--batch", "--skip-column-names", socket, "--user=" RIG_USER, NULL};
-    struct subprocess_options options = {.argv = argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
+    const char *inside[] = {"unshare", "--mount", "sh", "-c", ENTER_AND_RUN, rig->root, socket, NULL};
+    struct subprocess_options options = {
+        .argv = rig->root ? inside : argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
     struct subprocess_result result;
 
     if (out)

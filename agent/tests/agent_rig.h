@@ -20,7 +20,9 @@ struct agent_process {
 struct agent_rig {
     char *dir; /* everything; removed in the end */
     char *binary;
-    char *pod_name; /* "demo-mysql-2" */
+    char *pod_name;    /* "demo-mysql-2" */
+    char *root;        /* MySQL: the root file system its programs run in; NULL: the machine's MariaDB */
+    unsigned uid, gid; /* of the user "mysql" there */
     uint16_t plain_port;
     uint16_t tls_port;
     uint16_t mysql_port;
@@ -32,6 +34,10 @@ struct agent_rig {
 bool agent_rig_possible(void);
 /* Config, accounts (password of X is "pw-X'\\") and certificates are in place. */
 struct agent_rig *agent_rig_new(void);
+/* The same with the server of another root file system, which sees this machine's /tmp. */
+struct agent_rig *agent_rig_new_in(const char *root);
+/* The image's MySQL (mysql-root.sh), or NULL, having said why not. The caller frees. */
+char *agent_rig_mysql_root(void);
 void agent_rig_free(struct agent_rig *rig); /* kills what runs */
 
 /* dir/name, from a buffer that the next but seven call reuses. */
@@ -65,6 +71,7 @@ int agent_rig_tls(
     const struct agent_rig *rig, const char *identity, const char *path, const char *post, struct strbuf *body);
 /* PUT /v1/role as the operator: the status code. */
 int agent_rig_order(const struct agent_rig *rig, const char *order, struct strbuf *body);
+int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body);
 bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, int64_t timeout_ms);
 
 /* Runs SQL by TCP; false if the server refuses the account or a statement. out may be NULL. */

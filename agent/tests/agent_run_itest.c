@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/subprocess.h"
 
+#define PRIMARY "{\"epoch\":3,\"role\":\"primary\"}"
 #define ROOT_PASSWORD "pw-root'\\"
 
 static int setup(void **state)
@@ -42,6 +43,14 @@ static bool await_sql(const struct agent_rig *rig, const char *user, const char 
     return true;
 }
 
+static void order(const struct agent_rig *rig, const char *text)
+{
+    _cleanup_(strbuf_release) struct strbuf body;
+
+    strbuf_init(&body, KM_MIB);
+    assert_int_equal(agent_rig_order(rig, text, &body), 200);
+}
+
 static void test_no_server_no_readiness(void **state)
 {
     struct agent_rig *rig = *state;
@@ -59,8 +68,10 @@ static void test_a_server_becomes_ready(void **state)
 
     strbuf_init(&out, 4 * KM_MIB);
     agent_rig_start(rig, "server");
+    assert_true(agent_rig_await(rig, "/startup", 200, 60000));
+    assert_int_equal(agent_rig_get(rig, "/ready", NULL), 503); /* no word of the operator yet */
+    order(rig, PRIMARY);
     assert_true(agent_rig_await(rig, "/ready", 200, 60000));
-    assert_int_equal(agent_rig_get(rig, "/startup", NULL), 200);
     assert_true(agent_rig_await_status(rig, "\"accountsApplied\":true", 10000));
     assert_int_equal(agent_rig_get(rig, "/metrics", &out), 200);
     assert_non_null(strstr(out.buf, "\nmysql_up 1\n"));
@@ -83,28 +94,18 @@ static void test_accounts_can_do_what_they_are_for(void **state)
     assert_false(agent_rig_sql(rig, "replication", "pw-replication'\\", "CREATE DATABASE x", NULL));
 }
 
-/* As the agent does: by the socket, as the database's own user. */
-static void run_as_owner(const struct agent_rig *rig, const char *sql)
-{
-    _cleanup_(freep) char *socket = xasprintf("--socket=%s", agent_rig_path(rig, "run/mysqld.sock"));
-    const char *argv[] = {"setpriv", "--reuid=mysql", "--regid=mysql", "--clear-groups", "mariadb", "--no-defaults",
-        socket, "--user=mysql", "--execute", sql, NULL};
-    struct subprocess_options options = {.argv = argv, .timeout_ms = 20000};
-    struct subprocess_result result;
-
-    assert_int_equal(subprocess_run(&options, NULL, NULL, &result, NULL), 0);
-}
-
 static void test_nobody_from_afar_writes_while_read_only(void **state)
 {
     struct agent_rig *rig = *state;
 
-    run_as_owner(rig, "SET GLOBAL read_only = 1");
+    order(rig, "{\"epoch\":3}");
+    assert_true(agent_rig_await_status(rig, "it is fenced", 5000));
     assert_false(agent_rig_sql(rig, "root", ROOT_PASSWORD, "CREATE DATABASE while_read_only", NULL));
     assert_false(agent_rig_sql(rig, "root", ROOT_PASSWORD, "SET GLOBAL read_only = 0", NULL));
     assert_false(agent_rig_sql(rig, "root", ROOT_PASSWORD, "GRANT READ_ONLY ADMIN ON *.* TO root@'%'", NULL));
     assert_true(agent_rig_await_status(rig, "\"readOnly\":true", 5000));
-    run_as_owner(rig, "SET GLOBAL read_only = 0");
+    order(rig, "{\"epoch\":3,\"role\":\"primary\"}");
+    assert_true(agent_rig_await(rig, "/ready", 200, 10000));
     assert_true(agent_rig_sql(rig, "root", ROOT_PASSWORD, "CREATE DATABASE while_read_only", NULL));
 }
 
@@ -145,10 +146,11 @@ static void test_the_tls_door_wants_a_certificate(void **state)
     assert_int_equal(agent_rig_tls(rig, "operator", "/v1/status", NULL, &body), 200);
     assert_non_null(strstr(body.buf, "\"instance\":\"demo-mysql-2\""));
     assert_int_equal(agent_rig_get(rig, "/v1/status", NULL), 404); /* not on the plain door */
-    /* Another member holds a certificate of the same CA, and is not the operator. */
-    strbuf_reset(&body);
-    assert_int_equal(agent_rig_tls(rig, "tls/tls", "/v1/status", NULL, &body), 403);
-    assert_null(strstr(body.buf, "demo"));
+    /* Another member holds a certificate of the same CA: it may ask, but neither watch nor order. */
+    assert_int_equal(agent_rig_tls(rig, "tls/tls", "/v1/status", NULL, &body), 200);
+    assert_int_equal(agent_rig_tls(rig, "tls/tls", "/v1/status?watch=1", NULL, &body), 403);
+    assert_int_equal(agent_rig_tls(rig, "tls/tls", "/v1/mycnf/check", "[mysqld]\n", &body), 403);
+    assert_int_equal(agent_rig_order_as(rig, "tls/tls", PRIMARY, &body), 403);
 }
 
 static void test_new_certificates_need_no_restart(void **state)
@@ -206,6 +208,8 @@ static void test_a_killed_server_is_down_and_comes_back(void **state)
     assert_true(agent_rig_await(rig, "/ready", 503, 5000));
     assert_true(agent_rig_await_status(rig, "\"phase\":\"Down\"", 5000));
     agent_rig_start(rig, "server");
+    assert_true(agent_rig_await(rig, "/startup", 200, 60000));
+    order(rig, PRIMARY);
     assert_true(agent_rig_await(rig, "/ready", 200, 60000));
     assert_true(agent_rig_sql(rig, "app", "pw-user'\\", "SELECT * FROM app_db.t", NULL));
 }
@@ -233,6 +237,8 @@ static void test_the_agent_enters_whatever_the_passwords_are(void **state)
     agent_rig_kill(&rig->server);
     agent_rig_start(rig, "server");
     agent_rig_start(rig, "run");
+    assert_true(agent_rig_await(rig, "/startup", 200, 60000));
+    order(rig, PRIMARY);
     assert_true(agent_rig_await(rig, "/ready", 200, 60000));
     assert_true(await_sql(rig, "root", ROOT_PASSWORD, true));
 }

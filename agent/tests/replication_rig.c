@@ -285,9 +285,22 @@ void member_release_lock(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
+static bool is_mysql(const struct replication_rig *rig)
+{
+    return rig->members[0].rig->root != NULL;
+}
+
+bool member_write_aside(struct replication_rig *rig, unsigned member, bool logged, const char *sql)
+{
+    _cleanup_(freep) char *text = xasprintf(
+        "%s%s%s", is_mysql(rig) ? "SET GLOBAL super_read_only = 0; " : "", logged ? "" : "SET sql_log_bin = 0; ", sql);
+
+    return member_owner_sql(rig, member, text, NULL);
+}
+
 bool member_start_applier(struct replication_rig *rig, unsigned member)
 {
-    return member_owner_sql(rig, member, "START SLAVE SQL_THREAD", NULL);
+    return member_owner_sql(rig, member, is_mysql(rig) ? "START REPLICA SQL_THREAD" : "START SLAVE SQL_THREAD", NULL);
 }
 
 static bool newest_binlog(struct replication_rig *rig, unsigned member, char *ret, size_t size)
@@ -328,12 +341,12 @@ static void copy_file(const struct agent_rig *from, const struct agent_rig *to, 
     agent_rig_put(to, name, text.buf);
 }
 
-static void make_member(struct replication_rig *rig, unsigned index)
+static void make_member(struct replication_rig *rig, unsigned index, const char *root)
 {
     static const char *const files[] = {"tls/ca.crt", "tls/tls.crt", "tls/tls.key", "operator.crt", "operator.key"};
     struct member *member = &rig->members[index];
 
-    member->rig = agent_rig_new();
+    member->rig = agent_rig_new_in(root);
     member->all = rig;
     member->index = index;
     strbuf_init(&member->line, AGENT_STATUS_MAX + 1);
@@ -363,7 +376,7 @@ static struct http_tls *operator_tls(const struct agent_rig *rig)
     return http_tls_new(&options);
 }
 
-struct replication_rig *replication_rig_new(void)
+struct replication_rig *replication_rig_new(const char *root)
 {
     struct replication_rig *rig = xnew(struct replication_rig);
 
@@ -371,7 +384,7 @@ struct replication_rig *replication_rig_new(void)
     rig->loop = loop_new();
     rig->client = http_client_new(rig->loop);
     for (unsigned i = 0; i < MEMBERS; i++)
-        make_member(rig, i);
+        make_member(rig, i, root);
     rig->tls = operator_tls(rig->members[0].rig);
     for (unsigned i = 0; i < MEMBERS; i++) {
         replication_rig_start(rig, i, "run");

@@ -36,8 +36,8 @@ struct replication_rig {
     bool semi_sync;
 };
 
-/* Three initialised members; servers and agents run. */
-struct replication_rig *replication_rig_new(void);
+/* Three initialised members; servers and agents run. root: agent_rig_new_in. */
+struct replication_rig *replication_rig_new(const char *root);
 void replication_rig_free(struct replication_rig *rig);
 void replication_rig_start(struct replication_rig *rig, unsigned member, const char *command); /* "server", "run" */
 
@@ -70,9 +70,8 @@ bool member_says(struct replication_rig *rig, unsigned member, const char *sql, 
 pid_t member_hold_lock(struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds);
 void member_release_lock(pid_t pid);
 
-/* Statements of the owner, who may write on a replica: as a part of no transaction that replicates, and as an errant one. */
-#define OWNER_WRITES "SET sql_log_bin = 0; "
-#define OWNER_ERRANT ""
+/* Statements of the owner, who may write on a replica: as what no log knows of, or as an errant transaction. */
+bool member_write_aside(struct replication_rig *rig, unsigned member, bool logged, const char *sql);
 bool member_start_applier(struct replication_rig *rig, unsigned member);
 bool member_purge_binlogs(struct replication_rig *rig, unsigned member); /* all but the newest */
 

@@ -1,5 +1,6 @@
-/* Three real servers, three agents, orders by HTTP. The cases share the members and run in order. */
 #include "common/base.h"
+
+#include "agent/tests/replication_stories.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -15,9 +16,19 @@
 #define LONG_MS 60000
 #define SWITCHES 20
 
-static int setup(void **state)
+static int setup_mariadb(void **state)
 {
-    *state = replication_rig_new();
+    *state = replication_rig_new(NULL);
+    return 0;
+}
+
+static int setup_mysql(void **state)
+{
+    _cleanup_(freep) char *root = agent_rig_mysql_root();
+
+    if (!root)
+        return -1;
+    *state = replication_rig_new(root);
     return 0;
 }
 
@@ -307,7 +318,7 @@ static void test_a_duplicate_key_is_named_and_not_skipped(void **state)
 
     rig->semi_sync = false;
     replication_rig_form(rig);
-    assert_true(member_owner_sql(rig, 2, OWNER_WRITES "INSERT INTO t.w VALUES (-9); SELECT 1", NULL));
+    assert_true(member_write_aside(rig, 2, false, "INSERT INTO t.w VALUES (-9)"));
     assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (-9); INSERT INTO t.w VALUES (-10)", NULL));
     assert_true(replication_rig_await(rig, 2, is_stopped, "stopped", LONG_MS));
     assert_int_equal(rig->members[2].status.replication.applier_errno, 1062);
@@ -315,7 +326,7 @@ static void test_a_duplicate_key_is_named_and_not_skipped(void **state)
     assert_true(is_stopped(&rig->members[2]));
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w WHERE id = -10", "0"));
     /* A person mends it. */
-    assert_true(member_owner_sql(rig, 2, OWNER_WRITES "DELETE FROM t.w WHERE id = -9", NULL));
+    assert_true(member_write_aside(rig, 2, false, "DELETE FROM t.w WHERE id = -9"));
     assert_true(member_start_applier(rig, 2));
     assert_true(replication_rig_await(rig, 2, member_ready, "ready", LONG_MS));
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w WHERE id IN (-9, -10)", "2"));
@@ -349,12 +360,12 @@ static void test_errant_transactions_are_named(void **state)
     struct replication_rig *rig = *state;
 
     assert_string_equal(rig->members[2].status.errant, "");
-    assert_true(member_owner_sql(rig, 2, OWNER_ERRANT "CREATE DATABASE errant", NULL));
+    assert_true(member_write_aside(rig, 2, true, "CREATE DATABASE errant"));
     assert_true(replication_rig_await(rig, 2, is_errant, "errant", LONG_MS));
     printf("errant: %s\n", rig->members[2].status.errant);
 }
 
-int main(void)
+int replication_stories_run(bool mysql)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nobody_is_open_before_an_order),
@@ -373,5 +384,6 @@ int main(void)
         cmocka_unit_test(test_errant_transactions_are_named),
     };
 
-    return agent_rig_possible() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
+    return mysql ? cmocka_run_group_tests_name("replication MySQL", tests, setup_mysql, teardown)
+                 : cmocka_run_group_tests_name("replication MariaDB", tests, setup_mariadb, teardown);
 }

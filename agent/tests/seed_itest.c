@@ -1,0 +1,530 @@
+/* A member without data gets a donor's: two or three pods on loopback with real servers, and everything that can go wrong between them. */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/tests/agent_rig.h"
+#include "common/agent_api.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/frame_stream.h"
+#include "common/fs.h"
+#include "common/http_server.h"
+#include "common/strvec.h"
+#include "common/subprocess.h"
+#include "common/tls.h"
+
+#define ROOT "pw-root'\\"
+#define ROWS "40000"
+
+struct world {
+    struct agent_rig *donor;
+    struct agent_rig *other;
+    struct agent_rig *member;
+    struct tls_keypair ca;
+    pid_t helper; /* a process of the test itself */
+    bool mounted;
+};
+
+/* ---- set up ---- */
+
+static void put_pair(struct world *world, struct agent_rig *rig, const char *name, const char *common_name)
+{
+    static const char *const names[] = {"localhost", NULL};
+    int64_t now_ms = clock_realtime_ms();
+    struct tls_cert_request request = {.common_name = common_name,
+        .dns_names = names,
+        .server_auth = true,
+        .client_auth = true,
+        .not_before_ms = now_ms - 60000,
+        .not_after_ms = now_ms + 3600000};
+    _cleanup_(tls_keypair_release) struct tls_keypair pair = {0};
+    _cleanup_(freep) char *cert = xasprintf("%s.crt", name);
+    _cleanup_(freep) char *key = xasprintf("%s.key", name);
+
+    assert_int_equal(tls_issue(&world->ca, &request, &pair, NULL), 0);
+    agent_rig_put(rig, cert, pair.cert_pem);
+    agent_rig_put(rig, key, pair.key_pem);
+}
+
+/* All of one CA, as in one cluster. */
+static struct agent_rig *new_pod(struct world *world, const char *name)
+{
+    struct agent_rig *rig = agent_rig_new();
+
+    str_replace(&rig->pod_name, name);
+    agent_rig_put(rig, "tls/ca.crt", world->ca.cert_pem);
+    put_pair(world, rig, "tls/tls", AGENT_COMMON_NAME);
+    put_pair(world, rig, "operator", AGENT_OPERATOR_COMMON_NAME);
+    put_pair(world, rig, "stranger", "some-app");
+    return rig;
+}
+
+static void order(const struct agent_rig *rig, const char *text)
+{
+    _cleanup_(strbuf_release) struct strbuf body;
+    int code = 0;
+
+    strbuf_init(&body, KM_MIB);
+    for (int i = 0; i < 500 && (code = agent_rig_order(rig, text, &body)) == 0; i++)
+        usleep(20 * 1000);
+    if (code != 200)
+        fail_msg("%s: %d %s", text, code, body.buf);
+}
+
+static void start_primary(struct agent_rig *rig)
+{
+    assert_int_equal(agent_rig_init(rig), 0);
+    agent_rig_start(rig, "server");
+    agent_rig_start(rig, "run");
+    assert_true(agent_rig_await(rig, "/startup", 200, 60000));
+    order(rig, "{\"epoch\":1,\"role\":\"primary\"}");
+    assert_true(agent_rig_await_status(rig, "\"writable\":true", 20000));
+    assert_true(agent_rig_await_status(rig, "\"accountsApplied\":true", 20000));
+}
+
+/* About 100 MiB: enough for a stream to be met in the middle. */
+static void load_data(struct agent_rig *rig)
+{
+    assert_true(agent_rig_sql(rig, "root", ROOT,
+        "CREATE DATABASE d; CREATE TABLE d.big (id INT PRIMARY KEY AUTO_INCREMENT, v VARBINARY(2000));"
+        "INSERT INTO d.big (v) SELECT REPEAT(UUID(), 50) FROM seq_1_to_" ROWS ";"
+        "CREATE TABLE d.live (id INT PRIMARY KEY AUTO_INCREMENT, at TIMESTAMP(6));"
+        "CREATE TABLE d.aria (id INT PRIMARY KEY AUTO_INCREMENT, v INT) ENGINE=Aria;"
+        "CREATE TABLE d.go (id INT PRIMARY KEY); INSERT INTO d.go VALUES (1);"
+        "CREATE PROCEDURE d.write_on() BEGIN WHILE EXISTS (SELECT * FROM d.go) DO"
+        " INSERT INTO d.live (at) VALUES (NOW(6)); INSERT INTO d.aria (v) VALUES (1); COMMIT; END WHILE; END",
+        NULL));
+}
+static bool sql_is(const struct agent_rig *rig, const char *sql, const char *answer);
+
+static int setup(void **state)
+{
+    struct world *world = xnew(struct world);
+    int64_t now_ms = clock_realtime_ms();
+    struct tls_cert_request request = {
+        .common_name = "test-ca", .not_before_ms = now_ms - 60000, .not_after_ms = now_ms + 3600000};
+
+    assert_int_equal(tls_make_ca(&request, &world->ca, NULL), 0);
+    world->donor = new_pod(world, "demo-mysql-0");
+    world->member = new_pod(world, "demo-mysql-1");
+    start_primary(world->donor);
+    load_data(world->donor);
+    *state = world;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *world = *state;
+
+    if (world->helper > 0) {
+        kill(world->helper, SIGKILL);
+        waitpid(world->helper, NULL, 0);
+    }
+    agent_rig_free(world->donor);
+    agent_rig_free(world->other);
+    if (world->mounted)
+        umount2(agent_rig_path(world->member, "vol"), MNT_DETACH);
+    agent_rig_free(world->member);
+    tls_keypair_release(&world->ca);
+    free(world);
+    return 0;
+}
+
+/* ---- what is asked and seen ---- */
+
+static char *clone_order(const struct agent_rig *donor, unsigned epoch, bool replace)
+{
+    return xasprintf("{\"epoch\":%u,\"seed\":\"clone\",\"replace\":%s,\"donorHost\":\"localhost\",\"donorPort\":%u,"
+                     "\"donorAgentPort\":%u}",
+        epoch, replace ? "true" : "false", donor->mysql_port, donor->tls_port);
+}
+
+static struct agent_process start_clone(struct world *world, const struct agent_rig *donor, bool replace)
+{
+    struct agent_process init = agent_rig_start(world->member, "init");
+    _cleanup_(freep) char *text = clone_order(donor, 1, replace);
+
+    order(world->member, text);
+    return init;
+}
+
+static bool sql_is(const struct agent_rig *rig, const char *sql, const char *answer)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    strbuf_init(&out, KM_MIB);
+    if (!agent_rig_sql(rig, "root", ROOT, sql, &out))
+        return false;
+    strbuf_truncate(&out, strcspn(out.buf, "\n"));
+    return str_eq(out.buf, answer);
+}
+
+static char *sql_text(const struct agent_rig *rig, const char *sql)
+{
+    struct strbuf out;
+
+    strbuf_init(&out, KM_MIB);
+    assert_true(agent_rig_sql(rig, "root", ROOT, sql, &out));
+    return strbuf_detach(&out, NULL);
+}
+
+/* I8: what is called data is a whole database. */
+static bool data_is_absent_or_whole(const struct agent_rig *rig)
+{
+    return !agent_rig_has(rig, "vol/data") ||
+        (agent_rig_has(rig, "vol/data/ibdata1") && agent_rig_has(rig, "vol/data/kube-mysql-seed.json") &&
+            agent_rig_has(rig, "vol/data/d/big.ibd"));
+}
+
+static void start_replica(struct world *world)
+{
+    _cleanup_(freep) char *text = xasprintf("{\"epoch\":1,\"role\":\"replica\",\"sourceHost\":\"localhost\",\"sourcePort\":%u,"
+                                            "\"sourceAgentPort\":%u}",
+        world->donor->mysql_port, world->donor->tls_port);
+
+    agent_rig_start(world->member, "server");
+    agent_rig_start(world->member, "run");
+    assert_true(agent_rig_await(world->member, "/startup", 200, 60000));
+    order(world->member, text);
+    assert_true(agent_rig_await_status(world->member, "\"orderDone\":true", 30000));
+}
+
+static void await_equal(struct world *world)
+{
+    _cleanup_(freep) char *position = sql_text(world->donor, "SELECT @@gtid_current_pos");
+
+    position[strcspn(position, "\n")] = '\0';
+    for (int i = 0; i < 500 && !sql_is(world->member, "SELECT @@gtid_current_pos", position); i++)
+        usleep(20 * 1000);
+    static const char sums[] = "CHECKSUM TABLE d.big, d.live, d.aria; SELECT COUNT(*), MIN(id), MAX(id) FROM d.live;"
+                               "SELECT COUNT(*) FROM d.big; SELECT @@gtid_current_pos";
+    _cleanup_(freep) char *ours = sql_text(world->donor, sums);
+    _cleanup_(freep) char *theirs = sql_text(world->member, sums);
+    assert_string_equal(ours, theirs);
+}
+
+/* ---- a writer, while the data is copied ---- */
+
+static void start_writer(struct world *world)
+{
+    fflush(NULL);
+    world->helper = fork();
+    if (world->helper == 0)
+        _exit(agent_rig_sql(world->donor, "root", ROOT, "CALL d.write_on()", NULL) ? 0 : 1);
+    for (int i = 0; i < 500 && sql_is(world->donor, "SELECT COUNT(*) FROM d.live", "0"); i++)
+        usleep(20 * 1000);
+}
+
+static void stop_writer(struct world *world)
+{
+    assert_true(agent_rig_sql(world->donor, "root", ROOT, "DELETE FROM d.go", NULL));
+    waitpid(world->helper, NULL, 0);
+    world->helper = 0;
+}
+
+static void test_clone_under_writes(void **state)
+{
+    struct world *world = *state;
+
+    start_writer(world);
+    struct agent_process init = start_clone(world, world->donor, false);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    assert_false(agent_rig_has(world->member, "vol/data.new"));
+    assert_true(data_is_absent_or_whole(world->member));
+    assert_true(agent_rig_has(world->member, "vol/data"));
+    start_replica(world);
+    assert_false(agent_rig_has(world->member, "vol/data/kube-mysql-seed.json")); /* told to the server, once */
+    usleep(300 * 1000);
+    stop_writer(world);
+    await_equal(world);
+
+    /* A copy of the copy, whose own binary log has hardly begun: its position is the donor's all the same. */
+    world->other = new_pod(world, "demo-mysql-2");
+    init = agent_rig_start(world->other, "init");
+    _cleanup_(freep) char *text = clone_order(world->member, 1, false);
+    order(world->other, text);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    _cleanup_(freep) char *position = sql_text(world->donor, "SELECT @@gtid_current_pos");
+    position[strcspn(position, "\n")] = '\0';
+    assert_true(agent_rig_file_says(world->other, "vol/data/kube-mysql-seed.json", position));
+}
+
+static void test_donor_dies_in_mid_stream(void **state)
+{
+    struct world *world = *state;
+    int code = 0;
+
+    world->other = new_pod(world, "demo-mysql-2");
+    start_primary(world->other);
+    load_data(world->other);
+    assert_true(agent_rig_sql(world->other, "root", ROOT, "CREATE TABLE d.mine (id INT)", NULL));
+    struct agent_process init = start_clone(world, world->donor, false);
+    assert_true(agent_rig_await_status(world->member, "\"seedBytes\":", 20000));
+    agent_rig_kill(&world->donor->agent);
+    assert_true(agent_rig_await_status(world->member, "\"seed\":\"Failed\"", 20000));
+    assert_true(agent_rig_await_status(world->member, "SeedFailed", 1000));
+    assert_false(agent_rig_has(world->member, "vol/data"));
+    assert_false(agent_rig_has(world->member, "vol/data.new/ibdata1"));
+    assert_false(agent_rig_ended(&init, &code));
+
+    _cleanup_(freep) char *text = clone_order(world->other, 1, false);
+    order(world->member, text);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    assert_true(agent_rig_has(world->member, "vol/data/d/mine.frm"));
+}
+
+static void test_receiver_dies_at_each_stage(void **state)
+{
+    static const unsigned moments_ms[] = {0, 30, 100, 200, 300, 400, 500, 600, 800, 1000, 1200};
+    struct world *world = *state;
+    unsigned halves = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(moments_ms); i++) {
+        struct agent_process init = start_clone(world, world->donor, true);
+        usleep(moments_ms[i] * 1000);
+        agent_rig_kill(&init);
+        halves += agent_rig_has(world->member, "vol/data.new");
+        assert_true(data_is_absent_or_whole(world->member));
+        /* The donor is free again before long. */
+        for (int j = 0; j < 500 && !agent_rig_file_says(world->donor, "run.log", "a copy of the data"); j++)
+            usleep(20 * 1000);
+    }
+    assert_true(halves > 0); /* otherwise the test proved nothing */
+    struct agent_process init = start_clone(world, world->donor, true);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    assert_false(agent_rig_has(world->member, "vol/data.new"));
+    start_replica(world);
+    await_equal(world);
+}
+
+static void limit_volume(struct world *world, const char *size)
+{
+    _cleanup_(freep) char *options =
+        xasprintf("size=%s,uid=%u,gid=%u,mode=700", size, world->member->uid, world->member->gid);
+
+    assert_int_equal(mount("tmpfs", agent_rig_path(world->member, "vol"), "tmpfs", 0, options), 0);
+    world->mounted = true;
+}
+
+static void test_volume_too_small(void **state)
+{
+    struct world *world = *state;
+    int code = 0;
+
+    limit_volume(world, "200M");
+    struct agent_process init = start_clone(world, world->donor, false);
+    assert_true(agent_rig_await_status(world->member, "the data volume is too small: the copy needs", 20000));
+    assert_true(agent_rig_await_status(world->member, "MiB are free", 1000));
+    assert_false(agent_rig_has(world->member, "vol/data.new/ibdata1"));
+    assert_false(agent_rig_ended(&init, &code));
+    assert_true(agent_rig_await_status(world->donor, "\"phase\":\"Running\"", 5000));
+    agent_rig_kill(&init);
+}
+
+/* Old and new do not fit together, and the old was proven to be of no more use: it goes first. */
+static void test_replace_where_one_fits(void **state)
+{
+    struct world *world = *state;
+
+    limit_volume(world, "440M");
+    assert_int_equal(agent_rig_init(world->member), 0);
+    assert_int_equal(mkdir(agent_rig_path(world->member, "vol/.kube-mysql"), 0700) < 0, 1);
+    agent_rig_put(world->member, "vol/.kube-mysql/mark", "reseed\n");
+    struct agent_process init = start_clone(world, world->donor, true);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    assert_true(agent_rig_file_says(world->member, "init.log", "goes first"));
+    assert_true(agent_rig_has(world->member, "vol/data/d/big.ibd"));
+    assert_false(agent_rig_has(world->member, "vol/.kube-mysql/mark"));
+}
+
+/* Where both fit, the old data stays until the new is whole. */
+static void test_replace_keeps_the_old_until_the_end(void **state)
+{
+    struct world *world = *state;
+
+    assert_int_equal(agent_rig_init(world->member), 0);
+    struct agent_process init = start_clone(world, world->donor, true);
+    assert_true(agent_rig_await_status(world->member, "\"seedBytes\":", 20000));
+    assert_true(agent_rig_has(world->member, "vol/data/ibdata1"));
+    agent_rig_kill(&world->donor->agent);
+    assert_true(agent_rig_await_status(world->member, "\"seed\":\"Failed\"", 20000));
+    assert_true(agent_rig_has(world->member, "vol/data/ibdata1"));
+    agent_rig_start(world->donor, "run");
+    assert_int_equal(agent_rig_wait(&init), 0); /* it tries again by itself */
+    assert_true(agent_rig_has(world->member, "vol/data/d/big.ibd"));
+    assert_false(agent_rig_has(world->member, "vol/data.new"));
+    assert_false(agent_rig_has(world->member, "vol/data.old"));
+}
+
+/* ---- who may have it ---- */
+
+static pid_t slow_reader(struct world *world)
+{
+    _cleanup_(freep) char *cert = xstrdup(agent_rig_path(world->donor, "tls/tls.crt"));
+    _cleanup_(freep) char *key = xstrdup(agent_rig_path(world->donor, "tls/tls.key"));
+    _cleanup_(freep) char *ca = xstrdup(agent_rig_path(world->donor, "tls/ca.crt"));
+    _cleanup_(freep) char *url = xasprintf("https://localhost:%u/v1/backup", world->donor->tls_port);
+
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execlp("curl", "curl", "--silent", "--limit-rate", "2M", "--output", "/dev/null", "--cacert", ca, "--cert", cert,
+            "--key", key, url, (char *)NULL);
+        _exit(99);
+    }
+    return pid;
+}
+
+static void test_who_may_have_it(void **state)
+{
+    struct world *world = *state;
+    _cleanup_(strbuf_release) struct strbuf body;
+
+    strbuf_init(&body, KM_MIB);
+    assert_int_equal(agent_rig_tls(world->donor, NULL, "/v1/backup", NULL, &body), 0);
+    assert_int_equal(agent_rig_tls(world->donor, "stranger", "/v1/backup", NULL, &body), 403);
+    assert_int_equal(agent_rig_tls(world->donor, "tls/tls", "/v1/backup?method=logical", NULL, &body), 400);
+    world->helper = slow_reader(world);
+    assert_true(agent_rig_await_status(world->donor, "\"servingBackups\":1", 10000));
+    assert_int_equal(agent_rig_tls(world->donor, "tls/tls", "/v1/backup", NULL, &body), 503);
+    assert_true(agent_rig_await(world->donor, "/live", 200, 100));
+    /* The reader goes: the tool is ended, and the next one is served. */
+    kill(world->helper, SIGKILL);
+    waitpid(world->helper, NULL, 0);
+    world->helper = 0;
+    for (int i = 0; i < 250 && !agent_rig_file_says(world->donor, "run.log", "the receiver has gone"); i++)
+        usleep(20 * 1000);
+    struct agent_process init = start_clone(world, world->donor, false);
+    assert_int_equal(agent_rig_wait(&init), 0);
+}
+
+/* ---- a donor that lies ---- */
+
+static void give_rubbish(struct http_exchange *exchange, void *arg)
+{
+    bool *trailer = arg;
+    struct frame_writer writer;
+    struct stream_header header = {
+        .method = STREAM_METHOD_XBSTREAM, .flavour = "mariadb", .server_version = "10.11.19-MariaDB"};
+    struct stream_trailer end = {.ok = true};
+    char head[FRAME_HEAD_BYTES];
+    struct strbuf out;
+
+    strbuf_init(&out, KM_MIB);
+    frame_writer_init(&writer);
+    frame_writer_begin(&writer, &header, &out);
+    if (*trailer) {
+        frame_writer_data(&writer, "not an xbstream", 15, head);
+        strbuf_add(&out, head, sizeof(head));
+        strbuf_adds(&out, "not an xbstream");
+        frame_writer_end(&writer, &end, &out);
+    }
+    frame_writer_release(&writer);
+    http_stream_start(exchange, 200, "application/octet-stream", NULL, NULL);
+    http_stream_write(exchange, out.buf, out.len);
+    http_stream_end(exchange);
+    strbuf_release(&out);
+}
+
+/* Serves for ever, in a process of its own; returns the port. */
+static uint16_t start_liar(struct world *world, bool trailer)
+{
+    static const struct http_route routes[] = {{"GET", "/v1/backup", give_rubbish}, {NULL, NULL, NULL}};
+    static const char *const names[] = {"localhost", NULL};
+    struct tls_cert_request request = {.common_name = AGENT_COMMON_NAME,
+        .dns_names = names,
+        .server_auth = true,
+        .not_before_ms = clock_realtime_ms() - 60000,
+        .not_after_ms = clock_realtime_ms() + 3600000};
+    struct tls_keypair pair = {0};
+    uint16_t port = 0;
+    int fds[2];
+
+    assert_int_equal(pipe(fds), 0); /* NOLINT(android-cloexec-pipe): the child only forks */
+    assert_int_equal(tls_issue(&world->ca, &request, &pair, NULL), 0);
+    fflush(NULL);
+    world->helper = fork();
+    if (world->helper == 0) {
+        struct loop *loop = loop_new();
+        struct tls_server *tls = tls_server_new(&pair, world->ca.cert_pem, NULL);
+        struct http_server *server = http_server_new(loop, tls, routes, &trailer);
+        if (http_server_listen(server, "127.0.0.1", 0, &port, NULL) < 0 || write(fds[1], &port, sizeof(port)) < 0)
+            _exit(99);
+        loop_run(loop);
+        _exit(0);
+    }
+    assert_int_equal(read(fds[0], &port, sizeof(port)), sizeof(port));
+    close(fds[0]);
+    close(fds[1]);
+    tls_keypair_release(&pair);
+    return port;
+}
+
+static void expect_refused(struct world *world, bool trailer, const char *says)
+{
+    struct agent_rig liar = {.tls_port = start_liar(world, trailer)};
+    struct agent_process init = start_clone(world, &liar, false);
+    int code = 0;
+
+    assert_true(agent_rig_await_status(world->member, says, 20000));
+    assert_false(agent_rig_has(world->member, "vol/data"));
+    assert_false(agent_rig_ended(&init, &code));
+    agent_rig_kill(&init);
+    kill(world->helper, SIGKILL);
+    waitpid(world->helper, NULL, 0);
+    world->helper = 0;
+}
+
+static void test_a_donor_that_lies(void **state)
+{
+    struct world *world = *state;
+
+    expect_refused(world, false, "broke off after 0 bytes of data, without a trailer");
+    expect_refused(world, true, "unpacking the copy");
+}
+
+/* A newer order ends what runs. */
+static void test_another_order(void **state)
+{
+    struct world *world = *state;
+    struct agent_rig nowhere = {.tls_port = 1, .mysql_port = 1};
+    struct agent_process init = start_clone(world, &nowhere, false);
+
+    assert_true(agent_rig_await_status(world->member, "\"seed\":\"Failed\"", 20000));
+    _cleanup_(freep) char *good = clone_order(world->donor, 2, false);
+    order(world->member, good);
+    assert_true(agent_rig_await_status(world->member, "\"seedBytes\":", 20000));
+    order(world->member, "{\"epoch\":3}");
+    assert_true(agent_rig_await_status(world->member, "\"seed\":\"Waiting\"", 10000));
+    assert_false(agent_rig_has(world->member, "vol/data"));
+    assert_false(agent_rig_has(world->member, "vol/data.new/ibdata1"));
+    _cleanup_(freep) char *again = clone_order(world->donor, 4, false);
+    order(world->member, again);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    assert_true(agent_rig_has(world->member, "vol/data/d/big.ibd"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_clone_under_writes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_donor_dies_in_mid_stream, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_receiver_dies_at_each_stage, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_volume_too_small, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_replace_where_one_fits, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_replace_keeps_the_old_until_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_who_may_have_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_donor_that_lies, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_order, setup, teardown),
+    };
+
+    return agent_rig_possible() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+}
