@@ -6,6 +6,7 @@
 
 #include "common/alloc.h"
 #include "common/json.h"
+#include "common/tls.h"
 #include "operator/tests/operator_world.h"
 
 /* Everything of a settled cluster, itself included. */
@@ -149,8 +150,7 @@ static bool all_of_the_new_one(struct operator_world *world)
 static void a_cluster_made_again_gets_everything_anew(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {
-        UNTIL_SETTLED, replace_cluster, all_of_the_new_one, settled, quiet, NULL};
+    static const world_step_fn steps[] = {UNTIL_SETTLED, replace_cluster, all_of_the_new_one, settled, quiet, NULL};
     struct operator_world *world = operator_world_new();
     world_put_cluster(world, "");
     operator_world_run(world, steps);
@@ -177,8 +177,7 @@ static bool orphans_are_collected(struct operator_world *world)
 static void a_cluster_may_be_replaced_in_the_middle_of_a_round(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {
-        first_child, replace_cluster, orphans_are_collected, settled, quiet, NULL};
+    static const world_step_fn steps[] = {first_child, replace_cluster, orphans_are_collected, settled, quiet, NULL};
     struct operator_world *world = operator_world_new();
     world_put_cluster(world, "");
     operator_world_run(world, steps);
@@ -282,6 +281,34 @@ static void a_new_mycnf_is_tried_before_members_are_touched(void **state)
     world_put_cluster(world, "");
     operator_world_run(world, steps);
     assert_string_equal(world_condition(world, "Accepted"), "True/Accepted");
+    operator_world_free(world);
+}
+
+static bool note_uid(struct operator_world *world)
+{
+    snprintf(world->uid, sizeof(world->uid), "%s", world_pod_str(world, 0, "metadata.uid"));
+    return true;
+}
+
+/* By what the agent says of its server. */
+static bool mycnf_is_taken_up(struct operator_world *world)
+{
+    char hash[65];
+    const char *text = world_str(world, PATH_CORE "configmaps/shop-mysql-config", "data[\"my.cnf\"]");
+    tls_sha256_hex(text, strlen(text), hash);
+    return str_eq(world_agent(world, 0)->status.mycnf_hash, hash);
+}
+
+static void a_server_that_takes_up_its_mycnf_keeps_its_pod(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, note_uid, change_mycnf, check_pod_runs, check_succeeds,
+        new_mycnf_is_applied, mycnf_is_taken_up, settled, quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    assert_string_equal(world_pod_str(world, 0, "metadata.uid"), world->uid);
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.updatedReplicas"), 1);
     operator_world_free(world);
 }
 
@@ -451,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_cluster_may_be_replaced_in_the_middle_of_a_round),
         cmocka_unit_test(a_cluster_may_go_in_the_middle_of_a_round),
         cmocka_unit_test(a_new_mycnf_is_tried_before_members_are_touched),
+        cmocka_unit_test(a_server_that_takes_up_its_mycnf_keeps_its_pod),
         cmocka_unit_test(a_terminal_comes_and_goes_with_the_field),
         cmocka_unit_test(somebody_elses_terminal_stays),
         cmocka_unit_test(any_failing_write_leads_to_the_same_end),
