@@ -2,8 +2,11 @@
 
 #include "operator/api/projections.h"
 
+#include "common/alloc.h"
+#include "common/hashmap.h"
 #include "common/json.h"
 #include "operator/api/names.h"
+#include "operator/api/packed_text.h"
 #include "operator/api/quantity.h"
 
 /* ---- strings of one block ---- */
@@ -59,6 +62,20 @@ static size_t text_copy(const struct text *text, struct strbuf *scratch, char *o
     return len + 1;
 }
 
+/* At most this long when unescaped and without quotes. */
+static size_t text_room(const struct text *text)
+{
+    size_t quotes = text->raw ? 0 : MIN_OF(text->value.len, (size_t)2);
+    return text->value.data ? MIN_OF(text->value.len - quotes, text->max) + 1 : 0;
+}
+
+/* The name is a part of the key. */
+static const char *key_name(const struct kube_object *object)
+{
+    const char *slash = strchr(object->key, '/');
+    return slash ? slash + 1 : object->key;
+}
+
 static struct kube_object *texts_build(
     const struct texts *texts, size_t size, const struct kube_meta *meta, struct json_slice object)
 {
@@ -67,7 +84,7 @@ static struct kube_object *texts_build(
     _cleanup_(strbuf_release) struct strbuf scratch;
     strbuf_init(&scratch, KUBE_OBJECT_MAX);
     for (int i = 0; i < texts->count; i++)
-        extra_bytes += texts->items[i].value.data ? MIN_OF(texts->items[i].value.len, texts->items[i].max) + 1 : 0;
+        extra_bytes += text_room(&texts->items[i]);
     struct kube_object *ret = kube_object_new(size, meta, extra_bytes, &extra);
     ret->digest = kube_object_digest(object);
     for (int i = 0; i < texts->count; i++) {
@@ -109,6 +126,21 @@ static struct json_slice object_or_absent(struct json_slice value)
     return is_object_text(value) ? value : (struct json_slice){.data = NULL};
 }
 
+/* A new block, to be freed after the object is built. */
+static char *pack_both(struct json_slice spec, struct json_slice status, struct texts *texts)
+{
+    struct json_slice packed;
+    _cleanup_(freep) char *both = xmalloc(spec.len + status.len + 1);
+    if (spec.len > 0)
+        memcpy(both, spec.data, spec.len);
+    if (status.len > 0)
+        memcpy(both + spec.len, status.data, status.len);
+    char *ret = text_pack(both, spec.len + status.len, &packed.len);
+    packed.data = ret;
+    texts_add_raw(texts, offsetof(struct custom_object, packed), packed);
+    return ret;
+}
+
 static struct kube_object *project_custom(struct json_slice object, struct error *err)
 {
     struct kube_meta meta;
@@ -116,10 +148,10 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     if (kube_meta_scan(object, &meta, err) < 0)
         return NULL;
     struct json_slice spec = object_or_absent(json_slice_member(object, "spec"));
-    texts_add_raw(&texts, offsetof(struct custom_object, spec), spec);
-    texts_add_raw(&texts, offsetof(struct custom_object, status), object_or_absent(json_slice_member(object, "status")));
+    struct json_slice status = object_or_absent(json_slice_member(object, "status"));
+    struct json_slice config = json_slice_member(status, "configSpec");
+    _cleanup_(freep) char *packed = pack_both(spec, status, &texts);
     texts_add(&texts, offsetof(struct custom_object, uid), meta.uid, TEXT_ALL);
-    texts_add(&texts, offsetof(struct custom_object, name), meta.name, TEXT_ALL);
     texts_add(&texts, offsetof(struct custom_object, ns), meta.ns, TEXT_ALL);
     texts_add(&texts, offsetof(struct custom_object, deletion_timestamp), meta.deletion_timestamp, TEXT_ALL);
     texts_add(&texts, offsetof(struct custom_object, config_name), json_slice_get(spec, "config", "name", NULL),
@@ -133,23 +165,31 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     texts_add(&texts, offsetof(struct custom_object, switchover_to),
         json_slice_member(meta.annotations, ANNOTATION_SWITCHOVER_TO), KUBE_NAME_MAX);
     struct custom_object *ret = (struct custom_object *)texts_build(&texts, sizeof(*ret), &meta, object);
+    ret->name = key_name(&ret->object);
+    ret->spec_len = (uint32_t)spec.len;
+    ret->status_len = (uint32_t)status.len;
+    ret->config_digest = hash64(HASH64_INIT, config.data, config.len);
     scan_finalizers(object, ret);
     return &ret->object;
 }
 
-static json_t *parse_text(const char *text, size_t len)
+static json_t *parse_part(const struct custom_object *object, size_t from, size_t len)
 {
-    return len > 0 ? json_parse(text, len, NULL) : NULL;
+    if (len == 0)
+        return NULL;
+    _cleanup_(freep) char *both =
+        text_unpack(object->packed, object->packed_len, (size_t)object->spec_len + object->status_len);
+    return both ? json_parse(both + from, len, NULL) : NULL;
 }
 
 json_t *custom_object_spec(const struct custom_object *object)
 {
-    return parse_text(object->spec, object->spec_len);
+    return parse_part(object, 0, object->spec_len);
 }
 
 json_t *custom_object_status(const struct custom_object *object)
 {
-    return parse_text(object->status, object->status_len);
+    return parse_part(object, object->spec_len, object->status_len);
 }
 
 const struct kube_projection projection_mysql_cluster = {.project = project_custom};
@@ -263,7 +303,6 @@ static enum pod_phase phase_of(struct json_slice status)
 static void add_pod_texts(struct texts *texts, const struct kube_meta *meta, struct json_slice object)
 {
     struct json_slice labels = meta->labels;
-    texts_add(texts, offsetof(struct pod_object, name), meta->name, TEXT_ALL);
     texts_add(texts, offsetof(struct pod_object, ns), meta->ns, TEXT_ALL);
     texts_add(texts, offsetof(struct pod_object, uid), meta->uid, TEXT_ALL);
     texts_add(
@@ -291,6 +330,7 @@ static struct kube_object *project_pod(struct json_slice object, struct error *e
     texts_add(&texts, offsetof(struct pod_object, problem_reason), problem.reason, KUBE_LABEL_MAX);
     texts_add(&texts, offsetof(struct pod_object, problem_message), problem.message, PROJECTION_MESSAGE_MAX);
     struct pod_object *ret = (struct pod_object *)texts_build(&texts, sizeof(*ret), &meta, object);
+    ret->name = key_name(&ret->object);
     ret->ordinal = names_ordinal(ret->name);
     ret->phase = phase_of(status);
     ret->scheduled = condition_is(status, "PodScheduled", "True");
@@ -325,7 +365,6 @@ static struct kube_object *project_pvc(struct json_slice object, struct error *e
     struct json_slice status = json_slice_member(object, "status");
     bool pending = condition_is(status, "FileSystemResizePending", "True");
     struct json_slice condition = find_condition(status, pending ? "FileSystemResizePending" : "Resizing");
-    texts_add(&texts, offsetof(struct pvc_object, name), meta.name, TEXT_ALL);
     texts_add(&texts, offsetof(struct pvc_object, ns), meta.ns, TEXT_ALL);
     texts_add(&texts, offsetof(struct pvc_object, uid), meta.uid, TEXT_ALL);
     texts_add(
@@ -337,6 +376,7 @@ static struct kube_object *project_pvc(struct json_slice object, struct error *e
     texts_add(
         &texts, offsetof(struct pvc_object, message), json_slice_member(condition, "message"), PROJECTION_MESSAGE_MAX);
     struct pvc_object *ret = (struct pvc_object *)texts_build(&texts, sizeof(*ret), &meta, object);
+    ret->name = key_name(&ret->object);
     ret->ordinal = names_ordinal(ret->name);
     ret->requested_bytes = quantity_at(json_slice_get(spec, "resources", "requests", "storage", NULL));
     ret->capacity_bytes = quantity_at(json_slice_get(status, "capacity", "storage", NULL));

@@ -2,7 +2,7 @@
  * projections.h: what the caches keep of each kind that we watch (see kube_object.h for the rule).
  *
  * Every struct begins with struct kube_object and is one block: strings point into it, never NULL ("" if absent) unless said so, and live
- * as long as the object. Our own kinds keep spec and status as compact JSON text, parsed for the length of a reconcile.
+ * as long as the object. Our own kinds keep spec and status as compressed JSON text, parsed for the length of a reconcile.
  */
 #ifndef KM_PROJECTIONS_H
 #define KM_PROJECTIONS_H
@@ -19,11 +19,11 @@
 /* MysqlCluster and MysqlTerminal (namespaced), MysqlConfig (no status). */
 struct custom_object {
     struct kube_object object;
-    const char *spec; /* JSON text without white space between tokens as the server sent it; "" if absent */
-    size_t spec_len;
-    const char *status; /* likewise */
-    size_t status_len;
-    const char *uid; /* as text, for owner references */
+    const char *packed; /* the JSON texts of spec and status, one behind the other (packed_text.h) */
+    size_t packed_len;
+    uint32_t spec_len, status_len; /* unpacked; 0 if absent */
+    uint64_t config_digest;        /* MysqlCluster: of status.configSpec */
+    const char *uid;               /* as text, for owner references */
     const char *name;
     const char *ns;                 /* "" for cluster scope */
     const char *deletion_timestamp; /* "" unless deleting */

@@ -38,7 +38,8 @@ struct informer {
     struct sync_hook *sync_hooks;
     struct loop_timer sync_timer;
     bool synced;
-    struct list_node pending; /* new and changed objects of the list in progress, by kube_object.by_owner */
+    struct kube_object *pending; /* new and changed objects of the list in progress */
+    struct kube_object **pending_end;
     struct kube_uid tombstones[TOMBSTONES_MAX];
     size_t next_tombstone;
     struct metric *events_metric, *objects_metric;
@@ -142,14 +143,22 @@ static void on_list_object(void *arg, struct json_slice object)
     if (stored && stored->list_mark == MARK_NONE)
         stored->list_mark = MARK_SEEN;
     struct kube_object *projected = project(informer, object);
-    if (projected)
-        list_push_back(&informer->pending, &projected->by_owner);
+    if (!projected)
+        return;
+    *informer->pending_end = projected;
+    informer->pending_end = &projected->next;
 }
 
 static struct kube_object *next_pending(struct informer *informer)
 {
-    struct list_node *node = list_pop_front(&informer->pending);
-    return node ? container_of(node, struct kube_object, by_owner) : NULL;
+    struct kube_object *object = informer->pending;
+    if (!object)
+        return NULL;
+    informer->pending = object->next;
+    object->next = NULL;
+    if (!informer->pending)
+        informer->pending_end = &informer->pending;
+    return object;
 }
 
 static void drop_pending(struct informer *informer)
@@ -315,7 +324,7 @@ struct informer *informer_new(struct loop *loop, struct kube_client *client, con
     informer->resource = resource;
     informer->projection = projection;
     informer->store = store_new(projection);
-    list_init(&informer->pending);
+    informer->pending_end = &informer->pending;
     loop_timer_init(&informer->sync_timer, loop, run_sync_hooks, informer);
     informer->reflector = reflector_new(loop, client, resource, options, &ops, informer);
     declare_metrics(informer, options->metrics);

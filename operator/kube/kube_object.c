@@ -222,7 +222,6 @@ struct kube_object *kube_object_new(size_t size, const struct kube_meta *meta, s
     at = append(at, version) + 1;
     object->uid = kube_uid_parse(uid.data, uid.len);
     object->owner = kube_uid_parse(owner.data, owner.len);
-    list_init(&object->by_owner);
     object->generation = meta->generation;
     object->deleting = meta->deletion_timestamp.data != NULL;
     if (ret_extra)

@@ -16,7 +16,6 @@
 
 #include "common/error.h"
 #include "common/json_scan.h"
-#include "common/list.h"
 
 /* A UID in 16 bytes: the UUID itself, or a hash of any other text. All zero: none. */
 struct kube_uid {
@@ -30,8 +29,8 @@ struct kube_object {
     const char *key;              /* "namespace/name", or "name" for cluster scope; inside this block */
     const char *resource_version; /* inside this block */
     struct kube_uid uid;
-    struct kube_uid owner;     /* uid of the owner reference with controller: true */
-    struct list_node by_owner; /* store's index */
+    struct kube_uid owner;    /* uid of the owner reference with controller: true */
+    struct kube_object *next; /* informer's: behind it in the list in progress */
     int64_t generation;
     uint64_t digest;
     bool deleting;     /* metadata.deletionTimestamp is set */

@@ -8,30 +8,23 @@
 #define INDEX_SLOTS_MIN 16
 
 /*
- * Open addressing with linear probing over one pointer per distinct uid; the uid is read from the object at `offset`.
+ * Open addressing with linear probing over one pointer per distinct uid, which is read from the object.
  * Removal moves later entries of the run back (no tombstones), so it never needs a clean-up.
  */
 struct uid_index {
     struct kube_object **slots;
     size_t slot_count; /* 0 or a power of two */
     size_t count;
-    uint64_t seed; /* uids of owner references are what people write: keep runs short whatever they choose */
-    size_t offset;
+    uint64_t seed; /* keeps runs short whatever somebody may have chosen as uids */
 };
 
 struct store {
     const struct kube_projection *projection;
     struct hashmap by_key;
-    struct uid_index by_owner;
     struct uid_index *by_uid; /* slots stay NULL until somebody asks */
 };
 
 /* ---- uid index ---- */
-
-static struct kube_uid index_uid(const struct uid_index *index, const struct kube_object *object)
-{
-    return *(const struct kube_uid *)((const char *)object + index->offset);
-}
 
 static size_t index_home(const struct uid_index *index, struct kube_uid uid)
 {
@@ -46,7 +39,7 @@ static size_t index_home(const struct uid_index *index, struct kube_uid uid)
 static size_t index_slot(const struct uid_index *index, struct kube_uid uid)
 {
     size_t i = index_home(index, uid);
-    while (index->slots[i] && !kube_uid_eq(index_uid(index, index->slots[i]), uid))
+    while (index->slots[i] && !kube_uid_eq(index->slots[i]->uid, uid))
         i = (i + 1) & (index->slot_count - 1);
     return i;
 }
@@ -64,7 +57,7 @@ static void index_resize(struct uid_index *index, size_t slot_count)
     index->slot_count = slot_count;
     for (size_t i = 0; i < old_count; i++) {
         if (old[i])
-            index->slots[index_slot(index, index_uid(index, old[i]))] = old[i];
+            index->slots[index_slot(index, old[i]->uid)] = old[i];
     }
     free(old);
 }
@@ -74,7 +67,7 @@ static void index_set(struct uid_index *index, struct kube_object *object)
 {
     if ((index->count + 1) * 4 > index->slot_count * 3)
         index_resize(index, MAX_OF(index->slot_count * 2, (size_t)INDEX_SLOTS_MIN));
-    size_t i = index_slot(index, index_uid(index, object));
+    size_t i = index_slot(index, object->uid);
     index->count += index->slots[i] == NULL;
     index->slots[i] = object;
 }
@@ -88,7 +81,7 @@ static void index_unset(struct uid_index *index, struct kube_uid uid)
     index->slots[hole] = NULL;
     index->count--;
     for (size_t i = (hole + 1) & mask; index->slots[i]; i = (i + 1) & mask) {
-        size_t home = index_home(index, index_uid(index, index->slots[i]));
+        size_t home = index_home(index, index->slots[i]->uid);
         if (((i - home) & mask) < ((i - hole) & mask))
             continue; /* the hole is before its home: it must stay */
         index->slots[hole] = index->slots[i];
@@ -97,53 +90,16 @@ static void index_unset(struct uid_index *index, struct kube_uid uid)
     }
 }
 
-static void index_init(struct uid_index *index, size_t offset)
-{
-    *index = (struct uid_index){.seed = random_seed(), .offset = offset};
-}
-
 /* ---- linking ---- */
-
-static struct kube_object *from_ring(struct list_node *node)
-{
-    return container_of(node, struct kube_object, by_owner);
-}
-
-/* The ring has no head: the index points at one of its members, new ones go behind the last. */
-static void link_owner(struct store *store, struct kube_object *object)
-{
-    list_init(&object->by_owner);
-    if (kube_uid_is_zero(object->owner))
-        return;
-    struct kube_object *first = index_get(&store->by_owner, object->owner);
-    if (first)
-        list_insert_before(&first->by_owner, &object->by_owner);
-    else
-        index_set(&store->by_owner, object);
-}
-
-static void unlink_owner(struct store *store, struct kube_object *object)
-{
-    if (kube_uid_is_zero(object->owner))
-        return;
-    struct kube_object *next = from_ring(list_next(&object->by_owner));
-    if (next == object)
-        index_unset(&store->by_owner, object->owner);
-    else if (index_get(&store->by_owner, object->owner) == object)
-        index_set(&store->by_owner, next);
-    list_remove(&object->by_owner);
-}
 
 static void link_object(struct store *store, struct kube_object *object)
 {
-    link_owner(store, object);
     if (store->by_uid->slot_count && !kube_uid_is_zero(object->uid))
         index_set(store->by_uid, object);
 }
 
 static void unlink_object(struct store *store, struct kube_object *object)
 {
-    unlink_owner(store, object);
     if (store->by_uid->slot_count && index_get(store->by_uid, object->uid) == object)
         index_unset(store->by_uid, object->uid);
 }
@@ -160,9 +116,8 @@ struct store *store_new(const struct kube_projection *projection)
     struct store *store = xnew(struct store);
     store->projection = projection;
     hashmap_init(&store->by_key, key_of);
-    index_init(&store->by_owner, offsetof(struct kube_object, owner));
     store->by_uid = xnew(struct uid_index);
-    index_init(store->by_uid, offsetof(struct kube_object, uid));
+    store->by_uid->seed = random_seed();
     return store;
 }
 
@@ -183,7 +138,6 @@ void store_free(struct store *store)
     while ((object = store_next(store, &cursor)))
         store_free_object(store, object);
     hashmap_release(&store->by_key, NULL);
-    free(store->by_owner.slots);
     free(store->by_uid->slots);
     free(store->by_uid);
     free(store);
@@ -197,17 +151,6 @@ size_t store_count(const struct store *store)
 struct kube_object *store_get(const struct store *store, const char *key)
 {
     return hashmap_get(&store->by_key, key);
-}
-
-struct kube_object *store_first_owned(const struct store *store, struct kube_uid owner)
-{
-    return kube_uid_is_zero(owner) ? NULL : index_get(&store->by_owner, owner);
-}
-
-struct kube_object *store_next_owned(const struct store *store, const struct kube_object *object)
-{
-    struct kube_object *next = from_ring(list_next(&object->by_owner));
-    return next == index_get(&store->by_owner, object->owner) ? NULL : next;
 }
 
 struct kube_object *store_get_by_uid(const struct store *store, struct kube_uid uid)

@@ -481,20 +481,13 @@ static void map_cluster(void *arg, const struct kube_object *object, controller_
     }
 }
 
-static struct json_slice config_in_force(const struct kube_object *object)
-{
-    const struct custom_object *cluster = (const struct custom_object *)object;
-    const struct json_slice status = {cluster->status, cluster->status_len};
-    return json_slice_member(status, "configSpec");
-}
-
 /* What a terminal takes from a cluster: that it is there, its consent, its image. The rest of a busy status is no news. */
 static bool cluster_matters(const struct kube_object *old_object, const struct kube_object *new_object)
 {
     if (!old_object || !new_object || predicate_generation_or_digest_changed(old_object, new_object))
         return true;
-    const struct json_slice before = config_in_force(old_object), now = config_in_force(new_object);
-    return before.len != now.len || (now.len > 0 && memcmp(before.data, now.data, now.len) != 0);
+    const struct custom_object *before = (const struct custom_object *)old_object;
+    return before->config_digest != ((const struct custom_object *)new_object)->config_digest;
 }
 
 void terminal_controller_use_kinds(struct manager *manager)

@@ -39,15 +39,14 @@ static void clusters(void **state)
     assert_string_equal(object->password_secret, "s");
     assert_string_equal(object->cluster_name, "");
     assert_string_equal(object->switchover_to, "2");
-    assert_string_equal(object->spec, "{\"config\":{\"name\":\"c\"},\"passwordSecret\":{\"name\":\"s\"}}");
-    assert_int_equal(object->spec_len, strlen(object->spec));
     assert_true(object->has_volumes_finalizer);
     assert_false(object->has_other_finalizers);
     assert_true(object->object.deleting);
     assert_int_equal(object->object.generation, 2);
     json_t *spec = custom_object_spec(object), *status = custom_object_status(object);
-    assert_int_equal(json_object_size(spec), 2);
-    assert_int_equal(json_object_size(status), 1);
+    _cleanup_(freep) char *spec_text = json_dumps(spec, JSON_COMPACT), *status_text = json_dumps(status, JSON_COMPACT);
+    assert_string_equal(spec_text, "{\"config\":{\"name\":\"c\"},\"passwordSecret\":{\"name\":\"s\"}}");
+    assert_string_equal(status_text, "{\"replicas\":1}");
     json_decref(spec);
     json_decref(status);
     free(object);
