@@ -37,15 +37,28 @@ static const struct cluster_member *find_unfinished(const struct cluster_snapsho
     return NULL;
 }
 
-/* Highest ordinal first; a primary that serves is not among them unless it is alone. */
-static const struct cluster_member *find_outdated(const struct cluster_snapshot *snapshot, bool ready)
+enum health {
+    HEALTH_BROKEN,  /* no server of it runs: replacing it can only help */
+    HEALTH_LIMPING, /* it runs, and yet does not serve */
+    HEALTH_SERVING,
+};
+
+static enum health health_of(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (is_serving(snapshot, member))
+        return HEALTH_SERVING;
+    return member_runs(member) ? HEALTH_LIMPING : HEALTH_BROKEN;
+}
+
+/* Highest ordinal first; a primary that runs is not among them unless it is alone. */
+static const struct cluster_member *find_outdated(const struct cluster_snapshot *snapshot, enum health health)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
     for (int i = snapshot->member_count - 1; i >= 0; i--) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (ready && member == primary && snapshot->cluster.replicas > 1)
+        if (health != HEALTH_BROKEN && member == primary && snapshot->cluster.replicas > 1)
             continue;
-        if (member_is_outdated(snapshot, member) && is_serving(snapshot, member) == ready)
+        if (member_is_outdated(snapshot, member) && health_of(snapshot, member) == health)
             return member;
     }
     return NULL;
@@ -125,11 +138,14 @@ static void roll_primary(const struct cluster_snapshot *snapshot, struct roll *r
 static void choose_step(const struct cluster_snapshot *snapshot, struct roll *roll)
 {
     const struct cluster_member *leaving = find_leaving(snapshot);
-    const struct cluster_member *broken = find_outdated(snapshot, false);
+    const struct cluster_member *broken = find_outdated(snapshot, HEALTH_BROKEN);
+    const struct cluster_member *limping = find_outdated(snapshot, HEALTH_LIMPING);
     const struct cluster_member *unfinished = find_unfinished(snapshot);
     const struct cluster_member *taking_up = find_taking_up(snapshot);
-    const struct cluster_member *next = find_outdated(snapshot, true);
-    if (leaving)
+    const struct cluster_member *next = find_outdated(snapshot, HEALTH_SERVING);
+    if (cluster_transition_is_set(&snapshot->last.transition)) /* whoever is fenced meanwhile is not broken */
+        roll_set(roll, ROLL_WAIT, "wait until the switchover is over: %s", snapshot->last.transition.to);
+    else if (leaving)
         roll_set(roll, ROLL_WAIT, "wait until the old pod is gone: %s", leaving->name);
     else if (broken)
         roll_delete(roll, broken, why_broken(snapshot, broken));
@@ -137,8 +153,8 @@ static void choose_step(const struct cluster_snapshot *snapshot, struct roll *ro
         roll_set(roll, ROLL_WAIT, "wait until it is ready before the next pod is replaced: %s", unfinished->name);
     else if (taking_up)
         wait_for_mycnf(taking_up, roll);
-    else if (cluster_transition_is_set(&snapshot->last.transition))
-        roll_set(roll, ROLL_WAIT, "wait until the switchover is over: %s", snapshot->last.transition.to);
+    else if (limping)
+        roll_delete(roll, limping, why_broken(snapshot, limping));
     else if (next)
         roll_delete(roll, next, why_outdated(snapshot, next));
     else
