@@ -8,6 +8,7 @@
 #include "agent/bootstrap/mycnf_check.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/upgrade.h"
+#include "agent/mysql/variables.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/log.h"
@@ -37,6 +38,11 @@ struct action {
     /* check */
     char *mycnf;
     char *pod_name;
+    uint16_t mysql_port;
+    /* apply: checks what is there, changes it */
+    action_applied_fn applied_fn;
+    struct strvec applied;
+    struct strvec needs_restart;
 };
 
 /* What fn hears of a job that the end of the lane dropped; `run` replaces it. */
@@ -50,6 +56,8 @@ static void action_free(struct action *action)
     accounts_want_free(action->want);
     free(action->mycnf);
     free(action->pod_name);
+    strvec_release(&action->applied);
+    strvec_release(&action->needs_restart);
     free(action);
 }
 
@@ -59,7 +67,10 @@ static void finish(void *arg)
 
     if (action->mycnf)
         action->lane->checks--;
-    action->fn(action->arg, &action->error);
+    if (action->applied_fn)
+        action->applied_fn(action->arg, &action->error, &action->applied, &action->needs_restart);
+    else
+        action->fn(action->arg, &action->error);
     action_free(action);
 }
 
@@ -226,6 +237,7 @@ static int compose(
         .paths = action->lane->paths,
         .dialect = dialect_for(&binary->version),
         .pod_name = action->pod_name,
+        .port = action->mysql_port,
     };
     run_mycnf_compose(&input, text);
     return text->overflowed ? error_set(err, ERROR_TOO_LARGE, "my.cnf is too large") : 0;
@@ -272,6 +284,65 @@ int action_lane_check_mycnf(
         .mycnf = xstrndup(mycnf, len),
         .pod_name = xstrdup(pod_name),
     };
+    expect_drop(action);
+    if (worker_submit(lane->worker, &job) < 0)
+        abort();
+    return 0;
+}
+
+/* ---- apply ---- */
+
+static int apply_changes(struct action *action, const struct strbuf *text, struct error *err)
+{
+    const struct agent_paths *paths = action->lane->paths;
+    _cleanup_(variable_changes_release) struct variable_changes changes = {0};
+    _cleanup_(session_closep) struct session *session = NULL;
+    _cleanup_(strbuf_release) struct strbuf now;
+
+    strbuf_init(&now, MYCNF_MAX + 16 * KM_KIB);
+    if (fs_read_file(paths->run_mycnf, &now, err) < 0 || variables_diff(now.buf, text->buf, &changes, err) < 0)
+        return -1;
+    session = session_open(&action->lane->options, err);
+    if (!session || variables_apply(session, &changes, &action->applied, &action->needs_restart, err) < 0)
+        return -1;
+    /* A container that starts again finds what the server has taken over. */
+    return action->needs_restart.n ? 0 : fs_write_file_atomic(paths->run_mycnf, text->buf, text->len, 0640, err);
+}
+
+static void run_apply(void *arg)
+{
+    struct action *action = arg;
+    _cleanup_(strbuf_release) struct strbuf text;
+    struct server_binary binary;
+
+    strbuf_init(&text, MYCNF_MAX + 16 * KM_KIB);
+    error_clear(&action->error);
+    if (server_binary_find(&binary, &action->error) < 0)
+        return;
+    if (check_with(action, &binary, &action->error) == 0 && compose(action, &binary, &text, &action->error) == 0)
+        (void)(apply_changes(action, &text, &action->error) == 0);
+    server_binary_release(&binary);
+}
+
+int action_lane_apply_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,
+    uint16_t mysql_port, action_applied_fn fn, void *arg)
+{
+    if (lane->checks >= CHECKS_MAX)
+        return -1;
+    struct action *action = xnew(struct action);
+    struct worker_job job = {.run = run_apply, .done = finish, .arg = action};
+
+    lane->checks++;
+    *action = (struct action){
+        .lane = lane,
+        .applied_fn = fn,
+        .arg = arg,
+        .mycnf = xstrndup(mycnf, len),
+        .pod_name = xstrdup(pod_name),
+        .mysql_port = mysql_port,
+    };
+    strvec_init(&action->applied);
+    strvec_init(&action->needs_restart);
     expect_drop(action);
     if (worker_submit(lane->worker, &job) < 0)
         abort();

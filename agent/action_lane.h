@@ -13,6 +13,7 @@
 #include "agent/mysql/dialect.h"
 #include "common/error.h"
 #include "common/loop.h"
+#include "common/strvec.h"
 
 struct action_lane;
 
@@ -36,6 +37,13 @@ void action_lane_reload_tls(
 /* Whether this image's server takes the given my.cnf together with this instance's own lines. -1: too many wait, fn does not run. */
 int action_lane_check_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,
     action_done_fn fn, void *arg) KM_MUST_CHECK;
+
+/* Takes a changed my.cnf over while the server runs, if every change can be (mysql/variables.h); then run_mycnf is written anew, too.
+ * applied, needs_restart: names, valid during the call. */
+typedef void (*action_applied_fn)(
+    void *arg, const struct error *error, const struct strvec *applied, const struct strvec *needs_restart);
+int action_lane_apply_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,
+    uint16_t mysql_port, action_applied_fn fn, void *arg) KM_MUST_CHECK;
 
 /* Whether accounts were applied to this data folder before. */
 bool action_lane_accounts_mark(const struct agent_paths *paths);

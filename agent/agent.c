@@ -380,6 +380,15 @@ static void on_tick(void *arg)
     agent_turn(arg);
 }
 
+static void on_mycnf_applied(void *arg)
+{
+    struct agent *agent = arg;
+
+    log_info("a changed my.cnf is in force");
+    read_mycnf_hash(agent, agent->status.mycnf_hash);
+    agent_server_publish(agent->server);
+}
+
 static void on_role(void *arg)
 {
     agent_turn(arg);
@@ -421,6 +430,9 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
         .donor = agent->donor,
         .roles = agent->roles,
         .pod_name = options->pod_name,
+        .mysql_port = options->mysql_port,
+        .mycnf_applied = on_mycnf_applied,
+        .arg = agent,
     };
     agent->server = agent_server_new(&agent->view);
     agent->state.accounts_once = action_lane_accounts_mark(&options->paths);

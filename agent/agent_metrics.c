@@ -5,7 +5,26 @@
 #include "agent/mysql/server_status.h"
 #include "common/alloc.h"
 
-enum { M_READY, M_PHASE, M_PROBES, M_PROBE_SECONDS, M_VOLUME, M_VOLUME_FREE, M_CERTIFICATE, M_PROBLEMS, M_COUNT };
+enum {
+    M_READY,
+    M_PHASE,
+    M_PROBES,
+    M_PROBE_SECONDS,
+    M_VOLUME,
+    M_VOLUME_FREE,
+    M_CERTIFICATE,
+    M_PROBLEMS,
+    M_ROLE,
+    M_EPOCH,
+    M_WRITABLE,
+    M_LAG,
+    M_ERRANT,
+    M_BLOCKED,
+    M_WAITING,
+    M_ACKNOWLEDGING,
+    M_LONG,
+    M_COUNT
+};
 
 static const struct metric_desc descs[M_COUNT] = {
     [M_READY] = {"kubemysql_agent_ready", "Whether this member is ready.", METRIC_GAUGE, {NULL}, {0}},
@@ -18,6 +37,21 @@ static const struct metric_desc descs[M_COUNT] = {
     [M_CERTIFICATE] = {"kubemysql_agent_certificate_not_after_seconds",
         "When the agent's certificate expires, Unix time.", METRIC_GAUGE, {NULL}, {0}},
     [M_PROBLEMS] = {"kubemysql_agent_problems", "Problems that a person should know.", METRIC_GAUGE, {NULL}, {0}},
+    [M_ROLE] = {"kubemysql_agent_role", "1 for the role that was ordered.", METRIC_GAUGE, {"role"}, {0}},
+    [M_EPOCH] = {"kubemysql_agent_epoch", "The largest epoch this member has accepted.", METRIC_GAUGE, {NULL}, {0}},
+    [M_WRITABLE] = {"kubemysql_agent_writable", "Whether clients can write here.", METRIC_GAUGE, {NULL}, {0}},
+    [M_LAG] = {"kubemysql_agent_lag_seconds", "Age of what was applied last, by the heartbeat; -1: not known.",
+        METRIC_GAUGE, {NULL}, {0}},
+    [M_ERRANT] = {"kubemysql_agent_errant", "Whether transactions are executed here that the source has not.",
+        METRIC_GAUGE, {NULL}, {0}},
+    [M_BLOCKED] = {"kubemysql_agent_writes_blocked_seconds", "Since when no commit has been acknowledged; 0: they are.",
+        METRIC_GAUGE, {NULL}, {0}},
+    [M_WAITING] = {"kubemysql_agent_waiting_commits", "Commits that wait for acknowledgements.", METRIC_GAUGE, {NULL},
+        {0}},
+    [M_ACKNOWLEDGING] = {"kubemysql_agent_acknowledging_replicas", "Replicas that acknowledge commits.", METRIC_GAUGE,
+        {NULL}, {0}},
+    [M_LONG] = {"kubemysql_agent_long_transactions", "Transactions of clients open for more than a second.",
+        METRIC_GAUGE, {NULL}, {0}},
 };
 
 struct agent_metrics {
@@ -63,6 +97,28 @@ void agent_metrics_probe(struct agent_metrics *metrics, const struct instance_st
     server_metrics_set(metrics->server, answered ? &state->observed.status : NULL);
 }
 
+static const char *role_label(enum agent_role role)
+{
+    return role == AGENT_ROLE_NONE ? "none" : agent_role_name(role);
+}
+
+static void set_replication(struct agent_metrics *metrics, const struct agent_status *status)
+{
+    struct metric_family *const *families = metrics->families;
+    double lag_s = status->replication.lag_known ? (double)status->replication.lag_ms / 1e3 : -1;
+
+    for (unsigned i = 0; i < AGENT_ROLE_COUNT; i++)
+        metric_set(metric_of1(families[M_ROLE], role_label((enum agent_role)i)), status->role == i);
+    metric_set(metric_of(families[M_EPOCH]), (double)status->epoch);
+    metric_set(metric_of(families[M_WRITABLE]), status->writable);
+    metric_set(metric_of(families[M_LAG]), lag_s);
+    metric_set(metric_of(families[M_ERRANT]), *status->errant != '\0');
+    metric_set(metric_of(families[M_BLOCKED]), (double)status->writes_blocked_ms / 1e3);
+    metric_set(metric_of(families[M_WAITING]), status->waiting_commits);
+    metric_set(metric_of(families[M_ACKNOWLEDGING]), status->semi_sync_replicas);
+    metric_set(metric_of(families[M_LONG]), status->long_transactions);
+}
+
 void agent_metrics_status(struct agent_metrics *metrics, const struct agent_status *status)
 {
     metric_set(metric_of(metrics->families[M_READY]), status->ready);
@@ -72,4 +128,5 @@ void agent_metrics_status(struct agent_metrics *metrics, const struct agent_stat
     metric_set(metric_of(metrics->families[M_VOLUME_FREE]), (double)status->volume_free_bytes);
     metric_set(metric_of(metrics->families[M_CERTIFICATE]), (double)status->certificate_not_after_ms / 1e3);
     metric_set(metric_of(metrics->families[M_PROBLEMS]), status->problem_count);
+    set_replication(metrics, status);
 }

@@ -187,11 +187,75 @@ static void handle_backup(struct http_exchange *exchange, void *arg)
     donor_handle(server->view->donor, exchange);
 }
 
+/* ---- a changed my.cnf ---- */
+
+struct apply_request {
+    struct agent_server *server;
+    struct http_exchange *exchange;
+};
+
+static json_t *names_of(const struct strvec *names)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < names->n; i++)
+        json_array_append_new(list, json_string(names->v[i]));
+    return list;
+}
+
+static void reply_applied(
+    struct http_exchange *exchange, const struct strvec *applied, const struct strvec *needs_restart)
+{
+    _cleanup_(json_decrefp) json_t *result = json_object();
+
+    json_put(result, "applied", names_of(applied));
+    json_put(result, "needsRestart", names_of(needs_restart));
+    _cleanup_(freep) char *text = json_text(result);
+    http_reply(exchange, 200, JSON_TYPE, text, strlen(text));
+}
+
+static void on_applied(
+    void *arg, const struct error *error, const struct strvec *applied, const struct strvec *needs_restart)
+{
+    struct apply_request *request = arg;
+    const struct agent_view *view = request->server->view;
+
+    if (error->kind == ERROR_NONE)
+        reply_applied(request->exchange, applied, needs_restart);
+    else
+        http_replyf(request->exchange, error->kind == ERROR_INVALID ? 400 : 503, "%s", error->message);
+    if (error->kind == ERROR_NONE && needs_restart->n == 0)
+        view->mycnf_applied(view->arg);
+    free(request);
+}
+
+static void handle_apply(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+    const struct agent_view *view = server->view;
+    size_t len = 0;
+
+    if (!is_operator(exchange))
+        return;
+    const char *body = http_exchange_body(exchange, &len);
+    if (strlen(body) != len) {
+        http_replyf(exchange, 400, "a my.cnf holds no NUL bytes");
+        return;
+    }
+    struct apply_request *request = xnew(struct apply_request);
+    *request = (struct apply_request){.server = server, .exchange = exchange};
+    if (action_lane_apply_mycnf(view->actions, body, len, view->pod_name, view->mysql_port, on_applied, request) < 0) {
+        free(request);
+        http_replyf(exchange, 503, "other checks run");
+    }
+}
+
 static const struct http_route tls_routes[] = {
     {"GET", "/v1/backup", handle_backup},
     {"GET", "/v1/status", handle_status},
     {"PUT", "/v1/role", handle_role},
     {"POST", "/v1/mycnf/check", handle_check},
+    {"POST", "/v1/mycnf/apply", handle_apply},
     {NULL, NULL, NULL},
 };
 

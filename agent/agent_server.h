@@ -30,6 +30,9 @@ struct agent_view {
     struct donor *donor; /* gives the data to other members */
     struct role_keeper *roles;
     const char *pod_name;
+    uint16_t mysql_port;
+    void (*mycnf_applied)(void *arg); /* run_mycnf is another */
+    void *arg;
     int64_t last_scrape_ms; /* written here: when /metrics was asked last */
 };
 

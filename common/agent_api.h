@@ -10,6 +10,8 @@
  *   GET  /v1/status[?watch=1]     also to members, without watch: a replica compares its clock and its transactions with its source's
  *   PUT  /v1/role                 agent_order.h; operator only
  *   GET  /v1/backup               a copy of the data as a framed stream (frame_stream.h), to members of the cluster
+ *   POST /v1/mycnf/apply   body: the ConfigMap's new my.cnf; answers {"applied":[...],"needsRestart":[...]}, names of variables: takes it over while
+ *                          the server runs, unless something needs a restart, then nothing; mycnf_hash follows
  *   POST /v1/mycnf/check   body: a my.cnf; answers {"ok":bool,"message":"..."}: whether this member's server binary accepts it
  */
 #ifndef KM_COMMON_AGENT_API_H

@@ -2,8 +2,9 @@
  * agent_order.h: what the operator tells an agent to be. The body of PUT /v1/role on the TLS door, for the operator's certificate only.
  *
  * An order is a wish for a state, not a command: it is sent until the agent's status shows its hash, and an agent goes on making it true for as
- * long as it lives (a replication thread that stopped is started again). A later order replaces it. After a restart an agent has none: its
- * server is read-only with replication stopped until it is told again (I1).
+ * long as it lives (a replication thread that stopped is started again). A later order replaces it. After a restart an agent has none: a
+ * server that starts is read-only with replication stopped until the agent is told again (I1), one that it finds running stays as it is. When a
+ * primary's server ends, its order is dropped: the operator must send it again, knowing of that.
  *
  * Answers: 200 {"epoch":N} taken up (the status tells how it goes); 409 {"epoch":N} the order's epoch is smaller than N, which this member has
  * seen before (kept on its volume, I2); 400 not an order. Two orders of one epoch never name different primaries.

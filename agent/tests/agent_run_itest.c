@@ -10,6 +10,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/subprocess.h"
+#include "common/tls.h"
 
 #define PRIMARY "{\"epoch\":3,\"role\":\"primary\"}"
 #define ROOT_PASSWORD "pw-root'\\"
@@ -188,6 +189,40 @@ static void test_check_of_a_mycnf(void **state)
     assert_false(agent_rig_has(rig, "run/my.cnf.check"));
 }
 
+static void test_a_changed_mycnf_needs_no_restart(void **state)
+{
+    static const char base[] =
+        "[mysqld]\nbind_address = 127.0.0.1\nskip_name_resolve = 1\ninnodb_buffer_pool_size = 32M\nlog_bin = binlog\n";
+    struct agent_rig *rig = *state;
+    _cleanup_(freep) char *dynamic = xasprintf("%smax_connections = 77\nsort_buffer_size = 4M\n", base);
+    _cleanup_(freep) char *fixed = xasprintf("%smax_connections = 78\nport_open_timeout = 5\n", base);
+    _cleanup_(freep) char *wrong = xasprintf("%sno_such_key = 1\n", base);
+    _cleanup_(strbuf_release) struct strbuf body;
+    const char *ask = "SELECT @@global.max_connections, @@global.sort_buffer_size";
+
+    strbuf_init(&body, KM_MIB);
+    assert_int_equal(agent_rig_tls(rig, "operator", "/v1/mycnf/apply", dynamic, &body), 200);
+    assert_non_null(strstr(body.buf, "\"needsRestart\":[]"));
+    assert_non_null(strstr(body.buf, "\"max_connections\""));
+    assert_true(agent_rig_sql(rig, "root", ROOT_PASSWORD, ask, &body));
+    assert_string_equal(body.buf, "77\t4194304\n");
+    char hash[65];
+    tls_sha256_hex(dynamic, strlen(dynamic), hash);
+    assert_true(agent_rig_await_status(rig, hash, 2000));
+    assert_true(agent_rig_file_says(rig, "run/my.cnf", "max_connections = 77"));
+    /* One that cannot be: nothing is changed. */
+    assert_int_equal(agent_rig_tls(rig, "operator", "/v1/mycnf/apply", fixed, &body), 200);
+    assert_non_null(strstr(body.buf, "\"needsRestart\":[\"port_open_timeout\"]"));
+    assert_int_equal(agent_rig_tls(rig, "operator", "/v1/mycnf/apply", wrong, &body), 400);
+    assert_true(agent_rig_sql(rig, "root", ROOT_PASSWORD, ask, &body));
+    assert_string_equal(body.buf, "77\t4194304\n");
+    assert_true(agent_rig_await_status(rig, hash, 2000));
+    /* Back to the defaults. */
+    assert_int_equal(agent_rig_tls(rig, "operator", "/v1/mycnf/apply", base, &body), 200);
+    assert_true(agent_rig_sql(rig, "root", ROOT_PASSWORD, ask, &body));
+    assert_string_equal(body.buf, "151\t2097152\n");
+}
+
 static void test_a_stopped_server_is_hung(void **state)
 {
     struct agent_rig *rig = *state;
@@ -281,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_the_tls_door_wants_a_certificate),
         cmocka_unit_test(test_new_certificates_need_no_restart),
         cmocka_unit_test(test_check_of_a_mycnf),
+        cmocka_unit_test(test_a_changed_mycnf_needs_no_restart),
         cmocka_unit_test(test_a_stopped_server_is_hung),
         cmocka_unit_test(test_a_killed_server_is_down_and_comes_back),
         cmocka_unit_test(test_two_servers_cannot_be),
