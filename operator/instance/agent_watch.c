@@ -45,6 +45,7 @@ struct agent_watch {
     uint64_t digest; /* of what is news in it */
     struct progress progress;
     bool spoke;  /* on this connection */
+    bool tried;
     bool nudged; /* the next attempt was brought forward */
     int64_t last_word_ms;
     struct error failure;
@@ -119,7 +120,7 @@ static void take_status(struct agent_watch *watch, struct agent_status *status)
     memcpy(order_hash, status->order_hash, sizeof(order_hash));
     mycnf_sender_heard(watch->mycnf, status);
     bool news = says_something_new(watch, status);
-    watch->spoke = true;
+    watch->spoke = watch->tried = true;
     watch->last_word_ms = loop_now_ms(watch->loop);
     backoff_reset(&watch->backoff);
     error_clear(&watch->failure);
@@ -165,8 +166,9 @@ static void on_done(void *arg, const struct http_response *response, const struc
     else if (!ended_by_us)
         error_set_code(&watch->failure, ERROR_UNAVAILABLE, response->status,
             "the agent answered %d and ended the stream", response->status);
-    bool lost = watch->spoke;
+    bool lost = watch->spoke || !watch->tried;
     watch->spoke = false;
+    watch->tried = true;
     strbuf_reset(&watch->line);
     order_sender_lost(watch->orders);
     mycnf_sender_lost(watch->mycnf);
@@ -248,6 +250,11 @@ bool agent_watch_read_status(const struct agent_watch *watch, struct agent_statu
 bool agent_watch_connected(const struct agent_watch *watch)
 {
     return watch->spoke;
+}
+
+bool agent_watch_tried(const struct agent_watch *watch)
+{
+    return watch->tried;
 }
 
 int64_t agent_watch_age_ms(const struct agent_watch *watch)

@@ -10,7 +10,7 @@
  * - a status says something new: any change that counts (agent_status_same), but for transactions executed or received and the wording of
  *   the oldest transaction; commits that begin or cease to wait for AGENT_WATCH_BLOCKED_MS;
  * - something progressed (a copy, lag, free bytes, long transactions), at most every AGENT_WATCH_PROGRESS_MS;
- * - the stream is lost, and at the first word after a loss;
+ * - the stream is lost, and at the first word after a loss; the first attempt to open it failed;
  * - an order could not be given, or was refused;
  * - there is a verdict on a my.cnf.
  */
@@ -42,6 +42,8 @@ void agent_watch_nudge(struct agent_watch *watch);
 bool agent_watch_read_status(const struct agent_watch *watch, struct agent_status *ret);
 /* Whether the stream is open and has spoken on this connection. */
 bool agent_watch_connected(const struct agent_watch *watch);
+/* Whether the first attempt to open the stream has come to an end, be it a good one. */
+bool agent_watch_tried(const struct agent_watch *watch);
 /* Milliseconds since the last word; INT64_MAX if there was none. */
 int64_t agent_watch_age_ms(const struct agent_watch *watch);
 /* Why the stream is not open; "" while it is. */
