@@ -196,6 +196,7 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     member->pod = find(sources->pods, snapshot->ns, member->name);
     member->claim = find(sources->claims, snapshot->ns, claim);
     const struct agent_watch *watch = sources->fleet ? agent_fleet_get(sources->fleet, key, member->name) : NULL;
+    member->agent_awaited = sources->fleet && cluster_member_has_agent(member) && !(watch && agent_watch_tried(watch));
     if (!watch)
         return;
     member->agent = agent_fleet_status(sources->fleet, key, member->name);

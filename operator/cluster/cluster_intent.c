@@ -85,10 +85,13 @@ static void end_transition(const struct cluster_snapshot *snapshot, struct clust
     intent->transition = (struct cluster_transition){.from = ""};
 }
 
-/* The old primary has not been fenced: so the target cannot have been told to open (cluster_order), and going back is safe. */
+/* The target is told to open only after the old primary has been fenced (cluster_order). Proof that it never was: it takes writes, or has not seen
+ * the epoch. That it is not fenced now is none: its server may have been restarted since, and the target may be open unheard. */
 static bool can_go_back(const struct cluster_snapshot *snapshot, const struct cluster_member *from)
 {
-    return from && member_runs(from) && !member_is_fenced(snapshot, from);
+    if (!from || !member_runs(from))
+        return false;
+    return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.transition.epoch;
 }
 
 static void continue_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -101,7 +104,7 @@ static void continue_transition(const struct cluster_snapshot *snapshot, struct 
         return;
     }
     int64_t age_ms = snapshot->now_ms - transition->started_ms;
-    bool lost = !to || !member_runs(to);
+    bool lost = !to || (!member_runs(to) && !to->agent_awaited);
     if (lost && age_ms > CLUSTER_TARGET_SILENCE_MS && can_go_back(snapshot, from)) {
         intent->epoch = newest_epoch(snapshot) + 1;
         set_primary(intent, from->name);

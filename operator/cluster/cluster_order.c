@@ -193,6 +193,17 @@ void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_order
     }
 }
 
+/* Who can be told marks its volume first. Who was never asked, as after a restart of ours, will be. */
+static bool may_leave(const struct cluster_member *member)
+{
+    if (member->agent_awaited || (!member_speaks(member) && cluster_member_is_ready(member)))
+        return false;
+    if (!member_speaks(member) || member->pod->object.deleting)
+        return true;
+    return member->agent->mark == AGENT_MARK_LEFT ||
+        (member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY);
+}
+
 bool cluster_may_shrink(const struct cluster_snapshot *snapshot)
 {
     if (snapshot->cluster.replicas == 0)
@@ -203,10 +214,7 @@ bool cluster_may_shrink(const struct cluster_snapshot *snapshot)
             continue;
         if (member == cluster_primary(snapshot) || str_eq(member->name, snapshot->last.transition.from))
             return false;
-        if (!member_speaks(member) && cluster_member_is_ready(member)) /* as after a restart of ours: it soon will */
-            return false;
-        if (member_speaks(member) && !member_is_seeding(member) && member->agent->mark != AGENT_MARK_LEFT &&
-            member->agent->phase == AGENT_PHASE_RUNNING && !member->pod->object.deleting)
+        if (!may_leave(member))
             return false;
     }
     return true;

@@ -12,7 +12,7 @@
  *   3. after CLUSTER_ROUTE_LEAD_MS: A becomes nothing (read-only, clients are disconnected, its position is final)
  *   4. B becomes primary, once it has executed A's position
  *   5. A and the others follow B; status: the transition is over
- * Until A has reported that it is fenced, B cannot have been told: so a switchover whose B is lost before step 4 goes back to A.
+ * Until A has reported that it is fenced, B cannot have been told: so a switchover whose B is lost goes back to A, as long as A proves that it never was.
  */
 #ifndef KM_CLUSTER_ROLES_H
 #define KM_CLUSTER_ROLES_H
@@ -61,8 +61,8 @@ struct cluster_orders {
 };
 void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret);
 
-/* Whether members beyond spec.replicas may go: none is primary, those that speak have marked their volumes, and those that are ready have
- * spoken. */
+/* Whether members beyond spec.replicas may go: none is primary, those that speak have marked their volumes, and those that may yet speak have been
+ * asked. */
 bool cluster_may_shrink(const struct cluster_snapshot *snapshot);
 
 /* Offline, Cloning, Healthy, Degraded, Failed, Lost, Incomplete. Static text. */
