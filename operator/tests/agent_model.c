@@ -381,12 +381,14 @@ static void fill_receiver(const struct agent_double *agent, struct agent_status 
         return;
     ret->replication.receiver = AGENT_THREAD_OFF;
     ret->replication.receiver_errno = 1236;
-    const char *reason = agent->errant ? "ErrantTransactions" : "BinlogsPurged";
     snprintf(ret->replication.receiver_error, sizeof(ret->replication.receiver_error), "%s",
         agent->errant ? "the replica has more than the source" : "binary logs were purged");
-    agent_status_add_problem(ret, reason, "planted by the test");
-    if (agent->errant)
+    if (agent->errant) {
+        agent_status_add_problem(ret, "ErrantTransactions", "planted by the test");
         position(agent, agent->executed, ret->errant, sizeof(ret->errant));
+    }
+    if (needs_purged(agent, source))
+        agent_status_add_problem(ret, "BinlogsPurged", "planted by the test");
 }
 
 void agent_model_status(const struct agent_double *agent, struct agent_status *ret)

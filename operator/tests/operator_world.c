@@ -103,7 +103,10 @@ void world_kill_operator(struct operator_world *world)
 static void on_act(void *arg)
 {
     struct operator_world *world = arg;
-    if (++world->acts == world->kill_at)
+    world->acts++;
+    if (world->step < world->kill_after_step)
+        world->acts_before = world->acts;
+    else if (world->kill_after > 0 && world->acts == world->acts_before + world->kill_after)
         world_kill_operator(world);
 }
 

@@ -5,7 +5,7 @@
  * A script is a list of steps. A step looks at the world, may change it (as people would), and says true when it is through; it is asked again
  * every few milliseconds until then. After the last step the operator is told to stop by SIGTERM.
  *
- * An operator can be killed after any of its writes and orders (`kill_at`): from then on nothing that it does has an effect, and a new one starts
+ * An operator can be killed after any of its writes and orders (`kill_after`): from then on nothing that it does has an effect, and a new one starts
  * that knows nothing.
  */
 #ifndef KM_OPERATOR_WORLD_H
@@ -41,7 +41,9 @@ struct operator_world {
     int64_t step_until_ms;
     int64_t secrets_fresh_ms; /* as in cluster_controller_options */
     size_t acts;              /* writes that were carried out and orders, of all operators */
-    size_t kill_at;           /* the operator is killed right after this one; 0: never */
+    size_t acts_before;       /* those before step `kill_after_step` */
+    int kill_after_step;
+    size_t kill_after; /* the operator is killed right after this one since that step began; 0: never */
     bool is_dead;             /* killed, and the next one has not started yet */
     struct loop_timer timer;
     char failure[768]; /* "" while all is well */
