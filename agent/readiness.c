@@ -104,8 +104,8 @@ void readiness_fill_status(const struct instance_state *state, int64_t now_ms, s
     ret->uptime_s = observed->uptime_s;
     ret->read_only = state->replication.read_only;
     ret->accounts_applied = state->accounts_wanted && state->accounts_wanted == state->accounts_applied &&
-        (state->accounts_as_primary || !agent_is_primary(state)) &&
-        !state->accounts_incomplete && state->files_error.kind == ERROR_NONE;
+        (state->accounts_as_primary || !agent_is_primary(state)) && !state->accounts_incomplete &&
+        state->files_error.kind == ERROR_NONE;
     ret->volume_bytes = state->volume_bytes;
     ret->volume_free_bytes = state->volume_free_bytes;
     ret->probe_us = state->probe_us;

@@ -29,7 +29,7 @@ static bool is_refusal(uint32_t number)
     return false;
 }
 
-/* One number stands for many troubles: the words tell them apart. "logs" so that both "binary logs" and "binlog files" match. */
+/* One number stands for many troubles: the words tell them apart. */
 static enum replication_trouble trouble_of_words(const char *text)
 {
     static const struct {
@@ -185,6 +185,5 @@ struct role_decision role_decide(const struct instance_state *state, enum agent_
         decision = decide_none(state);
         break;
     }
-    /* A heartbeat written after the server was closed would be errant: the lane ends first. CLOSE itself ends one that hangs. */
     return decision;
 }

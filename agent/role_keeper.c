@@ -162,7 +162,7 @@ void role_keeper_set_tls(struct role_keeper *keeper, const struct tls_keypair *p
 
 void role_keeper_server_gone(struct role_keeper *keeper)
 {
-    struct instance_state *state = &keeper->state[0];
+    struct instance_state *state = keeper->state;
     struct role_state *role = &state->role;
 
     heartbeat_lane_rest(keeper->beats);
@@ -206,6 +206,14 @@ void role_keeper_observed(struct role_keeper *keeper, const struct replication_f
 
 /* ---- changes of role ---- */
 
+static const char *const action_texts[ROLE_ACTION_COUNT] = {
+    [ROLE_ACTION_NONE] = "nothing",
+    [ROLE_ACTION_OPEN] = "open for writes",
+    [ROLE_ACTION_CLOSE] = "closed",
+    [ROLE_ACTION_STOP] = "replication stopped",
+    [ROLE_ACTION_FOLLOW] = "follows its source",
+};
+
 static void note_success(struct role_keeper *keeper, const struct role_result *result, int64_t now_ms)
 {
     struct role_state *role = &keeper->state->role;
@@ -223,7 +231,7 @@ static void note_success(struct role_keeper *keeper, const struct role_result *r
         role->followed_ms = now_ms;
     }
     if (result->done)
-        log_info("the role is changed", LOG_INT("action", action), LOG_INT("us", result->took_us));
+        log_info("the role is changed", LOG_STR("what", action_texts[action]), LOG_INT("us", result->took_us));
 }
 
 static void on_result(void *arg, const struct role_result *result)
