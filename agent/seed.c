@@ -175,13 +175,8 @@ static void log_waiting(struct seed *seed, const char *message)
 /* One look at order and volume. What runs is only disturbed by another order. */
 static void seed_turn(struct seed *seed)
 {
-    if (seed->farewell.armed)
+    if (seed->farewell.armed || seed->attempt)
         return;
-    if (seed->attempt) {
-        if (!order_stands(seed))
-            seed_attempt_cancel(seed->attempt);
-        return;
-    }
     look_at_volume(seed);
     struct seed_decision decision =
         seed_decide(seed->has_order ? &seed->order : NULL, seed->status.data != AGENT_DATA_EMPTY, seed->status.mark);
@@ -209,6 +204,8 @@ static void on_tick(void *arg)
         seed_turn(seed);
         return;
     }
+    if (!order_stands(seed))
+        seed_attempt_cancel(seed->attempt); /* its end leads to the next turn */
     look_at_volume(seed);
     seed_attempt_progress(seed->attempt, &seed->status);
     measure_rate(seed);

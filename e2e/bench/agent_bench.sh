@@ -37,13 +37,31 @@ printf '{"namespace":"ns","cluster":"bench","clusterUID":"u","serviceDomain":"b.
   > "$dir/config/instance.json"
 printf '[mysqld]\nbind_address=127.0.0.1\nskip_networking=1\ninnodb_buffer_pool_size=32M\n' > "$dir/config/my.cnf"
 head -c 12 /dev/urandom | base64 > "$dir/accounts/root"
+# init takes its order from whoever has the operator's certificate.
+openssl ecparam -name prime256v1 -genkey -noout -out "$dir/ca.key"
+openssl req -x509 -new -key "$dir/ca.key" -subj /CN=bench -days 1 -out "$dir/tls/ca.crt"
+for name in kube-mysql-agent:tls/tls kube-mysql-operator:operator; do
+  openssl ecparam -name prime256v1 -genkey -noout -out "$dir/${name#*:}.key"
+  openssl req -new -key "$dir/${name#*:}.key" -subj "/CN=${name%:*}" -out "$dir/request" 2> /dev/null
+  openssl x509 -req -in "$dir/request" -CA "$dir/tls/ca.crt" -CAkey "$dir/ca.key" -CAcreateserial -days 1 -out "$dir/${name#*:}.crt" \
+    -extfile <(printf 'subjectAltName=DNS:localhost\nextendedKeyUsage=serverAuth,clientAuth\n') 2> /dev/null
+done
 chown -R mysql "$dir"
 port=${BENCH_PORT:-18085}
 flags=(--data-volume="$dir/vol" --run-dir="$dir/run" --config-dir="$dir/config" --accounts-dir="$dir/accounts"
-  --tls-dir="$dir/tls" --termination-log="$dir/end" --bind=127.0.0.1 --plain-port="$port" --tls-port=0 --pod-name=bench-0)
+  --tls-dir="$dir/tls" --termination-log="$dir/end" --bind=127.0.0.1 --plain-port="$port" --tls-port=$((port + 1)) --pod-name=bench-0)
 as_mysql=(setpriv --reuid=mysql --regid=mysql --clear-groups)
 
-"${as_mysql[@]}" "$dir/agent" init "${flags[@]}" 2> "$dir/init.log" || { cat "$dir/init.log" >&2; exit 1; }
+order() {
+  curl -sf --cacert "$dir/tls/ca.crt" --cert "$dir/operator.crt" --key "$dir/operator.key" -X PUT -d "$1" \
+    "https://localhost:$((port + 1))/v1/role" > /dev/null
+}
+
+"${as_mysql[@]}" "$dir/agent" init "${flags[@]}" 2> "$dir/init.log" &
+init=$!
+pids+=("$init")
+for _ in $(seq 100); do order '{"epoch":1,"seed":"initialise"}' && break; sleep 0.1; done
+wait "$init" || { cat "$dir/init.log" >&2; exit 1; }
 "${as_mysql[@]}" "$dir/agent" server "${flags[@]}" 2> "$dir/server.log" &
 server=$!
 pids+=("$server")
