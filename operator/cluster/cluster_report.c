@@ -303,6 +303,8 @@ static void set_healthy(struct report *report)
             ailing->agent->problems[0].message);
     else if (find_carried_problem(report))
         return; /* the condition stays until the member has spoken */
+    else if (report->wanted > 0 && !cluster_primary(report->snapshot))
+        set(report, CONDITION_HEALTHY, false, "NoPrimary", "no member is primary yet");
     else
         set(report, CONDITION_HEALTHY, true, "AllReady", "%d of %d members are ready", report->ready, report->wanted);
 }
