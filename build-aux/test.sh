@@ -44,7 +44,7 @@ stages=(
   "integration-asan 600 -                             ${make[*]} check-integration-asan"
   "images         600  images/build.sh                ${make[*]} images"
   "faults         900  e2e/faults/run.sh              e2e/faults/run.sh"
-  "e2e           1500  e2e/run.sh                     end_to_end"
+  "e2e           2700  e2e/run.sh                     end_to_end"
 )
 fatal=" deps gcc "  # without these the others say nothing new
 

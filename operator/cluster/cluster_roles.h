@@ -20,7 +20,7 @@
 #include "operator/cluster/cluster_snapshot.h"
 
 /* Between the new route and the end of writes on the old primary: new connections arrive at the new one about when it is opened. */
-#define CLUSTER_ROUTE_LEAD_MS 80
+#define CLUSTER_ROUTE_LEAD_MS 120
 /* A switchover whose target does not speak for so long goes back, if that is provably safe. */
 #define CLUSTER_TARGET_SILENCE_MS 3000
 /* What running transactions are given on the old primary once the route is moved; long ones were waited for before (drainSeconds). */
