@@ -114,25 +114,6 @@ static bool plan_mariadb(struct donor *donor)
     return true;
 }
 
-/* Accounts and system tables are the cluster's own: each member makes its own. */
-static bool plan_mysql(struct donor *donor)
-{
-    char *tool = server_binary_search("mysqldump");
-
-    if (!tool)
-        return false;
-    strvec_push(&donor->argv, tool);
-    free(tool);
-    strvec_push(&donor->argv, "--no-defaults");
-    strvec_pushf(&donor->argv, "--socket=%s", donor->paths->socket);
-    strvec_pushf(&donor->argv, "--user=%s", donor->user);
-    static const char *const rest[] = {"--all-databases", "--single-transaction", "--quick", "--routines", "--events",
-        "--triggers", "--hex-blob", "--set-gtid-purged=ON", "--flush-privileges", "--max-allowed-packet=1G", NULL};
-    strvec_push_all(&donor->argv, rest);
-    donor->header.method = STREAM_METHOD_SQL;
-    return true;
-}
-
 /* ---- who may have it, and when ---- */
 
 static bool may_ask(struct http_exchange *exchange)
@@ -179,22 +160,18 @@ static void fill_header(struct donor *donor)
 void donor_handle(struct donor *donor, struct http_exchange *exchange)
 {
     struct worker_job job = {.run = run_estimate, .done = on_estimated, .arg = donor};
-    bool mariadb = donor->status->flavour == AGENT_FLAVOUR_MARIADB;
-    bool logical = str_eq(http_exchange_query(exchange, "method"), "logical");
 
     if (!may_ask(exchange) || !can_give(donor, exchange))
         return;
-    if (logical == mariadb) {
-        http_replyf(exchange, 400,
-            mariadb ? "MariaDB gives its data as it is: no method"
-                    : "MySQL gives its data by CLONE, or by method=logical");
+    if (donor->status->flavour != AGENT_FLAVOUR_MARIADB) {
+        http_replyf(exchange, 400, "MySQL gives its data by CLONE, not here");
         return;
     }
     fill_header(donor);
     strvec_init(&donor->argv);
-    if (!(mariadb ? plan_mariadb(donor) : plan_mysql(donor))) {
+    if (!plan_mariadb(donor)) {
         strvec_release(&donor->argv);
-        http_replyf(exchange, 500, "this image has no %s", mariadb ? "mariadb-backup" : "mysqldump");
+        http_replyf(exchange, 500, "this image has no mariadb-backup");
         return;
     }
     log_info("another member asks for the data", LOG_STR("tool", donor->argv.v[0]));

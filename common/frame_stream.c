@@ -9,7 +9,6 @@
 static const char *const method_names[STREAM_METHOD_COUNT] = {
     [STREAM_METHOD_UNKNOWN] = "",
     [STREAM_METHOD_XBSTREAM] = "xbstream",
-    [STREAM_METHOD_SQL] = "sql",
 };
 static const char *const status_names[] = {"failed", "ok"};
 

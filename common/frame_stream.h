@@ -26,7 +26,7 @@
 #define FRAME_TEXT_MAX (16 * KM_KIB)
 #define FRAME_DATA_MAX (1 * KM_MIB)
 
-enum stream_method { STREAM_METHOD_UNKNOWN, STREAM_METHOD_XBSTREAM, STREAM_METHOD_SQL, STREAM_METHOD_COUNT };
+enum stream_method { STREAM_METHOD_UNKNOWN, STREAM_METHOD_XBSTREAM, STREAM_METHOD_COUNT };
 
 struct stream_header {
     enum stream_method method;

@@ -224,8 +224,7 @@ static void on_response(void *arg, const struct http_response *response, const s
 static void start_request(struct clone_stream *stream)
 {
     const struct clone_stream_options *options = &stream->options;
-    _cleanup_(freep) char *url = xasprintf("https://%s:%u/v1/backup%s%s", options->donor_host, options->donor_port,
-        options->method ? "?method=" : "", str_or_empty(options->method));
+    _cleanup_(freep) char *url = xasprintf("https://%s:%u/v1/backup", options->donor_host, options->donor_port);
     struct http_request_options request = {
         .method = "GET",
         .url = url,

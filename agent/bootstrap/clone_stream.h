@@ -23,7 +23,6 @@ struct clone_stream_options {
     struct http_tls *tls;                /* a reference is taken */
     const char *donor_host;              /* copied, as the rest */
     uint32_t donor_port;                 /* its agent's TLS door */
-    const char *method;                  /* "logical" or NULL */
     const char *const *argv;             /* reads the data from its standard input */
     const struct server_version *server; /* what the copy must fit */
     /* The header is known. 0: go on; 1: wait for clone_stream_continue; -1: end with *err. */

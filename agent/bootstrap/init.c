@@ -103,8 +103,7 @@ int init_prepare(const struct init_options *options, struct init_prepared *ret, 
     _cleanup_(init_prepared_release) struct init_prepared prepared = {0};
 
     /* The configuration first: a bad one must not cost an initialisation or a copy. */
-    if (find_binary(&prepared.binary, err) < 0 ||
-        prepare_config(options, &prepared.binary, &prepared.user, err) < 0 ||
+    if (find_binary(&prepared.binary, err) < 0 || prepare_config(options, &prepared.binary, &prepared.user, err) < 0 ||
         datadir_recover(options->paths, err) < 0 || datadir_inspect(options->paths, &prepared.facts, err) < 0 ||
         datadir_check(&prepared.facts, &prepared.binary.version, err) < 0)
         return -1;

@@ -390,7 +390,6 @@ static void test_who_may_have_it(void **state)
     strbuf_init(&body, KM_MIB);
     assert_int_equal(agent_rig_tls(world->donor, NULL, "/v1/backup", NULL, &body), 0);
     assert_int_equal(agent_rig_tls(world->donor, "stranger", "/v1/backup", NULL, &body), 403);
-    assert_int_equal(agent_rig_tls(world->donor, "tls/tls", "/v1/backup?method=logical", NULL, &body), 400);
     world->helper = slow_reader(world);
     assert_true(agent_rig_await_status(world->donor, "\"servingBackups\":1", 10000));
     assert_int_equal(agent_rig_tls(world->donor, "tls/tls", "/v1/backup", NULL, &body), 503);
