@@ -39,7 +39,7 @@ struct seed {
     struct agent_order order;
     bool has_order;
     struct seed_attempt *attempt;
-    char attempt_hash[17]; /* the order it works on */
+    struct agent_order attempt_order; /* what it works on */
     struct backoff backoff;
     int64_t waiting_logged_ms;
     uint64_t rate_bytes;
@@ -113,9 +113,14 @@ static void finish(struct seed *seed)
     loop_timer_arm(&seed->farewell, FAREWELL_MS);
 }
 
+/* Who is primary, and under which epoch, may change while hours of copying go on: what counts is what becomes of the volume. */
 static bool order_stands(const struct seed *seed)
 {
-    return str_eq(seed->attempt_hash, seed->status.order_hash);
+    const struct agent_order *works_on = &seed->attempt_order, *now = &seed->order;
+
+    return works_on->seed == now->seed && works_on->replace == now->replace &&
+        str_eq(works_on->donor_host, now->donor_host) && works_on->donor_port == now->donor_port &&
+        works_on->donor_agent_port == now->donor_agent_port;
 }
 
 static void on_attempt_done(void *arg, const struct error *err)
@@ -152,7 +157,7 @@ static void start_attempt(struct seed *seed, enum seed_act act)
         .arg = seed,
     };
 
-    memcpy(seed->attempt_hash, seed->status.order_hash, sizeof(seed->attempt_hash));
+    seed->attempt_order = seed->order;
     seed->status.seed.attempts++;
     seed->rate_at_ms = 0;
     say_step(seed, AGENT_SEED_STEP_INITIALISING, "");
@@ -309,7 +314,7 @@ static void seed_start(struct seed *seed)
 
 static void seed_end(struct seed *seed)
 {
-    seed->attempt_hash[0] = '\0'; /* whatever ends now is not followed by anything */
+    seed->attempt_order.seed = AGENT_SEED_NONE; /* whatever ends now is not followed by anything */
     loop_timer_arm(&seed->farewell, 0);
     if (seed->attempt)
         seed_attempt_cancel(seed->attempt);
