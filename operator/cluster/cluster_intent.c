@@ -194,6 +194,11 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
         target = NULL;
     else if (!target)
         target = election_successor(snapshot, why, sizeof(why));
+    /* The target is opened when it has all of a position: one that is too long to be told would never be reached, and writes would be blocked. */
+    if (target && strstr(primary->agent->gtid_executed, "...")) {
+        snprintf(why, sizeof(why), "the GTID set of %s is too long", primary->name);
+        target = NULL;
+    }
     if (!target)
         say(intent, "move the primary away from %s (%s); blocked: %s", primary->name, wish->reason, why);
     else if (!must_drain(snapshot, wish, primary, intent))

@@ -75,7 +75,7 @@ static bool is_busy(const struct cluster_snapshot *snapshot, const struct cluste
     return false;
 }
 
-/* A stream under way is not disturbed; else a replica rather than the primary, and another one than the last attempt failed with. */
+/* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile. Else a replica rather than the primary, and another one than the last attempt failed with. */
 static const struct cluster_member *choose_donor(
     const struct cluster_snapshot *snapshot, const struct cluster_orders *orders, const struct cluster_member *receiver)
 {
@@ -83,10 +83,12 @@ static const struct cluster_member *choose_donor(
     int best_rank = -1;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *donor = &snapshot->members[i];
-        if (donor == receiver || !can_donate(snapshot, donor) || is_busy(snapshot, orders, donor, receiver))
+        bool under_way = copies_from(snapshot, receiver, donor) && member_runs(donor);
+        if (donor == receiver ||
+            (!under_way && (!can_donate(snapshot, donor) || is_busy(snapshot, orders, donor, receiver))))
             continue;
-        int rank = (copies_from(snapshot, receiver, donor) ? 4 : 0) +
-            (has_failed_with(snapshot, receiver, donor) ? 0 : 2) + (donor == cluster_primary(snapshot) ? 0 : 1);
+        int rank = (under_way ? 4 : 0) + (has_failed_with(snapshot, receiver, donor) ? 0 : 2) +
+            (donor == cluster_primary(snapshot) ? 0 : 1);
         if (rank > best_rank) {
             best = donor;
             best_rank = rank;
@@ -237,6 +239,9 @@ const char *cluster_state_name(const struct cluster_snapshot *snapshot)
             return "Healthy";
         return seeding > 0 ? "Cloning" : "Degraded";
     }
+    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);
+    if (primary && member_runs(primary) && from && member_runs(from)) /* a switchover takes its course */
+        return "Degraded";
     if (primary && !member_speaks(primary))
         return running > 0 ? "Incomplete" : "Lost";
     return running > 0 ? "Failed" : "Lost";
