@@ -283,6 +283,18 @@ static void put_verdicts(struct golden *golden, const json_t *verdicts)
     }
 }
 
+static void put_times(struct golden *golden, const json_t *observed)
+{
+    size_t i;
+    json_t *ordinal;
+    int64_t drain_ms = json_path_int(observed, "since.drainMs", 0),
+            fenced_ms = json_path_int(observed, "since.fencedMs", 0);
+    golden->snapshot.drain_since_ms = drain_ms > 0 ? GOLDEN_NOW_MS - drain_ms : 0;
+    golden->snapshot.fenced_since_ms = fenced_ms > 0 ? GOLDEN_NOW_MS - fenced_ms : 0;
+    json_array_foreach(json_object_get(observed, "awaited"), i, ordinal)
+        golden->snapshot.members[json_integer_value(ordinal)].agent_awaited = true;
+}
+
 /* A cluster in force has a primary, unless its status says otherwise. */
 static json_t *with_primary(const json_t *cluster, const json_t *observed)
 {
@@ -392,6 +404,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     look(golden);
     put_agents(golden, json_object_get(observed, "agents"));
     put_verdicts(golden, json_object_get(observed, "mycnf"));
+    put_times(golden, observed);
     put_secrets(golden, json_object_get(observed, "secrets"));
     put_error(golden, json_object_get(observed, "error"));
     return golden;
