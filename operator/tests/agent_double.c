@@ -266,8 +266,7 @@ struct agent_doubles *agent_doubles_new(struct loop *loop, struct kube_api_doubl
     doubles->api = api;
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
         struct agent_double *agent = &doubles->members[i];
-        *agent = (struct agent_double){
-            .all = doubles, .ordinal = i, .following = -1, .clone_ms = 20, .order_ms = 5};
+        *agent = (struct agent_double){.all = doubles, .ordinal = i, .following = -1, .clone_ms = 20, .order_ms = 5};
         snprintf(agent->name, sizeof(agent->name), WORLD_CLUSTER "-mysql-%d", i);
         list_init(&agent->streams);
     }

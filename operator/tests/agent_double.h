@@ -46,12 +46,12 @@ struct agent_double {
     enum agent_mark mark;
 
     /* For tests to turn. Times in milliseconds. */
-    bool silent;           /* the agent is not reachable, its server goes on */
-    bool applier_is_stuck; /* receives, but does not execute */
-    bool order_is_stuck;   /* takes orders up, but does not get them done */
-    bool clone_fails;      /* as giver: the stream breaks off */
+    bool silent;              /* the agent is not reachable, its server goes on */
+    bool applier_is_stuck;    /* receives, but does not execute */
+    bool order_is_stuck;      /* takes orders up, but does not get them done */
+    bool clone_fails;         /* as giver: the stream breaks off */
     bool mycnf_needs_restart; /* its server takes up no new my.cnf while it runs */
-    int64_t lag_ms;        /* what it tells */
+    int64_t lag_ms;           /* what it tells */
     unsigned long_transactions;
     int64_t clone_ms, order_ms;
 

@@ -252,8 +252,9 @@ static void begin_process(struct agent_double *agent, enum agent_phase phase)
         .read_only = true,
         .volume_bytes = 1000 * KM_MIB,
         .volume_free_bytes = 900 * KM_MIB};
-    const char *mycnf = json_path_str(
-        kube_api_double_get(agent->all->api, PATH_CORE "configmaps/" WORLD_CLUSTER "-mysql-config"), "data[\"my.cnf\"]", "");
+    const char *mycnf =
+        json_path_str(kube_api_double_get(agent->all->api, PATH_CORE "configmaps/" WORLD_CLUSTER "-mysql-config"),
+            "data[\"my.cnf\"]", "");
     tls_sha256_hex(mycnf, strlen(mycnf), agent->status.mycnf_hash);
     snprintf(agent->status.instance, sizeof(agent->status.instance), "%s", agent->name);
     snprintf(agent->status.boot_id, sizeof(agent->status.boot_id), "%d-%u", agent->ordinal, ++agent->lives);
@@ -283,6 +284,11 @@ void agent_model_end(struct agent_double *agent)
     agent->received = agent->executed;
 }
 
+static bool same_seed(const struct agent_order *a, const struct agent_order *b)
+{
+    return a->seed == b->seed && a->replace == b->replace && str_eq(a->donor_host, b->donor_host);
+}
+
 bool agent_model_order(struct agent_double *agent, const struct agent_order *order)
 {
     char hash[17];
@@ -296,13 +302,15 @@ bool agent_model_order(struct agent_double *agent, const struct agent_order *ord
     agent_order_hash(order, hash);
     if (agent->has_order && str_eq(hash, agent->status.order_hash))
         return true;
+    bool goes_on = agent->has_order && same_seed(&agent->order, order);
     agent->order = *order;
     agent->has_order = true;
     memcpy(agent->status.order_hash, hash, sizeof(hash));
     agent->status.role = order->role;
     agent->status.order_done = false;
-    agent->due_ms = clock_monotonic_ms() + agent->order_ms;
-    if (agent->status.phase == AGENT_PHASE_SEEDING && agent->status.seed.step != AGENT_SEED_STEP_DONE)
+    if (agent->status.phase != AGENT_PHASE_SEEDING)
+        agent->due_ms = clock_monotonic_ms() + agent->order_ms;
+    else if (agent->status.seed.step != AGENT_SEED_STEP_DONE && !goes_on)
         begin_seed(agent, clock_monotonic_ms());
     return true;
 }

@@ -35,32 +35,31 @@ static void revision_of(const json_t *set, char out[static 24])
 
 static void make_claim(struct kubernetes_double *kubernetes, int ordinal)
 {
-    _cleanup_(freep) char *path =
-        xasprintf(PATH_CORE "persistentvolumeclaims/data-" WORLD_CLUSTER "-mysql-%d", ordinal);
+    _cleanup_(freep) char *path = xasprintf(PATH_CORE "persistentvolumeclaims/data-" WORLD_CLUSTER "-mysql-%d", ordinal);
     if (kube_api_double_get(kubernetes->api, path))
         return;
     _cleanup_(json_decrefp) json_t *claim = json_build("{s:s, s:s, s:{s:{s:s, s:s}}, s:{s:{s:{s:s}}}, s:{s:s, s:{s:s}}}",
-        "apiVersion", "v1", "kind", "PersistentVolumeClaim", "metadata", "labels", LABEL_MANAGED_BY, LABEL_MANAGED_BY_US,
-        LABEL_CLUSTER, WORLD_CLUSTER, "spec", "resources", "requests", "storage", CLAIM_SIZE, "status", "phase",
-        "Bound", "capacity", "storage", CLAIM_SIZE);
+        "apiVersion", "v1", "kind", "PersistentVolumeClaim", "metadata", "labels", LABEL_MANAGED_BY,
+        LABEL_MANAGED_BY_US, LABEL_CLUSTER, WORLD_CLUSTER, "spec", "resources", "requests", "storage", CLAIM_SIZE,
+        "status", "phase", "Bound", "capacity", "storage", CLAIM_SIZE);
     kube_api_double_put(kubernetes->api, path, claim);
 }
 
 static void make_pod(struct kubernetes_double *kubernetes, const json_t *set, const char *path, const char *revision)
 {
-    _cleanup_(json_decrefp) json_t *pod = json_build(
-        "{s:s, s:s, s:{s:[s], s:{s:s, s:s, s:s}, s:[{s:s, s:s, s:s, s:s, s:b}]}, s:{s:s}}", "apiVersion", "v1", "kind",
-        "Pod", "metadata", "finalizers", FINALIZER, "labels", LABEL_MANAGED_BY, LABEL_MANAGED_BY_US, LABEL_CLUSTER,
-        WORLD_CLUSTER, "controller-revision-hash", revision, "ownerReferences", "apiVersion", "apps/v1", "kind",
-        "StatefulSet", "name", WORLD_CLUSTER "-mysql", "uid", json_path_str(set, "metadata.uid", ""), "controller", 1,
-        "spec", "nodeName", "node-1");
+    _cleanup_(json_decrefp) json_t *pod =
+        json_build("{s:s, s:s, s:{s:[s], s:{s:s, s:s, s:s}, s:[{s:s, s:s, s:s, s:s, s:b}]}, s:{s:s}}", "apiVersion",
+            "v1", "kind", "Pod", "metadata", "finalizers", FINALIZER, "labels", LABEL_MANAGED_BY, LABEL_MANAGED_BY_US,
+            LABEL_CLUSTER, WORLD_CLUSTER, "controller-revision-hash", revision, "ownerReferences", "apiVersion",
+            "apps/v1", "kind", "StatefulSet", "name", WORLD_CLUSTER "-mysql", "uid",
+            json_path_str(set, "metadata.uid", ""), "controller", 1, "spec", "nodeName", "node-1");
     kube_api_double_put(kubernetes->api, path, pod);
 }
 
 static void keep_set(struct kubernetes_double *kubernetes)
 {
-    _cleanup_(json_decrefp) json_t *set = json_incref((json_t *)(uintptr_t)kube_api_double_get(
-        kubernetes->api, PATH_STATEFUL_SET));
+    _cleanup_(json_decrefp) json_t *set =
+        json_incref((json_t *)(uintptr_t)kube_api_double_get(kubernetes->api, PATH_STATEFUL_SET));
     int replicas = (int)json_path_int(set, "spec.replicas", 0);
     char revision[24];
     if (!set)
@@ -77,8 +76,7 @@ static void keep_set(struct kubernetes_double *kubernetes)
     }
     edit(kubernetes, PATH_STATEFUL_SET,
         json_build("{s:{s:I, s:s, s:i}}", "status", "observedGeneration",
-            (json_int_t)json_path_int(set, "metadata.generation", 0), "updateRevision", revision, "replicas",
-            replicas));
+            (json_int_t)json_path_int(set, "metadata.generation", 0), "updateRevision", revision, "replicas", replicas));
 }
 
 /* ---- kubelet ---- */

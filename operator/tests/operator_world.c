@@ -62,8 +62,9 @@ static void note_failure(struct operator_world *world, const char *text)
 static void fail_step(struct operator_world *world)
 {
     char text[sizeof(world->failure)];
-    snprintf(text, sizeof(text), "step %d does not get through; missing %s; Progressing %s; state %s; next action: %.200s",
-        world->step, str_or_empty(world_missing_child(world)), world_condition(world, "Progressing"),
+    snprintf(text, sizeof(text),
+        "step %d does not get through; missing %s; Progressing %s; state %s; next action: %.200s", world->step,
+        str_or_empty(world_missing_child(world)), world_condition(world, "Progressing"),
         world_str(world, PATH_CLUSTER, "status.state"), world_str(world, PATH_CLUSTER, "status.nextAction"));
     note_failure(world, text);
 }
@@ -272,7 +273,7 @@ bool world_is_settled(struct operator_world *world)
         world_int(world, PATH_CLUSTER, "status.readyReplicas") == replicas &&
         world_int(world, PATH_STATEFUL_SET, "spec.replicas") == replicas &&
         world_int(world, PATH_CLUSTER, "status.observedGeneration") ==
-            world_int(world, PATH_CLUSTER, "metadata.generation") &&
+        world_int(world, PATH_CLUSTER, "metadata.generation") &&
         !*world_str(world, PATH_CLUSTER, "status.transition.to");
 }
 

@@ -44,7 +44,7 @@ struct operator_world {
     size_t acts_before;       /* those before step `kill_after_step` */
     int kill_after_step;
     size_t kill_after; /* the operator is killed right after this one since that step began; 0: never */
-    bool is_dead;             /* killed, and the next one has not started yet */
+    bool is_dead;      /* killed, and the next one has not started yet */
     struct loop_timer timer;
     char failure[768]; /* "" while all is well */
     /* For steps to remember something. */

@@ -60,9 +60,9 @@ static void edit_spec(struct operator_world *world, const char *spec)
 /* ---- the stories, told again and again ---- */
 
 struct story {
-    const char *more; /* of the cluster's spec */
+    const char *more;           /* of the cluster's spec */
     const world_step_fn *steps; /* the first ones lead to where it begins, as `begin` says */
-    int begin; /* step */
+    int begin;                  /* step */
 };
 
 /* What must not depend on where an operator died. */
@@ -139,7 +139,8 @@ static void check_marks(struct operator_world *world)
 static bool shrunk(struct operator_world *world)
 {
     check_marks(world);
-    return world_is_settled(world) && !*world_pod_str(world, 1, "metadata.name") && *status_str(world, "retainedVolumes[0]");
+    return world_is_settled(world) && !*world_pod_str(world, 1, "metadata.name") &&
+        *status_str(world, "retainedVolumes[0]");
 }
 
 static void an_operator_may_die_at_any_step_of_scale_in(void **state)

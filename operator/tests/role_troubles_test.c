@@ -256,7 +256,8 @@ static bool purge_what_2_needs(struct operator_world *world)
 
 static bool copied_2(struct operator_world *world)
 {
-    return world_agent(world, 2)->purged >= (uint64_t)world->numbers[0] && world_agent(world, 2)->lives > world->numbers[1];
+    return world_agent(world, 2)->purged >= (uint64_t)world->numbers[0] &&
+        world_agent(world, 2)->lives > world->numbers[1];
 }
 
 static void a_member_behind_the_binary_logs_is_seeded_again(void **state)
@@ -342,7 +343,8 @@ static bool lose_donor_in_mid_stream(struct operator_world *world)
 static void a_donor_may_go_in_mid_stream(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {UNTIL_SETTLED, scale_out_slowly, lose_donor_in_mid_stream, UNTIL_SETTLED, NULL};
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, scale_out_slowly, lose_donor_in_mid_stream, UNTIL_SETTLED, NULL};
     play("'replicas': 2", steps, check_other_donor);
 }
 
@@ -361,6 +363,41 @@ static void a_receiver_may_go_in_mid_stream(void **state)
     static const world_step_fn steps[] = {
         UNTIL_SETTLED, scale_out_slowly, receiver_goes_in_mid_stream, UNTIL_SETTLED, NULL};
     play("'replicas': 2", steps, check_other_donor);
+}
+
+static bool moves_in_mid_stream(struct operator_world *world)
+{
+    const struct agent_double *receiver = world_agent(world, 2);
+    if (!receiver->is_up || receiver->status.seed.step != AGENT_SEED_STEP_COPYING)
+        return false;
+    return want_primary_1(world);
+}
+
+static void check_copied_once(struct operator_world *world)
+{
+    assert_true(primary_is(world, 1));
+    assert_int_equal(world->numbers[0], 1);
+}
+
+static bool copies_while_the_primary_moves(struct operator_world *world)
+{
+    if (world_agent(world, 2)->status.seed.attempts > 0)
+        world->numbers[0] = world_agent(world, 2)->status.seed.attempts;
+    return primary_is(world, 1);
+}
+
+static bool copied_at_last(struct operator_world *world)
+{
+    copies_while_the_primary_moves(world);
+    return world_is_settled(world);
+}
+
+static void a_copy_goes_on_while_the_primary_moves(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, scale_out_slowly, moves_in_mid_stream, copies_while_the_primary_moves, copied_at_last, NULL};
+    play("'replicas': 2", steps, check_copied_once);
 }
 
 /* ---- volumes of an earlier life ---- */
@@ -413,6 +450,7 @@ int main(void)
         cmocka_unit_test(a_donor_that_fails_is_followed_by_another),
         cmocka_unit_test(a_donor_may_go_in_mid_stream),
         cmocka_unit_test(a_receiver_may_go_in_mid_stream),
+        cmocka_unit_test(a_copy_goes_on_while_the_primary_moves),
         cmocka_unit_test(a_cluster_made_again_finds_its_primary_by_its_data),
     };
     cmocka_set_test_filter(getenv("TEST_CASE"));

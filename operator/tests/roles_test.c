@@ -148,8 +148,8 @@ static bool wish_for_2(struct operator_world *world)
 static void the_primary_moves_by_annotation_and_by_spec(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {UNTIL_SETTLED, want_primary_1, primary_is_1, UNTIL_SETTLED, wish_for_2,
-        primary_is_2, UNTIL_SETTLED, NULL};
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, want_primary_1, primary_is_1, UNTIL_SETTLED, wish_for_2, primary_is_2, UNTIL_SETTLED, NULL};
     play(THREE, steps, check_two_switchovers);
 }
 
@@ -222,8 +222,8 @@ static bool errant_is_named(struct operator_world *world)
 static void a_target_that_lags_or_does_not_follow_is_refused(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {
-        UNTIL_SETTLED, let_1_lag, lag_is_known, want_primary_1, lag_is_named, quiet, let_1_catch_up_but_stop, errant_is_named, quiet, NULL};
+    static const world_step_fn steps[] = {UNTIL_SETTLED, let_1_lag, lag_is_known, want_primary_1, lag_is_named, quiet,
+        let_1_catch_up_but_stop, errant_is_named, quiet, NULL};
     play(THREE, steps, check_still_first);
 }
 
