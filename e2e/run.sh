@@ -59,7 +59,9 @@ run_story() {
     77) printf '  SKIPPED %-28s %s\n' "$name" "$(grep -m1 '^SKIPPED' "$work/$name.log")" ;;
     *)
       printf '  FAILED  %-28s %4d s\n' "$name" $((SECONDS - start))
-      sed 's/^/    | /' "$work/$name.log" | tail -n "${E2E_LOG_LINES:-120}"
+      # What the story said, whole; of the evidence the end.
+      sed '/^---- evidence/,$d; s/^/    | /' "$work/$name.log" | tail -n 60
+      sed -n '/^---- evidence/,$p' "$work/$name.log" | sed 's/^/    | /' | tail -n "${E2E_LOG_LINES:-120}"
       ;;
   esac
 }

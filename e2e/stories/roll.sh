@@ -19,20 +19,19 @@ wait_replicated db 2 30
 expect_eq "pods and containers" "$(lives)" "$before"
 expect_eq "primary" "$(primary db)" db-mysql-0
 
-say "a variable that needs a restart rolls, in order, and nextAction names it"
+say "a variable that needs a restart rolls, in order, and an Event names it"
 read -r old0 old1 <<< "$(uids)"
 kn patch myc db --type=merge -p '{"spec":{"mycnf":{"back_log":77}}}' > /dev/null
-order='' named=''
+order=''
 for _ in $(seq 600); do
   read -r now0 now1 <<< "$(uids 2> /dev/null)"
   [[ $order != *1* && -n $now1 && $now1 != "$old1" ]] && order+=1
   [[ $order != *0* && -n $now0 && $now0 != "$old0" ]] && order+=0
-  [[ $(field myc db .status.nextAction) == *'my.cnf changes back_log, which needs a restart' ]] && named=yes
   [[ $order == ?? ]] && break
   sleep 0.3
 done
 expect_eq "order of replacement" "$order" 10
-expect_eq "the variable was named" "$named" yes
+wait_until 20 "an Event that names the variable" eval '[[ $(kn get events -o jsonpath="{.items[?(@.reason==\"PodReplaced\")].message}") == *"my.cnf changes back_log, which needs a restart"* ]]'
 wait_replicated db 2
 row_everywhere db 'SELECT CONCAT(@@back_log, " ", @@max_connections)' '77 99' || fail "a member has other values"
 wait_until 20 "data is kept" row_everywhere db 'SELECT id FROM keep.t' 42

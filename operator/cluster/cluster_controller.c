@@ -360,6 +360,9 @@ static void on_action(
     }
     if (!err && action->verb == PLAN_APPLY)
         remember_child(round, action, answer);
+    if (!err && action->verb == PLAN_DELETE && action->kind == PLAN_POD && action->why)
+        cluster_events_pod_replaced(manager_events(round->controller->manager), round->controller->cluster_resource,
+            &round->snapshot, action->why);
 }
 
 static void after_plan(struct round *round)

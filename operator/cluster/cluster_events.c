@@ -73,3 +73,11 @@ void cluster_events_intent(struct event_recorder *recorder, const struct kube_re
             intent->semi_sync ? "enough replicas have joined: from now on commits wait for acknowledgements"
                               : "commits no longer wait for acknowledgements");
 }
+
+void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const char *why)
+{
+    const struct event_target target = {
+        .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
+    event_record(recorder, &target, EVENT_NORMAL, "PodReplaced", "%s", why);
+}

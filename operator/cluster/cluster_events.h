@@ -15,5 +15,8 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
 /* What is about to be written about roles: a new primary, a switchover that begins or ends. */
 void cluster_events_intent(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_intent *intent);
+/* A pod was deleted so that a new one takes its place; why: "replace NAME-mysql-1: it has an older template". */
+void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const char *why);
 
 #endif
