@@ -46,10 +46,11 @@ struct role_state {
 
 /* The source, asked by its agent's door. */
 struct source_view {
-    bool known;         /* offset and errant are of the source that is followed */
-    int64_t offset_us;  /* its clock minus ours */
-    char errant[256];   /* what is executed here and not there */
-    struct error error; /* of the latest request */
+    bool known;             /* offset and errant are of the source that is followed */
+    int64_t offset_us;      /* its clock minus ours */
+    char errant[256];       /* what is executed here and not there */
+    char accounts_hash[65]; /* of the accounts that are applied there */
+    struct error error;     /* of the latest request */
 };
 
 /* The primary's heartbeat, as this agent writes it. */
@@ -88,6 +89,7 @@ struct instance_state {
     uint64_t accounts_wanted;
     uint64_t accounts_applied;
     char accounts_applied_hash[65];
+    uint64_t accounts_digest;    /* of what was applied, as the server holds it (accounts.h); 0: not known */
     bool accounts_incomplete;    /* a file that is needed is missing */
     bool accounts_once;          /* they were applied to this data folder at some time */
     bool accounts_as_primary;    /* those applied include database and user */

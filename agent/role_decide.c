@@ -69,11 +69,12 @@ enum replication_trouble replication_trouble_of(const struct replication_facts *
 
 void replication_errant_position(const struct replication_facts *facts, char *ret, size_t size)
 {
-    static const char words[] = "existing GTID ";
-    const char *at = facts->applier_errno == ER_GTID_OUT_OF_ORDER ? strstr(facts->applier_error, words) : NULL;
+    bool by_applier = facts->applier_errno != 0;
+    const char *words = by_applier ? "existing GTID " : "to start from GTID ";
+    const char *at = strstr(by_applier ? facts->applier_error : facts->receiver_error, words);
 
     ret[0] = '\0';
-    if (at)
+    if (at && replication_trouble_of(facts) == TROUBLE_ERRANT)
         snprintf(ret, size, "%.*s", (int)strspn(at + strlen(words), "0123456789-"), at + strlen(words));
 }
 
@@ -133,6 +134,25 @@ static bool wants_start(const struct instance_state *state, int64_t now_ms, bool
     return *ret_restart || (receiver_off && !facts->receiver_errno) || (applier_off && !facts->applier_errno);
 }
 
+/* Its agent has applied the same account files as ours. */
+static bool source_takes_password(const struct instance_state *state)
+{
+    return state->accounts_applied == state->accounts_wanted && *state->source.accounts_hash &&
+        strcmp(state->source.accounts_hash, state->accounts_applied_hash) == 0;
+}
+
+/* A new password reaches members at different times. A connection that works is not given up for one that the source may not know yet: without
+ * acknowledgements commits would wait. */
+static bool must_reconfigure(const struct instance_state *state)
+{
+    const struct role_state *role = &state->role;
+    bool works = source_is_right(state) && state->replication.receiver == AGENT_THREAD_RUNNING;
+
+    if (role->source_followed == 0)
+        return is_refusal(state->replication.receiver_errno);
+    return role->source_followed != role->source_wanted && (!works || source_takes_password(state));
+}
+
 static struct role_decision decide_replica(const struct instance_state *state, int64_t now_ms)
 {
     const struct role_state *role = &state->role;
@@ -145,10 +165,8 @@ static struct role_decision decide_replica(const struct instance_state *state, i
     if (!role->source_wanted)
         return decision;
     bool wants = wants_start(state, now_ms, &decision.restart);
-    bool known = role->source_followed != 0;
-    bool refused = !known && is_refusal(state->replication.receiver_errno);
-    decision.reconfigure = refused || (known && role->source_followed != role->source_wanted);
-    if (wants || decision.reconfigure || !known || !source_is_right(state))
+    decision.reconfigure = must_reconfigure(state);
+    if (wants || decision.reconfigure || role->source_followed == 0 || !source_is_right(state))
         decision.action = ROLE_ACTION_FOLLOW;
     return decision;
 }

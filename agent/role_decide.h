@@ -38,7 +38,8 @@ enum replication_trouble {
     TROUBLE_LOST,      /* the source cannot be reached; no problem by itself */
 };
 enum replication_trouble replication_trouble_of(const struct replication_facts *facts);
-/* The position a strict applier names as already taken, or "": MariaDB's error 1950. */
+/* The transaction that MariaDB names: one whose number a strict applier finds taken (error 1950), or one that its source does not know (1236). "" none.
+ * By their positions alone such sets cannot be told apart: the source's may have the larger number. */
 void replication_errant_position(const struct replication_facts *facts, char *ret, size_t size);
 
 #endif

@@ -58,6 +58,7 @@ static void judge(struct source_watch *watch, const struct agent_status *theirs)
 
     view->known = true;
     view->offset_us = theirs->now_ms * 1000 - middle_us;
+    memcpy(view->accounts_hash, theirs->accounts_hash, sizeof(view->accounts_hash));
     if (!*watch->own || theirs->phase != AGENT_PHASE_RUNNING || !*theirs->gtid_executed)
         return;
     source_watch_errant(

@@ -1,8 +1,9 @@
 /*
  * source_watch.h: asks the agent of the source for its status every few seconds, by mutual TLS with the member's own certificate.
  *
- * Two things come of it. How its clock differs from ours (its now_ms against the middle of our request), for the lag. And which transactions
- * are executed here but not there, for certain: our set was read SOURCE_ASK_MS before, the source's is at most two probes old.
+ * Three things come of it. How its clock differs from ours (its now_ms against the middle of our request), for the lag. Which transactions
+ * are executed here but not there, for certain: our set was read SOURCE_ASK_MS before, the source's is at most two probes old. And which account
+ * files it has applied: a new password counts there from then on.
  */
 #ifndef KM_AGENT_SOURCE_WATCH_H
 #define KM_AGENT_SOURCE_WATCH_H

@@ -142,6 +142,7 @@ struct replica_case {
     bool no_tls, semi_sync;
     enum role_action action;
     bool reconfigure, restart;
+    const char *source_accounts;
 };
 
 #define RUN AGENT_THREAD_RUNNING
@@ -149,19 +150,26 @@ struct replica_case {
 #define TRY AGENT_THREAD_CONNECTING
 
 static const struct replica_case replica_cases[] = {
-    {"stopped by hand", OFF, OFF, 0, 0, 7, 0, HOST, false, false, ROLE_ACTION_FOLLOW, false, false},
-    {"lost: the server tries again", TRY, RUN, 2003, 0, 7, 0, HOST, false, false, ROLE_ACTION_NONE, false, false},
-    {"gave up", OFF, RUN, 1236, 0, 7, 0, HOST, false, false, ROLE_ACTION_FOLLOW, false, true},
-    {"gave up just now", OFF, RUN, 1236, 0, 7, NOW - 1, HOST, false, false, ROLE_ACTION_NONE, false, false},
-    {"duplicate key: never skipped", RUN, OFF, 0, 1062, 7, 0, HOST, false, false, ROLE_ACTION_NONE, false, false},
-    {"lock wait: may pass", RUN, OFF, 0, 1205, 7, 0, HOST, false, false, ROLE_ACTION_FOLLOW, false, true},
-    {"another password", RUN, RUN, 0, 0, 6, 0, HOST, false, false, ROLE_ACTION_FOLLOW, true, false},
-    {"taken over from an earlier agent", RUN, RUN, 0, 0, 0, 0, HOST, false, false, ROLE_ACTION_FOLLOW, false, false},
-    {"taken over, refused", TRY, RUN, 1045, 0, 0, 0, HOST, false, false, ROLE_ACTION_FOLLOW, true, false},
-    {"refused with our password", TRY, RUN, 1045, 0, 7, 0, HOST, false, false, ROLE_ACTION_NONE, false, false},
-    {"another source", RUN, RUN, 0, 0, 7, 0, "other", false, false, ROLE_ACTION_FOLLOW, false, false},
-    {"without TLS", RUN, RUN, 0, 0, 7, 0, HOST, true, false, ROLE_ACTION_FOLLOW, false, false},
-    {"acknowledges unasked", RUN, RUN, 0, 0, 7, 0, HOST, false, true, ROLE_ACTION_FOLLOW, false, false},
+    {"stopped by hand", OFF, OFF, 0, 0, 7, 0, HOST, false, false, ROLE_ACTION_FOLLOW, false, false, NULL},
+    {"lost: the server tries again", TRY, RUN, 2003, 0, 7, 0, HOST, false, false, ROLE_ACTION_NONE, false, false, NULL},
+    {"gave up", OFF, RUN, 1236, 0, 7, 0, HOST, false, false, ROLE_ACTION_FOLLOW, false, true, NULL},
+    {"gave up just now", OFF, RUN, 1236, 0, 7, NOW - 1, HOST, false, false, ROLE_ACTION_NONE, false, false, NULL},
+    {"duplicate key: never skipped", RUN, OFF, 0, 1062, 7, 0, HOST, false, false, ROLE_ACTION_NONE, false, false, NULL},
+    {"lock wait: may pass", RUN, OFF, 0, 1205, 7, 0, HOST, false, false, ROLE_ACTION_FOLLOW, false, true, NULL},
+    {"another password", RUN, RUN, 0, 0, 6, 0, HOST, false, false, ROLE_ACTION_FOLLOW, true, false, "new"},
+    {"another password, not there yet", RUN, RUN, 0, 0, 6, 0, HOST, false, false, ROLE_ACTION_NONE, false, false, "old"},
+    {"another password, source unheard", RUN, RUN, 0, 0, 6, 0, HOST, false, false, ROLE_ACTION_NONE, false, false, NULL},
+    {"another password, not connected", TRY, RUN, 0, 0, 6, 0, HOST, false, false, ROLE_ACTION_FOLLOW, true, false,
+        "old"},
+    {"another password, refused", TRY, RUN, 1045, 0, 6, 0, HOST, false, false, ROLE_ACTION_FOLLOW, true, false, "old"},
+    {"another password and source", RUN, RUN, 0, 0, 6, 0, "other", false, false, ROLE_ACTION_FOLLOW, true, false, "old"},
+    {"taken over from an earlier agent", RUN, RUN, 0, 0, 0, 0, HOST, false, false, ROLE_ACTION_FOLLOW, false, false,
+        NULL},
+    {"taken over, refused", TRY, RUN, 1045, 0, 0, 0, HOST, false, false, ROLE_ACTION_FOLLOW, true, false, NULL},
+    {"refused with our password", TRY, RUN, 1045, 0, 7, 0, HOST, false, false, ROLE_ACTION_NONE, false, false, NULL},
+    {"another source", RUN, RUN, 0, 0, 7, 0, "other", false, false, ROLE_ACTION_FOLLOW, false, false, NULL},
+    {"without TLS", RUN, RUN, 0, 0, 7, 0, HOST, true, false, ROLE_ACTION_FOLLOW, false, false, NULL},
+    {"acknowledges unasked", RUN, RUN, 0, 0, 7, 0, HOST, false, true, ROLE_ACTION_FOLLOW, false, false, NULL},
 };
 
 static void test_a_replica_is_repaired(void **unused)
@@ -179,6 +187,8 @@ static void test_a_replica_is_repaired(void **unused)
         snprintf(state.replication.source_host, sizeof(state.replication.source_host), "%s", c->host);
         state.role.source_followed = c->followed;
         state.role.restarted_ms = c->restarted_ms;
+        snprintf(state.accounts_applied_hash, sizeof(state.accounts_applied_hash), "new");
+        snprintf(state.source.accounts_hash, sizeof(state.source.accounts_hash), "%s", str_or_empty(c->source_accounts));
         struct role_decision decision = role_decide(&state, AGENT_PHASE_RUNNING, NOW);
         if (decision.action != c->action || decision.reconfigure != c->reconfigure || decision.restart != c->restart)
             fail_msg("%s: action %d, reconfigure %d, restart %d", c->what, (int)decision.action, decision.reconfigure,
@@ -247,6 +257,16 @@ static void test_the_position_in_the_way(void **unused)
     replication_errant_position(&facts, text, sizeof(text));
     assert_string_equal(text, "0-1001-9");
     facts.applier_errno = 1062;
+    replication_errant_position(&facts, text, sizeof(text));
+    assert_string_equal(text, "");
+    facts = (struct replication_facts){.receiver_errno = 1236};
+    replication_copy_text(facts.receiver_error, sizeof(facts.receiver_error),
+        "Got fatal error 1236 from master when reading data from binary log: 'Error: connecting slave requested to start "
+        "from GTID 0-1001-455, which is not in the master's binlog. Since the master's binlog contains GTIDs with higher");
+    replication_errant_position(&facts, text, sizeof(text));
+    assert_string_equal(text, "0-1001-455");
+    facts.receiver_errno = 2003;
+    facts.receiver_error[0] = '\0';
     replication_errant_position(&facts, text, sizeof(text));
     assert_string_equal(text, "");
 }
