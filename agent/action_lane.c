@@ -32,7 +32,9 @@ struct action {
     action_done_fn fn;
     void *arg;
     /* tend */
+    action_tended_fn tended_fn;
     struct accounts_want *want;
+    uint64_t digest;
     struct server_version version;
     bool partial_revokes;
     /* check */
@@ -69,6 +71,8 @@ static void finish(void *arg)
         action->lane->checks--;
     if (action->applied_fn)
         action->applied_fn(action->arg, &action->error, &action->applied, &action->needs_restart);
+    else if (action->tended_fn)
+        action->tended_fn(action->arg, &action->error, action->digest);
     else
         action->fn(action->arg, &action->error);
     action_free(action);
@@ -158,9 +162,11 @@ static int tend(struct action *action, struct error *err)
     session = session_open(&lane->options, err);
     int rc = session ? apply(session, dialect_for(&action->version), &plan, err) : -1;
     accounts_plan_release(&plan);
-    if (rc == 0)
-        leave_mark(lane->paths);
-    return rc;
+    if (rc < 0)
+        return -1;
+    action->digest = accounts_digest(session);
+    leave_mark(lane->paths);
+    return 0;
 }
 
 static void run_tend(void *arg)
@@ -172,14 +178,14 @@ static void run_tend(void *arg)
 }
 
 void action_lane_tend(struct action_lane *lane, struct accounts_want *want, const struct server_version *version,
-    bool partial_revokes, action_done_fn fn, void *arg)
+    bool partial_revokes, action_tended_fn fn, void *arg)
 {
     struct action *action = xnew(struct action);
     struct worker_job job = {.run = run_tend, .done = finish, .arg = action};
 
     *action = (struct action){
         .lane = lane,
-        .fn = fn,
+        .tended_fn = fn,
         .arg = arg,
         .want = want,
         .version = *version,

@@ -172,6 +172,22 @@ static void look_from_outside(struct agent *agent, int64_t now_ms)
         read_mycnf_hash(agent, agent->status.mycnf_hash);
 }
 
+/* A password or an account that somebody has changed behind our back is set right again: with another one, replicas are shut out. */
+static void watch_accounts(struct agent *agent)
+{
+    struct instance_state *state = &agent->state;
+    const struct observation *observed = &state->observed;
+
+    bool comparable = observed->has_status && observed->accounts_digest && state->accounts_digest &&
+        !state->action_running && state->probe_started_ms > state->role.finished_ms;
+    if (!comparable || observed->accounts_digest == state->accounts_digest)
+        return;
+    log_warn("accounts were changed by another hand: they are applied again");
+    state->accounts_digest = 0;
+    state->accounts_wanted++;
+    state->accounts_retry_ms = 0;
+}
+
 static void on_probe(void *arg, struct probe_result *result)
 {
     struct agent *agent = arg;
@@ -188,6 +204,7 @@ static void on_probe(void *arg, struct probe_result *result)
         if (restarted)
             role_keeper_server_gone(agent->roles);
         role_keeper_observed(agent->roles, &result->replication, state->probe_started_ms);
+        watch_accounts(agent);
         if (result->observed.has_status) {
             state->last_status_ms = state->probe_started_ms;
         } else {
@@ -301,7 +318,7 @@ static void on_reloaded(void *arg, const struct error *error)
         log_warn("the server goes on with the certificates it has", LOG_ERR(error));
 }
 
-static void on_tended(void *arg, const struct error *error)
+static void on_tended(void *arg, const struct error *error, uint64_t digest)
 {
     struct agent *agent = arg;
     struct instance_state *state = &agent->state;
@@ -318,6 +335,7 @@ static void on_tended(void *arg, const struct error *error)
         state->accounts_applied = agent->accounts_generation;
         state->accounts_as_primary = agent->accounts_as_primary;
         state->accounts_once = true;
+        state->accounts_digest = digest;
         if (state->accounts_applied == state->accounts_wanted)
             memcpy(state->accounts_applied_hash, agent->want.hash, sizeof(agent->want.hash));
         log_info("accounts are applied");

@@ -6,6 +6,7 @@
 
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
+#include "common/hashmap.h"
 #include "common/strbuf.h"
 
 #define STATEMENT_MAX (16 * KM_KIB)
@@ -285,4 +286,26 @@ int accounts_apply(struct session *session, const struct accounts_plan *plan, st
             return error_prefix(err, "%s", plan->steps[i].what);
     }
     return 0;
+}
+
+static void take_account(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    uint64_t *digest = arg;
+
+    UNUSED(names);
+    for (unsigned i = 0; i < count; i++) {
+        const char *value = str_or_empty(values[i]);
+        *digest = hash64(*digest, value, strlen(value) + 1);
+    }
+}
+
+uint64_t accounts_digest(struct session *session)
+{
+    uint64_t digest = HASH64_INIT;
+
+    if (session_query(session,
+            "SELECT * FROM mysql.user WHERE User IN ('root', 'replication', 'monitor') ORDER BY User, Host",
+            take_account, &digest, NULL) < 0)
+        return 0;
+    return digest ? digest : 1;
 }

@@ -49,4 +49,8 @@ void accounts_plan_release(struct accounts_plan *plan);
 /* Runs the plan up to the first failure; the error says at which account, and never holds a password. */
 int accounts_apply(struct session *session, const struct accounts_plan *plan, struct error *err) KM_MUST_CHECK;
 
+/* What the server holds of the system accounts, password hashes included, as a number: another one means that somebody has changed, added or
+ * dropped one. 0: it cannot be read. */
+uint64_t accounts_digest(struct session *session);
+
 #endif

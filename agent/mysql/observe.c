@@ -2,6 +2,7 @@
 
 #include "agent/mysql/observe.h"
 
+#include "agent/mysql/accounts.h"
 #include "common/strbuf.h"
 
 #define SQL_MAX (16 * KM_KIB)
@@ -137,6 +138,7 @@ int observe_server(struct session *session, bool with_status, struct observation
         if (collect(session, sources[i], ret, err) < 0)
             return -1;
     }
+    ret->accounts_digest = accounts_digest(session);
     ret->has_status = true;
     return 0;
 }

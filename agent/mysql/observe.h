@@ -21,7 +21,8 @@ struct observation {
     char gtid_executed[OBSERVE_GTID_MAX]; /* cut with "..." */
     int64_t uptime_s;
     bool partial_revokes;
-    bool has_status; /* `status` was collected */
+    uint64_t accounts_digest; /* accounts.h; with `status` */
+    bool has_status;          /* `status` was collected */
     struct server_status status;
 };
 

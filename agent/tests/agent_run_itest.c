@@ -122,6 +122,18 @@ static void test_a_changed_password_is_applied(void **state)
     assert_true(await_sql(rig, "app", "pw-user'\\", true));
 }
 
+/* I11: not only files change; what another hand did to a system account is undone while the server runs. */
+static void test_an_account_changed_by_another_hand_is_set_right(void **state)
+{
+    struct agent_rig *rig = *state;
+
+    assert_true(agent_rig_sql(rig, "root", ROOT_PASSWORD, "ALTER USER replication@'%' IDENTIFIED BY 'stolen'", NULL));
+    assert_false(agent_rig_sql(rig, "replication", "pw-replication'\\", "SELECT 1", NULL));
+    assert_true(await_sql(rig, "replication", "pw-replication'\\", true));
+    assert_true(agent_rig_sql(rig, "root", ROOT_PASSWORD, "DROP USER replication@'%'", NULL));
+    assert_true(await_sql(rig, "replication", "pw-replication'\\", true));
+}
+
 static void test_missing_and_bad_wishes_are_problems_not_outages(void **state)
 {
     struct agent_rig *rig = *state;
@@ -312,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_accounts_can_do_what_they_are_for),
         cmocka_unit_test(test_nobody_from_afar_writes_while_read_only),
         cmocka_unit_test(test_a_changed_password_is_applied),
+        cmocka_unit_test(test_an_account_changed_by_another_hand_is_set_right),
         cmocka_unit_test(test_missing_and_bad_wishes_are_problems_not_outages),
         cmocka_unit_test(test_the_tls_door_wants_a_certificate),
         cmocka_unit_test(test_new_certificates_need_no_restart),
