@@ -162,7 +162,7 @@ metadata:
   namespace: $DEMO_NS
 spec:
   config: {name: kube-mysql-demo-$FLAVOUR}
-  replicas: 1
+  replicas: 3                       # one primary, two replicas that follow it; commits wait until one of them has them
   storage: $storage
   database: hello                   # made in the server, with an account that has all rights on it
   username: hello
@@ -222,7 +222,8 @@ look() {
 }
 
 settled() {
-  [[ ${now[Accepted]:-} == True* && ${now[Available]:-} == True* && ${now[Progressing]:-} == False* && ${now[terminal Available]:-} == True* ]]
+  [[ ${now[Accepted]:-} == True* && ${now[Available]:-} == True* && ${now[Progressing]:-} == False* && ${now[Replicated]:-} == True* &&
+    ${now[terminal Available]:-} == True* ]]
 }
 
 database_failed() {
@@ -263,6 +264,25 @@ SELECT COUNT(*) AS visits, MAX(at) AS latest, @@version AS server, @@hostname AS
     stop "the query failed, see above" "look: kubectl -n $DEMO_NS describe myt $cluster" "look: kubectl -n $DEMO_NS logs $cluster-terminal"
 }
 
+# Through the Service of the replicas, and after another member has taken over.
+replication() {
+  local sql="SELECT COUNT(*) AS visits, @@hostname AS host, @@read_only AS read_only FROM hello.visits;" to
+  step "the same row from a replica"
+  line "kubectl -n $DEMO_NS exec $cluster-terminal -- $client --host=$cluster-mysql-replicas"
+  kn exec -i "$cluster-terminal" -- "$client" --host="$cluster-mysql-replicas" --table <<< "$sql" 2>&1 | indent ||
+    stop "the replicas do not answer, see above" "look: kubectl -n $DEMO_NS describe myc $cluster"
+  step "another member becomes primary"
+  to=$([[ $(kn get myc "$cluster" -o 'jsonpath={.status.currentPrimary}') == "$cluster-mysql-1" ]] && echo 2 || echo 1)
+  line "kubectl -n $DEMO_NS annotate --overwrite myc $cluster kubemysql.dev/switchover-to=$to"
+  kn annotate --overwrite myc "$cluster" "kubemysql.dev/switchover-to=$to" > /dev/null
+  wait_until 60 "$cluster-mysql-$to as primary" eval \
+    "[[ \$(kn get myc $cluster -o 'jsonpath={.status.currentPrimary} {.status.transition.to}') == '$cluster-mysql-$to ' ]]" ||
+    database_failed "the primary was not moved"
+  line "$(kn get myc "$cluster" -o 'jsonpath={.status.lastSwitchover.from} handed over to {.status.lastSwitchover.to}; writes waited {.status.lastSwitchover.writesBlockedMs} ms')"
+  kn exec -i "$cluster-terminal" -- "$client" --table <<< "INSERT INTO hello.visits (said) VALUES ('hello after the switchover'); ${sql}" 2>&1 | indent ||
+    stop "the new primary does not answer, see above" "look: kubectl -n $DEMO_NS describe myc $cluster"
+}
+
 next() {
   step "where it stands"
   kn get myc,pods,pvc 2>&1 | indent
@@ -277,7 +297,7 @@ next() {
   kubectl -n $DEMO_NS patch myc $cluster --type=merge -p '{"spec":{"mycnf":{"max_connections":150}}}'  # change my.cnf: checked, then taken up
   kubectl -n $DEMO_NS patch myc $cluster --type=merge -p '{"spec":{"mycnf":{"no_such_option":1}}}'     # refused by name, the server runs on
   kubectl -n $DEMO_NS delete svc $cluster-mysql-primary        # comes back
-  kubectl -n $DEMO_NS scale myc $cluster --replicas=0          # hibernate; --replicas=1 wakes it
+  kubectl -n $DEMO_NS scale myc $cluster --replicas=0          # hibernate; --replicas=3 wakes it
   FLAVOUR=$other make demo$([[ $other == mysql ]] && echo '  ')                                        # the other family, beside this one
   make demo-clean                                                  # undo
 TEXT
@@ -296,6 +316,7 @@ deploy
 apply
 follow
 query
+replication
 next
 echo
 line "done"
