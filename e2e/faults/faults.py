@@ -34,7 +34,7 @@ class Rig:
         self.upstream = self._connect(options.kubeconfig)  # for the operators
         self.api = self._connect(options.kubeconfig)  # for everybody else
         self.world = World(self.api)
-        self.kubelet = Kubelet(self.api, self.world)
+        self.kubelet = Kubelet(self.api, self.world, self.folder)
         self.number = 0
         self.lanes = set()
 
@@ -277,7 +277,7 @@ def parse_options():
     parser.add_argument("fault", nargs="?", help="only this kind of fault")
     parser.add_argument("key", nargs="?", help='only requests that contain this, e.g. "PATCH statefulsets/db-mysql #1"')
     options = parser.parse_args()
-    options.lanes = {"life": (10, 6), "scale": (3, 1), "grow": (2, 1), "restart": (3, 2)}
+    options.lanes = {"life": (10, 6), "scale": (4, 1), "grow": (2, 1), "restart": (3, 2)}
     return options
 
 

@@ -1,12 +1,14 @@
 """kubelet: stands in for scheduler, kubelet and volume provisioner of all namespaces.
 
 A pod is bound to the one node, becomes Running and Ready (the pod that tries a my.cnf: Succeeded), and is gone soon after its deletion. A claim
-gets a PersistentVolume of its size, and grows when more is asked for. No container runs, so agents are never reached: the operator has to
-cope with that too.
+gets a PersistentVolume of its size, and grows when more is asked for. No container runs; behind the address of a cluster's member is an agent
+double (agents.py), which says when init is through and when the member is ready, and holds its pod's end up as the preStop hook does.
 """
 import asyncio
 import json
 import time
+
+from agents import Agent, Fleet
 
 NODE = "sim"
 PODS, CLAIMS, VOLUMES = "/api/v1/namespaces/{}/pods/{}", "/api/v1/namespaces/{}/persistentvolumeclaims/{}", "/api/v1/persistentvolumes"
@@ -24,8 +26,10 @@ def micro_now():
 
 
 class Kubelet:
-    def __init__(self, api, world):
-        self.api = api
+    def __init__(self, api, world, folder):
+        self.api, self.world, self.folder = api, world, folder
+        self.fleets = {}  # by namespace
+        self.agents = {}  # by uid of the pod
         self.done = set()  # (uid, step): what was done already
         self.busy = set()
         self.addresses = 0
@@ -104,12 +108,23 @@ class Kubelet:
 
     async def _end_pod(self, path, uid):
         await asyncio.sleep(0.05)
+        agent = self.agents.pop(uid, None)
+        while agent and not agent.may_stop():
+            await asyncio.sleep(0.02)
+        if agent:
+            await agent.stop()
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "preconditions": {"uid": uid}}
         await self._send("DELETE", path, options, {"content-type": "application/json"})
 
-    async def _run_pod(self, path, pod):
+    def _take_address(self):
         self.addresses += 1
-        address = f"127.77.{self.addresses >> 8 & 255}.{self.addresses & 255}"
+        return f"127.77.{self.addresses >> 8 & 255}.{self.addresses & 255}"
+
+    async def _run_pod(self, path, pod):
+        if any(owner["kind"] == "StatefulSet" for owner in pod["metadata"].get("ownerReferences") or []):
+            await self._run_member(path, pod)
+            return
+        address = self._take_address()
         ends = pod["spec"].get("restartPolicy") == "Never"
         state = {"terminated": {"exitCode": 0, "reason": "Completed"}} if ends else {"running": {"startedAt": now()}}
         status = {
@@ -127,6 +142,53 @@ class Kubelet:
         ]
         await asyncio.sleep(0.02)
         await self._patch(path + "/status", {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status})
+
+    # ---- members of clusters ----
+
+    def fleet(self, namespace):
+        if namespace not in self.fleets:
+            self.fleets[namespace] = Fleet(self.api, namespace, self.world.spaces[namespace], self.folder)
+        return self.fleets[namespace]
+
+    def _is_there(self, pod):
+        live = self.world.spaces[pod["metadata"]["namespace"]].items["pods"].get(pod["metadata"]["name"])
+        return live and live["metadata"]["uid"] == pod["metadata"]["uid"] and not live["metadata"].get("deletionTimestamp")
+
+    async def _run_member(self, path, pod):
+        """A pod starts when its claim and its Secret are there; then it is as its agent says."""
+        fleet, name = self.fleet(pod["metadata"]["namespace"]), pod["metadata"]["name"]
+        while not (volume := fleet.volume(name)) or not (context := fleet.tls()):
+            if not self._is_there(pod):
+                return
+            await asyncio.sleep(0.02)
+        agent = Agent(fleet, pod, self._take_address(), volume, context)
+        self.agents[pod["metadata"]["uid"]] = agent
+        await agent.start()
+        shown = None
+        while not agent.ended:
+            changed, state = agent.changed, (agent.runs, agent.is_ready())
+            if state != shown:
+                await self._show_member(path, pod, agent.address, *state)
+                shown = state
+                continue
+            try:
+                await asyncio.wait_for(changed.wait(), 0.1)
+            except asyncio.TimeoutError:
+                pass
+
+    async def _show_member(self, path, pod, address, runs, ready):
+        conditions = {"PodScheduled": True, "Initialized": runs, "ContainersReady": ready, "Ready": ready}
+        ended, waits = {"terminated": {"exitCode": 0, "reason": "Completed"}}, {"waiting": {"reason": "PodInitializing"}}
+        going = {"running": {"startedAt": now()}}
+        init = [each["name"] for each in pod["spec"].get("initContainers") or []]
+        await self._patch(path + "/status", {"metadata": {"uid": pod["metadata"]["uid"]}, "status": {
+            "phase": "Running" if runs else "Pending", "podIP": address, "podIPs": [{"ip": address}], "hostIP": "127.0.0.1", "startTime": now(),
+            "conditions": [{"type": kind, "status": str(yes), "lastTransitionTime": now()} for kind, yes in conditions.items()],
+            "initContainerStatuses": [
+                self._container(each, ended if runs or each["name"] != init[-1] else going, runs) for each in pod["spec"].get("initContainers") or []
+            ],
+            "containerStatuses": [self._container(each, going if runs else waits, ready) for each in pod["spec"]["containers"]],
+        }})
 
     @staticmethod
     def _container(container, state, ready):

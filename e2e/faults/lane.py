@@ -148,6 +148,10 @@ class Lane:
         if not cluster or not terminal or len(items["pods"]) != step.replicas + 1:
             return False
         status = cluster.get("status") or {}
+        if status.get("currentPrimary") != f"db-mysql-{step.primary}" or status.get("transition"):
+            return False
+        if step.replicas > 1 and condition(cluster, "Replicated") != "True":
+            return False
         return (
             status.get("observedGeneration") == cluster["metadata"]["generation"]
             and status.get("readyReplicas") == step.replicas
@@ -202,5 +206,7 @@ class Lane:
         problems = [] if ok else ["the world is not as it should be, or not at rest"]
         if self.ended_badly:
             problems.append(self.ended_badly)
+        fleet = self.rig.kubelet.fleet(self.namespace)
+        problems += [fleet.problem] if fleet.problem else []
         problems += await check_secrets(self.space, self.rig.folder, self.checked_secrets)
         return problems, Baseline(dump, self.space.counts(mark), keys, writes)

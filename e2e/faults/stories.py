@@ -11,6 +11,7 @@ CLUSTER = {
     "spec": {
         "config": {"name": "faults"},
         "replicas": 2,
+        "replication": {"primary": 0},  # who it is must not depend on whose agent speaks first
         "database": "shop",
         "username": "shop",
         "terminal": {},
@@ -40,7 +41,7 @@ async def patch(lane, spec):
 
 
 async def roll_there(lane):
-    """Without agents only an image replaces pods."""
+    """Only an image replaces pods: agents do not tell what my.cnf they have."""
     await patch(lane, {"mycnf": {"max_connections": 99}, "config": {"spec": {"images": {"mysql": "registry.local/mariadb:10.11-next"}}}})
 
 
@@ -48,12 +49,20 @@ async def roll_back(lane):
     await patch(lane, {"mycnf": {"max_connections": 100}, "config": {"spec": None}})
 
 
-async def scale_out(lane):
+async def create_one(lane):
+    await lane.write("POST", CLUSTERS.format(lane.namespace), {**CLUSTER, "spec": {**CLUSTER["spec"], "replicas": 1}})
+
+
+async def clone(lane):
     await patch(lane, {"replicas": 3})
 
 
+async def switch_over(lane):
+    await patch(lane, {"replication": {"primary": 2}})
+
+
 async def scale_in(lane):
-    await patch(lane, {"replicas": 2})
+    await patch(lane, {"replicas": 1, "replication": {"primary": 0}})
 
 
 async def grow(lane):
@@ -79,17 +88,21 @@ async def restart_back(lane):
 
 
 class Step:
-    def __init__(self, name, act, replicas, faults="requests", fresh_claims=None):
+    def __init__(self, name, act, replicas, faults="requests", fresh_claims=None, primary=0):
         self.name, self.act = name, act
+        self.primary = primary  # ordinal, at the end
         self.replicas = replicas  # cluster members at the end, None: no cluster
         self.faults = faults  # "requests": what it asks and writes by name; "start": discovery, lists, watches
         self.fresh_claims = fresh_claims  # claims left behind by members of this ordinal and above are removed before
 
 
+# Members that return find the volumes that they left: they are cloned anew, and the claims are the same in every round.
+SCALE = [Step("clone", clone, 3), Step("switchover", switch_over, 3, primary=2), Step("scale-in", scale_in, 1)]
+
 # Name, steps that lead to the start, the circle.
 STORIES = {
     "life": ([], [Step("create", create, 2, fresh_claims=0), Step("roll", roll_there, 2), Step("delete", delete, None)]),
-    "scale": ([Step("prepare", create, 2)], [Step("scale-out", scale_out, 3, fresh_claims=2), Step("scale-in", scale_in, 2)]),
+    "scale": ([Step("prepare", create_one, 1), *SCALE], SCALE),
     "grow": ([Step("prepare", create, 2)], [Step("grow", grow, 2)]),
     "restart": (
         [Step("prepare", create, 2)],
@@ -106,7 +119,7 @@ LIST_FAULTS = {"410": 3, "429": 4, "500": 6, "500x6": 4, "cut": 2, "drop": 6, "s
 WATCH_FAULTS = {"410": 3, "429": 4, "500": 4, "reset": 4}
 EVENT_FAULTS = {"watch-cut": 10, "watch-410": 10, "watch-end": 20, "watch-stall": 10}
 SLOW = {"silence", "mute"}
-THINNER = {"delete": 2, "scale-out": 3, "scale-in": 3, "grow": 2, "restart-back": 8}
+THINNER = {"delete": 2, "clone": 3, "switchover": 2, "scale-in": 3, "grow": 2, "restart-back": 8}
 
 
 def faults_of(key, step_faults):
@@ -130,7 +143,7 @@ def cases_of(step, keys, full):
     for key in keys:
         table = faults_of(key, step.faults) or {}
         for offset, (fault, every) in enumerate(table.items()):
-            every *= THINNER.get(step.name, 1)
+            every *= 1 if fault == "kill" else THINNER.get(step.name, 1)
             turn = met.setdefault((id(table), fault), offset)
             met[(id(table), fault)] += 1
             if full or turn % every == 0:

@@ -27,7 +27,7 @@ KINDS = {
     "mysqlterminals": "/apis/kubemysql.dev/v1alpha1",
 }
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 ADDRESS = re.compile(r"\b(?:127|10)\.\d+\.\d+\.\d+\b")
 RANDOM = re.compile(r'(serverIdBase\\?\\":|"terminal-)[0-9a-f]+')  # from the uid; from the password
 NORMAL = ((UID, "<uid>"), (ADDRESS, "<address>"), (TIME, "<time>"), (RANDOM, r"\1<random>"))
@@ -73,6 +73,9 @@ def _normal_status(kind, item):
             _observed(each, generation)
     if "appliedHash" in status:
         status["appliedHash"] = "<hash>"
+    if "epoch" in status:  # every move of the primary, one that was undone included, takes one
+        status["epoch"] = "<epoch>"
+    status.pop("lastSwitchover", None)
     return status
 
 
