@@ -217,9 +217,12 @@ static const struct cluster_member *find_leaving(const struct report *report)
     return NULL;
 }
 
-static bool member_is_stuck(const struct cluster_member *member)
+/* Why it is not about to become ready by itself: what Kubernetes says of its pod, or its agent of a server that runs. NULL: it starts. */
+static const char *stuck_reason(const struct cluster_member *member)
 {
-    return member->pod && !str_empty(member->pod->problem_reason);
+    if (member->pod && !str_empty(member->pod->problem_reason))
+        return member->pod->problem_reason;
+    return member_runs(member) && member->agent->problem_count > 0 ? member->agent->problems[0].reason : NULL;
 }
 
 static void set_progressing(struct report *report)
@@ -240,7 +243,7 @@ static void set_progressing(struct report *report)
     else if (decision->gate == GATE_OPEN && (decision->rolling || decision->taking_up || !report->complete))
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
-    else if (unready && !member_is_stuck(unready))
+    else if (unready && !stuck_reason(unready))
         set(report, CONDITION_PROGRESSING, true, "Starting", "%s is starting", unready->name);
     else if (leaving)
         set(report, CONDITION_PROGRESSING, true, "ScalingIn", "%s is leaving", leaving->name);
@@ -295,9 +298,9 @@ static void set_healthy(struct report *report)
         set(report, CONDITION_HEALTHY, false, "NotAccepted", "there is nothing until the spec is accepted");
     else if (unready) {
         instance_message(unready, message, sizeof(message));
-        const char *reason = member_is_stuck(unready) ? unready->pod->problem_reason : "MemberNotReady";
-        set(report, CONDITION_HEALTHY, false, reason, "%d of %d members are ready; %s%s%s", report->ready,
-            report->wanted, unready->name, *message ? ": " : " is not", message);
+        const char *reason = stuck_reason(unready);
+        set(report, CONDITION_HEALTHY, false, reason ? reason : "MemberNotReady", "%d of %d members are ready; %s%s%s",
+            report->ready, report->wanted, unready->name, *message ? ": " : " is not", message);
     } else if (ailing)
         set(report, CONDITION_HEALTHY, false, ailing->agent->problems[0].reason, "%s: %s", ailing->name,
             ailing->agent->problems[0].message);

@@ -105,18 +105,33 @@ static void set_replicated(const struct cluster_snapshot *snapshot, struct clust
             snapshot->last.semi_sync ? "; commits wait for acknowledgements" : "");
 }
 
+/* "db-mysql-1: there is no pod, db-mysql-2: its server does not run" */
+static void name_the_awaited(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    size_t len = 0;
+    *out = '\0';
+    for (int i = 0; i < snapshot->member_count && len < size; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member == cluster_primary(snapshot) || !member_is_wanted(snapshot, member) ||
+            member_follows(snapshot, member))
+            continue;
+        len += (size_t)snprintf(out + len, size - len, "%s%s: %s", len ? ", " : "; awaited: ", member->name,
+            member_why_not_following(snapshot, member));
+    }
+}
+
 static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    const struct cluster_member *awaited = find_not_following(snapshot);
+    char awaited[CLUSTER_MESSAGE_MAX];
     if (!primary || !member_speaks(primary) || primary->agent->writes_blocked_ms < WRITES_BLOCKED_MS) {
         kube_conditions_remove(&status->conditions, CONDITION_WRITES_BLOCKED);
         return;
     }
+    name_the_awaited(snapshot, awaited, sizeof(awaited));
     set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "AcknowledgementsMissing",
-        "commits on %s wait for %d acknowledgements, %u replicas give them%s%s%s%s", primary->name,
-        cluster_acks(snapshot), primary->agent->semi_sync_replicas, awaited ? "; awaited: " : "",
-        awaited ? awaited->name : "", awaited ? ": " : "", awaited ? member_why_not_following(snapshot, awaited) : "");
+        "commits on %s wait for %d acknowledgements, %u replicas give them%s", primary->name, cluster_acks(snapshot),
+        primary->agent->semi_sync_replicas, awaited);
 }
 
 static void set_lagging(const struct cluster_snapshot *snapshot, struct cluster_status *status)

@@ -56,6 +56,8 @@ bool member_is_fenced(const struct cluster_snapshot *snapshot, const struct clus
 const char *member_why_not_following(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct agent_status *agent = member->agent;
+    if (!member->pod)
+        return "there is no pod";
     if (!member_speaks(member))
         return "its agent does not answer";
     if (agent->phase == AGENT_PHASE_SEEDING)
