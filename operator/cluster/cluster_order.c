@@ -170,7 +170,8 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     }
     if (member_is_seeding(member))
         order_seed(snapshot, orders, member, order);
-    if (!primary)
+    /* What is told to `init` is told again to the agent after it: a switchover's target would open before the old primary has stopped. */
+    if (!primary || (member == primary && is_in_transition(snapshot)))
         return true;
     if (member == primary)
         order_primary(snapshot, "", order);
