@@ -50,8 +50,10 @@ static void choose_first(const struct cluster_snapshot *snapshot, struct cluster
 {
     const struct cluster_member *first = election_first(snapshot, intent->next_action, sizeof(intent->next_action));
     if (!first) {
-        if (snapshot->last.epoch == 0 && must_start_servers(snapshot))
-            intent->epoch = newest_epoch(snapshot) + 1; /* an epoch, so that servers can be told to start as nothing */
+        /* An epoch that all take, so that servers can be told to start as nothing. */
+        bool refused = snapshot->last.epoch == 0 || newest_epoch(snapshot) > snapshot->last.epoch;
+        if (refused && must_start_servers(snapshot))
+            intent->epoch = newest_epoch(snapshot) + 1;
         return;
     }
     intent->epoch = newest_epoch(snapshot) + 1;

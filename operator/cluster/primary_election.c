@@ -18,6 +18,12 @@ static bool holds_data(const struct cluster_member *member)
     return member_speaks(member) && !(member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY);
 }
 
+/* What a mark says is out of date neither counts nor is waited for: it is replaced by a copy. */
+static bool holds_trusted_data(const struct cluster_member *member)
+{
+    return holds_data(member) && !member_data_is_stale(member);
+}
+
 /* What must happen before positions can be compared; "" nothing. */
 static void awaited(const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
 {
@@ -26,7 +32,7 @@ static void awaited(const struct cluster_snapshot *snapshot, const struct cluste
     if (!member_speaks(member)) {
         if (!is_surely_empty(member))
             snprintf(why, size, "wait to hear from %s, whose volume may hold data", member->name);
-    } else if (holds_data(member) && !member_runs(member))
+    } else if (holds_trusted_data(member) && !member_runs(member))
         snprintf(why, size, "wait until the server of %s runs, to learn what it holds", member->name);
 }
 
@@ -49,7 +55,7 @@ static const struct cluster_member *most_advanced(const struct cluster_snapshot 
     const struct cluster_member *best = NULL;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (!member_is_wanted(snapshot, member) || !holds_data(member))
+        if (!member_is_wanted(snapshot, member) || !holds_trusted_data(member))
             continue;
         enum gtid_relation relation = best ? compare(member, best) : GTID_SUPERSET;
         if (relation == GTID_DIVERGED) {
@@ -76,20 +82,43 @@ static const struct cluster_member *first_empty(const struct cluster_snapshot *s
     return NULL;
 }
 
+/* Volumes that are marked hold the only data there is: whether it is good enough only a person can say. */
+static const struct cluster_member *wished_despite_mark(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    const struct cluster_member *wish = wished(snapshot);
+    if (wish && holds_data(wish))
+        return wish;
+    snprintf(why, size,
+        "nothing: only volumes that were marked as out of date hold data; spec.replication.primary must say whose is to be kept");
+    return NULL;
+}
+
+/* A wish decides between equals and between different histories; it does not throw away what others hold beyond it. */
+static const struct cluster_member *first_with_data(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    const struct cluster_member *wish = wished(snapshot);
+    const struct cluster_member *found = most_advanced(snapshot, why, size);
+    if (!wish || !holds_trusted_data(wish) || (found && compare(wish, found) != GTID_EQUAL))
+        return found;
+    *why = '\0';
+    return wish;
+}
+
 const struct cluster_member *election_first(const struct cluster_snapshot *snapshot, char *why, size_t size)
 {
-    bool any_data = false;
+    bool any_data = false, any_trusted = false;
     *why = '\0';
     for (int i = 0; i < snapshot->member_count && str_empty(why); i++) {
-        any_data |= member_is_wanted(snapshot, &snapshot->members[i]) && holds_data(&snapshot->members[i]);
-        awaited(snapshot, &snapshot->members[i], why, size);
+        const struct cluster_member *member = &snapshot->members[i];
+        any_data |= member_is_wanted(snapshot, member) && holds_data(member);
+        any_trusted |= member_is_wanted(snapshot, member) && holds_trusted_data(member);
+        awaited(snapshot, member, why, size);
     }
     if (!str_empty(why))
         return NULL;
-    const struct cluster_member *wish = wished(snapshot);
-    if (any_data && wish && holds_data(wish))
-        return wish;
-    const struct cluster_member *found = any_data ? most_advanced(snapshot, why, size) : first_empty(snapshot);
+    if (any_trusted)
+        return first_with_data(snapshot, why, size);
+    const struct cluster_member *found = any_data ? wished_despite_mark(snapshot, why, size) : first_empty(snapshot);
     if (!found && str_empty(why))
         snprintf(why, size, "wait for the first member's agent");
     return found;
