@@ -215,7 +215,7 @@ static void decide_reseed(const struct cluster_snapshot *snapshot, struct cluste
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member == primary || !member_is_wanted(snapshot, member) || !member_runs(member) ||
-            member->agent->mark != AGENT_MARK_RESEED || member->pod->object.deleting)
+            member->agent->mark != AGENT_MARK_RESEED || !member->pod || member->pod->object.deleting)
             continue;
         plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
             "seed it again: the primary no longer has the binary logs that it needs");
