@@ -109,7 +109,7 @@ static void start_job(struct seed_attempt *attempt, enum stage stage)
     if (stage != STAGE_CLEAN)
         error_set(&attempt->error, ERROR_CANCELLED, "init ends"); /* what a dropped job is told; `run` replaces it */
     if (worker_submit(attempt->options.worker, &job) < 0)
-        finish(attempt);
+        abort(); /* one attempt at a time, and one job of it: they cannot fill the queue */
 }
 
 struct seed_attempt *seed_attempt_start(const struct seed_attempt_options *options)

@@ -204,8 +204,7 @@ void loop_on_signal(struct loop *loop, int signum, void (*fn)(int signum, void *
 void loop_off_signals(struct loop *loop, const void *arg)
 {
     struct list_node *node, *next;
-    list_for_each_safe(node, next, &loop->signals)
-    {
+    list_for_each_safe(node, next, &loop->signals) {
         struct loop_signal *watch = container_of(node, struct loop_signal, node);
         if (watch->arg != arg)
             continue;

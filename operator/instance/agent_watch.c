@@ -44,7 +44,7 @@ struct agent_watch {
     size_t status_len;
     uint64_t digest; /* of what is news in it */
     struct progress progress;
-    bool spoke;  /* on this connection */
+    bool spoke; /* on this connection */
     bool tried;
     bool nudged; /* the next attempt was brought forward */
     int64_t last_word_ms;
