@@ -103,6 +103,17 @@ static void measure_rate(struct seed *seed)
 
 /* ---- act ---- */
 
+/* What the attempt before failed with is said until this one gets further: it may fail in the same way at once. */
+static void take_progress(struct seed *seed)
+{
+    struct agent_status *status = &seed->status;
+
+    seed_attempt_progress(seed->attempt, status);
+    if (status->problem_count > 0 && status->seed.bytes > 0)
+        say_step(seed, status->seed.step, "");
+    measure_rate(seed);
+}
+
 static void finish(struct seed *seed)
 {
     say_step(seed, AGENT_SEED_STEP_DONE, "");
@@ -160,7 +171,8 @@ static void start_attempt(struct seed *seed, enum seed_act act)
     seed->attempt_order = seed->order;
     seed->status.seed.attempts++;
     seed->rate_at_ms = 0;
-    say_step(seed, AGENT_SEED_STEP_INITIALISING, "");
+    if (seed->status.problem_count == 0)
+        say_step(seed, AGENT_SEED_STEP_INITIALISING, "");
     if (act == SEED_ACT_CLONE)
         json_copy_text(seed->status.seed.donor, sizeof(seed->status.seed.donor), seed->order.donor_host);
     seed->attempt = seed_attempt_start(&options);
@@ -212,8 +224,7 @@ static void on_tick(void *arg)
     if (!order_stands(seed))
         seed_attempt_cancel(seed->attempt); /* its end leads to the next turn */
     look_at_volume(seed);
-    seed_attempt_progress(seed->attempt, &seed->status);
-    measure_rate(seed);
+    take_progress(seed);
     publish(seed);
 }
 

@@ -165,6 +165,16 @@ static bool sql_is(const struct agent_rig *rig, const char *sql, const char *ans
     return str_eq(out.buf, answer);
 }
 
+static bool sql_becomes(const struct agent_rig *rig, const char *sql, const char *answer)
+{
+    for (int i = 0; i < 500; i++) {
+        if (sql_is(rig, sql, answer))
+            return true;
+        usleep(20 * 1000);
+    }
+    return false;
+}
+
 static char *sql_text(const struct agent_rig *rig, const char *sql)
 {
     struct strbuf out;
@@ -182,32 +192,42 @@ static bool data_is_absent_or_whole(const struct agent_rig *rig)
             agent_rig_has(rig, "vol/data/d/big.ibd"));
 }
 
-static void start_replica(struct world *world)
+static void start_replica_at(const struct world *world, struct agent_rig *rig)
 {
     _cleanup_(freep) char *text =
         xasprintf("{\"epoch\":1,\"role\":\"replica\",\"sourceHost\":\"localhost\",\"sourcePort\":%u,"
                   "\"sourceAgentPort\":%u}",
             world->donor->mysql_port, world->donor->tls_port);
 
-    agent_rig_start(world->member, "server");
-    agent_rig_start(world->member, "run");
-    assert_true(agent_rig_await(world->member, "/startup", 200, 60000));
-    order(world->member, text);
-    assert_true(agent_rig_await_status(world->member, "\"receiver\":\"Running\"", 30000));
+    agent_rig_start(rig, "server");
+    agent_rig_start(rig, "run");
+    assert_true(agent_rig_await(rig, "/startup", 200, 60000));
+    order(rig, text);
+    assert_true(agent_rig_await_status(rig, "\"receiver\":\"Running\"", 30000));
 }
 
-static void await_equal(struct world *world)
+static void start_replica(struct world *world)
+{
+    start_replica_at(world, world->member);
+}
+
+static void await_equal_at(const struct world *world, const struct agent_rig *rig)
 {
     _cleanup_(freep) char *position = sql_text(world->donor, "SELECT @@gtid_current_pos");
 
     position[strcspn(position, "\n")] = '\0';
-    for (int i = 0; i < 500 && !sql_is(world->member, "SELECT @@gtid_current_pos", position); i++)
+    for (int i = 0; i < 500 && !sql_is(rig, "SELECT @@gtid_current_pos", position); i++)
         usleep(20 * 1000);
     static const char sums[] = "CHECKSUM TABLE d.big, d.live, d.aria; SELECT COUNT(*), MIN(id), MAX(id) FROM d.live;"
                                "SELECT COUNT(*) FROM d.big; SELECT @@gtid_current_pos";
     _cleanup_(freep) char *ours = sql_text(world->donor, sums);
-    _cleanup_(freep) char *theirs = sql_text(world->member, sums);
+    _cleanup_(freep) char *theirs = sql_text(rig, sums);
     assert_string_equal(ours, theirs);
+}
+
+static void await_equal(struct world *world)
+{
+    await_equal_at(world, world->member);
 }
 
 /* ---- a writer, while the data is copied ---- */
@@ -256,6 +276,83 @@ static void test_clone_under_writes(void **state)
     assert_true(agent_rig_file_says(world->other, "vol/data/kube-mysql-seed.json", position));
 }
 
+/* ---- a donor that applies ---- */
+
+/* Replicas of one donor: `member` is behind a lock of ours, and `other` gets its copy from it. */
+static void hold_applier(struct world *world, const char *lock)
+{
+    _cleanup_(freep) char *sql = xasprintf("BEGIN; %s; SELECT SLEEP(100)", lock);
+
+    fflush(NULL);
+    world->helper = fork();
+    if (world->helper == 0)
+        _exit(agent_rig_sql(world->member, "root", ROOT, sql, NULL) ? 0 : 1);
+    assert_true(sql_becomes(
+        world->member, "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'", "1"));
+}
+
+static void clone_other_from_member(struct world *world)
+{
+    _cleanup_(freep) char *text = clone_order(world->member, 1, false);
+
+    world->other = new_pod(world, "demo-mysql-2");
+    struct agent_process init = agent_rig_start(world->other, "init");
+    order(world->other, text);
+    assert_int_equal(agent_rig_wait(&init), 0);
+}
+
+/* What a parallel applier has prepared, but not committed yet, is not part of the copy; what a client has prepared is. */
+static void test_donor_has_prepared_transactions(void **state)
+{
+    struct world *world = *state;
+    struct agent_process init = start_clone(world, world->donor, false);
+
+    assert_int_equal(agent_rig_wait(&init), 0);
+    start_replica(world);
+    assert_true(agent_rig_sql(world->donor, "root", ROOT,
+        "XA START 'mine'; INSERT INTO d.live (at) VALUES (NOW(6)); XA END 'mine'; XA PREPARE 'mine'", NULL));
+    await_equal(world);
+    hold_applier(world, "SELECT * FROM d.go FOR UPDATE");
+    assert_true(agent_rig_sql(world->donor, "root", ROOT,
+        "INSERT INTO d.go VALUES (2); INSERT INTO d.live (at) VALUES (NOW(6)); INSERT INTO d.live (at) VALUES (NOW(6))",
+        NULL));
+    assert_true(sql_becomes(world->member,
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for prior transaction to commit'",
+        "2"));
+    clone_other_from_member(world);
+    assert_true(agent_rig_file_says(world->other, "init.log", "Found 3 prepared transaction(s)"));
+    start_replica_at(world, world->other);
+    assert_true(agent_rig_sql(world->donor, "root", ROOT, "XA COMMIT 'mine'", NULL));
+    await_equal_at(world, world->other);
+    assert_true(sql_is(world->other, "SELECT COUNT(*) FROM d.live", "3"));
+}
+
+/* A replica's own position is set after the change: here the tables hold one that it does not know of. */
+static void test_donor_does_not_know_its_position(void **state)
+{
+    struct world *world = *state;
+    struct agent_process init = start_clone(world, world->donor, false);
+
+    assert_int_equal(agent_rig_wait(&init), 0);
+    start_replica(world);
+    await_equal(world);
+    _cleanup_(freep) char *before = sql_text(world->donor, "SELECT @@gtid_binlog_pos");
+    before[strcspn(before, "\n")] = '\0';
+    hold_applier(world, "SELECT * FROM mysql.gtid_slave_pos FOR UPDATE");
+    assert_true(agent_rig_sql(world->donor, "root", ROOT, "CREATE TABLE d.late (id INT PRIMARY KEY)", NULL));
+    _cleanup_(freep) char *after = sql_text(world->donor, "SELECT @@gtid_binlog_pos");
+    after[strcspn(after, "\n")] = '\0';
+    assert_true(
+        sql_becomes(world->member, "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'late'", "1"));
+    assert_true(sql_is(world->member, "SELECT @@gtid_current_pos", before));
+    clone_other_from_member(world);
+    assert_true(agent_rig_file_says(world->other, "vol/data/xtrabackup_binlog_info", before));
+    assert_true(agent_rig_file_says(world->other, "vol/data/kube-mysql-seed.json", after));
+    start_replica_at(world, world->other);
+    assert_true(agent_rig_sql(world->donor, "root", ROOT, "INSERT INTO d.late VALUES (1)", NULL));
+    await_equal_at(world, world->other);
+}
+
 static void test_donor_dies_in_mid_stream(void **state)
 {
     struct world *world = *state;
@@ -273,6 +370,9 @@ static void test_donor_dies_in_mid_stream(void **state)
     assert_false(agent_rig_has(world->member, "vol/data"));
     assert_false(agent_rig_has(world->member, "vol/data.new/ibdata1"));
     assert_false(agent_rig_ended(&init, &code));
+    /* Whatever fails in the same way again does not look well in between. */
+    assert_true(agent_rig_await_status(world->member, "\"seedAttempts\":3", 20000));
+    assert_true(agent_rig_await_status(world->member, "SeedFailed", 1));
 
     _cleanup_(freep) char *text = clone_order(world->other, 1, false);
     order(world->member, text);
@@ -518,6 +618,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_clone_under_writes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_donor_has_prepared_transactions, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_donor_does_not_know_its_position, setup, teardown),
         cmocka_unit_test_setup_teardown(test_donor_dies_in_mid_stream, setup, teardown),
         cmocka_unit_test_setup_teardown(test_receiver_dies_at_each_stage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_volume_too_small, setup, teardown),

@@ -217,12 +217,18 @@ static const struct cluster_member *find_leaving(const struct report *report)
     return NULL;
 }
 
-/* Why it is not about to become ready by itself: what Kubernetes says of its pod, or its agent of a server that runs. NULL: it starts. */
-static const char *stuck_reason(const struct cluster_member *member)
+/* What Kubernetes says of its pod, or its agent of itself. NULL: it starts. */
+static const char *trouble_reason(const struct cluster_member *member)
 {
     if (member->pod && !str_empty(member->pod->problem_reason))
         return member->pod->problem_reason;
-    return member_runs(member) && member->agent->problem_count > 0 ? member->agent->problems[0].reason : NULL;
+    return member_speaks(member) && member->agent->problem_count > 0 ? member->agent->problems[0].reason : NULL;
+}
+
+/* It is not about to become ready by itself; a seed that failed is tried again. */
+static bool member_is_stuck(const struct cluster_member *member)
+{
+    return trouble_reason(member) && !member_is_seeding(member);
 }
 
 static void set_progressing(struct report *report)
@@ -243,7 +249,7 @@ static void set_progressing(struct report *report)
     else if (decision->gate == GATE_OPEN && (decision->rolling || decision->taking_up || !report->complete))
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
-    else if (unready && !stuck_reason(unready))
+    else if (unready && !member_is_stuck(unready))
         set(report, CONDITION_PROGRESSING, true, "Starting", "%s is starting", unready->name);
     else if (leaving)
         set(report, CONDITION_PROGRESSING, true, "ScalingIn", "%s is leaving", leaving->name);
@@ -298,7 +304,7 @@ static void set_healthy(struct report *report)
         set(report, CONDITION_HEALTHY, false, "NotAccepted", "there is nothing until the spec is accepted");
     else if (unready) {
         instance_message(unready, message, sizeof(message));
-        const char *reason = stuck_reason(unready);
+        const char *reason = trouble_reason(unready);
         set(report, CONDITION_HEALTHY, false, reason ? reason : "MemberNotReady", "%d of %d members are ready; %s%s%s",
             report->ready, report->wanted, unready->name, *message ? ": " : " is not", message);
     } else if (ailing)
