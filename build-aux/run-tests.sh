@@ -1,7 +1,7 @@
 #!/bin/bash
 # run-tests.sh KIND EXECUTABLE…   run cmocka executables, count their cases, fail if any failed.
 #
-# Environment: TEST_JOBS (2) at a time; TEST_TIMEOUT (60) seconds each; TEST_FILTER, a glob over the paths;
+# Environment: TEST_JOBS (2) at a time; TEST_TIMEOUT (300) seconds each; TEST_FILTER, a glob over the paths;
 # SANITIZE as in the Makefile; RESULTS, a file that gets one line "KIND PASSED FAILED SKIPPED" appended.
 # An executable that ends with 77 without naming cases counts as one skipped case; one that dies (signal, sanitizer,
 # time) counts as one failed case more. Output is shown only for executables that did not pass; V=1 shows all.
@@ -17,7 +17,7 @@ run_one() {
   # Sanitizers map fixed address ranges; address space randomisation of newer kernels gets in their way.
   local prefix=()
   [[ ${SANITIZE:-plain} == plain ]] || prefix=(setarch "$(uname -m)" -R)
-  "${prefix[@]}" timeout --kill-after=10 "${TEST_TIMEOUT:-60}" "$exe" > "$log" 2>&1 < /dev/null &
+  "${prefix[@]}" timeout --kill-after=10 "${TEST_TIMEOUT:-300}" "$exe" > "$log" 2>&1 < /dev/null &
   local pid=$!
   # timeout leads a process group of its own and passes a signal on to all of it, servers that the test started included.
   # shellcheck disable=SC2064 # this pid
@@ -34,7 +34,7 @@ run_one() {
   elif ((rc != 0 && failed == 0)) || ((rc == 0 && passed + failed + skipped == 0)); then
     failed=1
     echo "$exe: ended with $rc and $passed passed cases" >> "$log"
-    ((rc != 124)) || echo "$exe: no end within ${TEST_TIMEOUT:-60} s" >> "$log"
+    ((rc != 124)) || echo "$exe: no end within ${TEST_TIMEOUT:-300} s" >> "$log"
   fi
   if ((failed)); then
     printf '\n---- FAILED %s\n%s\n----\n' "$exe" "$(tail -c 20000 "$log")"

@@ -518,8 +518,8 @@ bool agent_rig_sql(
 bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct strbuf *out)
 {
     _cleanup_(freep) char *socket = xasprintf("--socket=%s", agent_rig_path(rig, "run/mysqld.sock"));
-    const char *argv[] = {"setpriv", "--reuid=" RIG_USER, "--regid=" RIG_USER, "--clear-groups", "mariadb",
-        "--no-defaults", "--batch", "--skip-column-names", socket, "--user=" RIG_USER, NULL};
+    const char *argv[] = {"setpriv", ("--reuid=" RIG_USER), ("--regid=" RIG_USER), "--clear-groups", "mariadb",
+        "--no-defaults", "--batch", "--skip-column-names", socket, ("--user=" RIG_USER), NULL};
     const char *inside[] = {"unshare", "--mount", "sh", "-c", ENTER_AND_RUN, rig->root, socket, NULL};
     struct subprocess_options options = {
         .argv = rig->root ? inside : argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
