@@ -511,16 +511,19 @@ bool agent_rig_sql(
     return subprocess_run(&options, out, NULL, &result, NULL) == 0;
 }
 
-#define ENTER_AND_RUN                                                      \
-    "mount --bind /tmp $0/tmp && exec chroot --userspec=999:999 $0 mysql " \
-    "--no-defaults --batch --skip-column-names $1 --user=" RIG_USER
+static const char enter_and_run[] = "mount --bind /tmp $0/tmp && exec chroot --userspec=999:999 $0 mysql "
+                                    "--no-defaults --batch --skip-column-names $1 --user=" RIG_USER;
+
+#define SET_UID "--reuid=" RIG_USER
+#define SET_GID "--regid=" RIG_USER
+#define AS_USER "--user=" RIG_USER
 
 bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct strbuf *out)
 {
     _cleanup_(freep) char *socket = xasprintf("--socket=%s", agent_rig_path(rig, "run/mysqld.sock"));
-    const char *argv[] = {"setpriv", ("--reuid=" RIG_USER), ("--regid=" RIG_USER), "--clear-groups", "mariadb",
-        "--no-defaults", "--batch", "--skip-column-names", socket, ("--user=" RIG_USER), NULL};
-    const char *inside[] = {"unshare", "--mount", "sh", "-c", ENTER_AND_RUN, rig->root, socket, NULL};
+    const char *argv[] = {"setpriv", SET_UID, SET_GID, "--clear-groups", "mariadb", "--no-defaults", "--batch",
+        "--skip-column-names", socket, AS_USER, NULL};
+    const char *inside[] = {"unshare", "--mount", "sh", "-c", enter_and_run, rig->root, socket, NULL};
     struct subprocess_options options = {
         .argv = rig->root ? inside : argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
     struct subprocess_result result;
