@@ -13,8 +13,10 @@
     "SET USER, FEDERATED ADMIN, CONNECTION ADMIN, REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN, BINLOG ADMIN, "  \
     "BINLOG REPLAY"
 
-#define MARIADB_OBSERVE \
-    "SELECT VERSION(), @@version_comment, @@server_id, '', @@global.read_only, 0, @@global.gtid_current_pos"
+/* Both positions: gtid_current_pos leaves out what this server wrote under an earlier server_id. A reader takes the furthest of each domain. */
+#define MARIADB_OBSERVE                                                             \
+    "SELECT VERSION(), @@version_comment, @@server_id, '', @@global.read_only, 0, " \
+    "CONCAT_WS(',', NULLIF(@@global.gtid_slave_pos, ''), NULLIF(@@global.gtid_binlog_pos, ''))"
 #define MYSQL_OBSERVE                                                                                                 \
     "SELECT VERSION(), @@version_comment, @@server_id, @@server_uuid, @@global.read_only, @@global.super_read_only, " \
     "@@global.gtid_executed"

@@ -149,6 +149,19 @@ static void take_position(void *arg, unsigned count, const char *const *names, c
     replication_copy_text(facts->gtid_executed, sizeof(facts->gtid_executed), values[6]);
 }
 
+/* MariaDB tells two positions: one of each domain is left. */
+static void join_positions(struct replication_facts *facts)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse(GTID_MARIADB, facts->gtid_executed, NULL);
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    if (!set) /* it was cut */
+        return;
+    strbuf_init(&text, GTID_TEXT_MAX);
+    gtid_set_print(set, &text);
+    replication_copy_text(facts->gtid_executed, sizeof(facts->gtid_executed), text.buf);
+}
+
 static void take_strict(void *arg, unsigned count, const char *const *names, const char *const *values)
 {
     UNUSED(names);
@@ -313,8 +326,10 @@ static int observe_read_only(
 
     if (session_query(session, dialect->observe, take_position, facts, err) < 0)
         return -1;
-    if (dialect->family == AGENT_FLAVOUR_MARIADB)
+    if (dialect->family == AGENT_FLAVOUR_MARIADB) {
+        join_positions(facts);
         return 0;
+    }
     if (session_query(session, "SELECT @@global.super_read_only", take_strict, &strict, err) < 0)
         return -1;
     facts->read_only = facts->read_only && strict;

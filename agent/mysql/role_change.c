@@ -14,9 +14,6 @@
 #define REPLICATION_ACCOUNT "replication"
 #define ER_LOCK_WAIT_TIMEOUT 1205
 #define ER_NO_SUCH_THREAD 1094
-/* MariaDB: "conflicts with the binary log which contains a more recent GTID" */
-#define ER_VALUE_CONFLICTS_BINLOG_FIRST 1947
-#define ER_VALUE_CONFLICTS_BINLOG_LAST 1948
 /* Milliseconds, as far as every version goes: 49 days. Semi-sync never gives up by itself (I3); the next probe turns it on again. */
 #define SEMI_SYNC_TIMEOUT_MS "4294967295"
 #define CLOSE_ATTEMPTS 5
@@ -162,6 +159,32 @@ static int await_wish(struct session *session, const struct dialect *dialect, co
     return await_executed(session, dialect, wanted, may_come, ret_there, err);
 }
 
+static int repair(struct session *session, const struct dialect *dialect, const struct role_source *source,
+    const struct replication_facts *facts, struct error *err)
+{
+    const char *replica = dialect->replication->replica;
+    bool receiver_off = facts->receiver == AGENT_THREAD_OFF && (!facts->receiver_errno || source->restart);
+    bool applier_off = facts->applier == AGENT_THREAD_OFF && (!facts->applier_errno || source->restart);
+
+    if (receiver_off && exec(session, err, "START %s IO_THREAD", replica) < 0)
+        return -1;
+    return applier_off ? exec(session, err, "START %s SQL_THREAD", replica) : 0;
+}
+
+/* What is missing still comes from the source that was followed last; a server that restarted meanwhile has stopped to follow. */
+static int await_source(struct session *session, const struct dialect *dialect, const struct replication_facts *facts,
+    const char *wait_for, struct error *err)
+{
+    const struct role_source source = {.restart = false};
+
+    if (!facts->configured)
+        return error_set(err, ERROR_CONFLICT, "not all of %.200s is here, and nothing is being received", wait_for);
+    if (facts->applier == AGENT_THREAD_OFF && facts->applier_errno)
+        return error_set_code(err, ERROR_DATABASE, (int)facts->applier_errno, "what was received cannot be applied: %s",
+            facts->applier_error);
+    return repair(session, dialect, &source, facts, err);
+}
+
 int role_open(struct session *session, const struct dialect *dialect, const struct role_open_wish *wish, bool *ret_done,
     struct error *err)
 {
@@ -171,14 +194,10 @@ int role_open(struct session *session, const struct dialect *dialect, const stru
     *ret_done = false;
     if (look(session, dialect, &facts, err) < 0)
         return -1;
-    bool follows = facts.configured && facts.receiver != AGENT_THREAD_OFF && facts.applier != AGENT_THREAD_OFF;
     if (await_wish(session, dialect, wish->wait_for, facts.configured, &there, err) < 0)
         return -1;
-    if (!there && !follows)
-        return error_set(
-            err, ERROR_CONFLICT, "not all of %.200s is here, and nothing is being received", wish->wait_for);
     if (!there)
-        return 0;
+        return await_source(session, dialect, &facts, wish->wait_for, err);
     if (facts.configured) {
         if (drain_relay_log(session, dialect, &facts, &there, err) < 0)
             return -1;
@@ -307,21 +326,28 @@ void role_follow_sql(const struct dialect *dialect, const struct role_source *so
 }
 
 /* MariaDB asks for what comes after gtid_slave_pos, which knows nothing of what the server itself wrote while it was a primary. */
-static int take_over_position(struct session *session, struct error *err)
+static int take_over_position(struct session *session, const struct dialect *dialect, struct error *err)
 {
-    struct error failure = ERROR_INIT;
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(session, dialect, err);
+    _cleanup_(strbuf_release) struct strbuf text;
+    _cleanup_(strbuf_release) struct strbuf sql;
     bool equal = false;
 
-    if (session_query(session, "SELECT @@global.gtid_slave_pos = @@global.gtid_current_pos", take_flag, &equal, err) < 0)
+    if (!executed)
         return -1;
-    if (equal || session_exec(session, "SET GLOBAL gtid_slave_pos = @@global.gtid_current_pos", &failure) == 0)
+    strbuf_init(&text, GTID_TEXT_MAX);
+    strbuf_init(&sql, GTID_TEXT_MAX + KM_KIB);
+    gtid_set_print(executed, &text);
+    strbuf_adds(&sql, "SELECT @@global.gtid_slave_pos = ");
+    sql_add_string(&sql, text.buf);
+    if (session_query(session, sql.buf, take_flag, &equal, err) < 0)
+        return -1;
+    if (equal)
         return 0;
-    /* The binary log is further: it holds what another server wrote. */
-    if (failure.code >= ER_VALUE_CONFLICTS_BINLOG_FIRST && failure.code <= ER_VALUE_CONFLICTS_BINLOG_LAST)
-        return session_exec(session, "SET GLOBAL gtid_slave_pos = @@global.gtid_binlog_pos", err);
-    if (err)
-        *err = failure;
-    return -1;
+    strbuf_reset(&sql);
+    strbuf_adds(&sql, "SET GLOBAL gtid_slave_pos = ");
+    sql_add_string(&sql, text.buf);
+    return session_exec(session, sql.buf, err);
 }
 
 static int change_source(
@@ -332,7 +358,7 @@ static int change_source(
     strbuf_init(&sql, SQL_MAX);
     if (exec(session, err, "STOP %s", dialect->replication->replica) < 0)
         return -1;
-    if (dialect->family == AGENT_FLAVOUR_MARIADB && take_over_position(session, err) < 0)
+    if (dialect->family == AGENT_FLAVOUR_MARIADB && take_over_position(session, dialect, err) < 0)
         return -1;
     role_follow_sql(dialect, source, &sql);
     return session_exec_secret(session, sql.buf, err);
@@ -361,18 +387,6 @@ static int acknowledge(struct session *session, const struct dialect *dialect, b
     if (exec(session, err, "STOP %s IO_THREAD", terms->replica) < 0)
         return -1;
     return exec(session, err, "START %s IO_THREAD", terms->replica);
-}
-
-static int repair(struct session *session, const struct dialect *dialect, const struct role_source *source,
-    const struct replication_facts *facts, struct error *err)
-{
-    const char *replica = dialect->replication->replica;
-    bool receiver_off = facts->receiver == AGENT_THREAD_OFF && (!facts->receiver_errno || source->restart);
-    bool applier_off = facts->applier == AGENT_THREAD_OFF && (!facts->applier_errno || source->restart);
-
-    if (receiver_off && exec(session, err, "START %s IO_THREAD", replica) < 0)
-        return -1;
-    return applier_off ? exec(session, err, "START %s SQL_THREAD", replica) : 0;
 }
 
 /* What made commits wait here goes last: MySQL takes a second to end its thread, and the new primary waits for our acknowledgements. */

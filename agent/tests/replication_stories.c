@@ -304,6 +304,72 @@ static void test_a_primary_that_restarts_waits_for_a_new_word(void **state)
         assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
 }
 
+static void add_to_mycnf(const struct agent_rig *rig, const char *text)
+{
+    FILE *file = fopen(agent_rig_path(rig, "run/my.cnf"), "a");
+
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* A cluster that is made again gives other server ids to the volumes that it finds: what was written under the old one still counts. */
+static void test_another_server_id_forgets_nothing(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_order order;
+
+    assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (-8)", NULL));
+    agent_rig_kill(&rig->members[0].rig->server);
+    add_to_mycnf(rig->members[0].rig, "[mysqld]\nserver_id = 7001\n");
+    replication_rig_start(rig, 0, "server");
+    assert_true(replication_rig_await(rig, 0, has_no_order, "without an order", LONG_MS));
+    rig->epoch++;
+    order = replication_rig_primary(rig, rig->members[0].status.gtid_executed);
+    assert_string_not_equal(order.wait_for, "");
+    assert_int_equal(replication_rig_order(rig, 1, &order), 200);
+    order = replication_rig_replica(rig, 1);
+    assert_int_equal(replication_rig_order(rig, 0, &order), 200);
+    assert_int_equal(replication_rig_order(rig, 2, &order), 200);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+    assert_string_equal(rig->members[0].status.errant, "");
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w WHERE id = -8", "1"));
+    replication_rig_switch_us(rig, 1, 0);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+}
+
+/* The target of a switchover ends after the old primary was closed, before it had everything. */
+static void test_a_target_that_restarts_fetches_the_rest(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_order order;
+
+    agent_rig_kill(&rig->members[1].rig->agent);
+    agent_rig_kill(&rig->members[1].rig->server);
+    assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (-14)", NULL));
+    rig->epoch++;
+    order = replication_rig_fence(rig);
+    assert_int_equal(replication_rig_order(rig, 0, &order), 200);
+    assert_true(replication_rig_await(rig, 0, member_done, "closed", LONG_MS));
+    replication_rig_start(rig, 1, "server");
+    replication_rig_start(rig, 1, "run");
+    assert_true(replication_rig_await(rig, 1, has_no_order, "without an order", LONG_MS));
+    order = replication_rig_primary(rig, rig->members[0].status.gtid_executed);
+    assert_int_equal(replication_rig_order(rig, 1, &order), 200);
+    assert_true(replication_rig_await(rig, 1, member_done, "open", LONG_MS));
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w WHERE id = -14", "1"));
+    order = replication_rig_replica(rig, 1);
+    assert_int_equal(replication_rig_order(rig, 0, &order), 200);
+    assert_int_equal(replication_rig_order(rig, 2, &order), 200);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+    replication_rig_switch_us(rig, 1, 0);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+}
+
 /* ---- what only a person or a new copy mends; last, as it spoils a member ---- */
 
 static bool is_stopped(const struct member *member)
@@ -379,6 +445,8 @@ int replication_stories_run(bool mysql)
         cmocka_unit_test(test_twenty_switchovers_with_acknowledgements),
         cmocka_unit_test(test_without_replicas_commits_wait_and_say_so),
         cmocka_unit_test(test_a_primary_that_restarts_waits_for_a_new_word),
+        cmocka_unit_test(test_another_server_id_forgets_nothing),
+        cmocka_unit_test(test_a_target_that_restarts_fetches_the_rest),
         cmocka_unit_test(test_a_duplicate_key_is_named_and_not_skipped),
         cmocka_unit_test(test_purged_binlogs_are_named),
         cmocka_unit_test(test_errant_transactions_are_named),
