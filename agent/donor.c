@@ -20,7 +20,7 @@ struct donor {
     const struct agent_paths *paths;
     const char *user;
     const struct agent_status *status;
-    struct worker *worker; /* looks how large the data is */
+    struct worker *worker; /* looks how large the data is, and what the copy holds */
     /* The one stream. */
     struct http_exchange *exchange; /* while the size is looked up */
     struct strvec argv;
@@ -73,6 +73,9 @@ static void on_estimated(void *arg)
         .loop = donor->loop,
         .argv = (const char *const *)donor->argv.v,
         .header = donor->header,
+        .worker = donor->worker,
+        .socket = donor->paths->socket,
+        .user = donor->user,
         .ended = on_ended,
         .arg = donor,
     };

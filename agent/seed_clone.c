@@ -8,6 +8,7 @@
 #include "agent/bootstrap/clone_space.h"
 #include "agent/bootstrap/clone_stream.h"
 #include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/mycnf_check.h"
 #include "agent/instance_files.h"
 #include "common/alloc.h"
 #include "common/fs.h"
@@ -26,10 +27,11 @@ struct seed_clone {
     struct strvec argv;
     struct stream_header header;
     struct stream_trailer trailer;
+    struct loop_timer settle; /* the first tool is not freed inside its own callback */
     struct loop_timer end;
     struct error error;
     uint64_t bytes;
-    char line[LINE_BYTES]; /* the last one of the tool's standard error */
+    char line[LINE_BYTES]; /* the last one of the tool's standard error, of a server: that it called an error */
     bool working;          /* the worker has a job of ours */
     bool cancelled;
 };
@@ -40,6 +42,7 @@ static void stop(struct seed_clone *clone)
 {
     if (clone->stream)
         clone->bytes = clone_stream_bytes(clone->stream);
+    loop_timer_cancel(&clone->settle);
     clone_mysql_free(steal_ptr(clone->mysql));
     clone_stream_free(steal_ptr(clone->stream));
     subprocess_free(steal_ptr(clone->prepare));
@@ -63,7 +66,48 @@ static void end_with(struct seed_clone *clone, const struct error *err)
     loop_timer_arm(&clone->end, 0);
 }
 
-/* ---- preparing ---- */
+/* ---- preparing: mariadb-backup applies the log, a server settles what was left open ---- */
+
+static int start_preparing(struct seed_clone *clone, const struct subprocess_ops *ops, struct error *err)
+{
+    struct subprocess_options options = {.argv = (const char *const *)clone->argv.v, .new_process_group = true};
+
+    clone->line[0] = '\0';
+    subprocess_free(steal_ptr(clone->prepare));
+    clone->prepare = subprocess_start(clone->options.loop, &options, ops, clone, err);
+    return clone->prepare ? 0 : -1;
+}
+
+static void fail_preparing(struct seed_clone *clone, const char *what, const struct subprocess_result *result)
+{
+    struct error err = ERROR_INIT;
+
+    error_set(&err, ERROR_IO, "%s ended with %s %d: %s", what, result->term_signal ? "signal" : "status",
+        result->term_signal ? result->term_signal : result->exit_code, clone->line);
+    end_with(clone, &err);
+}
+
+static void on_settle_line(void *arg, const char *line)
+{
+    struct seed_clone *clone = arg;
+    char reason[LINE_BYTES];
+
+    log_debug("settling", LOG_STR("line", line));
+    mycnf_check_reason(line, reason, sizeof(reason));
+    if (*reason)
+        snprintf(clone->line, sizeof(clone->line), "%s", reason);
+    else if (strstr(line, "prepared transaction(s) in InnoDB"))
+        log_info("the copy holds prepared transactions: an applier's are rolled back, a client's stay",
+            LOG_STR("server", line));
+}
+
+static void on_settled(void *arg, const struct subprocess_result *result)
+{
+    if (result->exit_code == 0)
+        end_with(arg, NULL);
+    else
+        fail_preparing(arg, "the server cannot be started on the copy: it", result);
+}
 
 static void on_prepare_line(void *arg, const char *line)
 {
@@ -73,19 +117,26 @@ static void on_prepare_line(void *arg, const char *line)
     log_debug("preparing", LOG_STR("line", line));
 }
 
-static void on_prepared(void *arg, const struct subprocess_result *result)
+static void on_settle_due(void *arg)
 {
+    static const struct subprocess_ops ops = {.stderr_line = on_settle_line, .exited = on_settled};
     struct seed_clone *clone = arg;
     struct error err = ERROR_INIT;
 
-    if (result->exit_code == 0) {
-        end_with(clone, NULL);
-        return;
-    }
-    error_set(&err, ERROR_IO, "making the copy consistent: mariadb-backup ended with %s %d: %s",
-        result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
-        clone->line);
-    end_with(clone, &err);
+    strvec_release(&clone->argv);
+    clone_settle_command(clone->options.paths, clone->options.prepared->binary.path, &clone->argv);
+    if (start_preparing(clone, &ops, &err) < 0)
+        end_with(clone, &err);
+}
+
+static void on_prepared(void *arg, const struct subprocess_result *result)
+{
+    struct seed_clone *clone = arg;
+
+    if (result->exit_code == 0)
+        loop_timer_arm(&clone->settle, 0);
+    else
+        fail_preparing(clone, "making the copy consistent: mariadb-backup", result);
 }
 
 static int start_prepare(struct seed_clone *clone, struct error *err)
@@ -95,12 +146,10 @@ static int start_prepare(struct seed_clone *clone, struct error *err)
     strvec_release(&clone->argv);
     if (clone_prepare_command(clone->options.paths, &clone->argv, err) < 0)
         return -1;
-    struct subprocess_options options = {.argv = (const char *const *)clone->argv.v, .new_process_group = true};
     log_info("the copy has arrived and is made consistent", LOG_INT("bytes", clone->trailer.bytes),
         LOG_STR("memory", clone->argv.v[clone->argv.n - 1]));
     clone->step = AGENT_SEED_STEP_PREPARING;
-    clone->prepare = subprocess_start(clone->options.loop, &options, &ops, clone, err);
-    return clone->prepare ? 0 : -1;
+    return start_preparing(clone, &ops, err);
 }
 
 /* ---- room for it ---- */
@@ -274,6 +323,7 @@ struct seed_clone *seed_clone_new(const struct seed_clone_options *options)
     clone->options = *options;
     clone->step = AGENT_SEED_STEP_COPYING;
     strvec_init(&clone->argv);
+    loop_timer_init(&clone->settle, options->loop, on_settle_due, clone);
     loop_timer_init(&clone->end, options->loop, on_end, clone);
     return clone;
 }
@@ -283,6 +333,7 @@ void seed_clone_free(struct seed_clone *clone)
     if (!clone)
         return;
     stop(clone);
+    loop_timer_release(&clone->settle);
     loop_timer_release(&clone->end);
     strvec_release(&clone->argv);
     free(clone);

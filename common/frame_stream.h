@@ -40,7 +40,7 @@ struct stream_trailer {
     bool ok;
     uint64_t bytes; /* of data */
     char sha256[65];
-    char gtid[AGENT_GTID_SIZE]; /* the position the copy stands for, as the tool says; "" none or not known */
+    char gtid[AGENT_GTID_SIZE]; /* the position the copy stands for; "" none or not known */
     char server_version[64];
     char error[256]; /* if not ok */
 };

@@ -2,6 +2,7 @@
 
 #include "agent/backup/backup_stream.h"
 
+#include "agent/backup/copy_position.h"
 #include "common/alloc.h"
 #include "common/json_fields.h"
 #include "common/log.h"
@@ -27,25 +28,12 @@ struct backup_stream {
     bool ending;           /* the piece is the trailer */
     struct stream_trailer trailer;
     struct error error;
+    struct copy_position position;
+    bool asking;            /* the worker has a job of ours */
+    struct error ask_error; /* the job's */
     char tail[TAIL_LINES][TAIL_LINE_BYTES];
     unsigned tail_next;
 };
-
-bool backup_stream_find_gtid(const char *line, char *ret, size_t size)
-{
-    static const char mark[] = "GTID of the last change '";
-    const char *at = strstr(line, mark);
-
-    if (!at)
-        return false;
-    at += sizeof(mark) - 1;
-    size_t len = strcspn(at, "'");
-    if (at[len] != '\'' || len >= size)
-        return false;
-    memcpy(ret, at, len);
-    ret[len] = '\0';
-    return true;
-}
 
 static void end_later(struct backup_stream *stream)
 {
@@ -120,7 +108,8 @@ static void on_close(void *arg)
     stream->exchange = NULL;
     if (stream->error.kind == ERROR_NONE)
         error_set(&stream->error, ERROR_UNAVAILABLE, "the receiver has gone");
-    end_later(stream);
+    if (!stream->asking)
+        end_later(stream);
 }
 
 /* ---- the tool ---- */
@@ -138,7 +127,7 @@ static void on_stderr(void *arg, const char *line)
     struct backup_stream *stream = arg;
 
     snprintf(stream->tail[stream->tail_next++ % TAIL_LINES], TAIL_LINE_BYTES, "%s", line);
-    backup_stream_find_gtid(line, stream->trailer.gtid, sizeof(stream->trailer.gtid));
+    copy_position_find(line, &stream->position);
 }
 
 static const char *last_line(const struct backup_stream *stream)
@@ -154,6 +143,67 @@ static void log_tail(const struct backup_stream *stream)
         log_warn("the backup tool said", LOG_STR("line", stream->tail[i % TAIL_LINES]));
 }
 
+static void fail(struct backup_stream *stream, const struct error *err)
+{
+    stream->trailer.ok = false;
+    stream->error = *err;
+    json_copy_text(stream->trailer.error, sizeof(stream->trailer.error), err->message);
+}
+
+static void send_trailer(struct backup_stream *stream)
+{
+    if (!stream->exchange)
+        return;
+    frame_writer_end(&stream->writer, &stream->trailer, &stream->piece);
+    stream->ending = true;
+    flush(stream);
+}
+
+static void run_ask(void *arg)
+{
+    struct backup_stream *stream = arg;
+
+    error_clear(&stream->ask_error);
+    if (copy_position_ask(stream->options.socket, stream->options.user, &stream->position, stream->trailer.gtid,
+            &stream->ask_error) < 0)
+        error_prefix(&stream->ask_error, "which transactions the copy holds");
+}
+
+static void on_asked(void *arg)
+{
+    struct backup_stream *stream = arg;
+
+    stream->asking = false;
+    if (!stream->exchange) {
+        end_later(stream);
+        return;
+    }
+    if (stream->ask_error.kind != ERROR_NONE)
+        fail(stream, &stream->ask_error);
+    send_trailer(stream);
+}
+
+static void ask_position(struct backup_stream *stream)
+{
+    struct worker_job job = {.run = run_ask, .done = on_asked, .arg = stream};
+
+    error_set(&stream->ask_error, ERROR_CANCELLED, "the agent ends"); /* what a dropped job is told; `run` replaces it */
+    if (worker_submit(stream->options.worker, &job) < 0)
+        abort(); /* it is free */
+    stream->asking = true;
+}
+
+static void fail_by_tool(struct backup_stream *stream, const struct subprocess_result *result)
+{
+    struct error err = ERROR_INIT;
+
+    error_set(&err, ERROR_IO, "%s ended with %s %d: %s", stream->options.argv[0],
+        result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
+        last_line(stream));
+    fail(stream, &err);
+    log_tail(stream);
+}
+
 static void on_exited(void *arg, const struct subprocess_result *result)
 {
     struct backup_stream *stream = arg;
@@ -161,18 +211,13 @@ static void on_exited(void *arg, const struct subprocess_result *result)
 
     trailer->ok = result->exit_code == 0;
     snprintf(trailer->server_version, sizeof(trailer->server_version), "%s", stream->options.header.server_version);
-    if (!trailer->ok) {
-        error_set(&stream->error, ERROR_IO, "%s ended with %s %d: %s", stream->options.argv[0],
-            result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
-            last_line(stream));
-        json_copy_text(trailer->error, sizeof(trailer->error), stream->error.message);
-        log_tail(stream);
-    }
-    if (!stream->exchange)
-        return;
-    frame_writer_end(&stream->writer, trailer, &stream->piece);
-    stream->ending = true;
-    flush(stream);
+    if (!trailer->ok)
+        fail_by_tool(stream, result);
+    /* Without a binary log there is no position: the receiver says so. */
+    if (trailer->ok && stream->exchange && *stream->position.file)
+        ask_position(stream);
+    else
+        send_trailer(stream);
 }
 
 /* ---- life ---- */

@@ -8,6 +8,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/gtid.h"
 #include "common/log.h"
 #include "common/strbuf.h"
 
@@ -62,6 +63,23 @@ int clone_prepare_command(const struct agent_paths *paths, struct strvec *argv, 
     return 0;
 }
 
+void clone_settle_command(const struct agent_paths *paths, const char *server, struct strvec *argv)
+{
+    /* --bootstrap: runs the statements of its standard input, here none, and ends. */
+    static const char *const rest[] = {"--bootstrap", "--tc-heuristic-recover=ROLLBACK", "--skip-log-bin",
+        "--skip-networking", "--skip-log-error", "--innodb-buffer-pool-load-at-startup=OFF",
+        "--innodb-buffer-pool-dump-at-shutdown=OFF", NULL};
+
+    strvec_push(argv, server);
+    strvec_pushf(argv, "--defaults-file=%s", paths->run_mycnf);
+    strvec_pushf(argv, "--datadir=%s", paths->data_new_dir);
+    strvec_pushf(argv, "--socket=%s/settle.sock", paths->run_dir);
+    strvec_pushf(argv, "--pid-file=%s/settle.pid", paths->run_dir);
+    strvec_pushf(
+        argv, "--innodb-buffer-pool-size=%lluM", (unsigned long long)clone_prepare_memory(memory_limit()) / KM_MIB);
+    strvec_push_all(argv, rest);
+}
+
 /* The file by which a later upgrade of the image is noticed (datadir.h) is not part of a backup. */
 static int write_version(const char *dir, const char *version, struct error *err)
 {
@@ -76,13 +94,22 @@ static int write_version(const char *dir, const char *version, struct error *err
     return fs_exists(path) ? 0 : fs_write_file_atomic(path, text, strlen(text), 0660, err);
 }
 
+/* The donor knows better than the tool (agent/backup/copy_position.h), and never less. */
 static int find_position(const struct agent_paths *paths, const char *said, char *ret, struct error *err)
 {
-    if (seed_position_find(paths->data_new_dir, ret, err) < 0)
+    char own[AGENT_GTID_SIZE];
+
+    if (seed_position_find(paths->data_new_dir, own, err) < 0)
         return -1;
-    if (*said && !str_eq(said, ret))
+    _cleanup_(gtid_set_freep) struct gtid_set *ours = gtid_set_parse(GTID_MARIADB, own, err);
+    _cleanup_(gtid_set_freep) struct gtid_set *theirs = ours ? gtid_set_parse(GTID_MARIADB, said, err) : NULL;
+    if (!ours || !theirs)
+        return error_prefix(err, "the copy's position");
+    enum gtid_relation relation = gtid_set_compare(theirs, ours);
+    if (relation != GTID_EQUAL && relation != GTID_SUPERSET)
         return error_set(
-            err, ERROR_PROTOCOL, "the donor says that the copy ends at %.100s, the copy itself says %.100s", said, ret);
+            err, ERROR_PROTOCOL, "the donor says that the copy ends at %.100s, the copy itself says %.100s", said, own);
+    snprintf(ret, AGENT_GTID_SIZE, "%s", said);
     return 0;
 }
 

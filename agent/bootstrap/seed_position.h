@@ -8,7 +8,7 @@
  * Facts, tried on MariaDB 10.11.19: mariadb-backup writes xtrabackup_binlog_info (newer: mariadb_backup_binlog_info), three words: file, offset, and
  * @@gtid_current_pos under the backup's commit lock. That is the greater of gtid_slave_pos and of what the server wrote itself, per domain; so it is right
  * on a primary, on a replica, on a promoted replica, and on a copy whose binary log is still empty (if its own position had been applied). With no transaction
- * ever, the third word is missing.
+ * ever, the third word is missing. On a replica that applies it can be a transaction too old, so the donor tells better (agent/backup/copy_position.h).
  */
 #ifndef KM_AGENT_BOOTSTRAP_SEED_POSITION_H
 #define KM_AGENT_BOOTSTRAP_SEED_POSITION_H

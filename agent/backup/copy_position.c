@@ -1,0 +1,92 @@
+#include "common/base.h"
+
+#include "agent/backup/copy_position.h"
+
+#include "agent/mysql/session.h"
+#include "agent/mysql/sql_text.h"
+#include "common/alloc.h"
+#include "common/gtid.h"
+#include "common/json_fields.h"
+
+#define CONNECT_TIMEOUT_S 5
+/* The server reads the binary log file up to the offset. */
+#define ASK_TIMEOUT_S 600
+#define STATEMENT_MAX (2 * KM_KIB)
+
+/* What stands between mark and the next quote. */
+static bool find_quoted(const char *line, const char *mark, char *ret, size_t size)
+{
+    const char *at = strstr(line, mark);
+
+    if (!at)
+        return false;
+    at += strlen(mark);
+    size_t len = strcspn(at, "'");
+    if (at[len] != '\'' || len >= size)
+        return false;
+    memcpy(ret, at, len);
+    ret[len] = '\0';
+    return true;
+}
+
+bool copy_position_find(const char *line, struct copy_position *ret)
+{
+    struct copy_position found = {0};
+    char offset[24];
+
+    if (!strstr(line, "binlog position: ") || !find_quoted(line, "filename '", found.file, sizeof(found.file)) ||
+        !find_quoted(line, "position '", offset, sizeof(offset)))
+        return false;
+    found.offset = strtoull(offset, NULL, 10);
+    find_quoted(line, "GTID of the last change '", found.gtid, sizeof(found.gtid));
+    *ret = found;
+    return true;
+}
+
+int copy_position_join(const char *told, const char *at_offset, char ret[static AGENT_GTID_SIZE], struct error *err)
+{
+    _cleanup_(freep) char *both = xasprintf("%s,%s", told, at_offset);
+    _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse(GTID_MARIADB, both, err);
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    if (!set)
+        return -1;
+    strbuf_init(&text, GTID_TEXT_MAX);
+    gtid_set_print(set, &text);
+    if (text.len >= AGENT_GTID_SIZE)
+        return error_set(err, ERROR_TOO_LARGE, "a position of %zu bytes", text.len);
+    memcpy(ret, text.buf, text.len + 1);
+    return 0;
+}
+
+static void take_answer(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    char **answer = arg;
+
+    UNUSED(names);
+    if (count == 1 && values[0])
+        str_replace(answer, values[0]);
+}
+
+int copy_position_ask(const char *socket, const char *user, const struct copy_position *position,
+    char ret[static AGENT_GTID_SIZE], struct error *err)
+{
+    struct session_options options = {
+        .socket = socket, .user = user, .connect_timeout_s = CONNECT_TIMEOUT_S, .io_timeout_s = ASK_TIMEOUT_S};
+    _cleanup_(session_closep) struct session *session = session_open(&options, err);
+    _cleanup_(strbuf_release) struct strbuf sql;
+    _cleanup_(freep) char *answer = NULL;
+
+    if (!session)
+        return -1;
+    strbuf_init(&sql, STATEMENT_MAX);
+    strbuf_adds(&sql, "SELECT BINLOG_GTID_POS(");
+    sql_add_string(&sql, position->file);
+    strbuf_addf(&sql, ", %llu)", (unsigned long long)position->offset);
+    if (session_query(session, sql.buf, take_answer, &answer, err) < 0)
+        return -1;
+    if (!answer) /* NULL, with a warning: purged since */
+        return error_set(err, ERROR_NOT_FOUND, "the server does not know the GTIDs at %s:%llu any more", position->file,
+            (unsigned long long)position->offset);
+    return copy_position_join(position->gtid, answer, ret, err);
+}
