@@ -119,7 +119,7 @@ LIST_FAULTS = {"410": 3, "429": 4, "500": 6, "500x6": 4, "cut": 2, "drop": 6, "s
 WATCH_FAULTS = {"410": 3, "429": 4, "500": 4, "reset": 4}
 EVENT_FAULTS = {"watch-cut": 10, "watch-410": 10, "watch-end": 20, "watch-stall": 10}
 SLOW = {"silence", "mute"}
-THINNER = {"delete": 2, "clone": 3, "switchover": 2, "scale-in": 3, "grow": 2, "restart-back": 8}
+THINNER = {"create": 2, "roll": 3, "delete": 2, "clone": 3, "switchover": 2, "scale-in": 3, "grow": 2, "restart-back": 8}
 
 
 def faults_of(key, step_faults):
