@@ -31,7 +31,7 @@ struct seed_clone {
     struct loop_timer end;
     struct error error;
     uint64_t bytes;
-    char line[LINE_BYTES]; /* the last one of the tool's standard error, of a server: that it called an error */
+    char line[LINE_BYTES]; /* the last one of the tool's standard error, of a server: all that it called errors */
     bool working;          /* the worker has a job of ours */
     bool cancelled;
 };
@@ -94,8 +94,9 @@ static void on_settle_line(void *arg, const char *line)
 
     log_debug("settling", LOG_STR("line", line));
     mycnf_check_reason(line, reason, sizeof(reason));
+    size_t used = strlen(clone->line); /* the first ones say more than what follows from them */
     if (*reason)
-        snprintf(clone->line, sizeof(clone->line), "%s", reason);
+        snprintf(clone->line + used, sizeof(clone->line) - used, "%s%s", used ? "; " : "", reason);
     else if (strstr(line, "prepared transaction(s) in InnoDB"))
         log_info("the copy holds prepared transactions: an applier's are rolled back, a client's stay",
             LOG_STR("server", line));

@@ -464,6 +464,19 @@ static void test_replace_keeps_the_old_until_the_end(void **state)
     assert_false(agent_rig_has(world->member, "vol/data.old"));
 }
 
+/* What would be a crash loop of the server is an attempt that failed, in the server's words. */
+static void test_server_cannot_use_it(void **state)
+{
+    struct world *world = *state;
+
+    agent_rig_put(world->member, "config/my.cnf", "[mysqld]\nbind_address = 127.0.0.1\ninnodb_page_size = 8K\n");
+    struct agent_process init = start_clone(world, world->donor, false);
+    assert_true(agent_rig_await_status(world->member, "the server cannot be started on the copy", 20000));
+    assert_true(agent_rig_await_status(world->member, "page size", 1000));
+    assert_false(agent_rig_has(world->member, "vol/data"));
+    agent_rig_kill(&init);
+}
+
 /* ---- who may have it ---- */
 
 static pid_t slow_reader(struct world *world)
@@ -626,6 +639,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_volume_too_small, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replace_where_one_fits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replace_keeps_the_old_until_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_server_cannot_use_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_may_have_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_donor_that_lies, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_order, setup, teardown),
