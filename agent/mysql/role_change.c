@@ -140,6 +140,12 @@ static int drain_relay_log(struct session *session, const struct dialect *dialec
     return await_executed(session, dialect, received, true, ret_done, err);
 }
 
+/* What release_waiting_commits may have left. */
+static int admit_clients(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    return dialect->family == AGENT_FLAVOUR_MARIADB ? 0 : session_exec(session, "SET GLOBAL offline_mode = 0", err);
+}
+
 static int forget_source(struct session *session, const struct dialect *dialect, struct error *err)
 {
     const char *replica = dialect->replication->replica;
@@ -208,7 +214,7 @@ int role_open(struct session *session, const struct dialect *dialect, const stru
     }
     if (semi_sync_replica(session, dialect, false, err) < 0 ||
         semi_sync_source(session, dialect, wish->semi_sync, wish->acks, err) < 0 ||
-        session_exec(session, "SET GLOBAL read_only = 0", err) < 0)
+        admit_clients(session, dialect, err) < 0 || session_exec(session, "SET GLOBAL read_only = 0", err) < 0)
         return -1;
     *ret_done = true;
     return 0;
@@ -278,6 +284,17 @@ static int set_read_only(struct session *session, const struct dialect *dialect,
     return session_exec(session, sql, err);
 }
 
+/* MySQL only, where a commit that waits for an acknowledgement may outlive its killed connection. While nobody can connect, nobody can be told
+ * that an unacknowledged commit is done (I3). MariaDB ends the wait with the connection. */
+static int release_waiting_commits(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    if (dialect->family == AGENT_FLAVOUR_MARIADB)
+        return 0;
+    if (session_exec(session, "SET GLOBAL offline_mode = 1", err) < 0)
+        return -1;
+    return semi_sync_source(session, dialect, false, 0, err);
+}
+
 int role_close(struct session *session, const struct dialect *dialect, const char *agent_user, uint32_t drain_ms,
     struct error *err)
 {
@@ -291,14 +308,13 @@ int role_close(struct session *session, const struct dialect *dialect, const cha
             break;
         if (kill_clients(session, agent_user, err) < 0)
             return -1;
-        /* Nobody is left to be told that an unacknowledged commit is done. */
-        if (semi_sync_source(session, dialect, false, 0, err) < 0)
+        if (attempt > 0 && release_waiting_commits(session, dialect, err) < 0)
             return -1;
         timeout_s = 1;
     }
-    if (rc < 0)
+    if (rc < 0 || kill_clients(session, agent_user, err) < 0)
         return -1;
-    return kill_clients(session, agent_user, err);
+    return admit_clients(session, dialect, err);
 }
 
 /* ---- follow ---- */

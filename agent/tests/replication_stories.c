@@ -197,14 +197,27 @@ static bool is_refused(const struct member *member)
     return member_has_problem(member, "ReplicationRefused") && !member->status.ready;
 }
 
+static const char *stop_and_start(const struct replication_rig *rig)
+{
+    return rig->members[0].status.flavour == AGENT_FLAVOUR_MARIADB ? "STOP SLAVE IO_THREAD; START SLAVE IO_THREAD;"
+                                                                   : "STOP REPLICA IO_THREAD; START REPLICA IO_THREAD;";
+}
+
 static void test_a_wrong_replication_password(void **state)
 {
     struct replication_rig *rig = *state;
 
-    agent_rig_put(rig->members[2].rig, "accounts/replication", "wrong");
+    /* One that the source does not take yet: the connection that works is kept. */
+    agent_rig_put(rig->members[2].rig, "accounts/replication", "not-known-there");
+    replication_rig_run(rig, 4000);
+    assert_true(member_ready(&rig->members[2]));
+    agent_rig_put(rig->members[2].rig, "accounts/replication", "pw-replication'\\");
+    /* Another hand changes it on the source and cuts the connections: refused, until the source's agent has set it right. */
+    assert_true(member_owner_sql(rig, 0,
+        "SET sql_log_bin = 0; ALTER USER 'replication'@'%' IDENTIFIED BY 'another-hand'; FLUSH PRIVILEGES;", NULL));
+    assert_true(member_owner_sql(rig, 2, stop_and_start(rig), NULL));
     assert_true(replication_rig_await(rig, 2, is_refused, "refused", LONG_MS));
     assert_true(member_done(&rig->members[2]));
-    agent_rig_put(rig->members[2].rig, "accounts/replication", "pw-replication'\\");
     assert_true(replication_rig_await(rig, 2, member_ready, "ready", LONG_MS));
     assert_false(member_has_problem(&rig->members[2], "ReplicationRefused"));
 }

@@ -53,6 +53,17 @@ bool member_is_fenced(const struct cluster_snapshot *snapshot, const struct clus
         member->agent->order_done && !member->agent->writable && !strstr(member->agent->gtid_executed, "...");
 }
 
+/* As its server is configured: an order is taken up before the server has turned to the new source. */
+static bool follows_another(const struct cluster_snapshot *snapshot, const struct agent_status *agent)
+{
+    char host[AGENT_HOST_SIZE];
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!primary || str_empty(agent->replication.source_host))
+        return false;
+    cluster_member_host(snapshot, primary, host);
+    return !str_eq(agent->replication.source_host, host);
+}
+
 const char *member_why_not_following(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct agent_status *agent = member->agent;
@@ -68,6 +79,8 @@ const char *member_why_not_following(const struct cluster_snapshot *snapshot, co
         return "it is not set up as a replica yet";
     if (!str_empty(agent->errant))
         return "it holds transactions that the primary has not";
+    if (follows_another(snapshot, agent))
+        return "it still follows another member";
     if (agent->replication.receiver != AGENT_THREAD_RUNNING)
         return str_empty(agent->replication.receiver_error) ? "it does not receive from the primary"
                                                             : agent->replication.receiver_error;
