@@ -78,7 +78,7 @@ static bool client_insert(const struct client *client, const char *table, uint32
 {
     char text[256];
     int len = snprintf(text, sizeof(text), "INSERT INTO %s VALUES (%u);\nSELECT %u;\n", table, id, id);
-    char answer[64];
+    char answer[64] = "";
     size_t used = 0;
 
     if (write(client->to, text, (size_t)len) != len)

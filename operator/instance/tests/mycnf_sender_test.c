@@ -153,7 +153,8 @@ static void run_for(struct rig *rig, int64_t ms)
 static void tell(struct rig *rig, const char *boot_id, enum agent_phase phase, const char *mycnf_hash)
 {
     static uint64_t sequence;
-    struct agent_status status = {.phase = phase, .sequence = ++sequence};
+    sequence++;
+    struct agent_status status = {.phase = phase, .sequence = sequence};
     struct strbuf line;
     snprintf(status.boot_id, sizeof(status.boot_id), "%s", boot_id);
     snprintf(status.mycnf_hash, sizeof(status.mycnf_hash), "%s", mycnf_hash);
