@@ -29,6 +29,13 @@ static bool is_refusal(uint32_t number)
     return false;
 }
 
+/* The source's own verdict. Other errors quote names of hosts, in which any word may be: a namespace may be called "purged". */
+static bool is_verdict(uint32_t number)
+{
+    return number == ER_FATAL_READING_BINLOG || number == ER_SERVER_FATAL_READING_BINLOG || number == ER_SLAVE_FATAL ||
+        number == ER_SERVER_SLAVE_FATAL;
+}
+
 /* One number stands for many troubles: the words tell them apart. */
 static enum replication_trouble trouble_of_words(const char *text)
 {
@@ -58,7 +65,8 @@ enum replication_trouble replication_trouble_of(const struct replication_facts *
         return facts->applier_errno == ER_GTID_OUT_OF_ORDER ? TROUBLE_ERRANT : TROUBLE_STOPPED;
     if (!facts->receiver_errno)
         return TROUBLE_NONE;
-    enum replication_trouble trouble = trouble_of_words(facts->receiver_error);
+    enum replication_trouble trouble =
+        is_verdict(facts->receiver_errno) ? trouble_of_words(facts->receiver_error) : TROUBLE_NONE;
     if (trouble != TROUBLE_NONE)
         return trouble;
     if (is_refusal(facts->receiver_errno))

@@ -228,6 +228,8 @@ static void test_troubles(void **unused)
             TROUBLE_REFUSED},
         {2026, 0, "error connecting to master: TLS/SSL error: certificate verify failed", TROUBLE_REFUSED},
         {2003, 0, "error connecting to master: Can't connect to server on 'a'", TROUBLE_LOST},
+        {2003, 0, "error reconnecting to master 'replication@db-mysql-0.db-mysql.purged.svc:3306' - Can't connect",
+            TROUBLE_LOST},
         {0, 1062, "Could not execute Write_rows_v1 event on table t.w; Duplicate entry '5' for key 'PRIMARY'",
             TROUBLE_STOPPED},
         {0, 1950, "An attempt was made to binlog GTID 0-1-101 which would create an out-of-order", TROUBLE_ERRANT},

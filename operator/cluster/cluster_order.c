@@ -156,6 +156,17 @@ static bool is_in_transition(const struct cluster_snapshot *snapshot)
 
 /* ---- all members ---- */
 
+/* What it needs is gone for good: by its own word, under this epoch, of this primary. What it says of a source that it is about to leave does not count. */
+static bool is_behind_binlogs(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    char host[AGENT_HOST_SIZE];
+    cluster_member_host(snapshot, primary, host);
+    return member_has_problem(member, "BinlogsPurged") && str_empty(member->agent->errant) &&
+        member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+        str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
+}
+
 static bool order_member(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders,
     const struct cluster_member *member, struct agent_order *order, int64_t *again_ms)
 {
@@ -177,8 +188,7 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
         order_primary(snapshot, "", order);
     else
         order_replica(snapshot, primary, order);
-    if (member != primary && member_has_problem(member, "BinlogsPurged") && str_empty(member->agent->errant) &&
-        member_is_open(snapshot, primary))
+    if (member != primary && is_behind_binlogs(snapshot, primary, member))
         order->mark = AGENT_MARK_RESEED;
     return true;
 }
