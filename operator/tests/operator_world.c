@@ -132,6 +132,7 @@ void operator_world_free(struct operator_world *world)
     loop_timer_release(&world->timer);
     agent_doubles_free(world->agents);
     kube_api_double_free(world->api);
+    loop_run_once(world->loop, 0); /* libevent ends connections that were closed in the next turn */
     loop_free(world->loop);
     free(world);
 }
