@@ -151,6 +151,7 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     struct json_slice status = object_or_absent(json_slice_member(object, "status"));
     struct json_slice config = json_slice_member(status, "configSpec");
     _cleanup_(freep) char *packed = pack_both(spec, status, &texts);
+    UNUSED(packed); /* texts point into it */
     texts_add(&texts, offsetof(struct custom_object, uid), meta.uid, TEXT_ALL);
     texts_add(&texts, offsetof(struct custom_object, ns), meta.ns, TEXT_ALL);
     texts_add(&texts, offsetof(struct custom_object, deletion_timestamp), meta.deletion_timestamp, TEXT_ALL);
