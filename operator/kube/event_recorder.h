@@ -2,8 +2,8 @@
  * event_recorder.h: core/v1 Events, aggregated.
  *
  * Fire and forget: an event that cannot be written is logged and dropped. The same (object, type, reason, message) within ten minutes
- * raises `count` and lastTimestamp of the first instead of making another (a patch); per object a token bucket (burst 25, one per
- * 5 minutes refill, as client-go's spam filter). At most EVENT_CACHE_MAX aggregates are remembered (least recently used goes).
+ * raises `count` and lastTimestamp of the first instead of making another (a patch); per object a token bucket (burst 100, one per
+ * 30 seconds refill; client-go's spam filter has 25 and 5 minutes, for objects that say less). At most EVENT_CACHE_MAX aggregates are remembered (least recently used goes).
  *
  * A repetition while the first write is still under way is counted and written when that ends, so an object never has two writes of one event in
  * flight. An event that the server has already expired (404) is made anew. Messages are cut at 1,024 bytes (the API's limit) and are never
