@@ -24,4 +24,4 @@ if [[ -x $control_plane && " $* " == *"/operator/"* ]]; then
     echo "integration: the light control plane does not start; its tests will be skipped" >&2
   fi
 fi
-TEST_TIMEOUT=${TEST_TIMEOUT:-300} TEST_JOBS=1 build-aux/run-tests.sh integration "$@"
+TEST_TIMEOUT=${TEST_TIMEOUT:-600} TEST_JOBS=1 build-aux/run-tests.sh integration "$@"
