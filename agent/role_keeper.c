@@ -68,8 +68,9 @@ static void accept(struct role_keeper *keeper, const struct agent_order *order)
     char hash[17];
 
     agent_order_hash(order, hash);
+    /* The first heartbeat of a new epoch has yet to come: that is no lag of ours. */
     if (order->epoch != role->epoch && role->followed_ms)
-        role->followed_ms = clock_monotonic_ms(); /* the first heartbeat of the new epoch has yet to come: no lag of ours */
+        role->followed_ms = clock_monotonic_ms();
     role->epoch = order->epoch;
     if (order->mark != AGENT_MARK_NONE)
         role->mark = order->mark;
