@@ -277,7 +277,7 @@ def parse_options():
     parser.add_argument("fault", nargs="?", help="only this kind of fault")
     parser.add_argument("key", nargs="?", help='only requests that contain this, e.g. "PATCH statefulsets/db-mysql #1"')
     options = parser.parse_args()
-    options.lanes = {"life": (10, 6), "scale": (4, 1), "grow": (2, 1), "restart": (3, 2)}
+    options.lanes = {"life": (5, 3), "scale": (2, 1), "grow": (1, 1), "restart": (2, 1)}
     return options
 
 
