@@ -43,7 +43,7 @@ stages=(
   "integration   1500  -                              ${make[*]} check-integration"
   "integration-asan 1500 -                            TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
   "images         600  images/build.sh                ${make[*]} images"
-  "faults         900  e2e/faults/run.sh              e2e/faults/run.sh"
+  "faults        1500  e2e/faults/run.sh              e2e/faults/run.sh"
   "e2e           2700  e2e/run.sh                     end_to_end"
 )
 fatal=" deps gcc "  # without these the others say nothing new

@@ -12,7 +12,7 @@ from world import check_secrets, condition
 QUIET_SECONDS = 0.4
 BASELINE_QUIET_SECONDS = 1.2
 CASE_SECONDS = 180
-SLOW_CASE_SECONDS = 130
+SLOW_CASE_SECONDS = 240
 SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:|stack-overflow|Assertion")
 
 
