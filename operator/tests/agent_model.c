@@ -257,7 +257,8 @@ static void begin_process(struct agent_double *agent, enum agent_phase phase)
             "data[\"my.cnf\"]", "");
     tls_sha256_hex(mycnf, strlen(mycnf), agent->status.mycnf_hash);
     snprintf(agent->status.instance, sizeof(agent->status.instance), "%s", agent->name);
-    snprintf(agent->status.boot_id, sizeof(agent->status.boot_id), "%d-%u", agent->ordinal, ++agent->lives);
+    agent->lives++;
+    snprintf(agent->status.boot_id, sizeof(agent->status.boot_id), "%d-%d", agent->ordinal, (int)agent->lives);
     agent->has_order = false;
     agent->opened = false;
     agent->blocked = false;
