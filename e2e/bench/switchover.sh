@@ -17,7 +17,7 @@ quantile() { sort -n "$1" | awk -v q="$2" '{ v[NR] = $1 } END { if (NR) { i = in
 # shellcheck disable=SC2317 # called by trap
 cleanup() {
   writer_stop db
-  story_cleanup "$NS" > /dev/null 2>&1
+  story_cleanup "$NS" > /dev/null 2>&1 || true
   rm -rf "$E2E_WORK"
 }
 trap cleanup EXIT

@@ -8,7 +8,7 @@
  *
  * A planned switchover from A to B, each step derived from what is observed:
  *   1. status: epoch + 1, primary B, transition A to B
- *   2. the primary Service's EndpointSlice names B (its effect takes 60 to 90 ms: kube-proxy), pooled connections go on writing on A
+ *   2. the primary Service's EndpointSlice names B (its effect takes 60 to 90 ms and more: kube-proxy), pooled connections go on writing on A
  *   3. after CLUSTER_ROUTE_LEAD_MS: A becomes nothing (read-only, clients are disconnected, its position is final)
  *   4. B becomes primary, once it has executed A's position
  *   5. A and the others follow B; status: the transition is over
@@ -19,8 +19,9 @@
 
 #include "operator/cluster/cluster_snapshot.h"
 
-/* Between the new route and the end of writes on the old primary: new connections arrive at the new one about when it is opened. */
-#define CLUSTER_ROUTE_LEAD_MS 120
+/* Between the new route and the end of writes on the old primary: a few times what kube-proxy takes (60 to 90 ms on a quiet node). Pooled connections
+ * write on until then; connections that are made meanwhile may find the new primary still read-only, and have to try again. */
+#define CLUSTER_ROUTE_LEAD_MS 300
 /* A switchover whose target does not speak for so long goes back, if that is provably safe. */
 #define CLUSTER_TARGET_SILENCE_MS 3000
 /* What running transactions are given on the old primary once the route is moved; long ones were waited for before (drainSeconds). */
