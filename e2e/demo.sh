@@ -266,7 +266,8 @@ SELECT COUNT(*) AS visits, MAX(at) AS latest, @@version AS server, @@hostname AS
 
 # Through the Service of the replicas, and after another member has taken over.
 replication() {
-  local sql="SELECT COUNT(*) AS visits, @@hostname AS host, @@read_only AS read_only FROM hello.visits;" to
+  # A subquery: beside an aggregate MariaDB 10.11 shows 0 for @@read_only whatever it is.
+  local sql="SELECT (SELECT COUNT(*) FROM hello.visits) AS visits, @@hostname AS host, @@global.read_only AS read_only;" to
   step "the same row from a replica"
   line "kubectl -n $DEMO_NS exec $cluster-terminal -- $client --host=$cluster-mysql-replicas"
   kn exec -i "$cluster-terminal" -- "$client" --host="$cluster-mysql-replicas" --table <<< "$sql" 2>&1 | indent ||
