@@ -167,6 +167,8 @@ static const struct json_field fields[] = {
     FIELD("probeMicroseconds", I64, CHANGE_IGNORED, probe_us),
     FIELD("certificateNotAfterMs", I64, CHANGE_COUNTS, certificate_not_after_ms),
     FIELD("nowMs", I64, CHANGE_IGNORED, now_ms),
+    FIELD("clockMs", I64, CHANGE_IGNORED, clock_ms),
+    FIELD("lookedMs", I64, CHANGE_IGNORED, looked_ms),
     FIELD("epoch", U64, CHANGE_COUNTS, epoch),
     FIELD_ENUM("role", role, agent_role_names),
     FIELD("orderHash", TEXT, CHANGE_COUNTS, order_hash),
@@ -183,6 +185,14 @@ static const struct json_field fields[] = {
     FIELD("receiverError", TEXT, CHANGE_COUNTS, replication.receiver_error),
     FIELD("applierErrno", U32, CHANGE_COUNTS, replication.applier_errno),
     FIELD("applierError", TEXT, CHANGE_COUNTS, replication.applier_error),
+    FIELD("applierStoppedMs", I64, CHANGE_IGNORED, replication.stopped_ms),
+    FIELD("sourceSeen", BOOL, CHANGE_COUNTS, replication.source_seen),
+    FIELD("sourceLost", BOOL, CHANGE_COUNTS, replication.source_lost),
+    FIELD("caughtUp", BOOL, CHANGE_COUNTS, replication.caught_up),
+    FIELD("stalledMs", I64, CHANGE_IGNORED, stalled_ms),
+    FIELD("isolated", BOOL, CHANGE_COUNTS, isolated),
+    FIELD("setAside", TEXT, CHANGE_COUNTS, set_aside),
+    FIELD("salvaged", TEXT, CHANGE_COUNTS, salvaged),
     FIELD("semiSync", BOOL, CHANGE_COUNTS, semi_sync),
     FIELD("semiSyncReplicas", U32, CHANGE_COUNTS, semi_sync_replicas),
     FIELD("waitingCommits", U32, CHANGE_IGNORED, waiting_commits),
@@ -198,6 +208,9 @@ static const struct json_field fields[] = {
     FIELD("seedBytesPerSecond", U64, CHANGE_IGNORED, seed.bytes_per_second),
     FIELD("seedAttempts", U32, CHANGE_COUNTS, seed.attempts),
     FIELD("seedMessage", TEXT, CHANGE_COUNTS, seed.message),
+    FIELD("seedTask", TEXT, CHANGE_COUNTS, seed.task),
+    FIELD("seedReason", TEXT, CHANGE_COUNTS, seed.reason),
+    FIELD("seedGaveUp", BOOL, CHANGE_COUNTS, seed.gave_up),
     FIELD("servingBackups", U32, CHANGE_COUNTS, serving_backups),
 };
 
@@ -221,6 +234,7 @@ void agent_status_encode(const struct agent_status *status, struct strbuf *out)
     json_fields_encode(fields, ARRAY_LEN(fields), status, document);
     if (status->problem_count > 0)
         json_put(document, "problems", problems_encode(status));
+    json_put(document, "backup", backup_report_encode(&status->backup));
     char *text = json_text(document);
     strbuf_adds(out, text);
     free(text);
@@ -254,6 +268,9 @@ int agent_status_decode(const char *text, size_t len, struct agent_status *ret, 
         return error_prefix(err, "agent status");
     if (problems_decode(document, &status, err) < 0)
         return error_prefix(err, "agent status");
+    const json_t *backup = json_object_get(document, "backup");
+    if (backup && backup_report_decode(backup, &status.backup, err) < 0)
+        return error_prefix(err, "agent status");
     *ret = status;
     return 0;
 }
@@ -267,7 +284,7 @@ bool agent_status_same(const struct agent_status *a, const struct agent_status *
             strcmp(a->problems[i].message, b->problems[i].message) != 0)
             return false;
     }
-    return true;
+    return backup_report_same(&a->backup, &b->backup);
 }
 
 uint64_t agent_status_digest(const struct agent_status *status)
@@ -277,7 +294,8 @@ uint64_t agent_status_digest(const struct agent_status *status)
         hash = hash64(hash, status->problems[i].reason, strlen(status->problems[i].reason) + 1);
         hash = hash64(hash, status->problems[i].message, strlen(status->problems[i].message) + 1);
     }
-    return hash;
+    uint64_t backup = backup_report_digest(&status->backup);
+    return hash64(hash, &backup, sizeof(backup));
 }
 
 void agent_status_add_problem(struct agent_status *status, const char *reason, const char *fmt, ...)

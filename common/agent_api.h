@@ -7,9 +7,13 @@
  *
  * Doors (design, section 5): AGENT_PORT_PLAIN serves /live /ready /startup /role /metrics without TLS, read-only. AGENT_PORT_TLS wants a client
  * certificate of the cluster's CA and serves
- *   GET  /v1/status[?watch=1]     also to members, without watch: a replica compares its clock and its transactions with its source's
- *   PUT  /v1/role                 agent_order.h; operator only
+ *   GET  /v1/status[?watch=1]     also to members, without watch: a replica compares its clock and its transactions with its source's;
+ *                                 ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got
+ *   PUT  /v1/role[?asOf=MS]       agent_order.h; operator only
+ *   POST /v1/backups, DELETE /v1/backups/ID   backup_task.h; operator only
+ *   PUT  /v1/restore              backup_task.h; operator only, to `init`
  *   GET  /v1/backup               a copy of the data as a framed stream (frame_stream.h), to members of the cluster
+ *   GET  /v1/binlogs/tail?after=GTIDS   to members, while this one's server is down: its transactions beyond that position as a framed stream
  *   POST /v1/mycnf/apply   body: the ConfigMap's new my.cnf; answers {"applied":[...],"needsRestart":[...]}, names of variables: takes it over while
  *                          the server runs, unless something needs a restart, then nothing; mycnf_hash follows
  *   POST /v1/mycnf/check   body: a my.cnf; answers {"ok":bool,"message":"..."}: whether this member's server binary accepts it
@@ -22,6 +26,7 @@
 #include <jansson.h>
 
 #include "common/agent_order.h"
+#include "common/backup_task.h"
 #include "common/error.h"
 #include "common/strbuf.h"
 
@@ -129,7 +134,7 @@ enum agent_seed_step {
 /* Something a person should know. `reason` is CamelCase, stable, used as a condition reason: AccountsFailed, VolumeFull, SecretMissing,
  * MycnfInvalid, CertificateInvalid; of replication: BinlogsPurged (the source no longer has what is needed: re-seed), ErrantTransactions,
  * ReplicationStopped (the applier met an error: never skipped), ReplicationRefused (password, rights, TLS), DuplicateServerId,
- * DrainBlocked, SeedFailed ... */
+ * DrainBlocked, ClosedForCopy, UnacknowledgedCommits, SeedFailed, RestoreFailed; Isolated (self_fence_ms), SalvageFailed, SetAsideFailed ... */
 struct agent_problem {
     char reason[48];
     char message[256];
@@ -148,7 +153,7 @@ struct agent_status {
     bool ready;
     char ready_reason[128]; /* why not, "" if ready */
     bool read_only;
-    bool accounts_applied; /* root, system accounts, database and user are as configured */
+    bool accounts_applied; /* root, system accounts, database and user are as configured; made by a primary, arrived at the others */
     char accounts_hash[65]; /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
     char mycnf_hash[65];                 /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
     char gtid_executed[AGENT_GTID_SIZE]; /* cut with "..." */
@@ -157,6 +162,8 @@ struct agent_status {
     int64_t probe_us; /* how long the last successful probe took */
     int64_t certificate_not_after_ms;
     int64_t now_ms; /* this node's wall clock, when the status was encoded */
+    int64_t clock_ms; /* the agent's own monotonic clock then: who asks for something tells the last one it has (hearing.h) */
+    int64_t looked_ms; /* by that clock, when the server was asked for what is said here of transactions; 0: it was not */
 
     /* The order in force (agent_order.h). */
     uint64_t epoch;       /* the largest one ever accepted by this member */
@@ -174,13 +181,25 @@ struct agent_status {
         int64_t lag_ms;
         uint32_t receiver_errno, applier_errno;
         char receiver_error[192], applier_error[192];
+        int64_t stopped_ms; /* since when the applier has been stopped by an error; 0: it is not */
+        /* Of the source that was ordered. Seen: this server has been connected to it since it started. Lost: it is not now, or nothing has come
+         * for silence_ms (neither an event nor the source's own beat). Both false without a source. */
+        bool source_seen, source_lost;
+        /* gtid_received holds all that this server can have acknowledged to its source. False: that is not proven. From the server's start, and
+         * after relay logs were dropped, until it has received what the source's agent, asked after the receiver had connected, called executed
+         * there. Stays what it is while the member is held. */
+        bool caught_up;
     } replication;
     bool semi_sync;              /* primary: commits wait for acknowledgements; replica: it gives them */
     uint32_t semi_sync_replicas; /* primary: replicas that acknowledge */
     uint32_t waiting_commits;    /* primary: commits that wait now */
     int64_t writes_blocked_ms;   /* primary: since when no commit has got through although some wait; 0: they do */
+    int64_t stalled_ms; /* primary: since when a write of the agent's own hangs, though not on acknowledgements: storage; 0: none does */
+    bool isolated;       /* it closed itself (self_fence_ms); until the next order */
+    char set_aside[256]; /* what was set aside last: "FOLDER: TRANSACTIONS" (I7), "" nothing; read from the volume at start */
+    char salvaged[256]; /* primary: transactions that were taken over from salvage_host; "" none */
     uint32_t long_transactions; /* primary: of clients, open for more than a second with writes, or statements that hold writes up */
-    char long_transaction[160]; /* the oldest: "thread 17 of app@10.1.2.3, 42 s: UPDATE ..." */
+    char long_transaction[160]; /* the oldest: "thread 17 of app@10.1.2.3, 42 s: UPDATE" */
 
     enum agent_data data;
     enum agent_mark mark; /* on the volume */
@@ -191,8 +210,12 @@ struct agent_status {
         uint64_t bytes_per_second;
         uint32_t attempts;
         char message[256];
+        char task[AGENT_RESTORE_ID_SIZE]; /* the restore that this process has been told how to do (PUT /v1/restore); "" none */
+        char reason[48];                  /* of a failed restore, CamelCase (restore_check.h); "" none */
+        bool gave_up;                     /* nothing is tried before another task or order comes */
     } seed;
-    uint32_t serving_backups; /* streams that this agent gives now */
+    uint32_t serving_backups;    /* streams that this agent gives now */
+    struct backup_report backup; /* the last one that this process was told to take */
 
     int problem_count;
     struct agent_problem problems[AGENT_PROBLEMS_MAX];

@@ -17,6 +17,7 @@ static const char *const seed_names[AGENT_SEED_COUNT] = {
     [AGENT_SEED_KEEP] = "keep",
     [AGENT_SEED_INITIALISE] = "initialise",
     [AGENT_SEED_CLONE] = "clone",
+    [AGENT_SEED_RESTORE] = "restore",
 };
 const char *const agent_mark_names[AGENT_MARK_COUNT] = {
     [AGENT_MARK_NONE] = "",
@@ -34,16 +35,25 @@ static const struct json_field fields[] = {
     FIELD("sourceAgentPort", JSON_FIELD_U32, source_agent_port),
     FIELD("waitFor", JSON_FIELD_TEXT, wait_for),
     FIELD("heartbeat", JSON_FIELD_BOOL, heartbeat),
+    FIELD("salvageHost", JSON_FIELD_TEXT, salvage_host),
+    FIELD("salvageAgentPort", JSON_FIELD_U32, salvage_agent_port),
     FIELD("semiSync", JSON_FIELD_BOOL, semi_sync),
     FIELD("acks", JSON_FIELD_U32, acks),
     FIELD("maxLagSeconds", JSON_FIELD_U32, max_lag_seconds),
+    FIELD("hungMs", JSON_FIELD_U32, hung_ms),
+    FIELD("silenceMs", JSON_FIELD_U32, silence_ms),
+    FIELD("selfFenceMs", JSON_FIELD_U32, self_fence_ms),
+    FIELD("selfFenceMembers", JSON_FIELD_U32, self_fence_members),
     FIELD("drainMs", JSON_FIELD_U32, drain_ms),
     JSON_FIELD_ENUM(agent_order, "seed", CHANGE_COUNTS, seed, seed_names),
     FIELD("replace", JSON_FIELD_BOOL, replace),
     FIELD("donorHost", JSON_FIELD_TEXT, donor_host),
     FIELD("donorPort", JSON_FIELD_U32, donor_port),
     FIELD("donorAgentPort", JSON_FIELD_U32, donor_agent_port),
+    FIELD("restoreId", JSON_FIELD_TEXT, restore_id),
     JSON_FIELD_ENUM(agent_order, "mark", CHANGE_COUNTS, mark, agent_mark_names),
+    FIELD("setAside", JSON_FIELD_BOOL, set_aside),
+    FIELD("truncate", JSON_FIELD_BOOL, truncate),
 };
 
 const char *agent_role_name(enum agent_role role)
@@ -63,10 +73,14 @@ static int check(const struct agent_order *order, struct error *err)
 {
     if (order->epoch == 0)
         return error_set(err, ERROR_INVALID, "epoch: must be at least 1");
-    if (order->role == AGENT_ROLE_REPLICA && (!*order->source_host || order->source_port == 0))
-        return error_set(err, ERROR_INVALID, "sourceHost, sourcePort: a replica needs a source");
+    if (order->role == AGENT_ROLE_REPLICA && *order->source_host && order->source_port == 0)
+        return error_set(err, ERROR_INVALID, "sourcePort: a source has a port");
+    if (*order->salvage_host && order->salvage_agent_port == 0)
+        return error_set(err, ERROR_INVALID, "salvageAgentPort: a door has a port");
     if (order->seed == AGENT_SEED_CLONE && (!*order->donor_host || order->donor_agent_port == 0))
         return error_set(err, ERROR_INVALID, "donorHost, donorAgentPort: a clone needs a donor");
+    if (order->seed == AGENT_SEED_RESTORE && !*order->restore_id)
+        return error_set(err, ERROR_INVALID, "restoreId: a restore needs the name of a backup");
     return 0;
 }
 
@@ -93,6 +107,8 @@ void agent_order_hash(const struct agent_order *order, char out[static 17])
     struct agent_order identity = *order;
 
     identity.wait_for[0] = '\0';
+    identity.salvage_host[0] = '\0';
+    identity.salvage_agent_port = 0;
     strbuf_init(&text, AGENT_ORDER_MAX);
     agent_order_encode(&identity, &text);
     snprintf(out, 17, "%016llx", (unsigned long long)hash64(HASH64_INIT, text.buf, text.len));

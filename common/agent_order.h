@@ -22,6 +22,7 @@
 #define AGENT_ORDER_MAX (32 * KM_KIB)
 #define AGENT_HOST_SIZE 320
 #define AGENT_GTID_SIZE 2048
+#define AGENT_RESTORE_ID_SIZE 128
 
 enum agent_role {
     AGENT_ROLE_NONE,    /* read-only, replication stopped, clients disconnected: fenced */
@@ -35,6 +36,7 @@ enum agent_seed {
     AGENT_SEED_KEEP,       /* the data that is there is this cluster's: start with it */
     AGENT_SEED_INITIALISE, /* make a new database; an error if data is there */
     AGENT_SEED_CLONE,      /* copy it from the donor; an error if data is there, unless `replace` */
+    AGENT_SEED_RESTORE, /* make it of a stored backup: the task of PUT /v1/restore with restore_id (backup_task.h); likewise */
     AGENT_SEED_COUNT,
 };
 
@@ -50,7 +52,10 @@ struct agent_order {
     uint64_t epoch;
     enum agent_role role;
 
-    /* role replica: whom to follow. Names, as in the certificates; addresses in tests. */
+    /* role replica: whom to follow. Names, as in the certificates; addresses in tests. "": nobody. Then it receives no more, and so gives no more
+     * acknowledgements (that is the fence of a failover); what it has received it keeps and goes on applying. Done when gtid_received is final.
+     * So does a replica whose source is ordered to be primary under a larger epoch than this order's, until it is ordered anew: nobody would
+     * count its acknowledgements. Before it turns to another source it applies, for at most ten seconds, what it has received, which that would drop. */
     char source_host[AGENT_HOST_SIZE]; /* "c1-mysql-0.c1-mysql.ns.svc" */
     uint32_t source_port;              /* its server */
     uint32_t source_agent_port;        /* its agent's TLS door */
@@ -58,20 +63,41 @@ struct agent_order {
     /* role primary */
     char wait_for[AGENT_GTID_SIZE]; /* GTID set that must be executed before it is opened; "" nothing */
     bool heartbeat;                 /* write the heartbeat that replicas measure their lag by */
+    /* The dead primary's agent, whose server's binary logs may hold transactions that nobody else has: they are taken over before this one is opened
+     * (GET /v1/binlogs/tail). "" nobody. */
+    char salvage_host[AGENT_HOST_SIZE];
+    uint32_t salvage_agent_port;
 
     bool semi_sync;           /* primary: wait for acknowledgements, for ever; replica: give them */
     uint32_t acks;            /* primary: how many, where the server can count them */
     uint32_t max_lag_seconds; /* replica: not ready when it lags more; 0: no limit */
+    uint32_t hung_ms;         /* a server that answers no probe for so long is Hung; 0: the agent's own default */
+    uint32_t silence_ms;      /* replica: a source that has not been heard of for so long is lost; 0: likewise */
+    /* primary: closes itself (I6) when for so long neither the operator has been heard nor
+     * self_fence_members others; 0: never. The operator is heard by any
+     * request of its own; a stream that it only listens to proves nothing. An agent that is started anew beside a server that is open keeps
+     * the promise of the one before. */
+    uint32_t self_fence_ms;
+    /* How many other members must be heard for that to be no reason to close. All of them where somebody else may be opened once this time has passed
+     * (no acknowledgements that fence): then one that has been told to follow nobody is enough to make this one close. 0 counts as 1. */
+    uint32_t self_fence_members;
     uint32_t drain_ms; /* on the way from primary: how long running transactions may go on before they are killed */
 
     /* for init */
     enum agent_seed seed;
-    bool replace;                     /* clone: what is there was proven to be of no more use */
+    bool replace;                     /* clone, restore: what is there was proven to be of no more use */
     char donor_host[AGENT_HOST_SIZE]; /* clone: a member's name, as source_host */
     uint32_t donor_port;
     uint32_t donor_agent_port;
+    char restore_id[AGENT_RESTORE_ID_SIZE]; /* restore: of the backup, and of the task that says how to get it */
 
     enum agent_mark mark;
+    /* With mark reseed: first the binary logs that hold what the source has not, and a list of it, are set aside on the volume (I7); the mark is
+     * written after that. */
+    bool set_aside;
+    /* Replica: there is a primary that has all that was ever acknowledged, so a server that ended as a semi-sync primary may be started such that it cuts
+     * off what nobody acknowledged (MariaDB), once that is set aside. */
+    bool truncate;
 };
 
 /* By enum, for tables of json_fields.h. */
@@ -81,7 +107,8 @@ const char *agent_role_name(enum agent_role role); /* "", "primary", "replica" *
 void agent_order_encode(const struct agent_order *order, struct strbuf *out);
 /* ERROR_INVALID names the member that is wrong. */
 int agent_order_decode(const char *text, size_t len, struct agent_order *ret, struct error *err) KM_MUST_CHECK;
-/* Identifies an order in a status: hex of a digest of its encoding without wait_for, which matters only until the server is open. */
+/* Identifies an order in a status: hex of a digest of its encoding without wait_for and salvage, which matter only until the server is
+ * open. */
 void agent_order_hash(const struct agent_order *order, char out[static 17]);
 
 #endif

@@ -6,14 +6,16 @@
 #include "common/json.h"
 #include "common/json_fields.h"
 
-static const char *const method_names[STREAM_METHOD_COUNT] = {
+const char *const stream_method_names[STREAM_METHOD_COUNT] = {
     [STREAM_METHOD_UNKNOWN] = "",
     [STREAM_METHOD_XBSTREAM] = "xbstream",
+    [STREAM_METHOD_BINLOG] = "binlog",
+    [STREAM_METHOD_SQL] = "sql",
 };
 static const char *const status_names[] = {"failed", "ok"};
 
 static const struct json_field header_fields[] = {
-    JSON_FIELD_ENUM(stream_header, "method", CHANGE_COUNTS, method, method_names),
+    JSON_FIELD_ENUM(stream_header, "method", CHANGE_COUNTS, method, stream_method_names),
     JSON_FIELD(stream_header, "flavour", JSON_FIELD_TEXT, CHANGE_COUNTS, flavour),
     JSON_FIELD(stream_header, "serverVersion", JSON_FIELD_TEXT, CHANGE_COUNTS, server_version),
     JSON_FIELD(stream_header, "estimateBytes", JSON_FIELD_U64, CHANGE_COUNTS, estimate_bytes),

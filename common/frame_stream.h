@@ -26,7 +26,14 @@
 #define FRAME_TEXT_MAX (16 * KM_KIB)
 #define FRAME_DATA_MAX (1 * KM_MIB)
 
-enum stream_method { STREAM_METHOD_UNKNOWN, STREAM_METHOD_XBSTREAM, STREAM_METHOD_COUNT };
+enum stream_method {
+    STREAM_METHOD_UNKNOWN,
+    STREAM_METHOD_XBSTREAM, /* MariaDB: files, by mariadb-backup */
+    STREAM_METHOD_BINLOG,
+    STREAM_METHOD_SQL, /* MySQL: statements, by mysqldump */
+    STREAM_METHOD_COUNT,
+};
+extern const char *const stream_method_names[STREAM_METHOD_COUNT]; /* "", "xbstream", "binlog", "sql" */
 
 struct stream_header {
     enum stream_method method;

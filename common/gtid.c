@@ -30,7 +30,7 @@ struct gtid_set {
     size_t capacity;
 };
 
-static struct gtid_set *new_set(enum gtid_flavour flavour)
+struct gtid_set *gtid_set_new(enum gtid_flavour flavour)
 {
     struct gtid_set *set = xnew(struct gtid_set);
     set->flavour = flavour;
@@ -255,7 +255,7 @@ struct gtid_set *gtid_set_parse(enum gtid_flavour flavour, const char *text, str
         error_set(err, ERROR_TOO_LARGE, "GTID set: longer than %ld bytes", GTID_TEXT_MAX);
         return NULL;
     }
-    struct gtid_reader reader = {.start = text, .p = text, .set = new_set(flavour), .err = err};
+    struct gtid_reader reader = {.start = text, .p = text, .set = gtid_set_new(flavour), .err = err};
     if (read_parts(&reader) != 0) {
         gtid_set_free(reader.set);
         return NULL;
@@ -305,6 +305,46 @@ void gtid_set_print(const struct gtid_set *set, struct strbuf *out)
         print_mariadb(set, out);
 }
 
+/* ---- single transactions -------------------------------------------------------------------------------------- */
+
+static struct gtid_range range_of(enum gtid_flavour flavour, const struct gtid_one *one)
+{
+    struct gtid_range range = {.domain = one->domain, .server = one->server, .first = one->number, .last = one->number};
+
+    if (flavour == GTID_MYSQL)
+        memcpy(range.source, one->source, sizeof(one->source));
+    else
+        range.first = 1;
+    return range;
+}
+
+void gtid_set_add(struct gtid_set *set, const struct gtid_one *one)
+{
+    struct gtid_range range = range_of(set->flavour, one);
+
+    append(set, &range);
+    normalise(set);
+}
+
+bool gtid_set_contains(const struct gtid_set *set, const struct gtid_one *one)
+{
+    struct gtid_range range = range_of(set->flavour, one);
+
+    for (size_t i = 0; i < set->n; i++) {
+        if (compare_sources(&set->v[i], &range) == 0 && set->v[i].first <= one->number && one->number <= set->v[i].last)
+            return true;
+    }
+    return false;
+}
+
+void gtid_one_print(enum gtid_flavour flavour, const struct gtid_one *one, struct strbuf *out)
+{
+    if (flavour == GTID_MYSQL)
+        strbuf_addf(out, "%s:%llu", one->source, (unsigned long long)one->number);
+    else
+        strbuf_addf(out, "%u-%u-%llu", one->domain, one->server, (unsigned long long)one->number);
+}
+
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
 
 bool gtid_set_is_empty(const struct gtid_set *set)
@@ -342,7 +382,7 @@ static void subtract_range(struct gtid_set *out, struct gtid_range range, const 
 
 struct gtid_set *gtid_set_subtract(const struct gtid_set *a, const struct gtid_set *b)
 {
-    struct gtid_set *out = new_set(a->flavour);
+    struct gtid_set *out = gtid_set_new(a->flavour);
     size_t at = 0;
     for (size_t i = 0; i < a->n; i++) {
         const struct gtid_range *range = &a->v[i];

@@ -42,6 +42,19 @@ enum gtid_relation {
 enum gtid_relation gtid_set_compare(const struct gtid_set *a, const struct gtid_set *b);
 /* a minus b: what a has executed and b has not (errant transactions). MariaDB: the positions of a that are ahead. New set. */
 struct gtid_set *gtid_set_subtract(const struct gtid_set *a, const struct gtid_set *b);
+
+/* One transaction, as a binary log names it. */
+struct gtid_one {
+    char source[37];         /* MySQL: UUID in lower case */
+    uint32_t domain, server; /* MariaDB */
+    uint64_t number;
+};
+struct gtid_set *gtid_set_new(enum gtid_flavour flavour);
+/* MariaDB: everything up to it, in its domain. */
+void gtid_set_add(struct gtid_set *set, const struct gtid_one *one);
+/* MariaDB: by its number alone. */
+bool gtid_set_contains(const struct gtid_set *set, const struct gtid_one *one);
+void gtid_one_print(enum gtid_flavour flavour, const struct gtid_one *one, struct strbuf *out);
 /* Number of transactions in the set (MySQL), sum of sequence numbers (MariaDB); saturates. */
 uint64_t gtid_set_count(const struct gtid_set *set);
 

@@ -7,6 +7,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/http_client_connections.h"
+#include "common/http_client_tls.h"
 #include "common/list.h"
 #include "common/version.h"
 
@@ -47,9 +48,11 @@ struct http_request {
     struct http_tls *tls;
     struct curl_slist *headers;
     struct curl_slist *connect_to;
-    char *request_body;
+    char *request_body_copy; /* NULL: the caller keeps it */
+    const char *request_body;
     size_t request_body_len;
     size_t request_body_handed_out;
+    bool begun_once; /* a method that may take effect twice has been sent */
     int64_t start_us;
     int64_t idle_timeout_ms;
     int64_t last_byte_ms;
@@ -69,75 +72,6 @@ struct http_request {
     void (*done)(void *arg, const struct http_response *response, const struct error *err);
     void *arg;
 };
-
-/* ---- TLS identities ---- */
-
-struct http_tls {
-    unsigned refs;
-    char *ca_pem;
-    char *cert_pem;
-    char *key_pem;
-    char *server_name;
-    bool insecure_skip_verify;
-};
-
-struct http_tls *http_tls_new(const struct http_tls_options *options)
-{
-    struct http_tls *tls = xnew(struct http_tls);
-    tls->refs = 1;
-    tls->ca_pem = xstrdup(options->ca_pem);
-    tls->cert_pem = xstrdup(options->cert_pem);
-    tls->key_pem = xstrdup(options->key_pem);
-    tls->server_name = xstrdup(options->server_name);
-    tls->insecure_skip_verify = options->insecure_skip_verify;
-    return tls;
-}
-
-struct http_tls *http_tls_ref(struct http_tls *tls)
-{
-    if (tls)
-        tls->refs++;
-    return tls;
-}
-
-void http_tls_unref(struct http_tls *tls)
-{
-    if (!tls || --tls->refs > 0)
-        return;
-    free(tls->ca_pem);
-    free(tls->cert_pem);
-    secret_free(tls->key_pem);
-    free(tls->server_name);
-    free(tls);
-}
-
-/* The text is not copied for each request: the request holds a reference as long as its handle lives. */
-static void set_blob(CURL *easy, CURLoption option, const char *pem)
-{
-    if (!pem)
-        return;
-    struct curl_blob blob = {.data = (void *)(uintptr_t)pem, .len = strlen(pem), .flags = CURL_BLOB_NOCOPY};
-    curl_easy_setopt(easy, option, &blob);
-}
-
-static void apply_tls(CURL *easy, const struct http_tls *tls)
-{
-    curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    if (!tls)
-        return;
-    if (tls->ca_pem) {
-        /* Else the system's store would be trusted as well. */
-        curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
-        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-        set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca_pem);
-    }
-    set_blob(easy, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
-    set_blob(easy, CURLOPT_SSLKEY_BLOB, tls->key_pem);
-    if (tls->insecure_skip_verify) {
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-    }
-}
 
 /* ---- life of a request ---- */
 
@@ -179,9 +113,9 @@ static void request_free(struct http_request *request)
     loop_timer_release(&request->idle_timer);
     free_secret_list(request->headers);
     curl_slist_free_all(request->connect_to);
-    if (request->request_body)
-        explicit_bzero(request->request_body, request->request_body_len);
-    free(request->request_body);
+    if (request->request_body_copy)
+        explicit_bzero(request->request_body_copy, request->request_body_len);
+    free(request->request_body_copy);
     strbuf_release_secret(&request->body);
     http_tls_unref(request->tls);
     free(request);
@@ -430,8 +364,7 @@ static size_t on_header(char *data, size_t size, size_t count, void *arg)
 
 static bool answer_is_success(const struct http_request *request)
 {
-    long status = 0;
-    curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+    const int status = http_request_status(request);
     return status >= 200 && status < 300;
 }
 
@@ -510,7 +443,8 @@ static void build_headers(struct http_request *request, const struct http_reques
     for (size_t i = 0; options->headers && options->headers[i]; i++)
         push_header(request, options->headers[i]);
     /* Not what libcurl would add by itself: a wait of a second before larger bodies, and a wrong content type. */
-    push_header(request, "Expect:");
+    if (!has_header(options->headers, "Expect"))
+        push_header(request, "Expect:");
     if (!has_header(options->headers, "Content-Type"))
         push_header(request, "Content-Type:");
     if (options->bearer_token) {
@@ -523,18 +457,34 @@ static void build_headers(struct http_request *request, const struct http_reques
 /*
  * libcurl by itself sends a request once more when a reused connection dies without an answer, POST or not. With CURLOPT_POSTFIELDS
  * a write could so take effect twice behind our caller's back. A body that is handed out once and cannot be rewound makes it fail
- * instead (CURLE_SEND_FAIL_REWIND), and the caller decides.
+ * instead (CURLE_SEND_FAIL_REWIND), and the caller decides. A body that is empty needs no rewinding; there on_request_begins says no.
  */
 static size_t on_body_wanted(char *out, size_t size, size_t count, void *arg)
 {
     struct http_request *request = arg;
     const size_t left = request->request_body_len - request->request_body_handed_out;
     const size_t len = MIN_OF(size * count, left);
-    if (len == 0 && request->request_body_len > 0)
+    if ((len == 0 && request->request_body_len > 0) || request->state != REQUEST_RUNNING)
         return CURL_READFUNC_ABORT;
+    request->last_byte_ms = loop_now_ms(request->client->loop);
     memcpy(out, request->request_body + request->request_body_handed_out, len);
     request->request_body_handed_out += len;
     return len;
+}
+
+static int on_request_begins(void *arg, char *peer, char *own, int peer_port, int own_port)
+{
+    struct http_request *request = arg;
+    UNUSED(peer);
+    UNUSED(own);
+    UNUSED(peer_port);
+    UNUSED(own_port);
+    if (!request->begun_once) {
+        request->begun_once = true;
+        return CURL_PREREQFUNC_OK;
+    }
+    error_set(&request->failure, ERROR_UNAVAILABLE, "the connection was lost before there was an answer");
+    return CURL_PREREQFUNC_ABORT;
 }
 
 static void apply_method(struct http_request *request, const struct http_request_options *options)
@@ -544,11 +494,16 @@ static void apply_method(struct http_request *request, const struct http_request
     const bool wants_body = str_eq(method, "POST") || str_eq(method, "PUT") || str_eq(method, "PATCH");
     if (options->body || wants_body) {
         request->request_body_len = options->body ? options->body_len : 0;
-        request->request_body = xmemdup(options->body ? options->body : "", request->request_body_len);
+        request->request_body = options->body ? options->body : "";
+        if (!options->body_stays)
+            request->request_body = request->request_body_copy =
+                xmemdup(request->request_body, request->request_body_len);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->request_body_len);
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
         curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_body_wanted);
         curl_easy_setopt(easy, CURLOPT_READDATA, request);
+        curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request_begins);
+        curl_easy_setopt(easy, CURLOPT_PREREQDATA, request);
     }
     if (str_eq(method, "HEAD"))
         curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
@@ -603,6 +558,8 @@ static int apply_target(struct http_request *request, const struct http_request_
         curl_easy_setopt(request->easy, CURLOPT_CONNECT_TO, request->connect_to);
     }
     curl_easy_setopt(request->easy, CURLOPT_URL, url ? url : options->url);
+    curl_easy_setopt(
+        request->easy, CURLOPT_PATH_AS_IS, 1L); /* a signature and a deletion mean the path as it was written */
     return 0;
 }
 
@@ -658,7 +615,7 @@ struct http_request *http_client_start(struct http_client *client, const struct 
     loop_timer_init(&request->idle_timer, client->loop, on_idle_timer, request);
     build_headers(request, options);
     apply_method(request, options);
-    apply_tls(request->easy, request->tls);
+    http_tls_apply(request->easy, request->tls);
     if (apply_target(request, options) < 0) {
         request->state = REQUEST_FAILED;
         request_mark(request);
@@ -672,6 +629,22 @@ struct http_request *http_client_start(struct http_client *client, const struct 
     else
         request_attach(request);
     return request;
+}
+
+int http_request_status(const struct http_request *request)
+{
+    long status = 0;
+    curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+    return (int)status;
+}
+
+const char *http_request_header(const struct http_request *request, const char *name)
+{
+    struct curl_header *header = NULL;
+    if (curl_easy_header(request->easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
+        return NULL;
+    const size_t last = header->amount - 1;
+    return curl_easy_header(request->easy, name, last, CURLH_HEADER, -1, &header) == CURLHE_OK ? header->value : NULL;
 }
 
 void http_request_cancel(struct http_request *request)

@@ -52,11 +52,12 @@ struct http_request_options {
     const char *bearer_token;   /* may be NULL; copied, secret */
     const void *body;           /* copied; NULL: none */
     size_t body_len;
+    bool body_stays;        /* the body is not copied: it stays as it is until done or cancel */
     struct http_tls *tls;   /* a reference is taken; NULL for http:// or defaults */
     const char *connect_to; /* "IP:port" to dial instead of the URL's authority (TLS and Host keep it); NULL: none */
     int64_t connect_timeout_ms; /* 0: 10,000 */
     int64_t timeout_ms;         /* whole request; 0: none (streams) */
-    int64_t idle_timeout_ms;    /* ERROR_TIMEOUT when no byte arrives for so long; 0: none. Streams need it. */
+    int64_t idle_timeout_ms;    /* ERROR_TIMEOUT when no byte comes or goes for so long; 0: none. Streams need it. */
     size_t max_body; /* gathered 2xx body, 0: HTTP_BODY_MAX; more is ERROR_TOO_LARGE. Others are cut at KUBE_ERROR_BODY_MAX */
     size_t receive_buffer_bytes; /* memory of the request while it lasts, 0: 16 KiB; up to 512 KiB for bulk data */
     /* Streams a 2xx body instead of gathering it (other answers are gathered for the error text).
@@ -73,6 +74,9 @@ struct http_client *http_client_new(struct loop *loop);
 /* Cancels everything in flight (no callbacks). Not from inside a callback of its own. */
 void http_client_free(struct http_client *client);
 struct http_request *http_client_start(struct http_client *client, const struct http_request_options *options);
+/* Of the answer, while `data` or `done` of this request runs. Header: the last one of that name, NULL if there is none; valid during the callback. */
+int http_request_status(const struct http_request *request);
+const char *http_request_header(const struct http_request *request, const char *name);
 /* Ends it now; no callback follows. Fine from inside its own data callback; not from its done. */
 void http_request_cancel(struct http_request *request);
 /* Flow control of a streamed body: while paused no data callback runs, the idle time stands still and the peer is held

@@ -179,6 +179,8 @@ const char *http_connections_add(struct http_connections *set, void *easy)
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, set);
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, set);
+    /* A pod that comes back has another address under the same name: only who resolves it anew finds it. */
+    curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);

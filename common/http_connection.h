@@ -43,6 +43,8 @@ struct http_server {
     struct tls_server *tls;
     const struct http_route *routes;
     void *arg;
+    size_t body_max;
+    char *piece; /* HTTP_SERVER_BODY_MAX bytes, if bodies are streamed; else NULL */
     struct evconnlistener *listener;
     struct loop_timer accept_pause;
     struct list_node connections;
@@ -61,6 +63,13 @@ struct http_exchange {
     bool is_head;
     bool streaming;
     bool chunked;
+    bool sized;
+    uint64_t sized_left;
+    const struct http_body_reader *reader; /* NULL: not asked for yet, or at its end */
+    void *reader_arg;
+    size_t body_left;      /* of a streamed body, not taken off the connection yet */
+    size_t body_left_then; /* at the last look of the timer, to see whether the peer sends */
+    bool body_paused;
     void (*on_close)(void *arg);
     void *on_close_arg;
     void (*on_drain)(void *arg);
@@ -86,6 +95,10 @@ size_t http_connection_unsent(const struct http_connection *connection);
 void http_connection_write(struct http_connection *connection, const void *data, size_t len);
 /* The answer has been written completely; the exchange is freed. */
 void http_connection_answered(struct http_connection *connection);
+/* The rest of a body that nobody wants: thrown away if it is here already, else the connection ends with the answer. */
+void http_connection_settle_body(struct http_connection *connection);
+/* The exchange's reader has come or wants to go on. */
+void http_connection_read_body(struct http_connection *connection, bool begin);
 /* Ends it now, with a reset. The exchange is not told. */
 void http_connection_abort(struct http_connection *connection);
 

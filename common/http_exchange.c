@@ -20,6 +20,7 @@ static const struct {
     {201, "Created"},
     {202, "Accepted"},
     {204, "No Content"},
+    {206, "Partial Content"},
     {302, "Found"},
     {304, "Not Modified"},
     {400, "Bad Request"},
@@ -30,15 +31,19 @@ static const struct {
     {409, "Conflict"},
     {410, "Gone"},
     {411, "Length Required"},
+    {412, "Precondition Failed"},
     {413, "Content Too Large"},
     {415, "Unsupported Media Type"},
+    {416, "Range Not Satisfiable"},
     {417, "Expectation Failed"},
     {422, "Unprocessable Content"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
     {500, "Internal Server Error"},
+    {501, "Not Implemented"},
     {503, "Service Unavailable"},
     {505, "HTTP Version Not Supported"},
+    {507, "Insufficient Storage"},
 };
 
 const char *http_reason(int status)
@@ -87,9 +92,13 @@ void http_exchange_free(struct http_exchange *exchange)
 
 void http_exchange_orphan(struct http_exchange *exchange)
 {
+    const struct http_body_reader *reader = steal_ptr(exchange->reader);
     exchange->connection = NULL;
-    if (!exchange->streaming)
+    if (!exchange->streaming) {
+        if (reader)
+            reader->gone(exchange->reader_arg);
         return;
+    }
     void (*on_close)(void *) = exchange->on_close;
     void *arg = exchange->on_close_arg;
     http_exchange_free(exchange);
@@ -124,6 +133,33 @@ const char *http_exchange_body(struct http_exchange *exchange, size_t *ret_len)
     if (ret_len)
         *ret_len = exchange->body.len;
     return exchange->body.buf;
+}
+
+size_t http_exchange_body_length(const struct http_exchange *exchange)
+{
+    return exchange->head.content_length;
+}
+
+void http_body_read(struct http_exchange *exchange, const struct http_body_reader *reader, void *arg)
+{
+    exchange->reader = reader;
+    exchange->reader_arg = arg;
+    if (exchange->connection)
+        http_connection_read_body(exchange->connection, true);
+    else
+        loop_timer_arm(&exchange->later, 0);
+}
+
+void http_body_pause(struct http_exchange *exchange)
+{
+    exchange->body_paused = true;
+}
+
+void http_body_resume(struct http_exchange *exchange)
+{
+    exchange->body_paused = false;
+    if (exchange->connection && exchange->reader)
+        http_connection_read_body(exchange->connection, false);
 }
 
 const char *http_exchange_query(struct http_exchange *exchange, const char *name)
@@ -192,6 +228,7 @@ void http_reply(struct http_exchange *exchange, int status, const char *content_
         http_exchange_free(exchange);
         return;
     }
+    http_connection_settle_body(connection);
     if (status != 204 && status != 304)
         snprintf(framing, sizeof(framing), "Content-Length: %zu\r\n", len);
     write_head(exchange, status, content_type, framing);
@@ -221,21 +258,42 @@ void http_exchange_refuse(struct http_exchange *exchange, int status, const char
 
 /* ---- streams ---- */
 
-void http_stream_start(
-    struct http_exchange *exchange, int status, const char *content_type, void (*on_close)(void *arg), void *arg)
+static bool begin_stream(struct http_exchange *exchange, void (*on_close)(void *arg), void *arg)
 {
     exchange->streaming = true;
     exchange->on_close = on_close;
     exchange->on_close_arg = arg;
     if (!exchange->connection) {
         loop_timer_arm(&exchange->later, 0);
-        return;
+        return false;
     }
+    exchange->reader = NULL;
+    http_connection_settle_body(exchange->connection);
+    return true;
+}
+
+void http_stream_start(
+    struct http_exchange *exchange, int status, const char *content_type, void (*on_close)(void *arg), void *arg)
+{
+    if (!begin_stream(exchange, on_close, arg))
+        return;
     /* HTTP/1.0 knows no chunks: there the end of the connection ends the body, and only a reset tells of an abort. */
     exchange->chunked = exchange->head.minor_version >= 1;
     if (!exchange->chunked)
         exchange->connection->keep_alive = false;
     write_head(exchange, status, content_type, exchange->chunked ? "Transfer-Encoding: chunked\r\n" : "");
+}
+
+void http_stream_start_sized(struct http_exchange *exchange, int status, const char *content_type, uint64_t length,
+    void (*on_close)(void *arg), void *arg)
+{
+    char framing[64];
+    if (!begin_stream(exchange, on_close, arg))
+        return;
+    exchange->sized = true;
+    exchange->sized_left = length;
+    snprintf(framing, sizeof(framing), "Content-Length: %llu\r\n", (unsigned long long)length);
+    write_head(exchange, status, content_type, framing);
 }
 
 bool http_stream_write(struct http_exchange *exchange, const void *data, size_t len)
@@ -246,6 +304,9 @@ bool http_stream_write(struct http_exchange *exchange, const void *data, size_t 
         return false;
     if (len == 0 || exchange->is_head) /* an empty chunk would be the end */
         return true;
+    if (exchange->sized && len > exchange->sized_left)
+        abort(); /* it would be read as the next answer */
+    exchange->sized_left -= exchange->sized ? len : 0;
     if (exchange->chunked) {
         const int size_len = snprintf(size, sizeof(size), "%zx\r\n", len);
         http_connection_write(connection, size, (size_t)size_len);
@@ -278,6 +339,10 @@ void http_stream_end(struct http_exchange *exchange)
     struct http_connection *connection = exchange->connection;
     if (!connection) {
         http_exchange_free(exchange);
+        return;
+    }
+    if (exchange->sized && exchange->sized_left > 0 && !exchange->is_head) {
+        http_stream_abort(exchange);
         return;
     }
     if (exchange->chunked && !exchange->is_head)

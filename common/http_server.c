@@ -27,6 +27,8 @@
 /* After accept() failed for want of descriptors or memory. */
 #define ACCEPT_PAUSE_MS 200
 #define LINGER_MS 2000
+/* Bytes of one connection that wait to be looked at; one TLS record more. */
+#define INPUT_MAX ((size_t)(HTTP_SERVER_HEADERS_MAX + HTTP_SERVER_BODY_MAX))
 
 size_t http_connection_unsent(const struct http_connection *connection)
 {
@@ -83,10 +85,24 @@ void http_connection_abort(struct http_connection *connection)
 
 /* ---- states ---- */
 
+/* Not by a watermark: libevent would stop in the middle of a TLS record and, when there is room again, wait for the socket, though the rest of the record is there already
+ * (be_openssl_enable does not look into it); and it calls on_read again and again while the input is full. Here a record has been read whole. */
+static void hold_peer_back(struct http_connection *connection)
+{
+    if (unread(connection) >= INPUT_MAX)
+        bufferevent_disable(connection->bev, EV_READ);
+}
+
+static void listen_to_peer(struct http_connection *connection)
+{
+    bufferevent_enable(connection->bev, EV_READ);
+}
+
 static void enter_reading(struct http_connection *connection)
 {
     connection->state = HTTP_CONNECTION_READING;
     connection->request_begun = false;
+    listen_to_peer(connection);
     loop_timer_arm(&connection->timer, HTTP_SERVER_IDLE_TIMEOUT_MS);
     if (unread(connection) > 0)
         bufferevent_trigger(connection->bev, EV_READ, BEV_OPT_DEFER_CALLBACKS);
@@ -114,6 +130,7 @@ static void enter_lingering(struct http_connection *connection)
 {
     SSL *ssl = bufferevent_openssl_get_ssl(connection->bev);
     connection->state = HTTP_CONNECTION_LINGERING;
+    listen_to_peer(connection);
     if (ssl)
         SSL_shutdown(ssl);
     ERR_clear_error();
@@ -203,7 +220,7 @@ static bool read_head(struct http_connection *connection)
     connection->exchange = http_exchange_new(connection, text);
     struct http_head *head = &connection->exchange->head;
     int status = too_large ? 431 : http_head_parse(text, len, head);
-    if (status == 0 && head->content_length > HTTP_SERVER_BODY_MAX)
+    if (status == 0 && head->content_length > connection->server->body_max)
         status = 413;
     connection->keep_alive = head->keep_alive;
     connection->exchange->is_head = str_eq(head->method, "HEAD");
@@ -232,11 +249,69 @@ static void expect_body(struct http_connection *connection)
         http_connection_write(connection, go_on, sizeof(go_on) - 1);
 }
 
+/* ---- bodies that are streamed ---- */
+
+static void want_piece(struct http_connection *connection)
+{
+    listen_to_peer(connection);
+    bufferevent_trigger(connection->bev, EV_READ, BEV_OPT_DEFER_CALLBACKS);
+}
+
+void http_connection_read_body(struct http_connection *connection, bool begin)
+{
+    if (begin) {
+        connection->exchange->body_left_then = SIZE_MAX;
+        expect_body(connection);
+    }
+    want_piece(connection);
+}
+
+void http_connection_settle_body(struct http_connection *connection)
+{
+    struct http_exchange *exchange = connection->exchange;
+    if (exchange->body_left <= unread(connection))
+        evbuffer_drain(bufferevent_get_input(connection->bev), exchange->body_left);
+    else
+        connection->keep_alive = false;
+    exchange->body_left = 0;
+}
+
+/* One piece a turn of the loop, so that a fast peer does not starve the others. Exchange and connection may be gone when it returns. */
+static void pass_piece(struct http_connection *connection)
+{
+    struct http_exchange *exchange = connection->exchange;
+    const struct http_body_reader *reader = exchange->reader;
+    char *piece = connection->server->piece;
+    const size_t len = MIN_OF(MIN_OF(unread(connection), exchange->body_left), (size_t)HTTP_SERVER_BODY_MAX);
+    if (!reader || exchange->body_paused) {
+        hold_peer_back(connection);
+        return;
+    }
+    if (exchange->body_left == 0) {
+        exchange->reader = NULL;
+        reader->end(exchange->reader_arg);
+        return;
+    }
+    if (len == 0)
+        return;
+    evbuffer_remove(bufferevent_get_input(connection->bev), piece, len);
+    exchange->body_left -= len;
+    if (unread(connection) > 0 || exchange->body_left == 0)
+        want_piece(connection);
+    reader->data(exchange->reader_arg, piece, len);
+}
+
 static void on_read(struct bufferevent *bev, void *arg)
 {
     struct http_connection *connection = arg;
+    if (connection->state == HTTP_CONNECTION_HANDLING) {
+        pass_piece(connection);
+        return;
+    }
     if (connection->state == HTTP_CONNECTION_LINGERING)
         evbuffer_drain(bufferevent_get_input(bev), unread(connection));
+    if (connection->state == HTTP_CONNECTION_FLUSHING)
+        hold_peer_back(connection);
     if (connection->state != HTTP_CONNECTION_READING)
         return;
     /* The time for a request runs from its first byte and is not lengthened by further ones. */
@@ -246,6 +321,11 @@ static void on_read(struct bufferevent *bev, void *arg)
     if (!connection->exchange) {
         if (!read_head(connection))
             return;
+        if (connection->server->piece) {
+            connection->exchange->body_left = connection->exchange->head.content_length;
+            dispatch(connection);
+            return;
+        }
         expect_body(connection);
     }
     if (read_body(connection))
@@ -262,11 +342,12 @@ static void on_write(struct bufferevent *bev, void *arg)
         http_exchange_drained(connection->exchange);
 }
 
-/* A peer may shut its side after the request and still read the answer; but a stream's producer has to know. */
+/* A peer may shut its side after the request and still read the answer; but a stream's producer has to know, and half a body will never be whole. */
 static bool waits_for_answer(const struct http_connection *connection)
 {
+    const struct http_exchange *exchange = connection->exchange;
     if (connection->state == HTTP_CONNECTION_HANDLING)
-        return !connection->exchange->streaming;
+        return !exchange->streaming && exchange->body_left <= unread(connection);
     return connection->state == HTTP_CONNECTION_FLUSHING;
 }
 
@@ -285,12 +366,23 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
         connection_drop(connection);
 }
 
+/* Nothing has come since the last look, though it was asked for. */
+static bool is_silent(struct http_connection *connection)
+{
+    struct http_exchange *exchange = connection->exchange;
+    if (connection->state != HTTP_CONNECTION_HANDLING || !exchange->reader)
+        return false;
+    const bool silent = exchange->body_left > 0 && exchange->body_left == exchange->body_left_then;
+    exchange->body_left_then = exchange->body_paused ? SIZE_MAX : exchange->body_left;
+    return silent && !exchange->body_paused;
+}
+
 static void on_timer(void *arg)
 {
     struct http_connection *connection = arg;
     const bool busy = connection->state == HTTP_CONNECTION_HANDLING || connection->state == HTTP_CONNECTION_FLUSHING;
     const bool stuck = http_connection_unsent(connection) > 0 && connection->sent_bytes == connection->sent_then;
-    if (!busy || stuck) {
+    if (!busy || stuck || is_silent(connection)) {
         connection_drop(connection);
         return;
     }
@@ -349,7 +441,6 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
     server->count++;
     evbuffer_add_cb(bufferevent_get_output(bev), on_output_changed, connection);
     bufferevent_setcb(bev, on_read, on_write, on_event, connection);
-    bufferevent_setwatermark(bev, EV_READ, 0, HTTP_SERVER_HEADERS_MAX + HTTP_SERVER_BODY_MAX);
     bufferevent_setwatermark(bev, EV_WRITE, HTTP_SERVER_STREAM_BUFFER_MAX / 4, 0);
     bufferevent_enable(bev, EV_READ | EV_WRITE);
     enter_reading(connection);
@@ -379,9 +470,16 @@ struct http_server *http_server_new(
     server->tls = tls;
     server->routes = routes;
     server->arg = arg;
+    server->body_max = HTTP_SERVER_BODY_MAX;
     list_init(&server->connections);
     loop_timer_init(&server->accept_pause, loop, on_accept_pause_over, server);
     return server;
+}
+
+void http_server_stream_bodies(struct http_server *server, size_t body_max)
+{
+    server->body_max = body_max;
+    server->piece = xmalloc(HTTP_SERVER_BODY_MAX);
 }
 
 static int make_address(const char *address, uint16_t port, struct sockaddr_storage *ret, int *ret_len)
@@ -436,6 +534,7 @@ void http_server_free(struct http_server *server)
     loop_timer_release(&server->accept_pause);
     list_for_each_safe(pos, tmp, &server->connections)
         connection_drop(container_of(pos, struct http_connection, node));
+    free(server->piece);
     free(server);
 }
 

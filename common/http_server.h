@@ -5,7 +5,8 @@
  * answer later, or stream. Limits (limits.h): connections, header and body size, time for a request to arrive, idle time between
  * requests, unsent bytes per stream. Over the connection limit, the newest connection is answered 503 and closed (TLS: closed).
  * A client that reads nothing of what waits for it for one to two HTTP_SERVER_IDLE_TIMEOUT_MS is dropped. One request of a connection
- * is handled at a time; request bodies need Content-Length (411). No callback runs inside a call of this interface, except that
+ * is handled at a time; request bodies need Content-Length (411) and are gathered before the handler is called, unless the server
+ * streams bodies (http_server_stream_bodies). No callback runs inside a call of this interface, except that
  * http_server_free tells the producers of open streams. A handler must not free the server.
  */
 #ifndef KM_COMMON_HTTP_SERVER_H
@@ -36,6 +37,9 @@ int http_server_listen(struct http_server *server, const char *address, uint16_t
 /* Closes the listener and all connections; open streams get their on_close. Exchanges that wait for their answer stay valid
  * until they get it. */
 void http_server_free(struct http_server *server);
+/* Before listening. Handlers are called as soon as the head is there; they take bodies of up to body_max bytes (else 413) piece by piece by
+ * http_body_read, and http_exchange_body is empty. Who answers before the end of a body ends the connection with the answer. */
+void http_server_stream_bodies(struct http_server *server, size_t body_max);
 size_t http_server_connections(const struct http_server *server);
 
 /* The request. Valid until the exchange is answered. */
@@ -49,6 +53,21 @@ const char *http_exchange_header(const struct http_exchange *exchange, const cha
 const char *http_exchange_peer_name(const struct http_exchange *exchange);
 /* The body, complete; NUL-terminated. */
 const char *http_exchange_body(struct http_exchange *exchange, size_t *ret_len);
+/* Content-Length; 0 without one. */
+size_t http_exchange_body_length(const struct http_exchange *exchange);
+
+/* A body that is streamed. Any callback may answer; none comes after the answer, after `end` or after `gone`. */
+struct http_body_reader {
+    void (*data)(void *arg, const char *data, size_t len); /* at most HTTP_SERVER_BODY_MAX bytes at once, in order */
+    void (*end)(void *arg);                                /* that was all of it */
+    /* The peer went before the end, or said nothing for one to two HTTP_SERVER_IDLE_TIMEOUT_MS while it was listened to. The exchange still has to be answered. */
+    void (*gone)(void *arg);
+};
+/* Once, in the handler or later. Says "100 Continue" to a peer that waits for it. */
+void http_body_read(struct http_exchange *exchange, const struct http_body_reader *reader, void *arg);
+/* Holds the peer back, who is not listened to (that it went is noticed afterwards): at most HTTP_SERVER_HEADERS_MAX + HTTP_SERVER_BODY_MAX bytes more are taken from it. */
+void http_body_pause(struct http_exchange *exchange);
+void http_body_resume(struct http_exchange *exchange);
 
 /* A field of the answer ("Retry-After"), before http_reply or http_stream_start. */
 void http_exchange_add_header(struct http_exchange *exchange, const char *name, const char *value);
@@ -60,6 +79,9 @@ void http_replyf(struct http_exchange *exchange, int status, const char *fmt, ..
 /* Streaming (chunked). on_close runs once if the peer goes before http_stream_end; afterwards the exchange must not be used. */
 void http_stream_start(
     struct http_exchange *exchange, int status, const char *content_type, void (*on_close)(void *arg), void *arg);
+/* The same for a body whose length is known: Content-Length, no chunks. http_stream_end before all of it was written is an abort. */
+void http_stream_start_sized(struct http_exchange *exchange, int status, const char *content_type, uint64_t length,
+    void (*on_close)(void *arg), void *arg);
 /* False when HTTP_SERVER_STREAM_BUFFER_MAX would be exceeded: nothing was queued; wait for on_drain. A single piece must stay
  * well below that limit. */
 bool http_stream_write(struct http_exchange *exchange, const void *data, size_t len);

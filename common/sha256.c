@@ -17,13 +17,18 @@ void sha256_add(struct sha256 *sha, const void *data, size_t len)
         abort();
 }
 
+void sha256_bytes(struct sha256 *sha, unsigned char out[static 32])
+{
+    if (EVP_DigestFinal_ex(sha->context, out, NULL) != 1)
+        abort();
+}
+
 void sha256_hex(struct sha256 *sha, char out[static 65])
 {
     static const char digits[] = "0123456789abcdef";
-    unsigned char digest[EVP_MAX_MD_SIZE] = {0};
+    unsigned char digest[32];
 
-    if (EVP_DigestFinal_ex(sha->context, digest, NULL) != 1)
-        abort();
+    sha256_bytes(sha, digest);
     for (size_t i = 0; i < 32; i++) {
         out[2 * i] = digits[digest[i] >> 4];
         out[2 * i + 1] = digits[digest[i] & 15];

@@ -14,6 +14,8 @@ void sha256_init(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *data, size_t len);
 /* Lower-case hex. Nothing may be added afterwards. */
 void sha256_hex(struct sha256 *sha, char out[static 65]);
+/* The same as bytes. */
+void sha256_bytes(struct sha256 *sha, unsigned char out[static 32]);
 void sha256_release(struct sha256 *sha); /* fine on a zeroed one */
 
 #endif

@@ -28,12 +28,15 @@ struct subprocess {
     struct loop_fd *err_watch;
     struct loop_fd *exit_watch;
     struct loop_fd *in_watch;
+    struct loop_fd *control_watch;
     struct loop_timer exit_poll;
     struct loop_timer deadline;
-    struct strbuf line; /* of standard error, begun but not ended */
+    struct strbuf control; /* what waits for the control pipe; secret */
+    struct strbuf line;    /* of standard error, begun but not ended */
     struct subprocess_result result;
-    bool paused; /* standard output */
-    bool ended;  /* reaped, but what it wrote is held back */
+    bool paused;       /* standard output */
+    bool ended;        /* reaped, but what it wrote is held back */
+    bool control_ends; /* once nothing waits for it */
     bool in_callback;
     bool freed; /* by a callback: nothing more is called, the outermost frame frees */
 };
@@ -66,6 +69,7 @@ static void give_stderr(struct subprocess *process, const char *data, size_t len
 static void really_free(struct subprocess *process)
 {
     strbuf_release(&process->line);
+    strbuf_release_secret(&process->control);
     free(process);
 }
 
@@ -141,6 +145,7 @@ static void stop_watching(struct subprocess *process)
     close_pipe(&process->child.out_fd, &process->out_watch);
     close_pipe(&process->child.err_fd, &process->err_watch);
     close_pipe(&process->child.in_fd, &process->in_watch);
+    close_pipe(&process->child.control_fd, &process->control_watch);
     loop_fd_free(steal_ptr(process->exit_watch));
     loop_timer_release(&process->exit_poll);
     loop_timer_release(&process->deadline);
@@ -203,7 +208,9 @@ struct subprocess *subprocess_start(struct loop *loop, const struct subprocess_o
     process->ops = *ops;
     process->arg = arg;
     strbuf_init(&process->line, STDERR_LINE_MAX);
-    process->out_watch = loop_fd_new(loop, child.out_fd, LOOP_READABLE, on_stdout, process);
+    strbuf_init(&process->control, SUBPROCESS_CONTROL_MAX);
+    if (child.out_fd >= 0)
+        process->out_watch = loop_fd_new(loop, child.out_fd, LOOP_READABLE, on_stdout, process);
     process->err_watch = loop_fd_new(loop, child.err_fd, LOOP_READABLE, on_stderr, process);
     loop_timer_init(&process->exit_poll, loop, on_exit_poll, process);
     loop_timer_init(&process->deadline, loop, on_deadline, process);
@@ -272,6 +279,60 @@ ssize_t subprocess_write(struct subprocess *process, const void *data, size_t le
 void subprocess_close_stdin(struct subprocess *process)
 {
     close_pipe(&process->child.in_fd, &process->in_watch);
+}
+
+/* -1: the child does not read any more; its end will tell why. */
+static int push_control(struct subprocess *process);
+
+static void on_control_writable(int fd, unsigned what, void *arg)
+{
+    struct subprocess *process = arg;
+    UNUSED(fd);
+    UNUSED(what);
+    loop_fd_free(steal_ptr(process->control_watch));
+    (void)(push_control(process) == 0);
+}
+
+static int push_control(struct subprocess *process)
+{
+    while (process->control.len > 0) {
+        const ssize_t n = write(process->child.control_fd, process->control.buf, process->control.len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            if (!process->control_watch)
+                process->control_watch =
+                    loop_fd_new(process->loop, process->child.control_fd, LOOP_WRITABLE, on_control_writable, process);
+            return 0;
+        }
+        if (n < 0) {
+            strbuf_release_secret(&process->control);
+            close_pipe(&process->child.control_fd, &process->control_watch);
+            return -1;
+        }
+        strbuf_consume(&process->control, (size_t)n);
+    }
+    strbuf_release_secret(&process->control);
+    if (process->control_ends)
+        close_pipe(&process->child.control_fd, &process->control_watch);
+    return 0;
+}
+
+int subprocess_control(struct subprocess *process, const void *data, size_t len)
+{
+    if (process->child.control_fd < 0 || process->control_ends)
+        return -1;
+    if (len > SUBPROCESS_CONTROL_MAX - process->control.len)
+        return -1;
+    strbuf_add(&process->control, data, len);
+    return push_control(process);
+}
+
+void subprocess_close_control(struct subprocess *process)
+{
+    process->control_ends = true;
+    if (process->control.len == 0)
+        close_pipe(&process->child.control_fd, &process->control_watch);
 }
 
 void subprocess_kill(struct subprocess *process, int signum)

@@ -2,7 +2,7 @@
  * subprocess.h: runs a program (posix_spawn), no shell in between.
  *
  * Two forms: on the loop with callbacks, and blocking for `init` and worker threads. The child gets a clean signal mask, the given
- * environment (NULL: ours), no descriptors but 0, 1, 2. Secrets are passed by file or standard input, never in argv or env (I9).
+ * environment (NULL: ours), no descriptors but 0, 1, 2 and, if wished, 3. Secrets are passed by file, standard input or the control pipe, never in argv or env (I9).
  */
 #ifndef KM_COMMON_SUBPROCESS_H
 #define KM_COMMON_SUBPROCESS_H
@@ -20,11 +20,17 @@ struct subprocess_options {
     const char *const *env;  /* NULL-terminated, or NULL for ours */
     const char *stdin_data;  /* NULL: /dev/null */
     size_t stdin_len;
-    bool stdin_pipe;   /* on the loop only: fed by subprocess_write; stdin_data is not used */
+    bool stdin_pipe; /* on the loop only: fed by subprocess_write; stdin_data is not used */
+    /* On the loop only: descriptors that become the child's standard input or output instead, so that bulk data flows between two children without us (a pipe
+     * of subprocess_pipe). Taken over: closed here when subprocess_start returns, whatever it returns. 0: none. */
+    int in_fd, out_fd;
+    bool control_pipe; /* on the loop only: descriptor 3 of the child is a pipe that subprocess_control feeds */
     size_t pipe_bytes; /* wish for the capacity of the pipes of standard input and output; 0: the kernel's default */
     bool new_process_group; /* so that a kill reaches its children too */
     int64_t timeout_ms;     /* 0: none; then SIGTERM, and SIGKILL 5 s later */
 };
+
+#define SUBPROCESS_CONTROL_MAX ((size_t)(128 * KM_KIB))
 
 struct subprocess_result {
     int exit_code;   /* -1 if ended by a signal */
@@ -49,6 +55,12 @@ struct subprocess *subprocess_start(struct loop *loop, const struct subprocess_o
 /* Takes what fits into the pipe now and returns how much, or -1 when the child no longer reads (`exited` will tell why). */
 ssize_t subprocess_write(struct subprocess *process, const void *data, size_t len) KM_MUST_CHECK;
 void subprocess_close_stdin(struct subprocess *process); /* the child reads its end */
+/* Onto the control pipe; what does not fit now waits in memory that is wiped, at most SUBPROCESS_CONTROL_MAX of it. -1 when that is too little, or the child has closed
+ * its end. */
+int subprocess_control(struct subprocess *process, const void *data, size_t len) KM_MUST_CHECK;
+void subprocess_close_control(struct subprocess *process); /* after what waits has been written */
+/* A pipe between two children. pipe_bytes: as in the options. */
+int subprocess_pipe(int *ret_read, int *ret_write, size_t pipe_bytes, struct error *err) KM_MUST_CHECK;
 /* While paused no stdout_data runs, and the child is held back by its pipe; `exited` comes after what was held back. */
 void subprocess_pause_stdout(struct subprocess *process);
 void subprocess_resume_stdout(struct subprocess *process);

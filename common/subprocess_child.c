@@ -16,6 +16,7 @@ struct stdio_fds {
     int in_write;
     int out_read, out_write;
     int err_read, err_write;
+    int control_read, control_write;
 };
 
 static void close_fd(int *fd)
@@ -66,10 +67,30 @@ static int write_all(int fd, const char *data, size_t len)
     return 0;
 }
 
+int subprocess_pipe(int *ret_read, int *ret_write, size_t pipe_bytes, struct error *err)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return error_set_errno(err, errno, "cannot make a pipe");
+    *ret_read = lift(fds[0]);
+    *ret_write = lift(fds[1]);
+    if (*ret_read < 0 || *ret_write < 0) {
+        const int saved = errno;
+        close_fd(ret_read);
+        close_fd(ret_write);
+        return error_set_errno(err, saved, "cannot make a pipe");
+    }
+    if (pipe_bytes > 0)
+        (void)(fcntl(*ret_read, F_SETPIPE_SZ, (int)pipe_bytes) < 0);
+    return 0;
+}
+
 /* Standard input is a file in memory: complete before the child starts, nothing to feed, no SIGPIPE, not on a disk. */
 static int open_stdin(const struct subprocess_options *options, int *ret_write)
 {
     int in = -1;
+    if (options->in_fd > 0)
+        return options->in_fd;
     if (options->stdin_pipe)
         return open_pipe(&in, ret_write, ret_write, options->pipe_bytes) == 0 ? in : (close_fd(&in), -1);
     if (!options->stdin_data)
@@ -90,14 +111,32 @@ static void close_all(struct stdio_fds *fds)
     close_fd(&fds->out_write);
     close_fd(&fds->err_read);
     close_fd(&fds->err_write);
+    close_fd(&fds->control_read);
+    close_fd(&fds->control_write);
+}
+
+static int open_stdout(struct stdio_fds *fds, const struct subprocess_options *options)
+{
+    if (options->out_fd <= 0)
+        return open_pipe(&fds->out_read, &fds->out_write, &fds->out_read, options->pipe_bytes);
+    fds->out_write = options->out_fd;
+    return 0;
+}
+
+static int open_control(struct stdio_fds *fds, const struct subprocess_options *options)
+{
+    if (!options->control_pipe)
+        return 0;
+    return open_pipe(&fds->control_read, &fds->control_write, &fds->control_write, 0);
 }
 
 static int open_all(struct stdio_fds *fds, const struct subprocess_options *options)
 {
-    *fds = (struct stdio_fds){-1, -1, -1, -1, -1, -1};
+    *fds = (struct stdio_fds){-1, -1, -1, -1, -1, -1, -1, -1};
+    const int out = open_stdout(fds, options); /* first: what was given is closed in any case */
     fds->in = open_stdin(options, &fds->in_write);
-    if (fds->in >= 0 && open_pipe(&fds->out_read, &fds->out_write, &fds->out_read, options->pipe_bytes) == 0 &&
-        open_pipe(&fds->err_read, &fds->err_write, &fds->err_read, 0) == 0)
+    if (out == 0 && fds->in >= 0 && open_pipe(&fds->err_read, &fds->err_write, &fds->err_read, 0) == 0 &&
+        open_control(fds, options) == 0)
         return 0;
     const int saved = errno;
     close_all(fds);
@@ -127,8 +166,11 @@ static int spawn(pid_t *ret_pid, const struct subprocess_options *options, const
         rc = posix_spawn_file_actions_adddup2(&actions, fds->out_write, STDOUT_FILENO);
     if (rc == 0)
         rc = posix_spawn_file_actions_adddup2(&actions, fds->err_write, STDERR_FILENO);
+    /* After the others, of which one may be 3 with us. */
+    if (rc == 0 && fds->control_read >= 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, fds->control_read, 3);
     if (rc == 0)
-        rc = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+        rc = posix_spawn_file_actions_addclosefrom_np(&actions, fds->control_read >= 0 ? 4 : 3);
     char *const *argv = (char *const *)(uintptr_t)options->argv;
     char *const *env = options->env ? (char *const *)(uintptr_t)options->env : environ;
     if (rc == 0)
@@ -152,12 +194,14 @@ int subprocess_child_spawn(struct subprocess_child *child, const struct subproce
     close_fd(&fds.in);
     close_fd(&fds.out_write);
     close_fd(&fds.err_write);
+    close_fd(&fds.control_read);
     *child = (struct subprocess_child){
         .pid = pid,
         .pid_fd = pidfd_open(pid, 0), /* nobody else reaps it, so the number is still its own */
         .out_fd = fds.out_read,
         .err_fd = fds.err_read,
         .in_fd = fds.in_write,
+        .control_fd = fds.control_write,
         .own_group = options->new_process_group,
     };
     return 0;
@@ -201,4 +245,5 @@ void subprocess_child_destroy(struct subprocess_child *child)
     close_fd(&child->out_fd);
     close_fd(&child->err_fd);
     close_fd(&child->in_fd);
+    close_fd(&child->control_fd);
 }

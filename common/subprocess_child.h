@@ -19,9 +19,10 @@
 struct subprocess_child {
     pid_t pid;  /* -1 once reaped */
     int pid_fd; /* readable when the child has ended; -1: not available */
-    int out_fd; /* non-blocking, as err_fd; -1 once closed */
+    int out_fd; /* non-blocking, as err_fd; -1: once closed, or given away (out_fd of the options) */
     int err_fd;
-    int in_fd; /* the write end of stdin_pipe, non-blocking; -1: none or closed */
+    int in_fd;      /* the write end of stdin_pipe, non-blocking; -1: none or closed */
+    int control_fd; /* the write end of control_pipe, likewise */
     bool own_group;
     bool group_doomed; /* what is left of the group is killed together with the end of the child */
 };

@@ -7,6 +7,7 @@
 #include "common/http_server.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -62,7 +63,12 @@ static int dial(uint16_t port)
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const struct linger reset = {.l_onoff = 1};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+    int rc = fd < 0 ? -1 : connect(fd, (const struct sockaddr *)&address, sizeof(address));
+    for (int i = 0; i < 500 && fd >= 0 && rc < 0 && errno == EADDRNOTAVAIL; i++) { /* other tests use up ports, too */
+        usleep(20000);
+        rc = connect(fd, (const struct sockaddr *)&address, sizeof(address));
+    }
+    if (rc < 0)
         abort();
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)); /* no ports in TIME_WAIT */
     return fd;

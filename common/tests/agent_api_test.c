@@ -30,6 +30,7 @@ static struct agent_status full_status(void)
         .volume_free_bytes = 1ULL << 40,
         .probe_us = 345,
         .certificate_not_after_ms = 1796960588000,
+        .replication = {.caught_up = true},
     };
     agent_status_add_problem(&status, "VolumeFull", "%d %%", 3);
     return status;
@@ -51,6 +52,7 @@ static void test_status_round_trip(void **unused)
     assert_int_equal(read.uptime_s, 99);
     assert_int_equal(read.probe_us, 345);
     assert_int_equal(read.server_id, UINT32_MAX);
+    assert_true(read.replication.caught_up);
 }
 
 static void test_status_of_another_age(void **unused)
@@ -96,6 +98,9 @@ static void test_changes_worth_publishing(void **unused)
     b.phase = AGENT_PHASE_RUNNING;
     assert_false(agent_status_same(&a, &b));
     assert_true(agent_status_digest(&a) != agent_status_digest(&b));
+    b = a;
+    b.replication.caught_up = false;
+    assert_false(agent_status_same(&a, &b));
     b = a;
     b.problems[0].message[0] = '4';
     assert_false(agent_status_same(&a, &b));

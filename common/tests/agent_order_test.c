@@ -70,8 +70,10 @@ static void what_is_no_order(void **state)
         {"{}", "epoch"},
         {"{\"epoch\":-1}", "epoch"},
         {"{\"epoch\":\"7\"}", "epoch"},
-        {"{\"epoch\":7,\"role\":\"replica\"}", "sourceHost"},
+        {"{\"epoch\":7,\"role\":\"replica\",\"sourceHost\":\"a\"}", "sourcePort"},
+        {"{\"epoch\":7,\"role\":\"primary\",\"salvageHost\":\"a\"}", "salvageAgentPort"},
         {"{\"epoch\":7,\"seed\":\"clone\"}", "donorHost"},
+        {"{\"epoch\":7,\"seed\":\"restore\"}", "restoreId"},
     };
     struct agent_order order = {.epoch = 3};
     struct error err;
@@ -85,11 +87,39 @@ static void what_is_no_order(void **state)
     assert_int_equal(order.epoch, 3);
 }
 
+/* What matters only until the server is open: the order that follows is the same one. */
+static void the_way_to_the_opening_does_not_count_in_the_hash(void **state)
+{
+    struct agent_order order = {.epoch = 7, .role = AGENT_ROLE_PRIMARY};
+    char a[17], b[17];
+
+    UNUSED(state);
+    agent_order_hash(&order, a);
+    snprintf(order.wait_for, sizeof(order.wait_for), "0-1-7");
+    snprintf(order.salvage_host, sizeof(order.salvage_host), "c1-mysql-0");
+    order.salvage_agent_port = 8443;
+    agent_order_hash(&order, b);
+    assert_string_equal(a, b);
+}
+
+static void a_replica_may_follow_nobody(void **state)
+{
+    static const char text[] = "{\"epoch\":7,\"role\":\"replica\"}";
+    struct agent_order order;
+
+    UNUSED(state);
+    assert_int_equal(agent_order_decode(text, strlen(text), &order, NULL), 0);
+    assert_int_equal(order.role, AGENT_ROLE_REPLICA);
+    assert_string_equal(order.source_host, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_order_survives_the_wire),
         cmocka_unit_test(every_member_counts_in_the_hash),
+        cmocka_unit_test(the_way_to_the_opening_does_not_count_in_the_hash),
+        cmocka_unit_test(a_replica_may_follow_nobody),
         cmocka_unit_test(what_is_no_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -273,6 +273,46 @@ static void test_methods_and_bodies(void **state)
     free(large);
 }
 
+static void headers_done(void *arg, const struct http_response *response, const struct error *err)
+{
+    struct world *w = arg;
+    outcome_done(&w->out, response, err);
+    assert_int_equal(http_request_status(w->request), response->status);
+    assert_string_equal(http_request_header(w->request, "x-METHOD"), "PUT");
+    assert_null(http_request_header(w->request, "X-None"));
+}
+
+/* The body is sent from where it lies, and answers have headers. */
+static void test_kept_body_and_headers(void **state)
+{
+    struct world *w = *state;
+    char *body = xmalloc(HTTP_SERVER_BODY_MAX);
+    memset(body, 'b', HTTP_SERVER_BODY_MAX);
+    start(w,
+        OPTIONS(.method = "PUT", .body = body, .body_len = HTTP_SERVER_BODY_MAX, .body_stays = true,
+            .done = headers_done, .arg = w),
+        "/echo");
+    body[HTTP_SERVER_BODY_MAX - 1] = 'e'; /* seen: nothing was copied */
+    assert_true(loop_until(w->loop, &w->out.done, 1));
+    assert_int_equal(w->out.body.len, HTTP_SERVER_BODY_MAX);
+    assert_memory_equal(w->out.body.buf, body, HTTP_SERVER_BODY_MAX);
+    /* After a cancel it may go at once. */
+    w->out.done = 0;
+    for (int turns = 0; turns < 8; turns++) {
+        start(w, OPTIONS(.method = "PUT", .body = body, .body_len = HTTP_SERVER_BODY_MAX, .body_stays = true), "/echo");
+        for (int i = 0; i < turns && w->out.done == 0; i++)
+            loop_run_once(w->loop, 0);
+        if (w->out.done == 0)
+            http_request_cancel(w->request);
+        w->out.done = 0;
+        free(body);
+        body = xcalloc(1, HTTP_SERVER_BODY_MAX);
+        loop_for(w->loop, 5);
+        assert_int_equal(w->out.done, 0);
+    }
+    free(body);
+}
+
 static void test_retry_after(void **state)
 {
     struct world *w = *state;
@@ -712,6 +752,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD(test_get_and_reuse),
         WORLD(test_methods_and_bodies),
+        WORLD(test_kept_body_and_headers),
         WORLD(test_retry_after),
         WORLD(test_redirect_is_an_answer),
         WORLD(test_oversized_body),

@@ -312,6 +312,49 @@ static void test_start_kill_and_missing(void **state)
     loop_free(loop);
 }
 
+/* ---- two children and their pipe, told by descriptor 3 ---- */
+
+/* More than a pipe holds: what does not fit waits. */
+static void test_control_and_pipe_between_children(void **state)
+{
+    UNUSED(state);
+    struct loop *loop = loop_new();
+    const int open_before = count_open_fds();
+    struct record writer, reader;
+    struct error err = ERROR_INIT;
+    int from = -1, to = -1;
+    char *words = xcalloc(1, 100000);
+    memset(words, 'w', 99999);
+    record_init(&writer);
+    record_init(&reader);
+    assert_int_equal(subprocess_pipe(&from, &to, (size_t)(256 * KM_KIB), &err), 0);
+    const struct subprocess_options giving = {
+        .argv = SHELL("sleep 0.1; cat <&3; echo said >&2; [ ! -e /dev/fd/4 ]"), .out_fd = to, .control_pipe = true};
+    const struct subprocess_options taking = {.argv = SHELL("wc -c"), .in_fd = from};
+    writer.process = subprocess_start(loop, &giving, &ops, &writer, &err);
+    reader.process = subprocess_start(loop, &taking, &ops, &reader, &err);
+    assert_non_null(writer.process);
+    assert_non_null(reader.process);
+    assert_int_equal(subprocess_control(writer.process, words, 99999), 0);
+    assert_int_equal(subprocess_control(writer.process, words, 99999), -1); /* more than may wait */
+    subprocess_close_control(writer.process);
+    assert_true(loop_until(loop, &writer.exited, 1) && loop_until(loop, &reader.exited, 1));
+    assert_int_equal(writer.result.exit_code, 0);
+    assert_string_equal(writer.lines.buf, "<said>");
+    assert_int_equal(writer.out.len, 0);
+    assert_int_equal(strtol(reader.out.buf, NULL, 10), 99999);
+    record_release(&writer);
+    record_release(&reader);
+    /* What was given is closed even if there is no child. */
+    static const char *const missing[] = {"no-such-program-anywhere", NULL};
+    assert_int_equal(subprocess_pipe(&from, &to, 0, &err), 0);
+    const struct subprocess_options bad = {.argv = missing, .in_fd = from, .out_fd = to, .control_pipe = true};
+    assert_null(subprocess_start(loop, &bad, &ops, NULL, &err));
+    assert_int_equal(count_open_fds(), open_before);
+    free(words);
+    loop_free(loop);
+}
+
 /* ---- flow control ---- */
 
 struct pump {
@@ -429,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_run_timeout),
         cmocka_unit_test(test_daemon_left_behind),
         cmocka_unit_test(test_start),
+        cmocka_unit_test(test_control_and_pipe_between_children),
         cmocka_unit_test(test_start_timeout_kills_the_group),
         cmocka_unit_test(test_free_in_callbacks),
         cmocka_unit_test(test_start_kill_and_missing),

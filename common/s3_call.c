@@ -1,0 +1,466 @@
+#include "common/base.h"
+
+#include "common/s3_call.h"
+
+#include <time.h>
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/s3_sign.h"
+#include "common/tls.h"
+
+#define URL_MAX ((size_t)(8 * KM_KIB))
+#define RETRY_AFTER_MAX_MS 30000
+#define SHOWN_MAX ((size_t)200)
+/* Larger bodies ask first (Expect: 100-continue) once a try has failed: a server that refuses without reading would cut us off before its answer is read. */
+#define ASK_FIRST_BYTES ((size_t)(64 * KM_KIB))
+
+struct s3_call {
+    struct object_store *store;
+    char *method;
+    char *what; /* for errors: "PUT s3://bucket/key" */
+    char *path;
+    char *query;
+    char *headers[S3_CALL_HEADERS_MAX];
+    const void *body;
+    size_t body_len;
+    char sha256[65];
+    size_t max_body;
+    bool slow;
+    bool paused;
+    bool got_data;
+    bool unsure;
+    bool ending; /* done runs, or has run */
+    struct backoff tries;
+    struct loop_timer timer;
+    struct http_request *http;
+    struct error failure; /* of s3_call_fail */
+    int (*data)(void *arg, struct http_request *http, const char *data, size_t len);
+    enum s3_verdict (*judge)(void *arg, const struct s3_answer *answer, struct error *err);
+    void (*done)(void *arg, const struct s3_answer *answer, const struct error *err);
+    void *arg;
+};
+
+/* ---- what refusals mean ---- */
+
+static const struct {
+    const char *code;
+    enum error_kind kind;
+    bool retry;
+} codes[] = {
+    {"AccessDenied", ERROR_FORBIDDEN, false},
+    {"AccountProblem", ERROR_FORBIDDEN, false},
+    {"InvalidAccessKeyId", ERROR_UNAUTHORIZED, false},
+    {"SignatureDoesNotMatch", ERROR_UNAUTHORIZED, false},
+    {"ExpiredToken", ERROR_UNAUTHORIZED, false},
+    {"InvalidToken", ERROR_UNAUTHORIZED, false},
+    {"RequestTimeTooSkewed", ERROR_UNAUTHORIZED, false},
+    {"NoSuchBucket", ERROR_NOT_FOUND, false},
+    {"NoSuchKey", ERROR_NOT_FOUND, false},
+    {"NoSuchUpload", ERROR_NOT_FOUND, false},
+    {"PreconditionFailed", ERROR_CONFLICT, false},
+    {"EntityTooLarge", ERROR_TOO_LARGE, false},
+    {"QuotaExceeded", ERROR_TOO_LARGE, false},
+    {"OperationAborted", ERROR_UNAVAILABLE, true},
+    {"TemporaryRedirect", ERROR_UNAVAILABLE, true},
+    {"RequestTimeout", ERROR_TIMEOUT, true},
+    {"SlowDown", ERROR_UNAVAILABLE, true},
+    {"InternalError", ERROR_UNAVAILABLE, true},
+    {"ServiceUnavailable", ERROR_UNAVAILABLE, true},
+    /* What arrived is not what was sent. */
+    {"IncompleteBody", ERROR_PROTOCOL, true},
+    {"BadDigest", ERROR_PROTOCOL, true},
+    {"XAmzContentSHA256Mismatch", ERROR_PROTOCOL, true},
+};
+
+static const struct {
+    int status;
+    enum error_kind kind;
+    bool retry;
+} statuses[] = {
+    {401, ERROR_UNAUTHORIZED, false},
+    {403, ERROR_FORBIDDEN, false},
+    {404, ERROR_NOT_FOUND, false},
+    {408, ERROR_TIMEOUT, true},
+    {412, ERROR_CONFLICT, false},
+    {413, ERROR_TOO_LARGE, false},
+    {429, ERROR_UNAVAILABLE, true},
+    {500, ERROR_UNAVAILABLE, true},
+    {502, ERROR_UNAVAILABLE, true},
+    {503, ERROR_UNAVAILABLE, true},
+    {504, ERROR_UNAVAILABLE, true},
+    {507, ERROR_TOO_LARGE, false},
+};
+
+static enum s3_verdict classify(int status, const char *code, enum error_kind *ret_kind)
+{
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+        if (str_eq(code, codes[i].code)) {
+            *ret_kind = codes[i].kind;
+            return codes[i].retry ? S3_RETRY : S3_BAD;
+        }
+    for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
+        if (status == statuses[i].status) {
+            *ret_kind = statuses[i].kind;
+            return statuses[i].retry ? S3_RETRY : S3_BAD;
+        }
+    *ret_kind = status >= 500 ? ERROR_UNAVAILABLE : ERROR_INVALID;
+    return S3_BAD;
+}
+
+/* A server that repeats what we sent must not bring it into a log. */
+static const char *safe_message(const struct object_store *store, const char *message)
+{
+    const char *const secrets[] = {store->access_key, store->secret_key, store->session_token};
+    for (size_t i = 0; i < ARRAY_LEN(secrets); i++)
+        if (*secrets[i] && strstr(message, secrets[i]))
+            return "(the server's words hold a key and are not shown)";
+    return message;
+}
+
+static void explain_clock(const struct s3_error *refusal, struct error *err)
+{
+    int64_t server_ms = 0;
+    if (clock_parse_rfc3339(refusal->server_time, &server_ms) < 0) {
+        error_set(err, ERROR_UNAUTHORIZED, "RequestTimeTooSkewed: the clock here and the server's differ too much");
+        return;
+    }
+    const long long ahead_s = (long long)(clock_realtime_ms() - server_ms) / 1000;
+    error_set(err, ERROR_UNAUTHORIZED, "RequestTimeTooSkewed: the clock here is %lld s %s the server's", llabs(ahead_s),
+        ahead_s < 0 ? "behind" : "ahead of");
+}
+
+static bool explain_region(const struct object_store *store, const struct s3_error *refusal, struct error *err)
+{
+    const bool wrong = str_eq(refusal->code, "PermanentRedirect") ||
+        str_eq(refusal->code, "AuthorizationHeaderMalformed") ||
+        str_eq(refusal->code, "IllegalLocationConstraintException");
+    if (!wrong)
+        return false;
+    if (*refusal->region)
+        error_set(err, ERROR_INVALID, "%s: spec.destination.s3.region is %s, but the bucket is in %s", refusal->code,
+            store->region, refusal->region);
+    else
+        error_set(err, ERROR_INVALID, "%s: spec.destination.s3.region (%s) or endpoint is not the bucket's%s%s: %s",
+            refusal->code, store->region, *refusal->endpoint ? ", which is " : "", refusal->endpoint,
+            safe_message(store, refusal->message));
+    return true;
+}
+
+enum s3_verdict s3_refusal(
+    const struct object_store *store, int status, const struct s3_error *refusal, struct error *err)
+{
+    enum error_kind kind;
+    const enum s3_verdict verdict = classify(status, refusal->code, &kind);
+    if (str_eq(refusal->code, "RequestTimeTooSkewed"))
+        explain_clock(refusal, err);
+    else if (!explain_region(store, refusal, err))
+        error_set(err, kind, "%s%s%s (HTTP %d)", refusal->code, *refusal->code && *refusal->message ? ": " : "",
+            safe_message(store, refusal->message), status);
+    err->code = status;
+    return verdict;
+}
+
+/* ---- one try ---- */
+
+static void call_try(struct s3_call *call);
+
+static void call_free(struct s3_call *call)
+{
+    loop_timer_release(&call->timer);
+    free(call->method);
+    free(call->what);
+    free(call->path);
+    free(call->query);
+    for (size_t i = 0; i < S3_CALL_HEADERS_MAX; i++)
+        free(call->headers[i]);
+    free(call);
+}
+
+static void call_end(struct s3_call *call, struct s3_answer *answer, struct error *err)
+{
+    if (err && call->tries.attempts > 1)
+        error_prefix(err, "after %u tries", call->tries.attempts);
+    if (err)
+        error_prefix(err, "%s", call->what);
+    call->ending = true;
+    call->done(call->arg, answer, err);
+    call_free(call);
+}
+
+static void read_refusal(struct s3_answer *answer, struct s3_error *ret)
+{
+    if (s3_xml_error(answer->body, answer->len, ret, NULL) < 0)
+        *ret = (struct s3_error){.code = "", .message = "no reason given"};
+    /* Answers to HEAD have no body. */
+    const char *region = http_request_header(answer->http, "x-amz-bucket-region");
+    if (region && !*ret->region)
+        snprintf(ret->region, sizeof(ret->region), "%.60s", region);
+    if (answer->status == 301 && !*ret->code)
+        snprintf(ret->code, sizeof(ret->code), "PermanentRedirect");
+}
+
+static bool transport_may_heal(const struct error *err)
+{
+    return err->kind == ERROR_UNAVAILABLE || err->kind == ERROR_TIMEOUT || err->kind == ERROR_PROTOCOL;
+}
+
+/* refusal: memory for answer->code. */
+static enum s3_verdict judge_try(
+    struct s3_call *call, struct s3_answer *answer, struct s3_error *refusal, bool sent, struct error *err)
+{
+    enum s3_verdict verdict;
+    if (err->kind != ERROR_NONE) {
+        call->unsure |= sent;
+        return transport_may_heal(err) ? S3_RETRY : S3_BAD;
+    }
+    if (answer->status >= 200 && answer->status < 300) {
+        verdict = call->judge ? call->judge(call->arg, answer, err) : S3_GOOD;
+    } else {
+        read_refusal(answer, refusal);
+        answer->code = refusal->code;
+        verdict = s3_refusal(call->store, answer->status, refusal, err);
+    }
+    /* The next try is to know that this one may have done it. */
+    call->unsure |= verdict == S3_RETRY;
+    return verdict;
+}
+
+static void pause_and_retry(struct s3_call *call, uint32_t retry_after_ms)
+{
+    /* call_try has counted the try by taking the pause after it; here it is only waited for. */
+    const uint32_t wanted_ms = MIN_OF(retry_after_ms, (uint32_t)RETRY_AFTER_MAX_MS);
+    struct backoff next = {.attempts = call->tries.attempts - 1, .random_state = call->store->random_state};
+    const uint32_t pause_ms = backoff_next_ms(&next, &call->store->pauses);
+    call->store->random_state = next.random_state;
+    loop_timer_arm(&call->timer, MAX_OF(pause_ms, wanted_ms));
+}
+
+static void on_http_done(void *arg, const struct http_response *response, const struct error *http_err)
+{
+    struct s3_call *call = arg;
+    struct error err = ERROR_INIT;
+    struct s3_error refusal = {.code = ""};
+    struct s3_answer answer = {.status = response->status,
+        .body = response->body,
+        .len = response->body_len,
+        .code = "",
+        .unsure = call->unsure,
+        .http = call->http};
+    call->http = NULL;
+    if (http_err)
+        err = *http_err;
+    const enum s3_verdict verdict = judge_try(call, &answer, &refusal, response->sent, &err);
+    answer.worth_a_retry = verdict == S3_RETRY;
+    if (verdict == S3_RETRY && !call->got_data && call->tries.attempts < OBJECT_TRIES_MAX)
+        pause_and_retry(call, response->retry_after_ms);
+    else
+        call_end(call, &answer, verdict == S3_GOOD ? NULL : &err);
+}
+
+static int on_http_data(void *arg, const char *data, size_t len)
+{
+    struct s3_call *call = arg;
+    call->got_data = true;
+    return call->data(call->arg, call->http, data, len);
+}
+
+/* ---- sending ---- */
+
+struct wire {
+    struct strbuf url;
+    struct strbuf authorization;
+    char time[S3_TIME_SIZE];
+    char *texts[6 + S3_CALL_HEADERS_MAX]; /* heap */
+    size_t count;
+};
+
+static void wire_add(struct wire *wire, const char *name, const char *value)
+{
+    wire->texts[wire->count++] = xasprintf("%s: %s", name, value);
+}
+
+static void wire_release(struct wire *wire)
+{
+    strbuf_release(&wire->url);
+    strbuf_release_secret(&wire->authorization);
+    for (size_t i = 0; i < wire->count; i++)
+        secret_free(wire->texts[i]);
+}
+
+static void wire_sign(struct wire *wire, const struct s3_call *call)
+{
+    const struct object_store *store = call->store;
+    const bool token = *store->session_token;
+    const struct s3_header headers[] = {
+        {"host", store->host},
+        {"x-amz-content-sha256", call->sha256},
+        {"x-amz-date", wire->time},
+        {"x-amz-security-token", store->session_token},
+    };
+    const struct s3_signable request = {.method = call->method,
+        .path = call->path,
+        .query = call->query,
+        .headers = headers,
+        .header_count = ARRAY_LEN(headers) - (token ? 0 : 1),
+        .payload_sha256 = call->sha256,
+        .time = wire->time,
+        .region = store->region};
+    s3_authorization(&request, store->access_key, store->secret_key, &wire->authorization);
+    wire_add(wire, "x-amz-date", wire->time);
+    if (token)
+        wire_add(wire, "x-amz-security-token", store->session_token);
+    wire_add(wire, "Authorization", wire->authorization.buf);
+}
+
+static void wire_fill(struct wire *wire, const struct s3_call *call)
+{
+    const struct object_store *store = call->store;
+    strbuf_init(&wire->url, URL_MAX);
+    strbuf_init(&wire->authorization, URL_MAX);
+    strbuf_addf(&wire->url, "%s%s", store->base_url, call->path);
+    if (*call->query)
+        strbuf_addf(&wire->url, "?%s", call->query);
+    wire_add(wire, "Host", store->host);
+    wire_add(wire, "x-amz-content-sha256", call->sha256);
+    s3_format_time(clock_realtime_ms(), wire->time);
+    if (*store->access_key)
+        wire_sign(wire, call);
+    if (call->body_len >= ASK_FIRST_BYTES && call->tries.attempts > 1)
+        wire_add(wire, "Expect", "100-continue");
+    for (size_t i = 0; i < S3_CALL_HEADERS_MAX; i++)
+        if (call->headers[i])
+            wire->texts[wire->count++] = xstrdup(call->headers[i]);
+}
+
+static void call_try(struct s3_call *call)
+{
+    const struct object_store *store = call->store;
+    struct wire wire = {.count = 0};
+    const char *headers[ARRAY_LEN(wire.texts) + 1] = {NULL};
+    call->tries.attempts++;
+    wire_fill(&wire, call);
+    for (size_t i = 0; i < wire.count; i++)
+        headers[i] = wire.texts[i];
+    const struct http_request_options options = {.method = call->method,
+        .url = wire.url.buf,
+        .headers = headers,
+        .body = call->body,
+        .body_len = call->body_len,
+        .body_stays = true,
+        .tls = store->tls,
+        .connect_to = store->connect_to,
+        .idle_timeout_ms = store->idle_timeout_ms * (call->slow ? 5 : 1),
+        .max_body = call->max_body,
+        .receive_buffer_bytes = call->data ? (size_t)(128 * KM_KIB) : 0,
+        .data = call->data ? on_http_data : NULL,
+        .done = on_http_done,
+        .arg = call};
+    call->http = http_client_start(store->client, &options);
+    if (call->paused)
+        http_request_pause(call->http);
+    wire_release(&wire);
+}
+
+static void on_timer(void *arg)
+{
+    struct s3_call *call = arg;
+    struct s3_answer answer = {.body = "", .code = ""};
+    if (call->failure.kind == ERROR_NONE)
+        call_try(call);
+    else
+        call_end(call, &answer, &call->failure);
+}
+
+/* ---- life ---- */
+
+/* The end of a long name tells more, and the reason must fit behind it (ERROR_MESSAGE_MAX). */
+static char *describe(const char *method, const struct object_store *store, const char *name)
+{
+    _cleanup_(freep) char *whole = xasprintf("%s/%s%s", store->bucket, store->prefix, name);
+    const size_t len = strlen(whole);
+    const bool cut = len > SHOWN_MAX;
+    return xasprintf("%s s3://%s%s", method, cut ? "..." : "", cut ? whole + len - SHOWN_MAX : whole);
+}
+
+static void call_aim(struct s3_call *call, const char *name)
+{
+    const struct object_store *store = call->store;
+    struct strbuf path;
+    strbuf_init(&path, URL_MAX);
+    s3_add_path(&path, *store->root || name ? store->root : "/");
+    if (name) {
+        strbuf_addc(&path, '/');
+        s3_add_path(&path, store->prefix);
+        s3_add_path(&path, name);
+    }
+    call->path = strbuf_detach(&path, NULL);
+    call->what = describe(call->method, store, str_or_empty(name));
+}
+
+static void call_hash(struct s3_call *call, const unsigned char *sha256)
+{
+    if (!sha256) {
+        tls_sha256_hex(call->body ? call->body : "", call->body_len, call->sha256);
+        return;
+    }
+    for (size_t i = 0; i < 32; i++)
+        snprintf(call->sha256 + 2 * i, 3, "%02x", sha256[i]);
+}
+
+struct s3_call *s3_call_start(struct object_store *store, const struct s3_call_options *options)
+{
+    struct s3_call *call = xnew(struct s3_call);
+    call->store = store;
+    call->method = xstrdup(options->method);
+    call->query = xstrdup(str_or_empty(options->query));
+    for (size_t i = 0; i < S3_CALL_HEADERS_MAX; i++)
+        call->headers[i] = xstrdup(options->headers[i]);
+    call->body = options->body;
+    call->body_len = options->body ? options->body_len : 0;
+    call->max_body = options->max_body;
+    call->slow = options->slow;
+    call->data = options->data;
+    call->judge = options->judge;
+    call->done = options->done;
+    call->arg = options->arg;
+    call_aim(call, options->name);
+    call_hash(call, options->sha256);
+    loop_timer_init(&call->timer, store->loop, on_timer, call);
+    loop_timer_arm(&call->timer, options->delay_ms);
+    return call;
+}
+
+struct s3_call *s3_call_fail(struct object_store *store, const struct error *err,
+    void (*done)(void *arg, const struct s3_answer *answer, const struct error *err), void *arg)
+{
+    struct s3_call *call = xnew(struct s3_call);
+    call->store = store;
+    call->what = xasprintf("s3://%s", store->bucket);
+    call->failure = *err;
+    call->done = done;
+    call->arg = arg;
+    loop_timer_init(&call->timer, store->loop, on_timer, call);
+    loop_timer_arm(&call->timer, 0);
+    return call;
+}
+
+void s3_call_cancel(struct s3_call *call)
+{
+    if (!call || call->ending)
+        return;
+    if (call->http)
+        http_request_cancel(call->http);
+    call_free(call);
+}
+
+void s3_call_set_paused(struct s3_call *call, bool paused)
+{
+    if (!call)
+        return;
+    call->paused = paused;
+    if (call->http && paused)
+        http_request_pause(call->http);
+    else if (call->http)
+        http_request_resume(call->http);
+}
