@@ -1,0 +1,45 @@
+/*
+ * binlog_file.h: one binary log file of a server that does not run, as a list of whole transactions.
+ *
+ * The servers' own tools print statements; here the bytes themselves are wanted, and to know exactly where the last whole transaction ends.
+ * Format: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication_binlog_event.html and https://mariadb.com/kb/en/2-binlog-event-header/
+ *
+ * What a crash tore off at the end of the file is left out: a server writes a transaction to its binary log, whole, before it waits for acknowledgements
+ * and before it tells its client, so nobody was ever told of that one. A damaged event with others behind it is an error.
+ *
+ * Not read: encrypted files, transactions without a GTID, MySQL's GTIDs with tags (ERROR_INVALID).
+ */
+#ifndef KM_AGENT_BACKUP_BINLOG_FILE_H
+#define KM_AGENT_BACKUP_BINLOG_FILE_H
+
+#include "common/base.h"
+
+#include "common/error.h"
+#include "common/gtid.h"
+#include "common/strbuf.h"
+
+#define BINLOG_MAGIC_BYTES 4
+/* Longest beginning of an event that is looked into; lists of GTIDs are longer than others. */
+#define BINLOG_PEEK_MAX (4 * KM_MIB)
+
+struct binlog_head {
+    struct strbuf description; /* the event that everything behind it needs, not marked as in use */
+    struct gtid_set *before;   /* what had been executed when the file was begun; NULL: it does not say */
+    struct gtid_one *last;     /* MariaDB: of each domain and server */
+    size_t last_count;
+};
+
+void binlog_head_release(struct binlog_head *head);
+
+/* The event that a source sends to its replicas before a log: names it. description: of the log whose events follow. */
+void binlog_add_rotate(const struct strbuf *description, const char *log_name, struct strbuf *out);
+
+/* -1 ends the scan with *err. from, to: bytes of the file. */
+typedef int (*binlog_transaction_fn)(
+    void *arg, const struct gtid_one *gtid, uint64_t from, uint64_t to, struct error *err);
+
+/* head must be released in any case. fn NULL: only the head is read. */
+int binlog_file_scan(const char *path, enum gtid_flavour flavour, struct binlog_head *head, binlog_transaction_fn fn,
+    void *arg, struct error *err) KM_MUST_CHECK;
+
+#endif

@@ -1,0 +1,95 @@
+#include "common/base.h"
+
+#include "agent/backup/dump_position.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+
+#define UUID "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+
+struct row {
+    const char *text, *gtid;
+};
+
+static const struct row rows[] = {
+    {"-- MariaDB dump 10.19\n\n-- CHANGE MASTER TO MASTER_USE_GTID=slave_pos;\n-- SET GLOBAL gtid_slave_pos='0-1-5,1-2-7';\n\nCREATE TABLE `t`",
+        "0-1-5,1-2-7"},
+    {"-- MySQL dump\nSET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ '" UUID ":1-5';\n", UUID ":1-5"},
+    {"-- MySQL dump\nSET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ '" UUID ":1-5,\n" UUID ":7-9';\n",
+        UUID ":1-5," UUID ":7-9"},
+    {"-- MySQL dump\nSET @@GLOBAL.GTID_PURGED='" UUID ":1';\n", UUID ":1"},
+    {"-- SQL\n-- SET GLOBAL gtid_slave_pos='';\n", ""},
+    {"\nCREATE TABLE t (a text);\nINSERT INTO t VALUES ('\n-- SET GLOBAL gtid_slave_pos='0-6-6';\n');", ""},
+    {"\n-- SET GLOBAL gtid_slave_pos='0-1-5", ""},
+    {"nothing of the kind", ""},
+};
+
+/* Far behind the head, among the last lines; the last one counts. */
+static void test_tail(void **state)
+{
+    static const char end[] = "CREATE PROCEDURE p()\n-- SET GLOBAL gtid_slave_pos='0-6-6';\n;;\n"
+                              "-- SET GLOBAL gtid_slave_pos='0-1-9';\n/*!40111 SET SQL_NOTES=@OLD_SQL_NOTES */;\n";
+    static const size_t steps[] = {1, 100, 5000, DUMP_TAIL_MAX, 100000, 1000000};
+    size_t len = 500000;
+    _cleanup_(freep) char *text = xmalloc(len);
+
+    UNUSED(state);
+    memset(text, 'x', len);
+    memcpy(text, "\nCREATE TABLE ", 14);
+    memcpy(text + len - sizeof(end) + 1, end, sizeof(end) - 1);
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        struct dump_position position;
+        dump_position_init(&position);
+        for (size_t at = 0; at < len; at += steps[i])
+            dump_position_feed(&position, text + at, MIN_OF(steps[i], len - at));
+        assert_string_equal(position.gtid, "");
+        dump_position_end(&position);
+        assert_string_equal(position.gtid, "0-1-9");
+        dump_position_release(&position);
+    }
+}
+
+/* Whole, and byte by byte. */
+static void test_rows(void **state)
+{
+    UNUSED(state);
+    for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+        const struct row *row = &rows[i / 2];
+        size_t len = strlen(row->text);
+        size_t step = i % 2 ? 1 : len;
+        struct dump_position position;
+        dump_position_init(&position);
+        for (size_t at = 0; at < len; at += step)
+            dump_position_feed(&position, row->text + at, step);
+        assert_string_equal(position.gtid, row->gtid);
+        dump_position_release(&position);
+    }
+}
+
+static void test_bounded(void **state)
+{
+    struct dump_position position;
+    char piece[1000];
+
+    UNUSED(state);
+    memset(piece, '-', sizeof(piece));
+    dump_position_init(&position);
+    for (int i = 0; i < 1000; i++)
+        dump_position_feed(&position, piece, sizeof(piece));
+    assert_true(position.over);
+    assert_int_equal(position.head.capacity, 0);
+    dump_position_release(&position);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_tail),
+        cmocka_unit_test(test_bounded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,261 @@
+/* Whatever system call the store is killed at: an object is the old one or the new one, and nothing else appears. */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/backup/store_list.h"
+#include "agent/backup/store_upload.h"
+#include "common/clock.h"
+#include "common/fs.h"
+
+#define CALLS_MAX 5000
+#define NAME "a/b/object"
+#define OTHER "a/other"
+
+struct world {
+    struct store_folder folder;
+    struct store_request upload;
+    struct store_part parts[3];
+};
+
+static int put(const struct world *w, const char *name, const char *content)
+{
+    struct store_draft draft = STORE_DRAFT_INIT;
+    struct store_fault fault = {.code = STORE_OK};
+    char etag[STORE_ETAG_SIZE];
+    size_t len = strlen(content);
+
+    if (store_draft_begin(&w->folder, len, false, &draft, &fault) < 0 ||
+        store_draft_write(&w->folder, &draft, content, len / 2, &fault) < 0 ||
+        store_draft_write(&w->folder, &draft, content + len / 2, len - len / 2, &fault) < 0 ||
+        store_draft_check(&draft, "", &fault) < 0)
+        return -1;
+    return store_draft_publish(&w->folder, &draft, name, etag, &fault);
+}
+
+static void put_part(struct world *w, int number, const char *content, int64_t offset)
+{
+    struct store_draft draft = STORE_DRAFT_INIT;
+    struct store_fault fault = {.code = STORE_OK};
+    struct store_request request = w->upload;
+    char etag[STORE_ETAG_SIZE];
+
+    request.part = number;
+    assert_int_equal(store_part_begin(&w->folder, &request, strlen(content), offset, &draft, &fault), 0);
+    assert_int_equal(store_draft_write(&w->folder, &draft, content, strlen(content), &fault), 0);
+    assert_int_equal(store_part_finish(&w->folder, &draft, &request, etag, &fault), 0);
+    w->parts[number - 1].number = number;
+    snprintf(w->parts[number - 1].etag, sizeof(w->parts[0].etag), "%.16s", etag);
+}
+
+static int complete(struct world *w)
+{
+    struct store_fault fault = {.code = STORE_OK};
+    char etag[STORE_ETAG_SIZE];
+
+    return store_upload_complete(&w->folder, &w->upload, w->parts, 3, etag, &fault);
+}
+
+/* ---- what is killed ---- */
+
+static int do_put(struct world *w)
+{
+    return put(w, NAME, "new");
+}
+
+static int do_delete(struct world *w)
+{
+    struct store_fault fault = {.code = STORE_OK};
+
+    return store_object_delete(&w->folder, NAME, &fault);
+}
+
+static int do_complete(struct world *w)
+{
+    return complete(w);
+}
+
+static int do_abort(struct world *w)
+{
+    struct store_fault fault = {.code = STORE_OK};
+
+    return store_upload_abort(&w->folder, &w->upload, &fault);
+}
+
+static int do_begin(struct world *w)
+{
+    struct store_fault fault = {.code = STORE_OK};
+    char id[STORE_ID_SIZE];
+
+    return store_upload_begin(&w->folder, NAME, id, &fault);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(struct world *w);
+    const char *before; /* NULL: not there */
+    const char *after;
+    bool uploading; /* an upload lies there */
+} operations[] = {
+    {"a new object", do_put, NULL, "new", false},
+    {"a replaced object", do_put, "old", "new", false},
+    {"a deleted object", do_delete, "old", NULL, false},
+    {"a completed upload", do_complete, NULL, "aaaabbbbcc", true},
+    {"a completed upload over an old object", do_complete, "old", "aaaabbbbcc", true},
+    {"an aborted upload", do_abort, "old", "old", true},
+    {"a begun upload", do_begin, "old", "old", false},
+};
+
+/* ---- the world ---- */
+
+static void prepare(size_t i, struct world *w)
+{
+    struct store_fault fault = {.code = STORE_OK};
+
+    assert_int_equal(put(w, OTHER, "other"), 0);
+    if (operations[i].before)
+        assert_int_equal(put(w, NAME, operations[i].before), 0);
+    if (!operations[i].uploading)
+        return;
+    snprintf(w->upload.name, sizeof(w->upload.name), "%s", NAME);
+    assert_int_equal(store_upload_begin(&w->folder, NAME, w->upload.upload_id, &fault), 0);
+    put_part(w, 1, "aaaa", 0);
+    put_part(w, 2, "bbbb", -1);
+    put_part(w, 3, "cc", -1);
+}
+
+/* "" when it is not there. */
+static void read_object(const struct world *w, const char *name, char *out, size_t size)
+{
+    struct store_fault fault = {.code = STORE_OK};
+    struct store_object object;
+
+    *out = '\0';
+    if (store_object_open(&w->folder, name, &object, &fault) < 0)
+        return;
+    ssize_t n = read(object.fd, out, size - 1);
+    assert_true(n >= 0);
+    out[n] = '\0';
+    close(object.fd);
+}
+
+static bool count_entry(void *arg, const struct store_entry *entry)
+{
+    size_t *count = arg;
+
+    (*count)++;
+    return str_eq(entry->name, NAME) || str_eq(entry->name, OTHER);
+}
+
+static void check_world(size_t i, struct world *w, unsigned nth)
+{
+    const struct store_list_query query = {.max_keys = 1000};
+    struct store_fault fault = {.code = STORE_OK};
+    char text[64];
+    size_t count = 0;
+    bool truncated = true;
+
+    read_object(w, OTHER, text, sizeof(text));
+    assert_string_equal(text, "other");
+    read_object(w, NAME, text, sizeof(text));
+    if (!str_eq(text, str_or_empty(operations[i].before)) && !str_eq(text, str_or_empty(operations[i].after)))
+        fail_msg("%s, killed at call %u: \"%s\"", operations[i].name, nth, text);
+    assert_int_equal(store_list(&w->folder, &query, count_entry, &count, &truncated, &fault), 0);
+    assert_false(truncated);
+    assert_int_equal(count, *text ? 2 : 1);
+    /* The client asks again, with success. */
+    if (operations[i].run == do_complete && !str_eq(text, operations[i].after)) {
+        if (complete(w) < 0)
+            fail_msg("%s, killed at call %u: it cannot be completed any more", operations[i].name, nth);
+    } else if (operations[i].run != do_complete && operations[i].run != do_abort) {
+        assert_int_equal(operations[i].run(w), 0);
+    }
+    if (operations[i].run != do_abort) {
+        read_object(w, NAME, text, sizeof(text));
+        assert_string_equal(text, str_or_empty(operations[i].after));
+    }
+    /* What is left goes by itself. */
+    store_uploads_sweep(&w->folder, clock_realtime_ms() + 2 * STORE_ABANDONED_MS);
+}
+
+/* ---- killing ---- */
+
+static bool run_until_call(size_t i, struct world *w, unsigned nth)
+{
+    int status = 0;
+
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+            _exit(2);
+        raise(SIGSTOP);
+        _exit(operations[i].run(w) == 0 ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    if (!WIFSTOPPED(status)) {
+        printf("skipped: no child may be traced here\n");
+        skip();
+    }
+    for (unsigned calls = 0; WIFSTOPPED(status); calls++) {
+        if (calls == nth)
+            kill(pid, SIGKILL);
+        ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
+        waitpid(pid, &status, 0);
+    }
+    if (WIFSIGNALED(status))
+        return true;
+    assert_int_equal(WEXITSTATUS(status), 0);
+    return false;
+}
+
+static bool try_one(size_t i, unsigned nth)
+{
+    struct world w = {.upload.part = 0};
+    char root[] = "/tmp/km-store-crash-XXXXXX";
+    char uploads[64];
+    char text[64];
+    bool empty = false;
+
+    assert_non_null(mkdtemp(root));
+    assert_int_equal(store_folder_open(root, &w.folder, NULL), 0);
+    prepare(i, &w);
+    bool killed = run_until_call(i, &w, nth);
+    if (!killed) {
+        read_object(&w, NAME, text, sizeof(text));
+        assert_string_equal(text, str_or_empty(operations[i].after));
+    }
+    check_world(i, &w, nth);
+    snprintf(uploads, sizeof(uploads), "%s/" STORE_UPLOADS_DIR, root);
+    assert_int_equal(fs_dir_is_empty(uploads, NULL, &empty, NULL), 0);
+    assert_true(empty);
+    store_folder_close(&w.folder);
+    assert_int_equal(fs_remove_all(root, NULL), 0);
+    return killed;
+}
+
+static void test_killed_at_every_call(void **state)
+{
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(operations); i++) {
+        unsigned nth = 1; /* at 0 it has not begun; then every call stops it twice, before and after */
+        while (try_one(i, nth)) {
+            nth += 2;
+            assert_true(nth < 2 * CALLS_MAX);
+        }
+        printf("%s: killed at %u calls\n", operations[i].name, nth / 2);
+        assert_true(nth > 10);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed_at_every_call)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
