@@ -8,6 +8,7 @@
 #include "agent/bootstrap/mycnf_check.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/upgrade.h"
+#include "agent/mysql/events.h"
 #include "agent/mysql/variables.h"
 #include "common/alloc.h"
 #include "common/fs.h"
@@ -37,6 +38,8 @@ struct action {
     uint64_t digest;
     struct server_version version;
     bool partial_revokes;
+    /* tend_events */
+    bool take_over;
     /* check */
     char *mycnf;
     char *pod_name;
@@ -126,29 +129,6 @@ static void leave_mark(const struct agent_paths *paths)
         log_warn("cannot note that accounts were made", LOG_ERR(&err));
 }
 
-static void take_flag(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    UNUSED(names);
-    *(bool *)arg = count > 0 && str_eq(values[0], "1");
-}
-
-/* Local statements are refused as well while super_read_only is on; clients stay locked out by read_only. */
-static int apply(
-    struct session *session, const struct dialect *dialect, const struct accounts_plan *plan, struct error *err)
-{
-    bool lifted = false;
-
-    if (dialect->family != AGENT_FLAVOUR_MARIADB) {
-        if (session_query(session, "SELECT @@global.super_read_only", take_flag, &lifted, err) < 0 ||
-            (lifted && session_exec(session, "SET GLOBAL super_read_only = 0", err) < 0))
-            return -1;
-    }
-    int rc = accounts_apply(session, plan, err);
-    if (lifted && session_exec(session, "SET GLOBAL super_read_only = 1", rc == 0 ? err : NULL) < 0)
-        rc = -1;
-    return rc;
-}
-
 static int tend(struct action *action, struct error *err)
 {
     struct action_lane *lane = action->lane;
@@ -160,10 +140,12 @@ static int tend(struct action *action, struct error *err)
     if (accounts_plan_make(action->want, dialect_for(&action->version), action->partial_revokes, &plan, err) < 0)
         return -1;
     session = session_open(&lane->options, err);
-    int rc = session ? apply(session, dialect_for(&action->version), &plan, err) : -1;
+    int rc = session ? accounts_apply(session, &plan, err) : -1;
     accounts_plan_release(&plan);
     if (rc < 0)
         return -1;
+    if (action->want->scope == ACCOUNTS_NONE)
+        return 0;
     action->digest = accounts_digest(session);
     leave_mark(lane->paths);
     return 0;
@@ -191,6 +173,29 @@ void action_lane_tend(struct action_lane *lane, struct accounts_want *want, cons
         .version = *version,
         .partial_revokes = partial_revokes,
     };
+    expect_drop(action);
+    if (worker_submit(lane->worker, &job) < 0)
+        abort(); /* one at a time, and CHECKS_MAX */
+}
+
+/* ---- events ---- */
+
+static void run_tend_events(void *arg)
+{
+    struct action *action = arg;
+    _cleanup_(session_closep) struct session *session = session_open(&action->lane->options, &action->error);
+
+    if (session && events_tend(session, action->take_over, &action->error) == 0)
+        error_clear(&action->error);
+}
+
+void action_lane_tend_events(
+    struct action_lane *lane, const struct server_version *version, bool take_over, action_done_fn fn, void *arg)
+{
+    struct action *action = xnew(struct action);
+    struct worker_job job = {.run = run_tend_events, .done = finish, .arg = action};
+
+    *action = (struct action){.lane = lane, .fn = fn, .arg = arg, .version = *version, .take_over = take_over};
     expect_drop(action);
     if (worker_submit(lane->worker, &job) < 0)
         abort(); /* one at a time, and CHECKS_MAX */

@@ -27,10 +27,14 @@ typedef void (*action_done_fn)(void *arg, const struct error *error);
 
 /* digest: of the accounts as they are then (accounts.h); 0 if they were not applied. */
 typedef void (*action_tended_fn)(void *arg, const struct error *error, uint64_t digest);
-/* Upgrades the system tables if an older series wrote them, then applies the accounts and leaves a mark that it was done once. Takes `want`.
- * super_read_only is lifted meanwhile, read_only is not: no change of role may run at the same time. */
+/* Upgrades the system tables if an older series wrote them (no member's binary log knows of it), then applies the accounts as far as want->scope
+ * goes and, if that is anything, leaves a mark that it was done once. Takes `want`. No change of role may run at the same time. */
 void action_lane_tend(struct action_lane *lane, struct accounts_want *want, const struct server_version *version,
     bool partial_revokes, action_tended_fn fn, void *arg);
+
+/* mysql/events.h */
+void action_lane_tend_events(
+    struct action_lane *lane, const struct server_version *version, bool take_over, action_done_fn fn, void *arg);
 
 /* Makes the server read its certificates again. */
 void action_lane_reload_tls(

@@ -8,6 +8,7 @@
 #include "agent/agent_decide.h"
 #include "agent/agent_metrics.h"
 #include "agent/agent_server.h"
+#include "agent/backup_keeper.h"
 #include "agent/bootstrap/init.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/server_exec.h"
@@ -16,7 +17,9 @@
 #include "agent/probe_lane.h"
 #include "agent/readiness.h"
 #include "agent/role_keeper.h"
+#include "agent/role_status.h"
 #include "agent/server_socket.h"
+#include "agent/tail_donor.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/fs.h"
@@ -42,6 +45,8 @@ struct agent {
     struct probe_lane *probes;
     struct action_lane *actions;
     struct donor *donor;
+    struct backup_keeper *backups;
+    struct tail_donor *tail_donor;
     struct role_keeper *roles;
     struct loop_timer tick;
     unsigned fallen_ticks;
@@ -51,7 +56,8 @@ struct agent {
     struct accounts_want want;
     uint64_t accounts_generation; /* of the action that runs */
     uint64_t tls_generation;
-    bool accounts_as_primary;
+    uint64_t events_epoch;
+    enum accounts_scope accounts_scope; /* likewise */
     uint64_t accounts_signature;
     uint64_t tls_signature;
     int64_t files_at_ms;
@@ -76,11 +82,13 @@ static void publish(struct agent *agent, int64_t now_ms)
 {
     struct agent_status status = {0};
 
+    agent->state.instance = agent->options->pod_name;
     snprintf(status.instance, sizeof(status.instance), "%s", agent->options->pod_name);
     memcpy(status.boot_id, agent->status.boot_id, sizeof(status.boot_id));
     memcpy(status.mycnf_hash, agent->status.mycnf_hash, sizeof(status.mycnf_hash));
     status.sequence = agent->status.sequence;
     status.serving_backups = donor_serving(agent->donor);
+    status.backup = *backup_keeper_report(agent->backups);
     readiness_fill_status(&agent->state, now_ms, &status);
     bool changed = !agent_status_same(&status, &agent->status);
     bool phase_changed = status.phase != agent->status.phase || status.ready != agent->status.ready;
@@ -114,7 +122,7 @@ static void on_sentinel_fallen(int fd, unsigned what, void *arg)
     UNUSED(what);
     drop_sentinel(agent);
     agent->fallen_ticks = FALLEN_TICKS;
-    agent->state.last_probe_ms = 0; /* look at once */
+    agent->state.probe_now = true;
     agent_turn(agent);
 }
 
@@ -137,6 +145,7 @@ static void forget_server(struct agent *agent)
     state->last_status_ms = 0;
     error_clear(&state->probe_error);
     state->last_probe_ms = 0;
+    state->unanswered_since_ms = 0;
     role_keeper_server_gone(agent->roles);
 }
 
@@ -164,6 +173,7 @@ static void look_from_outside(struct agent *agent, int64_t now_ms)
     else if (!state->accepts_since_ms)
         state->accepts_since_ms = now_ms;
     bool is_there = state->server_there || state->socket_accepts;
+    state->seen_gone |= !is_there;
     if (was_there && !is_there) {
         drop_sentinel(agent);
         forget_server(agent);
@@ -178,8 +188,8 @@ static void watch_accounts(struct agent *agent)
     struct instance_state *state = &agent->state;
     const struct observation *observed = &state->observed;
 
-    bool comparable = observed->has_status && observed->accounts_digest && state->accounts_digest &&
-        !state->action_running && state->probe_started_ms > state->role.finished_ms;
+    bool comparable = agent_is_primary(state) && observed->has_status && observed->accounts_digest &&
+        state->accounts_digest && !state->action_running && state->probe_started_ms > state->role.finished_ms;
     if (!comparable || observed->accounts_digest == state->accounts_digest)
         return;
     log_warn("accounts were changed by another hand: they are applied again");
@@ -193,7 +203,7 @@ static void on_probe(void *arg, struct probe_result *result)
     struct agent *agent = arg;
     struct instance_state *state = &agent->state;
 
-    state->probe_error = result->error;
+    agent_note_answer(state, &result->error);
     if (result->error.kind == ERROR_NONE) {
         struct server_status last = state->observed.status;
         bool partial_revokes = state->observed.partial_revokes;
@@ -244,6 +254,7 @@ static void read_accounts(struct agent *agent)
     agent->want = want;
     agent->accounts_signature = signature;
     role_keeper_set_password(agent->roles, agent->want.replication_password);
+    memcpy(state->accounts_wanted_hash, want.hash, sizeof(want.hash));
     state->accounts_incomplete = state->missing_file != NULL;
     state->accounts_wanted++;
     state->accounts_retry_ms = 0;
@@ -299,7 +310,7 @@ static void begin_action(struct agent *agent)
     agent->state.action_running = true;
 }
 
-/* What a probe saw meanwhile may be the action's doing (super_read_only). */
+/* What a probe saw meanwhile may be half of what the action does. */
 static void end_action(struct agent *agent)
 {
     agent->state.action_running = false;
@@ -318,6 +329,16 @@ static void on_reloaded(void *arg, const struct error *error)
         log_warn("the server goes on with the certificates it has", LOG_ERR(error));
 }
 
+static void note_accounts(struct agent *agent)
+{
+    struct instance_state *state = &agent->state;
+
+    state->accounts_once = true;
+    if (state->accounts_applied == state->accounts_wanted)
+        memcpy(state->accounts_applied_hash, agent->want.hash, sizeof(agent->want.hash));
+    log_info("accounts are applied", LOG_BOOL("logged", agent->accounts_scope == ACCOUNTS_LOGGED));
+}
+
 static void on_tended(void *arg, const struct error *error, uint64_t digest)
 {
     struct agent *agent = arg;
@@ -333,14 +354,28 @@ static void on_tended(void *arg, const struct error *error, uint64_t digest)
     } else {
         error_clear(&state->accounts_error);
         state->accounts_applied = agent->accounts_generation;
-        state->accounts_as_primary = agent->accounts_as_primary;
-        state->accounts_once = true;
+        state->accounts_scope = agent->accounts_scope;
         state->accounts_digest = digest;
-        if (state->accounts_applied == state->accounts_wanted)
-            memcpy(state->accounts_applied_hash, agent->want.hash, sizeof(agent->want.hash));
-        log_info("accounts are applied");
+        if (agent->accounts_scope > ACCOUNTS_NONE)
+            note_accounts(agent);
     }
     agent_turn(agent);
+}
+
+static void on_events(void *arg, const struct error *error)
+{
+    struct agent *agent = arg;
+    struct instance_state *state = &agent->state;
+
+    end_action(agent);
+    if (error->kind == ERROR_CANCELLED)
+        return;
+    /* A look that began before must not start it again at once. */
+    state->events_retry_ms = clock_monotonic_ms() + ACCOUNTS_RETRY_MS;
+    if (error->kind == ERROR_NONE)
+        state->events_epoch = agent->events_epoch;
+    else
+        log_warn("events could not be looked after", LOG_ERR(error));
 }
 
 static void act(struct agent *agent, const struct agent_decision *decision, int64_t now_ms)
@@ -348,18 +383,29 @@ static void act(struct agent *agent, const struct agent_decision *decision, int6
     struct instance_state *state = &agent->state;
 
     if (decision->probe) {
-        state->probe_started_ms = now_ms;
-        state->last_probe_ms = now_ms;
-        (void)(probe_lane_start(
-                   agent->probes, decision->probe_with_status, !agent->sentinel, steal_ptr(agent->old_sentinel)) == 0);
+        struct session *old_sentinel = steal_ptr(agent->old_sentinel);
+        struct probe_wish wish = {
+            .with_status = decision->probe_with_status,
+            .sentinel = !agent->sentinel,
+            .beat_late = role_beat_is_late(state, now_ms),
+            .old_sentinel = old_sentinel,
+        };
+        agent_note_probe(state, now_ms);
+        (void)(probe_lane_start(agent->probes, &wish) == 0);
     }
     if (decision->apply_accounts) {
         struct accounts_want *want = accounts_want_copy(&agent->want);
         begin_action(agent);
         agent->accounts_generation = state->accounts_wanted;
-        agent->accounts_as_primary = want->primary = agent_is_primary(state);
+        agent->accounts_scope = want->scope = agent_accounts_scope(state);
         action_lane_tend(
             agent->actions, want, &state->observed.version, state->observed.partial_revokes, on_tended, agent);
+    }
+    if (decision->tend_events) {
+        begin_action(agent);
+        agent->events_epoch = state->role.epoch;
+        action_lane_tend_events(
+            agent->actions, &state->observed.version, state->events_epoch != state->role.epoch, on_events, agent);
     }
     if (decision->reload_tls) {
         begin_action(agent);
@@ -376,6 +422,7 @@ static void agent_turn(struct agent *agent)
 
     if (agent->ending)
         return;
+    agent_note_turn(&agent->state, now_ms);
     look_from_outside(agent, now_ms);
     if (now_ms >= agent->files_at_ms) {
         agent->files_at_ms = now_ms + FILES_INTERVAL_MS;
@@ -384,6 +431,7 @@ static void agent_turn(struct agent *agent)
     }
     struct agent_decision decision = agent_decide(&agent->state, agent->view.last_scrape_ms, now_ms);
     act(agent, &decision, now_ms);
+    agent->state.serving_copies = donor_serving(agent->donor);
     role_keeper_turn(agent->roles, decision.phase, now_ms);
     publish(agent, now_ms);
     if (agent->fallen_ticks > 0 && decision.phase != AGENT_PHASE_DOWN)
@@ -405,6 +453,11 @@ static void on_mycnf_applied(void *arg)
     log_info("a changed my.cnf is in force");
     read_mycnf_hash(agent, agent->status.mycnf_hash);
     agent_server_publish(agent->server);
+}
+
+static void on_backup(void *arg)
+{
+    agent_turn(arg);
 }
 
 static void on_role(void *arg)
@@ -434,6 +487,14 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
     agent->metrics = agent_metrics_new();
     agent->actions = action_lane_new(agent->loop, &options->paths, agent->user);
     agent->donor = donor_new(agent->loop, &options->paths, agent->user, &agent->status);
+    agent->backups = backup_keeper_new(&(struct backup_keeper_options){.loop = agent->loop,
+        .paths = &options->paths,
+        .user = agent->user,
+        .status = &agent->status,
+        .donor = agent->donor,
+        .changed = on_backup,
+        .arg = agent});
+    agent->tail_donor = tail_donor_new(agent->loop, &options->paths, agent->state.gone_executed);
     agent->probes =
         probe_lane_new(agent->loop, options->paths.socket, agent->user, options->paths.volume_dir, on_probe, agent);
     agent->roles = role_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent, err);
@@ -446,6 +507,8 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
         .metrics = agent_metrics_registry(agent->metrics),
         .actions = agent->actions,
         .donor = agent->donor,
+        .backups = agent->backups,
+        .tail_donor = agent->tail_donor,
         .roles = agent->roles,
         .pod_name = options->pod_name,
         .mysql_port = options->mysql_port,
@@ -466,9 +529,11 @@ static void agent_end(struct agent *agent)
     agent->ending = true;
     if (agent->loop) {
         loop_timer_release(&agent->tick);
+        backup_keeper_free(agent->backups);
         probe_lane_free(agent->probes);
         action_lane_free(agent->actions);
         donor_free(agent->donor);
+        tail_donor_free(agent->tail_donor);
         role_keeper_free(agent->roles);
         agent_server_free(agent->server);
         drop_sentinel(agent);

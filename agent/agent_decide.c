@@ -10,24 +10,40 @@ static bool is_answer(enum error_kind kind)
     return kind == ERROR_NONE || kind == ERROR_DATABASE || kind == ERROR_UNAUTHORIZED || kind == ERROR_PROTOCOL;
 }
 
+/* A probe takes a millisecond; the order says how long one may take before the server hangs. A probe that was given up is followed by another. */
 static bool probe_hangs(const struct instance_state *state, int64_t now_ms)
 {
-    if (state->probe_started_ms && now_ms - state->probe_started_ms > PROBE_HUNG_MS)
-        return true;
-    return state->probe_error.kind == ERROR_TIMEOUT;
+    uint32_t limit_ms = state->role.order.hung_ms ? state->role.order.hung_ms : HUNG_DEFAULT_MS;
+
+    return state->unanswered_since_ms && now_ms - state->unanswered_since_ms >= (int64_t)limit_ms;
+}
+
+/* Until it is known to hang it is taken for one that gets on. */
+static bool is_awaited(const struct instance_state *state)
+{
+    return state->last_answer_ms && !is_answer(state->probe_error.kind);
+}
+
+/* This agent came later than the server, which may be serving all the time: that it has not been heard yet proves nothing. */
+static bool is_unknown(const struct instance_state *state, int64_t now_ms)
+{
+    return !state->last_answer_ms && !state->seen_gone && state->probe_error.kind == ERROR_NONE &&
+        (!state->unanswered_since_ms || now_ms - state->unanswered_since_ms < STARTING_SILENCE_MS);
 }
 
 enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_ms)
 {
     if (!state->server_there && !state->socket_accepts)
         return AGENT_PHASE_DOWN;
+    if (is_unknown(state, now_ms))
+        return AGENT_PHASE_UNKNOWN;
     if (probe_hangs(state, now_ms)) {
         bool listens_silently = state->accepts_since_ms && now_ms - state->accepts_since_ms > STARTING_SILENCE_MS;
         return state->last_answer_ms || listens_silently ? AGENT_PHASE_HUNG : AGENT_PHASE_STARTING;
     }
     if (!state->last_probe_ms || (state->probe_started_ms && !state->last_answer_ms))
         return AGENT_PHASE_STARTING;
-    return is_answer(state->probe_error.kind) ? AGENT_PHASE_RUNNING : AGENT_PHASE_STARTING;
+    return is_awaited(state) || is_answer(state->probe_error.kind) ? AGENT_PHASE_RUNNING : AGENT_PHASE_STARTING;
 }
 
 bool agent_volume_is_full(const struct instance_state *state)
@@ -36,6 +52,39 @@ bool agent_volume_is_full(const struct instance_state *state)
         return false;
     return state->volume_free_bytes < VOLUME_FREE_MIN_BYTES ||
         state->volume_free_bytes < state->volume_bytes / 100 * VOLUME_FREE_MIN_PERCENT;
+}
+
+static void shift(int64_t *since_ms, int64_t by_ms, int64_t now_ms)
+{
+    if (*since_ms)
+        *since_ms = MIN_OF(*since_ms + by_ms, now_ms);
+}
+
+void agent_note_turn(struct instance_state *state, int64_t now_ms)
+{
+    int64_t late_ms = state->turn_ms ? now_ms - state->turn_ms - TURN_LATE_MS : 0;
+
+    state->turn_ms = now_ms;
+    if (late_ms <= 0)
+        return;
+    shift(&state->unanswered_since_ms, late_ms, now_ms);
+    shift(&state->beat.blocked_since_ms, late_ms, now_ms);
+    shift(&state->commits_blocked_since_ms, late_ms, now_ms);
+}
+
+void agent_note_probe(struct instance_state *state, int64_t now_ms)
+{
+    state->probe_now = false;
+    state->probe_started_ms = state->last_probe_ms = now_ms;
+    if (!state->unanswered_since_ms)
+        state->unanswered_since_ms = now_ms;
+}
+
+void agent_note_answer(struct instance_state *state, const struct error *error)
+{
+    state->probe_error = *error;
+    if (is_answer(error->kind))
+        state->unanswered_since_ms = 0;
 }
 
 static bool wants_status(const struct instance_state *state, int64_t last_scrape_ms, int64_t now_ms)
@@ -57,27 +106,55 @@ bool agent_is_primary(const struct instance_state *state)
     return state->role.order.role == AGENT_ROLE_PRIMARY && role_done(state);
 }
 
+/* Nobody who acknowledges is connected, as just after a failover. */
+static bool is_unheard(const struct instance_state *state)
+{
+    const struct agent_order *order = &state->role.order;
+    return order->semi_sync && state->replication.semi_sync_clients < MAX_OF(order->acks, 1U);
+}
+
+enum accounts_scope agent_accounts_scope(const struct instance_state *state)
+{
+    if (!agent_is_primary(state))
+        return ACCOUNTS_NONE;
+    /* A commit that waits for acknowledgements would hold the action up, and with it the next change of role. While an ALTER USER waits, MySQL
+     * answers nobody who needs his rights looked up, us included. */
+    return state->beat.blocked_since_ms || is_unheard(state) ? ACCOUNTS_LOCAL : ACCOUNTS_LOGGED;
+}
+
+/* A member that is no primary has its system tables upgraded. */
 static bool wants_accounts(const struct instance_state *state, int64_t now_ms)
 {
-    /* A commit that waits for acknowledgements would hold the action up, and with it the next change of role. */
-    bool primary = agent_is_primary(state) && !state->beat.blocked_since_ms;
-    bool all = state->accounts_wanted == state->accounts_applied && (state->accounts_as_primary || !primary);
+    bool all = state->accounts_wanted == state->accounts_applied && state->accounts_scope >= agent_accounts_scope(state);
+    bool told_soon = agent_is_primary(state) && is_unheard(state) && !state->beat.blocked_since_ms;
 
+    if (told_soon) /* by the next beat, whether replicas are on their way or cannot get in */
+        return false;
     return state->accounts_wanted && !all && now_ms >= state->accounts_retry_ms;
+}
+
+static bool wants_events(const struct instance_state *state, int64_t now_ms)
+{
+    bool done = state->events_epoch == state->role.epoch && state->replication.events_listed;
+
+    return agent_accounts_scope(state) == ACCOUNTS_LOGGED && !done && now_ms >= state->events_retry_ms;
 }
 
 struct agent_decision agent_decide(const struct instance_state *state, int64_t last_scrape_ms, int64_t now_ms)
 {
     struct agent_decision decision = {.phase = agent_phase_of(state, now_ms)};
-    int64_t interval_ms = decision.phase == AGENT_PHASE_STARTING ? PROBE_STARTING_INTERVAL_MS : PROBE_INTERVAL_MS;
+    bool starts = decision.phase == AGENT_PHASE_STARTING || decision.phase == AGENT_PHASE_UNKNOWN;
+    int64_t interval_ms = starts ? PROBE_STARTING_INTERVAL_MS : PROBE_INTERVAL_MS;
 
-    if (!state->probe_started_ms && (!state->last_probe_ms || now_ms - state->last_probe_ms >= interval_ms)) {
+    if (!state->probe_started_ms &&
+        (state->probe_now || !state->last_probe_ms || now_ms - state->last_probe_ms >= interval_ms)) {
         decision.probe = true;
         decision.probe_with_status = wants_status(state, last_scrape_ms, now_ms);
     }
     if (may_act(state, decision.phase, now_ms)) {
         decision.apply_accounts = wants_accounts(state, now_ms);
         decision.reload_tls = !decision.apply_accounts && state->tls_wanted != state->tls_reloaded;
+        decision.tend_events = !decision.apply_accounts && !decision.reload_tls && wants_events(state, now_ms);
     }
     return decision;
 }

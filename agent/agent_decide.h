@@ -9,11 +9,11 @@
 #include "agent/instance_state.h"
 #include "common/agent_api.h"
 
-/* One probe a second; quicker while a server is expected to come up. */
-#define PROBE_INTERVAL_MS 1000
+/* Quicker while a server is expected to come up. */
+#define PROBE_INTERVAL_MS 500
+/* The loop turns five times a second; after longer than this the agent itself was held up. */
+#define TURN_LATE_MS 500
 #define PROBE_STARTING_INTERVAL_MS 200
-/* A probe takes a millisecond; one that takes this long means that the server does not get on. */
-#define PROBE_HUNG_MS 1000
 /* A server that never answered may listen while it still starts; after this long it hangs. */
 #define STARTING_SILENCE_MS 10000
 /* Counters: at every probe while somebody scrapes, else now and then. */
@@ -30,11 +30,21 @@ struct agent_decision {
     bool probe_with_status; /* and collect counters */
     bool apply_accounts;    /* start the action */
     bool reload_tls;        /* or that one */
+    bool tend_events;       /* or that one */
 };
+
+/* The loop turns. What was late because of ourselves (a node that froze, a process that got no CPU) is no fault of the server: the times since when it owes an
+ * answer are moved by as much. */
+void agent_note_turn(struct instance_state *state, int64_t now_ms);
+/* A probe begins; the latest has ended. */
+void agent_note_probe(struct instance_state *state, int64_t now_ms);
+void agent_note_answer(struct instance_state *state, const struct error *error);
 
 enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_ms);
 /* Open for writes as ordered. */
 bool agent_is_primary(const struct instance_state *state);
+/* How much may be done about accounts now. */
+enum accounts_scope agent_accounts_scope(const struct instance_state *state);
 bool agent_volume_is_full(const struct instance_state *state);
 /* last_scrape_ms: when /metrics was asked last, 0: never. */
 struct agent_decision agent_decide(const struct instance_state *state, int64_t last_scrape_ms, int64_t now_ms);

@@ -2,9 +2,11 @@
 
 #include "agent/agent_server.h"
 
+#include "agent/backup_keeper.h"
 #include "agent/donor.h"
 #include "agent/readiness.h"
 #include "agent/status_watch.h"
+#include "agent/tail_donor.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/http_server.h"
@@ -87,11 +89,22 @@ static const struct http_route plain_routes[] = {
 
 /* ---- status ---- */
 
-/* Members have certificates of the same CA, and databases run in their pods: only the operator is served. */
-static bool is_operator(struct http_exchange *exchange)
+/* How fresh its word is (hearing.h). A stream that is only listened to is no word. */
+static void hear(struct agent_server *server, struct http_exchange *exchange, const char *member)
 {
-    if (str_eq(http_exchange_peer_name(exchange), AGENT_OPERATOR_COMMON_NAME))
+    const char *as_of = http_exchange_query(exchange, "asOf");
+
+    if (as_of)
+        role_keeper_heard(server->view->roles, member, strtoll(as_of, NULL, 10));
+}
+
+/* Members have certificates of the same CA, and databases run in their pods: only the operator is served. */
+static bool is_operator(struct agent_server *server, struct http_exchange *exchange)
+{
+    if (str_eq(http_exchange_peer_name(exchange), AGENT_OPERATOR_COMMON_NAME)) {
+        hear(server, exchange, NULL);
         return true;
+    }
     http_replyf(exchange, 403, "this door serves %s only", AGENT_OPERATOR_COMMON_NAME);
     return false;
 }
@@ -102,8 +115,10 @@ static void handle_status(struct http_exchange *exchange, void *arg)
     struct agent_server *server = arg;
     bool member = str_eq(http_exchange_peer_name(exchange), AGENT_COMMON_NAME);
 
-    if (!member && !is_operator(exchange))
+    if (!member && !is_operator(server, exchange))
         return;
+    if (member)
+        hear(server, exchange, str_or_empty(http_exchange_query(exchange, "from")));
     status_watch_handle(server->watch, exchange, !member);
 }
 
@@ -136,7 +151,7 @@ static void handle_role(struct http_exchange *exchange, void *arg)
     struct error err = ERROR_INIT;
     size_t len = 0;
 
-    if (!is_operator(exchange))
+    if (!is_operator(server, exchange))
         return;
     const char *body = http_exchange_body(exchange, &len);
     if (agent_order_decode(body, len, &order, &err) < 0)
@@ -167,7 +182,7 @@ static void on_checked(void *arg, const struct error *error)
 static void handle_check(struct http_exchange *exchange, void *arg)
 {
     struct agent_server *server = arg;
-    if (!is_operator(exchange))
+    if (!is_operator(server, exchange))
         return;
     size_t len = 0;
     const char *body = http_exchange_body(exchange, &len);
@@ -185,6 +200,31 @@ static void handle_backup(struct http_exchange *exchange, void *arg)
     struct agent_server *server = arg;
 
     donor_handle(server->view->donor, exchange);
+}
+
+static void handle_tail(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+
+    tail_donor_handle(server->view->tail_donor, exchange);
+}
+
+/* ---- backups ---- */
+
+static void handle_backup_post(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+
+    if (is_operator(server, exchange))
+        backup_keeper_post(server->view->backups, exchange);
+}
+
+static void handle_backup_delete(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+
+    if (is_operator(server, exchange))
+        backup_keeper_delete(server->view->backups, exchange);
 }
 
 /* ---- a changed my.cnf ---- */
@@ -235,7 +275,7 @@ static void handle_apply(struct http_exchange *exchange, void *arg)
     const struct agent_view *view = server->view;
     size_t len = 0;
 
-    if (!is_operator(exchange))
+    if (!is_operator(server, exchange))
         return;
     const char *body = http_exchange_body(exchange, &len);
     if (strlen(body) != len) {
@@ -252,6 +292,9 @@ static void handle_apply(struct http_exchange *exchange, void *arg)
 
 static const struct http_route tls_routes[] = {
     {"GET", "/v1/backup", handle_backup},
+    {"POST", "/v1/backups", handle_backup_post},
+    {"DELETE", "/v1/backups/*", handle_backup_delete},
+    {"GET", "/v1/binlogs/tail", handle_tail},
     {"GET", "/v1/status", handle_status},
     {"PUT", "/v1/role", handle_role},
     {"POST", "/v1/mycnf/check", handle_check},

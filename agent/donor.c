@@ -4,6 +4,7 @@
 
 #include "agent/backup/backup_stream.h"
 #include "agent/backup/data_size.h"
+#include "agent/backup/dump_command.h"
 #include "agent/bootstrap/seed_position.h"
 #include "agent/bootstrap/server_binary.h"
 #include "common/alloc.h"
@@ -117,6 +118,21 @@ static bool plan_mariadb(struct donor *donor)
     return true;
 }
 
+/* For members whose image has no CLONE; the others do not ask here. */
+static bool plan_mysql(struct donor *donor)
+{
+    struct server_version version;
+    char *tool = server_binary_search("mysqldump");
+
+    if (!tool)
+        return false;
+    if (server_version_parse(donor->status->version, NULL, &version, NULL) == 0)
+        dump_command(&version, tool, donor->paths->socket, donor->user, &donor->argv);
+    free(tool);
+    donor->header.method = STREAM_METHOD_SQL;
+    return donor->argv.n > 0;
+}
+
 /* ---- who may have it, and when ---- */
 
 static bool may_ask(struct http_exchange *exchange)
@@ -144,6 +160,8 @@ static bool can_give(const struct donor *donor, struct http_exchange *exchange)
 {
     if (donor->busy)
         refuse_for_now(exchange, "this member gives its data to another one already");
+    else if (donor->status->backup.state == BACKUP_STATE_RUNNING)
+        refuse_for_now(exchange, "a backup is taken of this member");
     else if (donor->status->phase != AGENT_PHASE_RUNNING)
         refuse_for_now(exchange, "this member's server does not answer");
     else if (seed_position_pending(donor->paths))
@@ -166,15 +184,12 @@ void donor_handle(struct donor *donor, struct http_exchange *exchange)
 
     if (!may_ask(exchange) || !can_give(donor, exchange))
         return;
-    if (donor->status->flavour != AGENT_FLAVOUR_MARIADB) {
-        http_replyf(exchange, 400, "MySQL gives its data by CLONE, not here");
-        return;
-    }
+    bool mariadb = donor->status->flavour == AGENT_FLAVOUR_MARIADB;
     fill_header(donor);
     strvec_init(&donor->argv);
-    if (!plan_mariadb(donor)) {
+    if (!(mariadb ? plan_mariadb(donor) : plan_mysql(donor))) {
         strvec_release(&donor->argv);
-        http_replyf(exchange, 500, "this image has no mariadb-backup");
+        http_replyf(exchange, 500, "this image has no %s", mariadb ? "mariadb-backup" : "mysqldump");
         return;
     }
     log_info("another member asks for the data", LOG_STR("tool", donor->argv.v[0]));

@@ -7,6 +7,10 @@
 
 #include "common/base.h"
 
+#include "agent/bootstrap/self_fence.h"
+#include "agent/catch_up.h"
+#include "agent/hearing.h"
+#include "agent/mysql/accounts.h"
 #include "agent/mysql/observe.h"
 #include "agent/mysql/replication_facts.h"
 #include "common/agent_order.h"
@@ -18,6 +22,7 @@ enum role_action {
     ROLE_ACTION_CLOSE,
     ROLE_ACTION_STOP,
     ROLE_ACTION_FOLLOW,
+    ROLE_ACTION_HOLD, /* receives no more, goes on applying */
     ROLE_ACTION_COUNT
 };
 
@@ -31,9 +36,17 @@ struct role_state {
 
     enum role_action running; /* the lane is at it */
     int64_t running_ms;       /* since when */
+    bool unseen;              /* it has ended, and what became of it is not known */
     int64_t finished_ms;      /* when the lane was done last: what a probe saw before is old */
     int64_t retry_ms;         /* not before */
     struct error error;       /* why the latest attempt failed */
+
+    bool closed_for_copy; /* a primary that is kept closed until the copy that it gives is complete */
+
+    struct hearing hearing;  /* since when the operator and the other members have not been heard */
+    struct self_fence fence; /* as noted in the run folder, by this agent or the one before */
+    int64_t started_ms;      /* this agent */
+    bool isolated;           /* a primary that has closed itself as it heard nobody; until the next epoch */
 
     bool opened;   /* this order made it a primary */
     bool was_open; /* clients may have written since it was closed last */
@@ -42,6 +55,7 @@ struct role_state {
     uint64_t source_followed; /* what was configured; 0: not by this process */
     int64_t followed_ms;      /* since when this source is followed */
     int64_t restarted_ms;     /* when a thread that had failed was started again */
+    int64_t draining_ms;      /* what was received is being applied before the source is changed, since; 0: it is not */
 };
 
 /* The source, asked by its agent's door. */
@@ -50,7 +64,20 @@ struct source_view {
     int64_t offset_us;      /* its clock minus ours */
     char errant[256];       /* what is executed here and not there */
     char accounts_hash[65]; /* of the accounts that are applied there */
+    uint64_t epoch;         /* the largest one accepted there */
+    bool is_primary;        /* it is ordered to be */
+    int64_t clock_ms;       /* of the last status that came from there (hearing.h) */
     struct error error;     /* of the latest request */
+};
+
+/* What comes from the source that was ordered, as looks at the server have shown it. */
+struct stream_view {
+    bool seen;           /* this server has been connected to it */
+    bool connected;      /* as of the latest look */
+    bool refused;        /* likewise: it is there, but serves us no binary log */
+    uint64_t signature;  /* of all that moves when something comes */
+    int64_t heard_ms;    /* when that moved last; the first look */
+    int64_t observed_ms; /* the latest look; 0: none yet */
 };
 
 /* The primary's heartbeat, as this agent writes it. */
@@ -58,27 +85,62 @@ struct beat_state {
     bool wanted;
     int64_t started_ms;       /* of the write that runs now, 0: none */
     int64_t blocked_since_ms; /* start of the first write of those that have not got through, 0: the latest did */
+    int64_t locked_ms;        /* latest look that found it waiting for a lock of somebody else */
     struct error error;
 };
 
+enum salvage_step {
+    SALVAGE_NONE,
+    SALVAGE_ASK,      /* wished: once all that was received is applied, the position is asked for */
+    SALVAGE_FETCHING, /* what comes after it */
+    SALVAGE_FETCHED,  /* to be applied */
+    SALVAGE_DONE,
+};
+
+/* Around a failover (healing.h). */
+struct healing_state {
+    char set_aside[256]; /* as in the status */
+    struct error set_aside_error;
+    enum salvage_step salvage; /* of the order in force */
+    char fetched[AGENT_GTID_SIZE];
+    char salvaged[256];
+    struct error salvage_error;
+};
+
 struct instance_state {
+    const char *instance; /* the pod's name; NULL in tests */
+
     /* The server process and its socket, looked at from outside. */
     bool server_there;        /* a process holds the server's lock */
     bool socket_accepts;      /* a connection to the socket is taken by the kernel */
+    bool seen_gone;           /* this agent has seen that there was none */
     int64_t accepts_since_ms; /* since when socket_accepts, 0 if it does not */
 
+    int64_t turn_ms; /* of the loop, the latest */
+
     /* Probes. */
+    bool probe_now;           /* whatever the interval */
     int64_t probe_started_ms; /* of the probe that runs now, 0: none */
     int64_t last_probe_ms;    /* start of the latest probe */
     int64_t last_answer_ms;   /* start of the latest probe that was answered, 0: never since the server came */
+    int64_t unanswered_since_ms; /* start of the first probe of those that have not been answered; 0: the latest was, or failed at once */
     int64_t last_status_ms;   /* latest collection of counters */
     struct error probe_error; /* of the latest finished probe; ERROR_NONE: it was answered */
     int64_t probe_us;
     struct observation observed;          /* from the latest answered probe */
     struct replication_facts replication; /* likewise, or newer: from the latest change of role */
-    int64_t commits_blocked_since_ms;     /* commits wait and none has got through since; 0: they do */
+    int64_t replication_ms;               /* when that look began; 0: none */
+    char gone_executed[AGENT_GTID_SIZE];  /* what the server that ended last said that it had executed; "" not known */
+    struct catch_up catch_up;
+    int64_t applier_stopped_since_ms; /* an error has stopped the applier since; 0: it has not */
+    int64_t commits_blocked_since_ms; /* commits wait and none has got through since; 0: they do */
+    uint32_t serving_copies;          /* donor.h: streams that this member gives now */
+    uint64_t unacknowledged;          /* commits that ended without an acknowledgement, not by our hand */
+    uint64_t unacknowledged_seen;     /* the server's count that this accounts for */
     struct role_state role;
     struct source_view source;
+    struct healing_state healing;
+    struct stream_view stream;
     struct beat_state beat;
 
     /* The volume, from the latest probe. */
@@ -88,16 +150,21 @@ struct instance_state {
     /* Accounts. Generations count changes of the files; 0: nothing read yet. */
     uint64_t accounts_wanted;
     uint64_t accounts_applied;
+    char accounts_wanted_hash[65];
     char accounts_applied_hash[65];
-    uint64_t accounts_digest;    /* of what was applied, as the server holds it (accounts.h); 0: not known */
-    bool accounts_incomplete;    /* a file that is needed is missing */
-    bool accounts_once;          /* they were applied to this data folder at some time */
-    bool accounts_as_primary;    /* those applied include database and user */
-    struct error files_error;    /* the mounted files cannot be used */
-    struct error accounts_error; /* why the latest attempt failed */
+    uint64_t accounts_digest;           /* of what was applied, as the server holds it (accounts.h); 0: not known */
+    bool accounts_incomplete;           /* a file that is needed is missing */
+    bool accounts_once;                 /* they were applied to this data folder at some time */
+    enum accounts_scope accounts_scope; /* of what was applied */
+    struct error files_error;           /* the mounted files cannot be used */
+    struct error accounts_error;        /* why the latest attempt failed */
     int64_t accounts_retry_ms;
     bool action_running;
     const char *missing_file; /* static text; NULL: none */
+
+    /* Events of the server. */
+    uint64_t events_epoch; /* in which those of the former primary were taken over */
+    int64_t events_retry_ms;
 
     /* The certificates: of the TLS door and of the server. Generations as above. */
     uint64_t tls_wanted;

@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/backup/download_process.h"
+#include "agent/backup/upload_process.h"
 #include "agent/bootstrap/init.h"
-#include "agent/bootstrap/server_exec.h"
 #include "agent/options.h"
 #include "agent/pre_stop.h"
 #include "agent/seed.h"
+#include "agent/server_start.h"
+#include "agent/store.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/log.h"
@@ -43,6 +46,19 @@ static int command_check(const struct agent_options *options, struct error *err)
     return init_check(&init, err);
 }
 
+static int command_transfer(const struct agent_options *options, struct error *err)
+{
+    struct backup_child_options child = {.tls_dir = options->paths.tls_dir};
+
+    return options->command == COMMAND_UPLOAD ? upload_process_run(&child, err) : download_process_run(&child, err);
+}
+
+/* Of a container, not of a child of one. */
+static bool ends_container(enum agent_command command)
+{
+    return command != COMMAND_UPLOAD && command != COMMAND_DOWNLOAD;
+}
+
 static int run_command(const struct agent_options *options, struct error *err)
 {
     switch (options->command) {
@@ -53,13 +69,18 @@ static int run_command(const struct agent_options *options, struct error *err)
     case COMMAND_CHECK:
         return command_check(options, err);
     case COMMAND_SERVER:
-        return server_exec(&options->paths, err);
+        return server_start(options, err);
     case COMMAND_RUN:
         return agent_run(options, err);
     case COMMAND_PRE_STOP:
         return pre_stop_run(options, err);
     case COMMAND_LINGER:
         return linger_run(options, err);
+    case COMMAND_STORE:
+        return store_run(options, err);
+    case COMMAND_UPLOAD:
+    case COMMAND_DOWNLOAD:
+        return command_transfer(options, err);
     default:
         fputs(agent_options_help, stdout);
         return 0;
@@ -79,7 +100,8 @@ int main(int argc, char **argv)
     int rc = run_command(&options, &err);
     if (rc < 0) {
         log_error("the agent ends", LOG_ERR(&err));
-        write_termination_log(options.paths.termination_log, &err);
+        if (ends_container(options.command))
+            write_termination_log(options.paths.termination_log, &err);
     }
     agent_options_release(&options);
     return rc < 0 ? 1 : 0;

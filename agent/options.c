@@ -18,10 +18,13 @@ const char agent_options_help[] =
     "  run        watch and tend the server, answer on the agent's doors\n"
     "  pre-stop   wait until this member is not the primary any more\n"
     "  linger     wait until the server has ended\n"
+    "  store      keep backups in a folder: S3's way to a volume\n"
+    "  upload     standard input becomes a stored backup; the task comes on descriptor 3\n"
+    "  download   a stored backup goes to standard output; likewise\n"
     "\n"
     "  --data-volume=DIR --run-dir=DIR --config-dir=DIR --accounts-dir=DIR --tls-dir=DIR\n"
     "  --termination-log=FILE --bind=ADDRESS --plain-port=N --tls-port=N --mysql-port=N --pod-name=NAME\n"
-    "  --wait-seconds=N\n"
+    "  --wait-seconds=N --directory=DIR\n"
     "  --log-level=debug|info|warn|error --log-format=json|text\n";
 
 enum option_key {
@@ -37,6 +40,7 @@ enum option_key {
     OPT_MYSQL_PORT,
     OPT_POD_NAME,
     OPT_WAIT,
+    OPT_DIRECTORY,
     OPT_LOG_LEVEL,
     OPT_LOG_FORMAT,
     OPT_COUNT,
@@ -55,6 +59,7 @@ static const char *const option_names[OPT_COUNT] = {
     [OPT_MYSQL_PORT] = "--mysql-port=",
     [OPT_POD_NAME] = "--pod-name=",
     [OPT_WAIT] = "--wait-seconds=",
+    [OPT_DIRECTORY] = "--directory=",
     [OPT_LOG_LEVEL] = "--log-level=",
     [OPT_LOG_FORMAT] = "--log-format=",
 };
@@ -68,6 +73,9 @@ static const char *const command_names[] = {
     [COMMAND_RUN] = "run",
     [COMMAND_PRE_STOP] = "pre-stop",
     [COMMAND_LINGER] = "linger",
+    [COMMAND_UPLOAD] = "upload",
+    [COMMAND_DOWNLOAD] = "download",
+    [COMMAND_STORE] = "store",
 };
 
 static bool parse_number(const char *text, long max, long *ret)
@@ -146,6 +154,7 @@ static int convert(const char *const *values, struct agent_options *options, str
         return error_set(err, ERROR_INVALID, "unknown log level \"%s\"", values[OPT_LOG_LEVEL]);
     if (values[OPT_LOG_FORMAT] && log_format_parse(values[OPT_LOG_FORMAT], &options->log_format) < 0)
         return error_set(err, ERROR_INVALID, "unknown log format \"%s\"", values[OPT_LOG_FORMAT]);
+    options->store_dir = values[OPT_DIRECTORY];
     options->bind = values[OPT_BIND] ? values[OPT_BIND] : "0.0.0.0";
     options->pod_name = values[OPT_POD_NAME] ? values[OPT_POD_NAME] : str_or_empty(getenv("POD_NAME"));
     return 0;

@@ -20,12 +20,16 @@ enum agent_command {
     COMMAND_SERVER,
     COMMAND_RUN,
     COMMAND_PRE_STOP,
-    COMMAND_LINGER
+    COMMAND_LINGER,
+    COMMAND_UPLOAD,
+    COMMAND_DOWNLOAD,
+    COMMAND_STORE,
 };
 
 struct agent_options {
     enum agent_command command;
     const char *copy_dir;
+    const char *store_dir; /* store: NULL if not given */
     struct agent_paths paths;
     const char *pod_name;
     const char *bind;

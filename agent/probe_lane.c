@@ -22,6 +22,7 @@ struct probe_lane {
     struct session *old_sentinel;
     bool with_status;
     bool want_sentinel;
+    bool beat_late;
     struct probe_result result;
 };
 
@@ -39,6 +40,9 @@ static int look(struct probe_lane *lane, struct error *err)
         return -1;
     const struct dialect *dialect = dialect_for(&result->observed.version);
     if (replication_facts_observe(lane->session, dialect, lane->options.user, &result->replication, err) < 0)
+        return -1;
+    if (lane->beat_late &&
+        replication_beat_locked(lane->session, lane->options.user, &result->replication.beat_locked, err) < 0)
         return -1;
     if (lane->want_sentinel)
         result->sentinel = session_open(&lane->options, NULL);
@@ -92,16 +96,17 @@ struct probe_lane *probe_lane_new(struct loop *loop, const char *socket, const c
     return lane;
 }
 
-int probe_lane_start(struct probe_lane *lane, bool with_status, bool want_sentinel, struct session *old_sentinel)
+int probe_lane_start(struct probe_lane *lane, const struct probe_wish *wish)
 {
     struct worker_job job = {.run = run, .done = done, .arg = lane};
 
     if (lane->busy)
         return -1;
     lane->busy = true;
-    lane->with_status = with_status;
-    lane->want_sentinel = want_sentinel;
-    lane->old_sentinel = old_sentinel;
+    lane->with_status = wish->with_status;
+    lane->want_sentinel = wish->sentinel;
+    lane->beat_late = wish->beat_late;
+    lane->old_sentinel = wish->old_sentinel;
     if (worker_submit(lane->worker, &job) < 0)
         abort(); /* one job at a time cannot fill the queue */
     return 0;

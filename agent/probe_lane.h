@@ -30,8 +30,14 @@ struct probe_result {
 /* fn runs on the loop after every probe. socket, user, volume_dir must outlive the lane. */
 struct probe_lane *probe_lane_new(struct loop *loop, const char *socket, const char *user, const char *volume_dir,
     void (*fn)(void *arg, struct probe_result *result), void *arg);
-/* At most one probe at a time: -1 while one runs. old_sentinel (may be NULL) is closed on the thread. */
-int probe_lane_start(struct probe_lane *lane, bool with_status, bool want_sentinel, struct session *old_sentinel);
+struct probe_wish {
+    bool with_status;
+    bool sentinel;                /* open one */
+    bool beat_late;               /* see whether the heartbeat waits for a lock */
+    struct session *old_sentinel; /* closed on the thread; may be NULL */
+};
+/* At most one probe at a time: -1 while one runs. */
+int probe_lane_start(struct probe_lane *lane, const struct probe_wish *wish);
 void probe_lane_free(struct probe_lane *lane);
 
 #endif

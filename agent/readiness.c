@@ -44,7 +44,7 @@ struct readiness readiness_ready(const struct instance_state *state, int64_t now
         return no("%s", phase_texts[phase]);
     if (state->probe_error.kind != ERROR_NONE)
         return no("the server refuses the probe: %.90s", state->probe_error.message);
-    if (state->accounts_once)
+    if (state->accounts_once || state->replication.accounts_present)
         return ready_in_role(state, now_ms);
     if (state->accounts_error.kind != ERROR_NONE)
         return no("accounts are not made: %.95s", state->accounts_error.message);
@@ -88,6 +88,20 @@ static void add_problems(const struct instance_state *state, struct agent_status
         agent_status_add_problem(status, "AgentLockedOut", "%s", state->probe_error.message);
 }
 
+/* A primary says what it has done, the others what has come to them. */
+static void fill_accounts(const struct instance_state *state, struct agent_status *ret)
+{
+    const struct replication_facts *facts = &state->replication;
+    bool primary = agent_is_primary(state);
+    const char *hash = primary ? state->accounts_applied_hash : facts->accounts_hash;
+    bool done = primary ? state->accounts_wanted == state->accounts_applied && state->accounts_scope == ACCOUNTS_LOGGED
+                        : facts->accounts_present && strcmp(facts->accounts_hash, state->accounts_wanted_hash) == 0;
+
+    snprintf(ret->accounts_hash, sizeof(ret->accounts_hash), "%s", hash);
+    ret->accounts_applied =
+        done && state->accounts_wanted && !state->accounts_incomplete && state->files_error.kind == ERROR_NONE;
+}
+
 void readiness_fill_status(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
 {
     struct readiness ready = readiness_ready(state, now_ms);
@@ -98,14 +112,11 @@ void readiness_fill_status(const struct instance_state *state, int64_t now_ms, s
     snprintf(ret->version, sizeof(ret->version), "%s", observed->version.text);
     snprintf(ret->server_uuid, sizeof(ret->server_uuid), "%s", observed->server_uuid);
     snprintf(ret->ready_reason, sizeof(ret->ready_reason), "%s", ready.reason);
-    snprintf(ret->accounts_hash, sizeof(ret->accounts_hash), "%s", state->accounts_applied_hash);
+    fill_accounts(state, ret);
     ret->ready = ready.yes;
     ret->server_id = observed->server_id;
     ret->uptime_s = observed->uptime_s;
     ret->read_only = state->replication.read_only;
-    ret->accounts_applied = state->accounts_wanted && state->accounts_wanted == state->accounts_applied &&
-        (state->accounts_as_primary || !agent_is_primary(state)) && !state->accounts_incomplete &&
-        state->files_error.kind == ERROR_NONE;
     ret->volume_bytes = state->volume_bytes;
     ret->volume_free_bytes = state->volume_free_bytes;
     ret->probe_us = state->probe_us;

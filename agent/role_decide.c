@@ -2,6 +2,8 @@
 
 #include "agent/role_decide.h"
 
+#define VAIN_MS 1000
+
 /* From mysqld_error.h; the receiver's are those of the source or of the client library. */
 #define ER_ACCESS_DENIED 1045
 #define ER_LOCK_WAIT_TIMEOUT 1205
@@ -104,6 +106,72 @@ static bool is_open(const struct instance_state *state)
         facts->semi_sync_source == state->role.order.semi_sync;
 }
 
+void role_note_unacknowledged(struct instance_state *state, const struct replication_facts *facts, bool ours)
+{
+    if (!facts->semi_sync_source)
+        return;
+    if (facts->unacknowledged < state->unacknowledged_seen) /* FLUSH STATUS */
+        state->unacknowledged_seen = 0;
+    if (!ours)
+        state->unacknowledged += facts->unacknowledged - state->unacknowledged_seen;
+    state->unacknowledged_seen = facts->unacknowledged;
+}
+
+bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms)
+{
+    const struct replication_facts *facts = &state->replication;
+    const struct role_state *role = &state->role;
+
+    if (!role->has_order || role->order.role != AGENT_ROLE_PRIMARY || state->serving_copies == 0)
+        return false;
+    if (role->closed_for_copy)
+        return true;
+    return is_open(state) && facts->copy_waits && state->commits_blocked_since_ms &&
+        now_ms - state->commits_blocked_since_ms >= COPY_PATIENCE_MS;
+}
+
+/* What the agent before this one had promised. */
+static bool is_left_open(const struct instance_state *state, int64_t now_ms)
+{
+    const struct role_state *role = &state->role;
+    const struct self_fence *fence = &role->fence;
+
+    if (role->isolated)
+        return true;
+    return fence->ms && state->replication.seen && !state->replication.read_only &&
+        now_ms - role->started_ms >= (int64_t)fence->ms &&
+        hearing_is_alone(&role->hearing, (int64_t)fence->ms, fence->members, now_ms);
+}
+
+bool role_is_isolated(const struct instance_state *state, int64_t now_ms)
+{
+    const struct role_state *role = &state->role;
+
+    if (!role->has_order)
+        return is_left_open(state, now_ms);
+    if (role->order.role != AGENT_ROLE_PRIMARY || !role->order.self_fence_ms)
+        return false;
+    return role->isolated ||
+        hearing_is_alone(&role->hearing, (int64_t)role->order.self_fence_ms, role->order.self_fence_members, now_ms);
+}
+
+static struct role_decision decide_primary(const struct instance_state *state)
+{
+    struct role_decision decision = {.action = ROLE_ACTION_NONE, .urgent = true};
+
+    if (state->role.closed_for_copy || state->role.isolated)
+        decision.action = is_closed(state) ? ROLE_ACTION_NONE : ROLE_ACTION_CLOSE;
+    else if (!is_open(state))
+        decision.action = ROLE_ACTION_OPEN;
+    return decision;
+}
+
+/* The last look is from before what is being done, or nobody has looked since. */
+static bool is_looked_at(const struct role_state *role)
+{
+    return role->running == ROLE_ACTION_NONE && !role->unseen;
+}
+
 bool role_done(const struct instance_state *state)
 {
     const struct role_state *role = &state->role;
@@ -114,9 +182,10 @@ bool role_done(const struct instance_state *state)
     case AGENT_ROLE_PRIMARY:
         return is_open(state);
     case AGENT_ROLE_REPLICA:
-        return is_closed(state);
+        return is_closed(state) &&
+            (*role->order.source_host || (state->replication.receiver == AGENT_THREAD_OFF && is_looked_at(role)));
     default:
-        return is_closed(state) && !runs(&state->replication);
+        return is_closed(state) && !runs(&state->replication) && is_looked_at(role);
     }
 }
 
@@ -125,8 +194,9 @@ static bool source_is_right(const struct instance_state *state)
     const struct replication_facts *facts = &state->replication;
     const struct agent_order *order = &state->role.order;
 
-    return facts->configured && facts->source_tls && facts->source_port == order->source_port &&
-        strcmp(facts->source_host, order->source_host) == 0 && facts->semi_sync_replica == order->semi_sync;
+    return facts->configured && facts->source_tls && replication_beat_is_right(facts) &&
+        facts->source_port == order->source_port && strcmp(facts->source_host, order->source_host) == 0 &&
+        facts->semi_sync_replica == order->semi_sync;
 }
 
 /* A thread that is off: at once if it was stopped, now and then if what stopped it may pass. */
@@ -142,11 +212,10 @@ static bool wants_start(const struct instance_state *state, int64_t now_ms, bool
     return *ret_restart || (receiver_off && !facts->receiver_errno) || (applier_off && !facts->applier_errno);
 }
 
-/* Its agent has applied the same account files as ours. */
+/* Its agent has applied the same account files as ours knows. */
 static bool source_takes_password(const struct instance_state *state)
 {
-    return state->accounts_applied == state->accounts_wanted && *state->source.accounts_hash &&
-        strcmp(state->source.accounts_hash, state->accounts_applied_hash) == 0;
+    return *state->source.accounts_hash && strcmp(state->source.accounts_hash, state->accounts_wanted_hash) == 0;
 }
 
 /* A new password reaches members at different times. A connection that works is not given up for one that the source may not know yet: without
@@ -161,6 +230,78 @@ static bool must_reconfigure(const struct instance_state *state)
     return role->source_followed != role->source_wanted && (!works || source_takes_password(state));
 }
 
+/* The source has been told to be primary anew, and we have not been told to follow it: whoever counts on acknowledgements does not know of ours. One that has
+ * been told to close is served to the end: what it still has to commit waits for us. */
+static bool is_overtaken(const struct instance_state *state)
+{
+    return state->source.is_primary && state->source.epoch > state->role.order.epoch;
+}
+
+/* ---- whether the source is heard ---- */
+
+static bool is_of_order(const struct replication_facts *facts, const struct agent_order *order)
+{
+    return order->role == AGENT_ROLE_REPLICA && *order->source_host && facts->configured &&
+        facts->source_port == order->source_port && strcmp(facts->source_host, order->source_host) == 0;
+}
+
+/* The source has said why it gives us nothing. */
+static bool is_served_no_log(const struct replication_facts *facts)
+{
+    switch (replication_trouble_of(facts)) {
+    case TROUBLE_PURGED:
+    case TROUBLE_ERRANT:
+    case TROUBLE_SERVER_ID:
+    case TROUBLE_REFUSED:
+        return facts->receiver_errno != 0;
+    default:
+        return false;
+    }
+}
+
+void role_note_stream(struct instance_state *state, const struct replication_facts *facts, int64_t at_ms)
+{
+    struct stream_view *view = &state->stream;
+
+    if (!state->role.has_order || !is_of_order(facts, &state->role.order)) {
+        *view = (struct stream_view){0};
+        return;
+    }
+    bool connected = facts->receiver == AGENT_THREAD_RUNNING;
+    bool moved = connected && (!view->connected || facts->stream_signature != view->signature);
+    view->refused = is_served_no_log(facts);
+    if (moved || view->refused || !view->observed_ms)
+        view->heard_ms = at_ms;
+    view->seen = view->seen || connected;
+    view->connected = connected;
+    view->signature = facts->stream_signature;
+    view->observed_ms = at_ms;
+}
+
+bool role_source_lost(const struct instance_state *state)
+{
+    const struct stream_view *view = &state->stream;
+    uint32_t limit_ms = state->role.order.silence_ms ? state->role.order.silence_ms : SILENCE_DEFAULT_MS;
+
+    if (!view->observed_ms || view->refused || is_overtaken(state))
+        return false;
+    bool silent = view->observed_ms - view->heard_ms >= (int64_t)limit_ms;
+    /* Without a beat of its own a source that has nothing to say is silent, too. */
+    if (view->connected)
+        return silent && replication_beat_is_right(&state->replication) && state->replication.source_beat_ms;
+    return view->seen || silent;
+}
+
+/* ---- decisions ---- */
+
+/* MariaDB throws away what was received when a thread starts after both were off: an applier is kept running, or left alone. */
+static bool wants_hold(const struct replication_facts *facts)
+{
+    bool applier_stopped = facts->applier == AGENT_THREAD_OFF && !facts->applier_errno;
+
+    return facts->receiver != AGENT_THREAD_OFF || (facts->configured && applier_stopped && facts->relay_logs_last);
+}
+
 static struct role_decision decide_replica(const struct instance_state *state, int64_t now_ms)
 {
     const struct role_state *role = &state->role;
@@ -170,10 +311,14 @@ static struct role_decision decide_replica(const struct instance_state *state, i
         decision.action = ROLE_ACTION_CLOSE;
         return decision;
     }
+    if (!*role->order.source_host || is_overtaken(state)) {
+        decision.action = wants_hold(&state->replication) ? ROLE_ACTION_HOLD : ROLE_ACTION_NONE;
+        return decision;
+    }
     if (!role->source_wanted)
         return decision;
     bool wants = wants_start(state, now_ms, &decision.restart);
-    decision.reconfigure = must_reconfigure(state);
+    decision.reconfigure = must_reconfigure(state) || role->draining_ms;
     if (wants || decision.reconfigure || role->source_followed == 0 || !source_is_right(state))
         decision.action = ROLE_ACTION_FOLLOW;
     return decision;
@@ -190,19 +335,23 @@ static struct role_decision decide_none(const struct instance_state *state)
     return decision;
 }
 
-struct role_decision role_decide(const struct instance_state *state, enum agent_phase phase, int64_t now_ms)
+/* A new agent leaves a server that it finds as it is, unless that must not stay open. */
+static struct role_decision decide_without_order(const struct instance_state *state)
 {
-    const struct role_state *role = &state->role;
-    struct role_decision decision = {.action = ROLE_ACTION_NONE};
+    bool close = state->role.isolated && state->replication.seen && !is_closed(state);
 
-    if (!role->has_order || phase != AGENT_PHASE_RUNNING || state->probe_error.kind != ERROR_NONE)
-        return decision;
-    /* Accounts are statements too: they must not meet a change of roles half-way. */
-    if (role->running != ROLE_ACTION_NONE || state->action_running || now_ms < role->retry_ms)
-        return decision;
-    switch (role->order.role) {
+    return (struct role_decision){.action = close ? ROLE_ACTION_CLOSE : ROLE_ACTION_NONE, .urgent = true};
+}
+
+static struct role_decision decide_by_role(const struct instance_state *state, int64_t now_ms)
+{
+    struct role_decision decision;
+
+    if (!state->role.has_order)
+        return decide_without_order(state);
+    switch (state->role.order.role) {
     case AGENT_ROLE_PRIMARY:
-        decision.action = is_open(state) ? ROLE_ACTION_NONE : ROLE_ACTION_OPEN;
+        decision = decide_primary(state);
         break;
     case AGENT_ROLE_REPLICA:
         decision = decide_replica(state, now_ms);
@@ -211,5 +360,34 @@ struct role_decision role_decide(const struct instance_state *state, enum agent_
         decision = decide_none(state);
         break;
     }
+    return decision;
+}
+
+/* Commits that wait for acknowledgements, for longer than a look or two: what they wait for does not come while we drain. */
+static bool waits_in_vain(const struct instance_state *state, int64_t now_ms)
+{
+    return state->commits_blocked_since_ms && now_ms - state->commits_blocked_since_ms >= VAIN_MS;
+}
+
+struct role_decision role_decide(const struct instance_state *state, enum agent_phase phase, int64_t now_ms)
+{
+    const struct role_state *role = &state->role;
+    struct role_decision decision = {.action = ROLE_ACTION_NONE};
+    bool hangs = phase == AGENT_PHASE_HUNG || (phase == AGENT_PHASE_RUNNING && state->probe_error.kind == ERROR_TIMEOUT);
+    bool answers = phase == AGENT_PHASE_RUNNING && state->probe_error.kind == ERROR_NONE;
+
+    if (!answers && !hangs)
+        return decision;
+    if (role->running != ROLE_ACTION_NONE || now_ms < role->retry_ms)
+        return decision;
+    decision = decide_by_role(state, now_ms);
+    bool in_vain = waits_in_vain(state, now_ms);
+    /* Accounts are statements too: they must not meet a change of roles half-way. One whose commit waits in vain never ends by itself: closing ends it. */
+    if (state->action_running && !hangs && !(in_vain && decision.action == ROLE_ACTION_CLOSE))
+        return (struct role_decision){.action = ROLE_ACTION_NONE};
+    /* The statement that closes a server which hangs lies ready in its socket: the first thing that is done when it goes on. */
+    if (hangs && decision.action != ROLE_ACTION_CLOSE)
+        return (struct role_decision){.action = ROLE_ACTION_NONE};
+    decision.urgent = decision.urgent || hangs || in_vain;
     return decision;
 }

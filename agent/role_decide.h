@@ -15,17 +15,40 @@
 /* After a failure; and how often a receiver that gave up, or an applier that met a conflict of locks, is started again. */
 #define ROLE_RETRY_MS 1000
 #define THREAD_RETRY_MS 10000
+/* The order's limits, where it names none. */
+#define SILENCE_DEFAULT_MS 2000
+#define HUNG_DEFAULT_MS 2000
 
 struct role_decision {
     enum role_action action;
     bool reconfigure; /* follow: even if host and port are right */
     bool restart;     /* follow: a thread that failed, too */
+    bool urgent;      /* close: nothing may go on; what runs or waits is ended at once */
 };
 
 struct role_decision role_decide(const struct instance_state *state, enum agent_phase phase, int64_t now_ms);
 
 /* What was ordered is so (agent_api.h: order_done). */
 bool role_done(const struct instance_state *state);
+
+/* Counts commits of a semi-sync primary that ended without an acknowledgement since the last call. ours: by role_close, which kills the
+ * connections that wait, so that no client is told that they are done. */
+void role_note_unacknowledged(struct instance_state *state, const struct replication_facts *facts, bool ours);
+
+/* Commits of a primary wait for a replica, the copy that it gives waits for those commits, and the replica may be the one that waits for the copy.
+ * So the primary closes, which ends the connections that wait without a word that their commits are done, until the copy is
+ * complete; semi-sync stays armed (I3). */
+#define COPY_PATIENCE_MS 2000
+bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms);
+
+/* A primary that must close itself, or has: nobody was heard for self_fence_ms (I6). Stays true once state->role.isolated is. Without an order: a server that an
+ * earlier agent left open (self_fence.h), by the same measure, from this agent's start on. */
+bool role_is_isolated(const struct instance_state *state, int64_t now_ms);
+/* Keeps state->stream up to date with a look at the server that began at at_ms. */
+void role_note_stream(struct instance_state *state, const struct replication_facts *facts, int64_t at_ms);
+/* By the server's own connection alone: the source's agent may be dead while its server serves, and the other way round. What a look did not see
+ * counts for nothing: a server of ours that hangs loses no source. */
+bool role_source_lost(const struct instance_state *state);
 
 /* What stands behind a replica's error. */
 enum replication_trouble {

@@ -4,6 +4,7 @@
 
 #include "agent/bootstrap/epoch_file.h"
 #include "agent/bootstrap/volume_mark.h"
+#include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
 #include "agent/role_decide.h"
 #include "agent/role_lane.h"
@@ -16,6 +17,9 @@
 
 /* How long closing waits for a heartbeat that is being written; after that the server is told to end it. */
 #define BEAT_PATIENCE_MS 300
+/* How long what was received may go on being applied before a replica turns to another source, which may wait for its acknowledgements. After that it
+ * is dropped: the new source has it. */
+#define FOLLOW_DRAIN_MS 10000
 
 struct role_keeper {
     struct loop *loop;
@@ -27,10 +31,12 @@ struct role_keeper {
     struct role_lane *lane;
     struct heartbeat_lane *beats;
     struct source_watch *source;
+    struct healing *healing;
     char *password;
     uint64_t job_source; /* source_wanted of the job that runs */
     int64_t accepted_ms;
-    bool server_changed; /* while a job ran: its result is of another server */
+    struct self_fence fence; /* as it will be noted once the worker is done */
+    bool server_changed;     /* while a job ran: its result is of another server */
 };
 
 struct acceptance {
@@ -39,6 +45,7 @@ struct acceptance {
     role_accepted_fn fn;
     void *arg;
     bool write_epoch;
+    bool note_fence;
     struct error error;
 };
 
@@ -66,6 +73,7 @@ static void accept(struct role_keeper *keeper, const struct agent_order *order)
 {
     struct role_state *role = &keeper->state->role;
     char hash[17];
+    bool new_epoch = order->epoch > role->epoch;
 
     agent_order_hash(order, hash);
     /* The first heartbeat of a new epoch has yet to come: that is no lag of ours. */
@@ -74,15 +82,26 @@ static void accept(struct role_keeper *keeper, const struct agent_order *order)
     role->epoch = order->epoch;
     if (order->mark != AGENT_MARK_NONE)
         role->mark = order->mark;
-    if (role->has_order && strcmp(hash, role->order_hash) == 0)
+    if (role->isolated && new_epoch)
+        log_info("a new epoch ends the isolation");
+    if (new_epoch)
+        role->isolated = false;
+    bool renewed = role->has_order && strcmp(hash, role->order_hash) == 0;
+    healing_ordered(keeper->healing, order, renewed);
+    if (renewed)
         return;
+    role_lane_supersede(keeper->lane);
+    if (strcmp(role->order.source_host, order->source_host) != 0 || role->order.source_port != order->source_port)
+        keeper->state->stream = (struct stream_view){0};
     log_info("an order", LOG_STR("role", agent_role_name(order->role)), LOG_INT("epoch", (int64_t)order->epoch),
         LOG_STR("source", order->source_host));
     role->has_order = true;
     role->order = *order;
+    role->fence = self_fence_of(order);
     memcpy(role->order_hash, hash, sizeof(hash));
     role->opened = false;
     role->retry_ms = 0;
+    role->draining_ms = 0;
     error_clear(&role->error);
     role->source_wanted = identify_source(keeper);
     keeper->accepted_ms = clock_monotonic_ms();
@@ -95,7 +114,11 @@ static int write_volume(const struct acceptance *acceptance, struct error *err)
     const struct agent_paths *paths = acceptance->keeper->paths;
     const struct agent_order *order = &acceptance->order;
 
+    const struct self_fence fence = self_fence_of(order);
+
     if (acceptance->write_epoch && epoch_file_write(paths, order->epoch, err) < 0)
+        return -1;
+    if (acceptance->note_fence && self_fence_write(paths, &fence, err) < 0)
         return -1;
     return order->mark == AGENT_MARK_NONE ? 0 : volume_mark_write(paths, order->mark, err);
 }
@@ -118,6 +141,8 @@ static void finish_acceptance(void *arg)
         error_set(&acceptance->error, ERROR_CONFLICT, "epoch %llu has been seen", (unsigned long long)epoch);
     if (acceptance->error.kind == ERROR_NONE)
         accept(keeper, &acceptance->order);
+    else if (acceptance->note_fence)
+        keeper->fence = (struct self_fence){.epoch = UINT64_MAX}; /* whatever is there: noted again */
     acceptance->fn(acceptance->arg, keeper->state->role.epoch, &acceptance->error);
     bool accepted = acceptance->error.kind == ERROR_NONE;
     free(acceptance);
@@ -125,20 +150,26 @@ static void finish_acceptance(void *arg)
         on_change(keeper);
 }
 
-void role_keeper_order(struct role_keeper *keeper, const struct agent_order *order, role_accepted_fn fn, void *arg)
+/* Nothing is lost any more by what the order wants. */
+static void begin_acceptance(struct acceptance *acceptance)
 {
+    struct role_keeper *keeper = acceptance->keeper;
+    const struct agent_order *order = &acceptance->order;
     const struct role_state *role = &keeper->state->role;
-    struct acceptance *acceptance = xnew(struct acceptance);
     struct worker_job job = {.run = run_acceptance, .done = finish_acceptance, .arg = acceptance};
 
-    *acceptance = (struct acceptance){.keeper = keeper, .order = *order, .fn = fn, .arg = arg};
+    const struct self_fence fence = self_fence_of(order);
+
     acceptance->write_epoch = order->epoch > role->epoch;
+    acceptance->note_fence = order->epoch >= role->epoch && !self_fence_same(&fence, &keeper->fence);
+    if (acceptance->note_fence)
+        keeper->fence = fence;
     error_set(&acceptance->error, ERROR_CANCELLED, "the agent ends");
     if (order->epoch < role->epoch) { /* nothing to write */
         error_clear(&acceptance->error);
         job.run = NULL;
     }
-    if (!job.run || (!acceptance->write_epoch && order->mark == AGENT_MARK_NONE)) {
+    if (!job.run || (!acceptance->write_epoch && !acceptance->note_fence && order->mark == AGENT_MARK_NONE)) {
         error_clear(&acceptance->error);
         finish_acceptance(acceptance);
         return;
@@ -147,6 +178,29 @@ void role_keeper_order(struct role_keeper *keeper, const struct agent_order *ord
         error_set(&acceptance->error, ERROR_UNAVAILABLE, "other orders wait");
         finish_acceptance(acceptance);
     }
+}
+
+static void on_set_aside(void *arg, const struct error *error)
+{
+    struct acceptance *acceptance = arg;
+
+    if (error->kind == ERROR_NONE) {
+        begin_acceptance(acceptance);
+        return;
+    }
+    acceptance->error = *error;
+    finish_acceptance(acceptance);
+}
+
+void role_keeper_order(struct role_keeper *keeper, const struct agent_order *order, role_accepted_fn fn, void *arg)
+{
+    struct acceptance *acceptance = xnew(struct acceptance);
+
+    *acceptance = (struct acceptance){.keeper = keeper, .order = *order, .fn = fn, .arg = arg};
+    if (healing_must_set_aside(keeper->healing, order))
+        healing_set_aside(keeper->healing, order, on_set_aside, acceptance);
+    else
+        begin_acceptance(acceptance);
 }
 
 /* ---- what comes in ---- */
@@ -161,6 +215,7 @@ void role_keeper_set_password(struct role_keeper *keeper, const char *replicatio
 void role_keeper_set_tls(struct role_keeper *keeper, const struct tls_keypair *pair, const char *ca_pem)
 {
     source_watch_set_tls(keeper->source, pair, ca_pem);
+    healing_set_tls(keeper->healing, pair, ca_pem);
 }
 
 void role_keeper_server_gone(struct role_keeper *keeper)
@@ -169,9 +224,18 @@ void role_keeper_server_gone(struct role_keeper *keeper)
     struct role_state *role = &state->role;
 
     heartbeat_lane_rest(keeper->beats);
+    healing_server_gone(keeper->healing);
     keeper->server_changed = role->running != ROLE_ACTION_NONE;
+    if (*state->replication.gtid_executed) /* this may be called again before it is back */
+        memcpy(state->gone_executed, state->replication.gtid_executed, sizeof(state->gone_executed));
     state->replication = (struct replication_facts){0};
+    state->replication_ms = 0;
+    catch_up_gap(&state->catch_up, clock_monotonic_ms());
+    role->draining_ms = 0;
+    role->unseen = false;
+    state->stream = (struct stream_view){0};
     state->commits_blocked_since_ms = 0;
+    state->unacknowledged = state->unacknowledged_seen = 0;
     role->was_open = role->opened = false;
     if (role->order.role == AGENT_ROLE_PRIMARY) {
         role->has_order = false;
@@ -190,6 +254,28 @@ static void note_blocked(struct instance_state *state, const struct replication_
         state->commits_blocked_since_ms = facts->waiting_commits > 0 ? now_ms : 0;
 }
 
+static void note_stopped(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
+{
+    bool stopped = facts->configured && facts->applier == AGENT_THREAD_OFF && facts->applier_errno;
+
+    if (!stopped)
+        state->applier_stopped_since_ms = 0;
+    else if (!state->applier_stopped_since_ms)
+        state->applier_stopped_since_ms = now_ms;
+}
+
+static void take_facts(struct instance_state *state, const struct replication_facts *facts, int64_t started_ms)
+{
+    catch_up_look(&state->catch_up, state->observed.version.flavour, state->replication.gtid_received,
+        facts->gtid_received, clock_monotonic_ms());
+    state->replication = *facts;
+    state->replication_ms = started_ms;
+    state->role.unseen = false;
+    if (facts->beat_locked)
+        state->beat.locked_ms = started_ms;
+    role_note_stream(state, facts, started_ms);
+}
+
 void role_keeper_observed(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms)
 {
     struct role_state *role = &keeper->state->role;
@@ -199,10 +285,10 @@ void role_keeper_observed(struct role_keeper *keeper, const struct replication_f
     if (role->finished_ms && started_ms <= role->finished_ms)
         return;
     note_blocked(keeper->state, facts, started_ms);
-    bool read_only = keeper->state->replication.read_only;
-    keeper->state->replication = *facts;
-    if (keeper->state->action_running) /* it may lift super_read_only for a moment */
-        keeper->state->replication.read_only = read_only || facts->read_only;
+    note_stopped(keeper->state, facts, started_ms);
+    if (role->running == ROLE_ACTION_NONE)
+        role_note_unacknowledged(keeper->state, facts, false);
+    take_facts(keeper->state, facts, started_ms);
     if (!keeper->state->replication.read_only)
         role->was_open = true;
 }
@@ -215,6 +301,7 @@ static const char *const action_texts[ROLE_ACTION_COUNT] = {
     [ROLE_ACTION_CLOSE] = "closed",
     [ROLE_ACTION_STOP] = "replication stopped",
     [ROLE_ACTION_FOLLOW] = "follows its source",
+    [ROLE_ACTION_HOLD] = "receives no more",
 };
 
 static void note_success(struct role_keeper *keeper, const struct role_result *result, int64_t now_ms)
@@ -228,8 +315,11 @@ static void note_success(struct role_keeper *keeper, const struct role_result *r
     if (action == ROLE_ACTION_OPEN && result->done) {
         role->opened = role->order.role == AGENT_ROLE_PRIMARY;
         role->source_followed = 0;
+        catch_up_opened(&keeper->state->catch_up);
     }
-    if (action == ROLE_ACTION_FOLLOW && role->source_followed != keeper->job_source) {
+    if (action == ROLE_ACTION_FOLLOW)
+        role->draining_ms = result->done ? 0 : role->draining_ms ? role->draining_ms : now_ms;
+    if (action == ROLE_ACTION_FOLLOW && result->done && role->source_followed != keeper->job_source) {
         role->source_followed = keeper->job_source;
         role->followed_ms = now_ms;
     }
@@ -246,8 +336,15 @@ static void on_result(void *arg, const struct role_result *result)
     if (keeper->server_changed) {
         keeper->server_changed = false;
     } else {
-        if (result->has_facts)
-            keeper->state->replication = result->facts;
+        role->unseen = !result->has_facts;
+        if (result->dropped)
+            catch_up_gap(&keeper->state->catch_up, now_ms);
+        if (result->has_facts) {
+            role_note_unacknowledged(keeper->state, &result->facts, role->running == ROLE_ACTION_CLOSE);
+            take_facts(keeper->state, &result->facts, now_ms - result->took_us / 1000);
+        }
+        if (role->running == ROLE_ACTION_OPEN)
+            healing_opened(keeper->healing, result);
         if (result->error.kind == ERROR_NONE) {
             note_success(keeper, result, now_ms);
         } else {
@@ -270,8 +367,13 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
         .order = role->order,
         .reconfigure = decision->reconfigure,
         .restart = decision->restart,
+        .drain = !role->draining_ms || now_ms - role->draining_ms < FOLLOW_DRAIN_MS,
+        .salvage = keeper->state->healing.salvage,
     };
 
+    memcpy(job.fetched, keeper->state->healing.fetched, sizeof(job.fetched));
+    if (decision->urgent) /* what stands in the way does not end by itself */
+        job.order.drain_ms = 0;
     if (decision->action == ROLE_ACTION_FOLLOW)
         job.password = xstrdup(keeper->password);
     if (decision->action == ROLE_ACTION_OPEN)
@@ -285,26 +387,72 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
 }
 
 /* A heartbeat written after the server was closed would be errant: one that is under way may end first. */
-static bool must_wait_for_beat(const struct role_keeper *keeper, int64_t now_ms)
+static bool must_wait_for_beat(const struct role_keeper *keeper, const struct role_decision *decision, int64_t now_ms)
 {
-    return keeper->state->beat.started_ms && now_ms - keeper->accepted_ms < BEAT_PATIENCE_MS;
+    return !decision->urgent && keeper->state->role.order.drain_ms > 0 && keeper->state->beat.started_ms &&
+        now_ms - keeper->accepted_ms < BEAT_PATIENCE_MS;
+}
+
+/* Closing may not have got to its end, but what it did first is done (events): the server is opened again in any case. */
+static void note_copy(struct instance_state *state, int64_t now_ms)
+{
+    bool closed = role_closed_for_copy(state, now_ms);
+    struct role_state *role = &state->role;
+
+    if (role->closed_for_copy && !closed) {
+        role->opened = false;
+        role->retry_ms = 0;
+        error_clear(&role->error);
+    }
+
+    if (closed != state->role.closed_for_copy)
+        log_info(closed ? "commits and a copy wait for each other: closed until the copy is complete"
+                        : "no longer closed for a copy");
+    state->role.closed_for_copy = closed;
+}
+
+static void note_isolation(struct instance_state *state, int64_t now_ms)
+{
+    if (state->role.isolated || !role_is_isolated(state, now_ms))
+        return;
+    log_warn("neither the operator nor enough other members are heard: closed until the next epoch",
+        LOG_INT("limitMs", state->role.fence.ms));
+    state->role.isolated = true;
+}
+
+/* One that was alone for too long stays closed, whoever speaks now: another may have been opened meanwhile. */
+void role_keeper_heard(struct role_keeper *keeper, const char *member, int64_t as_of_ms)
+{
+    int64_t now_ms = clock_monotonic_ms();
+
+    note_isolation(keeper->state, now_ms);
+    if (member)
+        hearing_member(&keeper->state->role.hearing, member, as_of_ms, now_ms);
+    else
+        hearing_operator(&keeper->state->role.hearing, as_of_ms, now_ms);
 }
 
 void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_t now_ms)
 {
     struct instance_state *state = keeper->state;
     const struct agent_order *order = &state->role.order;
-    struct role_decision decision = role_decide(state, phase, now_ms);
+    note_copy(state, now_ms);
+    note_isolation(state, now_ms);
+    healing_turn(keeper->healing);
     bool follows = state->role.has_order && order->role == AGENT_ROLE_REPLICA && order->source_agent_port;
 
     source_watch_set(keeper->source, follows ? order->source_host : "", follows ? order->source_agent_port : 0);
-    if (state->role.has_order && order->role == AGENT_ROLE_PRIMARY && order->heartbeat && role_done(state))
+    struct role_decision decision = role_decide(state, phase, now_ms);
+    if (state->role.has_order && order->role == AGENT_ROLE_PRIMARY && order->heartbeat && role_done(state) &&
+        !state->role.closed_for_copy && !state->role.isolated)
         heartbeat_lane_beat(keeper->beats, order->epoch);
     else if (state->beat.wanted)
         heartbeat_lane_rest(keeper->beats);
     if (decision.action == ROLE_ACTION_NONE)
         return;
-    if (decision.action == ROLE_ACTION_CLOSE && must_wait_for_beat(keeper, now_ms))
+    if (decision.action == ROLE_ACTION_OPEN && healing_holds(keeper->healing))
+        return;
+    if (decision.action == ROLE_ACTION_CLOSE && must_wait_for_beat(keeper, &decision, now_ms))
         return;
     begin(keeper, &decision, now_ms);
 }
@@ -317,6 +465,11 @@ static void on_beat(void *arg)
 }
 
 static void on_source(void *arg)
+{
+    on_change(arg);
+}
+
+static void on_healing(void *arg)
 {
     on_change(arg);
 }
@@ -336,11 +489,15 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     keeper->changed = changed;
     keeper->arg = arg;
     keeper->volume = worker_new(loop, "volume");
+    keeper->healing = healing_new(loop, paths, state, on_healing, keeper);
     keeper->lane = role_lane_new(loop, paths, user, on_result, keeper);
     keeper->beats = heartbeat_lane_new(loop, paths->socket, user, &state->beat, on_beat, keeper);
     keeper->source = source_watch_new(loop, state, on_source, keeper);
     state->role.epoch = epoch;
     state->role.mark = mark;
+    state->role.started_ms = clock_monotonic_ms();
+    state->role.fence = keeper->fence = self_fence_read(paths);
+    catch_up_gap(&state->catch_up, clock_monotonic_ms());
     return keeper;
 }
 
@@ -349,6 +506,7 @@ void role_keeper_free(struct role_keeper *keeper)
     if (!keeper)
         return;
     keeper->changed = NULL;
+    healing_free(keeper->healing); /* first: what waits for it goes to the worker below */
     worker_free(keeper->volume);
     heartbeat_lane_free(keeper->beats);
     role_lane_free(keeper->lane);

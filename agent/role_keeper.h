@@ -31,6 +31,8 @@ void role_keeper_set_password(struct role_keeper *keeper, const char *replicatio
 void role_keeper_set_tls(struct role_keeper *keeper, const struct tls_keypair *pair, const char *ca_pem);
 /* The server has gone or was started anew. A primary's order is dropped: the operator must say it again, knowing of this. */
 void role_keeper_server_gone(struct role_keeper *keeper);
+/* The operator (member NULL) or another member has asked for something, as of a clock_ms of ours: it is not alone (I6). */
+void role_keeper_heard(struct role_keeper *keeper, const char *member, int64_t as_of_ms);
 /* A look at the server that began at started_ms: taken over unless a change of role came in between. */
 void role_keeper_observed(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms);
 /* The next step, if one is due. */

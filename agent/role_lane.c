@@ -2,11 +2,19 @@
 
 #include "agent/role_lane.h"
 
+#include <stdatomic.h>
+
+#include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/seed_position.h"
+#include "agent/mysql/events.h"
+#include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_change.h"
+#include "agent/mysql/role_close.h"
 #include "agent/mysql/session.h"
+#include "agent/salvage.h"
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "common/fs.h"
 #include "common/worker.h"
 
 #define ROLE_CONNECT_TIMEOUT_S 2
@@ -22,6 +30,7 @@ struct role_lane {
     void (*fn)(void *arg, const struct role_result *result);
     void *arg;
     bool busy; /* loop thread */
+    atomic_bool superseded;
     /* From start to done these belong to the thread. */
     struct session *session;
     struct role_job job;
@@ -39,15 +48,59 @@ static int follow(struct role_lane *lane, const struct dialect *dialect, struct 
         .semi_sync = job->order.semi_sync,
         .reconfigure = job->reconfigure,
         .restart = job->restart,
+        .drain = job->drain,
     };
+    struct role_followed followed = {.done = false};
 
-    return role_follow(lane->session, dialect, &source, err);
+    int rc = role_follow(lane->session, dialect, &source, &followed, err);
+    lane->result.done = followed.done;
+    lane->result.dropped = followed.dropped;
+    return rc;
+}
+
+/* Before a primary is opened: where its own transactions end, or those of the dead one behind them (salvage.h). */
+static int salvage(void *arg, struct session *session, const struct dialect *dialect, bool *ret_go, struct error *err)
+{
+    struct role_lane *lane = arg;
+    struct role_result *result = &lane->result;
+    struct salvage_apply what = {.paths = lane->paths, .dialect = dialect, .gtids = lane->job.fetched};
+
+    if (lane->job.salvage == SALVAGE_FETCHED) {
+        if (salvage_apply(&what, session, err) < 0)
+            return -1;
+        result->salvage_applied = true;
+    }
+    *ret_go = lane->job.salvage != SALVAGE_ASK;
+    if (*ret_go)
+        return 0;
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(session, dialect, err);
+    if (!executed)
+        return -1;
+    struct strbuf text;
+    strbuf_init(&text, sizeof(result->salvage_after) - 1);
+    gtid_set_print(executed, &text);
+    bool fits = !text.overflowed;
+    snprintf(result->salvage_after, sizeof(result->salvage_after), "%s", text.buf);
+    strbuf_release(&text);
+    result->salvage_asked = fits;
+    return fits ? 0 : error_set(err, ERROR_TOO_LARGE, "the set of executed transactions is too long to be asked with");
 }
 
 static int open_for_writes(struct role_lane *lane, const struct dialect *dialect, struct error *err)
 {
     const struct agent_order *order = &lane->job.order;
-    struct role_open_wish wish = {.wait_for = order->wait_for, .semi_sync = order->semi_sync, .acks = order->acks};
+    struct role_open_wish wish = {.superseded = &lane->superseded,
+        .before = salvage,
+        .arg = lane,
+        .wait_for = order->wait_for,
+        .semi_sync = order->semi_sync,
+        .acks = order->acks};
+    _cleanup_(strbuf_release) struct strbuf mycnf;
+
+    strbuf_init(&mycnf, MYCNF_MAX + 16 * KM_KIB);
+    if (fs_read_file(lane->paths->run_mycnf, &mycnf, err) < 0)
+        return -1;
+    wish.events = events_wished(mycnf.buf);
 
     return role_open(lane->session, dialect, &wish, &lane->result.done, err);
 }
@@ -59,10 +112,11 @@ static int change(struct role_lane *lane, const struct dialect *dialect, struct 
     case ROLE_ACTION_OPEN:
         return open_for_writes(lane, dialect, err);
     case ROLE_ACTION_CLOSE:
-        return role_close(
-            lane->session, dialect, lane->options.user, MIN_OF(lane->job.order.drain_ms, (uint32_t)DRAIN_MAX_MS), err);
+        return role_close(lane->session, dialect, MIN_OF(lane->job.order.drain_ms, (uint32_t)DRAIN_MAX_MS), err);
     case ROLE_ACTION_STOP:
         return role_stop(lane->session, dialect, err);
+    case ROLE_ACTION_HOLD:
+        return role_hold(lane->session, dialect, err);
     case ROLE_ACTION_FOLLOW:
         return follow(lane, dialect, err);
     default:
@@ -85,12 +139,15 @@ static void work(struct role_lane *lane)
     struct error failure = ERROR_INIT;
 
     drop_broken(lane);
-    if (!lane->session)
+    bool fresh = !lane->session;
+    if (fresh)
         lane->session = session_open(&lane->options, &failure);
     if (!lane->session) {
         result->error = failure;
         return;
     }
+    if (fresh)
+        salvage_forget(lane->paths, dialect, lane->session);
     /* A copy's server knows which transactions it holds before it replicates or is written to. */
     if (seed_position_apply(lane->paths, lane->session, &failure) < 0 || change(lane, dialect, &failure) < 0) {
         result->error = failure;
@@ -148,9 +205,15 @@ void role_lane_start(struct role_lane *lane, const struct role_job *job)
     if (lane->busy)
         abort();
     lane->busy = true;
+    atomic_store(&lane->superseded, false);
     lane->job = *job;
     if (worker_submit(lane->worker, &work_job) < 0)
         abort();
+}
+
+void role_lane_supersede(struct role_lane *lane)
+{
+    atomic_store(&lane->superseded, true);
 }
 
 void role_lane_free(struct role_lane *lane)

@@ -22,6 +22,9 @@ struct role_job {
     char *password; /* follow; taken over, secret */
     bool reconfigure;
     bool restart;
+    bool drain;                    /* follow: what was received is applied before the source is changed */
+    enum salvage_step salvage;     /* open: ASK for the position, or apply what was FETCHED */
+    char fetched[AGENT_GTID_SIZE]; /* what that is */
 };
 
 struct role_result {
@@ -30,6 +33,10 @@ struct role_result {
     bool has_facts;
     struct replication_facts facts; /* as it is after the change */
     int64_t took_us;
+    bool dropped;       /* follow: something that was received */
+    bool salvage_asked; /* nothing is missing any more but what only the dead primary has, beyond salvage_after */
+    char salvage_after[AGENT_GTID_SIZE];
+    bool salvage_applied;
 };
 
 /* fn runs on the loop after every job. paths and user must outlive the lane. */
@@ -37,6 +44,8 @@ struct role_lane *role_lane_new(struct loop *loop, const struct agent_paths *pat
     void (*fn)(void *arg, const struct role_result *result), void *arg);
 /* At most one at a time (abort). */
 void role_lane_start(struct role_lane *lane, const struct role_job *job);
+/* The job that runs is of an order that no longer counts: it opens nothing any more. */
+void role_lane_supersede(struct role_lane *lane);
 void role_lane_free(struct role_lane *lane);
 
 #endif

@@ -2,11 +2,14 @@
 
 #include "agent/role_status.h"
 
+#include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
 #include "agent/role_decide.h"
 
 /* A heartbeat takes a millisecond or a few; one that takes as long as the next is due waits for something. */
 #define BEAT_BLOCKED_MS HEARTBEAT_INTERVAL_MS
+/* Between two heartbeats that wait for a lock there is none that could be looked at. */
+#define BEAT_LOCKED_MS 3000
 
 bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms)
 {
@@ -27,6 +30,19 @@ bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_l
     return true;
 }
 
+bool role_beat_is_late(const struct instance_state *state, int64_t now_ms)
+{
+    const struct beat_state *beat = &state->beat;
+
+    return beat->wanted && beat->blocked_since_ms && now_ms - beat->blocked_since_ms > BEAT_BLOCKED_MS;
+}
+
+/* It waits for somebody's lock (FLUSH TABLES WITH READ LOCK, a backup): neither storage nor acknowledgements are at fault. */
+static bool is_locked_out(const struct beat_state *beat, int64_t now_ms)
+{
+    return beat->locked_ms && beat->locked_ms >= beat->blocked_since_ms && now_ms - beat->locked_ms <= BEAT_LOCKED_MS;
+}
+
 int64_t role_blocked_ms(const struct instance_state *state, int64_t now_ms)
 {
     int64_t since_ms = state->commits_blocked_since_ms;
@@ -35,12 +51,37 @@ int64_t role_blocked_ms(const struct instance_state *state, int64_t now_ms)
     if (!state->replication.semi_sync_source)
         return 0;
     /* One look at waiting commits proves nothing, a heartbeat that is late does. */
-    bool late = beat->wanted && beat->blocked_since_ms && now_ms - beat->blocked_since_ms > BEAT_BLOCKED_MS;
+    bool late = !role_stalled_ms(state, now_ms) && !is_locked_out(beat, now_ms) && role_beat_is_late(state, now_ms);
     if (late && (!since_ms || beat->blocked_since_ms < since_ms))
         since_ms = beat->blocked_since_ms;
     else if (!late && since_ms && now_ms - since_ms < 2 * BEAT_BLOCKED_MS)
         since_ms = 0;
     return since_ms ? MAX_OF(now_ms - since_ms, 1) : 0;
+}
+
+#define ER_LOCK_WAIT_TIMEOUT 1205
+
+/* It runs for too long, or was given up, or meets the lock of one that was. */
+static bool beat_hangs(const struct instance_state *state, int64_t now_ms)
+{
+    const struct beat_state *beat = &state->beat;
+    bool given_up = beat->error.kind == ERROR_TIMEOUT ||
+        (beat->error.kind == ERROR_DATABASE && beat->error.code == ER_LOCK_WAIT_TIMEOUT);
+
+    return role_beat_is_late(state, now_ms) && (beat->started_ms || given_up);
+}
+
+int64_t role_stalled_ms(const struct instance_state *state, int64_t now_ms)
+{
+    const struct beat_state *beat = &state->beat;
+
+    /* The last look at a server that hangs is an old one. */
+    bool hangs = state->unanswered_since_ms && now_ms - state->unanswered_since_ms > BEAT_BLOCKED_MS;
+    if (hangs || is_locked_out(beat, now_ms) || !beat_hangs(state, now_ms))
+        return 0;
+    if (state->replication.semi_sync_source && state->replication.waiting_commits > 0)
+        return 0;
+    return now_ms - MAX_OF(beat->blocked_since_ms, beat->locked_ms);
 }
 
 /* ---- ready ---- */
@@ -65,6 +106,13 @@ static const char *replica_reason(const struct instance_state *state)
     return is_errant(state) ? "it has transactions that its source has not" : NULL;
 }
 
+static const char *primary_reason(const struct instance_state *state)
+{
+    if (state->role.closed_for_copy)
+        return "the primary is closed until the copy that it gives is complete";
+    return role_done(state) ? NULL : "the primary is not open for writes yet";
+}
+
 bool role_ready(const struct instance_state *state, int64_t now_ms, char *reason, size_t size)
 {
     const struct agent_order *order = &state->role.order;
@@ -75,7 +123,7 @@ bool role_ready(const struct instance_state *state, int64_t now_ms, char *reason
     if (!state->role.has_order)
         why = "it waits for the operator's word";
     else if (order->role == AGENT_ROLE_PRIMARY)
-        why = role_done(state) ? NULL : "the primary is not open for writes yet";
+        why = primary_reason(state);
     else if (order->role == AGENT_ROLE_REPLICA)
         why = replica_reason(state);
     else
@@ -134,6 +182,7 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
 {
     const struct replication_facts *facts = &state->replication;
 
+    ret->replication.caught_up = state->catch_up.up;
     if (!facts->configured)
         return;
     snprintf(ret->replication.source_host, sizeof(ret->replication.source_host), "%s", facts->source_host);
@@ -141,8 +190,12 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
     ret->replication.applier = facts->applier;
     ret->replication.receiver_errno = facts->receiver_errno;
     ret->replication.applier_errno = facts->applier_errno;
+    if (state->applier_stopped_since_ms)
+        ret->replication.stopped_ms = MAX_OF(now_ms - state->applier_stopped_since_ms, 1);
     memcpy(ret->replication.receiver_error, facts->receiver_error, sizeof(facts->receiver_error));
     memcpy(ret->replication.applier_error, facts->applier_error, sizeof(facts->applier_error));
+    ret->replication.source_seen = state->stream.seen;
+    ret->replication.source_lost = role_source_lost(state);
     ret->replication.lag_known = role_lag(state, now_ms, &ret->replication.lag_ms);
     add_trouble(facts, ret);
     fill_errant(state, ret);
@@ -152,11 +205,21 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
 {
     const struct replication_facts *facts = &state->replication;
 
-    ret->semi_sync = facts->semi_sync_source || facts->semi_sync_replica;
+    ret->semi_sync = facts->semi_sync_waits || facts->semi_sync_gives;
     ret->semi_sync_replicas = facts->semi_sync_clients;
     ret->waiting_commits = facts->waiting_commits;
     ret->writes_blocked_ms = role_blocked_ms(state, now_ms);
+    ret->stalled_ms = role_stalled_ms(state, now_ms);
     ret->long_transactions = facts->long_transactions;
+    if (state->role.closed_for_copy)
+        agent_status_add_problem(ret, "ClosedForCopy",
+            "commits waited for a replica, and the copy that a member makes waited for those commits: closed for writes until it is "
+            "complete");
+    if (state->unacknowledged)
+        agent_status_add_problem(ret, "UnacknowledgedCommits",
+            "%llu commits of this server were ended while they waited (KILL); no replica need have them, although clients may "
+            "have been told that they are done",
+            (unsigned long long)state->unacknowledged);
     memcpy(ret->long_transaction, facts->long_transaction, sizeof(facts->long_transaction));
     if (state->role.running == ROLE_ACTION_CLOSE && now_ms - state->role.running_ms > DRAIN_NOTED_MS)
         agent_status_add_problem(ret, "DrainBlocked", "closing waits for %s",
@@ -168,17 +231,24 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     const struct role_state *role = &state->role;
     const struct replication_facts *facts = &state->replication;
 
+    healing_fill_status(state, ret);
     ret->epoch = role->epoch;
     ret->mark = role->mark;
     ret->role = role->has_order ? role->order.role : AGENT_ROLE_NONE;
     memcpy(ret->order_hash, role->order_hash, sizeof(ret->order_hash));
     ret->order_done = role_done(state);
+    ret->looked_ms = state->replication_ms;
     ret->writable = ret->phase == AGENT_PHASE_RUNNING && facts->seen && !facts->read_only;
     snprintf(ret->gtid_executed, sizeof(ret->gtid_executed), "%s", facts->gtid_executed);
     snprintf(ret->gtid_received, sizeof(ret->gtid_received), "%s", facts->gtid_received);
     ret->data = AGENT_DATA_DATABASE;
     fill_replication(state, now_ms, ret);
     fill_primary(state, now_ms, ret);
+    ret->isolated = role->isolated;
+    if (role->isolated)
+        agent_status_add_problem(ret, "Isolated",
+            "neither the operator nor another member was heard for %u ms: closed until the operator speaks",
+            role->fence.ms);
     if (role->error.kind != ERROR_NONE)
         agent_status_add_problem(ret, "RoleFailed", "%s", role->error.message);
 }

@@ -7,12 +7,15 @@
 #include "agent/bootstrap/epoch_file.h"
 #include "agent/bootstrap/init.h"
 #include "agent/bootstrap/seed_decide.h"
+#include "agent/bootstrap/start_mode.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/mysql/session.h"
 #include "agent/seed_attempt.h"
 #include "agent/seed_door.h"
+#include "agent/set_aside.h"
 #include "common/alloc.h"
 #include "common/backoff.h"
+#include "common/backup_task.h"
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/json_fields.h"
@@ -21,6 +24,8 @@
 
 #define TICK_MS AGENT_STATUS_INTERVAL_MS
 #define WAITING_LOG_MS 30000
+/* What only somebody else can mend. */
+#define RETRY_SLOWLY_MS 30000
 /* So that those who watch hear of the end before the door shuts. */
 #define FAREWELL_MS 100
 
@@ -38,12 +43,15 @@ struct seed {
     struct loop_timer farewell;
     struct agent_order order;
     bool has_order;
+    struct strbuf task; /* how to do a restore (backup_task.h), as it came; secret. status.seed.task is its id */
     struct seed_attempt *attempt;
     struct agent_order attempt_order; /* what it works on */
     struct backoff backoff;
     int64_t waiting_logged_ms;
     uint64_t rate_bytes;
     int64_t rate_at_ms;
+    bool marking; /* the worker sets aside and writes the order's mark */
+    struct error mark_error;
     struct error error; /* why it ended; ERROR_NONE: all is done */
 };
 
@@ -65,7 +73,10 @@ static void say_step(struct seed *seed, enum agent_seed_step step, const char *m
         seed->status.ready_reason, sizeof(seed->status.ready_reason), *message ? message : "the member gets its data");
     seed->status.problem_count = 0;
     if (step == AGENT_SEED_STEP_FAILED)
-        agent_status_add_problem(&seed->status, "SeedFailed", "%s", message);
+        agent_status_add_problem(
+            &seed->status, *seed->status.seed.reason ? "RestoreFailed" : "SeedFailed", "%s", message);
+    if (seed->mark_error.kind != ERROR_NONE)
+        agent_status_add_problem(&seed->status, "SetAsideFailed", "%s", seed->mark_error.message);
 }
 
 static void look_at_volume(struct seed *seed)
@@ -109,13 +120,33 @@ static void take_progress(struct seed *seed)
     struct agent_status *status = &seed->status;
 
     seed_attempt_progress(seed->attempt, status);
-    if (status->problem_count > 0 && status->seed.bytes > 0)
+    if (status->problem_count > 0 && status->seed.bytes > 0) {
+        status->seed.reason[0] = '\0';
         say_step(seed, status->seed.step, "");
+    }
     measure_rate(seed);
+}
+
+/* The server that starts next: of this data folder, and as the order has it. Without its word it waits for the agent's (server_start.h). */
+static void note_start(const struct seed *seed)
+{
+    const struct agent_paths *paths = &seed->options->paths;
+    bool kept = seed->attempt_order.seed == AGENT_SEED_KEEP;
+    struct start_mode mode;
+    struct error err = ERROR_INIT;
+
+    start_mode_clear(paths);
+    if (!kept && start_mode_mark_primary(paths, 0, &err) < 0)
+        log_warn("how the former server ended stays noted", LOG_ERR(&err));
+    if (kept && start_mode_decide(&seed->order, start_mode_primary(paths), &mode) &&
+        start_mode_write(paths, &mode, &err) < 0)
+        log_warn("how the server is to be started cannot be noted", LOG_ERR(&err));
 }
 
 static void finish(struct seed *seed)
 {
+    note_start(seed);
+    strbuf_release_secret(&seed->task);
     say_step(seed, AGENT_SEED_STEP_DONE, "");
     look_at_volume(seed);
     seed->status.order_done = true;
@@ -130,11 +161,37 @@ static bool order_stands(const struct seed *seed)
     const struct agent_order *works_on = &seed->attempt_order, *now = &seed->order;
 
     return works_on->seed == now->seed && works_on->replace == now->replace &&
-        str_eq(works_on->donor_host, now->donor_host) && works_on->donor_port == now->donor_port &&
-        works_on->donor_agent_port == now->donor_agent_port;
+        str_eq(works_on->restore_id, now->restore_id) && str_eq(works_on->donor_host, now->donor_host) &&
+        works_on->donor_port == now->donor_port && works_on->donor_agent_port == now->donor_agent_port;
 }
 
-static void on_attempt_done(void *arg, const struct error *err)
+/* In how many milliseconds; -1: not by itself. */
+static int64_t retry_in(struct seed *seed, const struct restore_failure *failure)
+{
+    if (failure && failure->retry == RESTORE_GIVE_UP)
+        return -1;
+    if (failure && failure->retry == RESTORE_RETRY_SLOWLY)
+        return RETRY_SLOWLY_MS;
+    return backoff_next_ms(&seed->backoff, &retry_policy);
+}
+
+static void fail(struct seed *seed, const struct error *err, const struct restore_failure *failure)
+{
+    int64_t delay_ms = retry_in(seed, failure);
+
+    log_warn(delay_ms < 0 ? "the attempt failed; it waits for another order or task"
+                          : "the attempt failed; another one follows",
+        LOG_INT("inMs", delay_ms), LOG_ERR(err));
+    look_at_volume(seed);
+    seed->status.seed.gave_up = delay_ms < 0;
+    snprintf(seed->status.seed.reason, sizeof(seed->status.seed.reason), "%s", failure ? failure->reason : "");
+    say_step(seed, AGENT_SEED_STEP_FAILED, err->message);
+    publish(seed);
+    if (delay_ms >= 0)
+        loop_timer_arm(&seed->retry, delay_ms);
+}
+
+static void on_attempt_done(void *arg, const struct error *err, const struct restore_failure *failure)
 {
     struct seed *seed = arg;
 
@@ -144,12 +201,7 @@ static void on_attempt_done(void *arg, const struct error *err)
         return;
     }
     if (err && err->kind != ERROR_CANCELLED && order_stands(seed)) {
-        uint32_t delay_ms = backoff_next_ms(&seed->backoff, &retry_policy);
-        log_warn("the attempt failed; another one follows", LOG_INT("inMs", delay_ms), LOG_ERR(err));
-        look_at_volume(seed);
-        say_step(seed, AGENT_SEED_STEP_FAILED, err->message);
-        publish(seed);
-        loop_timer_arm(&seed->retry, delay_ms);
+        fail(seed, err, failure);
         return;
     }
     seed_turn(seed);
@@ -164,6 +216,8 @@ static void start_attempt(struct seed *seed, enum seed_act act)
         .prepared = &seed->prepared,
         .act = act,
         .order = &seed->order,
+        .task = seed->task.buf,
+        .task_len = seed->task.len,
         .done = on_attempt_done,
         .arg = seed,
     };
@@ -173,8 +227,8 @@ static void start_attempt(struct seed *seed, enum seed_act act)
     seed->rate_at_ms = 0;
     if (seed->status.problem_count == 0)
         say_step(seed, AGENT_SEED_STEP_INITIALISING, "");
-    if (act == SEED_ACT_CLONE)
-        json_copy_text(seed->status.seed.donor, sizeof(seed->status.seed.donor), seed->order.donor_host);
+    json_copy_text(
+        seed->status.seed.donor, sizeof(seed->status.seed.donor), act == SEED_ACT_CLONE ? seed->order.donor_host : "");
     seed->attempt = seed_attempt_start(&options);
     seed_attempt_progress(seed->attempt, &seed->status);
 }
@@ -189,19 +243,79 @@ static void log_waiting(struct seed *seed, const char *message)
     log_info(message);
 }
 
+/* ---- marks ---- */
+
+struct marking {
+    struct seed *seed;
+    struct agent_order order;
+    char set_aside[SET_ASIDE_TEXT_SIZE];
+    struct error error;
+};
+
+static void run_marking(void *arg)
+{
+    struct marking *marking = arg;
+    const struct agent_paths *paths = &marking->seed->options->paths;
+    struct set_aside_wish wish = {
+        .paths = paths,
+        .flavour = marking->seed->prepared.binary.version.flavour,
+        .epoch = marking->order.epoch,
+        .errant = "",
+        .reason = "the data is to be replaced by a copy of the primary's",
+    };
+
+    error_clear(&marking->error);
+    bool aside = marking->order.set_aside && marking->order.mark == AGENT_MARK_RESEED;
+    if (aside && set_aside_make(&wish, marking->set_aside, &marking->error) < 0)
+        error_prefix(&marking->error, "setting transactions aside");
+    else if (volume_mark_write(paths, marking->order.mark, &marking->error) < 0)
+        error_prefix(&marking->error, "marking the volume");
+}
+
+static void finish_marking(void *arg)
+{
+    struct marking *marking = arg;
+    struct seed *seed = marking->seed;
+
+    seed->marking = false;
+    seed->mark_error = marking->error;
+    if (marking->error.kind != ERROR_NONE && marking->error.kind != ERROR_CANCELLED)
+        log_warn("the volume is not marked", LOG_ERR(&marking->error));
+    if (*marking->set_aside)
+        memcpy(seed->status.set_aside, marking->set_aside, sizeof(marking->set_aside));
+    free(marking);
+}
+
+/* Not on the loop: what is set aside may take seconds. */
+static void write_mark(struct seed *seed, const struct agent_order *order)
+{
+    if (order->mark == AGENT_MARK_NONE || order->seed != AGENT_SEED_NONE || order->mark == seed->status.mark ||
+        seed->marking)
+        return;
+    struct marking *marking = xnew(struct marking);
+    struct worker_job job = {.run = run_marking, .done = finish_marking, .arg = marking};
+    *marking = (struct marking){.seed = seed, .order = *order};
+    error_set(&marking->error, ERROR_CANCELLED, "init ends");
+    seed->marking = true;
+    if (worker_submit(seed->worker, &job) < 0)
+        abort(); /* nothing else runs while the order says nothing of the data */
+}
+
 /* One look at order and volume. What runs is only disturbed by another order. */
 static void seed_turn(struct seed *seed)
 {
     if (seed->farewell.armed || seed->attempt)
         return;
     look_at_volume(seed);
-    struct seed_decision decision =
-        seed_decide(seed->has_order ? &seed->order : NULL, seed->status.data != AGENT_DATA_EMPTY, seed->status.mark);
+    if (seed->has_order)
+        write_mark(seed, &seed->order);
+    struct seed_decision decision = seed_decide(seed->has_order ? &seed->order : NULL,
+        seed->status.data != AGENT_DATA_EMPTY, seed->status.mark, seed->status.seed.task);
     if (decision.act == SEED_ACT_WAIT || decision.act == SEED_ACT_REFUSE) {
         say_step(
             seed, decision.act == SEED_ACT_WAIT ? AGENT_SEED_STEP_WAITING : AGENT_SEED_STEP_FAILED, decision.message);
         log_waiting(seed, decision.message);
-    } else if (!seed->retry.armed) {
+    } else if (!seed->retry.armed && !seed->status.seed.gave_up) {
         start_attempt(seed, decision.act);
     }
     publish(seed);
@@ -230,14 +344,14 @@ static void on_tick(void *arg)
 
 /* ---- orders ---- */
 
-static void write_mark(struct seed *seed, const struct agent_order *order)
+static void try_anew(struct seed *seed)
 {
-    struct error err = ERROR_INIT;
-
-    if (order->mark == AGENT_MARK_NONE || order->seed != AGENT_SEED_NONE || order->mark == seed->status.mark)
-        return;
-    if (volume_mark_write(&seed->options->paths, order->mark, &err) < 0)
-        log_warn("the volume cannot be marked", LOG_ERR(&err));
+    backoff_reset(&seed->backoff);
+    loop_timer_cancel(&seed->retry);
+    seed->status.seed.gave_up = false;
+    seed->status.seed.reason[0] = '\0';
+    seed->waiting_logged_ms = 0;
+    loop_timer_arm(&seed->tick, 0);
 }
 
 static bool on_order(void *arg, const struct agent_order *order, uint64_t *ret_epoch)
@@ -261,12 +375,23 @@ static bool on_order(void *arg, const struct agent_order *order, uint64_t *ret_e
     seed->has_order = true;
     memcpy(status->order_hash, hash, sizeof(hash));
     status->role = order->role;
-    backoff_reset(&seed->backoff);
-    loop_timer_cancel(&seed->retry);
-    seed->waiting_logged_ms = 0;
-    write_mark(seed, order);
-    loop_timer_arm(&seed->tick, 0);
+    try_anew(seed);
     return true;
+}
+
+/* Other keys count from the next attempt on; one that runs goes on with those that it has. */
+static void on_task(void *arg, const char *id, const char *text, size_t len)
+{
+    struct seed *seed = arg;
+    bool same = seed->task.len == len && memcmp(seed->task.buf, text, len) == 0;
+
+    if (same)
+        return;
+    log_info("told how to do a restore", LOG_STR("backup", id));
+    strbuf_release_secret(&seed->task);
+    strbuf_add(&seed->task, text, len);
+    snprintf(seed->status.seed.task, sizeof(seed->status.seed.task), "%s", id);
+    try_anew(seed);
 }
 
 /* ---- life ---- */
@@ -297,12 +422,14 @@ static void fill_status(struct seed *seed)
     json_copy_text(status->version, sizeof(status->version), seed->prepared.binary.version.text);
     status->flavour = seed->prepared.binary.version.flavour;
     status->phase = AGENT_PHASE_SEEDING;
+    set_aside_latest(&seed->options->paths, status->set_aside);
     status->read_only = true;
 }
 
 static void seed_start(struct seed *seed)
 {
     seed->loop = loop_new();
+    strbuf_init(&seed->task, (size_t)BACKUP_TASK_MAX);
     seed->worker = worker_new(seed->loop, "seed");
     seed->backoff.random_state = random_seed();
     fill_status(seed);
@@ -317,6 +444,7 @@ static void seed_start(struct seed *seed)
         .port = seed->options->tls_port,
         .status = &seed->status,
         .order = on_order,
+        .task = on_task,
         .arg = seed,
     };
     seed->door = seed_door_new(seed->loop, &door);
@@ -332,6 +460,7 @@ static void seed_end(struct seed *seed)
     worker_free(seed->worker);
     seed_attempt_free(seed->attempt);
     seed_door_free(seed->door);
+    strbuf_release_secret(&seed->task);
     loop_timer_release(&seed->tick);
     loop_timer_release(&seed->retry);
     loop_timer_release(&seed->farewell);

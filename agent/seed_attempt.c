@@ -4,12 +4,13 @@
 
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/seed_clone.h"
+#include "agent/seed_restore.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 
 /*
  *   keep, initialise:  LOCAL
- *   clone:             BEGIN → COPY → FINISH, and CLEAN after whatever went wrong
+ *   clone, restore:    BEGIN → COPY → FINISH, and CLEAN after whatever went wrong
  */
 enum stage { STAGE_LOCAL, STAGE_BEGIN, STAGE_COPY, STAGE_FINISH, STAGE_CLEAN };
 
@@ -17,19 +18,24 @@ struct seed_attempt {
     struct seed_attempt_options options;
     struct agent_order order;
     enum stage stage;
-    struct seed_clone *clone; /* STAGE_COPY and STAGE_FINISH */
-    struct error error;       /* of the worker's job; in STAGE_CLEAN: why */
+    struct seed_clone *clone; /* one of the two in STAGE_COPY and STAGE_FINISH */
+    struct seed_restore *restore;
+    struct error error; /* of the worker's job; in STAGE_CLEAN: why */
     bool cancelled;
+    bool finishing; /* what was copied is whole */
 };
 
 static void finish(struct seed_attempt *attempt)
 {
-    void (*done)(void *, const struct error *) = attempt->options.done;
-    void *arg = attempt->options.arg;
+    const struct seed_attempt_options options = attempt->options;
     struct error error = attempt->error;
+    struct restore_failure failure = {0};
 
+    if (attempt->restore && !attempt->cancelled)
+        failure =
+            attempt->finishing ? restore_classify(RESTORE_AT_TOOLS, &error) : seed_restore_failure(attempt->restore);
     seed_attempt_free(attempt);
-    done(arg, error.kind == ERROR_NONE ? NULL : &error);
+    options.done(options.arg, error.kind == ERROR_NONE ? NULL : &error, failure.reason ? &failure : NULL);
 }
 
 /* ---- on the worker's thread ---- */
@@ -48,7 +54,7 @@ static int run_stage(struct seed_attempt *attempt, struct error *err)
     case STAGE_BEGIN:
         return datadir_begin(paths, err);
     default:
-        return seed_clone_finish(attempt->clone, err);
+        return attempt->restore ? seed_restore_finish(attempt->restore, err) : seed_clone_finish(attempt->clone, err);
     }
 }
 
@@ -78,6 +84,7 @@ static void on_copied(void *arg, const struct error *err)
 
     if (err)
         attempt->error = *err;
+    attempt->finishing = !err;
     start_job(attempt, err ? STAGE_CLEAN : STAGE_FINISH);
 }
 
@@ -95,7 +102,10 @@ static void on_job_done(void *arg)
         start_job(attempt, STAGE_CLEAN);
     } else if (attempt->stage == STAGE_BEGIN) {
         attempt->stage = STAGE_COPY;
-        seed_clone_copy(attempt->clone);
+        if (attempt->restore)
+            seed_restore_copy(attempt->restore);
+        else
+            seed_clone_copy(attempt->clone);
     } else {
         finish(attempt);
     }
@@ -112,25 +122,50 @@ static void start_job(struct seed_attempt *attempt, enum stage stage)
         abort(); /* one attempt at a time, and one job of it: they cannot fill the queue */
 }
 
+static void make_clone(struct seed_attempt *attempt)
+{
+    const struct seed_clone_options options = {
+        .loop = attempt->options.loop,
+        .worker = attempt->options.worker,
+        .paths = attempt->options.paths,
+        .prepared = attempt->options.prepared,
+        .order = &attempt->order,
+        .copied = on_copied,
+        .arg = attempt,
+    };
+
+    attempt->clone = seed_clone_new(&options);
+}
+
+static void make_restore(struct seed_attempt *attempt)
+{
+    const struct seed_restore_options options = {
+        .loop = attempt->options.loop,
+        .worker = attempt->options.worker,
+        .paths = attempt->options.paths,
+        .prepared = attempt->options.prepared,
+        .order = &attempt->order,
+        .task = attempt->options.task,
+        .task_len = attempt->options.task_len,
+        .copied = on_copied,
+        .arg = attempt,
+    };
+
+    attempt->restore = seed_restore_new(&options);
+    attempt->options.task = NULL;
+}
+
 struct seed_attempt *seed_attempt_start(const struct seed_attempt_options *options)
 {
     struct seed_attempt *attempt = xnew(struct seed_attempt);
 
     attempt->options = *options;
     attempt->order = *options->order;
-    if (options->act == SEED_ACT_CLONE) {
-        struct seed_clone_options clone = {
-            .loop = options->loop,
-            .worker = options->worker,
-            .paths = options->paths,
-            .prepared = options->prepared,
-            .order = &attempt->order,
-            .copied = on_copied,
-            .arg = attempt,
-        };
-        attempt->clone = seed_clone_new(&clone);
-    }
-    start_job(attempt, options->act == SEED_ACT_CLONE ? STAGE_BEGIN : STAGE_LOCAL);
+    if (options->act == SEED_ACT_CLONE)
+        make_clone(attempt);
+    else if (options->act == SEED_ACT_RESTORE)
+        make_restore(attempt);
+    start_job(attempt, attempt->clone || attempt->restore ? STAGE_BEGIN : STAGE_LOCAL);
     return attempt;
 }
 
@@ -139,7 +174,9 @@ void seed_attempt_cancel(struct seed_attempt *attempt)
     if (attempt->cancelled)
         return;
     attempt->cancelled = true;
-    if (attempt->stage == STAGE_COPY)
+    if (attempt->stage == STAGE_COPY && attempt->restore)
+        seed_restore_cancel(attempt->restore);
+    else if (attempt->stage == STAGE_COPY)
         seed_clone_cancel(attempt->clone);
 }
 
@@ -148,6 +185,7 @@ void seed_attempt_free(struct seed_attempt *attempt)
     if (!attempt)
         return;
     seed_clone_free(attempt->clone);
+    seed_restore_free(attempt->restore);
     free(attempt);
 }
 
@@ -155,6 +193,8 @@ void seed_attempt_progress(const struct seed_attempt *attempt, struct agent_stat
 {
     if (attempt->clone)
         seed_clone_progress(attempt->clone, status);
+    else if (attempt->restore)
+        seed_restore_progress(attempt->restore, status);
     else
         status->seed.step = AGENT_SEED_STEP_INITIALISING;
 }

@@ -1,5 +1,5 @@
 /*
- * seed_attempt.h: one attempt to make what was ordered of the data folder: keep it, initialise it, clone it. Lives on the loop; what blocks runs on a
+ * seed_attempt.h: one attempt to make what was ordered of the data folder: keep it, initialise it, clone or restore it. Lives on the loop; what blocks runs on a
  * worker thread or is a process of its own.
  *
  * When it ends well, `data` holds a complete database that is on the disk. When it ends otherwise, `data` is what it was before (I8).
@@ -10,6 +10,7 @@
 #include "common/base.h"
 
 #include "agent/bootstrap/init.h"
+#include "agent/bootstrap/restore_check.h"
 #include "agent/bootstrap/seed_decide.h"
 #include "common/agent_api.h"
 #include "common/loop.h"
@@ -22,10 +23,13 @@ struct seed_attempt_options {
     struct worker *worker; /* idle: one attempt at a time */
     const struct agent_paths *paths;
     const struct init_prepared *prepared;
-    enum seed_act act;               /* KEEP, INITIALISE or CLONE */
+    enum seed_act act;               /* KEEP, INITIALISE, CLONE or RESTORE */
     const struct agent_order *order; /* copied */
-    /* Once, from the loop; frees the attempt. err: NULL when all is done; CANCELLED after seed_attempt_cancel. */
-    void (*done)(void *arg, const struct error *err);
+    const char *task;                /* RESTORE: as it came with PUT /v1/restore; copied. Secret */
+    size_t task_len;
+    /* Once, from the loop; frees the attempt. err: NULL when all is done; CANCELLED after seed_attempt_cancel. failure: what is to follow; NULL unless a
+     * restore failed. */
+    void (*done)(void *arg, const struct error *err, const struct restore_failure *failure);
     void *arg;
 };
 

@@ -8,31 +8,28 @@
 #include "agent/bootstrap/clone_space.h"
 #include "agent/bootstrap/clone_stream.h"
 #include "agent/bootstrap/datadir.h"
-#include "agent/bootstrap/mycnf_check.h"
+#include "agent/bootstrap/load_mysql.h"
 #include "agent/instance_files.h"
+#include "agent/seed_prepare.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/strvec.h"
-#include "common/subprocess.h"
-
-#define LINE_BYTES 300
 
 struct seed_clone {
     struct seed_clone_options options;
     enum agent_seed_step step;
     struct clone_mysql *mysql;
+    struct load_mysql *load;
     struct clone_stream *stream;
-    struct subprocess *prepare;
-    struct strvec argv;
+    struct seed_prepare *prepare;
     struct stream_header header;
     struct stream_trailer trailer;
-    struct loop_timer settle; /* the first tool is not freed inside its own callback */
     struct loop_timer end;
     struct error error;
     uint64_t bytes;
-    char line[LINE_BYTES]; /* the last one of the tool's standard error, of a server: all that it called errors */
-    bool working;          /* the worker has a job of ours */
+    bool working; /* the worker has a job of ours */
+    bool loading; /* `load` is getting ready */
     bool cancelled;
 };
 
@@ -42,10 +39,10 @@ static void stop(struct seed_clone *clone)
 {
     if (clone->stream)
         clone->bytes = clone_stream_bytes(clone->stream);
-    loop_timer_cancel(&clone->settle);
     clone_mysql_free(steal_ptr(clone->mysql));
     clone_stream_free(steal_ptr(clone->stream));
-    subprocess_free(steal_ptr(clone->prepare));
+    load_mysql_free(steal_ptr(clone->load));
+    seed_prepare_free(steal_ptr(clone->prepare));
 }
 
 static void on_end(void *arg)
@@ -66,91 +63,26 @@ static void end_with(struct seed_clone *clone, const struct error *err)
     loop_timer_arm(&clone->end, 0);
 }
 
-/* ---- preparing: mariadb-backup applies the log, a server settles what was left open ---- */
+/* ---- preparing ---- */
 
-static int start_preparing(struct seed_clone *clone, const struct subprocess_ops *ops, struct error *err)
+static void on_prepared(void *arg, const struct error *err)
 {
-    struct subprocess_options options = {.argv = (const char *const *)clone->argv.v, .new_process_group = true};
-
-    clone->line[0] = '\0';
-    subprocess_free(steal_ptr(clone->prepare));
-    clone->prepare = subprocess_start(clone->options.loop, &options, ops, clone, err);
-    return clone->prepare ? 0 : -1;
-}
-
-static void fail_preparing(struct seed_clone *clone, const char *what, const struct subprocess_result *result)
-{
-    struct error err = ERROR_INIT;
-
-    error_set(&err, ERROR_IO, "%s ended with %s %d: %s", what, result->term_signal ? "signal" : "status",
-        result->term_signal ? result->term_signal : result->exit_code, clone->line);
-    end_with(clone, &err);
-}
-
-static void on_settle_line(void *arg, const char *line)
-{
-    struct seed_clone *clone = arg;
-    char reason[LINE_BYTES];
-
-    log_debug("settling", LOG_STR("line", line));
-    mycnf_check_reason(line, reason, sizeof(reason));
-    size_t used = strlen(clone->line); /* the first ones say more than what follows from them */
-    if (*reason)
-        snprintf(clone->line + used, sizeof(clone->line) - used, "%s%s", used ? "; " : "", reason);
-    else if (strstr(line, "prepared transaction(s) in InnoDB"))
-        log_info("the copy holds prepared transactions: an applier's are rolled back, a client's stay",
-            LOG_STR("server", line));
-}
-
-static void on_settled(void *arg, const struct subprocess_result *result)
-{
-    if (result->exit_code == 0)
-        end_with(arg, NULL);
-    else
-        fail_preparing(arg, "the server cannot be started on the copy: it", result);
-}
-
-static void on_prepare_line(void *arg, const char *line)
-{
-    struct seed_clone *clone = arg;
-
-    snprintf(clone->line, sizeof(clone->line), "%s", line);
-    log_debug("preparing", LOG_STR("line", line));
-}
-
-static void on_settle_due(void *arg)
-{
-    static const struct subprocess_ops ops = {.stderr_line = on_settle_line, .exited = on_settled};
-    struct seed_clone *clone = arg;
-    struct error err = ERROR_INIT;
-
-    strvec_release(&clone->argv);
-    clone_settle_command(clone->options.paths, clone->options.prepared->binary.path, &clone->argv);
-    if (start_preparing(clone, &ops, &err) < 0)
-        end_with(clone, &err);
-}
-
-static void on_prepared(void *arg, const struct subprocess_result *result)
-{
-    struct seed_clone *clone = arg;
-
-    if (result->exit_code == 0)
-        loop_timer_arm(&clone->settle, 0);
-    else
-        fail_preparing(clone, "making the copy consistent: mariadb-backup", result);
+    end_with(arg, err);
 }
 
 static int start_prepare(struct seed_clone *clone, struct error *err)
 {
-    static const struct subprocess_ops ops = {.stderr_line = on_prepare_line, .exited = on_prepared};
+    const struct seed_prepare_options options = {
+        .loop = clone->options.loop,
+        .paths = clone->options.paths,
+        .prepared = clone->options.prepared,
+        .done = on_prepared,
+        .arg = clone,
+    };
 
-    strvec_release(&clone->argv);
-    if (clone_prepare_command(clone->options.paths, &clone->argv, err) < 0)
-        return -1;
-    log_info("the copy has arrived and is made consistent", LOG_INT("bytes", clone->trailer.bytes),
-        LOG_STR("memory", clone->argv.v[clone->argv.n - 1]));
     clone->step = AGENT_SEED_STEP_PREPARING;
-    return start_preparing(clone, &ops, err);
+    clone->prepare = seed_prepare_start(&options, err);
+    return clone->prepare ? 0 : -1;
 }
 
 /* ---- room for it ---- */
@@ -160,7 +92,7 @@ static void run_remove_old(void *arg)
     struct seed_clone *clone = arg;
 
     error_clear(&clone->error);
-    if (fs_remove_all(clone->options.paths->data_dir, &clone->error) < 0)
+    if (datadir_discard(clone->options.paths, &clone->error) < 0)
         error_prefix(&clone->error, "removing the data that is to be replaced");
 }
 
@@ -218,6 +150,19 @@ static int on_header(void *arg, const struct stream_header *header, struct error
 
 /* ---- copying ---- */
 
+static void on_load_stopped(void *arg, const struct error *err)
+{
+    end_with(arg, err);
+}
+
+/* What was loaded counts once its server has ended well. */
+static void stop_loading(struct seed_clone *clone)
+{
+    log_info("the copy has been loaded", LOG_INT("bytes", clone->trailer.bytes));
+    clone->step = AGENT_SEED_STEP_PREPARING;
+    load_mysql_stop(clone->load);
+}
+
 static void on_stream_done(void *arg, const struct stream_trailer *trailer, const struct error *failure)
 {
     struct seed_clone *clone = arg;
@@ -230,7 +175,9 @@ static void on_stream_done(void *arg, const struct stream_trailer *trailer, cons
     clone->trailer = *trailer;
     clone->bytes = trailer->bytes;
     clone_stream_free(steal_ptr(clone->stream));
-    if (start_prepare(clone, &err) < 0)
+    if (clone->load)
+        stop_loading(clone);
+    else if (start_prepare(clone, &err) < 0)
         end_with(clone, &err);
 }
 
@@ -253,7 +200,8 @@ static int start_stream(struct seed_clone *clone, struct error *err)
     _cleanup_(strvec_release) struct strvec argv;
 
     strvec_init(&argv);
-    if (clone_unpack_command(clone->options.paths, &argv, err) < 0)
+    if ((clone->load ? load_mysql_command(clone->load, &argv, err)
+                     : clone_unpack_command(clone->options.paths, &argv, err)) < 0)
         return -1;
     struct http_tls *tls = make_tls(clone->options.paths, err);
     if (!tls)
@@ -290,28 +238,59 @@ static int start_mysql(struct seed_clone *clone, struct error *err)
         .done = on_mysql_done,
         .arg = clone,
     };
-    const struct server_version *version = &clone->options.prepared->binary.version;
 
-    if (!dialect_for(version)->clone_plugin)
-        return error_set(err, ERROR_INVALID, "MySQL %s cannot copy itself: CLONE is used from 8.0.22 on", version->text);
     if (clone->options.order->donor_port == 0)
         return error_set(err, ERROR_INVALID, "the order does not say on which port the donor's server listens");
     clone->mysql = clone_mysql_start(&options);
     return 0;
 }
 
-static bool is_mariadb(const struct seed_clone *clone)
+/* ---- MySQL without CLONE ---- */
+
+static void on_load_ready(void *arg, const struct error *failure)
 {
-    return clone->options.prepared->binary.version.flavour == AGENT_FLAVOUR_MARIADB;
+    struct seed_clone *clone = arg;
+    struct error err = ERROR_INIT;
+
+    clone->loading = false;
+    if (failure)
+        end_with(clone, failure);
+    else if (start_stream(clone, &err) < 0)
+        end_with(clone, &err);
+}
+
+static int start_load(struct seed_clone *clone)
+{
+    struct load_mysql_options options = {
+        .loop = clone->options.loop,
+        .worker = clone->options.worker,
+        .prepared = clone->options.prepared,
+        .paths = clone->options.paths,
+        .replace = clone->options.order->replace,
+        .ready = on_load_ready,
+        .stopped = on_load_stopped,
+        .arg = clone,
+    };
+
+    clone->loading = true;
+    clone->load = load_mysql_start(&options);
+    return 0;
 }
 
 void seed_clone_copy(struct seed_clone *clone)
 {
     struct error err = ERROR_INIT;
+    int rc = 0;
 
     clone->step = AGENT_SEED_STEP_COPYING;
     error_clear(&clone->error);
-    if ((is_mariadb(clone) ? start_stream(clone, &err) : start_mysql(clone, &err)) < 0)
+    if (clone->options.prepared->path == SEED_PATH_PHYSICAL)
+        rc = start_stream(clone, &err);
+    else if (clone->options.prepared->path == SEED_PATH_CLONE)
+        rc = start_mysql(clone, &err);
+    else
+        rc = start_load(clone);
+    if (rc < 0)
         end_with(clone, &err);
 }
 
@@ -323,8 +302,6 @@ struct seed_clone *seed_clone_new(const struct seed_clone_options *options)
 
     clone->options = *options;
     clone->step = AGENT_SEED_STEP_COPYING;
-    strvec_init(&clone->argv);
-    loop_timer_init(&clone->settle, options->loop, on_settle_due, clone);
     loop_timer_init(&clone->end, options->loop, on_end, clone);
     return clone;
 }
@@ -334,9 +311,7 @@ void seed_clone_free(struct seed_clone *clone)
     if (!clone)
         return;
     stop(clone);
-    loop_timer_release(&clone->settle);
     loop_timer_release(&clone->end);
-    strvec_release(&clone->argv);
     free(clone);
 }
 
@@ -347,7 +322,9 @@ void seed_clone_cancel(struct seed_clone *clone)
     clone->cancelled = true;
     if (clone->mysql)
         clone_mysql_cancel(clone->mysql);
-    if (clone->mysql || clone->working)
+    if (clone->loading)
+        load_mysql_cancel(clone->load);
+    if (clone->mysql || clone->loading || clone->working)
         return; /* the worker's job ends first */
     stop(clone);
     error_set(&err, ERROR_CANCELLED, "another order came");
@@ -363,7 +340,7 @@ int seed_clone_finish(struct seed_clone *clone, struct error *err)
         .replace = clone->options.order->replace,
     };
 
-    if (is_mariadb(clone))
+    if (clone->options.prepared->path == SEED_PATH_PHYSICAL)
         return clone_finish_mariadb(clone->options.paths, &origin, err);
     return datadir_publish(clone->options.paths, origin.replace, err);
 }

@@ -5,6 +5,7 @@
 #include "agent/instance_files.h"
 #include "agent/status_watch.h"
 #include "common/alloc.h"
+#include "common/backup_task.h"
 #include "common/http_server.h"
 #include "common/log.h"
 
@@ -59,9 +60,29 @@ static void handle_role(struct http_exchange *exchange, void *arg)
     http_reply(exchange, taken ? 200 : 409, JSON_TYPE, answer, (size_t)answer_len);
 }
 
+static void handle_restore(struct http_exchange *exchange, void *arg)
+{
+    struct seed_door *door = arg;
+    struct backup_task task;
+    struct error err = ERROR_INIT;
+    size_t len = 0;
+
+    if (!is_operator(exchange))
+        return;
+    const char *body = http_exchange_body(exchange, &len);
+    if (backup_task_decode(body, len, &task, &err) < 0) {
+        http_replyf(exchange, 400, "%s", err.message);
+    } else {
+        door->options.task(door->options.arg, task.id, body, len);
+        backup_task_release(&task);
+        http_reply(exchange, 202, JSON_TYPE, "{}", 2);
+    }
+}
+
 static const struct http_route routes[] = {
     {"GET", "/v1/status", handle_status},
     {"PUT", "/v1/role", handle_role},
+    {"PUT", "/v1/restore", handle_restore},
     {NULL, NULL, NULL},
 };
 

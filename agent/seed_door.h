@@ -1,5 +1,6 @@
 /*
- * seed_door.h: the TLS door of `init`: GET /v1/status[?watch=1] and PUT /v1/role, for the operator's certificate only (agent_api.h, agent_order.h).
+ * seed_door.h: the TLS door of `init`: GET /v1/status[?watch=1], PUT /v1/role and PUT /v1/restore, for the operator's certificate only (agent_api.h,
+ * agent_order.h, backup_task.h).
  *
  * Certificates are read from the mounted files and again when they change; until they are usable the door stays shut and the log says why.
  */
@@ -21,6 +22,8 @@ struct seed_door_options {
     struct agent_status *status; /* the caller's; what it knows of certificates is written here */
     /* An order arrived. Returns false when its epoch is too small; ret_epoch: the largest one seen. */
     bool (*order)(void *arg, const struct agent_order *order, uint64_t *ret_epoch);
+    /* How to do a restore arrived: a task that can be decoded, as it was sent. Secret; wiped after the call. */
+    void (*task)(void *arg, const char *id, const char *text, size_t len);
     void *arg;
 };
 

@@ -9,7 +9,7 @@
 #include "common/gtid.h"
 #include "common/http_client.h"
 
-#define ASK_TIMEOUT_MS 4000
+#define ASK_TIMEOUT_MS 2000
 
 struct source_watch {
     struct loop *loop;
@@ -22,8 +22,10 @@ struct source_watch {
     struct loop_timer timer;
     char host[AGENT_HOST_SIZE];
     uint32_t port;
-    int64_t asked_us;
-    char own[AGENT_GTID_SIZE]; /* executed here when the timer was armed for this request; "" not known */
+    int64_t asked_us; /* by the wall clock */
+    int64_t asked_ms;
+    char own[AGENT_GTID_SIZE]; /* executed here at own_ms; "" not known */
+    int64_t own_ms;
 };
 
 static bool is_cut(const char *text)
@@ -51,24 +53,45 @@ void source_watch_errant(enum agent_flavour flavour, const char *own, const char
     replication_copy_text(ret, size, text.buf);
 }
 
+bool source_watch_is_calm(const struct agent_status *theirs)
+{
+    return theirs->phase == AGENT_PHASE_RUNNING && theirs->writes_blocked_ms == 0 && theirs->stalled_ms == 0;
+}
+
+/* By the start of the request. */
+static bool is_old_enough(const struct source_watch *watch)
+{
+    return *watch->own && watch->asked_ms - watch->own_ms >= SOURCE_JUDGE_MS;
+}
+
 static void judge(struct source_watch *watch, const struct agent_status *theirs)
 {
     struct source_view *view = &watch->state->source;
     int64_t middle_us = watch->asked_us + (clock_realtime_us() - watch->asked_us) / 2;
 
+    catch_up_heard(&watch->state->catch_up, theirs, watch->asked_ms);
     view->known = true;
+    view->clock_ms = theirs->clock_ms;
     view->offset_us = theirs->now_ms * 1000 - middle_us;
     memcpy(view->accounts_hash, theirs->accounts_hash, sizeof(view->accounts_hash));
-    if (!*watch->own || theirs->phase != AGENT_PHASE_RUNNING || !*theirs->gtid_executed)
+    view->epoch = theirs->epoch;
+    view->is_primary = theirs->role == AGENT_ROLE_PRIMARY;
+    if (!source_watch_is_calm(theirs))
+        watch->own[0] = '\0'; /* read anew */
+    if (!is_old_enough(watch) || !*theirs->gtid_executed)
         return;
     source_watch_errant(
         watch->state->observed.version.flavour, watch->own, theirs->gtid_executed, view->errant, sizeof(view->errant));
+    watch->own[0] = '\0';
 }
 
 static void rearm(struct source_watch *watch)
 {
-    snprintf(watch->own, sizeof(watch->own), "%s", watch->state->replication.gtid_executed);
-    loop_timer_arm(&watch->timer, SOURCE_ASK_MS);
+    if (!*watch->own) {
+        snprintf(watch->own, sizeof(watch->own), "%s", watch->state->replication.gtid_executed);
+        watch->own_ms = clock_monotonic_ms();
+    }
+    loop_timer_arm(&watch->timer, watch->state->catch_up.up ? SOURCE_ASK_MS : SOURCE_ASK_SOON_MS);
 }
 
 static void on_answer(void *arg, const struct http_response *response, const struct error *err)
@@ -79,9 +102,10 @@ static void on_answer(void *arg, const struct http_response *response, const str
 
     watch->request = NULL;
     error_clear(&view->error);
-    if (err)
+    if (err) {
         view->error = *err;
-    else if (response->status != 200)
+        http_client_drop_idle(watch->client);
+    } else if (response->status != 200)
         error_set(&view->error, ERROR_UNAVAILABLE, "the source's agent answers %d", response->status);
     else if (agent_status_decode(response->body, response->body_len, &status, &view->error) == 0)
         judge(watch, &status);
@@ -100,7 +124,8 @@ static void on_timer(void *arg)
         rearm(watch);
         return;
     }
-    _cleanup_(freep) char *url = xasprintf("https://%s:%u/v1/status", watch->host, watch->port);
+    _cleanup_(freep) char *url = xasprintf("https://%s:%u/v1/status?from=%s&asOf=%lld", watch->host, watch->port,
+        str_or_empty(watch->state->instance), (long long)watch->state->source.clock_ms);
     struct http_request_options options = {
         .method = "GET",
         .url = url,
@@ -111,6 +136,7 @@ static void on_timer(void *arg)
         .arg = watch,
     };
     watch->asked_us = clock_realtime_us();
+    watch->asked_ms = clock_monotonic_ms();
     watch->request = http_client_start(watch->client, &options);
 }
 
@@ -146,6 +172,16 @@ void source_watch_set_tls(struct source_watch *watch, const struct tls_keypair *
     http_client_drop_idle(watch->client);
 }
 
+/* What was proven stays so while nobody is followed: it is the only reason to have this member's data replaced. */
+static void forget(struct instance_state *state, bool nobody)
+{
+    struct source_view fresh = {0};
+
+    if (nobody && state->role.order.role != AGENT_ROLE_PRIMARY)
+        memcpy(fresh.errant, state->source.errant, sizeof(fresh.errant));
+    state->source = fresh;
+}
+
 void source_watch_set(struct source_watch *watch, const char *host, uint32_t port)
 {
     if (strcmp(watch->host, host) == 0 && watch->port == port)
@@ -154,7 +190,10 @@ void source_watch_set(struct source_watch *watch, const char *host, uint32_t por
         http_request_cancel(steal_ptr(watch->request));
     snprintf(watch->host, sizeof(watch->host), "%s", host);
     watch->port = port;
-    watch->state->source = (struct source_view){0};
+    http_client_drop_idle(watch->client); /* an idle connection may lead to where that member was before */
+    forget(watch->state, *host == '\0');
     watch->own[0] = '\0';
+    if (*host)
+        catch_up_other_source(&watch->state->catch_up);
     loop_timer_arm(&watch->timer, 0);
 }

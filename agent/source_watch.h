@@ -1,9 +1,10 @@
 /*
- * source_watch.h: asks the agent of the source for its status every few seconds, by mutual TLS with the member's own certificate.
+ * source_watch.h: asks the agent of the source for its status every second, by mutual TLS with the member's own certificate.
  *
- * Three things come of it. How its clock differs from ours (its now_ms against the middle of our request), for the lag. Which transactions
- * are executed here but not there, for certain: our set was read SOURCE_ASK_MS before, the source's is at most two probes old. And which account
- * files it has applied: a new password counts there from then on.
+ * It tells the source that it is not alone (I6). And three things come of it. How its clock differs from ours (its now_ms against the middle of our request), for the lag. Which transactions
+ * are executed here but not there, for certain: our set was read SOURCE_JUDGE_MS before, the source's is at most two probes old. And which account
+ * files it has applied: a new password counts there from then on. And
+ * what must be received here after a restart for this member's word to count in a failover (catch_up.h).
  */
 #ifndef KM_AGENT_SOURCE_WATCH_H
 #define KM_AGENT_SOURCE_WATCH_H
@@ -14,7 +15,9 @@
 #include "common/loop.h"
 #include "common/tls.h"
 
-#define SOURCE_ASK_MS 5000
+#define SOURCE_ASK_MS 1000
+#define SOURCE_ASK_SOON_MS 250 /* while what it says is needed to count again (catch_up.h) */
+#define SOURCE_JUDGE_MS 5000
 
 struct source_watch;
 
@@ -23,9 +26,12 @@ struct source_watch *source_watch_new(struct loop *loop, struct instance_state *
 void source_watch_free(struct source_watch *watch);
 /* New certificates; copied. */
 void source_watch_set_tls(struct source_watch *watch, const struct tls_keypair *pair, const char *ca_pem);
-/* Whom to ask; "" nobody. Another source: what was known is forgotten. */
+/* Whom to ask; "" nobody. Another source: what was known is forgotten; nobody: all but what is errant. */
 void source_watch_set(struct source_watch *watch, const char *host, uint32_t port);
 
+/* Pure. Whether the source's set can be taken for all that it has. A commit that waits for acknowledgements enters it after that (MySQL, AFTER_SYNC), while the
+ * replicas that gave theirs have executed it: one that waits for as long as our set must have been read before shows as blocked in every answer since then. */
+bool source_watch_is_calm(const struct agent_status *theirs);
 /* Pure. `own` was read well before `theirs`. Cut texts prove nothing: "". */
 void source_watch_errant(enum agent_flavour flavour, const char *own, const char *theirs, char *ret, size_t size);
 

@@ -30,6 +30,7 @@ static void encode(const struct status_watch *watch, struct strbuf *line)
     struct agent_status status = *watch->status;
 
     status.now_ms = clock_realtime_ms();
+    status.clock_ms = clock_monotonic_ms();
     agent_status_encode(&status, line);
     strbuf_addc(line, '\n');
 }

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/tcp_probe.h"
 #include "agent/mysql/session.h"
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
@@ -29,6 +31,15 @@
 #define LINE_BYTES 300
 /* ER_CLONE_DISK_SPACE: "Clone estimated database size is %s. Available space %s is not enough." */
 #define CLONE_DISK_SPACE 3873
+/* The scratch server's own files, and a margin. */
+#define SCRATCH_FREE_MIN (192ULL * KM_MIB)
+/*
+ * Fact, tried on 9.7.4: a receiver that loses its donor tries to reconnect for five minutes, silently, which is of use only while that server process
+ * lives. So once nothing has arrived for a while, it is tried whether the donor's server can be reached at all.
+ */
+#define STILL_MS 5000
+#define DONOR_GONE_MS 20000
+#define PROBE_TIMEOUT_MS 3000
 
 struct clone_mysql {
     struct clone_mysql_options options;
@@ -45,8 +56,13 @@ struct clone_mysql {
     struct session *watch_session;
     uint64_t seen_bytes, seen_total;
     bool seen;
+    bool seen_gone; /* the donor's server does not take connections */
     bool watching;
+    bool probe; /* the next look is at the donor too */
     uint64_t bytes, total;
+    int64_t moved_ms; /* when `bytes` last changed */
+    int64_t gone_ms;  /* since when the donor has been gone; 0: it is not */
+    bool gave_up;
 };
 
 void clone_mysql_statement(
@@ -121,6 +137,16 @@ static int run_statement(const struct clone_mysql *clone, struct session *sessio
     return session_exec_secret(session, sql.buf, err);
 }
 
+static bool may_discard(const struct clone_mysql *clone)
+{
+    return clone->options.order->replace && fs_exists(clone->options.paths->data_dir);
+}
+
+static int say_too_small(const struct error *failure, struct error *err)
+{
+    return error_set_code(err, ERROR_TOO_LARGE, failure->code, "the data volume is too small: %s", failure->message);
+}
+
 static int copy(struct clone_mysql *clone, struct error *err)
 {
     _cleanup_(session_closep) struct session *session = await_session(clone, err);
@@ -131,12 +157,16 @@ static int copy(struct clone_mysql *clone, struct error *err)
     if (run_statement(clone, session, &failure) == 0)
         return 0;
     const struct agent_paths *paths = clone->options.paths;
-    if (failure.code == CLONE_DISK_SPACE && clone->options.order->replace && fs_exists(paths->data_dir)) {
+    if (failure.code == CLONE_DISK_SPACE && may_discard(clone)) {
         log_info("the volume cannot hold both: the data that is to be replaced goes first", LOG_ERR(&failure));
-        if (fs_remove_all(paths->data_new_dir, err) < 0 || fs_remove_all(paths->data_dir, err) < 0)
+        if (fs_remove_all(paths->data_new_dir, err) < 0 || datadir_discard(paths, err) < 0)
             return -1;
-        return run_statement(clone, session, err);
+        error_clear(&failure);
+        if (run_statement(clone, session, &failure) == 0)
+            return 0;
     }
+    if (failure.code == CLONE_DISK_SPACE)
+        return say_too_small(&failure, err);
     return error_set_code(err, failure.kind, failure.code, "%s", failure.message);
 }
 
@@ -154,11 +184,16 @@ static int initialise(struct clone_mysql *clone, struct error *err)
 {
     _cleanup_(freep) char *datadir = xasprintf("--datadir=%s", clone->scratch_dir);
     const char *argv[] = {clone->options.prepared->binary.path, "--no-defaults", "--initialize-insecure", datadir,
-        "--tmpdir=/tmp", "--innodb-buffer-pool-size=32M", NULL};
+        "--tmpdir=/tmp", "--innodb-buffer-pool-size=32M", "--innodb-doublewrite=OFF",
+        "--loose-innodb-redo-log-capacity=32M", NULL};
     struct subprocess_options options = {.argv = argv, .new_process_group = true, .timeout_ms = INITIALISE_TIMEOUT_MS};
     struct subprocess_result result;
 
-    if (fs_remove_all(clone->scratch_dir, err) < 0 || fs_mkdir_all(clone->scratch_dir, 0700, err) < 0)
+    /* How large the copy is, the scratch server is told by the donor; but it must fit itself. */
+    if (fs_remove_all(clone->scratch_dir, err) < 0 ||
+        datadir_make_room(clone->options.paths, SCRATCH_FREE_MIN, clone->options.order->replace,
+            "the server that receives the copy", err) < 0 ||
+        fs_mkdir_all(clone->scratch_dir, 0700, err) < 0)
         return -1;
     return subprocess_run(&options, NULL, NULL, &result, err);
 }
@@ -197,7 +232,11 @@ static void run_watch(void *arg)
 {
     struct clone_mysql *clone = arg;
 
+    const struct agent_order *order = clone->options.order;
+
     clone->seen = false;
+    clone->seen_gone =
+        clone->probe && tcp_probe(order->donor_host, (uint16_t)order->donor_port, PROBE_TIMEOUT_MS, NULL) < 0;
     if (!clone->watch_session)
         clone->watch_session = open_session(clone, PROGRESS_TIMEOUT_S, NULL);
     if (!clone->watch_session)
@@ -207,15 +246,39 @@ static void run_watch(void *arg)
         session_close(steal_ptr(clone->watch_session));
 }
 
+static void end_server(struct clone_mysql *clone)
+{
+    atomic_store(&clone->ended, true);
+    if (clone->server)
+        subprocess_kill(clone->server, SIGKILL);
+}
+
+static void look_for_donor(struct clone_mysql *clone)
+{
+    int64_t now_ms = clock_monotonic_ms();
+
+    if (!clone->seen_gone)
+        clone->gone_ms = 0;
+    else if (!clone->gone_ms)
+        clone->gone_ms = now_ms;
+    if (!clone->gone_ms || now_ms - clone->gone_ms < DONOR_GONE_MS || clone->gave_up)
+        return;
+    clone->gave_up = true;
+    end_server(clone); /* the statement ends with it */
+}
+
 static void on_watched(void *arg)
 {
     struct clone_mysql *clone = arg;
 
     clone->watching = false;
-    if (clone->seen) {
+    if (clone->seen && clone->seen_bytes != clone->bytes) {
+        clone->moved_ms = clock_monotonic_ms();
         clone->bytes = clone->seen_bytes;
-        clone->total = clone->seen_total;
     }
+    if (clone->seen)
+        clone->total = clone->seen_total;
+    look_for_donor(clone);
 }
 
 static void on_watch_timer(void *arg)
@@ -224,7 +287,10 @@ static void on_watch_timer(void *arg)
     struct worker_job job = {.run = run_watch, .done = on_watched, .arg = clone};
 
     loop_timer_arm(&clone->watch_timer, PROGRESS_INTERVAL_MS);
-    if (!clone->watching && worker_submit(clone->watcher, &job) == 0)
+    if (clone->watching)
+        return;
+    clone->probe = clone->bytes > 0 && clock_monotonic_ms() - clone->moved_ms > STILL_MS;
+    if (worker_submit(clone->watcher, &job) == 0)
         clone->watching = true;
 }
 
@@ -266,6 +332,10 @@ static void on_copied(void *arg)
         log_warn("the server that was to receive the copy said", LOG_STR("line", clone->line));
     if (clone->cancelled)
         error_set(&clone->error, ERROR_CANCELLED, "another order came");
+    else if (clone->gave_up && clone->error.kind != ERROR_NONE)
+        error_set(&clone->error, ERROR_UNAVAILABLE,
+            "cloning from %s: after %llu MiB nothing came any more, and its server takes no connections",
+            clone->options.order->donor_host, (unsigned long long)(clone->bytes / KM_MIB));
     stop_server(clone);
     submit(clone, run_tidy, on_tidied);
 }
@@ -347,9 +417,7 @@ struct clone_mysql *clone_mysql_start(const struct clone_mysql_options *options)
 void clone_mysql_cancel(struct clone_mysql *clone)
 {
     clone->cancelled = true;
-    atomic_store(&clone->ended, true);
-    if (clone->server)
-        subprocess_kill(clone->server, SIGKILL);
+    end_server(clone);
 }
 
 void clone_mysql_free(struct clone_mysql *clone)

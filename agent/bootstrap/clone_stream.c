@@ -136,11 +136,12 @@ int clone_stream_check_header(const struct stream_header *header, const struct s
             header->flavour, header->server_version, server->text);
     if (server_version_parse(header->server_version, NULL, &donor, err) < 0)
         return error_prefix(err, "the donor's version");
-    if (header->method == STREAM_METHOD_XBSTREAM && server_version_series(&donor) != server_version_series(server))
+    /* Also a dump: it holds the system tables. */
+    if (server_version_series(&donor) != server_version_series(server))
         return error_set(err, ERROR_INVALID,
             "the donor's server is %s, this image holds %s: a copy can only be made ready by its own series",
             header->server_version, server->text);
-    if (header->method == STREAM_METHOD_UNKNOWN)
+    if (header->method != (mariadb ? STREAM_METHOD_XBSTREAM : STREAM_METHOD_SQL))
         return error_set(err, ERROR_INVALID, "the donor sends the copy in a way that this agent does not know");
     return 0;
 }

@@ -7,7 +7,8 @@
  *
  * Where a complete `data.new` replaces data that was proven to be of no more use, both change names in one step (RENAME_EXCHANGE), and what then
  * is `data.new` is removed. A file system that cannot do that (NFS) sees the old data move to `data.old` for a moment; a crash in that moment is
- * undone by datadir_recover.
+ * undone by datadir_recover. Where the volume cannot hold both, the old data goes before the new arrives: it gets the name `data.gone` first, so that
+ * a crash never leaves half of it under the name `data`.
  */
 #ifndef KM_AGENT_BOOTSTRAP_DATADIR_H
 #define KM_AGENT_BOOTSTRAP_DATADIR_H
@@ -45,11 +46,21 @@ int datadir_parse_version(const char *text, enum agent_flavour flavour, struct s
 int datadir_initialise(const struct agent_paths *paths, const struct server_binary *binary, const char *user,
     struct error *err) KM_MUST_CHECK;
 
-/* An empty data.new, whatever was there before. Blocking: it may have to remove a large folder. */
+/* The part of it that makes a database in data.new, which is empty: with the image's own tool, to be filled or published by others. Blocking. */
+int datadir_make_empty_database(const struct agent_paths *paths, const struct server_binary *binary, const char *user,
+    struct error *err) KM_MUST_CHECK;
+/* An empty data.new, whatever was left of earlier attempts. Blocking: it may have to remove large folders. */
 int datadir_begin(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 /* data.new is complete: synced, then named data. replace: a database that is there goes; without it that is an error. Blocking. */
 int datadir_publish(const struct agent_paths *paths, bool replace, struct error *err) KM_MUST_CHECK;
-/* Removes data.new and data.old: rubbish of ours beside a complete database. Blocking. */
+/* The data, which was proven to be of no more use, goes now. After a crash it is whole or gone; what is left is removed by datadir_begin and
+ * datadir_tidy. Nothing to do without data. Blocking. */
+int datadir_discard(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
+/* So much is free on the volume, or becomes so by discarding the data, which only `replace` allows. what: needs it, for the message. ERROR_TOO_LARGE.
+ * Blocking. */
+int datadir_make_room(const struct agent_paths *paths, uint64_t needed_bytes, bool replace, const char *what,
+    struct error *err) KM_MUST_CHECK;
+/* Removes data.new, data.old and data.gone: rubbish of ours beside a complete database. Blocking. */
 int datadir_tidy(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 /* What a crash in the middle of a replacement left: the old data gets its name back. */
 int datadir_recover(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;

@@ -65,7 +65,7 @@ static int install_mysql(
     return 0;
 }
 
-static int run_tool(
+int datadir_make_empty_database(
     const struct agent_paths *paths, const struct server_binary *binary, const char *user, struct error *err)
 {
     _cleanup_(strvec_release) struct strvec argv;
@@ -102,7 +102,7 @@ int datadir_initialise(
     if (datadir_begin(paths, err) < 0)
         return -1;
     log_info("making a new database", LOG_STR("server", binary->version.text), LOG_STR("folder", paths->data_dir));
-    if (run_tool(paths, binary, user, err) < 0)
+    if (datadir_make_empty_database(paths, binary, user, err) < 0)
         return error_prefix(err, "making a new database");
     return datadir_publish(paths, false, err);
 }

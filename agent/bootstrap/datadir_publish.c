@@ -16,6 +16,11 @@ static char *old_dir(const struct agent_paths *paths)
     return xasprintf("%s/data.old", paths->volume_dir);
 }
 
+static char *gone_dir(const struct agent_paths *paths)
+{
+    return xasprintf("%s/data.gone", paths->volume_dir);
+}
+
 /* One syncfs instead of an fsync per file: the tools leave hundreds. */
 static int sync_volume(const char *dir, struct error *err)
 {
@@ -34,22 +39,57 @@ static int rename_dir(const char *from, const char *to, struct error *err)
     return rename(from, to) < 0 ? error_set_errno(err, errno, "renaming %s to %s", from, to) : 0;
 }
 
+int datadir_tidy(const struct agent_paths *paths, struct error *err)
+{
+    _cleanup_(freep) char *old = old_dir(paths);
+    _cleanup_(freep) char *gone = gone_dir(paths);
+
+    if (fs_remove_all(paths->data_new_dir, err) < 0 || fs_remove_all(gone, err) < 0)
+        return -1;
+    return fs_remove_all(old, err);
+}
+
 int datadir_begin(const struct agent_paths *paths, struct error *err)
 {
     if (fs_exists(paths->data_new_dir))
         log_info("removing what an interrupted attempt left", LOG_STR("folder", paths->data_new_dir));
-    if (fs_remove_all(paths->data_new_dir, err) < 0)
+    /* While there is no data, data.old is the data; and what is left of one must not become it once data is gone. */
+    if (datadir_recover(paths, err) < 0 || datadir_tidy(paths, err) < 0)
         return error_prefix(err, "removing what an interrupted attempt left");
     return fs_mkdir_all(paths->data_new_dir, 0700, err);
 }
 
-int datadir_tidy(const struct agent_paths *paths, struct error *err)
+int datadir_discard(const struct agent_paths *paths, struct error *err)
 {
-    _cleanup_(freep) char *old = old_dir(paths);
+    _cleanup_(freep) char *gone = gone_dir(paths);
 
-    if (fs_remove_all(paths->data_new_dir, err) < 0)
+    if (fs_remove_all(gone, err) < 0)
         return -1;
-    return fs_remove_all(old, err);
+    if (!fs_exists(paths->data_dir))
+        return 0;
+    if (rename_dir(paths->data_dir, gone, err) < 0 || fs_fsync_dir(paths->volume_dir, err) < 0)
+        return -1;
+    return fs_remove_all(gone, err);
+}
+
+int datadir_make_room(
+    const struct agent_paths *paths, uint64_t needed_bytes, bool replace, const char *what, struct error *err)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = 0;
+
+    if (fs_space(paths->volume_dir, &free_bytes, &total_bytes, err) < 0)
+        return -1;
+    if (free_bytes < needed_bytes && replace && fs_exists(paths->data_dir)) {
+        log_info("the volume has no room to begin: the data that is to be replaced goes first",
+            LOG_INT("freeBytes", free_bytes));
+        if (datadir_discard(paths, err) < 0 || fs_space(paths->volume_dir, &free_bytes, &total_bytes, err) < 0)
+            return -1;
+    }
+    if (free_bytes >= needed_bytes)
+        return 0;
+    return error_set(err, ERROR_TOO_LARGE, "the data volume is too small: %llu MiB are free, %s needs %llu MiB",
+        (unsigned long long)(free_bytes / KM_MIB), what, (unsigned long long)(needed_bytes / KM_MIB));
 }
 
 int datadir_recover(const struct agent_paths *paths, struct error *err)

@@ -107,6 +107,7 @@ int init_prepare(const struct init_options *options, struct init_prepared *ret, 
         datadir_recover(options->paths, err) < 0 || datadir_inspect(options->paths, &prepared.facts, err) < 0 ||
         datadir_check(&prepared.facts, &prepared.binary.version, err) < 0)
         return -1;
+    prepared.path = seed_path_find(&prepared.binary);
     *ret = prepared;
     prepared = (struct init_prepared){0};
     return 0;

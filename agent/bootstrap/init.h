@@ -10,6 +10,7 @@
 
 #include "agent/bootstrap/datadir.h"
 #include "agent/bootstrap/paths.h"
+#include "agent/bootstrap/seed_path.h"
 #include "agent/bootstrap/server_binary.h"
 #include "common/error.h"
 
@@ -21,6 +22,7 @@ struct init_options {
 
 struct init_prepared {
     struct server_binary binary;
+    enum seed_path path;        /* how a copy would come */
     char *user;                 /* the operating system's and the agent's account's name */
     struct datadir_facts facts; /* DATADIR_EMPTY or DATADIR_DATABASE: the others are errors */
 };

@@ -38,7 +38,18 @@ static struct seed_decision keep(const struct agent_order *order, bool has_data)
     return act(SEED_ACT_KEEP);
 }
 
-struct seed_decision seed_decide(const struct agent_order *order, bool has_data, enum agent_mark mark)
+static struct seed_decision restore(const struct agent_order *order, bool has_data, const char *task)
+{
+    if (has_data && !order->replace)
+        return say(SEED_ACT_REFUSE,
+            "ordered to restore %.100s, but the volume holds a database and the order does not say \"replace\"; it is left alone",
+            order->restore_id);
+    if (!str_eq(task, order->restore_id))
+        return say(SEED_ACT_WAIT, "ordered to restore %.100s; waiting to be told where it is stored", order->restore_id);
+    return act(SEED_ACT_RESTORE);
+}
+
+struct seed_decision seed_decide(const struct agent_order *order, bool has_data, enum agent_mark mark, const char *task)
 {
     switch (order ? order->seed : AGENT_SEED_NONE) {
     case AGENT_SEED_KEEP:
@@ -53,6 +64,8 @@ struct seed_decision seed_decide(const struct agent_order *order, bool has_data,
                 "ordered to clone from %.100s, but the volume holds a database and the order does not say \"replace\"; it is left alone",
                 order->donor_host);
         return act(SEED_ACT_CLONE);
+    case AGENT_SEED_RESTORE:
+        return restore(order, has_data, task);
     default:
         return wait_for_order(order, has_data, mark);
     }

@@ -11,14 +11,14 @@
 
 #include "common/agent_order.h"
 
-enum seed_act { SEED_ACT_WAIT, SEED_ACT_REFUSE, SEED_ACT_KEEP, SEED_ACT_INITIALISE, SEED_ACT_CLONE };
+enum seed_act { SEED_ACT_WAIT, SEED_ACT_REFUSE, SEED_ACT_KEEP, SEED_ACT_INITIALISE, SEED_ACT_CLONE, SEED_ACT_RESTORE };
 
 struct seed_decision {
     enum seed_act act;
     char message[256]; /* what is waited for, or why the order is refused; "" otherwise */
 };
 
-/* order: NULL when there is none yet. has_data: the volume holds a database. */
-struct seed_decision seed_decide(const struct agent_order *order, bool has_data, enum agent_mark mark);
+/* order: NULL when there is none yet. has_data: the volume holds a database. task: the restore that we were told how to do; "" none. */
+struct seed_decision seed_decide(const struct agent_order *order, bool has_data, enum agent_mark mark, const char *task);
 
 #endif

@@ -9,6 +9,7 @@
 #include "agent/bootstrap/server_binary.h"
 #include "common/alloc.h"
 #include "common/log.h"
+#include "common/strvec.h"
 
 static int take_lock(const char *path, struct error *err)
 {
@@ -26,11 +27,14 @@ static int take_lock(const char *path, struct error *err)
     return 0;
 }
 
-int server_exec(const struct agent_paths *paths, struct error *err)
+int server_exec(const struct agent_paths *paths, const char *const *extra, struct error *err)
 {
+    static const char *const none[] = {NULL};
     struct server_binary binary;
+    _cleanup_(strvec_release) struct strvec argv;
     _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", paths->run_mycnf);
 
+    strvec_init(&argv);
     if (server_binary_find(&binary, err) < 0)
         return -1;
     if (take_lock(paths->server_lock, err) < 0) {
@@ -39,8 +43,9 @@ int server_exec(const struct agent_paths *paths, struct error *err)
     }
     unlink(paths->socket); /* of a server that was killed: clients should be refused, not kept waiting */
     log_info("becoming the server", LOG_STR("path", binary.path), LOG_STR("version", binary.version.text));
-    char *argv[] = {binary.path, defaults, NULL};
-    execv(binary.path, argv);
+    strvec_push_all(&argv, (const char *const[]){binary.path, defaults, NULL});
+    strvec_push_all(&argv, extra ? extra : none);
+    execv(binary.path, argv.v);
     error_set_errno(err, errno, "executing %s", binary.path);
     server_binary_release(&binary);
     return -1;

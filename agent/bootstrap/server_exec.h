@@ -12,8 +12,8 @@
 #include "agent/bootstrap/paths.h"
 #include "common/error.h"
 
-/* Returns only if it fails. */
-int server_exec(const struct agent_paths *paths, struct error *err);
+/* extra: further options of the server, NULL-terminated, may be NULL. Returns only if it fails. */
+int server_exec(const struct agent_paths *paths, const char *const *extra, struct error *err);
 
 /* Whether a server process holds the lock now. Cheap; never blocks. */
 bool server_is_there(const struct agent_paths *paths);

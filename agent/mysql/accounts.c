@@ -14,6 +14,10 @@
 #define DATABASE_NAME_MAX 64
 #define USER_NAME_MAX 32
 #define PASSWORD_MAX 1024
+#define ACCOUNTS_DATABASE "kubemysql"
+#define ACCOUNTS_TABLE ACCOUNTS_DATABASE ".accounts"
+#define ER_BAD_DB 1049
+#define ER_NO_SUCH_TABLE 1146
 
 void accounts_want_release(struct accounts_want *want)
 {
@@ -187,6 +191,34 @@ static void plan_user(struct planner *planner, const struct accounts_want *want,
     add_grant(planner, "the user", "GRANT", "ALL PRIVILEGES", level.buf, want->username, "%", "");
 }
 
+static void plan_system_accounts(struct planner *planner, const struct accounts_want *want)
+{
+    plan_root(planner, want->root_password);
+    plan_monitor(planner, want->monitor_password);
+    plan_replication(planner, want->replication_password);
+}
+
+/* role_close ends what commits here, as it does heartbeats: it knows them by the database. */
+static void plan_session(struct planner *planner)
+{
+    add_text(planner, "session", "CREATE DATABASE IF NOT EXISTS " ACCOUNTS_DATABASE);
+    add_text(planner, "session", "USE " ACCOUNTS_DATABASE);
+}
+
+static void plan_record(struct planner *planner, const char *hash)
+{
+    struct strbuf sql;
+
+    add_text(planner, "the record",
+        "CREATE TABLE IF NOT EXISTS " ACCOUNTS_TABLE
+        " (id TINYINT UNSIGNED NOT NULL PRIMARY KEY, hash CHAR(64) NOT NULL) ENGINE = InnoDB");
+    strbuf_init(&sql, STATEMENT_MAX);
+    strbuf_adds(&sql, "REPLACE INTO " ACCOUNTS_TABLE " VALUES (1, ");
+    sql_add_string(&sql, hash);
+    strbuf_adds(&sql, ")");
+    add_step(planner, "the record", &sql);
+}
+
 /* ---- what can be said without a server ---- */
 
 static size_t characters(const char *text)
@@ -258,14 +290,17 @@ int accounts_plan_make(const struct accounts_want *want, const struct dialect *d
 
     if (check_username(want, err) < 0 || check_database(want->database, err) < 0 || check_passwords(want, err) < 0)
         return -1;
-    add_text(&planner, "session", "SET SESSION sql_log_bin = 0");
-    plan_root(&planner, want->root_password);
-    plan_monitor(&planner, want->monitor_password);
-    plan_replication(&planner, want->replication_password);
-    if (want->primary) {
+    if (want->scope >= ACCOUNTS_LOCAL) {
+        add_text(&planner, "session", "SET SESSION sql_log_bin = 0");
+        plan_system_accounts(&planner, want);
+    }
+    if (want->scope >= ACCOUNTS_LOGGED) {
         add_text(&planner, "session", "SET SESSION sql_log_bin = 1");
+        plan_session(&planner);
+        plan_system_accounts(&planner, want);
         plan_database(&planner, want->database);
         plan_user(&planner, want, partial_revokes);
+        plan_record(&planner, want->hash);
     }
     *ret = planner.plan;
     return 0;
@@ -285,6 +320,37 @@ int accounts_apply(struct session *session, const struct accounts_plan *plan, st
         if (session_exec_secret(session, plan->steps[i].sql, err) < 0)
             return error_prefix(err, "%s", plan->steps[i].what);
     }
+    return 0;
+}
+
+static void take_count(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    *(bool *)arg = count == 1 && str_eq(values[0], "2");
+}
+
+static void take_hash(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    if (count == 1)
+        snprintf(arg, 65, "%s", str_or_empty(values[0]));
+}
+
+int accounts_look(struct session *session, bool *ret_present, char ret_hash[static 65], struct error *err)
+{
+    struct error failure = ERROR_INIT;
+    char hash[65] = "";
+
+    if (session_query(session, "SELECT COUNT(*) FROM mysql.user WHERE User IN ('root', 'replication') AND Host = '%'",
+            take_count, ret_present, err) < 0)
+        return -1;
+    if (session_query(session, "SELECT hash FROM " ACCOUNTS_TABLE " WHERE id = 1", take_hash, hash, &failure) < 0 &&
+        failure.code != ER_NO_SUCH_TABLE && failure.code != ER_BAD_DB) {
+        if (err)
+            *err = failure;
+        return -1;
+    }
+    memcpy(ret_hash, hash, sizeof(hash));
     return 0;
 }
 

@@ -4,8 +4,8 @@
  * The plan is pure: what is wanted in, statements out. Every statement can be repeated; nothing is ever dropped: a user whose name was
  * taken out of the spec stays as it is (somebody may be working with it), as does a database.
  *
- * System accounts (root, replication, monitor) are local to each member: sql_log_bin = 0. Database and user are made on the primary alone, and
- * reach the others by replication.
+ * Only a primary makes them; the others get them by replication, and look whether they are there (accounts_look). What is in nobody's binary
+ * log comes first, as it waits for no acknowledgement: after a change of passwords replicas may have to get in before any can be given.
  */
 #ifndef KM_AGENT_MYSQL_ACCOUNTS_H
 #define KM_AGENT_MYSQL_ACCOUNTS_H
@@ -16,6 +16,13 @@
 #include "agent/mysql/session.h"
 #include "common/error.h"
 
+/* How much is to be done, and was done; more includes less. */
+enum accounts_scope {
+    ACCOUNTS_NONE,   /* no statement: not the primary */
+    ACCOUNTS_LOCAL,  /* system accounts, without the binary log: commits wait now */
+    ACCOUNTS_LOGGED, /* and once more with it, database and user, and a row that says so */
+};
+
 struct accounts_want {
     char *root_password; /* secret; NULL: there is no file, the account is left alone */
     char *replication_password;
@@ -24,8 +31,8 @@ struct accounts_want {
     char *database;   /* NULL: none */
     char *username;   /* NULL: none */
     char *agent_user; /* the name we enter by: nobody else's */
-    bool primary;     /* database and user are made, too */
-    char hash[65];    /* agent_api.h: accounts_hash */
+    enum accounts_scope scope;
+    char hash[65]; /* agent_api.h: accounts_hash */
 };
 
 void accounts_want_release(struct accounts_want *want);
@@ -48,6 +55,10 @@ void accounts_plan_release(struct accounts_plan *plan);
 
 /* Runs the plan up to the first failure; the error says at which account, and never holds a password. */
 int accounts_apply(struct session *session, const struct accounts_plan *plan, struct error *err) KM_MUST_CHECK;
+
+/* Whether root@'%' and replication@'%' are there, and the hash of the wish that a primary has carried out ("": none has), as far as this
+ * server has got. The row comes after the accounts, here as in the binary log. */
+int accounts_look(struct session *session, bool *ret_present, char ret_hash[static 65], struct error *err) KM_MUST_CHECK;
 
 /* What the server holds of the system accounts, password hashes included, as a number: another one means that somebody has changed, added or
  * dropped one. 0: it cannot be read. */

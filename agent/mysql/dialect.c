@@ -21,6 +21,11 @@
     "SELECT VERSION(), @@version_comment, @@server_id, @@server_uuid, @@global.read_only, @@global.super_read_only, " \
     "@@global.gtid_executed"
 
+#define MYSQL_STREAM                                                                                                   \
+    "SELECT c.HEARTBEAT_INTERVAL AS Slave_heartbeat_period, s.COUNT_RECEIVED_HEARTBEATS AS Slave_received_heartbeats " \
+    "FROM performance_schema.replication_connection_configuration c "                                                  \
+    "JOIN performance_schema.replication_connection_status s USING (CHANNEL_NAME) WHERE CHANNEL_NAME = ''"
+
 static const struct replication_terms mariadb_terms = {
     .replica = "SLAVE",
     .source = "MASTER",
@@ -120,6 +125,7 @@ static const struct dialect dialects[] = {
         .since = 0,
         .observe = MYSQL_OBSERVE,
         .replica_status = "SHOW SLAVE STATUS",
+        .stream_status = MYSQL_STREAM,
         .auth_socket = "IDENTIFIED WITH auth_socket",
         .auth_plugin = "auth_socket.so",
         .root_grants = "ALL PRIVILEGES",
@@ -133,6 +139,7 @@ static const struct dialect dialects[] = {
         .since = VERSION_NUMBER(8, 0, 11),
         .observe = MYSQL_OBSERVE,
         .replica_status = "SHOW SLAVE STATUS",
+        .stream_status = MYSQL_STREAM,
         .auth_socket = "IDENTIFIED WITH auth_socket",
         .auth_plugin = "auth_socket.so",
         .password_history = true,
@@ -149,6 +156,7 @@ static const struct dialect dialects[] = {
         .since = VERSION_NUMBER(8, 0, 22),
         .observe = MYSQL_OBSERVE,
         .replica_status = "SHOW REPLICA STATUS",
+        .stream_status = MYSQL_STREAM,
         .auth_socket = "IDENTIFIED WITH auth_socket",
         .auth_plugin = "auth_socket.so",
         .clone_plugin = "mysql_clone.so",
@@ -167,6 +175,7 @@ static const struct dialect dialects[] = {
         .since = VERSION_NUMBER(8, 0, 26),
         .observe = MYSQL_OBSERVE,
         .replica_status = "SHOW REPLICA STATUS",
+        .stream_status = MYSQL_STREAM,
         .auth_socket = "IDENTIFIED WITH auth_socket",
         .auth_plugin = "auth_socket.so",
         .clone_plugin = "mysql_clone.so",

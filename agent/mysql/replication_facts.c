@@ -4,9 +4,12 @@
 
 #include <strings.h>
 
+#include "agent/mysql/accounts.h"
+#include "agent/mysql/events.h"
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "common/hashmap.h"
 #include "common/strbuf.h"
 
 #define SQL_MAX (4 * KM_KIB)
@@ -55,6 +58,8 @@ enum column {
     COLUMN_SQL_ERROR,
     COLUMN_RECEIVED,
     COLUMN_VERIFY,
+    COLUMN_BEAT_PERIOD,
+    COLUMN_MOVES,
 };
 
 /* Master and Slave, or Source and Replica. */
@@ -78,6 +83,12 @@ static const struct {
     {"Retrieved_Gtid_Set", COLUMN_RECEIVED},
     {"Master_SSL_Verify_Server_Cert", COLUMN_VERIFY},
     {"Source_SSL_Verify_Server_Cert", COLUMN_VERIFY},
+    {"Slave_heartbeat_period", COLUMN_BEAT_PERIOD},
+    {"Slave_received_heartbeats", COLUMN_MOVES},
+    {"Master_Log_File", COLUMN_MOVES},
+    {"Source_Log_File", COLUMN_MOVES},
+    {"Read_Master_Log_Pos", COLUMN_MOVES},
+    {"Read_Source_Log_Pos", COLUMN_MOVES},
 };
 
 static void take_column(struct replication_facts *facts, enum column column, const char *value)
@@ -110,9 +121,16 @@ static void take_column(struct replication_facts *facts, enum column column, con
         break;
     case COLUMN_RECEIVED:
         replication_copy_text(facts->gtid_received, sizeof(facts->gtid_received), value);
+        facts->stream_signature = hash64(facts->stream_signature, value, strlen(value) + 1);
         break;
     case COLUMN_VERIFY:
         facts->source_tls = strcasecmp(value, "Yes") == 0;
+        break;
+    case COLUMN_BEAT_PERIOD:
+        facts->source_beat_ms = (uint32_t)(strtod(value, NULL) * 1000 + 0.5);
+        break;
+    case COLUMN_MOVES:
+        facts->stream_signature = hash64(facts->stream_signature, value, strlen(value) + 1);
         break;
     }
 }
@@ -129,6 +147,22 @@ static void take_status_row(void *arg, unsigned count, const char *const *names,
 {
     for (unsigned i = 0; i < count; i++)
         replication_facts_take(arg, names[i], values[i]);
+}
+
+bool replication_beat_is_right(const struct replication_facts *facts)
+{
+    return !facts->source_beat_ms || facts->source_beat_ms == SOURCE_BEAT_MS;
+}
+
+static int observe_replica(
+    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
+{
+    facts->relay_logs_last = dialect->family != AGENT_FLAVOUR_MARIADB;
+    if (session_query(session, dialect->replica_status, take_status_row, facts, err) < 0)
+        return -1;
+    if (!facts->configured || !dialect->stream_status)
+        return 0;
+    return session_query(session, dialect->stream_status, take_status_row, facts, err);
 }
 
 /* ---- variables and counters ---- */
@@ -199,6 +233,12 @@ static void take_semi_sync(void *arg, unsigned count, const char *const *names, 
         facts->waiting_commits = (uint32_t)strtoul(values[1], NULL, 10);
     else if (is_named(values[0], semi->terms->semi_status, "_yes_tx"))
         facts->acknowledged = strtoull(values[1], NULL, 10);
+    else if (is_named(values[0], semi->terms->semi_status, "_no_tx"))
+        facts->unacknowledged = strtoull(values[1], NULL, 10);
+    else if (is_named(values[0], semi->terms->semi_status, "_status"))
+        facts->semi_sync_waits = is_on(values[1]);
+    else if (is_named(values[0], semi->terms->semi_replica, "_status"))
+        facts->semi_sync_gives = is_on(values[1]);
 }
 
 static int observe_semi_sync(
@@ -208,9 +248,28 @@ static int observe_semi_sync(
 
     if (session_query(session, "SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync%enabled'", take_semi_sync, &semi, err) < 0)
         return -1;
-    if (!facts->semi_sync_source)
+    if (!facts->semi_sync_source && !facts->semi_sync_replica)
         return 0;
     return session_query(session, "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync%'", take_semi_sync, &semi, err);
+}
+
+static void take_copy(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct replication_facts *facts = arg;
+
+    UNUSED(names);
+    if (count >= 8 && str_eq(str_or_empty(values[6]), "Waiting for backup lock") &&
+        str_starts_with(str_or_empty(values[7]), "BACKUP STAGE "))
+        facts->copy_waits = true;
+}
+
+/* mariadb-backup ends with BACKUP STAGE BLOCK_COMMIT, which waits for every commit that has begun: one that waits for a replica holds it up. */
+static int observe_copy(
+    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
+{
+    if (dialect->family != AGENT_FLAVOUR_MARIADB || !facts->semi_sync_source || facts->waiting_commits == 0)
+        return 0;
+    return session_query(session, "SHOW PROCESSLIST", take_copy, facts, err);
 }
 
 /* ---- heartbeat ---- */
@@ -241,6 +300,39 @@ static int observe_beat(struct session *session, struct replication_facts *facts
     return -1;
 }
 
+/* Waits for metadata, global, backup and commit locks; rows and storage are waited for in other states. */
+bool replication_is_locked_beat(const char *user, const char *state, const char *info, const char *agent_user)
+{
+    size_t len = strlen(str_or_empty(state));
+
+    return str_eq(user, agent_user) && len > 5 && str_starts_with(state, "Waiting for ") &&
+        strcmp(state + len - 5, " lock") == 0 && strstr(str_or_empty(info), HEARTBEAT_TABLE);
+}
+
+struct beat_search {
+    const char *agent_user;
+    bool found;
+};
+
+static void take_beat_process(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct beat_search *search = arg;
+
+    UNUSED(names);
+    if (count >= 8 && replication_is_locked_beat(values[1], values[6], values[7], search->agent_user))
+        search->found = true;
+}
+
+int replication_beat_locked(struct session *session, const char *agent_user, bool *ret, struct error *err)
+{
+    struct beat_search search = {.agent_user = agent_user};
+
+    if (session_query(session, "SHOW FULL PROCESSLIST", take_beat_process, &search, err) < 0)
+        return -1;
+    *ret = search.found;
+    return 0;
+}
+
 /* ---- long transactions ---- */
 
 #define CANDIDATES_MAX 64
@@ -268,15 +360,55 @@ static void take_transaction(void *arg, unsigned count, const char *const *names
     candidates->count++;
 }
 
+static const char *skip_to(const char *text, const char *end)
+{
+    const char *at = strstr(text, end);
+
+    return at ? at + strlen(end) : "";
+}
+
+/* Comments, blanks and brackets. */
+static const char *skip_blank(const char *text)
+{
+    for (;;) {
+        text += strspn(text, " \t\r\n(;");
+        if (str_starts_with(text, "/*"))
+            text = skip_to(text + 2, "*/");
+        else if (str_starts_with(text, "-- ") || *text == '#')
+            text = skip_to(text, "\n");
+        else
+            return text;
+    }
+}
+
+const char *replication_verb(const char *statement, const char *command)
+{
+    static const char *const verbs[] = {"ALTER", "ANALYZE", "BEGIN", "CALL", "CHECK", "COMMIT", "CREATE", "DELETE",
+        "DO", "DROP", "EXECUTE", "FLUSH", "GRANT", "INSERT", "LOAD", "LOCK", "OPTIMIZE", "RENAME", "REPAIR", "REPLACE",
+        "REVOKE", "ROLLBACK", "SELECT", "SET", "SHOW", "START", "TRUNCATE", "UPDATE", "WITH", "XA"};
+    static const char *const commands[] = {"Execute", "Fetch", "Query", "Sleep"};
+    const char *at = skip_blank(str_or_empty(statement));
+    size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        if (strlen(verbs[i]) == len && strncasecmp(at, verbs[i], len) == 0)
+            return verbs[i];
+    }
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        if (str_eq(command, commands[i]))
+            return commands[i];
+    }
+    return "Query";
+}
+
 static void name_transaction(const struct candidates *candidates, unsigned index, const char *const *values)
 {
     struct replication_facts *facts = candidates->facts;
     const char *host = str_or_empty(values[2]);
     char text[256];
 
-    snprintf(text, sizeof(text), "thread %s of %.40s@%.*s, %s s: %.120s", values[0], str_or_empty(values[1]),
-        (int)MIN_OF(strcspn(host, ":"), 60), host, candidates->v[index].seconds,
-        values[7] ? values[7] : str_or_empty(values[4]));
+    snprintf(text, sizeof(text), "thread %s of %.40s@%.*s, %s s: %s", values[0], str_or_empty(values[1]),
+        (int)MIN_OF(strcspn(host, ":"), 60), host, candidates->v[index].seconds, replication_verb(values[7], values[4]));
     replication_copy_text(facts->long_transaction, sizeof(facts->long_transaction), text);
 }
 
@@ -336,6 +468,20 @@ static int observe_read_only(
     return 0;
 }
 
+/* With both threads off, MariaDB will drop its relay logs when one starts: what they hold is as good as not received. What was executed was read
+ * while the applier may still have run. */
+static int forget_what_is_dropped(
+    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
+{
+    bool off = facts->receiver == AGENT_THREAD_OFF && facts->applier == AGENT_THREAD_OFF;
+
+    /* An applier that met an error is not started by anybody: what is there stays there, and a person may want it. */
+    if (facts->relay_logs_last || !facts->configured || !off || facts->applier_errno)
+        return 0;
+    facts->gtid_received[0] = '\0';
+    return observe_read_only(session, dialect, facts, err);
+}
+
 /* What was received includes what was executed: a candidate is judged by it. A text that was cut stays as it is. */
 static void add_executed(const struct dialect *dialect, struct replication_facts *facts)
 {
@@ -359,12 +505,16 @@ int replication_facts_observe(struct session *session, const struct dialect *dia
 {
     struct replication_facts facts = {.seen = true};
 
-    if (observe_read_only(session, dialect, &facts, err) < 0 ||
-        session_query(session, dialect->replica_status, take_status_row, &facts, err) < 0 ||
-        observe_semi_sync(session, dialect, &facts, err) < 0 || observe_beat(session, &facts, err) < 0)
+    if (observe_read_only(session, dialect, &facts, err) < 0 || observe_replica(session, dialect, &facts, err) < 0 ||
+        forget_what_is_dropped(session, dialect, &facts, err) < 0 ||
+        observe_semi_sync(session, dialect, &facts, err) < 0 || observe_copy(session, dialect, &facts, err) < 0 ||
+        observe_beat(session, &facts, err) < 0 ||
+        accounts_look(session, &facts.accounts_present, facts.accounts_hash, err) < 0)
         return -1;
     add_executed(dialect, &facts);
-    if (!facts.read_only && observe_transactions(session, agent_user, &facts, err) < 0)
+    if (!facts.read_only &&
+        (observe_transactions(session, agent_user, &facts, err) < 0 ||
+            events_look(session, &facts.events_listed, err) < 0))
         return -1;
     *ret = facts;
     return 0;

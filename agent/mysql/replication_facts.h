@@ -15,6 +15,8 @@
 
 #define HEARTBEAT_DATABASE "kubemysql"
 #define HEARTBEAT_TABLE HEARTBEAT_DATABASE ".heartbeat"
+/* How often a source that has nothing to say says so. */
+#define SOURCE_BEAT_MS 500
 /* "Long" is a transaction that is open for longer than this. */
 #define LONG_TRANSACTION_S 1
 
@@ -29,19 +31,32 @@ struct replication_facts {
     uint32_t source_port;
     bool source_tls; /* with the server's name verified, by GTID, as our account */
     enum agent_thread receiver, applier;
+    bool relay_logs_last; /* an applier that is started while the receiver is off goes on with what was received; MariaDB drops it */
+    uint32_t source_beat_ms;   /* the source's own beat as configured; 0: not known */
+    uint64_t stream_signature; /* another one after anything has come from the source, its beat included */
     uint32_t receiver_errno, applier_errno;
     char receiver_error[192], applier_error[192];
 
-    bool semi_sync_source;  /* commits wait for acknowledgements */
-    bool semi_sync_replica; /* wished: acknowledgements are given */
+    bool semi_sync_source;  /* as set: commits are to wait for acknowledgements */
+    bool semi_sync_replica; /* as set: acknowledgements are to be given */
+    bool semi_sync_waits;   /* as the server does: commits wait */
+    bool semi_sync_gives;   /* as the server does: the source that is connected gets them */
     uint32_t semi_sync_clients;
     uint32_t waiting_commits;
-    uint64_t acknowledged; /* commits, ever */
+    bool copy_waits;       /* MariaDB: a backup tool waits for commits to end, while some wait for an acknowledgement */
+    uint64_t acknowledged; /* commits, since the server's start */
+    uint64_t unacknowledged; /* commits that ended without, likewise */
+
+    bool beat_locked;   /* replication_beat_locked; only asked when a heartbeat is late */
+    bool events_listed; /* events.h; only asked while clients can write */
 
     bool has_beat;
     uint64_t beat_epoch;
     int64_t beat_us;      /* the source's clock */
     int64_t beat_read_us; /* ours, when the row was read */
+
+    bool accounts_present; /* accounts.h: accounts_look */
+    char accounts_hash[65];
 
     uint32_t long_transactions;
     char long_transaction[160];
@@ -51,12 +66,24 @@ struct replication_facts {
 int replication_facts_observe(struct session *session, const struct dialect *dialect, const char *agent_user,
     struct replication_facts *ret, struct error *err) KM_MUST_CHECK;
 
+/* Whether a heartbeat of the agent's waits for a lock of somebody else's: a whole server is locked (FLUSH TABLES WITH READ LOCK, a backup), or the table. */
+int replication_beat_locked(struct session *session, const char *agent_user, bool *ret, struct error *err) KM_MUST_CHECK;
+/* Pure: by one row of SHOW FULL PROCESSLIST. */
+bool replication_is_locked_beat(const char *user, const char *state, const char *info, const char *agent_user);
+
 /* Whole sets, for those that must be sure. The caller frees (gtid_set_free). */
 struct gtid_set *replication_executed(struct session *session, const struct dialect *dialect, struct error *err);
 struct gtid_set *replication_received(struct session *session, const struct dialect *dialect, struct error *err);
 
 /* Pure: one column of the status of a replica, either spelling. */
 void replication_facts_take(struct replication_facts *facts, const char *name, const char *value);
+
+/* Pure. The first keyword of a statement; of one that has none that we know, or of NULL, the connection's command. Never a word of the
+ * statement itself: it may be a user's data, and what comes of this is read by whoever reads the cluster's status. */
+const char *replication_verb(const char *statement, const char *command);
+
+/* Pure. One that is not known is not set anew for ever. */
+bool replication_beat_is_right(const struct replication_facts *facts);
 
 enum gtid_flavour replication_gtid_flavour(const struct dialect *dialect);
 /* At most size - 1 bytes, cut texts end in "..."; line breaks are left out. */

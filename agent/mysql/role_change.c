@@ -2,9 +2,9 @@
 
 #include "agent/mysql/role_change.h"
 
-#include <strings.h>
-
+#include "agent/mysql/events.h"
 #include "agent/mysql/replication_facts.h"
+#include "agent/mysql/role_close.h"
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
 #include "common/gtid.h"
@@ -12,11 +12,10 @@
 
 #define SQL_MAX (16 * KM_KIB)
 #define REPLICATION_ACCOUNT "replication"
-#define ER_LOCK_WAIT_TIMEOUT 1205
 #define ER_NO_SUCH_THREAD 1094
 /* Milliseconds, as far as every version goes: 49 days. Semi-sync never gives up by itself (I3); the next probe turns it on again. */
 #define SEMI_SYNC_TIMEOUT_MS "4294967295"
-#define CLOSE_ATTEMPTS 5
+#define RECEIVER_LOOKS 10
 
 static int exec(struct session *session, struct error *err, const char *fmt, ...) KM_PRINTF(3, 4);
 static int exec(struct session *session, struct error *err, const char *fmt, ...)
@@ -119,13 +118,68 @@ static int await_executed(struct session *session, const struct dialect *dialect
     return session_query(session, sql.buf, take_wait, ret_there, err);
 }
 
+struct receiver_look {
+    unsigned long long wanted; /* 0: whichever receives */
+    unsigned long long found;  /* 0: none */
+};
+
+/* SHOW, not a SELECT from information_schema: MariaDB 10.11.19 was seen to crash in that one's temporary table. */
+static void take_receiver(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct receiver_look *look = arg;
+
+    UNUSED(names);
+    if (count < 5 || !values[0])
+        return;
+    unsigned long long id = strtoull(values[0], NULL, 10);
+    if (look->wanted ? id == look->wanted : str_eq(str_or_empty(values[4]), "Slave_IO"))
+        look->found = id;
+}
+
+/* Until that thread is gone, or RECEIVER_LOOKS looks. */
+static int await_end(struct session *session, unsigned long long id, struct error *err)
+{
+    struct receiver_look look = {.wanted = id, .found = id};
+
+    for (int i = 0; look.found && i < RECEIVER_LOOKS; i++) {
+        look.found = 0;
+        if (session_exec(session, "DO SLEEP(0.002)", err) < 0 ||
+            session_query(session, "SHOW PROCESSLIST", take_receiver, &look, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A semi-sync receiver of MariaDB ends by connecting to its source once more, to kill its own connection there: with a source that hangs it
+ * waits for that until a second signal comes, which STOP alone sends after two seconds. KILL is the first one, STOP the second: of use only when
+ * the thread has got as far as that, so it is given some milliseconds. */
+static int stop_receiver(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    struct receiver_look look = {0};
+    struct error failure = ERROR_INIT;
+
+    if (dialect->family == AGENT_FLAVOUR_MARIADB) {
+        if (session_query(session, "SHOW PROCESSLIST", take_receiver, &look, err) < 0)
+            return -1;
+        unsigned long long id = look.found;
+        if (id && exec(session, &failure, "KILL %llu", id) < 0 && failure.code != ER_NO_SUCH_THREAD) {
+            if (err)
+                *err = failure;
+            return -1;
+        }
+        if (id && await_end(session, id, err) < 0)
+            return -1;
+    }
+    return exec(session, err, "STOP %s IO_THREAD", dialect->replication->replica);
+}
+
 /* The receiver ends first, so that "everything received" stands still. */
 static int drain_relay_log(struct session *session, const struct dialect *dialect,
     const struct replication_facts *facts, bool *ret_done, struct error *err)
 {
     const struct replication_terms *terms = dialect->replication;
 
-    if (facts->receiver != AGENT_THREAD_OFF && exec(session, err, "STOP %s IO_THREAD", terms->replica) < 0)
+    if (facts->receiver != AGENT_THREAD_OFF && stop_receiver(session, dialect, err) < 0)
         return -1;
     if (facts->applier == AGENT_THREAD_OFF) {
         if (facts->applier_errno)
@@ -138,12 +192,6 @@ static int drain_relay_log(struct session *session, const struct dialect *dialec
     if (!received)
         return -1;
     return await_executed(session, dialect, received, true, ret_done, err);
-}
-
-/* What release_waiting_commits may have left. */
-static int admit_clients(struct session *session, const struct dialect *dialect, struct error *err)
-{
-    return dialect->family == AGENT_FLAVOUR_MARIADB ? 0 : session_exec(session, "SET GLOBAL offline_mode = 0", err);
 }
 
 static int forget_source(struct session *session, const struct dialect *dialect, struct error *err)
@@ -191,6 +239,27 @@ static int await_source(struct session *session, const struct dialect *dialect, 
     return repair(session, dialect, &source, facts, err);
 }
 
+/* Nothing more is needed of the source, which may be dead, or worse, may come back: what is missing of wait_for lies in the relay logs. */
+static bool is_received(struct session *session, const struct dialect *dialect, const char *wait_for,
+    const struct replication_facts *facts, bool *ret, struct error *err)
+{
+    bool drops = dialect->family == AGENT_FLAVOUR_MARIADB && facts->applier == AGENT_THREAD_OFF;
+
+    if (!facts->configured || drops)
+        return true;
+    _cleanup_(gtid_set_freep) struct gtid_set *wanted = gtid_set_parse(replication_gtid_flavour(dialect), wait_for, err);
+    if (!wanted)
+        return error_prefix(err, "waitFor") == 0;
+    _cleanup_(gtid_set_freep) struct gtid_set *received = replication_received(session, dialect, err);
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = received ? replication_executed(session, dialect, err) : NULL;
+    if (!executed)
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *missing = gtid_set_subtract(wanted, executed);
+    enum gtid_relation relation = gtid_set_compare(missing, received);
+    *ret = relation == GTID_EQUAL || relation == GTID_SUBSET;
+    return true;
+}
+
 int role_open(struct session *session, const struct dialect *dialect, const struct role_open_wish *wish, bool *ret_done,
     struct error *err)
 {
@@ -200,7 +269,9 @@ int role_open(struct session *session, const struct dialect *dialect, const stru
     *ret_done = false;
     if (look(session, dialect, &facts, err) < 0)
         return -1;
-    if (await_wish(session, dialect, wish->wait_for, facts.configured, &there, err) < 0)
+    if (!is_received(session, dialect, wish->wait_for, &facts, &there, err))
+        return -1;
+    if (!there && await_wish(session, dialect, wish->wait_for, facts.configured, &there, err) < 0)
         return -1;
     if (!there)
         return await_source(session, dialect, &facts, wish->wait_for, err);
@@ -212,109 +283,20 @@ int role_open(struct session *session, const struct dialect *dialect, const stru
         if (forget_source(session, dialect, err) < 0)
             return -1;
     }
+    there = true;
+    if (wish->before && wish->before(wish->arg, session, dialect, &there, err) < 0)
+        return -1;
+    if (!there)
+        return 0;
+    if (wish->superseded && atomic_load(wish->superseded))
+        return 0;
     if (semi_sync_replica(session, dialect, false, err) < 0 ||
         semi_sync_source(session, dialect, wish->semi_sync, wish->acks, err) < 0 ||
-        admit_clients(session, dialect, err) < 0 || session_exec(session, "SET GLOBAL read_only = 0", err) < 0)
+        role_admit_clients(session, dialect, err) < 0 || session_exec(session, "SET GLOBAL read_only = 0", err) < 0 ||
+        events_switch(session, wish->events, err) < 0)
         return -1;
     *ret_done = true;
     return 0;
-}
-
-/* ---- close ---- */
-
-bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user)
-{
-    static const char *const servers[] = {"system user", "event_scheduler", "mysql.session", "unauthenticated user"};
-
-    if (str_eq(user, agent_user))
-        return str_eq(database, HEARTBEAT_DATABASE);
-    for (size_t i = 0; i < ARRAY_LEN(servers); i++) {
-        if (str_eq(user, servers[i]))
-            return false;
-    }
-    /* Replicas that fetch, members that are seeded; the account cannot write. */
-    if (str_eq(user, REPLICATION_ACCOUNT))
-        return false;
-    return strcasecmp(str_or_empty(command), "Daemon") != 0;
-}
-
-struct victims {
-    const char *agent_user;
-    struct strbuf ids; /* "1 2 3 " */
-};
-
-static void take_victim(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    struct victims *victims = arg;
-
-    UNUSED(names);
-    if (count >= 5 && values[0] && role_is_client(values[1], values[3], values[4], victims->agent_user))
-        strbuf_addf(&victims->ids, "%s ", values[0]);
-}
-
-static int kill_clients(struct session *session, const char *agent_user, struct error *err)
-{
-    struct victims victims = {.agent_user = agent_user};
-    struct error failure = ERROR_INIT;
-    int rc = 0;
-
-    strbuf_init(&victims.ids, KM_MIB);
-    if (session_query(session, "SHOW PROCESSLIST", take_victim, &victims, err) < 0)
-        rc = -1;
-    char *end = victims.ids.buf;
-    while (rc == 0 && *end) {
-        unsigned long long id = strtoull(end, &end, 10);
-        end += *end == ' ';
-        if (exec(session, &failure, "KILL %llu", id) < 0 && failure.code != ER_NO_SUCH_THREAD) {
-            if (err)
-                *err = failure;
-            rc = -1;
-        }
-    }
-    strbuf_release(&victims.ids);
-    return rc;
-}
-
-static int set_read_only(struct session *session, const struct dialect *dialect, unsigned timeout_s, struct error *err)
-{
-    if (exec(session, err, "SET SESSION lock_wait_timeout = %u", timeout_s) < 0)
-        return -1;
-    const char *sql =
-        dialect->family == AGENT_FLAVOUR_MARIADB ? "SET GLOBAL read_only = 1" : "SET GLOBAL super_read_only = 1";
-    return session_exec(session, sql, err);
-}
-
-/* MySQL only, where a commit that waits for an acknowledgement may outlive its killed connection. While nobody can connect, nobody can be told
- * that an unacknowledged commit is done (I3). MariaDB ends the wait with the connection. */
-static int release_waiting_commits(struct session *session, const struct dialect *dialect, struct error *err)
-{
-    if (dialect->family == AGENT_FLAVOUR_MARIADB)
-        return 0;
-    if (session_exec(session, "SET GLOBAL offline_mode = 1", err) < 0)
-        return -1;
-    return semi_sync_source(session, dialect, false, 0, err);
-}
-
-int role_close(struct session *session, const struct dialect *dialect, const char *agent_user, uint32_t drain_ms,
-    struct error *err)
-{
-    unsigned timeout_s = MAX_OF((drain_ms + 999) / 1000, 1U);
-    int rc = -1;
-
-    for (int attempt = 0; attempt < CLOSE_ATTEMPTS; attempt++) {
-        error_clear(err);
-        rc = set_read_only(session, dialect, timeout_s, err);
-        if (rc == 0 || !err || err->code != ER_LOCK_WAIT_TIMEOUT)
-            break;
-        if (kill_clients(session, agent_user, err) < 0)
-            return -1;
-        if (attempt > 0 && release_waiting_commits(session, dialect, err) < 0)
-            return -1;
-        timeout_s = 1;
-    }
-    if (rc < 0 || kill_clients(session, agent_user, err) < 0)
-        return -1;
-    return admit_clients(session, dialect, err);
 }
 
 /* ---- follow ---- */
@@ -335,6 +317,7 @@ void role_follow_sql(const struct dialect *dialect, const struct role_source *so
     add_option(out, prefix, "PASSWORD", source->password);
     strbuf_addf(out, ", %s_CONNECT_RETRY = 1, %s_SSL = 1, %s_SSL_VERIFY_SERVER_CERT = 1", prefix, prefix, prefix);
     add_option(out, prefix, "SSL_CA", source->ca_path);
+    strbuf_addf(out, ", %s_HEARTBEAT_PERIOD = %d.%03d", prefix, SOURCE_BEAT_MS / 1000, SOURCE_BEAT_MS % 1000);
     if (dialect->family == AGENT_FLAVOUR_MARIADB)
         strbuf_adds(out, ", MASTER_USE_GTID = slave_pos");
     else
@@ -366,12 +349,14 @@ static int take_over_position(struct session *session, const struct dialect *dia
     return session_exec(session, sql.buf, err);
 }
 
-static int change_source(
-    struct session *session, const struct dialect *dialect, const struct role_source *source, struct error *err)
+static int change_source(struct session *session, const struct dialect *dialect, const struct role_source *source,
+    bool configured, struct error *err)
 {
     _cleanup_(strbuf_release_secret) struct strbuf sql;
 
     strbuf_init(&sql, SQL_MAX);
+    if (configured && stop_receiver(session, dialect, err) < 0)
+        return -1;
     if (exec(session, err, "STOP %s", dialect->replication->replica) < 0)
         return -1;
     if (dialect->family == AGENT_FLAVOUR_MARIADB && take_over_position(session, dialect, err) < 0)
@@ -405,25 +390,73 @@ static int acknowledge(struct session *session, const struct dialect *dialect, b
     return exec(session, err, "START %s IO_THREAD", terms->replica);
 }
 
+/* All that was received is executed. */
+static int is_applied(struct session *session, const struct dialect *dialect, bool wait, bool *ret, struct error *err)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *received = replication_received(session, dialect, err);
+
+    return received ? await_executed(session, dialect, received, wait, ret, err) : -1;
+}
+
+/* MariaDB drops what was received when a thread starts after both were off. */
+static bool is_lost_by_start(const struct dialect *dialect, const struct replication_facts *facts)
+{
+    return dialect->family == AGENT_FLAVOUR_MARIADB && facts->configured && facts->receiver == AGENT_THREAD_OFF &&
+        facts->applier == AGENT_THREAD_OFF;
+}
+
+/* Another source is named, which drops what was received: it is applied before that, if it can be, and within the caller's patience. */
+static int turn_to(struct session *session, const struct dialect *dialect, const struct role_source *source,
+    const struct replication_facts *facts, struct role_followed *ret, struct error *err)
+{
+    bool stands = (facts->applier == AGENT_THREAD_OFF && facts->applier_errno) || is_lost_by_start(dialect, facts);
+    bool wait = source->drain && !stands;
+    bool there = true;
+
+    if (facts->configured) {
+        int rc = stands ? stop_receiver(session, dialect, err) : role_hold(session, dialect, err);
+        if (rc < 0 || is_applied(session, dialect, wait, &there, err) < 0)
+            return -1;
+    }
+    if (!there && wait)
+        return 0;
+    ret->dropped = !there;
+    if (change_source(session, dialect, source, facts->configured, err) < 0)
+        return -1;
+    ret->done = true;
+    return start(session, dialect, err);
+}
+
+static int go_on(struct session *session, const struct dialect *dialect, const struct role_source *source,
+    const struct replication_facts *facts, struct role_followed *ret, struct error *err)
+{
+    bool kept = true;
+
+    if (is_lost_by_start(dialect, facts) && is_applied(session, dialect, false, &kept, err) < 0)
+        return -1;
+    ret->dropped = !kept;
+    ret->done = true;
+    return repair(session, dialect, source, facts, err);
+}
+
 /* What made commits wait here goes last: MySQL takes a second to end its thread, and the new primary waits for our acknowledgements. */
-int role_follow(
-    struct session *session, const struct dialect *dialect, const struct role_source *source, struct error *err)
+int role_follow(struct session *session, const struct dialect *dialect, const struct role_source *source,
+    struct role_followed *ret, struct error *err)
 {
     struct replication_facts facts;
 
+    *ret = (struct role_followed){0};
     if (look(session, dialect, &facts, err) < 0)
         return -1;
-    bool right = facts.configured && facts.source_tls && facts.source_port == source->port &&
-        str_eq(facts.source_host, source->host) && !source->reconfigure;
+    bool right = facts.configured && facts.source_tls && replication_beat_is_right(&facts) &&
+        facts.source_port == source->port && str_eq(facts.source_host, source->host) && !source->reconfigure;
     bool running = right && facts.receiver != AGENT_THREAD_OFF;
-    if (acknowledge(session, dialect, source->semi_sync, running, err) < 0)
+    if (role_admit_clients(session, dialect, err) < 0 ||
+        acknowledge(session, dialect, source->semi_sync, running, err) < 0)
         return -1;
-    int rc = 0;
-    if (right)
-        rc = repair(session, dialect, source, &facts, err);
-    else
-        rc = change_source(session, dialect, source, err) < 0 ? -1 : start(session, dialect, err);
-    return rc < 0 ? -1 : semi_sync_source(session, dialect, false, 0, err);
+    int rc =
+        right ? go_on(session, dialect, source, &facts, ret, err) : turn_to(session, dialect, source, &facts, ret, err);
+    return rc < 0 || !ret->done ? rc : role_release(session, dialect, err);
 }
 
 int role_stop(struct session *session, const struct dialect *dialect, struct error *err)
@@ -435,4 +468,20 @@ int role_stop(struct session *session, const struct dialect *dialect, struct err
     if (facts.receiver == AGENT_THREAD_OFF && facts.applier == AGENT_THREAD_OFF)
         return 0;
     return exec(session, err, "STOP %s", dialect->replication->replica);
+}
+
+int role_hold(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    const char *replica = dialect->replication->replica;
+    struct replication_facts facts;
+
+    if (look(session, dialect, &facts, err) < 0)
+        return -1;
+    bool receives = facts.receiver != AGENT_THREAD_OFF;
+    bool keeps_logs = receives || dialect->family != AGENT_FLAVOUR_MARIADB;
+    bool stopped = facts.configured && facts.applier == AGENT_THREAD_OFF && !facts.applier_errno;
+    /* Before the receiver ends: after that MariaDB would drop what was received. */
+    if (stopped && keeps_logs && exec(session, err, "START %s SQL_THREAD", replica) < 0)
+        return -1;
+    return receives ? stop_receiver(session, dialect, err) : 0;
 }

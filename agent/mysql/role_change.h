@@ -7,6 +7,8 @@
 
 #include "common/base.h"
 
+#include <stdatomic.h>
+
 #include "agent/mysql/dialect.h"
 #include "agent/mysql/session.h"
 #include "common/error.h"
@@ -22,34 +24,40 @@ struct role_source {
     bool semi_sync;   /* acknowledge */
     bool reconfigure; /* also if host and port are right: another password */
     bool restart;     /* start a thread again that stopped with an error */
+    bool drain;       /* what was received is applied before the source is changed, which drops it */
+};
+
+struct role_followed {
+    bool done;    /* false: needs another call */
+    bool dropped; /* something that was received and not executed; whatever else is returned */
 };
 
 struct role_open_wish {
     const char *wait_for; /* GTID set, "" nothing */
     bool semi_sync;
     uint32_t acks;
+    bool events;                   /* the event scheduler runs */
+    const atomic_bool *superseded; /* another order has come: it is not opened any more; may be NULL */
+    /* All that was received is executed, and nothing is followed any more: what remains to be done before it is opened; may be NULL. *ret_go: false: not yet. */
+    int (*before)(void *arg, struct session *session, const struct dialect *dialect, bool *ret_go, struct error *err);
+    void *arg;
 };
 
 /* To primary: everything in wait_for and everything received is applied, then the server follows nobody any more, commits wait for
- * acknowledgements if wished, then clients can write. *ret_done: false when it needs another call. ERROR_CONFLICT: wait_for cannot
+ * acknowledgements if wished, then clients can write and events run. *ret_done: false when it needs another call. ERROR_CONFLICT: wait_for cannot
  * come, as the server follows nobody. */
 int role_open(struct session *session, const struct dialect *dialect, const struct role_open_wish *wish, bool *ret_done,
     struct error *err) KM_MUST_CHECK;
 
-/* From primary: no client can write any more and none is connected; what gtid_executed says afterwards is final. Running statements may go
- * on for drain_ms (the server counts whole seconds: rounded up), then they are killed. agent_user: whose connections are spared, except
- * those that write heartbeats. Threads of replication are spared. */
-int role_close(struct session *session, const struct dialect *dialect, const char *agent_user, uint32_t drain_ms,
-    struct error *err) KM_MUST_CHECK;
+/* To a replica that receives nothing: its applier goes on with what it has received. What is received is final after that. */
+int role_hold(struct session *session, const struct dialect *dialect, struct error *err) KM_MUST_CHECK;
 
 /* Follows the source. Read-only must be on. */
 int role_follow(struct session *session, const struct dialect *dialect, const struct role_source *source,
-    struct error *err) KM_MUST_CHECK;
+    struct role_followed *ret, struct error *err) KM_MUST_CHECK;
 /* Follows nobody, but remembers whom. */
 int role_stop(struct session *session, const struct dialect *dialect, struct error *err) KM_MUST_CHECK;
 
-/* Pure: whether a connection of SHOW FULL PROCESSLIST is a client's that must go when the server is closed. */
-bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user);
 /* Pure: the statement that names the source. Secret. */
 struct strbuf;
 void role_follow_sql(const struct dialect *dialect, const struct role_source *source, struct strbuf *out);

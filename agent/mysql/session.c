@@ -3,6 +3,7 @@
 #include "agent/mysql/session.h"
 
 #include <mysql.h>
+#include <poll.h>
 
 #include "agent/mysql/socket_plugin.h"
 #include "common/alloc.h"
@@ -19,6 +20,7 @@
 
 struct session {
     MYSQL *mysql;
+    char *socket, *user;
     unsigned connect_timeout_s;
     unsigned io_timeout_s;
     bool broken;
@@ -84,6 +86,8 @@ struct session *session_open(const struct session_options *options, struct error
     struct session *session = xnew(struct session);
     int64_t started_ms = clock_monotonic_ms();
 
+    session->socket = xstrdup(options->socket);
+    session->user = xstrdup(options->user);
     session->connect_timeout_s = options->connect_timeout_s;
     session->io_timeout_s = options->io_timeout_s;
     session->mysql = mysql_init(NULL);
@@ -107,12 +111,36 @@ void session_close(struct session *session)
     if (!session)
         return;
     mysql_close(session->mysql);
+    free(session->socket);
+    free(session->user);
     free(session);
 }
 
 bool session_is_broken(const struct session *session)
 {
     return session->broken;
+}
+
+const char *session_user(const struct session *session)
+{
+    return session->user;
+}
+
+unsigned long session_id(const struct session *session)
+{
+    return mysql_thread_id(session->mysql);
+}
+
+struct session *session_open_another(const struct session *session, struct error *err)
+{
+    struct session_options options = {
+        .socket = session->socket,
+        .user = session->user,
+        .connect_timeout_s = session->connect_timeout_s,
+        .io_timeout_s = session->io_timeout_s,
+    };
+
+    return session_open(&options, err);
 }
 
 int session_fd(const struct session *session)
@@ -162,5 +190,30 @@ int session_exec_secret(struct session *session, const char *sql, struct error *
     if (run(session, sql, true, err) < 0)
         return -1;
     mysql_free_result(mysql_store_result(session->mysql));
+    return 0;
+}
+
+int session_send(struct session *session, const char *sql, struct error *err)
+{
+    if (session->broken)
+        return error_set(err, ERROR_UNAVAILABLE, "the connection to the server is lost");
+    if (mysql_send_query(session->mysql, sql, strlen(sql)) != 0)
+        return fail(session, clock_monotonic_ms(), session->io_timeout_s, false, err);
+    return 0;
+}
+
+bool session_is_answered(const struct session *session, int timeout_ms)
+{
+    struct pollfd fd = {.fd = session_fd(session), .events = POLLIN};
+
+    return poll(&fd, 1, timeout_ms) > 0;
+}
+
+int session_receive(struct session *session, struct error *err)
+{
+    int64_t started_ms = clock_monotonic_ms();
+
+    if (mysql_read_query_result(session->mysql) != 0)
+        return fail(session, started_ms, session->io_timeout_s, false, err);
     return 0;
 }

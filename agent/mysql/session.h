@@ -37,6 +37,10 @@ static inline void session_closep(struct session **p)
 }
 /* After ERROR_UNAVAILABLE or ERROR_TIMEOUT a session is of no further use. */
 bool session_is_broken(const struct session *session);
+const char *session_user(const struct session *session);
+unsigned long session_id(const struct session *session); /* as the list of connections has it */
+/* Another connection with the same options; as session_open. */
+struct session *session_open_another(const struct session *session, struct error *err);
 /* The descriptor of the connection: it becomes readable when an idle session's server ends. */
 int session_fd(const struct session *session);
 
@@ -45,6 +49,11 @@ int session_fd(const struct session *session);
 int session_exec(struct session *session, const char *sql, struct error *err) KM_MUST_CHECK;
 /* As session_exec, but a syntax error (whose text quotes the statement) is replaced by its number. */
 int session_exec_secret(struct session *session, const char *sql, struct error *err) KM_MUST_CHECK;
+
+/* A statement without rows whose answer is not waited for: nothing else may be sent before session_receive. */
+int session_send(struct session *session, const char *sql, struct error *err) KM_MUST_CHECK;
+bool session_is_answered(const struct session *session, int timeout_ms);       /* also by the end of the connection */
+int session_receive(struct session *session, struct error *err) KM_MUST_CHECK; /* waits for it */
 
 /* Calls row for each row; values may be NULL (SQL NULL). names: column names, as many as values. */
 typedef void (*session_row_fn)(void *arg, unsigned count, const char *const *names, const char *const *values);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/readiness.h"
+#include "agent/role_decide.h"
 
 #define NOW 1000000
 
@@ -16,17 +17,18 @@ static struct instance_state healthy(void)
         .server_there = true,
         .socket_accepts = true,
         .accepts_since_ms = NOW - 60000,
-        .last_probe_ms = NOW - 500,
-        .last_answer_ms = NOW - 500,
+        .last_probe_ms = NOW - 200,
+        .last_answer_ms = NOW - 200,
         .last_status_ms = NOW - 500,
         .volume_bytes = 10ULL * 1024 * KM_MIB,
         .volume_free_bytes = 5ULL * 1024 * KM_MIB,
         .accounts_wanted = 1,
         .accounts_applied = 1,
         .accounts_once = true,
-        .accounts_as_primary = true,
-        .replication = {.seen = true},
-        .role = {.has_order = true, .order = {.epoch = 1, .role = AGENT_ROLE_PRIMARY}, .opened = true},
+        .accounts_scope = ACCOUNTS_LOGGED,
+        .events_epoch = 1,
+        .replication = {.seen = true, .events_listed = true},
+        .role = {.has_order = true, .epoch = 1, .order = {.epoch = 1, .role = AGENT_ROLE_PRIMARY}, .opened = true},
     };
 }
 
@@ -47,18 +49,17 @@ static void test_phases_of_a_life(void **unused)
     UNUSED(unused);
     expect_phase(&state, AGENT_PHASE_DOWN);
     state.server_there = true;
+    expect_phase(&state, AGENT_PHASE_UNKNOWN); /* it may have been there before us */
+    state.seen_gone = true;
     expect_phase(&state, AGENT_PHASE_STARTING);
     state.last_probe_ms = NOW - 100;
     set_error(&state.probe_error, ERROR_UNAVAILABLE);
     expect_phase(&state, AGENT_PHASE_STARTING);
     state = healthy();
     expect_phase(&state, AGENT_PHASE_RUNNING);
-    state.probe_started_ms = NOW - PROBE_HUNG_MS;
+    state.probe_started_ms = state.unanswered_since_ms = NOW - HUNG_DEFAULT_MS + 1;
     expect_phase(&state, AGENT_PHASE_RUNNING);
-    state.probe_started_ms = NOW - PROBE_HUNG_MS - 1;
-    expect_phase(&state, AGENT_PHASE_HUNG);
-    state.probe_started_ms = 0;
-    set_error(&state.probe_error, ERROR_TIMEOUT);
+    state.probe_started_ms = state.unanswered_since_ms = NOW - HUNG_DEFAULT_MS;
     expect_phase(&state, AGENT_PHASE_HUNG);
     state.server_there = state.socket_accepts = false;
     expect_phase(&state, AGENT_PHASE_DOWN);
@@ -70,11 +71,68 @@ static void test_silence_is_a_start_before_it_is_a_hang(void **unused)
 
     UNUSED(unused);
     state.last_answer_ms = 0;
-    state.probe_started_ms = NOW - 1500;
+    state.seen_gone = true;
+    state.probe_started_ms = state.unanswered_since_ms = NOW - HUNG_DEFAULT_MS;
     state.accepts_since_ms = NOW - STARTING_SILENCE_MS;
     expect_phase(&state, AGENT_PHASE_STARTING);
     state.accepts_since_ms = NOW - STARTING_SILENCE_MS - 1;
     expect_phase(&state, AGENT_PHASE_HUNG);
+}
+
+/* An agent that was started anew beside a server that serves: a failover would have no reason. */
+static void test_a_new_agent_knows_nothing_yet(void **unused)
+{
+    struct instance_state state = healthy();
+    struct error refused = ERROR_INIT;
+
+    UNUSED(unused);
+    state.last_answer_ms = state.last_probe_ms = 0;
+    expect_phase(&state, AGENT_PHASE_UNKNOWN);
+    agent_note_probe(&state, NOW - STARTING_SILENCE_MS + 1);
+    expect_phase(&state, AGENT_PHASE_UNKNOWN);
+    state.unanswered_since_ms = 0;
+    agent_note_probe(&state, NOW);
+    set_error(&refused, ERROR_UNAVAILABLE);
+    agent_note_answer(&state, &refused);
+    expect_phase(&state, AGENT_PHASE_STARTING);
+}
+
+/* Nor is a server gone that refuses a connection once: its queue may be full. */
+static void test_a_refused_connection_is_no_crash(void **unused)
+{
+    struct instance_state state = healthy();
+    struct error refused = ERROR_INIT;
+
+    UNUSED(unused);
+    set_error(&refused, ERROR_UNAVAILABLE);
+    agent_note_probe(&state, NOW - HUNG_DEFAULT_MS + 1);
+    agent_note_answer(&state, &refused);
+    expect_phase(&state, AGENT_PHASE_RUNNING);
+    state.unanswered_since_ms = NOW - HUNG_DEFAULT_MS;
+    expect_phase(&state, AGENT_PHASE_HUNG);
+}
+
+/* The order says how long a server may be silent; a probe that is given up before does not end the count, an answer does. */
+static void test_hung_by_the_orders_limit(void **unused)
+{
+    struct instance_state state = healthy();
+    struct error given_up = ERROR_INIT;
+    struct error none = ERROR_INIT;
+
+    UNUSED(unused);
+    set_error(&given_up, ERROR_TIMEOUT);
+    state.role.order.hung_ms = 5000;
+    agent_note_probe(&state, NOW - 4500);
+    agent_note_answer(&state, &given_up);
+    agent_note_probe(&state, NOW - 2000);
+    expect_phase(&state, AGENT_PHASE_RUNNING);
+    state.role.order.hung_ms = 4500;
+    expect_phase(&state, AGENT_PHASE_HUNG);
+    agent_note_answer(&state, &given_up);
+    expect_phase(&state, AGENT_PHASE_HUNG);
+    agent_note_probe(&state, NOW - 1);
+    agent_note_answer(&state, &none);
+    expect_phase(&state, AGENT_PHASE_RUNNING);
 }
 
 static void test_a_refusal_is_an_answer(void **unused)
@@ -110,6 +168,29 @@ static void test_when_to_probe(void **unused)
     assert_true(agent_decide(&state, 0, NOW).probe);
 }
 
+/* While an ALTER USER waits for an acknowledgement, MySQL seems to hang. */
+static void test_accounts_wait_for_those_who_acknowledge(void **unused)
+{
+    struct instance_state state = healthy();
+
+    UNUSED(unused);
+    state.accounts_scope = ACCOUNTS_NONE;
+    state.role.order.semi_sync = true;
+    state.replication.semi_sync_source = true;
+    state.events_epoch = 0;
+    assert_false(agent_decide(&state, 0, NOW).apply_accounts);
+    assert_false(agent_decide(&state, 0, NOW).tend_events);
+    state.beat.blocked_since_ms = NOW - 1; /* they do not come: perhaps for want of an account */
+    assert_true(agent_decide(&state, 0, NOW).apply_accounts);
+    assert_int_equal(agent_accounts_scope(&state), ACCOUNTS_LOCAL);
+    state.beat.blocked_since_ms = 0;
+    state.replication.semi_sync_clients = 1;
+    assert_true(agent_decide(&state, 0, NOW).apply_accounts);
+    assert_int_equal(agent_accounts_scope(&state), ACCOUNTS_LOGGED);
+    state.role.order.acks = 2;
+    assert_false(agent_decide(&state, 0, NOW).apply_accounts);
+}
+
 static void test_when_to_apply_accounts(void **unused)
 {
     struct instance_state state = healthy();
@@ -134,10 +215,16 @@ static void test_when_to_apply_accounts(void **unused)
     state.role.has_order = false;
     assert_true(agent_decide(&state, 0, NOW).apply_accounts);
     state = healthy();
-    state.accounts_as_primary = false; /* promoted: database and user are its to make */
+    state.accounts_scope = ACCOUNTS_NONE; /* promoted: accounts are its to make */
     assert_true(agent_decide(&state, 0, NOW).apply_accounts);
-    state.beat.blocked_since_ms = NOW - 1;
+    assert_int_equal(agent_accounts_scope(&state), ACCOUNTS_LOGGED);
+    state.beat.blocked_since_ms = NOW - 1; /* replicas may have to get in first */
+    assert_true(agent_decide(&state, 0, NOW).apply_accounts);
+    assert_int_equal(agent_accounts_scope(&state), ACCOUNTS_LOCAL);
+    state.accounts_scope = ACCOUNTS_LOCAL;
     assert_false(agent_decide(&state, 0, NOW).apply_accounts);
+    state.beat.blocked_since_ms = 0;
+    assert_true(agent_decide(&state, 0, NOW).apply_accounts);
     state = healthy();
     state.tls_wanted = 1;
     assert_true(agent_decide(&state, 0, NOW).reload_tls);
@@ -163,6 +250,58 @@ static void test_ready(void **unused)
     assert_string_equal(readiness_ready(&state, NOW).reason, "it waits for the operator's word");
 }
 
+static void test_events_of_a_primary(void **unused)
+{
+    struct instance_state state = healthy();
+
+    UNUSED(unused);
+    assert_false(agent_decide(&state, 0, NOW).tend_events);
+    state.replication.events_listed = false;
+    assert_true(agent_decide(&state, 0, NOW).tend_events);
+    state.events_retry_ms = NOW + 1;
+    assert_false(agent_decide(&state, 0, NOW).tend_events);
+    state = healthy();
+    state.events_epoch = 0; /* promoted */
+    assert_true(agent_decide(&state, 0, NOW).tend_events);
+    state.beat.blocked_since_ms = NOW - 1;
+    assert_false(agent_decide(&state, 0, NOW).tend_events);
+    state = healthy();
+    state.events_epoch = 0;
+    state.role.order.role = AGENT_ROLE_REPLICA;
+    state.replication.read_only = true;
+    assert_false(agent_decide(&state, 0, NOW).tend_events);
+}
+
+/* A replica says what has come to it, whatever was done here before. */
+static void test_accounts_of_a_replica(void **unused)
+{
+    struct instance_state state = healthy();
+    struct agent_status status = {0};
+
+    UNUSED(unused);
+    state.role.order.role = AGENT_ROLE_REPLICA;
+    state.replication.read_only = true;
+    assert_int_equal(agent_accounts_scope(&state), ACCOUNTS_NONE);
+    snprintf(state.accounts_wanted_hash, sizeof(state.accounts_wanted_hash), "new");
+    snprintf(state.accounts_applied_hash, sizeof(state.accounts_applied_hash), "new");
+    snprintf(state.replication.accounts_hash, sizeof(state.replication.accounts_hash), "old");
+    state.replication.accounts_present = true;
+    readiness_fill_status(&state, NOW, &status);
+    assert_false(status.accounts_applied);
+    assert_string_equal(status.accounts_hash, "old");
+    snprintf(state.replication.accounts_hash, sizeof(state.replication.accounts_hash), "new");
+    readiness_fill_status(&state, NOW, &status);
+    assert_true(status.accounts_applied);
+    state.replication.accounts_present = false;
+    readiness_fill_status(&state, NOW, &status);
+    assert_false(status.accounts_applied);
+    /* A copy that has never been a primary: ready when the rows are there. */
+    state.accounts_once = false;
+    assert_string_equal(readiness_ready(&state, NOW).reason, "accounts are not made yet");
+    state.replication.accounts_present = true;
+    assert_string_not_equal(readiness_ready(&state, NOW).reason, "accounts are not made yet");
+}
+
 static void test_a_bad_wish_takes_no_working_database_out_of_service(void **unused)
 {
     struct instance_state state = healthy();
@@ -186,7 +325,7 @@ static void test_live_gives_up_only_on_a_long_hang(void **unused)
     struct instance_state state = healthy();
 
     UNUSED(unused);
-    state.probe_started_ms = NOW - 2000;
+    state.probe_started_ms = state.unanswered_since_ms = NOW - 2000;
     state.last_answer_ms = NOW - LIVE_HUNG_MS + 1;
     assert_true(readiness_live(&state, NOW).yes);
     state.last_answer_ms = NOW - LIVE_HUNG_MS;
@@ -200,6 +339,47 @@ static void test_live_gives_up_only_on_a_long_hang(void **unused)
     assert_false(readiness_startup(&state, NOW).yes);
     state = (struct instance_state){0};
     assert_true(readiness_live(&state, NOW).yes);
+}
+
+/* The agent itself was held up, and with it the probe's answer. */
+static void test_a_pause_of_our_own_is_no_hang(void **unused)
+{
+    struct instance_state state = healthy();
+
+    UNUSED(unused);
+    agent_note_turn(&state, NOW - 10200);
+    agent_note_probe(&state, NOW - 10100);
+    state.beat.blocked_since_ms = state.commits_blocked_since_ms = NOW - 10150;
+    agent_note_turn(&state, NOW - 10000);
+    assert_int_equal(state.unanswered_since_ms, NOW - 10100);
+    agent_note_turn(&state, NOW);
+    expect_phase(&state, AGENT_PHASE_RUNNING);
+    assert_int_equal(state.unanswered_since_ms, NOW - 10100 + 9500);
+    assert_int_equal(state.beat.blocked_since_ms, NOW - 10150 + 9500);
+    assert_int_equal(state.commits_blocked_since_ms, NOW - 10150 + 9500);
+    for (int64_t at_ms = NOW + 200; at_ms <= NOW + 2000; at_ms += 200)
+        agent_note_turn(&state, at_ms); /* it hangs all the same */
+    assert_int_equal(agent_phase_of(&state, NOW + 2000), AGENT_PHASE_HUNG);
+    state.unanswered_since_ms = 0;
+    agent_note_turn(&state, NOW + 60000);
+    assert_int_equal(state.unanswered_since_ms, 0);
+}
+
+/* The sentinel fell while a probe ran: another look is due, nothing more. */
+static void test_a_look_that_is_due_is_no_start(void **unused)
+{
+    struct instance_state state = healthy();
+
+    UNUSED(unused);
+    agent_note_probe(&state, NOW - 5);
+    state.probe_now = true;
+    assert_false(agent_decide(&state, 0, NOW).probe); /* one at a time */
+    expect_phase(&state, AGENT_PHASE_RUNNING);
+    state.probe_started_ms = 0;
+    assert_true(agent_decide(&state, 0, NOW).probe);
+    agent_note_probe(&state, NOW);
+    state.probe_started_ms = 0;
+    assert_false(agent_decide(&state, 0, NOW).probe);
 }
 
 static void test_volume(void **unused)
@@ -228,13 +408,21 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_phases_of_a_life),
         cmocka_unit_test(test_silence_is_a_start_before_it_is_a_hang),
+        cmocka_unit_test(test_a_new_agent_knows_nothing_yet),
+        cmocka_unit_test(test_a_refused_connection_is_no_crash),
+        cmocka_unit_test(test_hung_by_the_orders_limit),
         cmocka_unit_test(test_a_refusal_is_an_answer),
         cmocka_unit_test(test_when_to_probe),
         cmocka_unit_test(test_when_to_apply_accounts),
+        cmocka_unit_test(test_accounts_wait_for_those_who_acknowledge),
         cmocka_unit_test(test_ready),
+        cmocka_unit_test(test_events_of_a_primary),
+        cmocka_unit_test(test_accounts_of_a_replica),
         cmocka_unit_test(test_a_bad_wish_takes_no_working_database_out_of_service),
         cmocka_unit_test(test_live_gives_up_only_on_a_long_hang),
         cmocka_unit_test(test_volume),
+        cmocka_unit_test(test_a_pause_of_our_own_is_no_hang),
+        cmocka_unit_test(test_a_look_that_is_due_is_no_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

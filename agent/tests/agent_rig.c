@@ -221,6 +221,7 @@ void agent_rig_free(struct agent_rig *rig)
     free(rig->binary);
     free(rig->pod_name);
     free(rig->root);
+    free(rig->plugin_dir);
     free(rig);
 }
 
@@ -243,6 +244,9 @@ static void enter(const struct agent_rig *rig)
         if (mount(binds[i].from, to, NULL, MS_BIND | MS_REC, NULL) < 0)
             _exit(95);
     }
+    snprintf(to, sizeof(to), "%s/usr/lib/mysql/plugin", rig->root);
+    if (rig->plugin_dir && mount(rig->plugin_dir, to, NULL, MS_BIND, NULL) < 0)
+        _exit(92);
     if (chroot(rig->root) < 0 || chdir("/") < 0)
         _exit(93);
 }
@@ -288,6 +292,8 @@ static void build_argv(const struct agent_rig *rig, const char *command, struct 
     strvec_pushf(argv, "--mysql-port=%u", rig->mysql_port);
     strvec_pushf(argv, "--pod-name=%s", rig->pod_name);
     strvec_push(argv, "--log-format=text");
+    if (str_eq(command, "store"))
+        strvec_pushf(argv, "--directory=%s/vol", rig->dir);
 }
 
 /* A middle process makes the namespace and dies with its first process's exit status; its own death takes nobody along, so what is
@@ -438,6 +444,11 @@ int agent_rig_tls(
 int agent_rig_order(const struct agent_rig *rig, const char *order, struct strbuf *body)
 {
     return agent_rig_order_as(rig, "operator", order, body);
+}
+
+int agent_rig_restore(const struct agent_rig *rig, const char *task, struct strbuf *body)
+{
+    return request(rig, "operator", "PUT", "/v1/restore", task, body);
 }
 
 int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body)

@@ -22,6 +22,7 @@ struct agent_rig {
     char *binary;
     char *pod_name;    /* "demo-mysql-2" */
     char *root;        /* MySQL: the root file system its programs run in; NULL: the machine's MariaDB */
+    char *plugin_dir;  /* MySQL: instead of the image's plugins; NULL: the image's */
     unsigned uid, gid; /* of the user "mysql" there */
     uint16_t plain_port;
     uint16_t tls_port;
@@ -51,7 +52,7 @@ bool agent_rig_file_says(const struct agent_rig *rig, const char *name, const ch
 /* A fresh CA, and certificates of it for agent and operator. */
 void agent_rig_put_certificates(struct agent_rig *rig);
 
-/* Starts "init", "server" or "run"; what it says goes to dir/COMMAND.log. */
+/* Starts "init", "server", "run" or "store" (of its volume); what it says goes to dir/COMMAND.log. */
 struct agent_process agent_rig_start(struct agent_rig *rig, const char *command);
 /* SIGKILL to the whole namespace, and reap. */
 void agent_rig_kill(struct agent_process *process);
@@ -71,6 +72,8 @@ int agent_rig_tls(
     const struct agent_rig *rig, const char *identity, const char *path, const char *post, struct strbuf *body);
 /* PUT /v1/role as the operator: the status code. */
 int agent_rig_order(const struct agent_rig *rig, const char *order, struct strbuf *body);
+/* PUT /v1/restore likewise. */
+int agent_rig_restore(const struct agent_rig *rig, const char *task, struct strbuf *body);
 int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body);
 bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, int64_t timeout_ms);
 

@@ -62,7 +62,7 @@ static void test_bytes_are_kept_and_gaps_are_named(void **state)
     assert_string_equal(want.agent_user, "mysql");
     assert_string_equal(missing, "user");
     assert_int_equal(strlen(want.hash), 64);
-    assert_false(want.primary);
+    assert_int_equal(want.scope, ACCOUNTS_NONE);
 }
 
 static void test_unusable_files(void **state)

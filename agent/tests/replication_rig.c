@@ -122,7 +122,8 @@ static void on_reply(void *arg, const struct http_response *response, const stru
 int replication_rig_order(struct replication_rig *rig, unsigned member, const struct agent_order *order)
 {
     struct member *target = &rig->members[member];
-    _cleanup_(freep) char *url = xasprintf("https://localhost:%u/v1/role", target->rig->tls_port);
+    _cleanup_(freep) char *url =
+        xasprintf("https://localhost:%u/v1/role?asOf=%lld", target->rig->tls_port, (long long)clock_monotonic_ms());
     _cleanup_(strbuf_release) struct strbuf body;
     struct reply reply = {0};
 

@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -40,7 +41,29 @@ static int teardown(void **state)
 
 static bool waits_for_word(const struct member *member)
 {
+    return member->status.phase == AGENT_PHASE_RUNNING && strstr(member->status.ready_reason, "accounts");
+}
+
+static bool has_accounts(const struct member *member)
+{
     return member->status.phase == AGENT_PHASE_RUNNING && member->status.accounts_applied;
+}
+
+static bool has_no_accounts(const struct member *member)
+{
+    return member->status.phase == AGENT_PHASE_RUNNING && !member->status.accounts_applied;
+}
+
+static bool owner_says(struct replication_rig *rig, unsigned member, const char *sql, const char *answer)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    strbuf_init(&out, KM_MIB);
+    bool ran = member_owner_sql(rig, member, sql, &out);
+    strbuf_truncate(&out, strcspn(out.buf, "\n"));
+    if (!ran || strcmp(out.buf, answer) != 0)
+        printf("member %u says \"%s\" to %s\n", member, out.buf, sql);
+    return ran && strcmp(out.buf, answer) == 0;
 }
 
 /* I1 */
@@ -54,9 +77,8 @@ static void test_nobody_is_open_before_an_order(void **state)
         assert_true(status->read_only);
         assert_false(status->writable);
         assert_false(status->ready);
-        assert_non_null(strstr(status->ready_reason, "operator"));
         assert_string_equal(status->gtid_executed, "");
-        assert_false(member_sql(rig, i, "CREATE DATABASE forbidden", NULL));
+        assert_true(owner_says(rig, i, "SELECT COUNT(*) FROM mysql.user WHERE user = 'replication'", "0"));
     }
 }
 
@@ -155,9 +177,49 @@ static void test_database_and_user_come_from_the_primary(void **state)
 
     for (unsigned i = 0; i < MEMBERS; i++) {
         assert_true(member_says(rig, i, "SELECT COUNT(*) FROM mysql.user WHERE user = 'app'", "1"));
-        assert_true(replication_rig_await(rig, i, waits_for_word, "done with accounts", LONG_MS));
+        assert_true(replication_rig_await(rig, i, has_accounts, "done with accounts", LONG_MS));
         assert_true(agent_rig_sql(rig->members[i].rig, "app", "pw-user'\\", "SELECT 1", NULL));
     }
+}
+
+static bool lets_in(struct replication_rig *rig, unsigned member, const char *password)
+{
+    return agent_rig_sql(rig->members[member].rig, "monitor", password, "SELECT 1", NULL);
+}
+
+static void expect_accounts(struct replication_rig *rig, const char *password)
+{
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        for (int tries = 0; tries < 100 && !lets_in(rig, i, password); tries++)
+            replication_rig_run(rig, 100);
+        assert_true(lets_in(rig, i, password));
+        assert_true(replication_rig_await(rig, i, has_accounts, "done with accounts", LONG_MS));
+        assert_string_equal(rig->members[i].status.errant, "");
+    }
+}
+
+/* A replica that made accounts by itself would have to be opened for it. What another hand did to it stays, too, until the primary speaks. */
+static void test_accounts_are_made_by_the_primary_alone(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    agent_rig_put(rig->members[1].rig, "accounts/monitor", "changed");
+    assert_true(replication_rig_await(rig, 1, has_no_accounts, "without the accounts it should have", LONG_MS));
+    assert_true(member_ready(&rig->members[1]));
+    /* The primary may still be about to log them, after the changes of roles before this. */
+    for (int tries = 0; tries < 5 && lets_in(rig, 2, "pw-monitor'\\"); tries++) {
+        assert_true(member_write_aside(rig, 2, false, "DROP USER IF EXISTS 'monitor'@'%'"));
+        replication_rig_run(rig, 3000);
+    }
+    assert_true(has_no_accounts(&rig->members[1]));
+    assert_false(lets_in(rig, 1, "changed"));
+    assert_false(lets_in(rig, 2, "pw-monitor'\\"));
+    agent_rig_put(rig->members[0].rig, "accounts/monitor", "changed");
+    agent_rig_put(rig->members[2].rig, "accounts/monitor", "changed");
+    expect_accounts(rig, "changed");
+    for (unsigned i = 0; i < MEMBERS; i++)
+        agent_rig_put(rig->members[i].rig, "accounts/monitor", "pw-monitor'\\");
+    expect_accounts(rig, "pw-monitor'\\");
 }
 
 static bool lag_is_known_and_small(const struct member *member)
@@ -238,6 +300,9 @@ static void test_long_transactions_are_named(void **state)
     pid_t pid = member_hold_lock(rig, 0, "BEGIN; INSERT INTO t.w VALUES (-5)", 60);
 
     assert_true(replication_rig_await(rig, 0, has_long_transaction, "naming a transaction", LONG_MS));
+    /* The statement's literals are nobody's business. */
+    assert_non_null(strstr(rig->members[0].status.long_transaction, " s: SELECT"));
+    assert_null(strchr(rig->members[0].status.long_transaction, '('));
     /* Closing cuts it, and loses nothing else. */
     replication_rig_switch_us(rig, 0, 1);
     member_release_lock(pid);
@@ -248,6 +313,61 @@ static void test_long_transactions_are_named(void **state)
     replication_rig_switch_us(rig, 1, 0);
     for (unsigned i = 0; i < MEMBERS; i++)
         assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+}
+
+static void expect_scheduler(struct replication_rig *rig, unsigned member, const char *state)
+{
+    assert_true(member_says(rig, member, "SELECT @@event_scheduler", state));
+}
+
+static void expect_schedulers(struct replication_rig *rig, unsigned primary)
+{
+    for (unsigned i = 0; i < MEMBERS; i++)
+        expect_scheduler(rig, i, i == primary ? "ON" : "OFF");
+}
+
+static void expect_ticks(struct replication_rig *rig, unsigned primary)
+{
+    _cleanup_(freep) char *sql =
+        xasprintf("SELECT COUNT(*) > 2 FROM t.ticks WHERE name = 'tick' AND server = %u", 1000 + primary);
+
+    expect_schedulers(rig, primary);
+    assert_true(member_owner_sql(rig, primary, "DELETE FROM t.ticks WHERE name = 'tick'", NULL));
+    assert_true(member_says(rig, 2, sql, "1"));
+    assert_true(member_says(rig, 2, "SELECT COUNT(DISTINCT server) FROM t.ticks", "1"));
+    assert_true(member_says(rig, primary, "SELECT COUNT(*) FROM t.ticks WHERE name = 'off'", "0"));
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_string_equal(rig->members[i].status.errant, "");
+}
+
+static void move_primary(struct replication_rig *rig, unsigned from, unsigned to)
+{
+    replication_rig_switch_us(rig, from, to);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+}
+
+/* An event of root runs with rights to write on a read-only server; replicas disable events and forget which were enabled. */
+static void test_events_run_on_the_primary_alone(void **state)
+{
+    static const char schedule[] = "ON SCHEDULE EVERY 1 SECOND";
+    struct replication_rig *rig = *state;
+    _cleanup_(freep) char *sql = xasprintf(
+        "CREATE TABLE t.ticks (id BIGINT PRIMARY KEY AUTO_INCREMENT, server INT, name VARCHAR(9)); "
+        "CREATE DEFINER = root@localhost EVENT t.tick %s DO INSERT INTO t.ticks (server, name) VALUES (@@server_id, 'tick'); "
+        "CREATE EVENT t.off %s DISABLE DO INSERT INTO t.ticks (server, name) VALUES (@@server_id, 'off')",
+        schedule, schedule);
+
+    assert_true(member_owner_sql(rig, 0, sql, NULL));
+    expect_ticks(rig, 0);
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM kubemysql.disabled_events", "1"));
+    move_primary(rig, 0, 1);
+    expect_ticks(rig, 1);
+    assert_true(member_says(
+        rig, 1, "SELECT definer FROM information_schema.events WHERE event_name = 'tick'", "root@localhost"));
+    move_primary(rig, 1, 0);
+    expect_ticks(rig, 0);
+    assert_true(member_owner_sql(rig, 0, "DROP EVENT t.tick; DROP EVENT t.off", NULL));
 }
 
 /* ---- semi-sync ---- */
@@ -274,6 +394,29 @@ static bool is_not_blocked(const struct member *member)
     return member->status.writable && member->status.writes_blocked_ms == 0;
 }
 
+static bool has_unacknowledged(const struct member *member)
+{
+    return member_has_problem(member, "UnacknowledgedCommits");
+}
+
+/* MariaDB answers OK to a client whose waiting commit gets KILL QUERY. */
+static void expect_killed_commit_is_told(struct replication_rig *rig)
+{
+    assert_false(has_unacknowledged(&rig->members[0]));
+    _cleanup_(strbuf_release) struct strbuf out;
+    strbuf_init(&out, KM_MIB);
+    /* One waits for the acknowledgement, the others for that one. */
+    for (int tries = 0; tries < 100 && out.len < 2; tries++) {
+        replication_rig_run(rig, 100);
+        assert_true(member_owner_sql(rig, 0,
+            "SELECT CONCAT('KILL QUERY ', id) FROM information_schema.processlist WHERE state LIKE '%semi-sync ACK%'",
+            &out));
+    }
+    assert_true(member_owner_sql(rig, 0, out.buf, NULL));
+    assert_true(replication_rig_await(rig, 0, has_unacknowledged, "telling of commits without a replica", LONG_MS));
+    assert_true(rig->members[0].status.semi_sync);
+}
+
 /* I3 */
 static void test_without_replicas_commits_wait_and_say_so(void **state)
 {
@@ -285,6 +428,9 @@ static void test_without_replicas_commits_wait_and_say_so(void **state)
     pid_t pid = member_hold_lock(rig, 0, "INSERT INTO t.w VALUES (-7)", 0);
     assert_true(replication_rig_await(rig, 0, is_blocked, "blocked", LONG_MS));
     assert_true(rig->members[0].status.phase == AGENT_PHASE_RUNNING);
+    assert_true(rig->members[0].status.semi_sync);
+    if (rig->members[0].status.flavour == AGENT_FLAVOUR_MARIADB)
+        expect_killed_commit_is_told(rig);
     replication_rig_start(rig, 1, "server");
     replication_rig_start(rig, 2, "server");
     assert_true(replication_rig_await(rig, 0, is_not_blocked, "free again", LONG_MS));
@@ -293,6 +439,82 @@ static void test_without_replicas_commits_wait_and_say_so(void **state)
         assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w WHERE id = -7", "1"));
     member_release_lock(pid);
+}
+
+static bool is_closed_for_copy(const struct member *member)
+{
+    return member_has_problem(member, "ClosedForCopy") && !member->status.ready && member->status.semi_sync;
+}
+
+static bool is_open_again(const struct member *member)
+{
+    return member_ready(member) && member->status.writable && !member_has_problem(member, "ClosedForCopy") &&
+        !member_has_problem(member, "RoleFailed") && member->status.serving_backups == 0;
+}
+
+/* A child that ends with 0 if the commit was said to be done. */
+static pid_t start_commit(struct replication_rig *rig, const char *sql)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(agent_rig_sql(rig->members[0].rig, "root", "pw-root'\\", sql, NULL) ? 0 : 1);
+    return pid;
+}
+
+static pid_t start_copy(struct replication_rig *rig)
+{
+    struct agent_rig *from = rig->members[0].rig;
+    _cleanup_(freep) char *url = xasprintf("https://localhost:%u/v1/backup", from->tls_port);
+
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        execlp("curl", "curl", "--silent", "--fail", "--max-time", "60", "--output", agent_rig_path(from, "copy"),
+            "--cacert", agent_rig_path(from, "tls/ca.crt"), "--cert", agent_rig_path(from, "tls/tls.crt"), "--key",
+            agent_rig_path(from, "tls/tls.key"), url, (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static int exit_code_of(pid_t pid)
+{
+    int status = 0;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The only replicas are gone and the copy for one of them waits for commits that wait for it. */
+static void test_a_copy_and_commits_do_not_wait_for_each_other(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    if (rig->members[0].status.flavour != AGENT_FLAVOUR_MARIADB)
+        return;
+    agent_rig_kill(&rig->members[2].rig->server);
+    agent_rig_kill(&rig->members[1].rig->server);
+    pid_t commits[] = {
+        start_commit(rig, "INSERT INTO t.w VALUES (-20)"), start_commit(rig, "INSERT INTO t.w VALUES (-21)")};
+    assert_true(replication_rig_await(rig, 0, is_blocked, "blocked", LONG_MS));
+    pid_t copy = start_copy(rig);
+    assert_true(replication_rig_await(rig, 0, is_closed_for_copy, "closed for the copy", LONG_MS));
+    assert_true(replication_rig_await(rig, 0, is_open_again, "open again", LONG_MS));
+    assert_int_equal(exit_code_of(copy), 0);
+    for (size_t i = 0; i < ARRAY_LEN(commits); i++)
+        assert_int_not_equal(exit_code_of(commits[i]), 0);
+    assert_true(rig->members[0].status.semi_sync);
+    expect_scheduler(rig, 0, "ON");
+    replication_rig_start(rig, 1, "server");
+    replication_rig_start(rig, 2, "server");
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+        assert_true(member_says(rig, i, "SELECT COUNT(*) FROM t.w WHERE id IN (-20, -21)", "2"));
+    }
 }
 
 static bool has_no_order(const struct member *member)
@@ -454,11 +676,14 @@ int replication_stories_run(bool mysql)
         cmocka_unit_test(test_twenty_switchovers_lose_nothing),
         cmocka_unit_test(test_an_older_epoch_is_refused),
         cmocka_unit_test(test_database_and_user_come_from_the_primary),
+        cmocka_unit_test(test_accounts_are_made_by_the_primary_alone),
         cmocka_unit_test(test_lag_is_true_also_when_nobody_writes),
         cmocka_unit_test(test_a_wrong_replication_password),
         cmocka_unit_test(test_long_transactions_are_named),
+        cmocka_unit_test(test_events_run_on_the_primary_alone),
         cmocka_unit_test(test_twenty_switchovers_with_acknowledgements),
         cmocka_unit_test(test_without_replicas_commits_wait_and_say_so),
+        cmocka_unit_test(test_a_copy_and_commits_do_not_wait_for_each_other),
         cmocka_unit_test(test_a_primary_that_restarts_waits_for_a_new_word),
         cmocka_unit_test(test_another_server_id_forgets_nothing),
         cmocka_unit_test(test_a_target_that_restarts_fetches_the_rest),

@@ -16,6 +16,7 @@
 #include "common/strbuf.h"
 
 #define ROWS_MAX (1U << 20)
+#define PAUSE_US 10000 /* after all have refused it: else clients that come take the whole machine */
 
 struct journal {
     volatile bool stop;
@@ -93,7 +94,7 @@ static bool client_insert(const struct client *client, const char *table, uint32
     return strtoul(answer, NULL, 10) == id;
 }
 
-static void write_rows(struct journal *journal, char *const *defaults, const char *table)
+static void write_rows(struct journal *journal, char *const *defaults, unsigned members, const char *table)
 {
     struct client client = {0};
     unsigned member = 0;
@@ -108,42 +109,60 @@ static void write_rows(struct journal *journal, char *const *defaults, const cha
             continue;
         }
         client_close(&client);
-        member = (member + 1) % MEMBERS;
+        member = (member + 1) % members;
+        if (member == 0)
+            usleep(PAUSE_US);
     }
     client_close(&client);
 }
 
-static char *write_defaults(const struct agent_rig *rig)
+static char *write_defaults(const struct agent_rig *rig, const char *user, const char *password)
 {
+    _cleanup_(freep) char *name = xasprintf("writer-%s.cnf", user);
     _cleanup_(strbuf_release) struct strbuf cnf;
 
     strbuf_init(&cnf, 4096);
     strbuf_addf(&cnf,
-        "[client]\nprotocol=tcp\nhost=127.0.0.1\nport=%u\nuser=root\npassword=\"pw-root'\\\\\"\nssl\nconnect_timeout=2\n",
-        rig->mysql_port);
-    agent_rig_put(rig, "writer.cnf", cnf.buf);
-    return xstrdup(agent_rig_path(rig, "writer.cnf"));
+        "[client]\nprotocol=tcp\nhost=127.0.0.1\nport=%u\nuser=%s\npassword=\"%s\"\nssl\nconnect_timeout=2\n",
+        rig->mysql_port, user, password);
+    agent_rig_put(rig, name, cnf.buf);
+    return xstrdup(agent_rig_path(rig, name));
 }
 
-struct writer *writer_start(struct replication_rig *rig, const char *table)
+static struct writer *start(char *const *defaults, unsigned members, const char *table)
 {
     struct writer *writer = xnew(struct writer);
-    char *defaults[MEMBERS];
 
     writer->journal = mmap(NULL, sizeof(struct journal), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(writer->journal, MAP_FAILED);
-    for (unsigned i = 0; i < MEMBERS; i++)
-        defaults[i] = write_defaults(rig->members[i].rig);
     fflush(NULL);
     writer->pid = fork();
     if (writer->pid == 0) {
         signal(SIGPIPE, SIG_IGN);
-        write_rows(writer->journal, defaults, table);
+        write_rows(writer->journal, defaults, members, table);
         _exit(0);
     }
+    return writer;
+}
+
+struct writer *writer_start(struct replication_rig *rig, const char *table)
+{
+    char *defaults[MEMBERS];
+
+    for (unsigned i = 0; i < MEMBERS; i++)
+        defaults[i] = write_defaults(rig->members[i].rig, "root", "pw-root'\\\\");
+    struct writer *writer = start(defaults, MEMBERS, table);
     for (unsigned i = 0; i < MEMBERS; i++)
         free(defaults[i]);
     return writer;
+}
+
+struct writer *writer_start_at(
+    struct replication_rig *rig, unsigned member, const char *user, const char *password, const char *table)
+{
+    _cleanup_(freep) char *defaults = write_defaults(rig->members[member].rig, user, password);
+
+    return start(&defaults, 1, table);
 }
 
 void writer_stop(struct writer *writer)

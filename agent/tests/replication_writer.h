@@ -13,6 +13,9 @@ struct writer;
 
 /* table: with a column id BIGINT PRIMARY KEY; ids from 0 on. */
 struct writer *writer_start(struct replication_rig *rig, const char *table);
+/* Into one member, whatever it says, as this account. */
+struct writer *writer_start_at(
+    struct replication_rig *rig, unsigned member, const char *user, const char *password, const char *table);
 void writer_stop(struct writer *writer);
 void writer_free(struct writer *writer);
 

@@ -132,6 +132,22 @@ static void test_when_nothing_may_be_done(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
 }
 
+/* An account whose commit waits for an acknowledgement that does not come waits for ever: closing must not wait for it. */
+static void test_a_write_of_our_own_that_waits_in_vain(void **unused)
+{
+    struct instance_state state = primary();
+
+    UNUSED(unused);
+    state.role.order.role = AGENT_ROLE_REPLICA;
+    state.action_running = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.commits_blocked_since_ms = NOW - 5000;
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+    state.replication.read_only = true;
+    state.role.was_open = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE); /* nothing else is done beside it */
+}
+
 struct replica_case {
     const char *what;
     enum agent_thread receiver, applier;
@@ -187,13 +203,66 @@ static void test_a_replica_is_repaired(void **unused)
         snprintf(state.replication.source_host, sizeof(state.replication.source_host), "%s", c->host);
         state.role.source_followed = c->followed;
         state.role.restarted_ms = c->restarted_ms;
-        snprintf(state.accounts_applied_hash, sizeof(state.accounts_applied_hash), "new");
+        snprintf(state.accounts_wanted_hash, sizeof(state.accounts_wanted_hash), "new");
         snprintf(state.source.accounts_hash, sizeof(state.source.accounts_hash), "%s", str_or_empty(c->source_accounts));
         struct role_decision decision = role_decide(&state, AGENT_PHASE_RUNNING, NOW);
         if (decision.action != c->action || decision.reconfigure != c->reconfigure || decision.restart != c->restart)
             fail_msg("%s: action %d, reconfigure %d, restart %d", c->what, (int)decision.action, decision.reconfigure,
                 decision.restart);
     }
+}
+
+static void test_closed_for_a_copy(void **unused)
+{
+    struct instance_state state = {
+        .replication = {.seen = true, .semi_sync_source = true, .waiting_commits = 1, .copy_waits = true},
+        .role = {.has_order = true,
+            .opened = true,
+            .was_open = true,
+            .order = {.epoch = 1, .role = AGENT_ROLE_PRIMARY, .semi_sync = true}},
+        .serving_copies = 1,
+        .commits_blocked_since_ms = NOW - COPY_PATIENCE_MS,
+    };
+
+    UNUSED(unused);
+    assert_true(role_closed_for_copy(&state, NOW));
+    assert_false(role_closed_for_copy(&state, NOW - 1));
+    state.replication.copy_waits = false; /* it copies on: a replica may come back meanwhile */
+    assert_false(role_closed_for_copy(&state, NOW));
+    state.role.closed_for_copy = true;
+    assert_true(role_closed_for_copy(&state, NOW));
+    assert_int_equal(role_decide(&state, AGENT_PHASE_RUNNING, NOW).action, ROLE_ACTION_CLOSE);
+    state.replication.read_only = true;
+    state.role.was_open = false;
+    assert_int_equal(role_decide(&state, AGENT_PHASE_RUNNING, NOW).action, ROLE_ACTION_NONE);
+    assert_false(role_done(&state));
+    state.serving_copies = 0;
+    state.role.closed_for_copy = role_closed_for_copy(&state, NOW);
+    assert_false(state.role.closed_for_copy);
+    assert_int_equal(role_decide(&state, AGENT_PHASE_RUNNING, NOW).action, ROLE_ACTION_OPEN);
+}
+
+static void test_unacknowledged_commits_are_counted(void **unused)
+{
+    struct instance_state state = {0};
+    struct replication_facts facts = {.unacknowledged = 2};
+
+    UNUSED(unused);
+    role_note_unacknowledged(&state, &facts, false);
+    assert_int_equal(state.unacknowledged, 0); /* asynchronous */
+    facts.semi_sync_source = true;
+    role_note_unacknowledged(&state, &facts, false);
+    role_note_unacknowledged(&state, &facts, false);
+    assert_int_equal(state.unacknowledged, 2);
+    facts.unacknowledged = 5;
+    role_note_unacknowledged(&state, &facts, true);
+    assert_int_equal(state.unacknowledged, 2);
+    facts.unacknowledged = 6;
+    role_note_unacknowledged(&state, &facts, false);
+    assert_int_equal(state.unacknowledged, 3);
+    facts.unacknowledged = 1; /* counted anew */
+    role_note_unacknowledged(&state, &facts, false);
+    assert_int_equal(state.unacknowledged, 4);
 }
 
 /* What servers really say, cut to the part that matters. */
@@ -369,6 +438,319 @@ static void test_blocked_writes(void **unused)
     assert_int_equal(role_blocked_ms(&state, NOW), 0);
 }
 
+/* Only the receiver ends. */
+static void test_hold(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    state.role.order.source_host[0] = '\0';
+    state.role.order.source_port = 0;
+    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
+    assert_false(role_done(&state));
+    state.replication.receiver = AGENT_THREAD_CONNECTING;
+    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
+    state.replication.receiver = AGENT_THREAD_OFF;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    assert_true(role_done(&state));
+    state.replication.applier = AGENT_THREAD_OFF;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE); /* MariaDB would drop what is there */
+    state.replication.relay_logs_last = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
+    state.replication.applier_errno = 1062;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.replication.read_only = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+    assert_false(role_done(&state));
+    state = (struct instance_state){.replication = {.seen = true, .read_only = true}};
+    state.role = (struct role_state){.has_order = true, .order = {.role = AGENT_ROLE_REPLICA}};
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE); /* never followed anybody */
+    assert_true(role_done(&state));
+}
+
+/* The last look is from before: a receiver that is being started is off in it. */
+static void test_what_is_being_done_is_not_done(void **unused)
+{
+    static const enum agent_role roles[] = {AGENT_ROLE_REPLICA, AGENT_ROLE_NONE};
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(roles); i++) {
+        struct instance_state state = replica();
+        state.role.order.role = roles[i];
+        state.role.order.source_host[0] = '\0';
+        state.replication.receiver = state.replication.applier = AGENT_THREAD_OFF;
+        assert_true(role_done(&state));
+        state.role.running = ROLE_ACTION_FOLLOW;
+        assert_false(role_done(&state));
+        state.role.running = ROLE_ACTION_NONE;
+        state.role.unseen = true; /* it ended with a broken connection */
+        assert_false(role_done(&state));
+    }
+}
+
+/* It may acknowledge to whom nobody counts it for. */
+static void test_a_source_of_a_newer_epoch(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    state.source.epoch = 3;
+    state.source.is_primary = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.source.epoch = 4;
+    state.source.is_primary = false; /* it closes: what it commits until then waits for us */
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.source.is_primary = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
+    state.replication.receiver = AGENT_THREAD_OFF;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.stream = (struct stream_view){.seen = true, .heard_ms = NOW - 60000, .observed_ms = NOW};
+    assert_false(role_source_lost(&state)); /* by our own doing */
+    state.role.order.epoch = 4;
+    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+    assert_true(role_source_lost(&state));
+}
+
+/* The other password is still to be set once what was received is applied. */
+static void test_a_source_is_changed_in_two_steps(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    state.replication.receiver = AGENT_THREAD_OFF;
+    state.role.draining_ms = NOW - 1;
+    struct role_decision decision = role_decide(&state, AGENT_PHASE_RUNNING, NOW);
+    assert_int_equal(decision.action, ROLE_ACTION_FOLLOW);
+    assert_true(decision.reconfigure);
+}
+
+/* I6 */
+static void test_a_primary_that_hears_nobody(void **unused)
+{
+    struct instance_state state = primary();
+
+    UNUSED(unused);
+    state.role.hearing.operator_ms = NOW - 4000;
+    assert_false(role_is_isolated(&state, NOW)); /* not asked for */
+    state.role.order.self_fence_ms = 4001;
+    assert_false(role_is_isolated(&state, NOW));
+    state.role.order.self_fence_ms = 4000;
+    assert_true(role_is_isolated(&state, NOW));
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.role.isolated = true;
+    state.role.hearing.operator_ms = NOW; /* too late */
+    assert_true(role_is_isolated(&state, NOW));
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+    assert_true(role_decide(&state, AGENT_PHASE_RUNNING, NOW).urgent);
+    assert_int_equal(role_decide(&state, AGENT_PHASE_HUNG, NOW).action, ROLE_ACTION_CLOSE);
+    state.replication.read_only = true;
+    state.role.was_open = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE); /* it stays so */
+    state.role.isolated = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
+    state = replica();
+    state.role.order.self_fence_ms = 1;
+    assert_false(role_is_isolated(&state, NOW));
+}
+
+/* I6: the agent that was there before had promised to close it. */
+static void test_a_server_that_was_left_open(void **unused)
+{
+    struct instance_state state = {.replication = {.seen = true}};
+    struct role_state *role = &state.role;
+
+    UNUSED(unused);
+    role->was_open = true;
+    role->started_ms = NOW - 4000;
+    assert_false(role_is_isolated(&state, NOW)); /* nothing was promised */
+    role->fence = (struct self_fence){.epoch = 3, .ms = 4000, .members = 2};
+    assert_false(role_is_isolated(&state, NOW - 1));
+    assert_true(role_is_isolated(&state, NOW));
+    hearing_member(&role->hearing, "db-mysql-1", NOW - 100, NOW);
+    assert_true(role_is_isolated(&state, NOW));
+    hearing_member(&role->hearing, "db-mysql-2", NOW - 100, NOW);
+    assert_false(role_is_isolated(&state, NOW));
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    assert_true(role_is_isolated(&state, NOW + 3900));
+    role->isolated = true;
+    assert_true(role_is_isolated(&state, NOW));
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+    assert_true(role_decide(&state, AGENT_PHASE_RUNNING, NOW).urgent);
+    state.replication.read_only = true;
+    role->was_open = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    role->isolated = false;
+    assert_false(role_is_isolated(&state, NOW + 3900)); /* nothing is open */
+}
+
+/* Somebody else may be opened when one of two members has been told to follow nobody: then one is not enough. */
+static void test_how_many_must_be_heard(void **unused)
+{
+    struct hearing hearing = {0};
+
+    UNUSED(unused);
+    assert_true(hearing_is_alone(&hearing, 4000, 0, NOW));
+    hearing_member(&hearing, "db-mysql-1", NOW - 100, NOW);
+    hearing_member(&hearing, "db-mysql-1", NOW - 50, NOW);
+    assert_false(hearing_is_alone(&hearing, 4000, 0, NOW));
+    assert_false(hearing_is_alone(&hearing, 4000, 1, NOW));
+    assert_true(hearing_is_alone(&hearing, 4000, 2, NOW));
+    hearing_member(&hearing, "db-mysql-2", NOW - 100, NOW);
+    assert_false(hearing_is_alone(&hearing, 4000, 2, NOW));
+    assert_false(hearing_is_alone(&hearing, 4000, 2, NOW + 3899));
+    assert_true(hearing_is_alone(&hearing, 4000, 2, NOW + 3900));
+    assert_false(hearing_is_alone(&hearing, 4000, 1, NOW + 3900));
+}
+
+/* A request that was under way for long is as old as what its sender knew. */
+static void test_an_old_word_is_no_sign_of_life(void **unused)
+{
+    struct hearing hearing = {0};
+
+    UNUSED(unused);
+    hearing_operator(&hearing, 0, NOW);
+    hearing_operator(&hearing, NOW + 1, NOW); /* of another life of this node */
+    hearing_operator(&hearing, NOW - 4000, NOW);
+    assert_true(hearing_is_alone(&hearing, 4000, 0, NOW));
+    hearing_operator(&hearing, NOW - 10, NOW);
+    hearing_operator(&hearing, NOW - 2000, NOW); /* late */
+    assert_false(hearing_is_alone(&hearing, 4000, 0, NOW + 3989));
+    assert_true(hearing_is_alone(&hearing, 4000, 0, NOW + 3990));
+    for (int i = 0; i < 3 * HEARING_MEMBERS_MAX; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "m-%d", i);
+        hearing_member(&hearing, name, NOW - 1000 + i, NOW);
+    }
+    assert_false(hearing_is_alone(&hearing, 500, 1, NOW - 500));
+}
+
+/* Of a server that hangs only one thing is asked. */
+static void test_a_server_that_hangs_is_closed(void **unused)
+{
+    struct instance_state state = primary();
+
+    UNUSED(unused);
+    state.role.order.role = AGENT_ROLE_NONE;
+    state.action_running = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    struct role_decision decision = role_decide(&state, AGENT_PHASE_HUNG, NOW);
+    assert_int_equal(decision.action, ROLE_ACTION_CLOSE);
+    assert_true(decision.urgent);
+    assert_int_equal(role_decide(&state, AGENT_PHASE_STARTING, NOW).action, ROLE_ACTION_NONE);
+    state.action_running = false;
+    assert_false(role_decide(&state, AGENT_PHASE_RUNNING, NOW).urgent);
+    state.commits_blocked_since_ms = NOW - 1000;
+    assert_true(role_decide(&state, AGENT_PHASE_RUNNING, NOW).urgent);
+    state = replica();
+    state.replication.receiver = AGENT_THREAD_OFF;
+    assert_int_equal(role_decide(&state, AGENT_PHASE_HUNG, NOW).action, ROLE_ACTION_NONE);
+}
+
+static void look(struct instance_state *state, enum agent_thread receiver, uint64_t signature, int64_t at_ms)
+{
+    state->replication.receiver = receiver;
+    state->replication.stream_signature = signature;
+    role_note_stream(state, &state->replication, at_ms);
+}
+
+static void test_a_source_is_lost(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    state.replication.source_beat_ms = SOURCE_BEAT_MS;
+    assert_false(role_source_lost(&state));
+    look(&state, AGENT_THREAD_CONNECTING, 1, NOW); /* not yet */
+    assert_false(state.stream.seen);
+    assert_false(role_source_lost(&state));
+    look(&state, AGENT_THREAD_CONNECTING, 1, NOW + SILENCE_DEFAULT_MS);
+    assert_true(role_source_lost(&state));
+    look(&state, AGENT_THREAD_RUNNING, 1, NOW + 3000);
+    assert_true(state.stream.seen);
+    assert_false(role_source_lost(&state));
+    look(&state, AGENT_THREAD_RUNNING, 1, NOW + 4999);
+    assert_false(role_source_lost(&state));
+    look(&state, AGENT_THREAD_RUNNING, 1, NOW + 5000);
+    assert_true(role_source_lost(&state));
+    look(&state, AGENT_THREAD_RUNNING, 2, NOW + 5500);
+    assert_false(role_source_lost(&state));
+    look(&state, AGENT_THREAD_CONNECTING, 2, NOW + 5600); /* it was there and is not */
+    assert_true(role_source_lost(&state));
+    state.replication.receiver_errno = 1236;
+    snprintf(state.replication.receiver_error, sizeof(state.replication.receiver_error), "purged required binary logs");
+    look(&state, AGENT_THREAD_OFF, 2, NOW + 5700); /* it speaks */
+    assert_false(role_source_lost(&state));
+    assert_true(state.stream.seen);
+}
+
+static void test_silence_without_a_beat_proves_nothing(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    look(&state, AGENT_THREAD_RUNNING, 1, NOW);
+    look(&state, AGENT_THREAD_RUNNING, 1, NOW + 60000);
+    assert_false(role_source_lost(&state));
+    state.replication.source_beat_ms = 30000; /* to be set right first */
+    assert_false(role_source_lost(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+    state.replication.source_beat_ms = SOURCE_BEAT_MS;
+    assert_true(role_source_lost(&state));
+    state.role.order.silence_ms = 60001;
+    assert_false(role_source_lost(&state));
+    state.role.order.source_host[0] = '\0';
+    look(&state, AGENT_THREAD_RUNNING, 1, NOW + 120000);
+    assert_false(state.stream.seen);
+    assert_false(role_source_lost(&state));
+}
+
+static void test_a_storage_that_stalls(void **unused)
+{
+    struct instance_state state = primary();
+
+    UNUSED(unused);
+    state.beat = (struct beat_state){.wanted = true, .started_ms = NOW - 3000, .blocked_since_ms = NOW - 3000};
+    assert_int_equal(role_stalled_ms(&state, NOW), 3000);
+    state.replication.semi_sync_source = true;
+    assert_int_equal(role_stalled_ms(&state, NOW), 3000);
+    assert_int_equal(role_blocked_ms(&state, NOW), 0);
+    state.replication.waiting_commits = 1;
+    assert_int_equal(role_stalled_ms(&state, NOW), 0);
+    assert_int_equal(role_blocked_ms(&state, NOW), 3000);
+    state.replication.waiting_commits = 0;
+    state.unanswered_since_ms = NOW - 1000; /* nothing is known of a server that hangs */
+    assert_int_equal(role_stalled_ms(&state, NOW), 0);
+    state.unanswered_since_ms = NOW - 2; /* a probe runs */
+    assert_int_equal(role_stalled_ms(&state, NOW), 3000);
+    state.beat.started_ms = 0;
+    assert_int_equal(role_stalled_ms(&state, NOW), 0); /* refused at once: no stall */
+    error_set(&state.beat.error, ERROR_TIMEOUT, "given up");
+    assert_int_equal(role_stalled_ms(&state, NOW), 3000);
+    state.beat.blocked_since_ms = NOW - 100;
+    assert_int_equal(role_stalled_ms(&state, NOW), 0);
+}
+
+/* FLUSH TABLES WITH READ LOCK is nobody's failure. */
+static void test_a_heartbeat_that_is_locked_out(void **unused)
+{
+    struct instance_state state = primary();
+
+    UNUSED(unused);
+    state.beat = (struct beat_state){.wanted = true, .started_ms = NOW - 1900, .blocked_since_ms = NOW - 8000};
+    assert_true(role_beat_is_late(&state, NOW));
+    assert_int_equal(role_stalled_ms(&state, NOW), 8000);
+    state.beat.locked_ms = NOW - 3000; /* between two there was none to be seen */
+    assert_int_equal(role_stalled_ms(&state, NOW), 0);
+    state.replication.semi_sync_source = true;
+    assert_int_equal(role_blocked_ms(&state, NOW), 0);
+    state.beat.locked_ms = NOW - 3001;
+    assert_int_equal(role_stalled_ms(&state, NOW), 3001); /* and then it was the storage */
+    state.beat.blocked_since_ms = NOW - 2000;             /* that lock is gone, it was written since */
+    assert_int_equal(role_stalled_ms(&state, NOW), 2000);
+    state.beat.blocked_since_ms = 0;
+    assert_false(role_beat_is_late(&state, NOW));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,12 +759,28 @@ int main(void)
         cmocka_unit_test(test_on_the_way_from_primary),
         cmocka_unit_test(test_a_fenced_member),
         cmocka_unit_test(test_when_nothing_may_be_done),
+        cmocka_unit_test(test_a_write_of_our_own_that_waits_in_vain),
         cmocka_unit_test(test_a_replica_is_repaired),
+        cmocka_unit_test(test_closed_for_a_copy),
+        cmocka_unit_test(test_unacknowledged_commits_are_counted),
         cmocka_unit_test(test_troubles),
         cmocka_unit_test(test_the_position_in_the_way),
         cmocka_unit_test(test_lag),
         cmocka_unit_test(test_ready),
         cmocka_unit_test(test_blocked_writes),
+        cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_a_primary_that_hears_nobody),
+        cmocka_unit_test(test_how_many_must_be_heard),
+        cmocka_unit_test(test_an_old_word_is_no_sign_of_life),
+        cmocka_unit_test(test_a_server_that_hangs_is_closed),
+        cmocka_unit_test(test_a_source_is_lost),
+        cmocka_unit_test(test_silence_without_a_beat_proves_nothing),
+        cmocka_unit_test(test_a_storage_that_stalls),
+        cmocka_unit_test(test_a_heartbeat_that_is_locked_out),
+        cmocka_unit_test(test_what_is_being_done_is_not_done),
+        cmocka_unit_test(test_a_source_of_a_newer_epoch),
+        cmocka_unit_test(test_a_source_is_changed_in_two_steps),
+        cmocka_unit_test(test_a_server_that_was_left_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

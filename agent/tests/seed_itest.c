@@ -3,96 +3,24 @@
 
 #include <setjmp.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/tests/agent_rig.h"
-#include "common/agent_api.h"
+#include "agent/tests/seed_rig.h"
 #include "common/alloc.h"
-#include "common/clock.h"
 #include "common/frame_stream.h"
-#include "common/fs.h"
 #include "common/http_server.h"
-#include "common/strvec.h"
-#include "common/subprocess.h"
-#include "common/tls.h"
 
-#define ROOT "pw-root'\\"
 #define ROWS "40000"
 
-struct world {
-    struct agent_rig *donor;
-    struct agent_rig *other;
-    struct agent_rig *member;
-    struct tls_keypair ca;
-    pid_t helper; /* a process of the test itself */
-    bool mounted;
-};
-
 /* ---- set up ---- */
-
-static void put_pair(struct world *world, struct agent_rig *rig, const char *name, const char *common_name)
-{
-    static const char *const names[] = {"localhost", NULL};
-    int64_t now_ms = clock_realtime_ms();
-    struct tls_cert_request request = {.common_name = common_name,
-        .dns_names = names,
-        .server_auth = true,
-        .client_auth = true,
-        .not_before_ms = now_ms - 60000,
-        .not_after_ms = now_ms + 3600000};
-    _cleanup_(tls_keypair_release) struct tls_keypair pair = {0};
-    _cleanup_(freep) char *cert = xasprintf("%s.crt", name);
-    _cleanup_(freep) char *key = xasprintf("%s.key", name);
-
-    assert_int_equal(tls_issue(&world->ca, &request, &pair, NULL), 0);
-    agent_rig_put(rig, cert, pair.cert_pem);
-    agent_rig_put(rig, key, pair.key_pem);
-}
-
-/* All of one CA, as in one cluster. */
-static struct agent_rig *new_pod(struct world *world, const char *name)
-{
-    struct agent_rig *rig = agent_rig_new();
-
-    str_replace(&rig->pod_name, name);
-    agent_rig_put(rig, "tls/ca.crt", world->ca.cert_pem);
-    put_pair(world, rig, "tls/tls", AGENT_COMMON_NAME);
-    put_pair(world, rig, "operator", AGENT_OPERATOR_COMMON_NAME);
-    put_pair(world, rig, "stranger", "some-app");
-    return rig;
-}
-
-static void order(const struct agent_rig *rig, const char *text)
-{
-    _cleanup_(strbuf_release) struct strbuf body;
-    int code = 0;
-
-    strbuf_init(&body, KM_MIB);
-    for (int i = 0; i < 500 && (code = agent_rig_order(rig, text, &body)) == 0; i++)
-        usleep(20 * 1000);
-    if (code != 200)
-        fail_msg("%s: %d %s", text, code, body.buf);
-}
-
-static void start_primary(struct agent_rig *rig)
-{
-    assert_int_equal(agent_rig_init(rig), 0);
-    agent_rig_start(rig, "server");
-    agent_rig_start(rig, "run");
-    assert_true(agent_rig_await(rig, "/startup", 200, 60000));
-    order(rig, "{\"epoch\":1,\"role\":\"primary\"}");
-    assert_true(agent_rig_await_status(rig, "\"writable\":true", 20000));
-    assert_true(agent_rig_await_status(rig, "\"accountsApplied\":true", 20000));
-}
 
 /* About 100 MiB: enough for a stream to be met in the middle. */
 static void load_data(struct agent_rig *rig)
 {
-    assert_true(agent_rig_sql(rig, "root", ROOT,
+    assert_true(agent_rig_sql(rig, "root", SEED_RIG_ROOT_PASSWORD,
         "CREATE DATABASE d; USE d; CREATE TABLE d.big (id INT PRIMARY KEY AUTO_INCREMENT, v VARBINARY(2000));"
         "INSERT INTO d.big (v) SELECT REPEAT(UUID(), 50) FROM seq_1_to_" ROWS ";"
         "CREATE TABLE d.live (id INT PRIMARY KEY AUTO_INCREMENT, at TIMESTAMP(6));"
@@ -102,17 +30,11 @@ static void load_data(struct agent_rig *rig)
         " INSERT INTO d.live (at) VALUES (NOW(6)); INSERT INTO d.aria (v) VALUES (1); COMMIT; END WHILE; END//\n",
         NULL));
 }
+
 static int setup(void **state)
 {
-    struct world *world = xnew(struct world);
-    int64_t now_ms = clock_realtime_ms();
-    struct tls_cert_request request = {
-        .common_name = "test-ca", .not_before_ms = now_ms - 60000, .not_after_ms = now_ms + 3600000};
+    struct seed_rig *world = seed_rig_new(NULL);
 
-    assert_int_equal(tls_make_ca(&request, &world->ca, NULL), 0);
-    world->donor = new_pod(world, "demo-mysql-0");
-    world->member = new_pod(world, "demo-mysql-1");
-    start_primary(world->donor);
     load_data(world->donor);
     *state = world;
     return 0;
@@ -120,69 +42,11 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct world *world = *state;
-
-    if (world->helper > 0) {
-        kill(world->helper, SIGKILL);
-        waitpid(world->helper, NULL, 0);
-    }
-    agent_rig_free(world->donor);
-    agent_rig_free(world->other);
-    if (world->mounted)
-        umount2(agent_rig_path(world->member, "vol"), MNT_DETACH);
-    agent_rig_free(world->member);
-    tls_keypair_release(&world->ca);
-    free(world);
+    seed_rig_free(*state);
     return 0;
 }
 
 /* ---- what is asked and seen ---- */
-
-static char *clone_order(const struct agent_rig *donor, unsigned epoch, bool replace)
-{
-    return xasprintf("{\"epoch\":%u,\"seed\":\"clone\",\"replace\":%s,\"donorHost\":\"localhost\",\"donorPort\":%u,"
-                     "\"donorAgentPort\":%u}",
-        epoch, replace ? "true" : "false", donor->mysql_port, donor->tls_port);
-}
-
-static struct agent_process start_clone(struct world *world, const struct agent_rig *donor, bool replace)
-{
-    struct agent_process init = agent_rig_start(world->member, "init");
-    _cleanup_(freep) char *text = clone_order(donor, 1, replace);
-
-    order(world->member, text);
-    return init;
-}
-
-static bool sql_is(const struct agent_rig *rig, const char *sql, const char *answer)
-{
-    _cleanup_(strbuf_release) struct strbuf out;
-
-    strbuf_init(&out, KM_MIB);
-    if (!agent_rig_sql(rig, "root", ROOT, sql, &out))
-        return false;
-    strbuf_truncate(&out, strcspn(out.buf, "\n"));
-    return str_eq(out.buf, answer);
-}
-
-static bool sql_becomes(const struct agent_rig *rig, const char *sql, const char *answer)
-{
-    for (int i = 0; i < 500; i++) {
-        if (sql_is(rig, sql, answer))
-            return true;
-        usleep(20 * 1000);
-    }
-    return false;
-}
-
-static char *sql_text(const struct agent_rig *rig, const char *sql)
-{
-    struct strbuf out;
-
-    strbuf_init(&out, KM_MIB);
-    assert_true(agent_rig_sql(rig, "root", ROOT, sql, &out));
-    return strbuf_detach(&out, NULL);
-}
 
 /* I8: what is called data is a whole database. */
 static bool data_is_absent_or_whole(const struct agent_rig *rig)
@@ -192,69 +56,55 @@ static bool data_is_absent_or_whole(const struct agent_rig *rig)
             agent_rig_has(rig, "vol/data/d/big.ibd"));
 }
 
-static void start_replica_at(const struct world *world, struct agent_rig *rig)
+static void start_replica(struct seed_rig *world)
 {
-    _cleanup_(freep) char *text =
-        xasprintf("{\"epoch\":1,\"role\":\"replica\",\"sourceHost\":\"localhost\",\"sourcePort\":%u,"
-                  "\"sourceAgentPort\":%u}",
-            world->donor->mysql_port, world->donor->tls_port);
-
-    agent_rig_start(rig, "server");
-    agent_rig_start(rig, "run");
-    assert_true(agent_rig_await(rig, "/startup", 200, 60000));
-    order(rig, text);
-    assert_true(agent_rig_await_status(rig, "\"receiver\":\"Running\"", 30000));
+    seed_rig_start_replica(world, world->member);
 }
 
-static void start_replica(struct world *world)
+static void await_equal_at(const struct seed_rig *world, const struct agent_rig *rig)
 {
-    start_replica_at(world, world->member);
-}
-
-static void await_equal_at(const struct world *world, const struct agent_rig *rig)
-{
-    _cleanup_(freep) char *position = sql_text(world->donor, "SELECT @@gtid_current_pos");
+    _cleanup_(freep) char *position = seed_rig_text(world->donor, "SELECT @@gtid_current_pos");
 
     position[strcspn(position, "\n")] = '\0';
-    for (int i = 0; i < 500 && !sql_is(rig, "SELECT @@gtid_current_pos", position); i++)
+    for (int i = 0; i < 500 && !seed_rig_is(rig, "SELECT @@gtid_current_pos", position); i++)
         usleep(20 * 1000);
     static const char sums[] = "CHECKSUM TABLE d.big, d.live, d.aria; SELECT COUNT(*), MIN(id), MAX(id) FROM d.live;"
                                "SELECT COUNT(*) FROM d.big; SELECT @@gtid_current_pos";
-    _cleanup_(freep) char *ours = sql_text(world->donor, sums);
-    _cleanup_(freep) char *theirs = sql_text(rig, sums);
+    _cleanup_(freep) char *ours = seed_rig_text(world->donor, sums);
+    _cleanup_(freep) char *theirs = seed_rig_text(rig, sums);
     assert_string_equal(ours, theirs);
 }
 
-static void await_equal(struct world *world)
+static void await_equal(struct seed_rig *world)
 {
     await_equal_at(world, world->member);
 }
 
 /* ---- a writer, while the data is copied ---- */
 
-static void start_writer(struct world *world)
+static void start_writer(struct seed_rig *world)
 {
     fflush(NULL);
     world->helper = fork();
     if (world->helper == 0)
-        _exit(agent_rig_sql(world->donor, "root", ROOT, "CALL d.write_on()", NULL) ? 0 : 1);
-    for (int i = 0; i < 500 && sql_is(world->donor, "SELECT COUNT(*) FROM d.live", "0"); i++)
+        _exit(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "CALL d.write_on()", NULL) ? 0 : 1);
+    for (int i = 0; i < 500 && seed_rig_is(world->donor, "SELECT COUNT(*) FROM d.live", "0"); i++)
         usleep(20 * 1000);
 }
 
-static void stop_writer(struct world *world)
+static void stop_writer(struct seed_rig *world)
 {
-    assert_true(agent_rig_sql(world->donor, "root", ROOT, "DELETE FROM d.go", NULL));
+    assert_true(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "DELETE FROM d.go", NULL));
     waitpid(world->helper, NULL, 0);
     world->helper = 0;
 }
 
 static void test_clone_under_writes(void **state)
 {
-    struct world *world = *state;
+    struct seed_rig *world = *state;
 
     start_writer(world);
-    struct agent_process init = start_clone(world, world->donor, false);
+    struct agent_process init = seed_rig_clone(world, world->donor, false);
     assert_int_equal(agent_rig_wait(&init), 0);
     assert_false(agent_rig_has(world->member, "vol/data.new"));
     assert_true(data_is_absent_or_whole(world->member));
@@ -266,12 +116,12 @@ static void test_clone_under_writes(void **state)
     await_equal(world);
 
     /* A copy of the copy, whose own binary log has hardly begun: its position is the donor's all the same. */
-    world->other = new_pod(world, "demo-mysql-2");
+    world->other = seed_rig_pod(world, "demo-mysql-2");
     init = agent_rig_start(world->other, "init");
-    _cleanup_(freep) char *text = clone_order(world->member, 1, false);
-    order(world->other, text);
+    _cleanup_(freep) char *text = seed_rig_clone_order(world->member, 1, false);
+    seed_rig_order(world->other, text);
     assert_int_equal(agent_rig_wait(&init), 0);
-    _cleanup_(freep) char *position = sql_text(world->donor, "SELECT @@gtid_current_pos");
+    _cleanup_(freep) char *position = seed_rig_text(world->donor, "SELECT @@gtid_current_pos");
     position[strcspn(position, "\n")] = '\0';
     assert_true(agent_rig_file_says(world->other, "vol/data/kube-mysql-seed.json", position));
 }
@@ -279,7 +129,7 @@ static void test_clone_under_writes(void **state)
 /* ---- a donor that applies ---- */
 
 /* Replicas of one donor: `member` is behind a lock of ours, and `other` gets its copy from it. */
-static void hold_applier(struct world *world, const char *lock)
+static void hold_applier(struct seed_rig *world, const char *lock)
 {
     _cleanup_(freep) char *sql = xasprintf("BEGIN; %s; SELECT SLEEP(100)", lock);
 
@@ -287,83 +137,85 @@ static void hold_applier(struct world *world, const char *lock)
     world->helper = fork();
     if (world->helper == 0)
         _exit(agent_rig_owner_sql(world->member, sql, NULL) ? 0 : 1); /* root may lock nothing in a replica */
-    assert_true(sql_becomes(
+    assert_true(seed_rig_becomes(
         world->member, "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'", "1"));
 }
 
-static void clone_other_from_member(struct world *world)
+static void clone_other_from_member(struct seed_rig *world)
 {
-    _cleanup_(freep) char *text = clone_order(world->member, 1, false);
+    _cleanup_(freep) char *text = seed_rig_clone_order(world->member, 1, false);
 
-    world->other = new_pod(world, "demo-mysql-2");
+    world->other = seed_rig_pod(world, "demo-mysql-2");
     struct agent_process init = agent_rig_start(world->other, "init");
-    order(world->other, text);
+    seed_rig_order(world->other, text);
     assert_int_equal(agent_rig_wait(&init), 0);
 }
 
 /* What a parallel applier has prepared, but not committed yet, is not part of the copy; what a client has prepared is. */
 static void test_donor_has_prepared_transactions(void **state)
 {
-    struct world *world = *state;
-    struct agent_process init = start_clone(world, world->donor, false);
+    struct seed_rig *world = *state;
+    struct agent_process init = seed_rig_clone(world, world->donor, false);
 
     assert_int_equal(agent_rig_wait(&init), 0);
     start_replica(world);
-    assert_true(agent_rig_sql(world->donor, "root", ROOT,
+    assert_true(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD,
         "XA START 'mine'; INSERT INTO d.live (at) VALUES (NOW(6)); XA END 'mine'; XA PREPARE 'mine'", NULL));
     await_equal(world);
     hold_applier(world, "SELECT * FROM d.go FOR UPDATE");
-    assert_true(agent_rig_sql(world->donor, "root", ROOT,
+    assert_true(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD,
         "INSERT INTO d.go VALUES (2); INSERT INTO d.live (at) VALUES (NOW(6)); INSERT INTO d.live (at) VALUES (NOW(6))",
         NULL));
-    assert_true(sql_becomes(world->member,
+    assert_true(seed_rig_becomes(world->member,
         "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for prior transaction to commit'",
         "2"));
     clone_other_from_member(world);
     assert_true(agent_rig_file_says(world->other, "init.log", "Found 3 prepared transaction(s)"));
-    start_replica_at(world, world->other);
-    assert_true(agent_rig_sql(world->donor, "root", ROOT, "XA COMMIT 'mine'", NULL));
+    seed_rig_start_replica(world, world->other);
+    assert_true(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "XA COMMIT 'mine'", NULL));
     await_equal_at(world, world->other);
-    assert_true(sql_is(world->other, "SELECT COUNT(*) FROM d.live", "3"));
+    assert_true(seed_rig_is(world->other, "SELECT COUNT(*) FROM d.live", "3"));
 }
 
 /* A replica's own position is set after the change: here the tables hold one that it does not know of. */
 static void test_donor_does_not_know_its_position(void **state)
 {
-    struct world *world = *state;
-    struct agent_process init = start_clone(world, world->donor, false);
+    struct seed_rig *world = *state;
+    struct agent_process init = seed_rig_clone(world, world->donor, false);
 
     assert_int_equal(agent_rig_wait(&init), 0);
     start_replica(world);
     await_equal(world);
-    _cleanup_(freep) char *before = sql_text(world->donor, "SELECT @@gtid_binlog_pos");
+    _cleanup_(freep) char *before = seed_rig_text(world->donor, "SELECT @@gtid_binlog_pos");
     before[strcspn(before, "\n")] = '\0';
     hold_applier(world, "SELECT * FROM mysql.gtid_slave_pos FOR UPDATE");
-    assert_true(agent_rig_sql(world->donor, "root", ROOT, "ALTER TABLE d.live ADD COLUMN late INT", NULL));
-    _cleanup_(freep) char *after = sql_text(world->donor, "SELECT @@gtid_binlog_pos");
-    after[strcspn(after, "\n")] = '\0';
     assert_true(
-        sql_becomes(world->member, "SELECT COUNT(*) FROM information_schema.columns WHERE column_name = 'late'", "1"));
-    assert_true(sql_is(world->member, "SELECT @@gtid_current_pos", before));
+        agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "ALTER TABLE d.live ADD COLUMN late INT", NULL));
+    _cleanup_(freep) char *after = seed_rig_text(world->donor, "SELECT @@gtid_binlog_pos");
+    after[strcspn(after, "\n")] = '\0';
+    assert_true(seed_rig_becomes(
+        world->member, "SELECT COUNT(*) FROM information_schema.columns WHERE column_name = 'late'", "1"));
+    assert_true(seed_rig_is(world->member, "SELECT @@gtid_current_pos", before));
     clone_other_from_member(world);
     _cleanup_(freep) char *told = xasprintf("\t%s\n", before);
     assert_true(agent_rig_file_says(world->other, "vol/data/xtrabackup_binlog_info", told));
     assert_true(agent_rig_file_says(world->other, "vol/data/kube-mysql-seed.json", after));
-    start_replica_at(world, world->other);
-    assert_true(agent_rig_sql(world->donor, "root", ROOT, "INSERT INTO d.live (late) VALUES (1)", NULL));
+    seed_rig_start_replica(world, world->other);
+    assert_true(
+        agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "INSERT INTO d.live (late) VALUES (1)", NULL));
     await_equal_at(world, world->other);
 }
 
 static void test_donor_dies_in_mid_stream(void **state)
 {
-    struct world *world = *state;
+    struct seed_rig *world = *state;
     int code = 0;
 
-    world->other = new_pod(world, "demo-mysql-2");
-    start_primary(world->other);
+    world->other = seed_rig_pod(world, "demo-mysql-2");
+    seed_rig_start_primary(world->other);
     load_data(world->other);
-    assert_true(agent_rig_sql(world->other, "root", ROOT, "CREATE TABLE d.mine (id INT)", NULL));
-    struct agent_process init = start_clone(world, world->donor, false);
+    assert_true(agent_rig_sql(world->other, "root", SEED_RIG_ROOT_PASSWORD, "CREATE TABLE d.mine (id INT)", NULL));
+    struct agent_process init = seed_rig_clone(world, world->donor, false);
     assert_true(agent_rig_await_status(world->member, "\"seedBytes\":", 20000));
     agent_rig_kill(&world->donor->agent);
     assert_true(agent_rig_await_status(world->member, "\"seed\":\"Failed\"", 20000));
@@ -375,8 +227,8 @@ static void test_donor_dies_in_mid_stream(void **state)
     assert_true(agent_rig_await_status(world->member, "\"seedAttempts\":3", 20000));
     assert_true(agent_rig_await_status(world->member, "SeedFailed", 1));
 
-    _cleanup_(freep) char *text = clone_order(world->other, 1, false);
-    order(world->member, text);
+    _cleanup_(freep) char *text = seed_rig_clone_order(world->other, 1, false);
+    seed_rig_order(world->member, text);
     assert_int_equal(agent_rig_wait(&init), 0);
     assert_true(agent_rig_has(world->member, "vol/data/d/mine.frm"));
 }
@@ -384,11 +236,11 @@ static void test_donor_dies_in_mid_stream(void **state)
 static void test_receiver_dies_at_each_stage(void **state)
 {
     static const unsigned moments_ms[] = {0, 30, 100, 200, 300, 400, 500, 600, 800, 1000, 1200};
-    struct world *world = *state;
+    struct seed_rig *world = *state;
     unsigned halves = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(moments_ms); i++) {
-        struct agent_process init = start_clone(world, world->donor, true);
+        struct agent_process init = seed_rig_clone(world, world->donor, true);
         usleep(moments_ms[i] * 1000);
         agent_rig_kill(&init);
         halves += agent_rig_has(world->member, "vol/data.new");
@@ -398,29 +250,20 @@ static void test_receiver_dies_at_each_stage(void **state)
             usleep(20 * 1000);
     }
     assert_true(halves > 0); /* otherwise the test proved nothing */
-    struct agent_process init = start_clone(world, world->donor, true);
+    struct agent_process init = seed_rig_clone(world, world->donor, true);
     assert_int_equal(agent_rig_wait(&init), 0);
     assert_false(agent_rig_has(world->member, "vol/data.new"));
     start_replica(world);
     await_equal(world);
 }
 
-static void limit_volume(struct world *world, const char *size)
-{
-    _cleanup_(freep) char *options =
-        xasprintf("size=%s,uid=%u,gid=%u,mode=700", size, world->member->uid, world->member->gid);
-
-    assert_int_equal(mount("tmpfs", agent_rig_path(world->member, "vol"), "tmpfs", 0, options), 0);
-    world->mounted = true;
-}
-
 static void test_volume_too_small(void **state)
 {
-    struct world *world = *state;
+    struct seed_rig *world = *state;
     int code = 0;
 
-    limit_volume(world, "200M");
-    struct agent_process init = start_clone(world, world->donor, false);
+    seed_rig_limit_volume(world, "200M");
+    struct agent_process init = seed_rig_clone(world, world->donor, false);
     assert_true(agent_rig_await_status(world->member, "the data volume is too small: the copy needs", 20000));
     assert_true(agent_rig_await_status(world->member, "MiB are free", 1000));
     assert_false(agent_rig_has(world->member, "vol/data.new/ibdata1"));
@@ -432,26 +275,27 @@ static void test_volume_too_small(void **state)
 /* Old and new do not fit together, and the old was proven to be of no more use: it goes first. */
 static void test_replace_where_one_fits(void **state)
 {
-    struct world *world = *state;
+    struct seed_rig *world = *state;
 
-    limit_volume(world, "440M");
+    seed_rig_limit_volume(world, "440M");
     assert_int_equal(agent_rig_init(world->member), 0);
     assert_int_equal(mkdir(agent_rig_path(world->member, "vol/.kube-mysql"), 0700) < 0, 1);
     agent_rig_put(world->member, "vol/.kube-mysql/mark", "reseed\n");
-    struct agent_process init = start_clone(world, world->donor, true);
+    struct agent_process init = seed_rig_clone(world, world->donor, true);
     assert_int_equal(agent_rig_wait(&init), 0);
     assert_true(agent_rig_file_says(world->member, "init.log", "goes first"));
     assert_true(agent_rig_has(world->member, "vol/data/d/big.ibd"));
+    assert_false(agent_rig_has(world->member, "vol/data.gone"));
     assert_false(agent_rig_has(world->member, "vol/.kube-mysql/mark"));
 }
 
 /* Where both fit, the old data stays until the new is whole. */
 static void test_replace_keeps_the_old_until_the_end(void **state)
 {
-    struct world *world = *state;
+    struct seed_rig *world = *state;
 
     assert_int_equal(agent_rig_init(world->member), 0);
-    struct agent_process init = start_clone(world, world->donor, true);
+    struct agent_process init = seed_rig_clone(world, world->donor, true);
     assert_true(agent_rig_await_status(world->member, "\"seedBytes\":", 20000));
     assert_true(agent_rig_has(world->member, "vol/data/ibdata1"));
     agent_rig_kill(&world->donor->agent);
@@ -467,10 +311,10 @@ static void test_replace_keeps_the_old_until_the_end(void **state)
 /* What would be a crash loop of the server is an attempt that failed, in the server's words. */
 static void test_server_cannot_use_it(void **state)
 {
-    struct world *world = *state;
+    struct seed_rig *world = *state;
 
     agent_rig_put(world->member, "config/my.cnf", "[mysqld]\nbind_address = 127.0.0.1\ninnodb_page_size = 8K\n");
-    struct agent_process init = start_clone(world, world->donor, false);
+    struct agent_process init = seed_rig_clone(world, world->donor, false);
     assert_true(agent_rig_await_status(world->member, "the server cannot be started on the copy", 20000));
     assert_true(agent_rig_await_status(world->member, "page size", 1000));
     assert_false(agent_rig_has(world->member, "vol/data"));
@@ -479,7 +323,7 @@ static void test_server_cannot_use_it(void **state)
 
 /* ---- who may have it ---- */
 
-static pid_t slow_reader(struct world *world)
+static pid_t slow_reader(struct seed_rig *world)
 {
     _cleanup_(freep) char *cert = xstrdup(agent_rig_path(world->donor, "tls/tls.crt"));
     _cleanup_(freep) char *key = xstrdup(agent_rig_path(world->donor, "tls/tls.key"));
@@ -498,7 +342,7 @@ static pid_t slow_reader(struct world *world)
 
 static void test_who_may_have_it(void **state)
 {
-    struct world *world = *state;
+    struct seed_rig *world = *state;
     _cleanup_(strbuf_release) struct strbuf body;
 
     strbuf_init(&body, KM_MIB);
@@ -509,12 +353,10 @@ static void test_who_may_have_it(void **state)
     assert_int_equal(agent_rig_tls(world->donor, "tls/tls", "/v1/backup", NULL, &body), 503);
     assert_true(agent_rig_await(world->donor, "/live", 200, 100));
     /* The reader goes: the tool is ended, and the next one is served. */
-    kill(world->helper, SIGKILL);
-    waitpid(world->helper, NULL, 0);
-    world->helper = 0;
+    seed_rig_end_helper(world);
     for (int i = 0; i < 250 && !agent_rig_file_says(world->donor, "run.log", "the receiver has gone"); i++)
         usleep(20 * 1000);
-    struct agent_process init = start_clone(world, world->donor, false);
+    struct agent_process init = seed_rig_clone(world, world->donor, false);
     assert_int_equal(agent_rig_wait(&init), 0);
 }
 
@@ -546,58 +388,23 @@ static void give_rubbish(struct http_exchange *exchange, void *arg)
     strbuf_release(&out);
 }
 
-/* Serves for ever, in a process of its own; returns the port. */
-static uint16_t start_liar(struct world *world, bool trailer)
+static void expect_refused(struct seed_rig *world, bool trailer, const char *says)
 {
     static const struct http_route routes[] = {{"GET", "/v1/backup", give_rubbish}, {NULL, NULL, NULL}};
-    static const char *const names[] = {"localhost", NULL};
-    struct tls_cert_request request = {.common_name = AGENT_COMMON_NAME,
-        .dns_names = names,
-        .server_auth = true,
-        .not_before_ms = clock_realtime_ms() - 60000,
-        .not_after_ms = clock_realtime_ms() + 3600000};
-    struct tls_keypair pair = {0};
-    uint16_t port = 0;
-    int fds[2];
-
-    assert_int_equal(pipe(fds), 0); /* NOLINT(android-cloexec-pipe): the child only forks */
-    assert_int_equal(tls_issue(&world->ca, &request, &pair, NULL), 0);
-    fflush(NULL);
-    world->helper = fork();
-    if (world->helper == 0) {
-        struct loop *loop = loop_new();
-        struct tls_server *tls = tls_server_new(&pair, world->ca.cert_pem, NULL);
-        struct http_server *server = http_server_new(loop, tls, routes, &trailer);
-        if (http_server_listen(server, "127.0.0.1", 0, &port, NULL) < 0 || write(fds[1], &port, sizeof(port)) < 0)
-            _exit(99);
-        loop_run(loop);
-        _exit(0);
-    }
-    assert_int_equal(read(fds[0], &port, sizeof(port)), sizeof(port));
-    close(fds[0]);
-    close(fds[1]);
-    tls_keypair_release(&pair);
-    return port;
-}
-
-static void expect_refused(struct world *world, bool trailer, const char *says)
-{
-    struct agent_rig liar = {.tls_port = start_liar(world, trailer)};
-    struct agent_process init = start_clone(world, &liar, false);
+    struct agent_rig liar = {.tls_port = seed_rig_start_liar(world, routes, &trailer)};
+    struct agent_process init = seed_rig_clone(world, &liar, false);
     int code = 0;
 
     assert_true(agent_rig_await_status(world->member, says, 20000));
     assert_false(agent_rig_has(world->member, "vol/data"));
     assert_false(agent_rig_ended(&init, &code));
     agent_rig_kill(&init);
-    kill(world->helper, SIGKILL);
-    waitpid(world->helper, NULL, 0);
-    world->helper = 0;
+    seed_rig_end_helper(world);
 }
 
 static void test_a_donor_that_lies(void **state)
 {
-    struct world *world = *state;
+    struct seed_rig *world = *state;
 
     expect_refused(world, false, "broke off after 0 bytes of data, without a trailer");
     expect_refused(world, true, "unpacking the copy");
@@ -606,24 +413,24 @@ static void test_a_donor_that_lies(void **state)
 /* A newer order ends what runs: here a stream whose donor has stopped giving. */
 static void test_another_order(void **state)
 {
-    struct world *world = *state;
+    struct seed_rig *world = *state;
     struct agent_rig nowhere = {.tls_port = 1, .mysql_port = 1};
-    struct agent_process init = start_clone(world, &nowhere, false);
+    struct agent_process init = seed_rig_clone(world, &nowhere, false);
 
     assert_true(agent_rig_await_status(world->member, "\"seed\":\"Failed\"", 20000));
-    _cleanup_(freep) char *good = clone_order(world->donor, 2, false);
-    order(world->member, good);
+    _cleanup_(freep) char *good = seed_rig_clone_order(world->donor, 2, false);
+    seed_rig_order(world->member, good);
     for (int i = 0; i < 5000 && !agent_rig_file_says(world->donor, "run.log", "another member asks"); i++)
         usleep(1000);
     kill(world->donor->agent.inner, SIGSTOP);
     assert_true(agent_rig_await_status(world->member, "\"seed\":\"Copying\"", 5000));
-    order(world->member, "{\"epoch\":3}");
+    seed_rig_order(world->member, "{\"epoch\":3}");
     assert_true(agent_rig_await_status(world->member, "\"seed\":\"Waiting\"", 5000));
     assert_false(agent_rig_has(world->member, "vol/data"));
     assert_false(agent_rig_has(world->member, "vol/data.new/ibdata1"));
     kill(world->donor->agent.inner, SIGCONT);
-    _cleanup_(freep) char *again = clone_order(world->donor, 4, false);
-    order(world->member, again);
+    _cleanup_(freep) char *again = seed_rig_clone_order(world->donor, 4, false);
+    seed_rig_order(world->member, again);
     assert_int_equal(agent_rig_wait(&init), 0);
     assert_true(agent_rig_has(world->member, "vol/data/d/big.ibd"));
 }

@@ -12,6 +12,7 @@
 #include "agent/bootstrap/datadir.h"
 #include "agent/bootstrap/epoch_file.h"
 #include "agent/bootstrap/seed_decide.h"
+#include "agent/bootstrap/seed_path.h"
 #include "agent/bootstrap/seed_position.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "common/alloc.h"
@@ -39,18 +40,28 @@ static void test_decide(void **state)
         {AGENT_SEED_CLONE, false, AGENT_MARK_NONE, false, SEED_ACT_CLONE, ""},
         {AGENT_SEED_CLONE, false, AGENT_MARK_NONE, true, SEED_ACT_REFUSE, "replace"},
         {AGENT_SEED_CLONE, true, AGENT_MARK_NONE, true, SEED_ACT_CLONE, ""},
+        {AGENT_SEED_RESTORE, false, AGENT_MARK_NONE, false, SEED_ACT_RESTORE, ""},
+        {AGENT_SEED_RESTORE, false, AGENT_MARK_NONE, true, SEED_ACT_REFUSE, "left alone"},
+        {AGENT_SEED_RESTORE, true, AGENT_MARK_NONE, true, SEED_ACT_RESTORE, ""},
     };
 
     UNUSED(state);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct agent_order order = {
-            .seed = rows[i].seed, .replace = rows[i].replace, .mark = rows[i].order_mark, .donor_host = "c1-mysql-0"};
-        struct seed_decision decision = seed_decide(&order, rows[i].has_data, AGENT_MARK_LEFT);
+        struct agent_order order = {.seed = rows[i].seed,
+            .replace = rows[i].replace,
+            .mark = rows[i].order_mark,
+            .donor_host = "c1-mysql-0",
+            .restore_id = "b1"};
+        struct seed_decision decision = seed_decide(&order, rows[i].has_data, AGENT_MARK_LEFT, "b1");
         if (decision.act != rows[i].act || !strstr(decision.message, rows[i].says))
             fail_msg("row %zu: %d \"%s\"", i, decision.act, decision.message);
     }
-    assert_int_equal(seed_decide(NULL, false, AGENT_MARK_NONE).act, SEED_ACT_WAIT);
-    assert_non_null(strstr(seed_decide(NULL, true, AGENT_MARK_LEFT).message, "marked left"));
+    assert_int_equal(seed_decide(NULL, false, AGENT_MARK_NONE, "").act, SEED_ACT_WAIT);
+    assert_non_null(strstr(seed_decide(NULL, true, AGENT_MARK_LEFT, "").message, "marked left"));
+    /* Not by another one's task. */
+    const struct agent_order restore = {.seed = AGENT_SEED_RESTORE, .restore_id = "b2"};
+    assert_int_equal(seed_decide(&restore, false, AGENT_MARK_NONE, "b1").act, SEED_ACT_WAIT);
+    assert_non_null(strstr(seed_decide(&restore, false, AGENT_MARK_NONE, "").message, "waiting to be told where"));
 }
 
 static void test_space(void **state)
@@ -125,6 +136,47 @@ static void test_header(void **state)
     snprintf(header.server_version, sizeof(header.server_version), "10.11.4-MariaDB");
     header.method = STREAM_METHOD_UNKNOWN;
     assert_int_equal(clone_stream_check_header(&header, &mariadb, &err), -1);
+    header.method =
+        STREAM_METHOD_SQL; /* a dump is MySQL's way only, and of its own series: it holds the system tables */
+    assert_int_equal(clone_stream_check_header(&header, &mariadb, &err), -1);
+    snprintf(header.flavour, sizeof(header.flavour), "mysql");
+    snprintf(header.server_version, sizeof(header.server_version), "8.0.11");
+    assert_int_equal(clone_stream_check_header(&header, &mysql, &err), 0);
+    assert_int_equal(clone_stream_check_header(&header, &mariadb, &err), -1);
+    snprintf(header.server_version, sizeof(header.server_version), "5.7.44");
+    assert_int_equal(clone_stream_check_header(&header, &mysql, &err), -1);
+    assert_non_null(strstr(err.message, "5.7.44"));
+}
+
+static void test_path(void **state)
+{
+    static const struct {
+        const char *version;
+        bool has_clone;
+        enum seed_path path;
+    } rows[] = {
+        {"10.6.18-MariaDB", false, SEED_PATH_PHYSICAL},
+        {"11.4.2-MariaDB", true, SEED_PATH_PHYSICAL},
+        {"5.7.44", false, SEED_PATH_LOGICAL},
+        {"5.7.44-log", true, SEED_PATH_LOGICAL},
+        {"8.0.11", false, SEED_PATH_LOGICAL},
+        {"8.0.21", true, SEED_PATH_LOGICAL}, /* CLONE is there, but still stops DDL on the donor */
+        {"8.0.22", true, SEED_PATH_CLONE},
+        {"8.0.22", false, SEED_PATH_LOGICAL},
+        {"8.0.26", false, SEED_PATH_LOGICAL},
+        {"8.0.36-28", true, SEED_PATH_CLONE},
+        {"8.4.0", true, SEED_PATH_CLONE},
+        {"9.7.4-2", true, SEED_PATH_CLONE},
+        {"9.7.4-2", false, SEED_PATH_LOGICAL},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct server_version version;
+        assert_int_equal(server_version_parse(rows[i].version, NULL, &version, NULL), 0);
+        if (seed_path_choose(&version, rows[i].has_clone) != rows[i].path)
+            fail_msg("%s: %d", rows[i].version, seed_path_choose(&version, rows[i].has_clone));
+    }
 }
 
 static void test_clone_statement(void **state)
@@ -236,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_binlog_info),
         cmocka_unit_test(test_header),
+        cmocka_unit_test(test_path),
         cmocka_unit_test(test_clone_statement),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_publish),

@@ -33,7 +33,8 @@ static struct accounts_want full_want(void)
         .database = xstrdup("shop_1`x"),
         .username = xstrdup("o'brien"),
         .agent_user = xstrdup("mysql"),
-        .primary = true,
+        .scope = ACCOUNTS_LOGGED,
+        .hash = "abc",
     };
 }
 
@@ -92,15 +93,16 @@ static void test_mariadb_statements_hold_no_password(void **unused)
 static void test_missing_files_leave_accounts_alone(void **unused)
 {
     _cleanup_(accounts_want_release) struct accounts_want want = {
-        .username = xstrdup("app"), .database = xstrdup("db"), .agent_user = xstrdup("mysql"), .primary = true};
+        .username = xstrdup("app"), .database = xstrdup("db"), .agent_user = xstrdup("mysql"), .scope = ACCOUNTS_LOGGED};
     _cleanup_(freep) char *text = plan_text("9.7.4", &want);
 
     UNUSED(unused);
-    assert_string_equal(text,
-        "session: SET SESSION sql_log_bin = 0\nsession: SET SESSION sql_log_bin = 1\ndatabase: CREATE DATABASE IF NOT EXISTS `db`\n");
+    assert_null(strstr(text, "USER"));
+    assert_non_null(strstr(text, "\ndatabase: CREATE DATABASE IF NOT EXISTS `db`\n"));
 }
 
-static void test_a_primary_logs_database_and_user_only(void **unused)
+/* What is done without the log must be done with it again; the record says that all was, so it comes last. */
+static void test_what_goes_into_the_binary_log(void **unused)
 {
     _cleanup_(accounts_want_release) struct accounts_want want = full_want();
 
@@ -109,14 +111,18 @@ static void test_a_primary_logs_database_and_user_only(void **unused)
     const char *on = strstr(text, "sql_log_bin = 1");
     assert_non_null(on);
     assert_true(strstr(text, "CREATE DATABASE") > on);
-    assert_null(strstr(on, "'root'"));
-    assert_null(strstr(on, "'monitor'"));
-    want.primary = false;
-    _cleanup_(freep) char *replica = plan_text("9.7.4", &want);
-    assert_null(strstr(replica, "sql_log_bin = 1"));
-    assert_null(strstr(replica, "CREATE DATABASE"));
-    assert_null(strstr(replica, "brien"));
-    assert_non_null(strstr(replica, "'replication'"));
+    assert_non_null(strstr(on, "'root'"));
+    assert_non_null(strstr(on, "'monitor'"));
+    assert_true(strstr(on, "REPLACE INTO kubemysql.accounts VALUES (1, 'abc')") > strstr(on, "brien"));
+    want.scope = ACCOUNTS_LOCAL;
+    _cleanup_(freep) char *local = plan_text("9.7.4", &want);
+    assert_null(strstr(local, "sql_log_bin = 1"));
+    assert_null(strstr(local, "CREATE DATABASE"));
+    assert_null(strstr(local, "brien"));
+    assert_non_null(strstr(local, "'replication'"));
+    want.scope = ACCOUNTS_NONE;
+    _cleanup_(freep) char *none = plan_text("9.7.4", &want);
+    assert_string_equal(none, "");
 }
 
 static void expect_refused(struct accounts_want *want, const char *says)
@@ -156,7 +162,7 @@ int main(void)
         cmocka_unit_test(test_goldens),
         cmocka_unit_test(test_mariadb_statements_hold_no_password),
         cmocka_unit_test(test_missing_files_leave_accounts_alone),
-        cmocka_unit_test(test_a_primary_logs_database_and_user_only),
+        cmocka_unit_test(test_what_goes_into_the_binary_log),
         cmocka_unit_test(test_names_that_cannot_be),
     };
 

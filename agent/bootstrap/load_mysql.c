@@ -1,0 +1,252 @@
+#include "common/base.h"
+
+#include "agent/bootstrap/load_mysql.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "agent/bootstrap/datadir.h"
+#include "agent/mysql/session.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/subprocess.h"
+
+#define INITIALISE_TIMEOUT_MS (10 * 60 * 1000)
+#define START_TIMEOUT_MS 120000
+#define CONNECT_PAUSE_US 100000
+#define CONNECT_TIMEOUT_S 5
+#define LINE_BYTES 300
+/* An empty server and a margin; what is loaded is judged by the stream's header. */
+#define EMPTY_FREE_MIN (256ULL * KM_MIB)
+
+struct load_mysql {
+    struct load_mysql_options options;
+    char *socket;
+    struct subprocess *server;
+    struct error error; /* of the worker's job */
+    atomic_bool ended;  /* the server has gone, or should */
+    bool cancelled;
+    bool stopping;
+    char line[LINE_BYTES]; /* the last one that the server called an error */
+};
+
+static bool is_mariadb(const struct load_mysql *load)
+{
+    return load->options.prepared->binary.version.flavour == AGENT_FLAVOUR_MARIADB;
+}
+
+/* ---- on the worker's thread ---- */
+
+static int initialise_mysql(const struct load_mysql *load, struct error *err)
+{
+    _cleanup_(freep) char *datadir = xasprintf("--datadir=%s", load->options.paths->data_new_dir);
+    _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", load->options.paths->run_mycnf);
+    /* Some variables can only be set now (lower_case_table_names); the init-file is for the start. */
+    const char *argv[] = {load->options.prepared->binary.path, defaults, "--initialize-insecure", datadir,
+        "--init-file=/dev/null", "--skip-log-bin", "--read-only=OFF", "--super-read-only=OFF", NULL};
+    struct subprocess_options options = {.argv = argv, .new_process_group = true, .timeout_ms = INITIALISE_TIMEOUT_MS};
+    struct subprocess_result result;
+
+    return subprocess_run(&options, NULL, NULL, &result, err);
+}
+
+static int initialise(const struct load_mysql *load, struct error *err)
+{
+    const struct load_mysql_options *options = &load->options;
+
+    if (datadir_make_room(options->paths, EMPTY_FREE_MIN, options->replace, "an empty database alone", err) < 0)
+        return -1;
+    if (!is_mariadb(load))
+        return initialise_mysql(load, err);
+    return datadir_make_empty_database(options->paths, &options->prepared->binary, options->prepared->user, err);
+}
+
+static void run_initialise(void *arg)
+{
+    struct load_mysql *load = arg;
+
+    error_clear(&load->error);
+    if (initialise(load, &load->error) < 0)
+        error_prefix(&load->error, "making the server that is to load the copy");
+}
+
+static int await_server(const struct load_mysql *load, struct error *err)
+{
+    struct session_options options = {
+        .socket = load->socket,
+        .user = load->options.prepared->user,
+        .connect_timeout_s = CONNECT_TIMEOUT_S,
+        .io_timeout_s = CONNECT_TIMEOUT_S,
+    };
+    int64_t end_ms = clock_monotonic_ms() + START_TIMEOUT_MS;
+    struct session *session = NULL;
+
+    while (!(session = session_open(&options, err))) {
+        if (atomic_load(&load->ended) || clock_monotonic_ms() > end_ms)
+            return error_prefix(err, "the server that is to load the copy");
+        usleep(CONNECT_PAUSE_US);
+    }
+    session_close(session);
+    return 0;
+}
+
+static void run_await(void *arg)
+{
+    struct load_mysql *load = arg;
+
+    if (await_server(load, &load->error) == 0)
+        error_clear(&load->error); /* attempts to reach a server that comes up leave their reasons */
+}
+
+/* ---- on the loop ---- */
+
+static void submit(struct load_mysql *load, void (*run)(void *), void (*done)(void *))
+{
+    struct worker_job job = {.run = run, .done = done, .arg = load};
+
+    error_set(&load->error, ERROR_CANCELLED, "init ends"); /* what a dropped job is told; `run` replaces it */
+    if (worker_submit(load->options.worker, &job) < 0)
+        done(load); /* init ends */
+}
+
+static void be_ready(struct load_mysql *load)
+{
+    if (load->cancelled)
+        error_set(&load->error, ERROR_CANCELLED, "another order came");
+    else if (load->error.kind != ERROR_NONE && *load->line)
+        log_warn("the server that was to load the copy said", LOG_STR("line", load->line));
+    load->options.ready(load->options.arg, load->error.kind == ERROR_NONE ? NULL : &load->error);
+}
+
+static void on_awaited(void *arg)
+{
+    be_ready(arg);
+}
+
+static void on_server_line(void *arg, const char *line)
+{
+    struct load_mysql *load = arg;
+
+    if (strstr(line, "[ERROR]"))
+        snprintf(load->line, sizeof(load->line), "%s", line);
+    log_debug("the loading server", LOG_STR("line", line));
+}
+
+static void on_server_exited(void *arg, const struct subprocess_result *result)
+{
+    struct load_mysql *load = arg;
+    struct error err = ERROR_INIT;
+
+    atomic_store(&load->ended, true); /* a job that waits for it notices, and so does the client */
+    if (!load->stopping)
+        return;
+    if (result->exit_code != 0)
+        error_set(&err, ERROR_IO, "the server that loaded the copy ended with %s %d: %s",
+            result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
+            load->line);
+    load->options.stopped(load->options.arg, err.kind == ERROR_NONE ? NULL : &err);
+}
+
+/* What is lost when this server dies is thrown away anyway: nothing is synced before it ends by itself. */
+static void build_argv(const struct load_mysql *load, struct strvec *argv)
+{
+    static const char *const rest[] = {"--skip-networking", "--skip-log-bin", "--read-only=OFF", "--event-scheduler=OFF",
+        "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--max-allowed-packet=1G", NULL};
+    const struct agent_paths *paths = load->options.paths;
+
+    strvec_push(argv, load->options.prepared->binary.path);
+    strvec_pushf(argv, "--defaults-file=%s", paths->run_mycnf);
+    strvec_pushf(argv, "--datadir=%s", paths->data_new_dir);
+    strvec_pushf(argv, "--socket=%s", load->socket);
+    strvec_pushf(argv, "--pid-file=%s/load.pid", paths->run_dir);
+    strvec_push_all(argv, rest);
+    if (!is_mariadb(load))
+        strvec_push(argv, "--super-read-only=OFF");
+}
+
+static int start_server(struct load_mysql *load, struct error *err)
+{
+    static const struct subprocess_ops ops = {.stderr_line = on_server_line, .exited = on_server_exited};
+    _cleanup_(strvec_release) struct strvec argv;
+
+    strvec_init(&argv);
+    build_argv(load, &argv);
+    struct subprocess_options options = {.argv = (const char *const *)argv.v, .new_process_group = true};
+    unlink(load->socket);
+    load->server = subprocess_start(load->options.loop, &options, &ops, load, err);
+    return load->server ? 0 : -1;
+}
+
+static void on_initialised(void *arg)
+{
+    struct load_mysql *load = arg;
+
+    if (load->cancelled || load->error.kind != ERROR_NONE || start_server(load, &load->error) < 0)
+        be_ready(load);
+    else
+        submit(load, run_await, on_awaited);
+}
+
+/* ---- life ---- */
+
+struct load_mysql *load_mysql_start(const struct load_mysql_options *options)
+{
+    struct load_mysql *load = xnew(struct load_mysql);
+
+    load->options = *options;
+    load->socket = xasprintf("%s/load.sock", options->paths->run_dir);
+    submit(load, run_initialise, on_initialised);
+    return load;
+}
+
+int load_mysql_command(const struct load_mysql *load, struct strvec *argv, struct error *err)
+{
+    char *tool = is_mariadb(load) ? server_binary_search("mariadb") : NULL;
+
+    if (!tool)
+        tool = server_binary_search("mysql");
+    if (!tool)
+        return error_set(err, ERROR_NOT_FOUND, "this image has no mysql (the client)");
+    strvec_push(argv, tool);
+    free(tool);
+    strvec_push(argv, "--no-defaults");
+    strvec_pushf(argv, "--socket=%s", load->socket);
+    strvec_pushf(argv, "--user=%s", load->options.prepared->user);
+    strvec_push(argv, "--binary-mode"); /* what rows hold is never a command of the client */
+    strvec_push(argv, "--default-character-set=utf8mb4");
+    strvec_push(argv, "--max-allowed-packet=1G");
+    return 0;
+}
+
+void load_mysql_stop(struct load_mysql *load)
+{
+    struct error err = ERROR_INIT;
+
+    load->stopping = true;
+    if (!atomic_load(&load->ended)) {
+        subprocess_kill(load->server, SIGTERM);
+        return;
+    }
+    error_set(&err, ERROR_IO, "the server that loaded the copy has ended by itself: %s", load->line);
+    load->options.stopped(load->options.arg, &err);
+}
+
+void load_mysql_cancel(struct load_mysql *load)
+{
+    load->cancelled = true;
+    atomic_store(&load->ended, true);
+    if (load->server)
+        subprocess_kill(load->server, SIGKILL);
+}
+
+void load_mysql_free(struct load_mysql *load)
+{
+    if (!load)
+        return;
+    subprocess_free(load->server);
+    free(load->socket);
+    free(load);
+}

@@ -1,0 +1,75 @@
+#include "common/base.h"
+
+#include "agent/bootstrap/restore_check.h"
+
+#include "common/agent_api.h"
+
+int restore_check_manifest(
+    const struct backup_manifest *manifest, const struct server_version *server, struct error *err)
+{
+    struct server_version writer;
+    bool mariadb = server->flavour == AGENT_FLAVOUR_MARIADB;
+
+    if (str_eq(manifest->flavour, agent_flavour_name(AGENT_FLAVOUR_MARIADB)) != mariadb)
+        return error_set(err, ERROR_INVALID, "the backup is of %s %s, this image holds %s: it cannot be restored here",
+            manifest->flavour, manifest->server_version, server->text);
+    if (server_version_parse(manifest->server_version, NULL, &writer, err) < 0) {
+        if (err)
+            err->kind = ERROR_INVALID;
+        return error_prefix(err, "the backup's server version");
+    }
+    if (server_version_series(&writer) != server_version_series(server))
+        return error_set(err, ERROR_INVALID,
+            "the backup is of server %s, this image holds the %s %s: restore it with an image of its own series, then change the image",
+            manifest->server_version,
+            server_version_series(&writer) > server_version_series(server) ? "older" : "newer", server->text);
+    bool files = mariadb && manifest->stream == STREAM_METHOD_XBSTREAM;
+    if (!files && manifest->stream != STREAM_METHOD_SQL)
+        return error_set(err, ERROR_INVALID, "the backup is in a form that this image and its agent cannot unpack");
+    return 0;
+}
+
+static struct restore_failure failure(enum restore_retry retry, const char *reason)
+{
+    return (struct restore_failure){retry, reason};
+}
+
+static struct restore_failure of_store(const struct error *err, const char *not_found)
+{
+    switch (err->kind) {
+    case ERROR_FORBIDDEN:
+    case ERROR_INVALID:
+        return failure(RESTORE_RETRY_SLOWLY, "StoreRefused");
+    case ERROR_NOT_FOUND:
+        return failure(RESTORE_RETRY_SLOWLY, not_found);
+    case ERROR_PROTOCOL:
+    case ERROR_TOO_LARGE:
+        return failure(RESTORE_GIVE_UP, "BackupDamaged");
+    default:
+        return failure(RESTORE_RETRY, "StoreUnavailable");
+    }
+}
+
+struct restore_failure restore_classify(enum restore_place place, const struct error *err)
+{
+    switch (place) {
+    case RESTORE_AT_MANIFEST:
+        return err->kind == ERROR_UNAUTHORIZED ? failure(RESTORE_RETRY_SLOWLY, "StoreRefused")
+                                               : of_store(err, "BackupMissing");
+    case RESTORE_AT_DATA:
+        return err->kind == ERROR_UNAUTHORIZED ? failure(RESTORE_GIVE_UP, "KeyInvalid") : of_store(err, "BackupMissing");
+    case RESTORE_AT_CHECK:
+        if (err->kind == ERROR_INVALID)
+            return failure(RESTORE_GIVE_UP, "ServerMismatch");
+        if (err->kind == ERROR_FORBIDDEN)
+            return failure(RESTORE_GIVE_UP, "KeyInvalid");
+        if (err->kind == ERROR_PROTOCOL)
+            return failure(RESTORE_GIVE_UP, "BackupDamaged");
+        if (err->kind == ERROR_TOO_LARGE)
+            return failure(RESTORE_RETRY_SLOWLY, "VolumeTooSmall");
+        return failure(RESTORE_RETRY, "ToolFailed");
+    default:
+        return err->kind == ERROR_TOO_LARGE ? failure(RESTORE_RETRY_SLOWLY, "VolumeTooSmall")
+                                            : failure(RESTORE_RETRY, "ToolFailed");
+    }
+}

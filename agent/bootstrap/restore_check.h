@@ -1,0 +1,41 @@
+/*
+ * restore_check.h: whether a stored backup can become this member's data, said before anything is touched; and what kind of failure a failed restore is. Pure.
+ *
+ * A backup is made ready by the tools of its own series (prepare, or system tables in a dump): an older one is restored with an image of its series, which is
+ * changed afterwards.
+ */
+#ifndef KM_AGENT_BOOTSTRAP_RESTORE_CHECK_H
+#define KM_AGENT_BOOTSTRAP_RESTORE_CHECK_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/server_binary.h"
+#include "common/backup_manifest.h"
+#include "common/error.h"
+
+/* ERROR_INVALID: it is of another family, series, or method than this image can take. */
+int restore_check_manifest(
+    const struct backup_manifest *manifest, const struct server_version *server, struct error *err) KM_MUST_CHECK;
+
+/* What is to follow from a failure. */
+enum restore_retry {
+    RESTORE_RETRY,        /* with the usual back-off: the store or the network may be better in a moment */
+    RESTORE_RETRY_SLOWLY, /* something outside may be mended by a person: rights, a piece, the size of a volume */
+    RESTORE_GIVE_UP,      /* the same bytes with the same key: another task or order must come */
+};
+struct restore_failure {
+    enum restore_retry retry;
+    const char *
+        reason; /* CamelCase: KeyInvalid, BackupDamaged, BackupMissing, ServerMismatch, VolumeTooSmall, StoreRefused, StoreUnavailable, ToolFailed */
+};
+
+/* Where it happened: kinds mean different things there. */
+enum restore_place {
+    RESTORE_AT_MANIFEST, /* reading it; its mac is checked with the key */
+    RESTORE_AT_CHECK,    /* restore_check_manifest, room on the volume */
+    RESTORE_AT_DATA,     /* download; UNAUTHORIZED: the key of the encryption */
+    RESTORE_AT_TOOLS,    /* unpacking, loading, preparing */
+};
+struct restore_failure restore_classify(enum restore_place place, const struct error *err);
+
+#endif

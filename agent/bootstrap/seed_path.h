@@ -1,0 +1,22 @@
+/*
+ * seed_path.h: by which way a member of this image gets a donor's data.
+ */
+#ifndef KM_AGENT_BOOTSTRAP_SEED_PATH_H
+#define KM_AGENT_BOOTSTRAP_SEED_PATH_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/server_binary.h"
+
+enum seed_path {
+    SEED_PATH_PHYSICAL, /* MariaDB: the donor's files, by mariadb-backup */
+    SEED_PATH_CLONE,    /* MySQL 8.0.22 and later: its servers copy by themselves */
+    SEED_PATH_LOGICAL,  /* MySQL without that plugin: the donor's statements, by mysqldump */
+};
+
+/* Pure. has_clone: the shared object of CLONE lies in the image. */
+enum seed_path seed_path_choose(const struct server_version *version, bool has_clone);
+/* Asks the image. Blocking, some tens of milliseconds. */
+enum seed_path seed_path_find(const struct server_binary *binary);
+
+#endif

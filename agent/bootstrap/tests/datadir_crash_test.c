@@ -1,0 +1,181 @@
+/* I8: whatever system call a replacement is killed at, the next start finds a whole database or none, and goes on from there. */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/bootstrap/datadir.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/log.h"
+
+#define CALLS_MAX 5000
+
+static const char *const files[] = {"ibdata1", "mysql.ibd", "mysql/user.frm", "d/a.ibd", "d/b.ibd", "d/c.ibd"};
+
+static void put(const struct agent_paths *paths, const char *dir, const char *name, const char *content)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s/%s", paths->volume_dir, dir, name);
+    char *slash = strrchr(path, '/');
+
+    *slash = '\0';
+    assert_int_equal(fs_mkdir_all(path, 0700, NULL), 0);
+    *slash = '/';
+    FILE *file = fopen(path, "we"); /* unsynced: hundreds of them */
+    assert_non_null(file);
+    assert_true(fputs(content, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void put_database(const struct agent_paths *paths, const char *dir)
+{
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        put(paths, dir, files[i], dir);
+}
+
+static bool has(const struct agent_paths *paths, const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", paths->volume_dir, name);
+
+    return fs_exists(path);
+}
+
+/* All of it, and of one origin. */
+static bool is_whole(const struct agent_paths *paths, char *ret_origin, size_t size)
+{
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        _cleanup_(freep) char *path = xasprintf("%s/%s", paths->data_dir, files[i]);
+        _cleanup_(strbuf_release) struct strbuf text;
+        strbuf_init(&text, 64);
+        if (fs_read_file(path, &text, NULL) < 0 || (i > 0 && !str_eq(text.buf, ret_origin)))
+            return false;
+        snprintf(ret_origin, size, "%s", text.buf);
+    }
+    return true;
+}
+
+static int discard(const struct agent_paths *paths, struct error *err)
+{
+    return datadir_discard(paths, err);
+}
+
+static int begin(const struct agent_paths *paths, struct error *err)
+{
+    return datadir_begin(paths, err);
+}
+
+static int replace(const struct agent_paths *paths, struct error *err)
+{
+    return datadir_publish(paths, true, err);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(const struct agent_paths *paths, struct error *err);
+    const char *before[4];
+    bool may_be_empty;
+    const char *after; /* whose database it is in the end; NULL: none */
+} operations[] = {
+    {"discard", discard, {"data"}, true, NULL},
+    {"discard after a crash", discard, {"data", "data.gone"}, true, NULL},
+    {"begin", begin, {"data", "data.new", "data.old", "data.gone"}, false, "data"},
+    {"begin where the old data lost its name", begin, {"data.old", "data.new"}, false, "data.old"},
+    {"replace", replace, {"data", "data.new"}, false, "data.new"},
+    {"the first one", replace, {"data.new"}, true, "data.new"},
+};
+
+/* Runs it in a child that is killed at its nth system call; false when it had ended before. */
+static bool run_until_call(size_t i, const struct agent_paths *paths, unsigned nth)
+{
+    int status = 0;
+
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+            _exit(2);
+        raise(SIGSTOP);
+        _exit(operations[i].run(paths, NULL) == 0 ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    if (!WIFSTOPPED(status)) {
+        printf("skipped: no child may be traced here\n");
+        skip();
+    }
+    for (unsigned calls = 0; WIFSTOPPED(status); calls++) {
+        if (calls == nth)
+            kill(pid, SIGKILL);
+        ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
+        waitpid(pid, &status, 0);
+    }
+    if (WIFSIGNALED(status))
+        return true;
+    assert_int_equal(WEXITSTATUS(status), 0);
+    return false;
+}
+
+static void check_world(size_t i, const struct agent_paths *paths, unsigned nth)
+{
+    struct datadir_facts facts;
+    char origin[64] = "";
+
+    assert_int_equal(datadir_recover(paths, NULL), 0);
+    assert_int_equal(datadir_inspect(paths, &facts, NULL), 0);
+    bool good = facts.kind == DATADIR_EMPTY ? operations[i].may_be_empty
+                                            : facts.kind == DATADIR_DATABASE && is_whole(paths, origin, sizeof(origin));
+    if (!good)
+        fail_msg("%s, killed at call %u: kind %d, \"%s\"", operations[i].name, nth, facts.kind, origin);
+    /* The next attempt finds nothing in its way, and nothing is left of the one before. */
+    assert_int_equal(datadir_begin(paths, NULL), 0);
+    assert_false(has(paths, "data.gone"));
+    assert_false(has(paths, "data.old"));
+    assert_false(has(paths, "data.new/ibdata1"));
+    assert_int_equal(has(paths, "data/ibdata1"), facts.kind == DATADIR_DATABASE);
+}
+
+static bool try_one(size_t i, unsigned nth)
+{
+    struct agent_paths paths;
+    char root[] = "/tmp/km-crash-XXXXXX";
+    char origin[64] = "";
+
+    assert_non_null(mkdtemp(root));
+    agent_paths_init(&paths, root, NULL, NULL, NULL, NULL, NULL);
+    for (size_t j = 0; j < ARRAY_LEN(operations[i].before) && operations[i].before[j]; j++)
+        put_database(&paths, operations[i].before[j]);
+    bool killed = run_until_call(i, &paths, nth);
+    if (!killed) {
+        assert_int_equal(is_whole(&paths, origin, sizeof(origin)), operations[i].after != NULL);
+        assert_string_equal(origin, str_or_empty(operations[i].after));
+    }
+    check_world(i, &paths, nth);
+    assert_int_equal(fs_remove_all(root, NULL), 0);
+    agent_paths_release(&paths);
+    return killed;
+}
+
+static void test_killed_at_every_call(void **state)
+{
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(operations); i++) {
+        unsigned nth = 1; /* at 0 it has not begun; then every call stops it twice, before and after */
+        while (try_one(i, nth)) {
+            nth += 2;
+            assert_true(nth < 2 * CALLS_MAX);
+        }
+        printf("%s: killed at %u calls\n", operations[i].name, nth / 2);
+        assert_true(nth > 20);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed_at_every_call)};
+
+    log_setup(LOG_WARN, LOG_FORMAT_TEXT, STDERR_FILENO);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* Whether a backup can become this member's data, what follows from a failure, and the two children that bring it: with others in their places. */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "agent/bootstrap/restore_check.h"
+#include "agent/bootstrap/restore_stream.h"
+#include "common/agent_api.h"
+#include "common/tests/http_util.h"
+
+/* ---- what fits ---- */
+
+static void test_manifest_fits_server(void **state)
+{
+    static const struct {
+        const char *flavour, *version;
+        enum stream_method stream;
+        const char *server, *comment;
+        const char *says; /* "": it fits */
+    } rows[] = {
+        {"mariadb", "10.11.6-MariaDB-log", STREAM_METHOD_XBSTREAM, "10.11.19-MariaDB", "MariaDB", ""},
+        {"mariadb", "10.11.19-MariaDB", STREAM_METHOD_SQL, "10.11.6-MariaDB", "MariaDB", ""},
+        {"mysql", "9.7.1", STREAM_METHOD_SQL, "9.7.4", "MySQL", ""},
+        {"percona", "8.4.2-2", STREAM_METHOD_SQL, "8.4.3", "MySQL", ""},
+        {"mariadb", "10.6.18-MariaDB", STREAM_METHOD_XBSTREAM, "10.11.19-MariaDB", "MariaDB",
+            "holds the newer 10.11.19"},
+        {"mariadb", "11.4.2-MariaDB", STREAM_METHOD_SQL, "10.11.19-MariaDB", "MariaDB", "holds the older 10.11.19"},
+        {"mysql", "8.0.36", STREAM_METHOD_SQL, "10.11.19-MariaDB", "MariaDB", "cannot be restored here"},
+        {"mariadb", "10.11.19-MariaDB", STREAM_METHOD_SQL, "9.7.4", "MySQL", "cannot be restored here"},
+        {"mysql", "9.7.4", STREAM_METHOD_XBSTREAM, "9.7.4", "MySQL", "cannot unpack"},
+        {"mariadb", "10.11.19-MariaDB", STREAM_METHOD_BINLOG, "10.11.19-MariaDB", "MariaDB", "cannot unpack"},
+        {"mysql", "nonsense", STREAM_METHOD_SQL, "9.7.4", "MySQL", "server version"},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct backup_manifest manifest = {.stream = rows[i].stream};
+        struct server_version server;
+        struct error err = ERROR_INIT;
+        snprintf(manifest.flavour, sizeof(manifest.flavour), "%s", rows[i].flavour);
+        snprintf(manifest.server_version, sizeof(manifest.server_version), "%s", rows[i].version);
+        assert_int_equal(server_version_parse(rows[i].server, rows[i].comment, &server, NULL), 0);
+        int rc = restore_check_manifest(&manifest, &server, &err);
+        if (rc != (*rows[i].says ? -1 : 0) || !strstr(err.message, rows[i].says))
+            fail_msg("row %zu: %d \"%s\"", i, rc, err.message);
+        assert_int_equal(err.kind, rc < 0 ? ERROR_INVALID : ERROR_NONE);
+    }
+}
+
+static void test_what_follows_from_a_failure(void **state)
+{
+    static const struct {
+        enum restore_place place;
+        enum error_kind kind;
+        enum restore_retry retry;
+        const char *reason;
+    } rows[] = {
+        {RESTORE_AT_MANIFEST, ERROR_UNAVAILABLE, RESTORE_RETRY, "StoreUnavailable"},
+        {RESTORE_AT_MANIFEST, ERROR_TIMEOUT, RESTORE_RETRY, "StoreUnavailable"},
+        {RESTORE_AT_MANIFEST, ERROR_FORBIDDEN, RESTORE_RETRY_SLOWLY, "StoreRefused"},
+        {RESTORE_AT_MANIFEST, ERROR_NOT_FOUND, RESTORE_RETRY_SLOWLY, "BackupMissing"},
+        {RESTORE_AT_CHECK, ERROR_FORBIDDEN, RESTORE_GIVE_UP, "KeyInvalid"},
+        {RESTORE_AT_CHECK, ERROR_PROTOCOL, RESTORE_GIVE_UP, "BackupDamaged"},
+        {RESTORE_AT_CHECK, ERROR_INVALID, RESTORE_GIVE_UP, "ServerMismatch"},
+        {RESTORE_AT_CHECK, ERROR_TOO_LARGE, RESTORE_RETRY_SLOWLY, "VolumeTooSmall"},
+        {RESTORE_AT_MANIFEST, ERROR_UNAUTHORIZED, RESTORE_RETRY_SLOWLY, "StoreRefused"},
+        {RESTORE_AT_DATA, ERROR_UNAUTHORIZED, RESTORE_GIVE_UP, "KeyInvalid"},
+        {RESTORE_AT_DATA, ERROR_PROTOCOL, RESTORE_GIVE_UP, "BackupDamaged"},
+        {RESTORE_AT_DATA, ERROR_NOT_FOUND, RESTORE_RETRY_SLOWLY, "BackupMissing"},
+        {RESTORE_AT_DATA, ERROR_UNAVAILABLE, RESTORE_RETRY, "StoreUnavailable"},
+        {RESTORE_AT_TOOLS, ERROR_IO, RESTORE_RETRY, "ToolFailed"},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct error err = {.kind = rows[i].kind};
+        struct restore_failure failure = restore_classify(rows[i].place, &err);
+        if (failure.retry != rows[i].retry || !str_eq(failure.reason, rows[i].reason))
+            fail_msg("row %zu: %d %s", i, failure.retry, failure.reason);
+    }
+}
+
+/* ---- the children ---- */
+
+struct verdict {
+    int done;
+    enum restore_place place;
+    struct error error;
+};
+
+static void on_done(void *arg, const struct error *err, enum restore_place place)
+{
+    struct verdict *verdict = arg;
+
+    verdict->done++;
+    verdict->place = place;
+    if (err)
+        verdict->error = *err;
+}
+
+static struct verdict play(const char *download, const char *tool, uint64_t *ret_bytes)
+{
+    const char *const giving[] = {"/bin/sh", "-c", download, NULL};
+    const char *const taking[] = {"/bin/sh", "-c", tool, NULL};
+    struct verdict verdict = {0};
+    struct error err = ERROR_INIT;
+    struct loop *loop = loop_new();
+    const struct restore_stream_options options = {.loop = loop,
+        .download = giving,
+        .tool = taking,
+        .task = "{\"secret\":1}",
+        .task_len = 12,
+        .done = on_done,
+        .arg = &verdict};
+    struct restore_stream *stream = restore_stream_start(&options, &err);
+
+    assert_non_null(stream);
+    assert_true(loop_until(loop, &verdict.done, 1));
+    if (ret_bytes)
+        *ret_bytes = restore_stream_bytes(stream);
+    restore_stream_free(stream);
+    loop_for(loop, 20);
+    assert_int_equal(verdict.done, 1);
+    loop_free(loop);
+    return verdict;
+}
+
+static void test_children(void **state)
+{
+    static const struct {
+        const char *download, *tool;
+        enum error_kind kind;
+        enum restore_place place;
+        const char *says;
+    } rows[] = {
+        /* The task comes by descriptor 3 and the data arrives. */
+        {"read -r t <&3; [ \"$t\" = '{\"secret\":1}' ] && echo data", "read -r x; [ \"$x\" = data ]", ERROR_NONE,
+            RESTORE_AT_DATA, ""},
+        /* What came looks whole to the tool, and is not. */
+        {"echo half; echo '{\"state\":\"Failed\",\"errorReason\":\"Damaged\",\"message\":\"data-000002 is damaged\"}' >&2;"
+         " echo '{\"msg\":\"the agent ends\"}' >&2; exit 1",
+            "cat >/dev/null", ERROR_PROTOCOL, RESTORE_AT_DATA, "data-000002 is damaged"},
+        {"echo '{\"state\":\"Failed\",\"errorReason\":\"StoreRefused\",\"message\":\"data-000003: gone\"}' >&2; exit 1",
+            "cat >/dev/null; exit 1", ERROR_FORBIDDEN, RESTORE_AT_DATA, "data-000003"},
+        {"kill -9 $$", "cat >/dev/null", ERROR_UNAVAILABLE, RESTORE_AT_DATA, "signal 9"},
+        {"echo x; sleep 0.2; exit 7", "cat >/dev/null; exit 3", ERROR_UNAVAILABLE, RESTORE_AT_DATA, "status 7"},
+        /* A tool that breaks off takes the download with it: its own words count. */
+        {"head -c 3000000 /dev/zero", "head -c 5 >/dev/null; echo no space left >&2; exit 4", ERROR_IO,
+            RESTORE_AT_TOOLS, "no space left"},
+        /* The tool chokes on what is known to be damaged only later. */
+        {"echo bad; sleep 0.3; head -c 300000 /dev/zero; echo '{\"state\":\"Failed\",\"errorReason\":\"Damaged\",\"message\":"
+         "\"data-000001 is damaged\"}' >&2; exit 1",
+            "read -r x; echo invalid checksum >&2; exit 1", ERROR_PROTOCOL, RESTORE_AT_DATA, "data-000001 is damaged"},
+        {"sleep 0.5", "echo cannot begin >&2; exit 5", ERROR_IO, RESTORE_AT_TOOLS, "cannot begin"},
+        {"head -c 3000000 /dev/zero", "head -c 100 >/dev/null", ERROR_IO, RESTORE_AT_TOOLS, "status 0"},
+        {"echo all", "exit 6", ERROR_IO, RESTORE_AT_TOOLS, "status 6"},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct verdict verdict = play(rows[i].download, rows[i].tool, NULL);
+        if (verdict.error.kind != rows[i].kind || verdict.place != rows[i].place ||
+            !strstr(verdict.error.message, rows[i].says))
+            fail_msg(
+                "row %zu: %s at %d: %s", i, error_kind_name(verdict.error.kind), verdict.place, verdict.error.message);
+    }
+    uint64_t bytes = 0;
+    play("echo '{\"state\":\"Running\",\"rawBytes\":12345}' >&2; sleep 0.1; echo x", "cat >/dev/null", &bytes);
+    assert_int_equal(bytes, 12345);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_manifest_fits_server),
+        cmocka_unit_test(test_what_follows_from_a_failure),
+        cmocka_unit_test(test_children),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

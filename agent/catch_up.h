@@ -1,0 +1,33 @@
+/*
+ * catch_up.h: whether this server holds all that it can have acknowledged (agent_api.h: caughtUp). Pure.
+ *
+ * A relay log is not for ever: a server that crashed starts without it, and so does one whose source is changed while something waits to be applied. What was
+ * received then is less than what was acknowledged, and in a failover its answer would prove nothing. Its source has it, though: what the source had executed
+ * after the gap holds everything that was acknowledged before it. Once that is received here, too, the answer counts again.
+ */
+#ifndef KM_AGENT_CATCH_UP_H
+#define KM_AGENT_CATCH_UP_H
+
+#include "common/base.h"
+
+#include "common/agent_api.h"
+
+struct catch_up {
+    bool up;
+    int64_t gap_ms;             /* acknowledgements given before may be of what is no longer here */
+    char goal[AGENT_GTID_SIZE]; /* to be received; "" not known yet */
+};
+
+/* The server or its relay logs are others than before. */
+void catch_up_gap(struct catch_up *catch_up, int64_t now_ms);
+/* A look at the server: what it had received at the one before, and has now. */
+void catch_up_look(
+    struct catch_up *catch_up, enum agent_flavour flavour, const char *before, const char *received, int64_t now_ms);
+/* The source's agent, asked at asked_ms. */
+void catch_up_heard(struct catch_up *catch_up, const struct agent_status *theirs, int64_t asked_ms);
+/* Another source is followed: it need not have what the one before had executed, only what was acknowledged. */
+void catch_up_other_source(struct catch_up *catch_up);
+/* It was opened as a primary, at the position that the operator took for everything. */
+void catch_up_opened(struct catch_up *catch_up);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * healing.h: what an agent does around a failover besides changing roles, on a thread of its own: sets aside what is about to be lost (set_aside.h), fetches what
+ * only the dead primary has (salvage.h), says how a dead server may be started again (start_mode.h). Owns state->healing; everything runs on the loop.
+ */
+#ifndef KM_AGENT_HEALING_H
+#define KM_AGENT_HEALING_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/paths.h"
+#include "agent/instance_state.h"
+#include "common/agent_api.h"
+#include "common/agent_order.h"
+#include "common/error.h"
+#include "common/loop.h"
+#include "common/tls.h"
+
+struct healing;
+
+/* changed: as role_keeper_new's. paths and state must outlive it. */
+struct healing *healing_new(struct loop *loop, const struct agent_paths *paths, struct instance_state *state,
+    void (*changed)(void *arg), void *arg);
+void healing_free(struct healing *healing);
+void healing_set_tls(struct healing *healing, const struct tls_keypair *pair, const char *ca_pem);
+
+/* Before an order is taken up: whether something must be set aside first. Then healing_set_aside does it and calls fn once, later: with ERROR_NONE the order's
+ * mark may be written; ERROR_UNAVAILABLE another one is at it. */
+bool healing_must_set_aside(const struct healing *healing, const struct agent_order *order);
+void healing_set_aside(struct healing *healing, const struct agent_order *order,
+    void (*fn)(void *arg, const struct error *error), void *arg);
+
+/* An order was accepted; renewed: it is the one in force, said again, which may name another member to salvage from. */
+void healing_ordered(struct healing *healing, const struct agent_order *order, bool renewed);
+void healing_server_gone(struct healing *healing);
+/* The lane is done with opening: what it says of salvage. */
+struct role_result;
+void healing_opened(struct healing *healing, const struct role_result *result);
+/* Whether opening must wait: for what is being fetched, or for a file. */
+bool healing_holds(const struct healing *healing);
+void healing_turn(struct healing *healing);
+
+/* Pure. */
+void healing_fill_status(const struct instance_state *state, struct agent_status *ret);
+
+#endif

@@ -1,0 +1,344 @@
+#include "common/base.h"
+
+#include "agent/mysql/role_close.h"
+
+#include <strings.h>
+
+#include "agent/mysql/events.h"
+#include "agent/mysql/replication_facts.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/strbuf.h"
+
+#define REPLICATION_ACCOUNT "replication"
+#define ER_LOCK_WAIT_TIMEOUT 1205
+#define ER_NO_SUCH_THREAD 1094
+#define CLOSE_ATTEMPTS 3
+#define CLEARING_S 3 /* how long the server waits for what is being killed, each time */
+#define GRACE_MS 20  /* commits that are being acknowledged are not in the way for longer */
+#define LOOK_MS 5    /* between two looks at the connections; doubled up to */
+#define LOOK_MAX_MS 50
+#define KILL_ROUNDS 4 /* for those who come meanwhile */
+#define IDS_MAX KM_MIB
+
+bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user)
+{
+    static const char *const servers[] = {"system user", "event_scheduler", "mysql.session", "unauthenticated user"};
+
+    if (str_eq(user, agent_user))
+        return str_eq(database, HEARTBEAT_DATABASE);
+    for (size_t i = 0; i < ARRAY_LEN(servers); i++) {
+        if (str_eq(user, servers[i]))
+            return false;
+    }
+    /* Replicas that fetch, members that are seeded; the account cannot write. */
+    if (str_eq(user, REPLICATION_ACCOUNT))
+        return false;
+    return strcasecmp(str_or_empty(command), "Daemon") != 0;
+}
+
+/* Of the agent itself: accounts, events. A write that went on after the server was closed would be errant, and its commit may be the one that waits. */
+static bool is_own_write(const char *user, const char *agent_user, const char *state, const char *text)
+{
+    static const char *const verbs[] = {
+        "INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "GRANT", "REVOKE", "COMMIT"};
+
+    if (!str_eq(user, agent_user))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        if (strncasecmp(str_or_empty(text), verbs[i], strlen(verbs[i])) == 0)
+            return true;
+    }
+    return str_starts_with(str_or_empty(state), "Waiting for semi-sync ACK");
+}
+
+/* ---- who is connected ---- */
+
+/* Those that are not killed yet, as "1 2 3 ". */
+struct crowd {
+    const char *agent_user;
+    unsigned long long barrier;              /* the session that sets read-only, 0: none does */
+    struct strbuf waiting, others, replicas; /* clients: waiting for acknowledgements, and all others */
+    bool blocked;                            /* the barrier stands: it waits for others itself */
+    bool hangs;                              /* somebody waits for acknowledgements, killed or not */
+};
+
+static void crowd_init(struct crowd *crowd, const struct session *session, unsigned long long barrier)
+{
+    *crowd = (struct crowd){.agent_user = session_user(session), .barrier = barrier};
+    strbuf_init(&crowd->waiting, IDS_MAX);
+    strbuf_init(&crowd->others, IDS_MAX);
+    strbuf_init(&crowd->replicas, IDS_MAX);
+}
+
+static void crowd_release(struct crowd *crowd)
+{
+    strbuf_release(&crowd->waiting);
+    strbuf_release(&crowd->others);
+    strbuf_release(&crowd->replicas);
+}
+
+enum column {
+    COLUMN_ID,
+    COLUMN_USER,
+    COLUMN_HOST,
+    COLUMN_DATABASE,
+    COLUMN_COMMAND,
+    COLUMN_TIME,
+    COLUMN_STATE,
+    COLUMN_TEXT,
+    COLUMNS
+};
+
+static void take_connection(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct crowd *crowd = arg;
+
+    UNUSED(names);
+    if (count < COLUMNS || !values[COLUMN_ID] || str_eq(values[COLUMN_USER], "system user"))
+        return;
+    const char *command = str_or_empty(values[COLUMN_COMMAND]);
+    const char *state = str_or_empty(values[COLUMN_STATE]);
+    bool killed = str_eq(command, "Killed");
+    bool waits = str_starts_with(state, "Waiting for semi-sync ACK");
+    crowd->hangs = crowd->hangs || waits;
+    if (strtoull(values[COLUMN_ID], NULL, 10) == crowd->barrier)
+        crowd->blocked = str_starts_with(state, "Waiting for");
+    if (killed)
+        return;
+    if (str_starts_with(command, "Binlog Dump"))
+        strbuf_addf(&crowd->replicas, "%s ", values[COLUMN_ID]);
+    else if (waits) /* also an event's */
+        strbuf_addf(&crowd->waiting, "%s ", values[COLUMN_ID]);
+    else if (role_is_client(values[COLUMN_USER], values[COLUMN_DATABASE], command, crowd->agent_user) ||
+        is_own_write(values[COLUMN_USER], crowd->agent_user, state, values[COLUMN_TEXT]))
+        strbuf_addf(&crowd->others, "%s ", values[COLUMN_ID]);
+}
+
+static int crowd_look(struct crowd *crowd, struct session *session, struct error *err)
+{
+    strbuf_reset(&crowd->waiting);
+    strbuf_reset(&crowd->others);
+    strbuf_reset(&crowd->replicas);
+    crowd->blocked = false;
+    crowd->hangs = false;
+    return session_query(session, "SHOW PROCESSLIST", take_connection, crowd, err);
+}
+
+static int kill_each(struct session *session, const struct strbuf *ids, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+    char *end = ids->buf;
+
+    while (*end) {
+        unsigned long long id = strtoull(end, &end, 10);
+        end += *end == ' ';
+        _cleanup_(freep) char *sql = xasprintf("KILL %llu", id);
+        if (session_exec(session, sql, &failure) < 0 && failure.code != ER_NO_SUCH_THREAD) {
+            if (err)
+                *err = failure;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- out of the way ---- */
+
+struct closing {
+    struct session *barrier; /* sets read-only */
+    struct session *other;   /* NULL: could not be opened (yet) */
+    const struct dialect *dialect;
+    bool shut_out, cut;
+};
+
+static bool is_mariadb(const struct dialect *dialect)
+{
+    return dialect->family == AGENT_FLAVOUR_MARIADB;
+}
+
+static int semi_sync_off(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    _cleanup_(freep) char *sql = xasprintf("SET GLOBAL %s_enabled = 0", dialect->replication->semi_source);
+
+    return session_exec(session, sql, err);
+}
+
+int role_admit_clients(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    if (is_mariadb(dialect))
+        return 0;
+    return session_exec(session, "SET GLOBAL offline_mode = 0, GLOBAL transaction_read_only = 0", err);
+}
+
+/* MySQL only, where semi-sync is turned off while commits wait, which takes up to a second: administrators, who can still connect, may only read. */
+static int shut_newcomers_out(struct closing *closing, struct session *session, struct error *err)
+{
+    if (closing->shut_out)
+        return 0;
+    closing->shut_out = true;
+    return session_exec(session, "SET GLOBAL transaction_read_only = 1, GLOBAL offline_mode = 1", err);
+}
+
+/* All others' connections are gone. */
+static int let_go(struct closing *closing, struct session *session, const struct crowd *crowd, struct error *err)
+{
+    if (kill_each(session, &crowd->waiting, err) < 0)
+        return -1;
+    if (is_mariadb(closing->dialect) || !crowd->hangs)
+        return 0;
+    return shut_newcomers_out(closing, session, err) < 0 ? -1 : semi_sync_off(session, closing->dialect, err);
+}
+
+/* Who is not among those that are seen while the barrier stands has not written yet, and cannot begin to. */
+static int clear_the_way(struct closing *closing, struct crowd *crowd, struct error *err)
+{
+    struct session *session = closing->other;
+
+    if (crowd_look(crowd, session, err) < 0)
+        return -1;
+    if (crowd->hangs && crowd->replicas.len > 0 && !closing->cut) {
+        closing->cut = true;
+        return kill_each(session, &crowd->replicas, err);
+    }
+    if (kill_each(session, &crowd->others, err) < 0)
+        return -1;
+    return crowd->blocked ? let_go(closing, session, crowd, err) : 0;
+}
+
+/* Without a barrier: until nobody is left but who waits. */
+static int kill_others(struct session *session, struct crowd *crowd, struct error *err)
+{
+    for (int round = 0; round < KILL_ROUNDS; round++) {
+        if (crowd_look(crowd, session, err) < 0)
+            return -1;
+        if (crowd->others.len == 0)
+            break;
+        if (kill_each(session, &crowd->others, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* No connection is left for a second session: room is made by the first one. */
+static int make_room(struct closing *closing, struct error *err)
+{
+    struct crowd crowd;
+
+    crowd_init(&crowd, closing->barrier, 0);
+    int rc = kill_others(closing->barrier, &crowd, err);
+    if (rc == 0)
+        rc = let_go(closing, closing->barrier, &crowd, err);
+    crowd_release(&crowd);
+    return rc;
+}
+
+/* ---- the barrier ---- */
+
+/* One statement: what comes after it is only sent when it was answered. Assignments are made from left to right. */
+static int set_read_only(const struct closing *closing, uint32_t drain_ms, struct error *err)
+{
+    _cleanup_(freep) char *sql = xasprintf("SET SESSION lock_wait_timeout = %u, GLOBAL %s = 1",
+        (drain_ms + 999) / 1000 + CLEARING_S, is_mariadb(closing->dialect) ? "read_only" : "super_read_only");
+
+    return session_send(closing->barrier, sql, err);
+}
+
+static int clear_until_answered(struct closing *closing, struct error *err)
+{
+    struct crowd crowd;
+    int rc = 0;
+    int look_ms = LOOK_MS;
+
+    crowd_init(&crowd, closing->barrier, session_id(closing->barrier));
+    do {
+        /* A server that hangs lets nobody in, but has our first statement. */
+        if (!closing->other)
+            closing->other = session_open_another(closing->barrier, NULL);
+        if (!closing->other)
+            break;
+        rc = clear_the_way(closing, &crowd, err);
+        if (rc == 0 && session_is_answered(closing->barrier, look_ms))
+            break;
+        look_ms = MIN_OF(2 * look_ms, LOOK_MAX_MS);
+    } while (rc == 0);
+    crowd_release(&crowd);
+    return rc;
+}
+
+static int attempt(struct closing *closing, uint32_t drain_ms, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+    int rc = 0;
+
+    if (set_read_only(closing, drain_ms, err) < 0)
+        return -1;
+    if (!session_is_answered(closing->barrier, (int)MAX_OF(drain_ms, (uint32_t)GRACE_MS)))
+        rc = clear_until_answered(closing, &failure);
+    /* Always: the session is of no use while an answer is due. */
+    if (session_receive(closing->barrier, err) < 0)
+        return -1;
+    if (rc < 0 && err)
+        *err = failure;
+    return rc;
+}
+
+static int close_gates(struct closing *closing, uint32_t drain_ms, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+    int rc = -1;
+
+    for (int i = 0; rc < 0 && i < CLOSE_ATTEMPTS; i++) {
+        error_clear(&failure);
+        rc = attempt(closing, drain_ms, &failure);
+        if (rc == 0 || failure.code != ER_LOCK_WAIT_TIMEOUT)
+            break;
+        if (!closing->other && make_room(closing, &failure) < 0)
+            break;
+        drain_ms = 0;
+    }
+    if (rc < 0 && err)
+        *err = failure;
+    return rc;
+}
+
+/* Nobody's commit is let go by this. */
+static int kill_remaining(struct session *session, struct error *err)
+{
+    struct crowd crowd;
+
+    crowd_init(&crowd, session, 0);
+    int rc = crowd_look(&crowd, session, err);
+    if (rc == 0)
+        rc = kill_each(session, &crowd.others, err);
+    crowd_release(&crowd);
+    return rc;
+}
+
+int role_close(struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct error *err)
+{
+    struct closing closing = {.barrier = session, .dialect = dialect};
+
+    if (drain_ms > 0 && events_switch(session, false, err) < 0)
+        return -1;
+    int rc = close_gates(&closing, drain_ms, err);
+    session_close(closing.other);
+    if (rc < 0 || events_switch(session, false, err) < 0 || role_admit_clients(session, dialect, err) < 0)
+        return -1;
+    /* Last, so that nobody stays who came while newcomers could not write. */
+    return kill_remaining(session, err);
+}
+
+int role_release(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    struct crowd crowd;
+
+    crowd_init(&crowd, session, 0);
+    int rc = crowd_look(&crowd, session, err);
+    if (rc == 0 && crowd.waiting.len > 0)
+        rc = kill_others(session, &crowd, err);
+    if (rc == 0)
+        rc = kill_each(session, &crowd.waiting, err);
+    crowd_release(&crowd);
+    return rc < 0 ? -1 : semi_sync_off(session, dialect, err);
+}

@@ -1,0 +1,42 @@
+/*
+ * role_close.h: a primary that stops being one. What clients are told is what replicas have: who waits for an acknowledgement that does not come
+ * loses the connection first, and only then its commit is let go (I3).
+ *
+ * Of commits that go to the binary log together one, the leader, waits for the acknowledgement in the name of all. When MariaDB's leader is
+ * killed, and when MySQL's semi-sync is turned off, all of them are done, and who is still connected is told so. So:
+ *
+ *   1. one session sets the server read-only. As long as this is pending nobody's new statement can write, not even an administrator's, though
+ *      what is open can still be committed;
+ *   2. another one looks who is connected. Replicas are cut off if a commit waits for them, so that no other group begins to wait meanwhile;
+ *      then all clients are killed, which shuts their sockets, those that wait for acknowledgements last;
+ *   3. with that MariaDB is read-only; MySQL's commits outlive their connections, there semi-sync is turned off now.
+ *
+ * An XA transaction that was prepared before can be committed by another connection during 2; that MariaDB's wait ends for it is not prevented.
+ */
+#ifndef KM_AGENT_MYSQL_ROLE_CLOSE_H
+#define KM_AGENT_MYSQL_ROLE_CLOSE_H
+
+#include "common/base.h"
+
+#include "agent/mysql/dialect.h"
+#include "agent/mysql/session.h"
+#include "common/error.h"
+
+/* From primary: events stop, no client can write any more and none is connected; what gtid_executed says afterwards is final. Running statements may go
+ * on for drain_ms, then they are killed; new ones wait meanwhile. The connections of the session's own user are spared, except those that write
+ * heartbeats. Threads of replication are spared, but see above. drain_ms 0: writes are shut out by the first statement that is sent, which a
+ * server that hangs finds in its socket when it goes on; what stands in the way is killed at once. Can be repeated. */
+int role_close(
+    struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct error *err) KM_MUST_CHECK;
+
+/* On a server that is closed: commits wait for nobody any more. MariaDB's accounts with READ ONLY ADMIN may have written since; the connections of
+ * those that wait are gone before. */
+int role_release(struct session *session, const struct dialect *dialect, struct error *err) KM_MUST_CHECK;
+
+/* What a close that did not come to its end may have left. */
+int role_admit_clients(struct session *session, const struct dialect *dialect, struct error *err) KM_MUST_CHECK;
+
+/* Pure: whether a connection of SHOW PROCESSLIST is a client's that must go when the server is closed. */
+bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user);
+
+#endif

@@ -1,0 +1,103 @@
+#include "common/base.h"
+
+#include "agent/server_start.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/bootstrap/server_binary.h"
+#include "agent/bootstrap/server_exec.h"
+#include "agent/bootstrap/start_mode.h"
+#include "agent/set_aside.h"
+#include "common/clock.h"
+#include "common/log.h"
+
+#define POLL_MS 20
+/* The tail that waited for acknowledgements is as short as the longest pause of replicas; copying it must not hold the start up for long. */
+#define TAIL_MAX_BYTES ((uint64_t)(64 * KM_MIB))
+
+/* Other members' pods have loopbacks of their own: who listens on this port is our agent. */
+static bool agent_lives(const struct agent_options *options)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(options->plain_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return false;
+    bool lives = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    close(fd);
+    return lives;
+}
+
+static bool await_word(const struct agent_options *options, struct start_mode *ret)
+{
+    int64_t end_ms = clock_monotonic_ms() + SERVER_START_PATIENCE_MS;
+    const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
+
+    while (!start_mode_read(&options->paths, ret)) {
+        if (clock_monotonic_ms() >= end_ms || !agent_lives(options))
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+/* What cannot be set aside is not cut off (I7). */
+static bool set_tail_aside(const struct agent_options *options, uint64_t epoch)
+{
+    struct set_aside_wish wish = {
+        .paths = &options->paths,
+        .flavour = AGENT_FLAVOUR_MARIADB,
+        .epoch = epoch,
+        .errant = "",
+        .reason = "the server is started such that it cuts off what nobody has acknowledged",
+        .max_bytes = TAIL_MAX_BYTES,
+    };
+    char text[SET_ASIDE_TEXT_SIZE];
+    struct error err = ERROR_INIT;
+
+    if (set_aside_make(&wish, text, &err) == 0)
+        return true;
+    log_warn("the end of the binary log cannot be set aside: it is left as it is", LOG_ERR(&err));
+    return false;
+}
+
+static bool must_truncate(const struct agent_options *options, uint64_t primary_epoch)
+{
+    struct server_binary binary;
+    struct start_mode mode = {0};
+
+    if (!primary_epoch || server_binary_find(&binary, NULL) < 0)
+        return false;
+    bool mariadb = binary.version.flavour == AGENT_FLAVOUR_MARIADB;
+    server_binary_release(&binary);
+    if (!mariadb)
+        return false;
+    log_info("the server ended as a semi-sync primary; the operator's word is awaited",
+        LOG_INT("epoch", (int64_t)primary_epoch));
+    if (!await_word(options, &mode)) {
+        log_info("nothing was said: the server is started plainly");
+        return false;
+    }
+    return mode.truncate && mode.epoch > primary_epoch && set_tail_aside(options, primary_epoch);
+}
+
+int server_start(const struct agent_options *options, struct error *err)
+{
+    static const char *const truncating[] = {"--init-rpl-role=SLAVE", "--rpl-semi-sync-slave-enabled=ON", NULL};
+    const struct agent_paths *paths = &options->paths;
+
+    if (server_is_there(paths))
+        return server_exec(paths, NULL, err); /* says so */
+    bool truncate = must_truncate(options, start_mode_primary(paths));
+    if (truncate)
+        log_warn("the server cuts off what nobody has acknowledged: another primary has the rest");
+    /* Both are used up now, whatever becomes of the start. */
+    start_mode_clear(paths);
+    if (start_mode_mark_primary(paths, 0, err) < 0)
+        return error_prefix(err, "the mark of a semi-sync primary");
+    return server_exec(paths, truncate ? truncating : NULL, err);
+}

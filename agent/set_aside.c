@@ -1,0 +1,352 @@
+#include "common/base.h"
+
+#include "agent/set_aside.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/backup/binlog_tail.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/json_fields.h"
+#include "common/log.h"
+#include "common/strbuf.h"
+#include "common/strvec.h"
+
+#define LIST_NAME "transactions.txt"
+#define TAIL_NAME "binlog.000001"
+#define SUMMARY_PREFIX "# transactions: "
+/* GTIDs of a set that is full take about as much; the rest is counted. */
+#define LIST_MAX (8 * KM_MIB)
+#define UNFINISHED_PREFIX ".new-"
+
+/* ---- what is there ---- */
+
+static char *top_dir(const struct agent_paths *paths)
+{
+    return xasprintf("%s/set-aside", paths->state_dir);
+}
+
+/* Names sort by time. */
+static void list_sets(const char *top, bool unfinished, struct strvec *ret)
+{
+    DIR *dir = opendir(top);
+
+    if (!dir)
+        return;
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        bool is_new = str_starts_with(entry->d_name, UNFINISHED_PREFIX);
+        if (unfinished ? is_new : entry->d_name[0] != '.')
+            strvec_push(ret, entry->d_name);
+    }
+    closedir(dir);
+    strvec_sort(ret);
+}
+
+static uint64_t bytes_of(const char *top, const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", top, name);
+    DIR *dir = opendir(path);
+    uint64_t bytes = 0;
+
+    if (!dir)
+        return 0;
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        struct stat st;
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            bytes += (uint64_t)st.st_size;
+    }
+    closedir(dir);
+    return bytes;
+}
+
+static int remove_set(const char *top, const char *name, struct error *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", top, name);
+
+    return fs_remove_all(path, err);
+}
+
+/* Room for one more of that size. */
+static int retire(const char *top, uint64_t bytes, struct error *err)
+{
+    _cleanup_(strvec_release) struct strvec sets;
+    uint64_t sum = bytes;
+
+    strvec_init(&sets);
+    list_sets(top, false, &sets);
+    for (size_t i = 0; i < sets.n; i++)
+        sum += bytes_of(top, sets.v[i]);
+    for (size_t i = 0; i < sets.n; i++) {
+        if (sets.n - i < SET_ASIDE_SETS_MAX && sum <= SET_ASIDE_SUM_MAX)
+            break;
+        sum -= bytes_of(top, sets.v[i]);
+        log_warn("an old set of transactions set aside makes room for another one", LOG_STR("folder", sets.v[i]));
+        if (remove_set(top, sets.v[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int remove_unfinished(const char *top, struct error *err)
+{
+    _cleanup_(strvec_release) struct strvec sets;
+
+    strvec_init(&sets);
+    list_sets(top, true, &sets);
+    for (size_t i = 0; i < sets.n; i++) {
+        if (remove_set(top, sets.v[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+void set_aside_latest(const struct agent_paths *paths, char ret[static SET_ASIDE_TEXT_SIZE])
+{
+    _cleanup_(freep) char *top = top_dir(paths);
+    _cleanup_(strvec_release) struct strvec sets;
+    char line[SET_ASIDE_TEXT_SIZE + sizeof(SUMMARY_PREFIX)] = "";
+
+    ret[0] = '\0';
+    strvec_init(&sets);
+    list_sets(top, false, &sets);
+    if (sets.n == 0)
+        return;
+    const char *name = sets.v[sets.n - 1];
+    _cleanup_(freep) char *path = xasprintf("%s/%s/" LIST_NAME, top, name);
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(line, sizeof(line), file) != NULL;
+    if (file)
+        fclose(file);
+    line[strcspn(line, "\n")] = '\0';
+    const char *what = read && str_starts_with(line, SUMMARY_PREFIX) ? line + strlen(SUMMARY_PREFIX) : "?";
+    _cleanup_(freep) char *text = xasprintf("%s: %s", name, what);
+    json_copy_text(ret, SET_ASIDE_TEXT_SIZE, text);
+}
+
+/* ---- files of a set ---- */
+
+static int sync_close(FILE *file, const char *path, struct error *err)
+{
+    bool bad = fflush(file) != 0 || fsync(fileno(file)) < 0;
+    int errnum = errno;
+
+    if (fclose(file) != 0 && !bad) {
+        bad = true;
+        errnum = errno;
+    }
+    return bad ? error_set_errno(err, errnum, "writing %s", path) : 0;
+}
+
+static FILE *create(const char *path, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+    if (!file)
+        error_set_errno(err, errno, "creating %s", path);
+    return file;
+}
+
+static int write_tail(struct binlog_tail *tail, const char *dir, struct error *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/" TAIL_NAME, dir);
+    _cleanup_(freep) char *buffer = xmalloc((size_t)(64 * KM_KIB));
+    FILE *file = create(path, err);
+    ssize_t n = 0;
+
+    if (!file)
+        return -1;
+    while ((n = binlog_tail_read(tail, buffer, (size_t)(64 * KM_KIB), err)) > 0) {
+        if (fwrite(buffer, 1, (size_t)n, file) != (size_t)n)
+            break;
+    }
+    if (n < 0) {
+        fclose(file);
+        return -1;
+    }
+    return sync_close(file, path, err);
+}
+
+/* The end of a file that is too long is what is newest. */
+static int copy_end(const char *from, const char *to, uint64_t max, uint64_t *ret_bytes, struct error *err)
+{
+    char buffer[16 * KM_KIB];
+    FILE *in = fopen(from, "re");
+    FILE *out = in ? create(to, err) : NULL;
+    struct stat st;
+    size_t n;
+
+    *ret_bytes = 0;
+    if (!in)
+        return error_set_errno(err, errno, "opening %s", from);
+    if (out && fstat(fileno(in), &st) == 0 && (uint64_t)st.st_size > max)
+        (void)(fseeko(in, st.st_size - (off_t)max, SEEK_SET) == 0);
+    while (out && *ret_bytes < max && (n = fread(buffer, 1, sizeof(buffer), in)) > 0) {
+        if (fwrite(buffer, 1, n, out) != n)
+            break;
+        *ret_bytes += n;
+    }
+    fclose(in);
+    return out ? sync_close(out, to, err) : -1;
+}
+
+static int write_raw(const struct set_aside_wish *wish, uint64_t max, const char *dir, struct error *err)
+{
+    _cleanup_(strvec_release) struct strvec names;
+    uint64_t bytes = 0;
+
+    strvec_init(&names);
+    if (binlog_tail_files(wish->paths->data_dir, &names, err) < 0)
+        return -1;
+    for (size_t i = names.n; i-- > 0 && max > 0; max -= MIN_OF(max, bytes)) {
+        _cleanup_(freep) char *to = xasprintf("%s/raw.%s", dir, strrchr(names.v[i], '/') + 1);
+        if (copy_end(names.v[i], to, max, &bytes, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- the list ---- */
+
+struct list {
+    enum gtid_flavour flavour;
+    struct strbuf text;
+    uint64_t left;
+};
+
+static void list_one(void *arg, const struct gtid_one *gtid)
+{
+    struct list *list = arg;
+
+    if (list->text.len > LIST_MAX) {
+        list->left++;
+        return;
+    }
+    gtid_one_print(list->flavour, gtid, &list->text);
+    strbuf_addc(&list->text, '\n');
+}
+
+static int write_list(const struct set_aside_wish *wish, const struct binlog_tail *tail, const char *why_raw,
+    const char *what, const char *dir, struct error *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/" LIST_NAME, dir);
+    struct list list = {
+        .flavour = wish->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL,
+    };
+
+    strbuf_init(&list.text, LIST_MAX + 64 * KM_KIB);
+    strbuf_addf(&list.text, SUMMARY_PREFIX "%s\n# reason: %s\n# epoch: %llu\n# not at the source: %s\n", what,
+        wish->reason, (unsigned long long)wish->epoch, *wish->errant ? wish->errant : "not known exactly");
+    if (why_raw)
+        strbuf_addf(&list.text, "# the newest binary logs are kept as they are: %s\n", why_raw);
+    if (tail && binlog_tail_left_out(tail))
+        strbuf_addf(&list.text, "# no room for %llu older ones\n", (unsigned long long)binlog_tail_left_out(tail));
+    if (tail)
+        binlog_tail_each(tail, list_one, &list);
+    if (list.left)
+        strbuf_addf(&list.text, "# and %llu more\n", (unsigned long long)list.left);
+    int rc = fs_write_file_atomic(path, list.text.buf, list.text.len, 0600, err);
+    strbuf_release(&list.text);
+    return rc;
+}
+
+/* ---- a set ---- */
+
+static char *name_of(const struct set_aside_wish *wish)
+{
+    char time[CLOCK_RFC3339_SIZE];
+
+    clock_format_rfc3339(clock_realtime_ms(), time);
+    for (char *c = time; *c; c++) {
+        if (*c == ':')
+            *c = '-'; /* folders of that name can be copied everywhere */
+    }
+    return xasprintf("%s-epoch%llu", time, (unsigned long long)wish->epoch);
+}
+
+static int room(const struct set_aside_wish *wish, uint64_t *ret, struct error *err)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total = 0;
+
+    if (fs_space(wish->paths->volume_dir, &free_bytes, &total, err) < 0)
+        return -1;
+    *ret = MIN_OF(wish->max_bytes ? wish->max_bytes : SET_ASIDE_MAX_BYTES, free_bytes / 3);
+    return 0;
+}
+
+/* Errant texts of a status are cut where they are long: then all that is new is kept. */
+static struct binlog_tail *plan_tail(const struct set_aside_wish *wish, uint64_t max, struct error *err)
+{
+    size_t len = strlen(wish->errant);
+    bool cut = len >= 3 && strcmp(wish->errant + len - 3, "...") == 0;
+    struct binlog_wish plan = {
+        .data_dir = wish->paths->data_dir,
+        .flavour = wish->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL,
+        .choice = BINLOG_NEWEST,
+        .gtids = cut ? "" : wish->errant,
+        .max_bytes = max,
+    };
+
+    return binlog_tail_plan(&plan, err);
+}
+
+static void describe(const struct set_aside_wish *wish, const struct binlog_tail *tail, struct strbuf *out)
+{
+    if (*wish->errant)
+        strbuf_adds(out, wish->errant);
+    else if (tail)
+        gtid_set_print(binlog_tail_set(tail), out);
+    strbuf_adds(out, out->len ? "" : "not known");
+    if (tail && binlog_tail_left_out(tail))
+        strbuf_adds(out, " (cut)");
+}
+
+static int fill(const struct set_aside_wish *wish, const char *dir, struct strbuf *what, struct error *err)
+{
+    struct error why = ERROR_INIT;
+    uint64_t max = 0;
+
+    if (room(wish, &max, err) < 0)
+        return -1;
+    _cleanup_(binlog_tail_freep) struct binlog_tail *tail = plan_tail(wish, max, &why);
+    if (!tail)
+        log_warn("binary logs are set aside as they are", LOG_ERR(&why));
+    describe(wish, tail, what);
+    int rc = tail ? write_tail(tail, dir, err) : write_raw(wish, max, dir, err);
+    if (rc < 0 || write_list(wish, tail, tail ? NULL : why.message, what->buf, dir, err) < 0)
+        return -1;
+    log_warn("transactions are set aside", LOG_STR("what", what->buf), LOG_STR("reason", wish->reason),
+        LOG_INT("leftOut", tail ? (int64_t)binlog_tail_left_out(tail) : 0));
+    return fs_fsync_dir(dir, err);
+}
+
+int set_aside_make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err)
+{
+    _cleanup_(freep) char *top = top_dir(wish->paths);
+    _cleanup_(freep) char *name = name_of(wish);
+    _cleanup_(freep) char *unfinished = xasprintf("%s/" UNFINISHED_PREFIX "%s", top, name);
+    _cleanup_(freep) char *path = xasprintf("%s/%s", top, name);
+    _cleanup_(strbuf_release) struct strbuf what;
+
+    strbuf_init(&what, GTID_TEXT_MAX);
+    if (fs_mkdir_all(top, 0700, err) < 0 || remove_unfinished(top, err) < 0 ||
+        retire(top, SET_ASIDE_MAX_BYTES, err) < 0 || fs_mkdir_all(unfinished, 0700, err) < 0)
+        return -1;
+    if (fill(wish, unfinished, &what, err) < 0)
+        return -1;
+    /* Twice within a second: the older one is the same. */
+    if (fs_remove_all(path, err) < 0)
+        return -1;
+    if (rename(unfinished, path) < 0)
+        return error_set_errno(err, errno, "renaming %s", unfinished);
+    if (fs_fsync_dir(top, err) < 0 || fs_fsync_dir(wish->paths->state_dir, err) < 0)
+        return -1;
+    set_aside_latest(wish->paths, ret);
+    return 0;
+}

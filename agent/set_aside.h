@@ -1,0 +1,43 @@
+/*
+ * set_aside.h: what would be lost when data is replaced or cut off is kept on the volume (I7): state_dir/set-aside/TIME-epochN/ with
+ *
+ *   transactions.txt   why, and the GTIDs of what is here, oldest first
+ *   binlog.000001      those transactions, as a binary log that mysqlbinlog and mariadb-binlog read
+ *   raw.NAME           instead of it: the newest binary logs as they are, when they cannot be taken apart (encrypted, damaged)
+ *
+ * Which ones: MySQL's errant transactions are named exactly. MariaDB names a position; kept are the newest transactions of the server that wrote there.
+ * Bounded: a set by SET_ASIDE_MAX_BYTES and a third of the free space, the newest being kept; sets by number and sum, the oldest going first. What was
+ * left out is said in transactions.txt and in the log.
+ *
+ * A folder gets its name last, when all of it is on the disk. Blocking: for a worker's thread, or a process without a loop.
+ */
+#ifndef KM_AGENT_SET_ASIDE_H
+#define KM_AGENT_SET_ASIDE_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/paths.h"
+#include "common/agent_api.h"
+#include "common/error.h"
+
+#define SET_ASIDE_MAX_BYTES ((uint64_t)(256 * KM_MIB))
+#define SET_ASIDE_SETS_MAX 3
+#define SET_ASIDE_SUM_MAX ((uint64_t)(1024 * KM_MIB))
+#define SET_ASIDE_TEXT_SIZE 256
+
+struct set_aside_wish {
+    const struct agent_paths *paths;
+    enum agent_flavour flavour;
+    uint64_t epoch;
+    const char *errant; /* GTIDs; "": not known, the newest are kept */
+    const char *reason; /* for people */
+    uint64_t max_bytes; /* 0: SET_ASIDE_MAX_BYTES */
+};
+
+/* ret: as agent_status.set_aside. */
+int set_aside_make(
+    const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err) KM_MUST_CHECK;
+/* Of the newest set on the volume; "" none. */
+void set_aside_latest(const struct agent_paths *paths, char ret[static SET_ASIDE_TEXT_SIZE]);
+
+#endif

@@ -1,0 +1,205 @@
+#include "common/base.h"
+
+#include "agent/tests/close_stories.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "agent/tests/replication_rig.h"
+#include "agent/tests/replication_writer.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/gtid.h"
+
+#define LONG_MS 60000
+#define STORMS 30
+#define WRITERS 8
+
+static int setup(void **state, const char *root)
+{
+    struct replication_rig *rig = replication_rig_new(root);
+
+    rig->semi_sync = true;
+    *state = rig;
+    return 0;
+}
+
+static int setup_mariadb(void **state)
+{
+    return setup(state, NULL);
+}
+
+static int setup_mysql(void **state)
+{
+    _cleanup_(freep) char *root = agent_rig_mysql_root();
+
+    return root ? setup(state, root) : -1;
+}
+
+static int teardown(void **state)
+{
+    replication_rig_free(*state);
+    return 0;
+}
+
+static void give(struct replication_rig *rig, unsigned member, struct agent_order order)
+{
+    assert_int_equal(replication_rig_order(rig, member, &order), 200);
+}
+
+static void await(struct replication_rig *rig, unsigned member, status_test test, const char *what)
+{
+    assert_true(replication_rig_await(rig, member, test, what, LONG_MS));
+}
+
+static bool runs(const struct member *member)
+{
+    return member->status.phase == AGENT_PHASE_RUNNING;
+}
+
+static bool is_held(const struct member *member)
+{
+    return member_done(member) && member->status.replication.receiver == AGENT_THREAD_OFF;
+}
+
+static bool is_fenced(const struct member *member)
+{
+    return member_done(member) && !member->status.writable && runs(member);
+}
+
+static void test_the_members(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    for (unsigned i = 0; i < MEMBERS; i++)
+        await(rig, i, runs, "up");
+    replication_rig_form(rig);
+    assert_true(member_sql(rig, 0, "CREATE DATABASE t", NULL));
+    assert_true(member_owner_sql(
+        rig, 0, "CREATE USER storm@'%' IDENTIFIED BY 'pw-storm'; GRANT SELECT, INSERT ON t.* TO storm@'%'", NULL));
+}
+
+static void start_writers(struct replication_rig *rig, struct writer **writers)
+{
+    for (unsigned i = 0; i < WRITERS; i++) {
+        bool root = i % 2 == 0;
+        _cleanup_(freep) char *table = xasprintf("t.storm%u", i);
+        _cleanup_(freep) char *sql = xasprintf("CREATE TABLE %s (id BIGINT PRIMARY KEY)", table);
+        assert_true(member_sql(rig, 0, sql, NULL));
+        writers[i] = writer_start_at(rig, 0, root ? "root" : "storm", root ? "pw-root'\\\\" : "pw-storm", table);
+    }
+}
+
+static void hold_replicas(struct replication_rig *rig)
+{
+    rig->epoch++;
+    for (unsigned i = 1; i < MEMBERS; i++) {
+        struct agent_order order = {
+            .epoch = rig->epoch, .role = AGENT_ROLE_REPLICA, .max_lag_seconds = 5, .semi_sync = true};
+        give(rig, i, order);
+    }
+    for (unsigned i = 1; i < MEMBERS; i++)
+        await(rig, i, is_held, "held");
+}
+
+static void await_waiting_commits(struct replication_rig *rig)
+{
+    static const char sql[] =
+        "SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE state LIKE 'Waiting for semi%'";
+
+    assert_true(member_says(rig, 0, sql, "1"));
+    replication_rig_run(rig, 200);
+}
+
+static unsigned received_most(const struct replication_rig *rig)
+{
+    enum gtid_flavour flavour = rig->members[1].status.flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    _cleanup_(gtid_set_freep) struct gtid_set *one = gtid_set_parse(flavour, rig->members[1].status.gtid_received, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *two = gtid_set_parse(flavour, rig->members[2].status.gtid_received, NULL);
+
+    assert_non_null(one);
+    assert_non_null(two);
+    return gtid_set_compare(one, two) == GTID_SUPERSET ? 1 : 2;
+}
+
+/* Whoever was told that a row is written finds it on a replica. Returns how many rows that are. */
+static uint64_t expect_told_is_held(struct replication_rig *rig, struct writer *const *writers)
+{
+    _cleanup_(strbuf_release) struct strbuf sql;
+    uint64_t sum = 0;
+
+    strbuf_init(&sql, 64 * KM_MIB);
+    strbuf_adds(&sql, "SELECT 0");
+    for (unsigned i = 0; i < WRITERS; i++) {
+        _cleanup_(freep) char *table = xasprintf("t.storm%u", i);
+        strbuf_adds(&sql, " + (");
+        writer_check_sql(writers[i], table, &sql);
+        strbuf_adds(&sql, ")");
+        sum += writer_acknowledged(writers[i]);
+    }
+    _cleanup_(freep) char *count = xasprintf("%llu", (unsigned long long)sum);
+    assert_true(member_says(rig, received_most(rig), sql.buf, count));
+    return sum;
+}
+
+static void open_again(struct replication_rig *rig)
+{
+    rig->epoch++;
+    give(rig, 0, replication_rig_primary(rig, ""));
+    await(rig, 0, member_done, "open");
+    for (unsigned i = 1; i < MEMBERS; i++)
+        give(rig, i, replication_rig_replica(rig, 0));
+    for (unsigned i = 0; i < MEMBERS; i++)
+        await(rig, i, member_ready, "ready");
+    replication_rig_run(rig, 300);
+}
+
+static int64_t close_in_storm(struct replication_rig *rig)
+{
+    int64_t started_us = clock_monotonic_us();
+
+    give(rig, 0, replication_rig_fence(rig));
+    await(rig, 0, is_fenced, "fenced");
+    int64_t took_ms = (rig->members[0].told_us - started_us) / 1000;
+    replication_rig_run(rig, 200); /* who was let go is told now */
+    return took_ms;
+}
+
+/* I3: clients wait for acknowledgements that do not come, those that are refused come back at once. */
+static void test_closed_under_a_storm_of_writers(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct writer *writers[WRITERS];
+    int64_t longest_ms = 0;
+    uint64_t before = 0;
+
+    start_writers(rig, writers);
+    for (int storm = 0; storm < STORMS; storm++) {
+        open_again(rig);
+        hold_replicas(rig);
+        await_waiting_commits(rig);
+        int64_t took_ms = close_in_storm(rig);
+        uint64_t told = expect_told_is_held(rig, writers);
+        printf("storm %d: closed and told so after %lld ms, %llu rows acknowledged\n", storm, (long long)took_ms,
+            (unsigned long long)told);
+        assert_true(told > before);
+        before = told;
+        longest_ms = MAX_OF(longest_ms, took_ms);
+    }
+    printf("%d storms: closed after %lld ms at the longest\n", STORMS, (long long)longest_ms);
+    for (unsigned i = 0; i < WRITERS; i++) {
+        writer_stop(writers[i]);
+        writer_free(writers[i]);
+    }
+}
+
+int close_stories_run(bool mysql)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_members),
+        cmocka_unit_test(test_closed_under_a_storm_of_writers),
+    };
+
+    return mysql ? cmocka_run_group_tests_name("close MySQL", tests, setup_mysql, teardown)
+                 : cmocka_run_group_tests_name("close MariaDB", tests, setup_mariadb, teardown);
+}

@@ -1,0 +1,678 @@
+#include "common/base.h"
+
+#include "agent/tests/healing_stories.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/tests/replication_rig.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/frame_stream.h"
+#include "common/fs.h"
+#include "common/gtid.h"
+#include "common/http_server.h"
+#include "common/strbuf.h"
+
+#define LONG_MS 30000
+
+struct stage {
+    struct replication_rig *rig;
+    bool mysql;
+    unsigned primary;
+};
+
+static int setup(void **state, const char *root)
+{
+    struct stage *stage = xnew(struct stage);
+
+    stage->rig = replication_rig_new(root);
+    stage->mysql = root != NULL;
+    *state = stage;
+    return 0;
+}
+
+static int setup_mariadb(void **state)
+{
+    return setup(state, NULL);
+}
+
+static int setup_mysql(void **state)
+{
+    _cleanup_(freep) char *root = agent_rig_mysql_root();
+
+    return root ? setup(state, root) : -1;
+}
+
+static int teardown(void **state)
+{
+    struct stage *stage = *state;
+
+    replication_rig_free(stage->rig);
+    free(stage);
+    return 0;
+}
+
+/* ---- the operator ---- */
+
+static void order(struct replication_rig *rig, unsigned member, const struct agent_order *what)
+{
+    assert_int_equal(replication_rig_order(rig, member, what), 200);
+}
+
+static struct agent_order hold_order(const struct replication_rig *rig)
+{
+    return (struct agent_order){.epoch = rig->epoch, .role = AGENT_ROLE_REPLICA, .semi_sync = rig->semi_sync};
+}
+
+/* Everybody else receives no more: what is written now, nobody else has. */
+static void hold_others(struct stage *stage)
+{
+    struct replication_rig *rig = stage->rig;
+
+    rig->epoch++;
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        struct agent_order hold = hold_order(rig);
+        if (i == stage->primary)
+            continue;
+        order(rig, i, &hold);
+        assert_true(replication_rig_await(rig, i, member_done, "held", LONG_MS));
+    }
+}
+
+static struct agent_order salvage_order(const struct stage *stage, uint32_t port)
+{
+    struct agent_order what = replication_rig_primary(stage->rig, "");
+
+    snprintf(what.salvage_host, sizeof(what.salvage_host), "localhost");
+    what.salvage_agent_port = port;
+    return what;
+}
+
+static void follow(struct stage *stage, unsigned member)
+{
+    struct agent_order what = replication_rig_replica(stage->rig, stage->primary);
+
+    order(stage->rig, member, &what);
+}
+
+/* Everybody follows the primary and is ready. */
+static void gather(struct stage *stage)
+{
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        if (i != stage->primary)
+            follow(stage, i);
+    }
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(stage->rig, i, member_ready, "ready", LONG_MS));
+}
+
+static void kill_server(struct stage *stage, unsigned member)
+{
+    agent_rig_kill(&stage->rig->members[member].rig->server);
+}
+
+static bool is_down(const struct member *member)
+{
+    return member->status.phase == AGENT_PHASE_DOWN;
+}
+
+static char *executed(struct stage *stage, unsigned member)
+{
+    struct strbuf out;
+
+    strbuf_init(&out, KM_MIB);
+    assert_true(member_sql(stage->rig, member,
+        stage->mysql ? "SELECT REPLACE(@@global.gtid_executed, '\\n', '')" : "SELECT @@global.gtid_binlog_pos", &out));
+    strbuf_truncate(&out, strcspn(out.buf, "\n"));
+    return strbuf_detach(&out, NULL);
+}
+
+static bool has_all(const struct stage *stage, const char *have, const char *want)
+{
+    enum gtid_flavour flavour = stage->mysql ? GTID_MYSQL : GTID_MARIADB;
+    _cleanup_(gtid_set_freep) struct gtid_set *a = gtid_set_parse(flavour, want, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *b = gtid_set_parse(flavour, have, NULL);
+
+    assert_non_null(a);
+    assert_non_null(b);
+    enum gtid_relation relation = gtid_set_compare(a, b);
+    return relation == GTID_EQUAL || relation == GTID_SUBSET;
+}
+
+/* ---- what was written to the dead primary alone ---- */
+
+static void write_alone(struct stage *stage, const char *table)
+{
+    struct replication_rig *rig = stage->rig;
+    unsigned primary = stage->primary;
+    _cleanup_(freep) char *first = xasprintf("CREATE TABLE heal.%s (id INT PRIMARY KEY, t TEXT) ENGINE=InnoDB;"
+                                             "INSERT INTO heal.%s VALUES (1, 'a'), (2, NULL); FLUSH BINARY LOGS",
+        table, table);
+    _cleanup_(freep) char *second =
+        xasprintf("CREATE TABLE heal.%s_copy ENGINE=InnoDB AS SELECT * FROM heal.%s;"
+                  "BEGIN; INSERT INTO heal.%s VALUES (3, 'c'); UPDATE heal.%s SET t = 'x' WHERE id = 1;"
+                  "COMMIT; DELETE FROM heal.%s WHERE id = 2",
+            table, table, table, table, table);
+
+    assert_true(member_sql(rig, primary, first, NULL));
+    assert_true(member_sql(rig, primary, second, NULL));
+    for (int i = 10; i < 30; i++) {
+        _cleanup_(freep) char *row = xasprintf("INSERT INTO heal.%s VALUES (%d, REPEAT('%d', 2000))", table, i, i);
+        assert_true(member_sql(rig, primary, row, NULL));
+    }
+}
+
+static void expect_alone(struct stage *stage, unsigned member, const char *table)
+{
+    _cleanup_(freep) char *rows = xasprintf(
+        "SELECT CONCAT(COUNT(*), ' ', SUM(id), ' ', SUM(LENGTH(t)), ' ', (SELECT COUNT(*) FROM heal.%s_copy)) FROM heal.%s",
+        table, table);
+
+    assert_true(member_says(stage->rig, member, rows, "22 394 80002 2"));
+}
+
+static bool is_running(const struct member *member)
+{
+    return member->status.phase == AGENT_PHASE_RUNNING;
+}
+
+static void form(struct stage *stage)
+{
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(stage->rig, i, is_running, "running", LONG_MS));
+    replication_rig_form(stage->rig);
+    stage->primary = 0;
+    assert_true(member_sql(stage->rig, 0, "CREATE DATABASE heal; CREATE TABLE heal.t (id INT PRIMARY KEY)", NULL));
+    for (unsigned i = 1; i < MEMBERS; i++)
+        assert_true(member_says(stage->rig, i, "SELECT COUNT(*) FROM heal.t", "0"));
+}
+
+struct answer {
+    bool done;
+    int code;
+    char text[200];
+};
+
+static void on_answer(void *arg, const struct http_response *response, const struct error *err)
+{
+    struct answer *answer = arg;
+
+    answer->done = true;
+    answer->code = err ? 0 : response->status;
+    snprintf(answer->text, sizeof(answer->text), "%s", err ? err->message : response->body);
+}
+
+static char *text_of(const struct agent_rig *rig, const char *name)
+{
+    struct strbuf text;
+
+    strbuf_init(&text, KM_MIB);
+    assert_int_equal(fs_read_file(agent_rig_path(rig, name), &text, NULL), 0);
+    return strbuf_detach(&text, NULL);
+}
+
+/* identity: "operator", "tls/tls" (a member), NULL for no certificate. */
+static struct http_tls *identity_tls(const struct agent_rig *rig, const char *identity)
+{
+    _cleanup_(freep) char *ca = text_of(rig, "tls/ca.crt");
+    _cleanup_(freep) char *cert_name = xasprintf("%s.crt", str_or_empty(identity));
+    _cleanup_(freep) char *key_name = xasprintf("%s.key", str_or_empty(identity));
+    _cleanup_(freep) char *cert = identity ? text_of(rig, cert_name) : NULL;
+    _cleanup_(freep) char *key = identity ? text_of(rig, key_name) : NULL;
+    struct http_tls_options options = {.ca_pem = ca, .cert_pem = cert, .key_pem = key};
+
+    return http_tls_new(&options);
+}
+
+static int ask_tail(struct stage *stage, const char *identity, const char *after)
+{
+    struct replication_rig *rig = stage->rig;
+    _cleanup_(freep) char *url =
+        xasprintf("https://localhost:%u/v1/binlogs/tail?after=%s", rig->members[stage->primary].rig->tls_port, after);
+    struct http_tls *tls = identity_tls(rig->members[0].rig, identity);
+    struct http_client *client = http_client_new(rig->loop);
+    struct answer answer = {0};
+    struct http_request_options options = {
+        .method = "GET", .url = url, .tls = tls, .timeout_ms = 10000, .done = on_answer, .arg = &answer};
+
+    http_client_start(client, &options);
+    while (!answer.done)
+        loop_run_once(rig->loop, 1000);
+    http_client_free(client);
+    http_tls_unref(tls);
+    if (answer.code != 200)
+        printf("tail: %d %s\n", answer.code, answer.text);
+    return answer.code;
+}
+
+/* As those of a member that was made by a copy: they begin behind what it had then, and do not say so. The others get all of it first. */
+static void forget_logs(struct stage *stage, unsigned member)
+{
+    if (stage->mysql)
+        assert_true(member_sql(stage->rig, member,
+            "SET GLOBAL super_read_only = 1; DO SLEEP(0.3); SET GLOBAL super_read_only = 1; SET @all = @@global.gtid_executed;"
+            "RESET BINARY LOGS AND GTIDS; SET GLOBAL gtid_purged = @all; SET GLOBAL read_only = 0",
+            NULL));
+}
+
+/* ---- cases of both families ---- */
+
+static void test_what_only_a_dead_primary_has_is_taken_over(void **state)
+{
+    struct stage *stage = *state;
+    struct replication_rig *rig = stage->rig;
+
+    form(stage);
+    forget_logs(stage, 0);
+    _cleanup_(freep) char *before = executed(stage, 0);
+    hold_others(stage);
+    write_alone(stage, "a");
+    _cleanup_(freep) char *all = executed(stage, 0);
+    assert_int_equal(ask_tail(stage, "tls/tls", before), 409); /* while it runs */
+    kill_server(stage, 0);
+    assert_true(replication_rig_await(rig, 0, is_down, "down", LONG_MS));
+    assert_int_equal(ask_tail(stage, NULL, before), 0); /* no certificate, no answer */
+    assert_int_equal(ask_tail(stage, "operator", before), 200);
+    int64_t started_ms = clock_monotonic_ms();
+    struct agent_order what = salvage_order(stage, rig->members[0].rig->tls_port);
+    order(rig, 1, &what);
+    assert_true(replication_rig_await(rig, 1, member_done, "open with all", LONG_MS));
+    printf("taken over and open after %lld ms: %s\n", (long long)(clock_monotonic_ms() - started_ms),
+        rig->members[1].status.salvaged);
+    assert_true(*rig->members[1].status.salvaged);
+    assert_true(rig->members[1].status.writable);
+    stage->primary = 1;
+    expect_alone(stage, 1, "a");
+    _cleanup_(freep) char *now = executed(stage, 1);
+    assert_true(has_all(stage, now, all));
+    replication_rig_start(rig, 0, "server");
+    gather(stage); /* the old primary too: nothing of its own is errant */
+    expect_alone(stage, 2, "a");
+    assert_string_equal(rig->members[0].status.errant, "");
+}
+
+/* What a liar sends: a stream without an end. */
+static void send_half(struct http_exchange *exchange, void *arg)
+{
+    struct frame_writer writer;
+    struct stream_header header = {.method = STREAM_METHOD_BINLOG, .flavour = "mariadb"};
+    _cleanup_(strbuf_release) struct strbuf out;
+    char head[FRAME_HEAD_BYTES];
+
+    UNUSED(arg);
+    strbuf_init(&out, 64 * KM_KIB);
+    http_stream_start(exchange, 200, "application/octet-stream", NULL, NULL);
+    frame_writer_init(&writer);
+    frame_writer_begin(&writer, &header, &out);
+    frame_writer_data(&writer,
+        "\xfe"
+        "bin",
+        4, head);
+    strbuf_add(&out, head, sizeof(head));
+    strbuf_add(&out,
+        "\xfe"
+        "bin",
+        4);
+    frame_writer_release(&writer);
+    http_stream_write(exchange, out.buf, out.len);
+    http_stream_end(exchange);
+}
+
+static bool says_salvage_failed(const struct member *member)
+{
+    return member_has_problem(member, "SalvageFailed");
+}
+
+static void expect_refused(struct stage *stage, unsigned member, uint32_t port, const char *words)
+{
+    struct replication_rig *rig = stage->rig;
+    struct agent_order what = salvage_order(stage, port);
+    bool said = false;
+
+    order(rig, member, &what);
+    assert_true(replication_rig_await(rig, member, says_salvage_failed, "refusing", LONG_MS));
+    for (int i = 0; i < rig->members[member].status.problem_count; i++) {
+        const struct agent_problem *problem = &rig->members[member].status.problems[i];
+        printf("%s: %s\n", problem->reason, problem->message);
+        said = said || strstr(problem->message, words);
+    }
+    assert_true(said);
+    replication_rig_run(rig, 1500); /* tried again */
+    assert_false(rig->members[member].status.writable);
+    assert_false(rig->members[member].status.order_done);
+    assert_true(member_says(rig, member, "SELECT @@global.read_only", "1"));
+}
+
+static void test_a_stream_without_an_end_is_not_used(void **state)
+{
+    struct stage *stage = *state;
+    struct replication_rig *rig = stage->rig;
+    static const struct http_route routes[] = {{"GET", "/v1/binlogs/tail", send_half}, {NULL, NULL, NULL}};
+    _cleanup_(freep) char *ca = text_of(rig->members[0].rig, "tls/ca.crt");
+    struct tls_keypair pair = {.cert_pem = text_of(rig->members[0].rig, "tls/tls.crt"),
+        .key_pem = text_of(rig->members[0].rig, "tls/tls.key")};
+    struct tls_server *tls = tls_server_new(&pair, ca, NULL);
+    struct http_server *liar = http_server_new(rig->loop, tls, routes, NULL);
+    uint16_t port = 0;
+
+    assert_non_null(tls);
+    assert_int_equal(http_server_listen(liar, "127.0.0.1", 0, &port, NULL), 0);
+    hold_others(stage);
+    write_alone(stage, "b");
+    _cleanup_(freep) char *all = executed(stage, 1);
+    kill_server(stage, 1);
+    rig->epoch++;
+    expect_refused(stage, 2, port, "without a trailer");
+    http_server_free(liar);
+    tls_server_free(tls);
+    tls_keypair_release(&pair);
+    /* The operator names the right one: the order is the same otherwise. */
+    struct agent_order what = salvage_order(stage, rig->members[1].rig->tls_port);
+    order(rig, 2, &what);
+    assert_true(replication_rig_await(rig, 2, member_done, "open with all", LONG_MS));
+    assert_false(says_salvage_failed(&rig->members[2]));
+    stage->primary = 2;
+    expect_alone(stage, 2, "b");
+    _cleanup_(freep) char *now = executed(stage, 2);
+    assert_true(has_all(stage, now, all));
+    replication_rig_start(rig, 1, "server");
+    gather(stage);
+}
+
+/* The newest binary log of a member; its server is down. */
+static char *newest_log(const struct agent_rig *rig)
+{
+    _cleanup_(freep) char *index = text_of(rig, "vol/data/binlog.index");
+    char *last = NULL;
+
+    for (char *at = index; (at = strstr(at, "binlog.")); at++)
+        last = at;
+    assert_non_null(last);
+    if (!last) /* for analysers, who do not know what assert_non_null does */
+        return NULL;
+    last[strcspn(last, "\n")] = '\0';
+    return xasprintf("vol/data/%s", last);
+}
+
+static void change_log(const struct agent_rig *rig, const char *name, long at, const void *bytes, size_t len)
+{
+    FILE *file = fopen(agent_rig_path(rig, name), "r+e");
+
+    assert_non_null(file);
+    assert_int_equal(fseek(file, at, at < 0 ? SEEK_END : SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, len, file), len);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void append_log(const struct agent_rig *rig, const char *name, const void *bytes, size_t len)
+{
+    FILE *file = fopen(agent_rig_path(rig, name), "ae");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, len, file), len);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_a_gap_damage_and_a_torn_end(void **state)
+{
+    struct stage *stage = *state;
+    struct replication_rig *rig = stage->rig;
+    struct agent_rig *donor = rig->members[2].rig;
+    /* The head of an event of 100 bytes, and no more: what a crash tears off. */
+    static const uint8_t torn[] = {0, 0, 0, 0, 2, 1, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 7};
+    char original[1];
+
+    _cleanup_(freep) char *before = executed(stage, 2);
+    hold_others(stage);
+    write_alone(stage, "c");
+    kill_server(stage, 2);
+    assert_true(replication_rig_await(rig, 2, is_down, "down", LONG_MS));
+    assert_int_equal(ask_tail(stage, "tls/tls", stage->mysql ? "" : "7-1-1"), stage->mysql ? 200 : 409);
+    if (stage->mysql)
+        assert_int_equal(ask_tail(stage, "tls/tls", "11111111-2222-3333-4444-555555555555:1-5"), 409);
+    else
+        assert_int_equal(ask_tail(stage, "tls/tls", "0-77-3"), 409); /* another history */
+    /* One byte of a row, with others behind it. */
+    _cleanup_(freep) char *log = newest_log(donor);
+    _cleanup_(freep) char *path = xstrdup(agent_rig_path(donor, log));
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, -10000, SEEK_END), 0);
+    assert_int_equal(fread(original, 1, 1, file), 1);
+    fclose(file);
+    char wrong = (char)(original[0] ^ 1);
+    change_log(donor, log, -10000, &wrong, 1);
+    rig->epoch++;
+    expect_refused(stage, 0, donor->tls_port, "damaged");
+    change_log(donor, log, -10000, original, 1);
+    append_log(donor, log, torn, sizeof(torn));
+    assert_true(replication_rig_await(rig, 0, member_done, "open with all", LONG_MS));
+    stage->primary = 0;
+    expect_alone(stage, 0, "c");
+    _cleanup_(freep) char *now = executed(stage, 0);
+    assert_true(has_all(stage, now, before));
+    replication_rig_start(rig, 2, "server");
+    gather(stage);
+}
+
+static void test_logs_that_do_not_reach_back(void **state)
+{
+    struct stage *stage = *state;
+    struct replication_rig *rig = stage->rig;
+
+    hold_others(stage);
+    write_alone(stage, "d");
+    assert_true(member_purge_binlogs(rig, 0));
+    kill_server(stage, 0);
+    rig->epoch++;
+    expect_refused(stage, 1, rig->members[0].rig->tls_port, "reach back");
+    /* The operator gives it up: without salvage, what was alone is lost to the cluster, and set aside below. */
+    struct agent_order what = replication_rig_primary(rig, "");
+    order(rig, 1, &what);
+    assert_true(replication_rig_await(rig, 1, member_done, "open", LONG_MS));
+    assert_string_equal(rig->members[1].status.salvaged, "");
+    stage->primary = 1;
+    assert_true(member_sql(rig, 1, "INSERT INTO heal.t VALUES (77)", NULL));
+    follow(stage, 2);
+    assert_true(replication_rig_await(rig, 2, member_ready, "ready", LONG_MS));
+}
+
+static bool is_errant(const struct member *member)
+{
+    return *member->status.errant && member->status.phase == AGENT_PHASE_RUNNING;
+}
+
+static bool is_marked(const struct member *member)
+{
+    return member->status.mark == AGENT_MARK_RESEED;
+}
+
+/* What the image's own tool reads in what was set aside. */
+static void expect_set_aside(struct stage *stage, unsigned member, const char *words)
+{
+    const struct agent_rig *rig = stage->rig->members[member].rig;
+    const char *text = stage->rig->members[member].status.set_aside;
+    _cleanup_(freep) char *folder = xasprintf("vol/.kube-mysql/set-aside/%.*s", (int)strcspn(text, ":"), text);
+    _cleanup_(freep) char *list = xasprintf("%s/transactions.txt", folder);
+    _cleanup_(freep) char *log = xasprintf("%s/binlog.000001", folder);
+
+    printf("set aside: %s\n", text);
+    assert_true(agent_rig_file_says(rig, list, "# transactions: "));
+    assert_true(agent_rig_has(rig, log));
+    assert_true(agent_rig_file_says(rig, list, words));
+}
+
+static void test_errant_transactions_are_set_aside_before_the_mark(void **state)
+{
+    struct stage *stage = *state;
+    struct replication_rig *rig = stage->rig;
+
+    replication_rig_start(rig, 0, "server");
+    follow(stage, 0);
+    assert_true(replication_rig_await(rig, 0, is_errant, "errant", LONG_MS));
+    struct agent_order what = replication_rig_replica(rig, 1);
+    what.mark = AGENT_MARK_RESEED;
+    what.set_aside = true;
+    /* No folder can be made: then there is no mark either. */
+    agent_rig_put(rig->members[0].rig, "vol/.kube-mysql/set-aside", "in the way");
+    assert_int_equal(replication_rig_order(rig, 0, &what), 503);
+    replication_rig_run(rig, 700);
+    assert_true(member_has_problem(&rig->members[0], "SetAsideFailed"));
+    assert_int_equal(rig->members[0].status.mark, AGENT_MARK_NONE);
+    assert_false(agent_rig_has(rig->members[0].rig, "vol/.kube-mysql/mark"));
+    agent_rig_put(rig->members[0].rig, "vol/.kube-mysql/set-aside", NULL);
+    order(rig, 0, &what);
+    assert_true(replication_rig_await(rig, 0, is_marked, "marked", LONG_MS));
+    assert_false(member_has_problem(&rig->members[0], "SetAsideFailed"));
+    expect_set_aside(stage, 0, stage->mysql ? rig->members[0].status.server_uuid : "0-1000-");
+    char said[sizeof(rig->members[0].status.set_aside)];
+    snprintf(said, sizeof(said), "%s", rig->members[0].status.set_aside);
+    /* A new agent reads it from the volume. */
+    agent_rig_kill(&rig->members[0].rig->agent);
+    replication_rig_start(rig, 0, "run");
+    assert_true(replication_rig_await(rig, 0, is_marked, "marked still", LONG_MS));
+    assert_string_equal(rig->members[0].status.set_aside, said);
+}
+
+/* ---- MariaDB alone ---- */
+
+static bool has_waiting_commit(const struct member *member)
+{
+    return member->status.waiting_commits > 0;
+}
+
+static void order_primary(struct stage *stage, unsigned member)
+{
+    struct agent_order what = replication_rig_primary(stage->rig, "");
+
+    order(stage->rig, member, &what);
+    assert_true(replication_rig_await(stage->rig, member, member_done, "open", LONG_MS));
+    stage->primary = member;
+}
+
+/* The primary dies with a commit that nobody acknowledges; the other one takes over. */
+static void die_with_a_waiting_commit(struct stage *stage, unsigned to, int id)
+{
+    struct replication_rig *rig = stage->rig;
+    unsigned from = stage->primary;
+    struct agent_order hold = hold_order(rig);
+    _cleanup_(freep) char *insert = xasprintf("INSERT INTO heal.t VALUES (%d)", id);
+
+    for (int i = 0; i < 100 && !agent_rig_has(rig->members[from].rig, "vol/.kube-mysql/semi-sync-primary"); i++)
+        replication_rig_run(rig, 100);
+    assert_true(agent_rig_has(rig->members[from].rig, "vol/.kube-mysql/semi-sync-primary"));
+    order(rig, to, &hold);
+    assert_true(replication_rig_await(rig, to, member_done, "held", LONG_MS));
+    pid_t writer = member_hold_lock(rig, from, insert, 1);
+    assert_true(replication_rig_await(rig, from, has_waiting_commit, "waiting", LONG_MS));
+    replication_rig_run(rig, 500);
+    kill_server(stage, from);
+    member_release_lock(writer);
+    assert_true(replication_rig_await(rig, from, is_down, "down", LONG_MS));
+    rig->epoch++;
+    order_primary(stage, to);
+}
+
+static void restart_as_replica(struct stage *stage, unsigned member, bool truncate)
+{
+    struct agent_order what = replication_rig_replica(stage->rig, stage->primary);
+
+    what.truncate = truncate;
+    order(stage->rig, member, &what);
+    replication_rig_start(stage->rig, member, "server");
+}
+
+static void test_what_nobody_acknowledged_is_cut_off_when_ordered(void **state)
+{
+    struct stage *stage = *state;
+    struct replication_rig *rig = stage->rig;
+
+    rig->semi_sync = true;
+    rig->epoch++;
+    follow(stage, 2);
+    order_primary(stage, 1);
+    assert_true(replication_rig_await(rig, 2, member_ready, "ready", LONG_MS));
+    die_with_a_waiting_commit(stage, 2, 900);
+    restart_as_replica(stage, 1, true);
+    assert_true(replication_rig_await(rig, 1, member_ready, "ready", LONG_MS));
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM heal.t WHERE id = 900", "0"));
+    assert_string_equal(rig->members[1].status.errant, "");
+    assert_true(agent_rig_file_says(rig->members[1].rig, "server.log", "cuts off what nobody has acknowledged"));
+    assert_false(agent_rig_has(rig->members[1].rig, "vol/.kube-mysql/semi-sync-primary"));
+    assert_false(agent_rig_has(rig->members[1].rig, "run/start-mode.json"));
+    replication_rig_run(rig, 1500);
+    expect_set_aside(stage, 1, "cuts off");
+}
+
+/* The whole pod is started anew: init gets the order. */
+static void test_a_new_pod_cuts_off_when_init_is_told(void **state)
+{
+    struct stage *stage = *state;
+    struct replication_rig *rig = stage->rig;
+    struct agent_rig *pod = rig->members[2].rig;
+
+    die_with_a_waiting_commit(stage, 1, 902);
+    agent_rig_kill(&pod->agent);
+    struct agent_order what = replication_rig_replica(rig, 1);
+    what.truncate = true;
+    what.seed = AGENT_SEED_KEEP;
+    _cleanup_(strbuf_release) struct strbuf body;
+    _cleanup_(strbuf_release) struct strbuf answer;
+    strbuf_init(&body, AGENT_ORDER_MAX);
+    strbuf_init(&answer, KM_MIB);
+    agent_order_encode(&what, &body);
+    struct agent_process init = agent_rig_start(pod, "init");
+    int code = 0;
+    for (int i = 0; i < 200 && code == 0; i++) {
+        code = agent_rig_order(pod, body.buf, &answer);
+        replication_rig_run(rig, 20);
+    }
+    assert_int_equal(code, 200);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    replication_rig_start(rig, 2, "server");
+    replication_rig_start(rig, 2, "run");
+    assert_true(replication_rig_await(rig, 2, is_running, "running", LONG_MS));
+    follow(stage, 2);
+    assert_true(replication_rig_await(rig, 2, member_ready, "ready", LONG_MS));
+    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM heal.t WHERE id = 902", "0"));
+    assert_string_equal(rig->members[2].status.errant, "");
+}
+
+static void test_nothing_is_cut_off_without_the_word(void **state)
+{
+    struct stage *stage = *state;
+    struct replication_rig *rig = stage->rig;
+
+    die_with_a_waiting_commit(stage, 2, 901);
+    restart_as_replica(stage, 1, false);
+    assert_true(replication_rig_await(rig, 1, is_running, "running", LONG_MS));
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM heal.t WHERE id = 901", "1"));
+    assert_true(member_says(rig, 1, "SELECT @@global.read_only", "1"));
+}
+
+int healing_stories_run(bool mysql)
+{
+    const struct CMUnitTest mariadb_tests[] = {
+        cmocka_unit_test(test_what_only_a_dead_primary_has_is_taken_over),
+        cmocka_unit_test(test_a_stream_without_an_end_is_not_used),
+        cmocka_unit_test(test_a_gap_damage_and_a_torn_end),
+        cmocka_unit_test(test_logs_that_do_not_reach_back),
+        cmocka_unit_test(test_errant_transactions_are_set_aside_before_the_mark),
+        cmocka_unit_test(test_what_nobody_acknowledged_is_cut_off_when_ordered),
+        cmocka_unit_test(test_a_new_pod_cuts_off_when_init_is_told),
+        cmocka_unit_test(test_nothing_is_cut_off_without_the_word),
+    };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_only_a_dead_primary_has_is_taken_over),
+        cmocka_unit_test(test_a_stream_without_an_end_is_not_used),
+        cmocka_unit_test(test_a_gap_damage_and_a_torn_end),
+        cmocka_unit_test(test_logs_that_do_not_reach_back),
+        cmocka_unit_test(test_errant_transactions_are_set_aside_before_the_mark),
+    };
+
+    return mysql ? cmocka_run_group_tests(tests, setup_mysql, teardown)
+                 : cmocka_run_group_tests(mariadb_tests, setup_mariadb, teardown);
+}
