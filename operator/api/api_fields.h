@@ -42,6 +42,8 @@ void api_fields_check(
 
 extern const struct api_field mysql_config_fields[]; /* of MysqlConfig.spec, and of MysqlCluster.spec.config.spec */
 extern const struct api_field mysql_cluster_fields[]; /* of MysqlCluster.spec; below config.spec see mysql_config_fields */
+extern const struct api_field backup_spec_fields[]; /* the rows of mysql_cluster_fields below "backup", by themselves */
 extern const struct api_field mysql_terminal_fields[];
+extern const struct api_field mysql_backup_fields[];
 
 #endif

@@ -25,3 +25,11 @@ const struct kube_kind kube_kind_mysql_terminal = {
     .namespaced = true,
     .versions = {KM_API_VERSION},
 };
+
+const struct kube_kind kube_kind_mysql_backup = {
+    .group = KM_API_GROUP,
+    .kind = "MysqlBackup",
+    .plural = "mysqlbackups",
+    .namespaced = true,
+    .versions = {KM_API_VERSION},
+};

@@ -16,6 +16,7 @@
 
 #define KM_FIELD_MANAGER "kube-mysql"
 
-extern const struct kube_kind kube_kind_mysql_config, kube_kind_mysql_cluster, kube_kind_mysql_terminal;
+extern const struct kube_kind kube_kind_mysql_config, kube_kind_mysql_cluster, kube_kind_mysql_terminal,
+    kube_kind_mysql_backup;
 
 #endif

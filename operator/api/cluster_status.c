@@ -9,7 +9,7 @@
 
 const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PROGRESSING, CONDITION_AVAILABLE,
     CONDITION_HEALTHY, CONDITION_REPLICATED, CONDITION_WRITES_BLOCKED, CONDITION_LAGGING, CONDITION_CHILD_CONFLICT,
-    CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, NULL};
+    CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, CONDITION_RESTORED, NULL};
 
 /* Texts and numbers of the status and of an instance as tables: encode and decode cannot differ. */
 struct text_member {
@@ -56,17 +56,40 @@ static const struct text_member instance_texts[] = {
     TEXT(cluster_instance, "message", message),
     TEXT(cluster_instance, "errantTransactions", errant),
     TEXT(cluster_instance, "problem", problem),
+    TEXT(cluster_instance, "setAside", set_aside),
 };
 static const struct text_member transition_texts[] = {
     TEXT(cluster_transition, "from", from),
     TEXT(cluster_transition, "to", to),
     TEXT(cluster_transition, "reason", reason),
     TEXT(cluster_transition, "position", position),
+    TEXT(cluster_transition, "before", before),
+    TEXT(cluster_transition, "evidence", evidence),
+    TEXT(cluster_transition, "waitsFor", waits_for),
+    TEXT(cluster_transition, "candidateWhy", candidate_why),
+    TEXT(cluster_transition, "mayBeLost", may_be_lost),
 };
 static const struct text_member switchover_texts[] = {
     TEXT(cluster_switchover, "from", from),
     TEXT(cluster_switchover, "to", to),
     TEXT(cluster_switchover, "reason", reason),
+};
+static const struct text_member failover_texts[] = {
+    TEXT(cluster_failover, "from", from),
+    TEXT(cluster_failover, "to", to),
+    TEXT(cluster_failover, "reason", reason),
+    TEXT(cluster_failover, "evidence", evidence),
+    TEXT(cluster_failover, "candidateWhy", candidate_why),
+    TEXT(cluster_failover, "position", position),
+    TEXT(cluster_failover, "mayBeLost", may_be_lost),
+    TEXT(cluster_failover, "salvaged", salvaged),
+};
+static const struct int_member failover_phases[] = {
+    INT(cluster_failover, "detectedMs", detected_ms),
+    INT(cluster_failover, "decidedMs", decided_ms),
+    INT(cluster_failover, "fencedMs", fenced_ms),
+    INT(cluster_failover, "openedMs", drained_ms),
+    INT(cluster_failover, "publishedMs", published_ms),
 };
 
 /* ---- encode ---- */
@@ -132,14 +155,30 @@ bool cluster_transition_is_set(const struct cluster_transition *transition)
     return *transition->from || *transition->to;
 }
 
+bool cluster_transition_same(const struct cluster_transition *a, const struct cluster_transition *b)
+{
+    for (size_t i = 0; i < ARRAY_LEN(transition_texts); i++) {
+        if (strcmp((const char *)a + transition_texts[i].offset, (const char *)b + transition_texts[i].offset) != 0)
+            return false;
+    }
+    return a->started_ms == b->started_ms && a->epoch == b->epoch && a->failover == b->failover &&
+        a->doubtful == b->doubtful && a->salvage == b->salvage && a->silent_ms == b->silent_ms;
+}
+
 static void put_transition(json_t *json, const struct cluster_transition *transition)
 {
     if (!cluster_transition_is_set(transition))
         return;
     json_t *value = json_object();
+    json_put_str(value, "kind", transition->failover ? "Failover" : "Switchover");
     put_texts(value, transition, transition_texts, ARRAY_LEN(transition_texts));
     put_time(value, "startedAt", transition->started_ms);
     put_positive(value, "epoch", transition->epoch);
+    put_positive(value, "silentMs", transition->silent_ms);
+    if (transition->salvage)
+        json_put_bool(value, "salvage", true);
+    if (transition->doubtful)
+        json_put_bool(value, "doubtful", true);
     json_put(json, "transition", value);
 }
 
@@ -153,6 +192,57 @@ static void put_switchover(json_t *json, const struct cluster_switchover *switch
     put_time(value, "finishedAt", switchover->finished_ms);
     json_put_int(value, "writesBlockedMs", switchover->writes_blocked_ms);
     json_put(json, "lastSwitchover", value);
+}
+
+static void put_phases(json_t *json, const struct cluster_failover *failover)
+{
+    json_t *phases = json_object();
+    for (size_t i = 0; i < ARRAY_LEN(failover_phases); i++) {
+        int64_t ms = *(const int64_t *)(const void *)((const char *)failover + failover_phases[i].offset);
+        if (ms >= 0)
+            json_put_int(phases, failover_phases[i].key, ms);
+    }
+    json_put(json, "phases", phases);
+}
+
+static void put_failover(json_t *json, const struct cluster_failover *failover)
+{
+    if (!*failover->from && !*failover->to)
+        return;
+    json_t *value = json_object();
+    put_texts(value, failover, failover_texts, ARRAY_LEN(failover_texts));
+    put_positive(value, "epoch", failover->epoch);
+    put_time(value, "startedAt", failover->started_ms);
+    put_time(value, "finishedAt", failover->finished_ms);
+    put_phases(value, failover);
+    json_put_int(value, "writesBlockedMs", failover->writes_blocked_ms);
+    json_put(json, "lastFailover", value);
+}
+
+static void put_acknowledgers(json_t *json, uint64_t acknowledgers)
+{
+    if (acknowledgers == 0)
+        return;
+    json_t *ordinals = json_array();
+    for (int i = 0; i < CLUSTER_ACKNOWLEDGERS_MAX; i++) {
+        if (acknowledgers >> i & 1)
+            json_array_append_new(ordinals, json_integer(i));
+    }
+    json_put(json, "acknowledgers", ordinals);
+}
+
+static void put_confirmed(json_t *json, const struct cluster_confirmed *confirmed)
+{
+    json_t *value = json_object();
+    if (confirmed->semi_sync)
+        json_put_bool(value, "semiSync", true);
+    put_positive(value, "acks", confirmed->acks);
+    put_positive(value, "selfFenceMs", confirmed->self_fence_ms);
+    put_positive(value, "selfFenceMembers", confirmed->self_fence_members);
+    if (json_object_size(value) > 0)
+        json_put(json, "confirmed", value);
+    else
+        json_decref(value);
 }
 
 static void put_names(json_t *json, const char *key, const char (*names)[DERIVED_NAME_SIZE], int count)
@@ -183,7 +273,9 @@ json_t *cluster_status_encode(const struct cluster_status *status)
         json_put_bool(json, "initialized", true);
     if (status->semi_sync)
         json_put_bool(json, "semiSync", true);
+    put_positive(json, "acks", status->acks);
     put_copy(json, "configSpec", status->config_spec);
+    put_copy(json, "acceptedSpec", status->accepted_spec);
     put_copy(json, "storageVolumeSource", status->storage_volume_source);
     put_copy(json, "storage", status->storage);
     put_texts(json, status, status_texts, ARRAY_LEN(status_texts));
@@ -192,6 +284,13 @@ json_t *cluster_status_encode(const struct cluster_status *status)
             json, status_ints[i].key, *(const int *)(const void *)((const char *)status + status_ints[i].offset));
     put_transition(json, &status->transition);
     put_switchover(json, &status->last_switchover);
+    put_failover(json, &status->last_failover);
+    if (status->restore.phase != RESTORE_PHASE_NONE)
+        json_put(json, "restore", cluster_restore_encode(&status->restore));
+    put_acknowledgers(json, status->acknowledgers);
+    if (status->loss_allowed)
+        json_put_bool(json, "lossAllowed", true);
+    put_confirmed(json, &status->confirmed);
     put_instances(json, status);
     put_names(json, "volumes", status->volumes, status->volume_count);
     put_names(json, "retainedVolumes", status->retained_volumes, status->retained_volume_count);
@@ -241,6 +340,10 @@ static void read_transition(const json_t *json, struct cluster_transition *ret)
     read_texts(json, ret, transition_texts, ARRAY_LEN(transition_texts));
     ret->started_ms = read_time(json, "startedAt");
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
+    ret->failover = str_eq(json_path_str(json, "kind", NULL), "Failover");
+    ret->silent_ms = MAX_OF(0, json_path_int(json, "silentMs", 0));
+    ret->salvage = json_path_bool(json, "salvage", false);
+    ret->doubtful = json_path_bool(json, "doubtful", false);
 }
 
 static void read_switchover(const json_t *json, struct cluster_switchover *ret)
@@ -249,6 +352,41 @@ static void read_switchover(const json_t *json, struct cluster_switchover *ret)
     ret->started_ms = read_time(json, "startedAt");
     ret->finished_ms = read_time(json, "finishedAt");
     ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
+}
+
+static void read_failover(const json_t *json, struct cluster_failover *ret)
+{
+    if (!json_is_object(json))
+        return;
+    const json_t *phases = json_object_get(json, "phases");
+    read_texts(json, ret, failover_texts, ARRAY_LEN(failover_texts));
+    for (size_t i = 0; i < ARRAY_LEN(failover_phases); i++)
+        *(int64_t *)(void *)((char *)ret + failover_phases[i].offset) =
+            MAX_OF(-1, json_path_int(phases, failover_phases[i].key, -1));
+    ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
+    ret->started_ms = read_time(json, "startedAt");
+    ret->finished_ms = read_time(json, "finishedAt");
+    ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
+}
+
+static uint64_t read_acknowledgers(const json_t *array)
+{
+    uint64_t ret = 0;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *element = json_array_get(array, i);
+        json_int_t ordinal = json_is_integer(element) ? json_integer_value(element) : -1;
+        if (ordinal >= 0 && ordinal < CLUSTER_ACKNOWLEDGERS_MAX)
+            ret |= UINT64_C(1) << ordinal;
+    }
+    return ret;
+}
+
+static void read_confirmed(const json_t *json, struct cluster_confirmed *ret)
+{
+    ret->semi_sync = json_path_bool(json, "semiSync", false);
+    ret->acks = ret->semi_sync ? clamp_int(json_path_int(json, "acks", 0)) : 0;
+    ret->self_fence_ms = clamp_int(json_path_int(json, "selfFenceMs", 0));
+    ret->self_fence_members = clamp_int(json_path_int(json, "selfFenceMembers", 0));
 }
 
 static void read_instances(const json_t *array, struct cluster_status *ret)
@@ -287,9 +425,16 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
     ret->initialized = json_path_bool(json, "initialized", false);
     ret->semi_sync = json_path_bool(json, "semiSync", false);
+    ret->acks = clamp_int(json_path_int(json, "acks", ret->semi_sync ? 1 : 0));
     read_transition(json_object_get(json, "transition"), &ret->transition);
     read_switchover(json_object_get(json, "lastSwitchover"), &ret->last_switchover);
+    read_failover(json_object_get(json, "lastFailover"), &ret->last_failover);
+    cluster_restore_decode(json_object_get(json, "restore"), &ret->restore);
+    ret->loss_allowed = json_path_bool(json, "lossAllowed", false);
+    ret->acknowledgers = read_acknowledgers(json_object_get(json, "acknowledgers"));
+    read_confirmed(json_object_get(json, "confirmed"), &ret->confirmed);
     ret->config_spec = read_object(json, "configSpec");
+    ret->accepted_spec = read_object(json, "acceptedSpec");
     ret->storage_volume_source = read_object(json, "storageVolumeSource");
     ret->storage = read_object(json, "storage");
     read_texts(json, ret, status_texts, ARRAY_LEN(status_texts));
@@ -308,15 +453,19 @@ void cluster_status_copy(const struct cluster_status *from, struct cluster_statu
 {
     *ret = *from;
     ret->config_spec = json_deep_copy(from->config_spec);
+    ret->accepted_spec = json_deep_copy(from->accepted_spec);
     ret->storage_volume_source = json_deep_copy(from->storage_volume_source);
     ret->storage = json_deep_copy(from->storage);
+    cluster_restore_copy(&from->restore, &ret->restore);
 }
 
 void cluster_status_release(struct cluster_status *status)
 {
     json_decref(status->config_spec);
+    json_decref(status->accepted_spec);
     json_decref(status->storage_volume_source);
     json_decref(status->storage);
+    cluster_restore_release(&status->restore);
     *status = (struct cluster_status){0};
 }
 

@@ -5,7 +5,7 @@
  * changed is not written. encode leaves out what is empty; decode(encode(x)) is same as x. What moves all the time is told coarsely: lag in
  * whole seconds, and only news when it moved by a second and by a tenth; a seed's percentage in steps of five. Positions that move with every
  * transaction are in the agents' metrics, not here.
- * Release with cluster_status_release; a zeroed struct is valid and empty. Large (25 KiB): not for recursion.
+ * Release with cluster_status_release; a zeroed struct is valid and empty. Large (35 KiB): not for recursion.
  */
 #ifndef KM_CLUSTER_STATUS_H
 #define KM_CLUSTER_STATUS_H
@@ -17,6 +17,7 @@
 #include "common/agent_order.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/names.h"
+#include "operator/api/restore_status.h"
 #include "operator/kube/kube_condition.h"
 
 /* Conditions of MysqlCluster (and the first and third of MysqlTerminal). */
@@ -30,8 +31,12 @@
 #define CONDITION_LAGGING "Lagging" /* True: a replica lags more than maxLagSeconds; message: which */
 #define CONDITION_CHILD_CONFLICT "ChildConflict"   /* True: an object of a name that we need belongs to somebody else */
 #define CONDITION_STORAGE_RESIZED "StorageResized" /* False: growth pending or refused */
+#define CONDITION_RESTORED \
+    "Restored" /* spec.restoreFrom: the cluster has its data; False: reason and message say why not yet */
 #define CONDITION_CERTIFICATE_EXPIRING "CertificateExpiring" /* True: renewal keeps failing and little time is left */
 extern const char *const cluster_condition_types[];          /* NULL-terminated, for kube_conditions_decode */
+
+#define CLUSTER_ACKNOWLEDGERS_MAX 64 /* ordinals below this have a bit */
 
 struct cluster_instance {
     char name[DERIVED_NAME_SIZE]; /* pod */
@@ -50,6 +55,7 @@ struct cluster_instance {
     char seed_step[16];                 /* Waiting, Initialising, Copying, ...; "" unless it is being seeded */
     char seed_donor[DERIVED_NAME_SIZE]; /* pod; "" if none */
     int seed_percent;                   /* 0..100; 0 also if unknown */
+    char set_aside[256]; /* what its volume holds of transactions that the cluster has not (I7): "FOLDER: GTIDS"; "" nothing */
 };
 
 /* A primary that is being changed. Written before any agent is told (I2), so that whoever comes next goes on with it. */
@@ -60,6 +66,16 @@ struct cluster_transition {
     char position[AGENT_GTID_SIZE]; /* what `to` must have executed before it is opened; "" not known yet */
     int64_t started_ms;             /* wall clock */
     int64_t epoch;                  /* of the order that opens `to` */
+    bool failover;                  /* `from` was lost; else a planned switchover */
+    bool salvage; /* failover: `to` takes over what the binary logs of `from` hold before it is opened */
+    bool doubtful; /* failover: whether `from` or the one before it was open last is not known: neither's word alone proves anything */
+    char before[256]; /* failover out of another change: who was, or may have been, open before `from`, latest first: "a-mysql-1,a-mysql-0" */
+    int64_t silent_ms; /* failover: from the last sign of life until the loss was certain */
+    /* Failover only, for people: */
+    char evidence[256];      /* what was seen of the loss */
+    char waits_for[256];     /* whom the choice of `to` waits for, and what would let it go on; "" nobody */
+    char candidate_why[256]; /* why `to` and no other */
+    char may_be_lost[256];   /* see cluster_failover: here, so that whoever finishes this tells it */
 };
 
 /* The last planned switchover that ended. */
@@ -70,9 +86,35 @@ struct cluster_switchover {
     int64_t writes_blocked_ms;       /* how long no member took writes */
 };
 
+/* The last failover that ended. */
+struct cluster_failover {
+    char from[DERIVED_NAME_SIZE], to[DERIVED_NAME_SIZE]; /* both empty: there was none */
+    char reason[64];
+    char evidence[256];      /* what was seen of the loss */
+    char candidate_why[256]; /* why `to` and no other */
+    int64_t epoch;
+    int64_t started_ms, finished_ms; /* wall clock */
+    /* Milliseconds from when the last sign of life came until: the loss was certain, it was written to the status, the old primary could no longer
+     * commit, `to` was open for writes, the Service named it. -1: unknown */
+    int64_t detected_ms, decided_ms, fenced_ms, drained_ms, published_ms;
+    int64_t writes_blocked_ms;      /* how long no member took writes */
+    char position[AGENT_GTID_SIZE]; /* what `to` had when it was opened: later primaries have it as well */
+    char may_be_lost[256];          /* dataLoss: allow: what may be lost, in words; "" nothing */
+    char salvaged[256];             /* transactions that were taken over from the lost one's binary logs; "" none */
+};
+
+/* What an open primary has shown to be so, of what it was told (cluster_confirmed.h): elections rely on nothing else. */
+struct cluster_confirmed {
+    bool semi_sync;         /* commits wait for acknowledgements, and those before are held by as many */
+    int acks;               /* for how many; 0 without semi_sync */
+    int self_fence_ms;      /* after how long it closes itself; 0: it does not */
+    int self_fence_members; /* when it hears fewer others than that */
+};
+
 struct cluster_status {
     int64_t observed_generation;
-    json_t *config_spec;           /* merged; owned */
+    json_t *config_spec;   /* merged; owned */
+    json_t *accepted_spec; /* what of the last accepted spec roles are decided by (mysql_cluster_roles_of); owned */
     json_t *storage_volume_source; /* owned; NULL with claims */
     json_t *storage;               /* spec.storage in force (last accepted); owned */
     char stateful_set[DERIVED_NAME_SIZE];
@@ -86,7 +128,14 @@ struct cluster_status {
     bool initialized; /* a primary of this cluster has been open for writes at some time */
     struct cluster_transition transition;
     struct cluster_switchover last_switchover;
-    bool semi_sync; /* commits wait for acknowledgements; from when enough replicas had joined */
+    struct cluster_failover last_failover;
+    struct cluster_restore restore; /* owns documents */
+    /* Bit N: member N was told to acknowledge commits of the current primary. Only these may hold the only copy of a commit beside it. */
+    uint64_t acknowledgers;
+    bool loss_allowed; /* failover.dataLoss was allow while the primary was heard: it closes itself when it is cut off */
+    bool semi_sync;    /* commits wait for acknowledgements; from when enough replicas had joined */
+    int acks; /* for how many (or will, once armed), as agents are told; 0: async. Changes with the epoch, as semi_sync does */
+    struct cluster_confirmed confirmed;
     char switchover_done[KUBE_NAME_MAX + 1]; /* value of ANNOTATION_SWITCHOVER_TO that was carried out */
     int replicas;
     int ready_replicas;
@@ -110,6 +159,7 @@ void cluster_status_copy(const struct cluster_status *from, struct cluster_statu
 void cluster_status_release(struct cluster_status *status);
 /* Whether a lag is another one, as far as people care: by a second and by a tenth. */
 bool cluster_lag_moved(int64_t a_ms, int64_t b_ms);
+bool cluster_transition_same(const struct cluster_transition *a, const struct cluster_transition *b);
 /* Whether a transition is going on. */
 bool cluster_transition_is_set(const struct cluster_transition *transition);
 bool cluster_status_same(const struct cluster_status *a, const struct cluster_status *b);

@@ -3,7 +3,10 @@
 
 #include <strings.h>
 
+#include "common/backup_manifest.h"
 #include "operator/api/api_fields.h"
+#include "operator/api/backup_destination.h"
+#include "operator/api/backup_spec.h"
 #include "operator/api/mysql_cluster.h"
 
 #define ID_MAX INT32_MAX
@@ -92,6 +95,68 @@ static const char *check_namespace_or_all(const char *value)
     return strcmp(value, "*") == 0 ? NULL : check_namespace(value);
 }
 
+/* https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html, without its finer points: servers differ in them. */
+static const char *check_bucket(const char *value)
+{
+    size_t len = strlen(value);
+    bool good = is_one_of(value[0], "") && is_one_of(value[len - 1], "");
+    for (const char *c = value; *c; c++)
+        good = good && is_one_of(*c, "-.");
+    return good ? NULL : "must be the name of a bucket: lower-case letters, digits, '-' and '.'";
+}
+
+static const char *check_region(const char *value)
+{
+    for (; *value; value++) {
+        if (!is_one_of(*value, "-"))
+            return "must be the name of a region like eu-central-1";
+    }
+    return NULL;
+}
+
+static bool is_path_char(char c, bool first)
+{
+    return is_one_of(c, first ? "_" : "-._") || (c >= 'A' && c <= 'Z');
+}
+
+/* No part begins with a dot: neither ".." nor what servers hide. */
+static const char *check_folder(const char *value)
+{
+    bool first = true;
+    for (const char *c = value; *c; c++) {
+        if (*c != '/' && !is_path_char(*c, first))
+            return "must hold only letters, digits, '-', '_', '.' and '/', and no part that begins with '-' or '.'";
+        if (*c == '/' && (first || c[1] == '\0'))
+            return "must not begin or end with '/', nor have two of them together";
+        first = *c == '/';
+    }
+    return NULL;
+}
+
+static const char *check_endpoint(const char *value)
+{
+    static const char wrong[] = "must be a URL without a path, like https://s3.example.com:9000";
+    bool known = str_starts_with(value, "https://") || str_starts_with(value, "http://");
+    const char *c = known ? strstr(value, "://") + strlen("://") : value;
+    if (!known || !*c)
+        return wrong;
+    for (; *c; c++) {
+        if (!is_one_of(*c, "-.:[]") && (*c < 'A' || *c > 'Z'))
+            return wrong;
+    }
+    return NULL;
+}
+
+/* backup_manifest.h: the name of a folder. */
+static const char *check_backup_id(const char *value)
+{
+    for (const char *c = value; *c; c++) {
+        if (!is_path_char(*c, c == value))
+            return "must be the name of a stored backup like 20261121T204512Z-nightly-1";
+    }
+    return NULL;
+}
+
 /* {labels, annotations} of pods and Services. */
 #define METADATA_FIELDS(path)                                                                                          \
     {path ".labels", .type = API_MAP}, {path ".labels{}", .type = API_STRING}, {path ".annotations", .type = API_MAP}, \
@@ -110,6 +175,68 @@ static const char *check_namespace_or_all(const char *value)
         METADATA_FIELDS(path), {path ".loadBalancerSourceRanges", .type = API_ARRAY},                            \
     {                                                                                                            \
         path ".loadBalancerSourceRanges[]", .type = API_STRING, .min = 1, .max = 64                              \
+    }
+
+#define SECRET_KEY_FIELDS(path, is_required)                                                       \
+    {path, .type = API_OBJECT, .required = is_required},                                           \
+        {path ".name", .type = API_STRING, .required = true, .min = 1, .max = KUBE_NAME_MAX,       \
+            .check = check_object_name},                                                           \
+    {                                                                                              \
+        path ".key", .type = API_STRING, .min = 1, .max = KUBE_NAME_MAX, .check = check_secret_key \
+    }
+
+/* backup_destination.h */
+#define BACKUP_DESTINATION_FIELDS(path)                                                                           \
+    {path, .type = API_OBJECT}, {path ".s3", .type = API_OBJECT},                                                 \
+        {path ".s3.bucket", .type = API_STRING, .required = true, .min = 3, .max = 63, .check = check_bucket},    \
+        {path ".s3.prefix", .type = API_STRING, .min = 1, .max = 256, .check = check_folder},                     \
+        {path ".s3.endpoint", .type = API_STRING, .min = 1, .max = 256, .check = check_endpoint},                 \
+        {path ".s3.region", .type = API_STRING, .min = 1, .max = 64, .check = check_region},                      \
+        {path ".s3.credentialsSecret", .type = API_OBJECT, .required = true},                                     \
+        {path ".s3.credentialsSecret.name", .type = API_STRING, .required = true, .min = 1, .max = KUBE_NAME_MAX, \
+            .check = check_object_name},                                                                          \
+        SECRET_KEY_FIELDS(path ".s3.caSecret", false), {path ".s3.pathStyle", .type = API_BOOLEAN},               \
+        {path ".persistentVolumeClaim", .type = API_OBJECT},                                                      \
+        {path ".persistentVolumeClaim.claimName", .type = API_STRING, .required = true, .min = 1,                 \
+            .max = KUBE_NAME_MAX, .check = check_object_name},                                                    \
+    {                                                                                                             \
+        path ".persistentVolumeClaim.path", .type = API_STRING, .min = 1, .max = 256, .check = check_folder       \
+    }
+
+#define BACKUP_ENCRYPTION_FIELDS(path) {path, .type = API_OBJECT}, SECRET_KEY_FIELDS(path ".keySecret", true)
+
+/* backup_spec.h; what schedules say is checked there. */
+#define BACKUP_SPEC_FIELDS(path)                                                                                    \
+    {path, .type = API_OBJECT}, {path ".schedule", .type = API_STRING, .min = 1, .max = CRON_TEXT_MAX},             \
+        {path ".timeZone", .type = API_STRING, .min = 1, .max = TIME_ZONE_NAME_MAX, .check = time_zone_name_check}, \
+        BACKUP_DESTINATION_FIELDS(path ".destination"),                                                             \
+        {path ".method", .type = API_STRING, .values = "physical|logical"},                                         \
+        {path ".compression", .type = API_STRING, .values = "zstd|none"},                                           \
+        BACKUP_ENCRYPTION_FIELDS(path ".encryption"), {path ".keep", .type = API_OBJECT},                           \
+        {path ".keep.last", .type = API_INTEGER, .min = 1, .max = BACKUP_KEEP_MAX},                                 \
+        {path ".keep.daily", .type = API_INTEGER, .min = 1, .max = BACKUP_KEEP_MAX},                                \
+        {path ".keep.weekly", .type = API_INTEGER, .min = 1, .max = BACKUP_KEEP_MAX},                               \
+        {path ".keep.days", .type = API_INTEGER, .min = 1, .max = BACKUP_KEEP_MAX},                                 \
+        {path ".deadlineSeconds", .type = API_INTEGER, .min = BACKUP_DEADLINE_SECONDS_MIN,                          \
+            .max = BACKUP_DEADLINE_SECONDS_MAX},                                                                    \
+    {                                                                                                               \
+        path ".suspend", .type = API_BOOLEAN                                                                        \
+    }
+
+/* restore_spec.h */
+#define RESTORE_FIELDS(path)                                                                                          \
+    {path, .type = API_OBJECT}, {path ".backup", .type = API_OBJECT},                                                 \
+        {path ".backup.name", .type = API_STRING, .required = true, .min = 1, .max = KUBE_NAME_MAX,                   \
+            .check = check_object_name},                                                                              \
+        BACKUP_DESTINATION_FIELDS(path ".destination"),                                                               \
+        {path ".name", .type = API_STRING, .min = 1, .max = BACKUP_ID_SIZE - 1, .check = check_backup_id},            \
+        {path ".latest", .type = API_BOOLEAN}, {path ".orEmpty", .type = API_BOOLEAN},                                \
+        {path ".cluster", .type = API_OBJECT},                                                                        \
+        {path ".cluster.namespace", .type = API_STRING, .min = 1, .max = KUBE_LABEL_MAX, .check = check_namespace},   \
+        {path ".cluster.name", .type = API_STRING, .min = 1, .max = CLUSTER_NAME_MAX, .check = check_object_name},    \
+        BACKUP_ENCRYPTION_FIELDS(path ".encryption"), {path ".pointInTime", .type = API_STRING, .min = 1, .max = 64}, \
+    {                                                                                                                 \
+        path ".gtid", .type = API_STRING, .min = 1, .max = AGENT_GTID_SIZE - 1                                        \
     }
 
 const struct api_field mysql_config_fields[] = {
@@ -158,6 +285,18 @@ const struct api_field mysql_cluster_fields[] = {
     {"replication.maxLagSeconds", .type = API_INTEGER, .min = 1, .max = 86400},
     {"replication.primary", .type = API_INTEGER, .min = 0, .max = CLUSTER_REPLICAS_MAX - 1},
     {"replication.drainSeconds", .type = API_INTEGER, .min = 0, .max = 3600},
+    {"failover", .type = API_OBJECT},
+    {"failover.enabled", .type = API_BOOLEAN},
+    {"failover.dataLoss", .type = API_STRING, .values = "never|allow"},
+    {"failover.silenceMilliseconds", .type = API_INTEGER, .min = CLUSTER_HEARD_MS_MIN, .max = CLUSTER_FAILOVER_MS_MAX},
+    {"failover.hungMilliseconds", .type = API_INTEGER, .min = CLUSTER_HEARD_MS_MIN, .max = CLUSTER_FAILOVER_MS_MAX},
+    {"failover.writesBlockedMilliseconds", .type = API_INTEGER, .min = CLUSTER_HEARD_MS_MIN,
+        .max = CLUSTER_FAILOVER_MS_MAX},
+    {"failover.stalledMilliseconds", .type = API_INTEGER, .min = CLUSTER_HEARD_MS_MIN, .max = CLUSTER_FAILOVER_MS_MAX},
+    {"failover.startMilliseconds", .type = API_INTEGER, .min = 1, .max = CLUSTER_FAILOVER_MS_MAX},
+    {"failover.selfFenceMilliseconds", .type = API_INTEGER, .min = CLUSTER_SELF_FENCE_MS_MIN,
+        .max = CLUSTER_SELF_FENCE_MS_MAX},
+    {"failover.reseed", .type = API_BOOLEAN},
     {"mycnf", .type = API_MAP},
     {"database", .type = API_STRING, .min = 1, .max = 64, .check = check_database},
     {"username", .type = API_STRING, .min = 1, .max = 32, .check = check_username},
@@ -170,9 +309,11 @@ const struct api_field mysql_cluster_fields[] = {
     {"terminalNamespaces[]", .type = API_STRING, .min = 1, .max = KUBE_LABEL_MAX, .check = check_namespace_or_all},
     {"terminal", .type = API_OBJECT},
     POD_TEMPLATE_FIELDS("terminal.podTemplate"),
+    RESTORE_FIELDS("restoreFrom"),
     {"deletion", .type = API_OBJECT},
     {"deletion.volumes", .type = API_STRING, .values = "Retain|Delete"},
     POD_TEMPLATE_FIELDS("podTemplate"),
+    BACKUP_SPEC_FIELDS("backup"),
     {"services", .type = API_OBJECT},
     SERVICE_FIELDS("services.primary"),
     SERVICE_FIELDS("services.replicas"),
@@ -186,5 +327,20 @@ const struct api_field mysql_terminal_fields[] = {
         .check = check_object_name},
     {"cluster.namespace", .type = API_STRING, .min = 1, .max = KUBE_LABEL_MAX, .check = check_namespace},
     POD_TEMPLATE_FIELDS("podTemplate"),
+    {.path = NULL},
+};
+
+const struct api_field backup_spec_fields[] = {BACKUP_SPEC_FIELDS("backup"), {.path = NULL}};
+
+const struct api_field mysql_backup_fields[] = {
+    {"cluster", .type = API_STRING, .required = true, .min = 1, .max = CLUSTER_NAME_MAX, .check = check_object_name},
+    BACKUP_DESTINATION_FIELDS("destination"),
+    {"method", .type = API_STRING, .values = "physical|logical"},
+    {"compression", .type = API_STRING, .values = "zstd|none"},
+    BACKUP_ENCRYPTION_FIELDS("encryption"),
+    {"deadlineSeconds", .type = API_INTEGER, .min = BACKUP_DEADLINE_SECONDS_MIN, .max = BACKUP_DEADLINE_SECONDS_MAX},
+    {"deletionPolicy", .type = API_STRING, .values = "Delete|Retain"},
+    {"donor", .type = API_STRING, .min = 1, .max = KUBE_NAME_MAX, .check = check_object_name},
+    {"rateLimitBytesPerSecond", .type = API_INTEGER, .min = BACKUP_RATE_MIN, .max = BACKUP_RATE_MAX},
     {.path = NULL},
 };

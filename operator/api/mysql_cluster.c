@@ -4,6 +4,7 @@
 
 #include "common/json.h"
 #include "operator/api/api_fields.h"
+#include "operator/api/backup_spec.h"
 #include "operator/api/mycnf.h"
 #include "operator/api/pod_template.h"
 #include "operator/api/quantity.h"
@@ -54,6 +55,31 @@ static void read_replication(const json_t *spec, struct cluster_replication *ret
     ret->drain_seconds = int_within(spec, "replication.drainSeconds", 0, 3600, CLUSTER_DRAIN_SECONDS_DEFAULT);
 }
 
+/* Bounds as in field_tables.c. */
+static int64_t failover_ms(const json_t *spec, const char *path, int min_ms, int max_ms, int instead_ms)
+{
+    return int_within(spec, path, min_ms, max_ms, instead_ms);
+}
+
+static void read_failover(const json_t *spec, struct cluster_failover_spec *ret)
+{
+    ret->enabled = json_path_bool(spec, "failover.enabled", true);
+    ret->allow_data_loss = str_eq(json_path_str(spec, "failover.dataLoss", NULL), "allow");
+    ret->silence_ms = failover_ms(spec, "failover.silenceMilliseconds", CLUSTER_HEARD_MS_MIN, CLUSTER_FAILOVER_MS_MAX,
+        CLUSTER_SILENCE_MS_DEFAULT);
+    ret->hung_ms = failover_ms(
+        spec, "failover.hungMilliseconds", CLUSTER_HEARD_MS_MIN, CLUSTER_FAILOVER_MS_MAX, CLUSTER_HUNG_MS_DEFAULT);
+    ret->writes_blocked_ms = failover_ms(spec, "failover.writesBlockedMilliseconds", CLUSTER_HEARD_MS_MIN,
+        CLUSTER_FAILOVER_MS_MAX, CLUSTER_WRITES_BLOCKED_MS_DEFAULT);
+    ret->stalled_ms = failover_ms(spec, "failover.stalledMilliseconds", CLUSTER_HEARD_MS_MIN, CLUSTER_FAILOVER_MS_MAX,
+        CLUSTER_STALLED_MS_DEFAULT);
+    ret->start_ms =
+        failover_ms(spec, "failover.startMilliseconds", 1, CLUSTER_FAILOVER_MS_MAX, CLUSTER_START_MS_DEFAULT);
+    ret->self_fence_ms = failover_ms(spec, "failover.selfFenceMilliseconds", CLUSTER_SELF_FENCE_MS_MIN,
+        CLUSTER_SELF_FENCE_MS_MAX, CLUSTER_SELF_FENCE_MS_DEFAULT);
+    ret->reseed = json_path_bool(spec, "failover.reseed", true);
+}
+
 static void read_password(const json_t *spec, struct mysql_cluster *ret)
 {
     ret->password = json_path_str(spec, "password", NULL);
@@ -71,6 +97,7 @@ static void read_spec(json_t *spec, struct mysql_cluster *ret)
     ret->replicas = replicas < 0 || replicas > CLUSTER_REPLICAS_MAX ? 0 : (int)replicas;
     read_storage(spec, &ret->storage);
     read_replication(spec, &ret->replication);
+    read_failover(spec, &ret->failover);
     ret->mycnf = object_at(spec, "mycnf");
     ret->database = json_path_str(spec, "database", NULL);
     ret->username = json_path_str(spec, "username", NULL);
@@ -79,6 +106,7 @@ static void read_spec(json_t *spec, struct mysql_cluster *ret)
     ret->terminal_pod_template = object_at(spec, "terminal.podTemplate");
     ret->deletion_volumes = str_eq(json_path_str(spec, "deletion.volumes", NULL), "Delete") ? DELETION_VOLUMES_DELETE
                                                                                             : DELETION_VOLUMES_RETAIN;
+    restore_spec_read(spec, &ret->restore);
     ret->pod_template = object_at(spec, "podTemplate");
     read_service(spec, "primary", &ret->service_primary);
     read_service(spec, "replicas", &ret->service_replicas);
@@ -153,8 +181,10 @@ static void check_together(struct mysql_cluster *cluster, struct api_problems *p
     mycnf_check(cluster->mycnf, "spec.mycnf", problems);
     pod_template_check(cluster->pod_template, "spec.podTemplate", problems);
     pod_template_check(cluster->terminal_pod_template, "spec.terminal.podTemplate", problems);
+    restore_spec_check(cluster->document, problems);
     check_service(&cluster->service_primary, "spec.services.primary", problems);
     check_service(&cluster->service_replicas, "spec.services.replicas", problems);
+    backup_spec_check(json_object_get(cluster->document, "backup"), problems);
 }
 
 int mysql_cluster_parse(
@@ -171,6 +201,27 @@ int mysql_cluster_parse(
     if (types_are_right)
         check_together(ret, problems);
     return problems->count > before ? -1 : 0;
+}
+
+json_t *mysql_cluster_roles_of(const struct mysql_cluster *cluster)
+{
+    static const char *const kept[] = {"replicas", "replication", "failover"};
+    json_t *ret = json_object();
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        const json_t *value = json_object_get(cluster->document, kept[i]);
+        if (value)
+            json_put(ret, kept[i], json_deep_copy(value));
+    }
+    json_put_int(ret, "replicas", cluster->replicas);
+    return ret;
+}
+
+void mysql_cluster_keep_roles(struct mysql_cluster *cluster, const json_t *accepted)
+{
+    if (accepted)
+        cluster->replicas = int_within(accepted, "replicas", 0, CLUSTER_REPLICAS_MAX, cluster->replicas);
+    read_replication(accepted, &cluster->replication);
+    read_failover(accepted, &cluster->failover);
 }
 
 void mysql_cluster_release(struct mysql_cluster *cluster)

@@ -15,6 +15,7 @@
 #include "operator/api/api_problems.h"
 #include "operator/api/mysql_config.h"
 #include "operator/api/names.h"
+#include "operator/api/restore_spec.h"
 
 #define CLUSTER_REPLICAS_MAX 9
 
@@ -28,6 +29,32 @@ struct cluster_replication {
     int max_lag_seconds; /* a replica that lags more is not ready; never 0 */
     int primary;         /* ordinal of the member that should be primary; CLUSTER_PRIMARY_ANY: the operator chooses */
     int drain_seconds;   /* planned switchover: how long running transactions may go on before they are killed */
+};
+
+#define CLUSTER_SILENCE_MS_DEFAULT 1500
+#define CLUSTER_HUNG_MS_DEFAULT 2000
+#define CLUSTER_WRITES_BLOCKED_MS_DEFAULT 3000
+#define CLUSTER_STALLED_MS_DEFAULT 5000
+#define CLUSTER_START_MS_DEFAULT 20000
+#define CLUSTER_SELF_FENCE_MS_DEFAULT 4000
+/* Agents speak at least every 500 ms: one report that is late is not yet silence. */
+#define CLUSTER_HEARD_MS_MIN 1000
+#define CLUSTER_FAILOVER_MS_MAX 3600000
+/* A primary is told of once a second, by the operator and by each member: one sign of life may be lost. */
+#define CLUSTER_SELF_FENCE_MS_MIN 2000
+#define CLUSTER_SELF_FENCE_MS_MAX 60000
+
+/* How the loss of a primary is noticed, and what may be done about it. Without effect in a cluster of one. */
+struct cluster_failover_spec {
+    bool enabled; /* false: a lost primary waits for a person */
+    bool allow_data_loss; /* async: another member may take over though the lost primary may have had more (the default: never) */
+    int64_t silence_ms; /* a member that its source or the operator has not heard of for so long is lost */
+    int64_t hung_ms;    /* a server that answers no probe for so long is hung */
+    int64_t writes_blocked_ms; /* a primary whose commits get no acknowledgement for so long, while its replicas have lost it */
+    int64_t stalled_ms;    /* a primary whose storage takes no write for so long */
+    int64_t start_ms;      /* when all servers have just started: patience with the old primary */
+    int64_t self_fence_ms; /* async: a primary that hears of nobody for so long closes itself (I6); never 0 */
+    bool reseed;           /* a member with transactions that its primary has not: set them aside and clone it anew */
 };
 
 enum deletion_volumes { DELETION_VOLUMES_RETAIN, DELETION_VOLUMES_DELETE };
@@ -55,6 +82,7 @@ struct mysql_cluster {
     int replicas;              /* 0..CLUSTER_REPLICAS_MAX */
     struct cluster_storage storage;
     struct cluster_replication replication;
+    struct cluster_failover_spec failover;
     const json_t *mycnf;                                    /* over the configuration's mycnf; NULL: none */
     const char *database;                                   /* NULL: none */
     const char *username;                                   /* NULL: none; needs database */
@@ -63,6 +91,7 @@ struct mysql_cluster {
     /* username without password and passwordSecret: the operator generates one into NAME-mysql-accounts. */
     bool has_terminal;
     const json_t *terminal_pod_template; /* NULL: none */
+    struct restore_spec restore;         /* source NONE: a new cluster begins empty */
     enum deletion_volumes deletion_volumes;
     const json_t *pod_template; /* over the configuration's pod template; NULL: none */
     struct cluster_service_options service_primary, service_replicas;
@@ -72,6 +101,10 @@ struct mysql_cluster {
 /* spec may be NULL (an object without one): that is a problem. Returns 0, or -1 with problems. `ns` and `name` must outlive ret. */
 int mysql_cluster_parse(
     const char *ns, const char *name, json_t *spec, struct mysql_cluster *ret, struct api_problems *problems);
+/* What of a spec says who is primary and what members are told: replicas, replication, failover. Kept in the status while a spec is accepted (new
+ * object), and read again while a later one is not: members must be told what they are all the same. NULL: defaults, but replicas stay. */
+json_t *mysql_cluster_roles_of(const struct mysql_cluster *cluster);
+void mysql_cluster_keep_roles(struct mysql_cluster *cluster, const json_t *accepted);
 void mysql_cluster_release(struct mysql_cluster *cluster);
 
 /* The effective configuration: named_spec (MysqlConfig.spec, NULL if the cluster names none) with the inline spec over it, the cluster's

@@ -26,12 +26,14 @@
 #define LABEL_MANAGED_BY "app.kubernetes.io/managed-by" /* LABEL_MANAGED_BY_US */
 #define LABEL_CLUSTER "kubemysql.dev/cluster"           /* cluster name: on everything of a cluster; selectors use it */
 #define LABEL_TERMINAL "kubemysql.dev/terminal"         /* terminal name */
+#define LABEL_SCHEDULED "kubemysql.dev/scheduled"       /* MysqlBackup: "true": made by its cluster's schedule */
 #define LABEL_ROLE "kubemysql.dev/role"                 /* on database pods: LABEL_ROLE_* */
 
 #define LABEL_NAME_MYSQL "mysql"
 #define LABEL_MANAGED_BY_US "kube-mysql"
 #define LABEL_COMPONENT_DATABASE "database"
 #define LABEL_COMPONENT_TERMINAL "terminal"
+#define LABEL_COMPONENT_BACKUP_STORE "backup-store"
 #define LABEL_ROLE_PRIMARY "primary"
 #define LABEL_ROLE_REPLICA "replica"
 
@@ -42,10 +44,16 @@
 #define ANNOTATION_PREFIX "kubemysql.dev/"
 #define ANNOTATION_APPLIED_HASH "kubemysql.dev/applied-hash"   /* children: hash of what we applied */
 #define ANNOTATION_PASSWORD_HASH "kubemysql.dev/accounts-hash" /* Secret NAME-mysql-accounts */
+/* MysqlCluster, set by people: the pod of a lost primary, by somebody who has made sure that it serves nobody any more. */
+#define ANNOTATION_CONFIRMED_LOST "kubemysql.dev/confirmed-lost"
 /* MysqlCluster, set by people: one switchover to this member, named by ordinal or pod. */
 #define ANNOTATION_SWITCHOVER_TO "kubemysql.dev/switchover-to"
 
+/* MysqlBackup, set by people: "true" gives up on removing the stored data of one that is being deleted. */
+#define ANNOTATION_SKIP_DATA_DELETION "kubemysql.dev/skip-data-deletion"
+
 /* ---- finalizers ---- */
+#define FINALIZER_BACKUP "kubemysql.dev/backup"   /* MysqlBackup that runs, or whose data goes with it */
 #define FINALIZER_VOLUMES "kubemysql.dev/volumes" /* deletion.volumes: Delete */
 
 /* ---- container and volume names ---- */
@@ -55,6 +63,7 @@
 #define CONTAINER_INIT "init"
 #define CONTAINER_CHECK "check"
 #define CONTAINER_TERMINAL "terminal"
+#define CONTAINER_STORE "store"
 #define VOLUME_DATA "data"
 
 struct cluster_names {

@@ -8,10 +8,11 @@
 #include "operator/api/names.h"
 #include "operator/api/packed_text.h"
 #include "operator/api/quantity.h"
+#include "operator/api/server_log.h"
 
 /* ---- strings of one block ---- */
 
-#define TEXTS_MAX 16
+#define TEXTS_MAX 24
 #define TEXT_ALL SIZE_MAX
 
 /* Which member of the struct gets which text; gathered first, because the block's size must be known. */
@@ -20,6 +21,7 @@ struct text {
     struct json_slice value;
     size_t max;
     bool raw; /* JSON text as it stands; the length goes into the size_t behind the pointer */
+    bool log; /* of a server: only what went wrong */
 };
 
 struct texts {
@@ -37,6 +39,11 @@ static void texts_add_raw(struct texts *texts, size_t offset, struct json_slice 
     texts->items[texts->count++] = (struct text){.offset = offset, .value = value, .max = TEXT_ALL, .raw = true};
 }
 
+static void texts_add_log(struct texts *texts, size_t offset, struct json_slice value, size_t max)
+{
+    texts->items[texts->count++] = (struct text){.offset = offset, .value = value, .max = max, .log = true};
+}
+
 /* Copies one text, unescaped and cut at the maximum (not within a UTF-8 sequence). Returns the bytes used with the NUL. */
 static size_t text_copy(const struct text *text, struct strbuf *scratch, char *out)
 {
@@ -46,6 +53,8 @@ static size_t text_copy(const struct text *text, struct strbuf *scratch, char *o
         strbuf_reset(scratch);
         if (json_slice_string(text->value, scratch) < 0)
             strbuf_reset(scratch);
+        if (text->log)
+            server_log_errors(scratch->buf);
         data = scratch->buf;
         len = strlen(data); /* an escaped NUL ends it */
     }
@@ -111,6 +120,8 @@ static void scan_finalizers(struct json_slice object, struct custom_object *ret)
     for (const char *cursor = NULL; json_slice_next_element(finalizers, &cursor, &finalizer);) {
         if (json_slice_str_eq(finalizer, FINALIZER_VOLUMES))
             ret->has_volumes_finalizer = true;
+        else if (json_slice_str_eq(finalizer, FINALIZER_BACKUP))
+            ret->has_backup_finalizer = true;
         else
             ret->has_other_finalizers = true;
     }
@@ -124,6 +135,23 @@ static bool is_object_text(struct json_slice value)
 static struct json_slice object_or_absent(struct json_slice value)
 {
     return is_object_text(value) ? value : (struct json_slice){.data = NULL};
+}
+
+static void add_backup_texts(struct texts *texts, const struct kube_meta *meta, struct json_slice object)
+{
+    struct json_slice spec = json_slice_member(object, "spec"), status = json_slice_member(object, "status");
+    struct json_slice claim = json_slice_get(status, "destination", "persistentVolumeClaim", "claimName", NULL);
+    if (!claim.data)
+        claim = json_slice_get(spec, "destination", "persistentVolumeClaim", "claimName", NULL);
+    texts_add(texts, offsetof(struct custom_object, phase), json_slice_member(status, "phase"), KUBE_LABEL_MAX);
+    texts_add(texts, offsetof(struct custom_object, donor), json_slice_member(status, "donor"), KUBE_NAME_MAX);
+    texts_add(texts, offsetof(struct custom_object, claim), claim, KUBE_NAME_MAX);
+    texts_add(texts, offsetof(struct custom_object, skip_data_deletion),
+        json_slice_member(meta->annotations, ANNOTATION_SKIP_DATA_DELETION), KUBE_LABEL_MAX);
+    texts_add(texts, offsetof(struct custom_object, scheduled), json_slice_member(meta->labels, LABEL_SCHEDULED),
+        KUBE_LABEL_MAX);
+    texts_add(texts, offsetof(struct custom_object, creation_timestamp),
+        json_slice_get(object, "metadata", "creationTimestamp", NULL), KUBE_LABEL_MAX);
 }
 
 /* A new block, to be freed after the object is built. */
@@ -157,14 +185,18 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     texts_add(&texts, offsetof(struct custom_object, deletion_timestamp), meta.deletion_timestamp, TEXT_ALL);
     texts_add(&texts, offsetof(struct custom_object, config_name), json_slice_get(spec, "config", "name", NULL),
         KUBE_NAME_MAX);
-    texts_add(&texts, offsetof(struct custom_object, cluster_name), json_slice_get(spec, "cluster", "name", NULL),
-        KUBE_NAME_MAX);
+    struct json_slice cluster = json_slice_member(spec, "cluster");
+    texts_add(&texts, offsetof(struct custom_object, cluster_name),
+        is_object_text(cluster) ? json_slice_member(cluster, "name") : cluster, KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, cluster_namespace),
         json_slice_get(spec, "cluster", "namespace", NULL), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, password_secret),
         json_slice_get(spec, "passwordSecret", "name", NULL), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, switchover_to),
         json_slice_member(meta.annotations, ANNOTATION_SWITCHOVER_TO), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, confirmed_lost),
+        json_slice_member(meta.annotations, ANNOTATION_CONFIRMED_LOST), KUBE_NAME_MAX);
+    add_backup_texts(&texts, &meta, object);
     struct custom_object *ret = (struct custom_object *)texts_build(&texts, sizeof(*ret), &meta, object);
     ret->name = key_name(&ret->object);
     ret->spec_len = (uint32_t)spec.len;
@@ -196,6 +228,7 @@ json_t *custom_object_status(const struct custom_object *object)
 const struct kube_projection projection_mysql_cluster = {.project = project_custom};
 const struct kube_projection projection_mysql_config = {.project = project_custom};
 const struct kube_projection projection_mysql_terminal = {.project = project_custom};
+const struct kube_projection projection_mysql_backup = {.project = project_custom};
 
 /* ---- conditions ---- */
 
@@ -329,7 +362,9 @@ static struct kube_object *project_pod(struct json_slice object, struct error *e
     add_pod_texts(&texts, &meta, object);
     texts_add(&texts, offsetof(struct pod_object, problem_container), problem.container, KUBE_LABEL_MAX);
     texts_add(&texts, offsetof(struct pod_object, problem_reason), problem.reason, KUBE_LABEL_MAX);
-    texts_add(&texts, offsetof(struct pod_object, problem_message), problem.message, PROJECTION_MESSAGE_MAX);
+    bool is_server = json_slice_str_eq(problem.container, CONTAINER_MYSQL);
+    (is_server ? texts_add_log : texts_add)(
+        &texts, offsetof(struct pod_object, problem_message), problem.message, PROJECTION_MESSAGE_MAX);
     struct pod_object *ret = (struct pod_object *)texts_build(&texts, sizeof(*ret), &meta, object);
     ret->name = key_name(&ret->object);
     ret->ordinal = names_ordinal(ret->name);

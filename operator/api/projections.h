@@ -16,7 +16,7 @@
 /* Messages of containers and conditions are cut to this many bytes. */
 #define PROJECTION_MESSAGE_MAX 256
 
-/* MysqlCluster and MysqlTerminal (namespaced), MysqlConfig (no status). */
+/* MysqlCluster, MysqlTerminal and MysqlBackup (namespaced), MysqlConfig (no status). */
 struct custom_object {
     struct kube_object object;
     const char *packed; /* the JSON texts of spec and status, one behind the other (packed_text.h) */
@@ -30,9 +30,17 @@ struct custom_object {
     bool has_volumes_finalizer;     /* FINALIZER_VOLUMES */
     bool has_other_finalizers;
     const char *config_name; /* MysqlCluster: spec.config.name, "" if none: which clusters to wake for a MysqlConfig */
-    const char *cluster_name, *cluster_namespace; /* MysqlTerminal: spec.cluster, "" if none */
+    const char *cluster_name, *cluster_namespace; /* MysqlTerminal: spec.cluster, "" if none; MysqlBackup: its name */
     const char *password_secret;                  /* MysqlCluster: spec.passwordSecret.name */
     const char *switchover_to;                    /* MysqlCluster: annotation ANNOTATION_SWITCHOVER_TO, "" if none */
+    const char *confirmed_lost;                   /* likewise ANNOTATION_CONFIRMED_LOST */
+    const char *phase;                            /* MysqlBackup: status.phase, "" if none */
+    const char *donor;                            /* MysqlBackup: status.donor */
+    const char *claim; /* MysqlBackup: claimName of the destination, the used one if it is known; "" if none */
+    const char *skip_data_deletion; /* MysqlBackup: annotation ANNOTATION_SKIP_DATA_DELETION */
+    const char *creation_timestamp; /* MysqlBackup */
+    const char *scheduled;          /* MysqlBackup: label LABEL_SCHEDULED, "" if none */
+    bool has_backup_finalizer;      /* FINALIZER_BACKUP */
 };
 /* New trees (caller drops them), NULL if absent or malformed. */
 json_t *custom_object_spec(const struct custom_object *object);
@@ -88,6 +96,6 @@ struct stateful_set_object {
 };
 
 extern const struct kube_projection projection_mysql_cluster, projection_mysql_config, projection_mysql_terminal,
-    projection_pod, projection_pvc, projection_stateful_set;
+    projection_mysql_backup, projection_pod, projection_pvc, projection_stateful_set;
 
 #endif

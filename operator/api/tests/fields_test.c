@@ -13,7 +13,7 @@
 #include "operator/api/api_fields.h"
 #include "operator/kube/yaml_json.h"
 
-#define ROWS_MAX 128
+#define ROWS_MAX 256
 
 static json_t *read_crd(const char *path)
 {
@@ -191,6 +191,7 @@ static void tables_are_the_crds(void **state)
     compare("crds/mysqlconfigs.yaml", mysql_config_fields);
     compare("crds/mysqlclusters.yaml", mysql_cluster_fields);
     compare("crds/mysqlterminals.yaml", mysql_terminal_fields);
+    compare("crds/mysqlbackups.yaml", mysql_backup_fields);
 }
 
 static void inline_spec_is_the_config(void **state)

@@ -102,6 +102,22 @@ static const struct {
     {"{" GOOD ", 'replicas': 3, 'replication': {'primary': -1}}",
         "spec.replication.primary: must be between 0 and 8, not -1"},
     {"{" GOOD ", 'replicas': 0, 'replication': {'primary': 2}}", ""}, /* hibernated */
+    {"{" GOOD ", 'failover': {'startMilliseconds': 1, 'silenceMilliseconds': 1000, 'selfFenceMilliseconds': 60000}}",
+        ""},
+    {"{" GOOD ", 'failover': {'dataLoss': 'Allow'}}",
+        "spec.failover.dataLoss: must be one of never, allow, not \"Allow\""},
+    {"{" GOOD ", 'failover': {'enabled': 'no', 'reseed': 1}}",
+        "spec.failover.enabled: must be a boolean, not a string; spec.failover.reseed: must be a boolean, not a number"},
+    {"{" GOOD ", 'failover': {'silenceMilliseconds': 999}}",
+        "spec.failover.silenceMilliseconds: must be between 1000 and 3600000, not 999"},
+    {"{" GOOD ", 'failover': {'hungMilliseconds': 999, 'writesBlockedMilliseconds': 3600001, 'stalledMilliseconds': 0}}",
+        "spec.failover.hungMilliseconds: must be between 1000 and 3600000, not 999; "
+        "spec.failover.writesBlockedMilliseconds: must be between 1000 and 3600000, not 3600001; "
+        "spec.failover.stalledMilliseconds: must be between 1000 and 3600000, not 0"},
+    {"{" GOOD ", 'failover': {'startMilliseconds': 0, 'selfFenceMilliseconds': 1999}}",
+        "spec.failover.startMilliseconds: must be between 1 and 3600000, not 0; "
+        "spec.failover.selfFenceMilliseconds: must be between 2000 and 60000, not 1999"},
+    {"{" GOOD ", 'failover': {'silence': 2}}", "spec.failover.silence: is not a known field"},
     {"{" GOOD ", 'podTemplate': {'spec': {'containers': [{'name': 'mysql', 'image': 'x'}]}}}",
         "spec.podTemplate.spec.containers[0].image: of container mysql is managed by kube-mysql; set images in the configuration"},
     {"{" GOOD ", 'podTemplate': {'spec': {'containers': [{'name': 'mysql', 'lifecycle': null}]}}}",
@@ -180,6 +196,58 @@ static void cluster_replication(void **state)
     json_decref(spec);
     assert_int_equal(cluster.replication.primary, CLUSTER_PRIMARY_ANY);
     mysql_cluster_release(&cluster);
+}
+
+static void assert_failover_defaults(const struct cluster_failover_spec *failover)
+{
+    assert_true(failover->enabled);
+    assert_false(failover->allow_data_loss);
+    assert_int_equal(failover->silence_ms, 1500);
+    assert_int_equal(failover->hung_ms, 2000);
+    assert_int_equal(failover->writes_blocked_ms, 3000);
+    assert_int_equal(failover->stalled_ms, 5000);
+    assert_int_equal(failover->start_ms, 20000);
+    assert_int_equal(failover->self_fence_ms, 4000);
+    assert_true(failover->reseed);
+}
+
+static void failover_of(const char *text, int result, struct cluster_failover_spec *ret)
+{
+    struct api_problems problems = {0};
+    struct mysql_cluster cluster;
+    json_t *spec = parse(text);
+    assert_int_equal(mysql_cluster_parse("ns", "a", spec, &cluster, &problems), result);
+    *ret = cluster.failover;
+    mysql_cluster_release(&cluster);
+    json_decref(spec);
+}
+
+static void cluster_failover(void **state)
+{
+    UNUSED(state);
+    struct cluster_failover_spec failover;
+    failover_of("{" GOOD "}", 0, &failover);
+    assert_failover_defaults(&failover);
+    failover_of("{" GOOD ", 'failover': {'enabled': false, 'dataLoss': 'allow', 'silenceMilliseconds': 1001,"
+                "'hungMilliseconds': 1002, 'writesBlockedMilliseconds': 1003, 'stalledMilliseconds': 1004,"
+                "'startMilliseconds': 5, 'selfFenceMilliseconds': 2006, 'reseed': false}}",
+        0, &failover);
+    assert_false(failover.enabled);
+    assert_true(failover.allow_data_loss);
+    assert_int_equal(failover.silence_ms, 1001);
+    assert_int_equal(failover.hung_ms, 1002);
+    assert_int_equal(failover.writes_blocked_ms, 1003);
+    assert_int_equal(failover.stalled_ms, 1004);
+    assert_int_equal(failover.start_ms, 5);
+    assert_int_equal(failover.self_fence_ms, 2006);
+    assert_false(failover.reseed);
+    /* What is refused is not followed either. */
+    failover_of("{" GOOD
+                ", 'failover': {'dataLoss': 'always', 'silenceMilliseconds': 1, 'hungMilliseconds': 99999999999,"
+                "'writesBlockedMilliseconds': -1, 'stalledMilliseconds': 7, 'startMilliseconds': -2,"
+                "'selfFenceMilliseconds': 0}}",
+        -1, &failover);
+    assert_failover_defaults(&failover);
 }
 
 static void resolve_merges_key_by_key(void **state)
@@ -340,6 +408,7 @@ int main(void)
         cmocka_unit_test(cluster_refusals),
         cmocka_unit_test(cluster_defaults),
         cmocka_unit_test(cluster_replication),
+        cmocka_unit_test(cluster_failover),
         cmocka_unit_test(resolve_merges_key_by_key),
         cmocka_unit_test(resolve_says_where),
         cmocka_unit_test(storage_changes),

@@ -100,6 +100,10 @@ static void pod_problems(void **state)
              "\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
              "\"lastState\":{\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":\"unknown variable 'x'\\n\"}}"),
             "mysql", "CrashLoopBackOff", "unknown variable 'x'\n"},
+        {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
+                   "\"lastState\":{\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":"
+                   "\"1 [Note] Starting\\n2 [ERROR] InnoDB: corrupt\\n3 [ERROR] Aborting\\n\"}}"),
+            "mysql", "CrashLoopBackOff", "InnoDB: corrupt"},
         {CONTAINER("\"state\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}"), "mysql", "OOMKilled", ""},
         {CONTAINER(
              "\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"exitCode\":2,\"reason\":\"Error\",\"message\":\"m\"}}"),

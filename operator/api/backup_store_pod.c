@@ -1,0 +1,89 @@
+#include "common/base.h"
+
+#include "operator/api/backup_store_pod.h"
+
+#include "common/agent_api.h"
+#include "common/hashmap.h"
+#include "common/json.h"
+#include "operator/api/api_kinds.h"
+#include "operator/api/pod_security.h"
+
+void backup_store_pod_name(
+    char out[static DERIVED_NAME_SIZE], const char *cluster, const char *claim, const char *purpose)
+{
+    uint32_t hash = (uint32_t)hash64(HASH64_INIT, claim, strlen(claim));
+    snprintf(out, DERIVED_NAME_SIZE, "%.*s-%s-%08x", CLUSTER_NAME_MAX, cluster, purpose, hash);
+}
+
+void backup_store_server_name(const char *ns, const char *cluster, const char *pod, struct strbuf *out)
+{
+    struct cluster_names names;
+    cluster_names_init(&names, cluster);
+    strbuf_addf(out, "%s.%s.%s.svc", pod, names.service, ns);
+}
+
+static json_t *metadata_of(const struct backup_store_pod *pod)
+{
+    char name[DERIVED_NAME_SIZE];
+    json_t *metadata = json_object();
+    json_t *labels = cluster_labels(pod->cluster);
+    backup_store_pod_name(name, pod->cluster, pod->claim, pod->purpose);
+    json_put_str(labels, LABEL_COMPONENT, LABEL_COMPONENT_BACKUP_STORE);
+    json_put_str(metadata, "name", name);
+    json_put_str(metadata, "namespace", pod->ns);
+    json_put(metadata, "labels", labels);
+    json_put(metadata, "ownerReferences",
+        json_build("[{s:s, s:s, s:s, s:s, s:b, s:b}]", "apiVersion", KM_API_GROUP_VERSION, "kind",
+            kube_kind_mysql_cluster.kind, "name", pod->cluster, "uid", pod->cluster_uid, "controller", 1,
+            "blockOwnerDeletion", 1));
+    return metadata;
+}
+
+static json_t *probe(const char *path)
+{
+    return json_build("{s:{s:s, s:i, s:s}, s:i, s:i, s:i, s:i}", "httpGet", "path", path, "port", AGENT_PORT_PLAIN,
+        "scheme", "HTTP", "periodSeconds", 1, "timeoutSeconds", 2, "failureThreshold", 10, "successThreshold", 1);
+}
+
+static json_t *container_of_store(const struct backup_store_pod *pod)
+{
+    const char *image = pod->config->image_agent ? pod->config->image_agent : pod->default_agent_image;
+    json_t *container = json_build("{s:s, s:s, s:[s, s, s]}", "name", CONTAINER_STORE, "image", str_or_empty(image),
+        "command", "/kube-mysql-agent", "store", "--directory=" BACKUP_STORE_DIRECTORY);
+    json_put_str(container, "imagePullPolicy", pod->config->image_pull_policy);
+    json_put(container, "ports",
+        json_build("[{s:s, s:i, s:s}]", "name", "store", "containerPort", AGENT_PORT_TLS, "protocol", "TCP"));
+    json_put(container, "volumeMounts",
+        json_build("[{s:s, s:s}, {s:s, s:s, s:b}]", "name", "backup", "mountPath", BACKUP_STORE_DIRECTORY, "name",
+            "tls", "mountPath", AGENT_TLS_DIR, "readOnly", 1));
+    json_put(container, "env",
+        json_build("[{s:s, s:{s:{s:s, s:s}}}]", "name", "POD_IP", "valueFrom", "fieldRef", "apiVersion", "v1",
+            "fieldPath", "status.podIP"));
+    json_put(container, "resources",
+        json_build("{s:{s:s, s:s}, s:{s:s}}", "requests", "cpu", "10m", "memory", "32Mi", "limits", "memory", "256Mi"));
+    json_put(container, "readinessProbe", probe("/ready"));
+    json_put(container, "livenessProbe", probe("/live"));
+    json_put(container, "securityContext", container_security_context());
+    return container;
+}
+
+json_t *backup_store_pod_manifest(const struct backup_store_pod *pod)
+{
+    struct cluster_names names;
+    cluster_names_init(&names, pod->cluster);
+    json_t *metadata = metadata_of(pod);
+    json_t *spec = json_build("{s:b, s:b, s:i, s:s, s:o, s:[o]}", "automountServiceAccountToken", 0,
+        "enableServiceLinks", 0, "terminationGracePeriodSeconds", 10, "restartPolicy", "Always", "securityContext",
+        pod_security_context(pod->config), "containers", container_of_store(pod));
+    json_put(spec, "volumes",
+        json_build("[{s:s, s:{s:s}}, {s:s, s:{s:s, s:i}}]", "name", "backup", "persistentVolumeClaim", "claimName",
+            pod->claim, "name", "tls", "secret", "secretName", names.tls, "defaultMode", 0440));
+    if (pod->config->image_pull_secrets)
+        json_put(spec, "imagePullSecrets", json_deep_copy(pod->config->image_pull_secrets));
+    json_t *manifest =
+        json_build("{s:s, s:s, s:o, s:o}", "apiVersion", "v1", "kind", "Pod", "metadata", metadata, "spec", spec);
+    char role[32];
+    snprintf(role, sizeof(role), "store-%016llx", (unsigned long long)json_hash(manifest));
+    json_put_str(json_object_get(metadata, "labels"), LABEL_ROLE, role);
+    return manifest;
+}

@@ -1,0 +1,42 @@
+/*
+ * backup_store_pod.h: the pod that serves a volume of backups to the members of a cluster and to the operator (`kube-mysql-agent store`): its names and its manifest. Pure.
+ *
+ * It mounts the claim and the cluster's TLS Secret; whoever wants to speak with it shows a certificate of the cluster. One for each cluster, claim and purpose: who made one
+ * removes it when nobody of its own needs it any more. https://POD.NAME-mysql.NAMESPACE.svc:AGENT_PORT_TLS/backup/...: that name is in no DNS, only in the
+ * certificate (*.NAME-mysql.NAMESPACE.svc); it is reached by the pod's address.
+ */
+#ifndef KM_BACKUP_STORE_POD_H
+#define KM_BACKUP_STORE_POD_H
+
+#include "common/base.h"
+
+#include <jansson.h>
+
+#include "common/strbuf.h"
+#include "operator/api/mysql_config.h"
+#include "operator/api/names.h"
+
+#define BACKUP_STORE_BUCKET "backup" /* the one that it has */
+#define BACKUP_STORE_DIRECTORY "/backup"
+
+/* What it is for; part of its name. */
+#define BACKUP_STORE_FOR_BACKUPS "store"
+#define BACKUP_STORE_FOR_RESTORE "rstore"
+
+struct backup_store_pod {
+    const char *ns, *cluster, *cluster_uid;
+    const char *claim;
+    const char *purpose;
+    const struct mysql_config_spec *config; /* the cluster's, in force */
+    const char *default_agent_image;        /* when the configuration names none */
+};
+
+/* "CLUSTER-store-1a2b3c4d" */
+void backup_store_pod_name(
+    char out[static DERIVED_NAME_SIZE], const char *cluster, const char *claim, const char *purpose);
+/* The name in its certificate. */
+void backup_store_server_name(const char *ns, const char *cluster, const char *pod, struct strbuf *out);
+/* Label kubemysql.dev/role is "store-HASH" of its own manifest: pods cannot be changed, a new hash means a new pod. New document. */
+json_t *backup_store_pod_manifest(const struct backup_store_pod *pod);
+
+#endif

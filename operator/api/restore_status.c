@@ -1,0 +1,152 @@
+#include "common/base.h"
+
+#include "operator/api/restore_status.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+
+const char *const restore_phase_names[RESTORE_PHASE_COUNT] = {
+    [RESTORE_PHASE_NONE] = "",
+    [RESTORE_PHASE_RESOLVING] = "Resolving",
+    [RESTORE_PHASE_RESTORING] = "Restoring",
+    [RESTORE_PHASE_COMPLETED] = "Completed",
+    [RESTORE_PHASE_EMPTY] = "Empty",
+    [RESTORE_PHASE_SKIPPED] = "Skipped",
+};
+
+static const struct {
+    const char *key;
+    size_t offset, size;
+} texts[] = {
+#define TEXT(key, member)                                                                            \
+    {                                                                                                \
+        key, offsetof(struct cluster_restore, member), sizeof(((struct cluster_restore *)0)->member) \
+    }
+    TEXT("backup", backup),
+    TEXT("folder", folder),
+    TEXT("location", location),
+    TEXT("digest", digest),
+    TEXT("gtid", gtid),
+    TEXT("reason", reason),
+    TEXT("message", message),
+};
+
+static const struct {
+    const char *key;
+    size_t offset;
+} documents[] = {
+    {"from", offsetof(struct cluster_restore, from)},
+    {"destination", offsetof(struct cluster_restore, destination)},
+    {"encryption", offsetof(struct cluster_restore, encryption)},
+};
+
+static json_t **document_of(const struct cluster_restore *restore, size_t i)
+{
+    return (json_t **)(void *)((char *)(uintptr_t)restore + documents[i].offset);
+}
+
+static void put_time(json_t *json, const char *key, int64_t realtime_ms)
+{
+    char text[CLOCK_RFC3339_SIZE];
+    if (realtime_ms <= 0)
+        return;
+    clock_format_rfc3339(realtime_ms, text);
+    json_put_str(json, key, text);
+}
+
+static int64_t read_time(const json_t *json, const char *key)
+{
+    int64_t realtime_ms = 0;
+    const char *text = json_path_str(json, key, NULL);
+    return text && clock_parse_rfc3339(text, &realtime_ms) == 0 ? realtime_ms : 0;
+}
+
+json_t *cluster_restore_encode(const struct cluster_restore *restore)
+{
+    if (restore->phase == RESTORE_PHASE_NONE)
+        return NULL;
+    json_t *json = json_object();
+    json_put_str(json, "phase", restore_phase_names[restore->phase]);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        const char *text = (const char *)restore + texts[i].offset;
+        if (*text)
+            json_put_str(json, texts[i].key, text);
+    }
+    if (restore->bytes > 0)
+        json_put_int(json, "bytes", (int64_t)MIN_OF(restore->bytes, (uint64_t)INT64_MAX));
+    put_time(json, "startTime", restore->start_ms);
+    put_time(json, "completionTime", restore->completion_ms);
+    for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
+        if (*document_of(restore, i))
+            json_put(json, documents[i].key, json_deep_copy(*document_of(restore, i)));
+    }
+    return json;
+}
+
+static enum restore_phase phase_named(const char *name)
+{
+    for (int phase = RESTORE_PHASE_NONE; phase < RESTORE_PHASE_COUNT; phase++) {
+        if (str_eq(restore_phase_names[phase], name))
+            return (enum restore_phase)phase;
+    }
+    return RESTORE_PHASE_RESOLVING; /* of a newer operator: whatever it is, no empty database is made */
+}
+
+void cluster_restore_decode(const json_t *json, struct cluster_restore *ret)
+{
+    *ret = (struct cluster_restore){0};
+    if (!json_is_object(json))
+        return;
+    ret->phase = phase_named(json_path_str(json, "phase", ""));
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        snprintf((char *)ret + texts[i].offset, texts[i].size, "%s", json_path_str(json, texts[i].key, ""));
+    ret->bytes = (uint64_t)MAX_OF(0, json_path_int(json, "bytes", 0));
+    ret->start_ms = read_time(json, "startTime");
+    ret->completion_ms = read_time(json, "completionTime");
+    for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
+        const json_t *value = json_object_get(json, documents[i].key);
+        *document_of(ret, i) = json_is_object(value) ? json_deep_copy(value) : NULL;
+    }
+}
+
+void cluster_restore_copy(const struct cluster_restore *from, struct cluster_restore *ret)
+{
+    struct cluster_restore copy = *from;
+    for (size_t i = 0; i < ARRAY_LEN(documents); i++)
+        *document_of(&copy, i) = json_deep_copy(*document_of(from, i));
+    *ret = copy;
+}
+
+void cluster_restore_release(struct cluster_restore *restore)
+{
+    for (size_t i = 0; i < ARRAY_LEN(documents); i++)
+        json_decref(*document_of(restore, i));
+    *restore = (struct cluster_restore){0};
+}
+
+static bool same_document(const json_t *a, const json_t *b)
+{
+    return a == b || (a && b && json_equal(a, b));
+}
+
+bool cluster_restore_same(const struct cluster_restore *a, const struct cluster_restore *b)
+{
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (strcmp((const char *)a + texts[i].offset, (const char *)b + texts[i].offset) != 0)
+            return false;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
+        if (!same_document(*document_of(a, i), *document_of(b, i)))
+            return false;
+    }
+    /* Times are written in whole seconds. */
+    return a->phase == b->phase && a->bytes == b->bytes && a->start_ms / 1000 == b->start_ms / 1000 &&
+        a->completion_ms / 1000 == b->completion_ms / 1000;
+}
+
+void cluster_restore_begin(struct cluster_restore *restore, const json_t *from, int64_t now_ms)
+{
+    json_t *copy = json_deep_copy(from);
+    cluster_restore_release(restore);
+    *restore = (struct cluster_restore){.phase = RESTORE_PHASE_RESOLVING, .start_ms = now_ms, .from = copy};
+}

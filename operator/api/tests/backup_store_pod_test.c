@@ -1,0 +1,96 @@
+/* The pod in front of a volume: its names, and what it may and may not do. */
+#include "common/base.h"
+
+#include "operator/api/backup_store_pod.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/json.h"
+
+static void names(void **state)
+{
+    UNUSED(state);
+    char one[DERIVED_NAME_SIZE], other[DERIVED_NAME_SIZE], restore[DERIVED_NAME_SIZE];
+    backup_store_pod_name(one, "shop", "vol", BACKUP_STORE_FOR_BACKUPS);
+    backup_store_pod_name(other, "shop", "vol2", BACKUP_STORE_FOR_BACKUPS);
+    backup_store_pod_name(restore, "shop", "vol", BACKUP_STORE_FOR_RESTORE);
+    assert_true(str_starts_with(one, "shop-store-"));
+    assert_string_not_equal(one, other);
+    assert_string_not_equal(one, restore);
+    /* The longest name of a cluster: whole, and a host name. */
+    backup_store_pod_name(one, "a123456789012345678901234567890123456789012345", "vol", BACKUP_STORE_FOR_RESTORE);
+    assert_int_equal(strlen(one), 46 + strlen("-rstore-") + 8);
+    struct strbuf text;
+    strbuf_init(&text, 256);
+    backup_store_server_name("ns1", "shop", "shop-store-1", &text);
+    assert_string_equal(text.buf, "shop-store-1.shop-mysql.ns1.svc");
+    strbuf_release(&text);
+}
+
+static json_t *make(const char *claim, const char *image)
+{
+    struct mysql_config_spec config = {0};
+    json_t *document = json_parse("{\"images\": {\"mysql\": \"m:1\", \"imagePullSecrets\": [{\"name\": \"pull\"}]}}",
+        strlen("{\"images\": {\"mysql\": \"m:1\", \"imagePullSecrets\": [{\"name\": \"pull\"}]}}"), NULL);
+    assert_non_null(document);
+    mysql_config_spec_read(document, &config);
+    const struct backup_store_pod pod = {"ns1", "shop", "uid-1", claim, BACKUP_STORE_FOR_BACKUPS, &config, image};
+    json_t *manifest = backup_store_pod_manifest(&pod);
+    mysql_config_spec_release(&config);
+    json_decref(document);
+    return manifest;
+}
+
+static void manifest(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *path, *value;
+    } texts[] = {
+        {"metadata.labels[\"app.kubernetes.io/component\"]", "backup-store"},
+        {"metadata.labels[\"kubemysql.dev/cluster\"]", "shop"},
+        {"metadata.labels[\"app.kubernetes.io/managed-by\"]", "kube-mysql"},
+        {"metadata.ownerReferences[0].uid", "uid-1"},
+        {"metadata.ownerReferences[0].kind", "MysqlCluster"},
+        {"spec.containers[0].image", "agent:1"},
+        {"spec.containers[0].command[1]", "store"},
+        {"spec.containers[0].command[2]", "--directory=/backup"},
+        {"spec.containers[0].readinessProbe.httpGet.path", "/ready"},
+        {"spec.containers[0].securityContext.capabilities.drop[0]", "ALL"},
+        {"spec.securityContext.seccompProfile.type", "RuntimeDefault"},
+        {"spec.volumes[0].persistentVolumeClaim.claimName", "vol"},
+        {"spec.volumes[1].secret.secretName", "shop-mysql-tls"},
+        {"spec.imagePullSecrets[0].name", "pull"},
+    };
+    _cleanup_(json_decrefp) json_t *pod = make("vol", "agent:1");
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        assert_string_equal(json_path_str(pod, texts[i].path, ""), texts[i].value);
+    assert_false(json_path_bool(pod, "spec.automountServiceAccountToken", true));
+    assert_true(json_path_bool(pod, "spec.securityContext.runAsNonRoot", false));
+    assert_true(json_path_bool(pod, "spec.containers[0].securityContext.readOnlyRootFilesystem", false));
+    assert_false(json_path_bool(pod, "spec.containers[0].securityContext.allowPrivilegeEscalation", true));
+}
+
+/* Equal wishes give equal hashes, others do not. */
+static void hash(void **state)
+{
+    UNUSED(state);
+    static const char path[] = "metadata.labels[\"kubemysql.dev/role\"]";
+    _cleanup_(json_decrefp) json_t *one = make("vol", "agent:1");
+    _cleanup_(json_decrefp) json_t *same = make("vol", "agent:1");
+    _cleanup_(json_decrefp) json_t *other = make("vol", "agent:2");
+    assert_true(str_starts_with(json_path_str(one, path, ""), "store-"));
+    assert_string_equal(json_path_str(one, path, ""), json_path_str(same, path, ""));
+    assert_string_not_equal(json_path_str(one, path, ""), json_path_str(other, path, ""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),
+        cmocka_unit_test(manifest),
+        cmocka_unit_test(hash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,54 @@
+/*
+ * backup_decide.h: what to do next about one MysqlBackup: pure.
+ *
+ * Whatever is done outside was written to the status before (I10): the controller writes `next` if it differs from what was read, looks again and decides again;
+ * only a step that changes no status is acted on. So an attempt has its id and its donor in the status before any agent hears of it, and one that
+ * failed stands there, with what is left of it, before anything is removed.
+ *
+ *   Pending → Running → Completed
+ *      ↑ back-off ↓  ↘ Failed (deadline, BACKUP_ATTEMPTS_MAX attempts, a spec that can never be)
+ */
+#ifndef KM_BACKUP_DECIDE_H
+#define KM_BACKUP_DECIDE_H
+
+#include "operator/backup/backup_snapshot.h"
+
+/* A donor that is not heard may still send; after this time it is given up. */
+#define BACKUP_SILENCE_MS 60000
+/* A donor that is heard but does not take the task. */
+#define BACKUP_UNTAKEN_MS 120000
+#define BACKUP_RETRY_BASE_MS 10000
+#define BACKUP_RETRY_MAX_MS 300000
+/* Secrets have no watch. */
+#define BACKUP_RECHECK_MS 15000
+/* What could not be done in the store is tried again after this time. */
+#define BACKUP_JOB_RETRY_MS 15000
+/* Leftovers of attempts are given up this long after the end, or after the deletion. */
+#define BACKUP_CLEAN_MS (24 * 3600 * 1000LL)
+#define BACKUP_CLEAN_DELETED_MS 60000
+
+enum backup_act {
+    BACKUP_ACT_NONE,
+    BACKUP_ACT_HOLD,    /* add our finalizer */
+    BACKUP_ACT_RELEASE, /* remove it */
+    BACKUP_ACT_SEND,    /* last.donor should have the task of last.id */
+    BACKUP_ACT_CHECK,   /* job */
+    BACKUP_ACT_REMOVE,  /* job */
+};
+
+struct backup_step {
+    struct backup_status next; /* owned */
+    enum backup_act act;
+    char id[BACKUP_ID_SIZE];           /* CHECK, REMOVE: of what */
+    char end_donor[DERIVED_NAME_SIZE]; /* this member should end what it does for end_id; "" nobody */
+    char end_id[BACKUP_ID_SIZE];
+    bool wants_store;  /* volumes: the pod in front of it should be there */
+    int64_t again_ms;  /* look again then at the latest; 0: when there is news */
+    const char *event; /* of the change to `next`; NULL: none */
+    bool warning;
+};
+
+void backup_decide(const struct backup_snapshot *snapshot, struct backup_step *ret);
+void backup_step_release(struct backup_step *step);
+
+#endif

@@ -1,0 +1,244 @@
+#include "common/base.h"
+
+#include "operator/backup/backup_gather.h"
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "operator/api/backup_store_pod.h"
+#include "operator/api/projections.h"
+
+/* ---- the object itself ---- */
+
+static int64_t time_of(const char *text)
+{
+    int64_t ms;
+    return clock_parse_rfc3339(text, &ms) == 0 ? ms : 0;
+}
+
+static void read_object(const struct custom_object *object, struct backup_snapshot *ret)
+{
+    ret->ns = xstrdup(object->ns);
+    ret->name = xstrdup(object->name);
+    ret->uid = xstrdup(object->uid);
+    ret->version = xstrdup(object->object.resource_version);
+    ret->generation = object->object.generation;
+    ret->created_ms = time_of(object->creation_timestamp);
+    if (ret->created_ms == 0)
+        ret->created_ms = ret->now_ms;
+    ret->deleting = object->object.deleting;
+    ret->deleted_ms = time_of(object->deletion_timestamp);
+    ret->has_finalizer = object->has_backup_finalizer;
+    ret->skip_data_deletion = str_eq(object->skip_data_deletion, "true");
+}
+
+static void read_spec(const struct custom_object *object, const json_t *cluster_spec, struct backup_snapshot *ret)
+{
+    struct api_problems problems = {0};
+    struct strbuf text;
+    _cleanup_(json_decrefp) json_t *spec = custom_object_spec(object);
+    if (mysql_backup_parse(ret->ns, ret->name, spec, &ret->backup, &problems) < 0) {
+        strbuf_init(&text, sizeof(ret->message) - 1);
+        api_problems_text(&problems, &text);
+        snprintf(ret->message, sizeof(ret->message), "%s", text.buf);
+        snprintf(ret->reason, sizeof(ret->reason), "InvalidSpec");
+        strbuf_release(&text);
+    }
+    if (ret->last.destination)
+        mysql_backup_take_used(&ret->backup, ret->last.destination, ret->last.encryption);
+    else
+        mysql_backup_inherit(&ret->backup, json_object_get(cluster_spec, "backup"));
+}
+
+/* ---- members ---- */
+
+static bool is_taken(const struct backup_sources *sources, const struct backup_snapshot *snapshot, const char *pod)
+{
+    const struct store *backups = informer_store(sources->backups);
+    size_t cursor = 0;
+    for (const struct kube_object *each; (each = store_next(backups, &cursor));) {
+        const struct custom_object *other = (const struct custom_object *)each;
+        if (str_eq(other->phase, backup_phase_names[BACKUP_PHASE_RUNNING]) && str_eq(other->donor, pod) &&
+            str_eq(other->ns, snapshot->ns) && !str_eq(other->name, snapshot->name))
+            return true;
+    }
+    return false;
+}
+
+static void read_words(const struct agent_status *status, const char *primary, struct backup_member *ret)
+{
+    bool runs =
+        status->replication.receiver == AGENT_THREAD_RUNNING && status->replication.applier == AGENT_THREAD_RUNNING;
+    snprintf(ret->process, sizeof(ret->process), "%s", status->boot_id);
+    ret->phase = status->phase;
+    ret->is_primary = str_eq(primary, ret->name) && status->writable;
+    ret->is_replica = status->role == AGENT_ROLE_REPLICA && runs;
+    ret->is_held = status->role == AGENT_ROLE_NONE && !str_empty(status->order_hash);
+    ret->has_data = status->data == AGENT_DATA_DATABASE || status->phase == AGENT_PHASE_RUNNING;
+    ret->seeding = status->phase == AGENT_PHASE_SEEDING;
+    ret->lag_known = status->replication.lag_known;
+    ret->lag_ms = status->replication.lag_ms;
+    ret->serving = status->serving_backups;
+    ret->report = status->backup;
+}
+
+static void read_member(const struct backup_sources *sources, const struct backup_snapshot *snapshot,
+    const char *cluster_key, const char *primary, struct backup_member *ret)
+{
+    const struct agent_watch *watch = agent_fleet_get(sources->fleet, cluster_key, ret->name);
+    const struct agent_status *status = watch ? agent_fleet_status(sources->fleet, cluster_key, ret->name) : NULL;
+    ret->heard = watch && status && agent_watch_connected(watch);
+    ret->silent_ms = watch ? agent_watch_age_ms(watch) : 0;
+    ret->taken = is_taken(sources, snapshot, ret->name);
+    if (status)
+        read_words(status, primary, ret);
+    if (!watch)
+        return;
+    const struct backup_sender *sender = agent_watch_backup(watch);
+    ret->refused = backup_sender_refused(sender, snapshot->last.id);
+    snprintf(ret->send_error, sizeof(ret->send_error), "%s", backup_sender_error(sender, snapshot->last.id));
+}
+
+static void read_members(
+    const struct backup_sources *sources, const char *cluster_key, const char *primary, struct backup_snapshot *ret)
+{
+    for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
+        struct backup_member *member = &ret->members[ret->member_count];
+        cluster_pod_name(member->name, ret->backup.cluster, ordinal);
+        _cleanup_(freep) char *key = kube_key(ret->ns, member->name);
+        const struct pod_object *pod = (const struct pod_object *)store_get(informer_store(sources->pods), key);
+        if (!pod || !str_eq(pod->cluster, ret->backup.cluster))
+            continue;
+        member->pod_ready = pod->ready && !pod->object.deleting;
+        read_member(sources, ret, cluster_key, primary, member);
+        ret->member_count++;
+    }
+}
+
+/* ---- the volume's pod ---- */
+
+static const struct custom_object *find_cluster(const struct backup_sources *sources, const char *ns, const char *name)
+{
+    _cleanup_(freep) char *key = kube_key(ns, str_or_empty(name));
+    return (const struct custom_object *)store_get(informer_store(sources->clusters), key);
+}
+
+const struct pod_object *backup_gather_find_store(
+    const struct backup_sources *sources, const char *ns, const char *cluster, const char *claim)
+{
+    char name[DERIVED_NAME_SIZE];
+    backup_store_pod_name(name, cluster, claim, BACKUP_STORE_FOR_BACKUPS);
+    _cleanup_(freep) char *key = kube_key(ns, name);
+    return (const struct pod_object *)store_get(informer_store(sources->pods), key);
+}
+
+json_t *backup_gather_store_pod(const struct backup_sources *sources, const struct backup_snapshot *snapshot)
+{
+    const struct mysql_backup *backup = &snapshot->backup;
+    const struct custom_object *cluster = find_cluster(sources, snapshot->ns, backup->cluster);
+    if (!cluster || backup->destination.kind != BACKUP_DESTINATION_VOLUME)
+        return NULL;
+    struct mysql_config_spec config = {0};
+    _cleanup_(json_decrefp) json_t *status = custom_object_status(cluster);
+    json_t *document = json_deep_copy(json_object_get(status, "configSpec"));
+    if (!document)
+        return NULL;
+    mysql_config_spec_read(document, &config);
+    const struct backup_store_pod pod = {
+        .ns = snapshot->ns,
+        .cluster = backup->cluster,
+        .cluster_uid = cluster->uid,
+        .claim = backup->destination.claim,
+        .purpose = BACKUP_STORE_FOR_BACKUPS,
+        .config = &config,
+        .default_agent_image = sources->default_agent_image,
+    };
+    json_t *manifest = backup_store_pod_manifest(&pod);
+    mysql_config_spec_release(&config);
+    json_decref(document);
+    return manifest;
+}
+
+static void read_store(const struct backup_sources *sources, struct backup_snapshot *ret)
+{
+    const struct backup_destination *destination = &ret->backup.destination;
+    if (destination->kind != BACKUP_DESTINATION_VOLUME) {
+        ret->store_ready = true;
+        return;
+    }
+    const struct pod_object *pod = backup_gather_find_store(sources, ret->ns, ret->backup.cluster, destination->claim);
+    ret->store_ready = pod && pod->ready && !pod->object.deleting && !str_empty(pod->pod_ip);
+    if (pod && !str_empty(pod->problem_reason))
+        snprintf(ret->store_message, sizeof(ret->store_message), "%s: %s", pod->problem_reason, pod->problem_message);
+    else
+        snprintf(ret->store_message, sizeof(ret->store_message), "%s", pod ? "it is starting" : "it is being made");
+}
+
+void backup_gather_store(const struct backup_sources *sources, const struct backup_snapshot *snapshot,
+    const struct task_keys *keys, struct backup_store *ret)
+{
+    const struct backup_destination *destination = &snapshot->backup.destination;
+    *ret = (struct backup_store){.ca_pem = xstrdup(keys->ca_pem)};
+    if (destination->kind == BACKUP_DESTINATION_S3) {
+        ret->endpoint = xstrdup(destination->endpoint);
+        ret->region = xstrdup(destination->region);
+        ret->bucket = xstrdup(destination->bucket);
+        ret->prefix = xstrdup(destination->prefix);
+        ret->access_key = xstrdup(keys->access_key);
+        ret->secret_key = xstrdup(keys->secret_key);
+        ret->session_token = xstrdup(keys->session_token);
+        ret->path_style = destination->path_style;
+        return;
+    }
+    const struct pod_object *pod =
+        backup_gather_find_store(sources, snapshot->ns, snapshot->backup.cluster, destination->claim);
+    struct strbuf name;
+    strbuf_init(&name, KUBE_NAME_MAX);
+    if (pod) {
+        backup_store_server_name(snapshot->ns, snapshot->backup.cluster, pod->name, &name);
+        ret->connect_to = xasprintf(strchr(pod->pod_ip, ':') ? "[%s]:%d" : "%s:%d", pod->pod_ip, AGENT_PORT_TLS);
+    }
+    ret->server_name = xstrdup(name.buf);
+    ret->endpoint = xasprintf("https://%s:%d", name.buf, AGENT_PORT_TLS);
+    ret->bucket = xstrdup(BACKUP_STORE_BUCKET);
+    ret->prefix = xstrdup(destination->path);
+    ret->path_style = true;
+    ret->is_volume = true;
+    strbuf_release(&name);
+}
+
+/* ---- all ---- */
+
+static void read_memory(const struct backup_memory *memory, struct backup_snapshot *ret)
+{
+    ret->secrets_known = memory->keys_ms > 0;
+    snprintf(ret->secrets_reason, sizeof(ret->secrets_reason), "%s", memory->keys.reason);
+    snprintf(ret->secrets_message, sizeof(ret->secrets_message), "%s", memory->keys.message);
+    snprintf(ret->key_id, sizeof(ret->key_id), "%s", memory->keys.key_id);
+    ret->job = memory->view;
+}
+
+bool backup_gather(const struct backup_sources *sources, const struct backup_memory *memory, int64_t now_ms,
+    struct backup_snapshot *ret)
+{
+    const struct custom_object *object =
+        (const struct custom_object *)store_get(informer_store(sources->backups), memory->key);
+    if (!object || !str_eq(object->uid, memory->uid))
+        return false;
+    *ret = (struct backup_snapshot){.now_ms = now_ms};
+    read_object(object, ret);
+    _cleanup_(json_decrefp) json_t *own_status = custom_object_status(object);
+    backup_status_decode(own_status, &ret->last);
+    const struct custom_object *cluster = find_cluster(sources, object->ns, object->cluster_name);
+    _cleanup_(json_decrefp) json_t *spec = cluster ? custom_object_spec(cluster) : NULL;
+    _cleanup_(json_decrefp) json_t *status = cluster ? custom_object_status(cluster) : NULL;
+    read_spec(object, spec, ret);
+    ret->cluster_exists = cluster != NULL;
+    read_memory(memory, ret);
+    if (cluster) {
+        snprintf(ret->cluster_uid, sizeof(ret->cluster_uid), "%s", cluster->uid);
+        read_members(sources, cluster->object.key, json_path_str(status, "currentPrimary", ""), ret);
+    }
+    read_store(sources, ret);
+    return true;
+}

@@ -1,0 +1,36 @@
+/*
+ * backup_secrets.h: what a backup's task needs of Secrets, read by name: the bucket's keys, a CA, the key that seals, and for volumes the operator's own certificate of the
+ * cluster.
+ *
+ * A Secret or key that is missing, or not usable, is an answer (reason, message with the field's path), not an error; only an API server that does not answer is one.
+ */
+#ifndef KM_BACKUP_SECRETS_H
+#define KM_BACKUP_SECRETS_H
+
+#include "common/base.h"
+
+#include "common/backup_task.h"
+#include "common/http_client.h"
+#include "operator/api/mysql_backup.h"
+#include "operator/kube/kube_client.h"
+
+/* Secret: never logged, wiped on release. */
+struct task_keys {
+    char *access_key, *secret_key, *session_token; /* S3; token may be NULL */
+    char *ca_pem;                                  /* S3: NULL: the system's; volume: the cluster's */
+    bool sealed;
+    unsigned char key[BACKUP_KEY_BYTES];
+    char key_id[17];
+    struct http_tls *tls;                   /* volume: how the operator shows itself; a reference */
+    char reason[KUBE_CONDITION_REASON_MAX]; /* why it cannot be; "": all is there */
+    char message[KUBE_CONDITION_MESSAGE_MAX];
+};
+void task_keys_release(struct task_keys *keys);
+
+/* keys: valid if err is NULL; who wants to keep them copies the struct and zeroes *keys, else they are wiped afterwards. */
+typedef void (*backup_secrets_done_fn)(void *arg, struct task_keys *keys, const struct error *err);
+/* `backup` is borrowed until done; it has a destination. There is no cancel: kube_client_free drops what is in flight. */
+void backup_secrets_read(struct kube_client *client, const struct kube_resource *secret,
+    const struct mysql_backup *backup, backup_secrets_done_fn done, void *arg);
+
+#endif

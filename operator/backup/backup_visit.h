@@ -1,0 +1,51 @@
+/*
+ * backup_visit.h: one reconcile of one MysqlBackup under way, and the writes that it makes. Of backup_controller.c only.
+ */
+#ifndef KM_BACKUP_VISIT_H
+#define KM_BACKUP_VISIT_H
+
+#include "operator/backup/backup_controller.h"
+#include "operator/backup/backup_decide.h"
+#include "operator/backup/backup_gather.h"
+#include "operator/plan/plan_executor.h"
+
+struct backup_controller {
+    struct manager *manager;
+    struct loop *loop;
+    struct kube_client *client;
+    struct backup_controller_options options;
+    const struct kube_resource *resource;
+    struct plan_targets targets;
+    struct controller *runtime;
+    struct backup_sources sources;
+    struct backup_memories memories;
+    struct backup_metrics *metrics;
+};
+
+struct backup_visit {
+    struct backup_controller *controller;
+    struct reconcile *run;
+    char *key, *uid;
+    struct backup_snapshot snapshot;
+    bool looked;
+    struct backup_step step;
+    int writes; /* of the status, in this visit */
+    int64_t again_ms;
+    struct error error;
+};
+
+/* NULL when it was forgotten meanwhile: the object is gone, or another one. */
+struct backup_memory *backup_visit_memory(const struct backup_visit *visit);
+/* Looks again and decides again. Ends the visit if the object is gone. */
+void backup_visit_decide(struct backup_visit *visit);
+/* Ends the visit; what err says comes again with back-off. NULL: well. */
+void backup_visit_finish(struct backup_visit *visit, const struct error *err);
+
+/* Writes step.next under the version that was read; then backup_visit_decide, or the end. */
+void backup_visit_write_status(struct backup_visit *visit);
+/* Adds or removes our finalizer; then likewise. */
+void backup_visit_write_finalizer(struct backup_visit *visit, bool wanted);
+/* Makes or removes the pod in front of the volume, then backup_visit_finish. False: there is nothing to do, and nothing was done. */
+bool backup_visit_tend_store(struct backup_visit *visit);
+
+#endif

@@ -1,0 +1,379 @@
+/* A new cluster that is made of a stored backup, against doubles of the API server, of a bucket and of its agents, which hold the invariants. */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+#include "common/backup_manifest.h"
+#include "common/json.h"
+#include "common/tests/s3_double.h"
+#include "operator/api/backup_store_pod.h"
+#include "operator/tests/role_story.h"
+
+#define PATH_BACKUP "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlbackups/nightly"
+#define BUCKET "backups"
+#define DESTINATION \
+    "{'s3': {'bucket': '" BUCKET "', 'endpoint': '%s', 'pathStyle': true, 'credentialsSecret': {'name': 'keys'}}}"
+
+/* ---- the world before ---- */
+
+static void put_keys(struct operator_world *world)
+{
+    /* "key1", "secret1" */
+    world_put_json(world, PATH_CORE "secrets/keys",
+        "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 'keys', 'namespace': 'ns1'},"
+        "'data': {'accessKey': 'a2V5MQ==', 'secretKey': 'c2VjcmV0MQ=='}}");
+}
+
+static bool put_backup(struct operator_world *world)
+{
+    put_keys(world);
+    world_put_json(world, PATH_BACKUP,
+        "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlBackup', 'metadata': {'name': 'nightly', 'namespace': 'ns1'},"
+        "'spec': {'cluster': 'old'}, 'status': {'phase': 'Completed', 'id': 'b-1', 'gtid': '0-1-40', 'digest': 'd1',"
+        "'location': 's3://backups/ns1/old/backups/b-1', 'rawBytes': 1000, 'destination': {'s3': {'bucket': 'backups',"
+        "'endpoint': 'http://127.0.0.1:1', 'credentialsSecret': {'name': 'keys'}}}}}");
+    return true;
+}
+
+static void assert_restored(struct operator_world *world, const char *id)
+{
+    assert_string_equal(role_story_status(world, "restore.phase"), "Completed");
+    assert_string_equal(role_story_status(world, "restore.backup"), id);
+    assert_string_equal(role_story_status(world, "state"), "Healthy");
+    assert_string_equal(world_condition(world, "Restored"), "True/Completed");
+    assert_string_equal(world_agent(world, 0)->restored, id);
+    assert_string_equal(world_agent(world, 0)->task_key, "key1");
+    /* I9 */
+    char *status = json_text(kube_api_double_get(world->api, PATH_CLUSTER));
+    assert_null(strstr(status, "secret1"));
+    free(status);
+}
+
+/* ---- by a MysqlBackup ---- */
+
+static const world_step_fn by_backup[] = {put_backup, role_story_settled, role_story_quiet, NULL};
+
+static void test_by_backup(void **state)
+{
+    UNUSED(state);
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "'replicas': 2, 'restoreFrom': {'backup': {'name': 'nightly'}}");
+    operator_world_run(world, by_backup);
+    assert_restored(world, "b-1");
+    assert_string_equal(role_story_status(world, "restore.digest"), "d1");
+    assert_string_equal(role_story_status(world, "restore.location"), "s3://backups/ns1/old/backups/b-1");
+    assert_string_equal(world_agent(world, 1)->restored, ""); /* a clone */
+    assert_true(world_agent(world, 1)->executed >= 40);
+    operator_world_free(world);
+}
+
+static void test_operator_dies_at_every_step(void **state)
+{
+    UNUSED(state);
+    static const struct role_story story = {
+        .more = "'replicas': 2, 'restoreFrom': {'backup': {'name': 'nightly'}}", .steps = by_backup, .begin = 1};
+    role_story_dies_at_every_step(&story, 10);
+}
+
+/* ---- from a volume ---- */
+
+#define PODS PATH_CORE "pods/"
+
+static bool put_volume_backup(struct operator_world *world)
+{
+    put_backup(world);
+    world_edit_json(world, PATH_BACKUP,
+        "{'status': {'destination': {'s3': null, 'persistentVolumeClaim': {'claimName': 'nas', 'path': 'mysql'}}}}");
+    return true;
+}
+
+static const char *find_store(struct operator_world *world)
+{
+    static char path[256];
+    char name[DERIVED_NAME_SIZE];
+    backup_store_pod_name(name, WORLD_CLUSTER, "nas", BACKUP_STORE_FOR_RESTORE);
+    snprintf(path, sizeof(path), PODS "%s", name);
+    return kube_api_double_get(world->api, path) ? path : NULL;
+}
+
+static bool waits_for_store(struct operator_world *world)
+{
+    return find_store(world) && str_eq(world_condition(world, "Restored"), "False/StoreUnavailable") &&
+        strstr(role_story_status(world, "restore.message"), "which serves the volume") &&
+        str_empty(world_agent(world, 0)->status.seed.task);
+}
+
+static bool store_serves(struct operator_world *world)
+{
+    world_edit_json(world, find_store(world),
+        "{'status': {'phase': 'Running', 'podIP': '127.9.9.9', 'conditions': [{'type': 'Ready', 'status': 'True'}]}}");
+    return true;
+}
+
+static bool store_is_gone(struct operator_world *world)
+{
+    return !find_store(world);
+}
+
+/* The pod in front of it is there for as long as it is needed. */
+static void test_from_a_volume(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        put_volume_backup, waits_for_store, store_serves, role_story_settled, store_is_gone, role_story_quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}}");
+    operator_world_run(world, steps);
+    assert_string_equal(role_story_status(world, "restore.phase"), "Completed");
+    assert_string_equal(world_agent(world, 0)->restored, "b-1");
+    assert_string_equal(world_agent(world, 0)->task_store, "127.9.9.9:8443");
+    operator_world_free(world);
+}
+
+/* ---- what does not go ---- */
+
+static bool says_damaged(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Restored"), "False/BackupDamaged") &&
+        strstr(role_story_status(world, "restore.message"), "data-000003 is damaged") &&
+        str_eq(role_story_status(world, "state"), "Restoring");
+}
+
+static bool mend(struct operator_world *world)
+{
+    world_agent(world, 0)->restore_fails = NULL;
+    return true;
+}
+
+static bool break_restores(struct operator_world *world)
+{
+    world_agent(world, 0)->restore_fails = "BackupDamaged";
+    return put_backup(world);
+}
+
+static void test_damaged(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        break_restores, says_damaged, mend, role_story_settled, role_story_quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}}");
+    operator_world_run(world, steps);
+    assert_restored(world, "b-1");
+    operator_world_free(world);
+}
+
+static bool says_missing(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Restored"), "False/BackupMissing") &&
+        strstr(role_story_status(world, "nextAction"), "there is no MysqlBackup weekly");
+}
+
+static bool wish_nightly(struct operator_world *world)
+{
+    role_story_edit_spec(world, "{'restoreFrom': {'backup': {'name': 'nightly'}}}");
+    return true;
+}
+
+/* Nothing is made empty; another wish goes on. */
+static void test_another_wish(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        put_backup, says_missing, role_story_quiet, wish_nightly, role_story_settled, role_story_quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'weekly'}}");
+    operator_world_run(world, steps);
+    assert_restored(world, "b-1");
+    operator_world_free(world);
+}
+
+static bool is_refused(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Accepted"), "False/RestoreChangeRefused");
+}
+
+static bool wish_weekly(struct operator_world *world)
+{
+    role_story_edit_spec(world, "{'restoreFrom': {'backup': {'name': 'weekly'}}, 'replicas': 2}");
+    return true;
+}
+
+static bool has_two(struct operator_world *world)
+{
+    return world_int(world, PATH_CLUSTER, "status.readyReplicas") == 2 &&
+        str_eq(role_story_status(world, "state"), "Healthy") && is_refused(world);
+}
+
+static void test_no_change_afterwards(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {put_backup, role_story_settled, wish_weekly, is_refused, has_two, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}}");
+    operator_world_run(world, steps);
+    assert_restored(world, "b-1");
+    operator_world_free(world);
+}
+
+static bool is_not_accepted(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Accepted"), "False/InvalidSpec");
+}
+
+static void test_point_in_time_is_refused(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {put_backup, is_not_accepted, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}, 'pointInTime': '2026-11-21T12:00:00Z'}");
+    operator_world_run(world, steps);
+    assert_false(world_agent(world, 0)->has_data);
+    operator_world_free(world);
+}
+
+/* ---- by the store ---- */
+
+static void put_manifest(struct s3_double *s3, const char *id)
+{
+    struct backup_manifest manifest = {.method = BACKUP_METHOD_PHYSICAL,
+        .stream = STREAM_METHOD_XBSTREAM,
+        .compression = BACKUP_COMPRESSION_ZSTD,
+        .started_ms = 1770000000000,
+        .completed_ms = 1770000100000,
+        .data_bytes = 100,
+        .raw_bytes = 100,
+        .stored_bytes = 50,
+        .part_bytes = BACKUP_PART_BYTES,
+        .piece_bytes = BACKUP_PIECE_BYTES};
+    _cleanup_(freep) char *key = xasprintf("ns1/shop/backups/%s/manifest.json", id);
+    struct strbuf text;
+    snprintf(manifest.id, sizeof(manifest.id), "%s", id);
+    snprintf(manifest.ns, sizeof(manifest.ns), "ns1");
+    snprintf(manifest.cluster, sizeof(manifest.cluster), "shop");
+    snprintf(manifest.flavour, sizeof(manifest.flavour), "mysql");
+    snprintf(manifest.server_version, sizeof(manifest.server_version), "8.4.0");
+    snprintf(manifest.gtid, sizeof(manifest.gtid), "0-1-40");
+    backup_manifest_add_piece(&manifest, 50, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    strbuf_init(&text, KM_MIB);
+    backup_manifest_encode(&manifest, NULL, &text);
+    s3_double_put(s3, key, text.buf, text.len);
+    strbuf_release(&text);
+    backup_manifest_release(&manifest);
+}
+
+static struct operator_world *world_with_bucket(struct s3_double **ret_s3, const char *wish)
+{
+    struct operator_world *world = operator_world_new();
+    *ret_s3 = s3_double_new(world->loop, BUCKET);
+    struct object_target target = s3_double_target(*ret_s3);
+    _cleanup_(freep) char *destination = xasprintf(DESTINATION, target.endpoint);
+    _cleanup_(freep) char *more = xasprintf("'restoreFrom': {%s, 'destination': %s}", wish, destination);
+    put_keys(world);
+    world_put_cluster(world, more);
+    return world;
+}
+
+static void free_world(struct operator_world *world, struct s3_double *s3)
+{
+    s3_double_free(s3);
+    operator_world_free(world);
+}
+
+/* The newest that is complete. */
+static void test_latest(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {role_story_settled, role_story_quiet, NULL};
+    struct s3_double *s3;
+    struct operator_world *world = world_with_bucket(&s3, "'latest': true, 'orEmpty': true");
+    s3_double_put(s3, "ns1/shop/backups/20260103T000000Z-c-1/data-000001", "x", 1);
+    put_manifest(s3, "20260101T000000Z-a-1");
+    put_manifest(s3, "20260102T000000Z-b-1");
+    operator_world_run(world, steps);
+    assert_restored(world, "20260102T000000Z-b-1");
+    assert_string_equal(role_story_status(world, "restore.gtid"), "0-1-40");
+    assert_int_equal(strlen(role_story_status(world, "restore.digest")), 64);
+    free_world(world, s3);
+}
+
+static void test_by_name(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {role_story_settled, role_story_quiet, NULL};
+    struct s3_double *s3;
+    struct operator_world *world = world_with_bucket(&s3, "'name': '20260101T000000Z-a-1'");
+    put_manifest(s3, "20260101T000000Z-a-1");
+    put_manifest(s3, "20260102T000000Z-b-1");
+    operator_world_run(world, steps);
+    assert_restored(world, "20260101T000000Z-a-1");
+    free_world(world, s3);
+}
+
+static void test_or_empty(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {role_story_settled, role_story_quiet, NULL};
+    struct s3_double *s3;
+    struct operator_world *world = world_with_bucket(&s3, "'latest': true, 'orEmpty': true");
+    operator_world_run(world, steps);
+    assert_string_equal(role_story_status(world, "restore.phase"), "Empty");
+    assert_string_equal(world_agent(world, 0)->restored, "");
+    assert_true(world_agent(world, 0)->has_data);
+    free_world(world, s3);
+}
+
+static bool says_nothing_stored(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Restored"), "False/BackupMissing");
+}
+
+static void test_nothing_stored(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {says_nothing_stored, role_story_quiet, NULL};
+    struct s3_double *s3;
+    struct operator_world *world = world_with_bucket(&s3, "'latest': true");
+    operator_world_run(world, steps);
+    assert_false(world_agent(world, 0)->has_data);
+    free_world(world, s3);
+}
+
+static bool says_refused(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Restored"), "False/StoreRefused");
+}
+
+/* A store that refuses is not empty. */
+static void test_refused(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {says_refused, role_story_quiet, NULL};
+    struct s3_double *s3;
+    struct operator_world *world = world_with_bucket(&s3, "'latest': true, 'orEmpty': true");
+    s3_double_fail(s3, S3_FAULT_403, 0, 1000, false);
+    operator_world_run(world, steps);
+    assert_false(world_agent(world, 0)->has_data);
+    free_world(world, s3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_backup),
+        cmocka_unit_test(test_from_a_volume),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_another_wish),
+        cmocka_unit_test(test_no_change_afterwards),
+        cmocka_unit_test(test_point_in_time_is_refused),
+        cmocka_unit_test(test_latest),
+        cmocka_unit_test(test_by_name),
+        cmocka_unit_test(test_or_empty),
+        cmocka_unit_test(test_nothing_stored),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_operator_dies_at_every_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
