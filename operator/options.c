@@ -7,6 +7,7 @@
 
 #include "common/alloc.h"
 #include "common/backoff.h"
+#include "operator/kube/leader_elector.h"
 
 typedef int (*set_fn)(struct operator_options *options, const char *value, struct error *err);
 
@@ -278,9 +279,9 @@ int operator_options_parse(int argc, char **argv, struct operator_options *ret, 
         .leader_elect = true,
         .ipv6 = service_host && strchr(service_host, ':'),
         .leader_namespace = str_empty(ns) ? NULL : ns,
-        .lease_duration_ms = 15000,
-        .renew_deadline_ms = 10000,
-        .retry_period_ms = 2000,
+        .lease_duration_ms = LEADER_LEASE_DURATION_MS,
+        .renew_deadline_ms = LEADER_RENEW_DEADLINE_MS,
+        .retry_period_ms = LEADER_RETRY_PERIOD_MS,
         .bind_address = "0.0.0.0",
         .metrics_port = 8080,
         .log_level = LOG_INFO,

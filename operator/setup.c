@@ -5,7 +5,10 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
+#include "operator/backup/backup_controller.h"
+#include "operator/backup/schedule_controller.h"
 #include "operator/cluster/cluster_controller.h"
+#include "operator/instance/agent_fleet.h"
 #include "operator/options.h"
 #include "operator/terminal/terminal_controller.h"
 
@@ -14,6 +17,8 @@ void operator_use_kinds(struct manager *manager)
     manager_use_kind(manager, &kube_kind_mysql_config);
     cluster_controller_use_kinds(manager);
     terminal_controller_use_kinds(manager);
+    backup_controller_use_kinds(manager);
+    schedule_controller_use_kinds(manager);
 }
 
 static struct informer *informer_for(struct manager *manager, const struct kube_kind *kind,
@@ -23,6 +28,11 @@ static struct informer *informer_for(struct manager *manager, const struct kube_
     return manager_informer(manager, manager_use_kind(manager, kind), projection, &options);
 }
 
+static void free_fleet(void *arg)
+{
+    agent_fleet_free(arg);
+}
+
 int operator_setup(void *arg, struct manager *manager, struct error *err)
 {
     UNUSED(err);
@@ -30,7 +40,10 @@ int operator_setup(void *arg, struct manager *manager, struct error *err)
     struct informer *clusters = informer_for(manager, &kube_kind_mysql_cluster, &projection_mysql_cluster, NULL);
     struct informer *configs = informer_for(manager, &kube_kind_mysql_config, &projection_mysql_config, NULL);
     struct informer *terminals = informer_for(manager, &kube_kind_mysql_terminal, &projection_mysql_terminal, NULL);
+    struct informer *backups = informer_for(manager, &kube_kind_mysql_backup, &projection_mysql_backup, NULL);
     struct informer *pods = informer_for(manager, &kube_kind_pod, &projection_pod, SELECTOR_MANAGED);
+    struct agent_fleet *fleet = agent_fleet_new(manager_loop(manager), manager_http(manager), NULL, NULL);
+    manager_defer(manager, free_fleet, fleet);
     const struct cluster_controller_options cluster_options = {
         .agent_image = options->agent_image,
         .watch_namespaces = &options->watch_namespaces,
@@ -39,6 +52,7 @@ int operator_setup(void *arg, struct manager *manager, struct error *err)
         .configs = configs,
         .terminals = terminals,
         .pods = pods,
+        .fleet = fleet,
     };
     const struct terminal_controller_options terminal_options = {
         .watch_namespaces = &options->watch_namespaces,
@@ -46,7 +60,22 @@ int operator_setup(void *arg, struct manager *manager, struct error *err)
         .terminals = terminals,
         .pods = pods,
     };
+    const struct schedule_controller_options schedule_options = {
+        .watch_namespaces = &options->watch_namespaces,
+        .clusters = clusters,
+        .backups = backups,
+    };
+    const struct backup_controller_options backup_options = {
+        .agent_image = options->agent_image,
+        .watch_namespaces = &options->watch_namespaces,
+        .backups = backups,
+        .clusters = clusters,
+        .pods = pods,
+        .fleet = fleet,
+    };
     cluster_controller_setup(manager, &cluster_options);
+    backup_controller_setup(manager, &backup_options);
     terminal_controller_setup(manager, &terminal_options);
+    schedule_controller_setup(manager, &schedule_options);
     return 0;
 }

@@ -7,12 +7,16 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "operator/api/api_kinds.h"
+#include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_events.h"
 #include "operator/cluster/cluster_gather.h"
 #include "operator/cluster/cluster_metrics.h"
 #include "operator/cluster/cluster_report.h"
+#include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_secrets.h"
+#include "operator/cluster/failover_election.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/restore_tend.h"
 #include "operator/plan/plan_executor.h"
 
 /* Somebody else's object in our way: only they can change that. */
@@ -20,12 +24,15 @@
 /* Writes of one round about roles: first primary, its opening, acknowledgements. More are a bug, and come with the next round. */
 #define INTENTS_MAX 4
 
+/* A failover that takes longer is told of. */
+#define FAILOVER_REPORT_MS 2000
+
 struct cluster_controller {
     struct manager *manager;
     struct loop *loop;
     struct kube_client *client;
     struct cluster_controller_options options;
-    const struct kube_resource *cluster_resource;
+    const struct kube_resource *cluster_resource, *backup_resource;
     struct cluster_sources sources;
     struct plan_targets targets;
     struct desired_versions versions;
@@ -67,6 +74,12 @@ static bool round_look_again(struct round *round)
 {
     return cluster_gather_again(
         &round->controller->sources, round_memory(round), round->key, clock_realtime_ms(), &round->snapshot);
+}
+
+static void look_again_in(struct round *round, int64_t ms)
+{
+    if (ms > 0)
+        round->again_ms = round->again_ms > 0 ? MIN_OF(round->again_ms, ms) : ms;
 }
 
 static void cluster_forget(struct cluster_controller *controller, const char *key)
@@ -149,6 +162,12 @@ static void round_report(struct round *round)
     struct cluster_status status;
     cluster_report(snapshot, &round->decision, &outcome, &status);
     round->recheck_soon = snapshot->cluster.password_secret_name || cluster_snapshot_has_mounting_pod(snapshot);
+    if (cluster_epoch_spreads(snapshot))
+        look_again_in(round, CLUSTER_EPOCH_SPREAD_MS);
+    if (cluster_confirmed_is_awaited(snapshot)) {
+        cluster_memory_note_awaited(round_memory(round), cluster_primary(snapshot)->agent);
+        look_again_in(round, CLUSTER_CONFIRM_MS);
+    }
     cluster_figures_set(&round_memory(round)->figures, snapshot, &status);
     if (cluster_status_same(&snapshot->last, &status))
         round_finish(round);
@@ -161,6 +180,12 @@ static void round_report(struct round *round)
 }
 
 /* ---- agents ---- */
+
+/* After a pause of this process somebody else may lead: then our orders are old, and our word must not keep a primary open. */
+static bool may_tell_agents(void *arg)
+{
+    return manager_leads(arg);
+}
 
 static void sync_fleet(struct round *round)
 {
@@ -176,17 +201,12 @@ static void sync_fleet(struct round *round)
             names[count], sizeof(names[count]), "%s.%s.%s.svc", member->name, snapshot->names.service, snapshot->ns);
         members[count] = (struct agent_fleet_member){
             .name = member->name,
-            .target = {member->pod->pod_ip, names[count], AGENT_PORT_TLS, snapshot->secrets.client_tls},
+            .target = {member->pod->pod_ip, names[count], AGENT_PORT_TLS, snapshot->secrets.client_tls, may_tell_agents,
+                round->controller->manager, failover_silence_ms(snapshot)},
         };
         count++;
     }
     agent_fleet_sync(round->controller->sources.fleet, round->key, members, count);
-}
-
-static void look_again_in(struct round *round, int64_t ms)
-{
-    if (ms > 0)
-        round->again_ms = round->again_ms > 0 ? MIN_OF(round->again_ms, ms) : ms;
 }
 
 /* Since when the old primary of a switchover is out of service: what its clients feel. */
@@ -205,6 +225,38 @@ static void note_fence(struct round *round, const struct cluster_orders *orders)
     }
 }
 
+static bool anybody_is_held(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_is_held(snapshot, &snapshot->members[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Since when the primary is not there, and since when a lost one hears less than all others. */
+static void note_loss(struct round *round)
+{
+    struct cluster_memory *memory = round_memory(round);
+    const struct cluster_snapshot *snapshot = &round->snapshot;
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (primary && member_is_open(snapshot, primary))
+        memory->lost_since_ms = 0;
+    else if (memory->lost_since_ms == 0)
+        memory->lost_since_ms = snapshot->now_ms;
+    cluster_memory_note_held(
+        memory, transition->failover ? transition->epoch : 0, anybody_is_held(snapshot), clock_monotonic_ms());
+    if (!transition->failover) {
+        memory->failover_times = (struct failover_times){0};
+        return;
+    }
+    if (memory->failover_times.written_ms == 0 && str_empty(transition->to))
+        memory->failover_times.written_ms = snapshot->now_ms;
+    if (memory->failover_times.chosen_ms == 0 && !str_empty(transition->to))
+        memory->failover_times.chosen_ms = snapshot->now_ms;
+}
+
 static void send_orders(struct round *round)
 {
     const struct cluster_snapshot *snapshot = &round->snapshot;
@@ -214,8 +266,11 @@ static void send_orders(struct round *round)
         if (orders->given[i])
             agent_fleet_order(
                 round->controller->sources.fleet, round->key, snapshot->members[i].name, &orders->orders[i]);
+        agent_fleet_repeat_order(
+            round->controller->sources.fleet, round->key, snapshot->members[i].name, orders->repeat[i]);
     }
     note_fence(round, orders);
+    note_loss(round);
     look_again_in(round, orders->again_ms);
     free(orders);
 }
@@ -233,11 +288,28 @@ static void send_mycnf(struct round *round)
     }
 }
 
+static void on_news(void *arg, const char *cluster_key);
+
+static void tend_restore(struct round *round)
+{
+    struct cluster_controller *controller = round->controller;
+    const struct restore_lookup_options options = {
+        .loop = controller->loop,
+        .client = controller->client,
+        .secrets = controller->targets.kinds[PLAN_SECRET].resource,
+        .backups = controller->backup_resource,
+        .changed = on_news,
+        .arg = controller,
+    };
+    restore_tend(&round->snapshot, round_memory(round), &options, controller->sources.fleet);
+}
+
 /* All of what agents are told, by the snapshot after the plan. */
 static void tell_agents(struct round *round)
 {
     send_orders(round);
     send_mycnf(round);
+    tend_restore(round);
 }
 
 /* ---- Secrets ---- */
@@ -255,7 +327,8 @@ static bool secrets_are_due(struct round *round)
 {
     const struct cluster_snapshot *snapshot = &round->snapshot;
     const struct cluster_memory *memory = round_memory(round);
-    if (!snapshot->usable || snapshot->cluster.paused || snapshot->secrets_failed)
+    bool is_led = snapshot->last.epoch > 0 && has_agents(snapshot); /* with or without a good spec */
+    if ((!snapshot->usable && !is_led) || snapshot->cluster.paused || snapshot->secrets_failed)
         return false;
     int64_t age_ms = loop_now_ms(round->controller->loop) - memory->secrets_checked_ms;
     bool lacks_tls = !memory->secrets.client_tls && has_agents(snapshot);
@@ -310,10 +383,11 @@ static void ensure_secrets(struct round *round)
         .tls_name = snapshot->names.tls,
         .metadata = metadata,
         .dns_names = dns_names,
-        .user_password = snapshot->cluster.password,
-        .user_secret_name = snapshot->cluster.password_secret_name,
+        .user_password = snapshot->usable ? snapshot->cluster.password : NULL,
+        .user_secret_name = snapshot->usable ? snapshot->cluster.password_secret_name : NULL,
         .user_secret_key = snapshot->cluster.password_secret_key,
-        .generate_user_password = snapshot->cluster.username != NULL,
+        .keep_user_password = !snapshot->usable,
+        .generate_user_password = snapshot->usable && snapshot->cluster.username,
         .fresh = snapshot->last.observed_generation == 0 && round_memory(round)->secrets_checked_ms == 0,
         .want_client_tls = has_agents(snapshot),
         .now_ms = snapshot->now_ms,
@@ -360,14 +434,27 @@ static void on_action(
     }
     if (!err && action->verb == PLAN_APPLY)
         remember_child(round, action, answer);
+    if (!err && action->kind == PLAN_ENDPOINT_SLICE && round->snapshot.last.transition.failover &&
+        !str_empty(round->snapshot.last.transition.to))
+        round_memory(round)->failover_times.published_ms = clock_realtime_ms();
     if (!err && action->verb == PLAN_DELETE && action->kind == PLAN_POD && action->why)
         cluster_events_pod_replaced(manager_events(round->controller->manager), round->controller->cluster_resource,
             &round->snapshot, action->why);
 }
 
+/* Nor is there time for a report before the new primary is open. */
+static bool failover_is_young(const struct cluster_snapshot *snapshot)
+{
+    int64_t age_ms = snapshot->now_ms - snapshot->last.transition.started_ms;
+    return snapshot->last.transition.failover && age_ms >= 0 && age_ms < FAILOVER_REPORT_MS;
+}
+
 static void after_plan(struct round *round)
 {
-    if (secrets_are_due(round))
+    if (failover_is_young(&round->snapshot)) {
+        look_again_in(round, FAILOVER_REPORT_MS);
+        round_finish(round);
+    } else if (secrets_are_due(round))
         ensure_secrets(round);
     else
         round_report(round);
@@ -449,9 +536,12 @@ static void write_intent(struct round *round)
 {
     const struct cluster_intent *intent = &round->decision.intent;
     struct cluster_status status;
+    bool same_primary = str_eq(intent->primary, round->snapshot.last.current_primary);
+    if (same_primary && intent->epoch != round->snapshot.last.epoch)
+        round_memory(round)->epoch_since_ms = round->snapshot.now_ms;
     round->intents++;
     cluster_status_copy(&round->snapshot.last, &status);
-    cluster_intent_apply(intent, &status);
+    cluster_intent_apply(&round->snapshot, intent, &status);
     cluster_events_intent(
         manager_events(round->controller->manager), round->controller->cluster_resource, &round->snapshot, intent);
     send_status(round, &status, on_intent_written);
@@ -470,6 +560,14 @@ static void note_drain(struct round *round)
     look_again_in(round, round->decision.intent.again_ms);
 }
 
+/* Until the members have answered, which takes milliseconds, nothing else is written: what they say must not wait for it. */
+static bool failover_is_swift(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    int64_t age_ms = snapshot->now_ms - transition->started_ms;
+    return transition->failover && str_empty(transition->to) && age_ms >= 0 && age_ms < FAILOVER_HOLD_MS;
+}
+
 static void round_plan(struct round *round)
 {
     struct cluster_controller *controller = round->controller;
@@ -480,6 +578,10 @@ static void round_plan(struct round *round)
     note_drain(round);
     if (round->decision.intent.changed && round->intents < INTENTS_MAX) {
         write_intent(round);
+        return;
+    }
+    if (failover_is_swift(&round->snapshot)) {
+        round_finish(round);
         return;
     }
     if (plan_is_empty(round->decision.plan)) {
@@ -554,7 +656,7 @@ static void map_config(void *arg, const struct kube_object *object, controller_e
             emit(emit_arg, cluster->key);
 }
 
-static void on_agent_news(void *arg, const char *cluster_key)
+static void on_news(void *arg, const char *cluster_key)
 {
     struct cluster_controller *controller = arg;
     controller_enqueue(controller->runtime, cluster_key);
@@ -580,6 +682,7 @@ void cluster_controller_use_kinds(struct manager *manager)
     for (int kind = 0; kind < PLAN_KIND_COUNT; kind++)
         manager_use_kind(manager, kinds_of_plan[kind]);
     manager_use_kind(manager, &kube_kind_mysql_cluster);
+    manager_use_kind(manager, &kube_kind_mysql_backup);
 }
 
 static struct informer *make_informer(
@@ -640,7 +743,6 @@ static void make_watches(struct cluster_controller *controller)
 static void cluster_controller_free(void *arg)
 {
     struct cluster_controller *controller = arg;
-    agent_fleet_free(controller->sources.fleet);
     cluster_memories_release(&controller->memories);
     strbuf_release(&controller->slice_version);
     strbuf_release(&controller->budget_version);
@@ -657,6 +759,7 @@ void cluster_controller_setup(struct manager *manager, const struct cluster_cont
     if (controller->options.secrets_fresh_ms == 0)
         controller->options.secrets_fresh_ms = CLUSTER_SECRETS_FRESH_MS;
     controller->cluster_resource = manager_use_kind(manager, &kube_kind_mysql_cluster);
+    controller->backup_resource = manager_use_kind(manager, &kube_kind_mysql_backup);
     controller->targets.client = controller->client;
     for (int kind = 0; kind < PLAN_KIND_COUNT; kind++)
         controller->targets.kinds[kind].resource = manager_use_kind(manager, kinds_of_plan[kind]);
@@ -671,7 +774,8 @@ void cluster_controller_setup(struct manager *manager, const struct cluster_cont
     cluster_metrics_register(manager_metrics(manager), &controller->memories);
     controller->sources.default_agent_image = options->agent_image;
     controller->sources.ipv6 = options->ipv6;
-    controller->sources.fleet = agent_fleet_new(controller->loop, manager_http(manager), on_agent_news, controller);
+    controller->sources.fleet = options->fleet;
+    agent_fleet_listen(options->fleet, on_news, controller);
     make_informers(controller);
     make_watches(controller);
     manager_defer(manager, cluster_controller_free, controller);

@@ -9,6 +9,7 @@
 #define KM_CLUSTER_CONTROLLER_H
 
 #include "common/strvec.h"
+#include "operator/instance/agent_fleet.h"
 #include "operator/runtime/manager.h"
 
 struct cluster_controller_options {
@@ -18,6 +19,7 @@ struct cluster_controller_options {
     int64_t secrets_fresh_ms;              /* 0: CLUSTER_SECRETS_FRESH_MS */
     /* Shared with other controllers. */
     struct informer *clusters, *configs, *terminals, *pods;
+    struct agent_fleet *fleet; /* this controller says whom it listens to */
 };
 
 /* Before manager_run: names the kinds that it needs, so that discovery looks for them. */

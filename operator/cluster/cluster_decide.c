@@ -8,6 +8,7 @@
 #include "operator/cluster/cluster_roll.h"
 #include "operator/cluster/cluster_volumes.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/restore_store.h"
 
 void cluster_decision_release(struct cluster_decision *decision)
 {
@@ -189,6 +190,15 @@ static const char *wanted_label(const struct cluster_snapshot *snapshot, const s
     return member_is_wanted(snapshot, member) && snapshot->last.initialized ? LABEL_ROLE_REPLICA : "";
 }
 
+/* Only as it was last seen: where the API server (1.20, at least) meets a patch of a pod in the moment in which that is finally removed, it removes
+ * what stands there by then, and that can be the pod of the same name that the StatefulSet has just made. */
+static json_t *label_patch(const struct pod_object *pod, const char *label)
+{
+    json_t *value = str_empty(label) ? json_null() : json_string(label);
+    return json_build("{s:{s:s, s:s, s:{s:o}}}", "metadata", "uid", pod->uid, "resourceVersion",
+        pod->object.resource_version, "labels", LABEL_ROLE, value);
+}
+
 /* After a switchover, not in its midst: the route does not wait for labels. */
 static void decide_labels(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
@@ -197,13 +207,23 @@ static void decide_labels(const struct cluster_snapshot *snapshot, struct cluste
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         const char *label = wanted_label(snapshot, member);
-        bool goes = member->pod && (member->pod->object.deleting || member_refuses_mycnf(member));
-        if (!member->pod || goes || str_eq(member->pod->role, label))
-            continue;
-        json_t *value = str_empty(label) ? json_null() : json_string(label);
-        plan_add_patch(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
-            json_build("{s:{s:s, s:{s:o}}}", "metadata", "uid", member->pod->uid, "labels", LABEL_ROLE, value), NULL);
+        const struct pod_object *pod = member->pod;
+        bool goes = pod &&
+            (pod->object.deleting || plan_deletes(decision->plan, PLAN_POD, member->name) ||
+                member_refuses_mycnf(member));
+        if (pod && !goes && !str_eq(pod->role, label))
+            plan_add_patch(
+                decision->plan, PLAN_POD, snapshot->ns, member->name, pod->uid, label_patch(pod, label), NULL);
     }
+}
+
+static const char *why_reseed(const struct cluster_member *member)
+{
+    if (!str_empty(member->agent->errant))
+        return "seed it again: what it holds beyond the primary is set aside on its volume";
+    if (member->agent->replication.applier_errno)
+        return "seed it again: what the primary sends cannot be applied to its data";
+    return "seed it again: the primary no longer has the binary logs that it needs";
 }
 
 /* The mark on its volume makes the next `init` ask for a copy. One at a time, and never without a primary. */
@@ -217,8 +237,7 @@ static void decide_reseed(const struct cluster_snapshot *snapshot, struct cluste
         if (member == primary || !member_is_wanted(snapshot, member) || !member_runs(member) ||
             member->agent->mark != AGENT_MARK_RESEED || !member->pod || member->pod->object.deleting)
             continue;
-        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
-            "seed it again: the primary no longer has the binary logs that it needs");
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why_reseed(member));
         return;
     }
 }
@@ -245,6 +264,18 @@ static void explain_gate(struct cluster_decision *decision)
     }
 }
 
+static void explain_shrink(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    char why[256];
+    const struct cluster_member *blocker =
+        snapshot->cluster.replicas > 0 ? cluster_shrink_blocker(snapshot, why, sizeof(why)) : NULL;
+    if (!blocker)
+        return;
+    _cleanup_(freep) char *text =
+        xasprintf("shrink to %d; waits for %s: %s", snapshot->cluster.replicas, blocker->name, why);
+    next_action(decision, text);
+}
+
 void cluster_decide(
     const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *ret)
 {
@@ -265,8 +296,10 @@ void cluster_decide(
         return;
     }
     if (!snapshot->usable) {
-        next_action(ret, "nothing until the spec is accepted");
+        next_action(ret, "nothing but lead the members as they are, until the spec is accepted");
         decide_route_only(snapshot, versions, ret);
+        plan_next_stage(ret->plan);
+        decide_labels(snapshot, ret);
         return;
     }
     if (snapshot->secrets_failed) {
@@ -279,10 +312,12 @@ void cluster_decide(
     if (ret->gate == GATE_OPEN)
         decide_roll(snapshot, &roll, ret);
     explain_gate(ret);
+    explain_shrink(snapshot, ret);
     plan_next_stage(ret->plan);
-    decide_labels(snapshot, ret);
     decide_reseed(snapshot, ret);
+    decide_labels(snapshot, ret);
     cluster_volumes_decide(snapshot, ret->plan);
+    restore_store_decide(snapshot, ret->plan);
 }
 
 void cluster_applied_hash(

@@ -2,6 +2,8 @@
 
 #include "operator/cluster/cluster_events.h"
 
+#include "operator/cluster/cluster_restore.h"
+
 /* Conditions whose good state is False. */
 static bool good_when_false(const char *type)
 {
@@ -15,6 +17,9 @@ static bool is_bad(const struct kube_condition *condition)
 {
     if (str_eq(condition->type, CONDITION_PROGRESSING))
         return condition->status == KUBE_CONDITION_TRUE && str_eq(condition->reason, "Retrying");
+    if (str_eq(condition->type, CONDITION_RESTORED) &&
+        (str_eq(condition->reason, "Resolving") || str_eq(condition->reason, "Restoring")))
+        return false;
     if (str_eq(condition->type, CONDITION_STORAGE_RESIZED) && str_eq(condition->reason, "Growing"))
         return false;
     return condition->status == (good_when_false(condition->type) ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE);
@@ -48,26 +53,164 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
     }
 }
 
+/* ---- failovers ---- */
+
+struct bulletin {
+    struct cluster_news *news;
+    int count;
+};
+
+static void KM_PRINTF(4, 5)
+    tell(struct bulletin *bulletin, enum event_type type, const char *reason, const char *fmt, ...)
+{
+    struct cluster_news *news = &bulletin->news[bulletin->count++];
+    va_list ap;
+    *news = (struct cluster_news){.type = type, .reason = reason};
+    va_start(ap, fmt);
+    vsnprintf(news->message, sizeof(news->message), fmt, ap);
+    va_end(ap);
+}
+
+static bool fails_over(const struct cluster_transition *transition)
+{
+    return cluster_transition_is_set(transition) && transition->failover;
+}
+
+/* The same loss as before, however far it has come. */
+static bool goes_on(const struct cluster_transition *before, const struct cluster_transition *now)
+{
+    return fails_over(before) && str_eq(before->from, now->from) && str_eq(before->reason, now->reason) &&
+        before->started_ms == now->started_ms;
+}
+
+static void tell_of_transition(struct bulletin *bulletin, const struct cluster_transition *before,
+    const struct cluster_transition *now, const struct cluster_failover_spec *spec)
+{
+    static const struct cluster_transition none;
+    if (!goes_on(before, now)) {
+        before = &none;
+        tell(bulletin, EVENT_WARNING, "FailoverStarted", "%s is lost (%s): %s; epoch %lld", now->from, now->reason,
+            now->evidence, (long long)now->epoch);
+    }
+    if (!str_empty(now->waits_for) && !str_eq(before->waits_for, now->waits_for))
+        tell(bulletin, EVENT_WARNING, "FailoverWaits", "nobody takes over from %s yet (failover.dataLoss: %s): %s",
+            now->from, spec->allow_data_loss ? "allow" : "never", now->waits_for);
+    if (!str_empty(now->to) && !str_eq(before->to, now->to))
+        tell(bulletin, EVENT_NORMAL, "FailoverChosen", "%s takes over from %s: %s", now->to, now->from,
+            now->candidate_why);
+    if (!str_empty(now->may_be_lost) && !str_eq(before->may_be_lost, now->may_be_lost))
+        tell(bulletin, EVENT_WARNING, "FailoverMayLoseData", "may be lost (failover.dataLoss: allow): %s",
+            now->may_be_lost);
+}
+
+static void add_phase(char *text, size_t size, const char *name, int64_t ms)
+{
+    size_t len = strlen(text);
+    if (ms >= 0)
+        snprintf(text + len, size - len, "%s%s after %lld ms", len ? ", " : "", name, (long long)ms);
+}
+
+static void tell_of_end(struct bulletin *bulletin, const struct cluster_failover *done)
+{
+    char phases[256] = "";
+    add_phase(phases, sizeof(phases), "certain", done->detected_ms);
+    add_phase(phases, sizeof(phases), "decided", done->decided_ms);
+    add_phase(phases, sizeof(phases), "fenced", done->fenced_ms);
+    add_phase(phases, sizeof(phases), "open", done->drained_ms);
+    add_phase(phases, sizeof(phases), "in the Service", done->published_ms);
+    tell(bulletin, EVENT_NORMAL, "FailoverDone",
+        "%s is primary in place of %s; no member took writes for %lld ms%s%s%s%s%s", done->to, done->from,
+        (long long)done->writes_blocked_ms, *phases ? "; the loss was " : "", phases,
+        *done->salvaged ? "; taken over from the binary logs of the lost one: " : "", done->salvaged,
+        *done->may_be_lost ? "; transactions may be lost" : "");
+}
+
+int cluster_failover_news(const struct cluster_status *before, const struct cluster_status *now,
+    const struct cluster_failover_spec *spec, struct cluster_news ret[static CLUSTER_NEWS_MAX])
+{
+    struct bulletin bulletin = {.news = ret};
+    const struct cluster_failover *last = &before->last_failover, *done = &now->last_failover;
+    bool ended = !str_empty(done->to) && (done->epoch != last->epoch || done->finished_ms != last->finished_ms);
+    if (ended)
+        tell_of_end(&bulletin, done);
+    if (fails_over(&now->transition))
+        tell_of_transition(&bulletin, &before->transition, &now->transition, spec);
+    else if (fails_over(&before->transition) && !ended)
+        tell(&bulletin, EVENT_NORMAL, "FailoverUndone", "%s stays the primary, epoch %lld", now->current_primary,
+            (long long)now->epoch);
+    return bulletin.count;
+}
+
+static void record_failover(struct event_recorder *recorder, const struct event_target *target,
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    struct cluster_news news[CLUSTER_NEWS_MAX];
+    struct cluster_status now = snapshot->last; /* borrows what it owns */
+    struct cluster_intent roles = *intent;
+    roles.restore_step = RESTORE_STEP_NONE;
+    cluster_intent_apply(snapshot, &roles, &now);
+    int count = cluster_failover_news(&snapshot->last, &now, &snapshot->cluster.failover, news);
+    for (int i = 0; i < count; i++)
+        event_record(recorder, target, news[i].type, news[i].reason, "%s", news[i].message);
+}
+
+/* ---- planned changes ---- */
+
+static void record_restore(struct event_recorder *recorder, const struct event_target *target,
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_restore *last = &snapshot->last.restore;
+    switch ((enum restore_step)intent->restore_step) {
+    case RESTORE_STEP_FOUND:
+        event_record(recorder, target, EVENT_NORMAL, "RestoreStarted", "the cluster is made of backup %s (%s)",
+            snapshot->restore_answer->found.backup, snapshot->restore_answer->found.location);
+        break;
+    case RESTORE_STEP_COMPLETE:
+        event_record(
+            recorder, target, EVENT_NORMAL, "RestoreCompleted", "the cluster was made of backup %s", last->backup);
+        break;
+    case RESTORE_STEP_EMPTY:
+        event_record(recorder, target, EVENT_WARNING, "RestoreEmpty",
+            "no backup is stored: the cluster begins with an empty database (orEmpty)");
+        break;
+    case RESTORE_STEP_SKIP:
+        event_record(recorder, target, EVENT_NORMAL, "RestoreSkipped", "the volumes hold data, which is kept");
+        break;
+    default:
+        break;
+    }
+}
+
+static void record_switchover(struct event_recorder *recorder, const struct event_target *target,
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_transition *before = &snapshot->last.transition, *now = &intent->transition;
+    bool was_set = cluster_transition_is_set(before), is_set = cluster_transition_is_set(now);
+    if (!was_set && is_set)
+        event_record(recorder, target, EVENT_NORMAL, "SwitchoverStarted",
+            "the primary moves from %s to %s (%s), epoch %lld", now->from, now->to, now->reason, (long long)now->epoch);
+    else if (was_set && !is_set && intent->epoch == snapshot->last.epoch)
+        event_record(recorder, target, EVENT_NORMAL, "SwitchoverDone", "%s is primary; writes waited for %lld ms",
+            before->to, (long long)intent->last_switchover.writes_blocked_ms);
+    else if (was_set && !is_set)
+        event_record(recorder, target, EVENT_WARNING, "SwitchoverUndone",
+            "%s does not answer or has lost its data, and does not become primary; %s stays it, epoch %lld", before->to,
+            intent->primary, (long long)intent->epoch);
+    else if (!str_eq(intent->primary, snapshot->last.current_primary))
+        event_record(recorder, target, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld",
+            intent->primary, (long long)intent->epoch);
+}
+
 void cluster_events_intent(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
     const struct event_target target = {
         .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
-    const struct cluster_transition *before = &snapshot->last.transition, *now = &intent->transition;
-    bool was_set = cluster_transition_is_set(before), is_set = cluster_transition_is_set(now);
-    if (!was_set && is_set)
-        event_record(recorder, &target, EVENT_NORMAL, "SwitchoverStarted",
-            "the primary moves from %s to %s (%s), epoch %lld", now->from, now->to, now->reason, (long long)now->epoch);
-    else if (was_set && !is_set && intent->epoch == snapshot->last.epoch)
-        event_record(recorder, &target, EVENT_NORMAL, "SwitchoverDone", "%s is primary; writes waited for %lld ms",
-            before->to, (long long)intent->last_switchover.writes_blocked_ms);
-    else if (was_set && !is_set)
-        event_record(recorder, &target, EVENT_WARNING, "SwitchoverUndone",
-            "%s did not answer and was never opened; %s stays primary, epoch %lld", before->to, intent->primary,
-            (long long)intent->epoch);
-    else if (!str_eq(intent->primary, snapshot->last.current_primary))
-        event_record(recorder, &target, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld",
-            intent->primary, (long long)intent->epoch);
+    if (fails_over(&snapshot->last.transition) || fails_over(&intent->transition))
+        record_failover(recorder, &target, snapshot, intent);
+    else
+        record_switchover(recorder, &target, snapshot, intent);
+    record_restore(recorder, &target, snapshot, intent);
     if (intent->semi_sync != snapshot->last.semi_sync)
         event_record(recorder, &target, EVENT_NORMAL, intent->semi_sync ? "SemiSyncOn" : "SemiSyncOff",
             intent->semi_sync ? "enough replicas have joined: from now on commits wait for acknowledgements"

@@ -12,7 +12,21 @@
 void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_status *status);
 
-/* What is about to be written about roles: a new primary, a switchover that begins or ends. */
+#define CLUSTER_NEWS_MAX 5
+
+/* An Event to be. */
+struct cluster_news {
+    enum event_type type;
+    const char *reason; /* static */
+    char message[1024];
+};
+
+/* What a new status tells of failovers that the one before did not: begun, whom it waits for, who was chosen, what may be lost, how it ended. Pure.
+ * Returns how many of ret are filled. */
+int cluster_failover_news(const struct cluster_status *before, const struct cluster_status *now,
+    const struct cluster_failover_spec *spec, struct cluster_news ret[static CLUSTER_NEWS_MAX]);
+
+/* What is about to be written about roles: a new primary, a switchover or a failover that begins, goes on or ends. */
 void cluster_events_intent(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_intent *intent);
 /* A pod was deleted so that a new one takes its place; why: "replace NAME-mysql-1: it has an older template". */

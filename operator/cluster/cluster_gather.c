@@ -3,10 +3,12 @@
 #include "operator/cluster/cluster_gather.h"
 
 #include "common/alloc.h"
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/strbuf.h"
 #include "common/tls.h"
 #include "operator/api/mycnf.h"
+#include "operator/cluster/restore_store.h"
 
 void cluster_snapshot_release(struct cluster_snapshot *snapshot)
 {
@@ -20,6 +22,7 @@ void cluster_snapshot_release(struct cluster_snapshot *snapshot)
     free(snapshot->version);
     free(snapshot->config_version);
     free(snapshot->switchover_to);
+    free(snapshot->confirmed_lost);
     *snapshot = (struct cluster_snapshot){.ns = NULL};
 }
 
@@ -114,6 +117,16 @@ static bool keep_storage_in_force(struct cluster_snapshot *snapshot)
     return rc == 0;
 }
 
+/* By what its data came to be is done: another wish changes nothing, and everything else goes on. */
+static void check_origin(struct cluster_snapshot *snapshot)
+{
+    struct api_problems problems = {0};
+    bool refused = snapshot->last.initialized &&
+        restore_spec_check_change(&snapshot->cluster.restore, snapshot->last.restore.from, &problems) < 0;
+    if (refused && str_empty(snapshot->reason))
+        not_accepted_problems(snapshot, "RestoreChangeRefused", &problems);
+}
+
 static const struct kube_object *find_config(const struct cluster_sources *sources, const char *name)
 {
     return name ? store_get(informer_store(sources->configs), name) : NULL;
@@ -165,6 +178,7 @@ static bool read_spec(
             snapshot, "InvalidConfig", "spec.config.spec.images.agent: is required, the operator has no default");
         return false;
     }
+    check_origin(snapshot);
     render_mycnf(snapshot);
     return true;
 }
@@ -186,6 +200,16 @@ static void gather_children(
     snapshot->stateful_set = (const struct stateful_set_object *)snapshot->children[CHILD_STATEFUL_SET];
 }
 
+/* The fleet follows the pods only after this look: what a pod said that is no more is not the word of the one that has its name now. */
+static const struct agent_watch *find_watch(
+    const struct cluster_sources *sources, const char *key, const struct cluster_member *member)
+{
+    if (!sources->fleet || !cluster_member_has_agent(member))
+        return NULL;
+    const struct agent_watch *watch = agent_fleet_get(sources->fleet, key, member->name);
+    return watch && agent_watch_has_address(watch, member->pod->pod_ip) ? watch : NULL;
+}
+
 static void gather_member(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot,
     int ordinal, struct cluster_member *member)
 {
@@ -195,8 +219,9 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     cluster_claim_name(claim, snapshot->name, ordinal);
     member->pod = find(sources->pods, snapshot->ns, member->name);
     member->claim = find(sources->claims, snapshot->ns, claim);
-    const struct agent_watch *watch = sources->fleet ? agent_fleet_get(sources->fleet, key, member->name) : NULL;
+    const struct agent_watch *watch = find_watch(sources, key, member);
     member->agent_awaited = sources->fleet && cluster_member_has_agent(member) && !(watch && agent_watch_tried(watch));
+    member->silent_ms = watch ? agent_watch_age_ms(watch) : INT64_MAX;
     if (!watch)
         return;
     member->agent = agent_fleet_status(sources->fleet, key, member->name);
@@ -207,23 +232,30 @@ static void gather_member(const struct cluster_sources *sources, const char *key
 
 static void gather_members(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot)
 {
+    int primary = names_ordinal(snapshot->last.current_primary);
     snapshot->member_count = 0;
     for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
         struct cluster_member *member = &snapshot->members[ordinal];
         gather_member(sources, key, snapshot, ordinal, member);
-        if (ordinal < snapshot->cluster.replicas || member->pod || member->claim)
+        if (ordinal < snapshot->cluster.replicas || ordinal == primary || member->pod || member->claim)
             snapshot->member_count = ordinal + 1;
     }
     char name[DERIVED_NAME_SIZE];
     desired_check_pod_name(snapshot, name);
     snapshot->check_pod = find(sources->pods, snapshot->ns, name);
+    snapshot->restore_store = restore_store_name(snapshot, name) ? find(sources->pods, snapshot->ns, name) : NULL;
     snapshot->terminal = find(sources->terminals, snapshot->ns, snapshot->names.terminal);
 }
 
-/* How many members a spec that cannot be read had when it could. */
-static void assume_replicas(struct cluster_snapshot *snapshot)
+/* Who is primary and what members are told does not wait for a spec that is accepted: the last one that was holds, for as many members as there are. */
+static void assume_roles(struct cluster_snapshot *snapshot)
 {
-    int replicas = snapshot->stateful_set ? snapshot->stateful_set->replicas : snapshot->last.replicas;
+    int replicas = snapshot->last.replicas;
+    if (snapshot->stateful_set)
+        replicas = snapshot->stateful_set->replicas;
+    else if (snapshot->last.accepted_spec)
+        replicas = (int)json_path_int(snapshot->last.accepted_spec, "replicas", replicas);
+    mysql_cluster_keep_roles(&snapshot->cluster, snapshot->last.accepted_spec);
     snapshot->cluster.replicas = MAX_OF(0, MIN_OF(replicas, CLUSTER_REPLICAS_MAX));
 }
 
@@ -233,13 +265,21 @@ static void gather_world(
     _cleanup_(freep) char *key = kube_key(snapshot->ns, snapshot->name);
     gather_children(sources, memory, snapshot);
     if (!snapshot->usable)
-        assume_replicas(snapshot);
+        assume_roles(snapshot);
     gather_members(sources, key, snapshot);
     if (!memory)
         return;
     snapshot->secrets = memory->secrets;
     snapshot->drain_since_ms = memory->drain_since_ms;
     snapshot->fenced_since_ms = memory->fenced_since_ms;
+    snapshot->lost_since_ms = memory->lost_since_ms;
+    snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.transition.epoch, clock_monotonic_ms());
+    snapshot->failover_times = memory->failover_times;
+    snapshot->awaited_hash = memory->awaited_hash;
+    snapshot->awaited_position = memory->awaited_position;
+    snapshot->epoch_since_ms = memory->epoch_since_ms;
+    snapshot->restore_answer = memory->restore ? restore_lookup_answer(memory->restore) : NULL;
+    snapshot->restore_task_error = memory->restore ? restore_lookup_error(memory->restore) : NULL;
 }
 
 /* ---- the snapshot ---- */
@@ -250,8 +290,12 @@ void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot)
     snapshot->member_count = 0;
     snapshot->stateful_set = NULL;
     snapshot->check_pod = NULL;
+    snapshot->restore_store = NULL;
     snapshot->terminal = NULL;
     snapshot->secrets.client_tls = NULL;
+    snapshot->awaited_hash = snapshot->awaited_position = NULL;
+    snapshot->restore_answer = NULL;
+    snapshot->restore_task_error = NULL;
 }
 
 static const struct custom_object *find_cluster(const struct cluster_sources *sources, const char *key)
@@ -283,6 +327,7 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
         .default_agent_image = sources->default_agent_image,
         .ipv6 = sources->ipv6,
         .switchover_to = xstrdup(object->switchover_to),
+        .confirmed_lost = xstrdup(object->confirmed_lost),
     };
     _cleanup_(json_decrefp) json_t *status = custom_object_status(object);
     cluster_status_decode(status, &ret->last);

@@ -1,13 +1,16 @@
 /* What the status must say about roles before anybody is told. */
 #include "common/base.h"
 
+#include "operator/cluster/cluster_confirmed.h"
+#include "operator/cluster/cluster_failover.h"
+#include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/cluster_roles.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/primary_election.h"
 
 #define POD_DRAIN_MAX_MS 60000
 
-static void KM_PRINTF(2, 3) say(struct cluster_intent *intent, const char *fmt, ...)
+void cluster_intent_say(struct cluster_intent *intent, const char *fmt, ...)
 {
     va_list ap;
     if (!str_empty(intent->next_action)) /* the first reason stands */
@@ -22,7 +25,7 @@ static void set_primary(struct cluster_intent *intent, const char *name)
     snprintf(intent->primary, sizeof(intent->primary), "%s", name);
 }
 
-static int64_t newest_epoch(const struct cluster_snapshot *snapshot)
+int64_t cluster_newest_epoch(const struct cluster_snapshot *snapshot)
 {
     int64_t newest = snapshot->last.epoch;
     for (int i = 0; i < snapshot->member_count; i++) {
@@ -51,12 +54,13 @@ static void choose_first(const struct cluster_snapshot *snapshot, struct cluster
     const struct cluster_member *first = election_first(snapshot, intent->next_action, sizeof(intent->next_action));
     if (!first) {
         /* An epoch that all take, so that servers can be told to start as nothing. */
-        bool refused = snapshot->last.epoch == 0 || newest_epoch(snapshot) > snapshot->last.epoch;
+        bool refused = snapshot->last.epoch == 0 || cluster_newest_epoch(snapshot) > snapshot->last.epoch;
         if (refused && must_start_servers(snapshot))
-            intent->epoch = newest_epoch(snapshot) + 1;
+            intent->epoch = cluster_newest_epoch(snapshot) + 1;
         return;
     }
-    intent->epoch = newest_epoch(snapshot) + 1;
+    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    intent->acks = cluster_wanted_acks(snapshot);
     set_primary(intent, first->name);
 }
 
@@ -65,12 +69,13 @@ static void choose_first(const struct cluster_snapshot *snapshot, struct cluster
 static void begin_transition(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
     const struct cluster_member *to, const char *reason, struct cluster_intent *intent)
 {
-    intent->epoch = newest_epoch(snapshot) + 1;
+    intent->epoch = cluster_newest_epoch(snapshot) + 1;
     set_primary(intent, to->name);
     intent->transition = (struct cluster_transition){.started_ms = snapshot->now_ms, .epoch = intent->epoch};
     snprintf(intent->transition.from, sizeof(intent->transition.from), "%s", from->name);
     snprintf(intent->transition.to, sizeof(intent->transition.to), "%s", to->name);
     snprintf(intent->transition.reason, sizeof(intent->transition.reason), "%s", reason);
+    intent->acknowledgers |= acknowledgers_of(snapshot, to);
 }
 
 static void end_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -96,6 +101,21 @@ static bool can_go_back(const struct cluster_snapshot *snapshot, const struct cl
     return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.transition.epoch;
 }
 
+/* By its own word there is neither a server of it nor anything to wait for: if it was told to open before, what it took is gone with the volume, and
+ * nobody else was told to follow it. */
+static bool has_lost_its_data(const struct cluster_member *member)
+{
+    return member && member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY;
+}
+
+static void go_back(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *from, struct cluster_intent *intent)
+{
+    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    set_primary(intent, from->name);
+    intent->transition = (struct cluster_transition){.from = ""};
+}
+
 static void continue_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
@@ -107,20 +127,27 @@ static void continue_transition(const struct cluster_snapshot *snapshot, struct 
     }
     int64_t age_ms = snapshot->now_ms - transition->started_ms;
     bool lost = !to || (!member_runs(to) && !to->agent_awaited);
-    if (lost && age_ms > CLUSTER_TARGET_SILENCE_MS && can_go_back(snapshot, from)) {
-        intent->epoch = newest_epoch(snapshot) + 1;
-        set_primary(intent, from->name);
-        intent->transition = (struct cluster_transition){.from = ""};
-    } else if (lost)
-        say(intent, "move the primary from %s to %s; waits: %s does not answer", transition->from, transition->to,
-            transition->to);
-    else if (from && !member_is_fenced(snapshot, from))
-        say(intent, "move the primary from %s to %s; waits until %s has stopped writes%s", transition->from,
-            transition->to, transition->from, member_speaks(from) ? "" : ": its agent does not answer");
-    else
-        say(intent, "move the primary from %s to %s; waits until %s has applied everything", transition->from,
+    bool empty = has_lost_its_data(to);
+    if (empty && from && member_runs(from))
+        go_back(snapshot, from, intent);
+    else if (lost && age_ms > CLUSTER_TARGET_SILENCE_MS && can_go_back(snapshot, from))
+        go_back(snapshot, from, intent);
+    else if (failover_instead(snapshot, intent))
+        return;
+    else if (empty)
+        cluster_intent_say(intent, "make %s primary again, as %s has lost its data; waits until the server of %s runs",
+            transition->from, transition->to, transition->from);
+    else if (lost)
+        cluster_intent_say(intent, "move the primary from %s to %s; waits: %s does not answer", transition->from,
             transition->to, transition->to);
-    intent->again_ms = 1000;
+    else if (from && !member_is_fenced(snapshot, from))
+        cluster_intent_say(intent, "move the primary from %s to %s; waits until %s has stopped writes%s",
+            transition->from, transition->to, transition->from,
+            member_speaks(from) ? "" : ": its agent does not answer");
+    else
+        cluster_intent_say(intent, "move the primary from %s to %s; waits until %s has applied everything",
+            transition->from, transition->to, transition->to);
+    intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, 1000) : 1000;
 }
 
 /* ---- wishes ---- */
@@ -166,7 +193,8 @@ static void tick_off_annotation(
     else if (annotated(snapshot) == primary)
         snprintf(intent->switchover_done, sizeof(intent->switchover_done), "%s", value);
     else if (!annotated(snapshot))
-        say(intent, "nothing: annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"", value);
+        cluster_intent_say(
+            intent, "nothing: annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"", value);
 }
 
 /* Transactions that are open for long are waited for while writes still go on. */
@@ -181,7 +209,8 @@ static bool must_drain(const struct cluster_snapshot *snapshot, const struct clu
         return false;
     intent->waits_for_drain = true;
     intent->again_ms = MIN_OF(limit_ms - waited_ms, 1000);
-    say(intent, "move the primary away from %s (%s); waits up to %lld s for %u long transactions, the oldest: %s",
+    cluster_intent_say(intent,
+        "move the primary away from %s (%s); waits up to %lld s for %u long transactions, the oldest: %s",
         primary->name, wish->reason, (long long)((limit_ms - waited_ms + 999) / 1000),
         primary->agent->long_transactions, primary->agent->long_transaction);
     return true;
@@ -202,24 +231,74 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
         target = NULL;
     }
     if (!target)
-        say(intent, "move the primary away from %s (%s); blocked: %s", primary->name, wish->reason, why);
+        cluster_intent_say(intent, "move the primary away from %s (%s); blocked: %s", primary->name, wish->reason, why);
     else if (!must_drain(snapshot, wish, primary, intent))
         begin_transition(snapshot, primary, target, wish->reason, intent);
 }
 
 /* ---- nothing under way ---- */
 
+/* By its own word; who is silent may still acknowledge. */
+static bool has_stopped_following(const struct cluster_member *member)
+{
+    if (!member->pod || member_is_seeding(member))
+        return true;
+    return member_speaks(member) && member->agent->role == AGENT_ROLE_NONE && member->agent->order_done;
+}
+
+/* Fewer acknowledgements must not be those of members that leave. */
+static bool leaving_do_not_count(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        bool leaves = member != cluster_primary(snapshot) && !member_is_wanted(snapshot, member);
+        if (leaves && !has_stopped_following(member))
+            return false;
+    }
+    return true;
+}
+
+/* Replicas acknowledge before commits wait for them, so what nobody waits for yet can be raised at once. */
+static bool may_set_acks(const struct cluster_snapshot *snapshot, int wanted)
+{
+    if (wanted == 0 || !snapshot->last.semi_sync)
+        return true;
+    return wanted > snapshot->last.acks ? cluster_follower_count(snapshot) >= wanted : leaving_do_not_count(snapshot);
+}
+
+static void set_acks(const struct cluster_snapshot *snapshot, bool open, struct cluster_intent *intent)
+{
+    int wanted = cluster_wanted_acks(snapshot);
+    if (may_set_acks(snapshot, wanted))
+        intent->acks = wanted;
+    if (intent->acks == 0)
+        intent->semi_sync = false;
+    else if (open && intent->acks == snapshot->last.acks && cluster_follower_count(snapshot) >= intent->acks)
+        intent->semi_sync = true; /* and stays: commits wait rather than go unacknowledged (I3) */
+    if (intent->acks != snapshot->last.acks || intent->semi_sync != snapshot->last.semi_sync)
+        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+}
+
 static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *intent)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    if (!primary)
+    failover_consider(snapshot, intent);
+    if (!primary || intent->transition.failover)
         return;
     bool open = member_is_open(snapshot, primary);
     intent->initialized |= open;
-    if (!snapshot->cluster.replication.semi_sync || snapshot->cluster.replicas < 2)
-        intent->semi_sync = false;
-    else if (open && cluster_follower_count(snapshot) >= cluster_acks(snapshot))
-        intent->semi_sync = true; /* and stays: commits wait rather than go unacknowledged (I3) */
+    /* It has closed itself, and takes no old order for a reason to open: one that was under way for long might reach it after somebody else's opening. */
+    if (member_runs(primary) && primary->agent->isolated && primary->agent->epoch == (uint64_t)snapshot->last.epoch)
+        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    if (open)
+        intent->loss_allowed = snapshot->cluster.failover.allow_data_loss;
+    if (snapshot->usable)
+        set_acks(snapshot, open, intent);
+    acknowledgers_keep(snapshot, intent);
+    if (!open && !member_is_wanted(snapshot, primary))
+        cluster_intent_say(intent,
+            "move the primary away from %s, which was primary last and holds the data, then shrink to %d; waits until %s takes writes",
+            primary->name, snapshot->cluster.replicas, primary->name);
     if (!open || snapshot->cluster.paused)
         return;
     tick_off_annotation(snapshot, primary, intent);
@@ -233,8 +312,10 @@ static bool differs(const struct cluster_snapshot *snapshot, const struct cluste
     const struct cluster_status *last = &snapshot->last;
     return intent->epoch != last->epoch || !str_eq(intent->primary, last->current_primary) ||
         intent->initialized != last->initialized || intent->semi_sync != last->semi_sync ||
-        !str_eq(intent->switchover_done, last->switchover_done) ||
-        memcmp(&intent->transition, &last->transition, sizeof(last->transition)) != 0;
+        intent->acks != last->acks || intent->acknowledgers != last->acknowledgers ||
+        intent->loss_allowed != last->loss_allowed || !cluster_confirmed_same(&intent->confirmed, &last->confirmed) ||
+        !str_eq(intent->switchover_done, last->switchover_done) || intent->restore_step != RESTORE_STEP_NONE ||
+        !cluster_transition_same(&intent->transition, &last->transition);
 }
 
 void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)
@@ -243,30 +324,46 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
     *ret = (struct cluster_intent){.epoch = last->epoch,
         .initialized = last->initialized,
         .semi_sync = last->semi_sync,
+        .acks = last->acks,
         .transition = last->transition,
-        .last_switchover = last->last_switchover};
+        .last_switchover = last->last_switchover,
+        .last_failover = last->last_failover,
+        .acknowledgers = last->acknowledgers,
+        .loss_allowed = last->loss_allowed,
+        .confirmed = last->confirmed};
     set_primary(ret, last->current_primary);
     memcpy(ret->switchover_done, last->switchover_done, sizeof(ret->switchover_done));
-    if (!snapshot->usable || snapshot->cluster.replicas == 0)
+    if (snapshot->cluster.replicas == 0)
         return;
     if (last->epoch == 0 || str_empty(last->current_primary)) {
-        if (!snapshot->cluster.paused)
+        if (snapshot->usable && !snapshot->cluster.paused)
             choose_first(snapshot, ret);
-    } else if (newest_epoch(snapshot) > last->epoch)
-        ret->epoch =
-            newest_epoch(snapshot) + 1; /* a volume of another life: the same primary under an epoch that all accept */
+    } else if (cluster_newest_epoch(snapshot) > last->epoch)
+        ret->epoch = cluster_newest_epoch(snapshot) +
+            1; /* a volume of another life: the same primary under an epoch that all accept */
+    else if (last->transition.failover)
+        failover_continue(snapshot, ret);
     else if (cluster_transition_is_set(&last->transition))
         continue_transition(snapshot, ret);
     else
         stand(snapshot, roll_waits, ret);
+    cluster_confirmed_weaken(snapshot, ret);
+    ret->restore_step = restore_next_step(snapshot, ret);
     ret->changed = differs(snapshot, ret);
 }
 
-void cluster_intent_apply(const struct cluster_intent *intent, struct cluster_status *status)
+void cluster_intent_apply(
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent, struct cluster_status *status)
 {
+    restore_take_step(snapshot, (enum restore_step)intent->restore_step, &status->restore);
     status->epoch = intent->epoch;
     status->initialized = intent->initialized;
     status->semi_sync = intent->semi_sync;
+    status->acks = intent->acks;
+    status->last_failover = intent->last_failover;
+    status->acknowledgers = intent->acknowledgers;
+    status->loss_allowed = intent->loss_allowed;
+    status->confirmed = intent->confirmed;
     status->transition = intent->transition;
     status->last_switchover = intent->last_switchover;
     memcpy(status->current_primary, intent->primary, sizeof(status->current_primary));

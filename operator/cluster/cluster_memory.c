@@ -15,6 +15,9 @@ static void memory_free(void *entry)
     if (!memory)
         return;
     http_tls_unref(memory->secrets.client_tls);
+    restore_lookup_free(memory->restore);
+    free(memory->awaited_position);
+    free(memory->figures.changes);
     free(memory->key);
     free(memory->uid);
     free(memory);
@@ -62,4 +65,29 @@ void cluster_memory_take_secrets(struct cluster_memory *memory, const struct clu
     http_tls_unref(same ? facts->client_tls : kept);
     if (same)
         memory->secrets.client_tls = kept;
+}
+
+void cluster_memory_note_held(struct cluster_memory *memory, int64_t epoch, bool held, int64_t monotonic_ms)
+{
+    if (memory->held_epoch != epoch)
+        memory->held_since_ms = 0;
+    memory->held_epoch = epoch;
+    if (epoch != 0 && held && memory->held_since_ms == 0)
+        memory->held_since_ms = monotonic_ms;
+}
+
+int64_t cluster_memory_held_ms(const struct cluster_memory *memory, int64_t epoch, int64_t monotonic_ms)
+{
+    bool is_held = memory->held_since_ms > 0 && memory->held_epoch == epoch;
+    return is_held ? MAX_OF(1, monotonic_ms - memory->held_since_ms) : 0;
+}
+
+void cluster_memory_note_awaited(struct cluster_memory *memory, const struct agent_status *primary)
+{
+    if (!memory || !primary)
+        return;
+    if (str_eq(memory->awaited_hash, primary->order_hash))
+        return;
+    memcpy(memory->awaited_hash, primary->order_hash, sizeof(memory->awaited_hash));
+    str_replace(&memory->awaited_position, primary->gtid_executed);
 }

@@ -9,6 +9,24 @@
 
 #include "common/hashmap.h"
 #include "operator/cluster/cluster_snapshot.h"
+#include "operator/cluster/restore_lookup.h"
+
+/* Changes of the primary that this process has seen the end of. */
+#define CLUSTER_OUTAGE_BUCKETS 12
+#define CLUSTER_FAILOVER_REASONS_MAX 8
+
+struct cluster_outages {
+    uint32_t buckets[CLUSTER_OUTAGE_BUCKETS + 1]; /* not cumulative; the last one holds what is beyond all bounds */
+    int64_t sum_ms;
+};
+
+struct cluster_changes {
+    struct {
+        char reason[64];
+        uint32_t count;
+    } failovers[CLUSTER_FAILOVER_REASONS_MAX]; /* more of them than that count as the last one */
+    struct cluster_outages failover_outages, switchover_outages;
+};
 
 /* What is shown as metrics, from the last report. */
 struct cluster_figures {
@@ -20,6 +38,9 @@ struct cluster_figures {
     char state[16];
     char primary[DERIVED_NAME_SIZE]; /* "" none */
     int64_t writes_blocked_ms;       /* of the last switchover; -1: there was none */
+    int64_t failover_ended_ms;       /* wall clock, of the last failover; 0: there was none */
+    int64_t switchover_ended_ms;
+    struct cluster_changes *changes; /* owned; NULL: none in our life */
     struct cluster_member_figures {
         int64_t lag_ms; /* -1: unknown, or no replica */
         bool seeding;
@@ -37,7 +58,14 @@ struct cluster_memory {
     int64_t secrets_checked_ms;           /* monotonic, 0: never */
     int64_t secrets_generation;           /* of the spec they were made for */
     struct cluster_figures figures;
-    int64_t drain_since_ms, fenced_since_ms; /* wall clock, see cluster_snapshot.h; 0: not so */
+    int64_t drain_since_ms, fenced_since_ms, epoch_since_ms; /* wall clock, see cluster_snapshot.h; 0: not so */
+    int64_t lost_since_ms;                                   /* likewise */
+    int64_t held_since_ms;                                   /* monotonic, 0: nobody is held */
+    int64_t held_epoch;                                      /* of that failover */
+    struct failover_times failover_times;
+    char awaited_hash[17]; /* see cluster_snapshot.h */
+    char *awaited_position;
+    struct restore_lookup *restore; /* owned; NULL: nothing is being restored */
 };
 
 struct cluster_memories {
@@ -54,5 +82,14 @@ void cluster_memories_forget(struct cluster_memories *memories, const char *key)
 
 /* Takes the facts over (client_tls included). An unchanged client certificate keeps the TLS object that open streams use. */
 void cluster_memory_take_secrets(struct cluster_memory *memory, const struct cluster_secrets_facts *facts);
+
+/* What others must have before it is believed that its commits wait for them. Later ones do wait: so the first position under an order stands. */
+void cluster_memory_note_awaited(struct cluster_memory *memory, const struct agent_status *primary);
+
+/* Whether somebody is held in the failover of that epoch (0: there is none). By the monotonic clock: one that jumps would shorten the time that a lost
+ * primary is given to close itself. */
+void cluster_memory_note_held(struct cluster_memory *memory, int64_t epoch, bool held, int64_t monotonic_ms);
+/* For how long; 0: nobody is held. */
+int64_t cluster_memory_held_ms(const struct cluster_memory *memory, int64_t epoch, int64_t monotonic_ms);
 
 #endif

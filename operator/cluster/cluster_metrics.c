@@ -2,6 +2,8 @@
 
 #include "operator/cluster/cluster_metrics.h"
 
+#include "common/alloc.h"
+
 static const struct metric_desc desc_ready = {
     .name = "kubemysql_cluster_ready_members",
     .help = "Members whose pod is ready.",
@@ -51,6 +53,38 @@ static const struct metric_desc desc_blocked = {
     .type = METRIC_GAUGE,
     .labels = {"namespace", "name"},
 };
+static const struct metric_desc desc_failovers = {
+    .name = "kubemysql_cluster_failovers_total",
+    .help = "Failovers that ended, as this process has seen it.",
+    .type = METRIC_COUNTER,
+    .labels = {"namespace", "name", "reason"},
+};
+static const struct metric_desc desc_last_failover = {
+    .name = "kubemysql_cluster_last_failover_timestamp_seconds",
+    .help = "When the last failover ended.",
+    .type = METRIC_GAUGE,
+    .labels = {"namespace", "name"},
+};
+
+/* A histogram is a head and three kinds of samples with names of their own. */
+struct histogram_desc {
+    struct metric_desc head, bucket, sum, count;
+};
+#define HISTOGRAM(text, meaning)                                                   \
+    {                                                                              \
+        .head = {.name = text, .help = meaning, .type = METRIC_HISTOGRAM},         \
+        .bucket = {.name = text "_bucket", .labels = {"namespace", "name", "le"}}, \
+        .sum = {.name = text "_sum", .labels = {"namespace", "name"}},             \
+        .count = {.name = text "_count", .labels = {"namespace", "name"}},         \
+    }
+static const struct histogram_desc desc_failover_outage = HISTOGRAM("kubemysql_cluster_failover_write_outage_seconds",
+    "For how long no member took writes in failovers, as this process has seen it.");
+static const struct histogram_desc desc_switchover_outage =
+    HISTOGRAM("kubemysql_cluster_switchover_write_outage_seconds",
+        "For how long no member took writes in planned switchovers, as this process has seen it.");
+const int cluster_outage_bounds_ms[CLUSTER_OUTAGE_BUCKETS] = {
+    10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000};
+
 static const struct metric_desc desc_lag = {
     .name = "kubemysql_cluster_replica_lag_seconds",
     .help = "How far a replica is behind the primary, by the primary's heartbeat.",
@@ -129,6 +163,53 @@ static void write_blocked(struct strbuf *out, const struct metric_desc *desc, co
         metrics_write_sample(out, desc, (const char *const[]){ns, name}, (double)figures->writes_blocked_ms / 1e3);
 }
 
+static void write_last_failover(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
+    const struct cluster_figures *figures)
+{
+    if (figures->failover_ended_ms > 0)
+        metrics_write_sample(out, desc, (const char *const[]){ns, name}, (double)figures->failover_ended_ms / 1e3);
+}
+
+static void write_failovers(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
+    const struct cluster_figures *figures)
+{
+    for (int i = 0; figures->changes && i < CLUSTER_FAILOVER_REASONS_MAX; i++)
+        if (figures->changes->failovers[i].count > 0)
+            metrics_write_sample(out, desc, (const char *const[]){ns, name, figures->changes->failovers[i].reason},
+                figures->changes->failovers[i].count);
+}
+
+static void write_outages(struct strbuf *out, const struct histogram_desc *desc, const char *ns, const char *name,
+    const struct cluster_outages *outages)
+{
+    uint64_t below = 0;
+    for (int i = 0; i <= CLUSTER_OUTAGE_BUCKETS; i++) {
+        char bound[32] = "+Inf";
+        if (i < CLUSTER_OUTAGE_BUCKETS)
+            snprintf(bound, sizeof(bound), "%g", cluster_outage_bounds_ms[i] / 1e3);
+        below += outages->buckets[i];
+        metrics_write_sample(out, &desc->bucket, (const char *const[]){ns, name, bound}, (double)below);
+    }
+    metrics_write_sample(out, &desc->sum, (const char *const[]){ns, name}, (double)outages->sum_ms / 1e3);
+    metrics_write_sample(out, &desc->count, (const char *const[]){ns, name}, (double)below);
+}
+
+static void write_failover_outages(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
+    const struct cluster_figures *figures)
+{
+    UNUSED(desc);
+    if (figures->changes)
+        write_outages(out, &desc_failover_outage, ns, name, &figures->changes->failover_outages);
+}
+
+static void write_switchover_outages(struct strbuf *out, const struct metric_desc *desc, const char *ns,
+    const char *name, const struct cluster_figures *figures)
+{
+    UNUSED(desc);
+    if (figures->changes)
+        write_outages(out, &desc_switchover_outage, ns, name, &figures->changes->switchover_outages);
+}
+
 static void write_of_pod(
     struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name, int ordinal, double value)
 {
@@ -186,6 +267,10 @@ static void render(void *arg, struct strbuf *out)
         {&desc_state, write_state},
         {&desc_primary, write_primary},
         {&desc_blocked, write_blocked},
+        {&desc_failovers, write_failovers},
+        {&desc_last_failover, write_last_failover},
+        {&desc_failover_outage.head, write_failover_outages},
+        {&desc_switchover_outage.head, write_switchover_outages},
         {&desc_lag, write_lag},
         {&desc_seed, write_seed},
         {&desc_seed_total, write_seed_total},
@@ -213,9 +298,47 @@ static struct cluster_member_figures member_figures(const struct cluster_member 
     };
 }
 
+static void count_outage(struct cluster_outages *outages, int64_t ms)
+{
+    int i = 0;
+    while (i < CLUSTER_OUTAGE_BUCKETS && ms > cluster_outage_bounds_ms[i])
+        i++;
+    outages->buckets[i]++;
+    outages->sum_ms += ms;
+}
+
+static void count_reason(struct cluster_changes *changes, const char *reason)
+{
+    int i = 0;
+    while (i < CLUSTER_FAILOVER_REASONS_MAX - 1 && changes->failovers[i].count > 0 &&
+        !str_eq(changes->failovers[i].reason, reason))
+        i++;
+    if (changes->failovers[i].count++ == 0)
+        snprintf(changes->failovers[i].reason, sizeof(changes->failovers[i].reason), "%s", reason);
+}
+
+static void count_changes(struct cluster_figures *figures, const struct cluster_status *status)
+{
+    const struct cluster_failover *failover = &status->last_failover;
+    const struct cluster_switchover *switchover = &status->last_switchover;
+    bool failed_over = failover->finished_ms > figures->failover_ended_ms;
+    bool switched_over = switchover->finished_ms > figures->switchover_ended_ms;
+    if (!figures->known || (!failed_over && !switched_over))
+        return;
+    if (!figures->changes)
+        figures->changes = xnew(struct cluster_changes);
+    if (failed_over) {
+        count_reason(figures->changes, failover->reason);
+        count_outage(&figures->changes->failover_outages, failover->writes_blocked_ms);
+    }
+    if (switched_over)
+        count_outage(&figures->changes->switchover_outages, switchover->writes_blocked_ms);
+}
+
 void cluster_figures_set(
     struct cluster_figures *figures, const struct cluster_snapshot *snapshot, const struct cluster_status *status)
 {
+    count_changes(figures, status);
     *figures = (struct cluster_figures){
         .known = true,
         .ready = status->ready_replicas,
@@ -223,6 +346,9 @@ void cluster_figures_set(
         .certificate_not_after_ms = cluster_snapshot_certificate_end_ms(snapshot),
         .epoch = status->epoch,
         .writes_blocked_ms = *status->last_switchover.to ? status->last_switchover.writes_blocked_ms : -1,
+        .failover_ended_ms = status->last_failover.finished_ms,
+        .switchover_ended_ms = status->last_switchover.finished_ms,
+        .changes = figures->changes,
         .member_count = snapshot->member_count,
     };
     snprintf(figures->state, sizeof(figures->state), "%s", status->state);

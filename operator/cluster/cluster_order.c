@@ -1,7 +1,9 @@
 /* What each agent must be told, from the status as it was written. */
 #include "common/base.h"
 
-#include "operator/cluster/cluster_roles.h"
+#include "operator/cluster/cluster_confirmed.h"
+#include "operator/cluster/cluster_restore.h"
+#include "operator/cluster/failover_election.h"
 #include "operator/cluster/member_view.h"
 
 static struct agent_order base_order(const struct cluster_snapshot *snapshot)
@@ -9,16 +11,31 @@ static struct agent_order base_order(const struct cluster_snapshot *snapshot)
     return (struct agent_order){
         .epoch = (uint64_t)snapshot->last.epoch,
         .max_lag_seconds = (uint32_t)snapshot->cluster.replication.max_lag_seconds,
+        .hung_ms = (uint32_t)failover_hung_ms(snapshot),
+        .silence_ms = (uint32_t)failover_silence_ms(snapshot),
         .drain_ms = CLUSTER_DRAIN_MS,
     };
+}
+
+/* Those that leave are counted as long as they are there: one of them must not stand for one that was told to follow nobody. */
+static uint32_t all_others(const struct cluster_snapshot *snapshot)
+{
+    uint32_t pods = 0;
+    for (int i = 0; i < snapshot->member_count; i++)
+        pods += snapshot->members[i].pod != NULL;
+    return MAX_OF(pods, (uint32_t)snapshot->cluster.replicas) - 1;
 }
 
 static void order_primary(const struct cluster_snapshot *snapshot, const char *wait_for, struct agent_order *order)
 {
     order->role = AGENT_ROLE_PRIMARY;
     order->semi_sync = snapshot->last.semi_sync;
-    order->acks = (uint32_t)cluster_acks(snapshot);
+    order->acks = (uint32_t)snapshot->last.acks;
     order->heartbeat = snapshot->cluster.replicas > 1;
+    if (snapshot->cluster.replicas > 1) {
+        order->self_fence_ms = (uint32_t)failover_self_fence_ms(snapshot);
+        order->self_fence_members = failover_has_lease(snapshot) ? all_others(snapshot) : 1;
+    }
     snprintf(order->wait_for, sizeof(order->wait_for), "%s", wait_for);
 }
 
@@ -26,10 +43,18 @@ static void order_replica(
     const struct cluster_snapshot *snapshot, const struct cluster_member *source, struct agent_order *order)
 {
     order->role = AGENT_ROLE_REPLICA;
-    order->semi_sync = snapshot->cluster.replication.semi_sync && snapshot->cluster.replicas > 1;
+    order->semi_sync = snapshot->last.acks > 0;
+    order->truncate = snapshot->last.semi_sync;
     cluster_member_host(snapshot, source, order->source_host);
     order->source_port = MYSQL_PORT;
     order->source_agent_port = AGENT_PORT_TLS;
+}
+
+/* It receives from nobody: so a lost primary gets no more acknowledgements. */
+static void order_held(const struct cluster_snapshot *snapshot, struct agent_order *order)
+{
+    order->role = AGENT_ROLE_REPLICA;
+    order->semi_sync = snapshot->last.acks > 0;
 }
 
 /* ---- seeding ---- */
@@ -118,7 +143,7 @@ static void order_seed(const struct cluster_snapshot *snapshot, const struct clu
     if (member->agent->data == AGENT_DATA_DATABASE && (is_primary || !member_data_is_stale(member)))
         order->seed = AGENT_SEED_KEEP;
     else if (is_primary && member->agent->data == AGENT_DATA_EMPTY && !snapshot->last.initialized)
-        order->seed = AGENT_SEED_INITIALISE;
+        restore_order(snapshot, order);
     else if (!is_primary && cluster_primary(snapshot))
         order_clone(snapshot, orders, member, order);
 }
@@ -148,6 +173,35 @@ static bool order_in_transition(const struct cluster_snapshot *snapshot, const s
     return true;
 }
 
+/* ---- a failover under way ---- */
+
+static void order_chosen(const struct cluster_snapshot *snapshot, struct agent_order *order)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
+    order_primary(snapshot, transition->position, order);
+    if (!transition->salvage || !from)
+        return;
+    cluster_member_host(snapshot, from, order->salvage_host);
+    order->salvage_agent_port = AGENT_PORT_TLS;
+}
+
+static void order_in_failover(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct agent_order *order)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    bool is_from = !transition->doubtful && str_eq(member->name, transition->from);
+    if (str_eq(member->name, transition->to) && !member_is_seeding(member))
+        order_chosen(snapshot, order);
+    else if (!str_eq(member->name, transition->to))
+        order_held(snapshot, order);
+    /* What the old primary has counts while nobody is chosen. Later it starts as a replica, which may have to leave something behind. */
+    bool is_awaited = str_empty(transition->to) || str_eq(transition->to, transition->from) || transition->salvage;
+    if (member_is_seeding(member) && member->agent->data == AGENT_DATA_DATABASE &&
+        (is_from ? is_awaited : !member_data_is_stale(member)))
+        order->seed = AGENT_SEED_KEEP;
+}
+
 static bool is_in_transition(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *to = cluster_member_named(snapshot, snapshot->last.transition.to);
@@ -167,12 +221,77 @@ static bool is_behind_binlogs(
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
 }
 
+/* By its own word, against its source's; and the cluster is whole enough without it to be sure of its history. */
+static bool must_leave_errant_behind(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    char host[AGENT_HOST_SIZE];
+    cluster_member_host(snapshot, primary, host);
+    if (!snapshot->cluster.failover.reseed || !snapshot->usable || snapshot->cluster.paused)
+        return false;
+    return !str_empty(member->agent->errant) && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+        member->agent->order_done && str_eq(member->agent->replication.source_host, host) &&
+        member_is_open(snapshot, primary) &&
+        (cluster_follower_count(snapshot) > 0 || str_eq(member->name, snapshot->last.last_failover.from));
+}
+
+/* From mysqld_error.h: the applier met data that is not as its source's was. Full disks, locks and lost connections are none of these. */
+static bool is_divergence(uint32_t number)
+{
+    static const uint32_t numbers[] = {1007 /* database exists */, 1008 /* there is no such database */,
+        1032 /* no such row */, 1049 /* unknown database */, 1050 /* table exists */, 1051 /* unknown table */,
+        1054 /* unknown column */, 1060 /* column exists */, 1061 /* key exists */, 1062 /* duplicate key */,
+        1091 /* cannot drop key */, 1146 /* no such table */, 1304 /* routine exists */, 1305 /* no such routine */,
+        1359 /* trigger exists */, 1360 /* no such trigger */, 1396 /* account exists, or does not */,
+        1677 /* column types differ */};
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        if (numbers[i] == number)
+            return true;
+    }
+    return false;
+}
+
+/* What its source sent cannot be applied to what it has: no later attempt will mend that. A person who is quicker may. *ret_rest_ms: how long that is
+ * given. */
+static bool has_diverged(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
+    const struct cluster_member *member, int64_t *ret_rest_ms)
+{
+    char host[AGENT_HOST_SIZE];
+    cluster_member_host(snapshot, primary, host);
+    if (!snapshot->cluster.failover.reseed || !snapshot->usable || snapshot->cluster.paused)
+        return false;
+    if (!is_divergence(member->agent->replication.applier_errno) || member->agent->replication.stopped_ms == 0)
+        return false;
+    *ret_rest_ms = MAX_OF(CLUSTER_DIVERGED_MS - member->agent->replication.stopped_ms, 0);
+    return member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+        str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary) &&
+        (cluster_follower_count(snapshot) > 0 || snapshot->cluster.replicas == 2);
+}
+
+static void order_reseed(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
+    const struct cluster_member *member, struct agent_order *order, int64_t *again_ms)
+{
+    int64_t rest_ms = 0;
+    bool diverged = has_diverged(snapshot, primary, member, &rest_ms);
+    if (diverged && rest_ms > 0)
+        *again_ms = *again_ms > 0 ? MIN_OF(*again_ms, rest_ms) : rest_ms;
+    if (is_behind_binlogs(snapshot, primary, member) || must_leave_errant_behind(snapshot, primary, member) ||
+        (diverged && rest_ms == 0)) {
+        order->mark = AGENT_MARK_RESEED;
+        order->set_aside = true;
+    }
+}
+
 static bool order_member(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders,
     const struct cluster_member *member, struct agent_order *order, int64_t *again_ms)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
     if (snapshot->cluster.replicas == 0)
         return true; /* hibernation: nothing, so that no pod waits for its primary to be moved */
+    if (snapshot->last.transition.failover && is_in_transition(snapshot)) {
+        order_in_failover(snapshot, member, order);
+        return true;
+    }
     if (!member_is_seeding(member) && is_in_transition(snapshot))
         return order_in_transition(snapshot, member, order, again_ms);
     if (!member_is_wanted(snapshot, member) && member != primary) {
@@ -184,53 +303,113 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     /* What is told to `init` is told again to the agent after it: a switchover's target would open before the old primary has stopped. */
     if (!primary || (member == primary && is_in_transition(snapshot)))
         return true;
-    if (member == primary)
+    if (member == primary) {
         order_primary(snapshot, "", order);
-    else
-        order_replica(snapshot, primary, order);
-    if (member != primary && is_behind_binlogs(snapshot, primary, member))
-        order->mark = AGENT_MARK_RESEED;
+        return true;
+    }
+    /* Who may acknowledge stands in the status first: a failover asks all of them. */
+    if (snapshot->last.acks > 0 && !member_is_seeding(member) && !member_acknowledges(snapshot, member))
+        return false;
+    order_replica(snapshot, primary, order);
+    /* What is on its way to `init` may reach the agent after it. */
+    if (!member_acknowledges(snapshot, member))
+        order->semi_sync = false;
+    order_reseed(snapshot, primary, member, order, again_ms);
     return true;
+}
+
+/* Then nobody is told to open under the epoch that ends: what comes next might not get through, and its server would open when it is back. Nor is a
+ * primary told of less than what the status says that it goes by. */
+static bool is_premature(const struct cluster_snapshot *snapshot)
+{
+    struct cluster_intent intent;
+    cluster_intend(snapshot, false, &intent);
+    bool fails_over = intent.transition.failover && intent.epoch != snapshot->last.epoch;
+    return fails_over || !cluster_confirmed_same(&intent.confirmed, &snapshot->last.confirmed);
+}
+
+/* A replica says that it has lost its source long before its receiver gives up. */
+static bool anybody_hears_primary(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_is_wanted(snapshot, member) && member_follows(snapshot, member) &&
+            !member->agent->replication.source_lost)
+            return true;
+    }
+    return false;
+}
+
+/* A primary that may have to close itself when it hears nobody: the order is our sign of life. */
+static bool must_repeat(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member == cluster_primary(snapshot) && snapshot->cluster.replicas > 1 &&
+        (failover_has_lease(snapshot) || !anybody_hears_primary(snapshot));
 }
 
 void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret)
 {
     memset(ret, 0, sizeof(*ret));
-    if (!snapshot->usable || snapshot->last.epoch == 0)
+    bool unknown =
+        !snapshot->usable && snapshot->cluster.replicas == 0; /* perhaps no hibernation: nobody is told to stop */
+    /* A status that is older than what members have seen is not the last word. */
+    bool is_old = cluster_newest_epoch(snapshot) > snapshot->last.epoch;
+    if (unknown || is_old || snapshot->last.epoch == 0)
         return;
     for (int i = 0; i < snapshot->member_count; i++) {
         if (!member_speaks(&snapshot->members[i]))
             continue;
         ret->orders[i] = base_order(snapshot);
-        ret->given[i] = order_member(snapshot, ret, &snapshot->members[i], &ret->orders[i], &ret->again_ms);
+        ret->repeat[i] = must_repeat(snapshot, &snapshot->members[i]);
+        ret->given[i] = order_member(snapshot, ret, &snapshot->members[i], &ret->orders[i], &ret->again_ms) &&
+            !(ret->orders[i].role == AGENT_ROLE_PRIMARY && is_premature(snapshot));
     }
 }
 
-/* Who can be told marks its volume first. Who was never asked, as after a restart of ours, will be. */
-static bool may_leave(const struct cluster_member *member)
+/* Who can be told marks its volume first. Who was never asked, as after a restart of ours, will be. "": it may. */
+static void why_not_leave(const struct cluster_member *member, char *why, size_t size)
 {
-    if (member->agent_awaited || (!member_speaks(member) && cluster_member_is_ready(member)))
-        return false;
-    if (!member_speaks(member) || member->pod->object.deleting)
-        return true;
-    return member->agent->mark == AGENT_MARK_LEFT ||
-        (member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY);
+    *why = '\0';
+    if (member->agent_awaited)
+        snprintf(why, size, "nobody has spoken with its agent yet");
+    else if (!member_speaks(member) && cluster_member_is_ready(member))
+        snprintf(why, size, "it is ready, but its agent does not answer, and its volume must be marked first%s%.160s",
+            str_empty(member->agent_error) ? "" : ": ", member->agent_error);
+    else if (member_speaks(member) && !member->pod->object.deleting && member->agent->mark != AGENT_MARK_LEFT &&
+        !(member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY))
+        snprintf(why, size, "its volume is not marked yet");
 }
 
-bool cluster_may_shrink(const struct cluster_snapshot *snapshot)
+const struct cluster_member *cluster_shrink_blocker(const struct cluster_snapshot *snapshot, char *why, size_t size)
 {
-    if (snapshot->cluster.replicas == 0)
-        return true;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member_is_wanted(snapshot, member) || !member->pod)
+        if (member_is_wanted(snapshot, member) || member == cluster_primary(snapshot) || !member->pod)
             continue;
-        if (member == cluster_primary(snapshot) || str_eq(member->name, snapshot->last.transition.from))
-            return false;
-        if (!may_leave(member))
-            return false;
+        why_not_leave(member, why, size);
+        if (!str_empty(why))
+            return member;
     }
-    return true;
+    return NULL;
+}
+
+/* The primary stays until it is moved, and the one before it until that is over. */
+static int pods_for_primary(const struct cluster_snapshot *snapshot)
+{
+    int primary = names_ordinal(snapshot->last.current_primary), from = names_ordinal(snapshot->last.transition.from);
+    return MIN_OF(MAX_OF(primary, from) + 1, CLUSTER_REPLICAS_MAX);
+}
+
+int cluster_wanted_pods(const struct cluster_snapshot *snapshot)
+{
+    char why[256];
+    int replicas = snapshot->cluster.replicas;
+    if (replicas == 0)
+        return 0;
+    bool held = snapshot->stateful_set && cluster_shrink_blocker(snapshot, why, sizeof(why));
+    if (held || pods_for_primary(snapshot) > replicas)
+        replicas = MAX_OF(replicas, snapshot->stateful_set ? snapshot->stateful_set->replicas : 0);
+    return MAX_OF(replicas, pods_for_primary(snapshot));
 }
 
 const char *cluster_state_name(const struct cluster_snapshot *snapshot)
@@ -243,6 +422,8 @@ const char *cluster_state_name(const struct cluster_snapshot *snapshot)
     }
     if (snapshot->cluster.replicas == 0)
         return "Offline";
+    if (restore_is_under_way(snapshot))
+        return "Restoring";
     if (!snapshot->last.initialized)
         return seeding > 0 || running > 0 ? "Cloning" : "Incomplete";
     if (primary && member_is_open(snapshot, primary)) {

@@ -4,6 +4,7 @@
 
 #include "common/json.h"
 #include "operator/cluster/cluster_report_roles.h"
+#include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/cluster_volumes.h"
 #include "operator/cluster/member_view.h"
 
@@ -120,7 +121,7 @@ static void report_instance(struct report *report, const struct cluster_member *
         snprintf(instance->version, sizeof(instance->version), "%s", member->agent->version);
     } else if (instance->ready)
         carry_over(report->snapshot, instance);
-    cluster_report_replication(member, instance);
+    cluster_report_replication(report->snapshot, member, instance);
 }
 
 static bool is_wanted(const struct report *report, const struct cluster_member *member)
@@ -389,12 +390,14 @@ static void report_spec(struct report *report)
     const struct cluster_status *last = &snapshot->last;
     if (!snapshot->usable) {
         status->config_spec = json_incref(last->config_spec);
+        status->accepted_spec = json_incref(last->accepted_spec);
         status->storage = json_incref(last->storage);
         status->storage_volume_source = json_incref(last->storage_volume_source);
         status->applied_generation = last->applied_generation;
         return;
     }
     status->config_spec = json_incref(snapshot->config.document);
+    status->accepted_spec = mysql_cluster_roles_of(&snapshot->cluster);
     status->storage = json_incref(json_object_get(snapshot->cluster.document, "storage"));
     if (snapshot->cluster.storage.volume_source)
         status->storage_volume_source = json_deep_copy(snapshot->cluster.storage.volume_source);
@@ -441,6 +444,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     report_volumes(&report);
     report_applied_hash(&report);
     cluster_report_roles(snapshot, ret);
+    restore_report(snapshot, ret);
     say_what_is_awaited(&report);
     set_accepted(&report);
     set_progressing(&report);

@@ -2,6 +2,7 @@
 
 #include "operator/cluster/cluster_report_roles.h"
 
+#include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_roles.h"
 #include "operator/cluster/member_view.h"
 
@@ -18,17 +19,37 @@ static bool nobody_speaks(const struct cluster_snapshot *snapshot)
     return snapshot->member_count > 0;
 }
 
+bool cluster_epoch_spreads(const struct cluster_snapshot *snapshot)
+{
+    int64_t age_ms = snapshot->now_ms - snapshot->epoch_since_ms;
+    if (snapshot->epoch_since_ms == 0 || age_ms < 0 || age_ms >= CLUSTER_EPOCH_SPREAD_MS)
+        return false;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_runs(member) && (member->agent->epoch < (uint64_t)snapshot->last.epoch || !member->agent->order_done))
+            return true;
+    }
+    return false;
+}
+
 void cluster_report_roles(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_status *last = &snapshot->last;
     status->epoch = last->epoch;
     status->initialized = last->initialized;
     status->semi_sync = last->semi_sync;
+    status->acks = last->acks;
     status->transition = last->transition;
     status->last_switchover = last->last_switchover;
+    status->last_failover = last->last_failover;
+    status->acknowledgers = last->acknowledgers;
+    status->loss_allowed = last->loss_allowed;
+    status->confirmed = last->confirmed;
+    cluster_confirmed_strengthen(snapshot, &status->confirmed);
     memcpy(status->current_primary, last->current_primary, sizeof(status->current_primary));
     memcpy(status->switchover_done, last->switchover_done, sizeof(status->switchover_done));
-    bool keep = nobody_speaks(snapshot) && cluster_snapshot_ready_count(snapshot) > 0 && !str_empty(last->state);
+    bool unknown = nobody_speaks(snapshot) && cluster_snapshot_ready_count(snapshot) > 0;
+    bool keep = (unknown || cluster_epoch_spreads(snapshot)) && !str_empty(last->state);
     snprintf(status->state, sizeof(status->state), "%s", keep ? last->state : cluster_state_name(snapshot));
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
@@ -46,9 +67,23 @@ static int seed_percent(const struct agent_status *agent)
     return (int)(MIN_OF(percent, 100) / 5 * 5);
 }
 
-void cluster_report_replication(const struct cluster_member *member, struct cluster_instance *instance)
+/* What lies on a volume lies there also while its agent is silent, or is `init`, which does not look. */
+static void report_set_aside(
+    const struct cluster_status *last, const struct cluster_member *member, struct cluster_instance *instance)
+{
+    for (int i = 0; i < last->instance_count; i++) {
+        if (str_eq(last->instances[i].name, instance->name))
+            memcpy(instance->set_aside, last->instances[i].set_aside, sizeof(instance->set_aside));
+    }
+    if (member_speaks(member) && !(member_is_seeding(member) && str_empty(member->agent->set_aside)))
+        snprintf(instance->set_aside, sizeof(instance->set_aside), "%s", member->agent->set_aside);
+}
+
+void cluster_report_replication(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct cluster_instance *instance)
 {
     const struct agent_status *agent = member->agent;
+    report_set_aside(&snapshot->last, member, instance);
     if (!member_speaks(member))
         return;
     snprintf(instance->role, sizeof(instance->role), "%s", agent_role_name(agent->role));
@@ -130,7 +165,7 @@ static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct c
     }
     name_the_awaited(snapshot, awaited, sizeof(awaited));
     set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "AcknowledgementsMissing",
-        "commits on %s wait for %d acknowledgements, %u replicas give them%s", primary->name, cluster_acks(snapshot),
+        "commits on %s wait for %d acknowledgements, %u replicas give them%s", primary->name, snapshot->last.acks,
         primary->agent->semi_sync_replicas, awaited);
 }
 
@@ -152,7 +187,7 @@ static void set_lagging(const struct cluster_snapshot *snapshot, struct cluster_
 
 void cluster_report_replication_conditions(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
-    if (nobody_speaks(snapshot))
+    if (nobody_speaks(snapshot) || cluster_epoch_spreads(snapshot))
         return;
     set_replicated(snapshot, status);
     set_writes_blocked(snapshot, status);

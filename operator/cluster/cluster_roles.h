@@ -2,9 +2,12 @@
  * cluster_roles.h: which member is what: the part of a decision that is about the servers rather than about Kubernetes objects. Pure.
  *
  * Two halves that never meet in one round (I2):
- *   cluster_intend  what the status must say about roles: epoch, primary, a switchover under way, whether commits wait for acknowledgements.
+ *   cluster_intend  what the status must say about roles: epoch, primary, a switchover under way, for how many acknowledgements commits wait.
  *                   If that differs from what it says, the status is written and nothing else happens.
  *   cluster_order   what each agent must be told, derived from the status as it was written, and from nothing else.
+ *
+ * Whether commits wait, and for how many acknowledgements, never changes without a new epoch: an operator that was paused and goes on with what it
+ * once knew would undo it by an order of its own epoch.
  *
  * A planned switchover from A to B, each step derived from what is observed:
  *   1. status: epoch + 1, primary B, transition A to B
@@ -12,7 +15,8 @@
  *   3. after CLUSTER_ROUTE_LEAD_MS: A becomes nothing (read-only, clients are disconnected, its position is final)
  *   4. B becomes primary, once it has executed A's position
  *   5. A and the others follow B; status: the transition is over
- * Until A has reported that it is fenced, B cannot have been told: so a switchover whose B is lost goes back to A, as long as A proves that it never was.
+ * Until A has reported that it is fenced, B cannot have been told: so a switchover whose B is lost goes back to A, as long as A proves that it never was,
+ * or B itself says that its volume is empty.
  */
 #ifndef KM_CLUSTER_ROLES_H
 #define KM_CLUSTER_ROLES_H
@@ -24,6 +28,8 @@
 #define CLUSTER_ROUTE_LEAD_MS 300
 /* A switchover whose target does not speak for so long goes back, if that is provably safe. */
 #define CLUSTER_TARGET_SILENCE_MS 3000
+/* A replica whose data has turned out to differ from its source's is seeded anew after so long. */
+#define CLUSTER_DIVERGED_MS 60000
 /* What running transactions are given on the old primary once the route is moved; long ones were waited for before (drainSeconds). */
 #define CLUSTER_DRAIN_MS 300
 
@@ -40,8 +46,14 @@ struct cluster_intent {
     char primary[DERIVED_NAME_SIZE];
     bool initialized;
     bool semi_sync;
+    int acks;
     struct cluster_transition transition;
     struct cluster_switchover last_switchover;
+    struct cluster_failover last_failover;
+    uint64_t acknowledgers;
+    bool loss_allowed;
+    struct cluster_confirmed confirmed;
+    int restore_step;                        /* enum restore_step (cluster_restore.h): what status.restore becomes */
     char switchover_done[KUBE_NAME_MAX + 1]; /* the annotation's value that was carried out */
     /* For status.nextAction; "" nothing. */
     char next_action[512];
@@ -52,21 +64,30 @@ struct cluster_intent {
 /* roll_waits: a roll wants the primary moved away. */
 void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret);
 
-/* Puts it into a copy of the last status. */
-void cluster_intent_apply(const struct cluster_intent *intent, struct cluster_status *status);
+/* For status.nextAction: the first reason stands. */
+void KM_PRINTF(2, 3) cluster_intent_say(struct cluster_intent *intent, const char *fmt, ...);
+/* The largest one that anybody knows. */
+int64_t cluster_newest_epoch(const struct cluster_snapshot *snapshot);
+
+/* Puts it into a copy of the last status of the snapshot that it is of. */
+void cluster_intent_apply(
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent, struct cluster_status *status);
 
 struct cluster_orders {
     struct agent_order orders[CLUSTER_REPLICAS_MAX + 1]; /* by index of snapshot.members */
     bool given[CLUSTER_REPLICAS_MAX + 1];                /* false: what it was told before stands */
+    bool repeat[CLUSTER_REPLICAS_MAX + 1];               /* tell it again and again: it wants to hear from us */
     int64_t again_ms;
 };
 void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret);
 
-/* Whether members beyond spec.replicas may go: none is primary, those that speak have marked their volumes, and those that may yet speak have been
- * asked. */
-bool cluster_may_shrink(const struct cluster_snapshot *snapshot);
+/* How many pods there should be: spec.replicas, unless a member beyond it may not go yet, or, in a cluster that wakes, has to come first: the primary, which
+ * holds what is true and is moved by a switchover. Members that go have marked their volumes if they speak; those that may yet speak have been asked. */
+int cluster_wanted_pods(const struct cluster_snapshot *snapshot);
+/* The member, other than the primary, that keeps the StatefulSet from shrinking, and why; NULL: none. */
+const struct cluster_member *cluster_shrink_blocker(const struct cluster_snapshot *snapshot, char *why, size_t size);
 
-/* Offline, Cloning, Healthy, Degraded, Failed, Lost, Incomplete. Static text. */
+/* Offline, Cloning, Restoring, Healthy, Degraded, Failed, Lost, Incomplete. Static text. */
 const char *cluster_state_name(const struct cluster_snapshot *snapshot);
 
 #endif

@@ -31,7 +31,7 @@ struct pass {
     char *user_password; /* inline, or read from the user's Secret */
     char *user_secret_name;
     char *user_secret_key;
-    bool generate_user_password;
+    bool generate_user_password, keep_user_password;
     bool assumed_absent; /* fresh cluster: nothing was read */
     bool want_client_tls;
     int64_t now_ms;
@@ -259,7 +259,7 @@ static enum secret_user user_action(const struct pass *pass)
 {
     if (pass->user_password)
         return SECRET_USER_GIVEN;
-    if (pass->user_secret_name)
+    if (pass->user_secret_name || pass->keep_user_password)
         return SECRET_USER_KEEP;
     return pass->generate_user_password ? SECRET_USER_GENERATE : SECRET_USER_NONE;
 }
@@ -371,6 +371,7 @@ void cluster_secrets_ensure(struct kube_client *client, const struct kube_resour
     pass->now_ms = request->now_ms;
     pass->want_client_tls = request->want_client_tls;
     pass->generate_user_password = request->generate_user_password;
+    pass->keep_user_password = request->keep_user_password;
     pass_copy_names(pass, request);
     if (request->user_password) {
         pass->user_password = xstrdup(request->user_password);

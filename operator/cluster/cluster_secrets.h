@@ -47,7 +47,8 @@ struct cluster_secrets_request {
     const char *user_password;    /* inline, NULL: none; secret */
     const char *user_secret_name; /* reference, NULL: none */
     const char *user_secret_key;
-    bool generate_user_password; /* neither of the above: a password is made and kept in key `user` */
+    bool keep_user_password;     /* what is there stays: nobody knows at the moment what it should be */
+    bool generate_user_password; /* none of the above: a password is made and kept in key `user` */
     bool fresh;                  /* the cluster was never seen before: create first, look only when that fails */
     bool want_client_tls;        /* there are agents to talk to */
     int64_t now_ms;              /* wall clock */

@@ -49,10 +49,18 @@ struct cluster_member {
     const struct pvc_object *claim;   /* NULL: there is none */
     const struct agent_status *agent; /* the last word, NULL: never heard */
     bool agent_connected;             /* that word is from a standing stream */
+    int64_t silent_ms;                /* since its last word, or since we began to listen */
     bool agent_awaited; /* there should be an agent, and nobody has tried to speak with it yet: a restart of ours, a new pod */
     const char *agent_error;          /* why not connected; never NULL */
     enum mycnf_verdict mycnf_verdict; /* on the wanted my.cnf */
     const char *mycnf_text;           /* see mycnf_sender_verdict; never NULL */
+};
+
+/* Of the failover that goes on, as far as we saw it ourselves; wall clock, 0: not yet, or not by us. */
+struct failover_times {
+    int64_t written_ms;   /* the status tells of it */
+    int64_t chosen_ms;    /* `to` was known: enough were held */
+    int64_t published_ms; /* the Service names it */
 };
 
 struct cluster_snapshot {
@@ -62,6 +70,12 @@ struct cluster_snapshot {
     int64_t now_ms;          /* wall clock */
     int64_t drain_since_ms;  /* since when a wish to move the primary waits for long transactions, 0: it does not */
     int64_t fenced_since_ms; /* since when the old primary of a switchover takes no writes, 0: it does */
+    int64_t lost_since_ms;   /* since when the primary is not open for writes, 0: it is */
+    int64_t held_ms; /* failover: for how long somebody has not received from the lost one, as far as we saw; 0: nobody */
+    struct failover_times failover_times;
+    /* What the primary had committed when it was first seen to go by the order of that hash, while its word on acknowledgements is not believed yet. */
+    const char *awaited_hash, *awaited_position; /* NULL: not noted */
+    int64_t epoch_since_ms; /* when the epoch was raised for the same primary, 0: not in our life */
 
     struct mysql_cluster cluster; /* parsed spec; storage is the one in force if a change was refused */
     struct mysql_config_spec config;
@@ -69,10 +83,12 @@ struct cluster_snapshot {
     char *mycnf; /* rendered; NULL unless accepted */
     char mycnf_hash[65];
     const char *default_agent_image;
-    bool ipv6;           /* the cluster network's first family: an EndpointSlice cannot change its own */
-    char *switchover_to; /* annotation ANNOTATION_SWITCHOVER_TO, "" if none */
+    bool ipv6;            /* the cluster network's first family: an EndpointSlice cannot change its own */
+    char *switchover_to;  /* annotation ANNOTATION_SWITCHOVER_TO, "" if none */
+    char *confirmed_lost; /* annotation ANNOTATION_CONFIRMED_LOST, "" if none */
 
-    /* Acceptance: reason "" means accepted. When not `usable`, nothing may be applied from the spec. */
+    /* Acceptance: reason "" means accepted. When not `usable`, nothing may be applied from the spec; what roles are decided by (replicas, replication,
+     * failover) is that of the last one that was, and the cluster is led on with it. */
     bool usable;
     char reason[KUBE_CONDITION_REASON_MAX];
     char message[CLUSTER_MESSAGE_MAX];
@@ -81,12 +97,17 @@ struct cluster_snapshot {
     const struct stateful_set_object *stateful_set;  /* the same as children[CHILD_STATEFUL_SET] */
     struct cluster_child_memory memory[CHILD_COUNT];
     struct cluster_member members[CLUSTER_REPLICAS_MAX + 1];
-    int member_count;                     /* ordinals 0..count-1: wanted ones and those that still exist */
-    const struct pod_object *check_pod;   /* tries a new image or my.cnf before members are touched */
+    int member_count;                   /* ordinals 0..count-1: wanted ones, those that still exist, the primary */
+    const struct pod_object *check_pod; /* tries a new image or my.cnf before members are touched */
+    const struct pod_object
+        *restore_store; /* serves a volume of backups while the cluster is restored from it; NULL: there is none */
     const struct custom_object *terminal; /* the MysqlTerminal of the cluster's own name, whoever owns it */
     struct cluster_secrets_facts secrets;
-    bool secrets_failed;        /* they were never made or completed so far, and just could not be */
-    struct cluster_status last; /* as last written */
+    bool secrets_failed;                         /* they were never made or completed so far, and just could not be */
+    struct cluster_status last;                  /* as last written */
+    const struct restore_answer *restore_answer; /* cluster_restore.h; NULL: none */
+    const char *
+        restore_task_error; /* why the first primary could not be told yet how to restore; "" or NULL: it was, or nobody tried */
 };
 
 /* Releases what the snapshot owns: texts, cluster, config, mycnf, last. Fine on a zeroed one. */

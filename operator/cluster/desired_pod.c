@@ -121,6 +121,8 @@ static json_t *container_mysql(const struct cluster_snapshot *snapshot)
                 &mount_bin_ro, &mount_data, &mount_run, &mount_tmp, &mount_config, &mount_tls, NULL});
     json_put(object, "ports",
         json_build("[{s:s, s:i, s:s}]", "name", "mysql", "containerPort", MYSQL_PORT, "protocol", "TCP"));
+    /* What a server that cannot start says of its data goes to its log only; from there it comes into the status. */
+    json_put_str(object, "terminationMessagePolicy", "FallbackToLogsOnError");
     /* A crash recovery may take hours: until the server has answered once nobody judges it by the clock, the day is only there because the field
      * needs an end. */
     json_put(object, "startupProbe", http_probe("/startup", 1, 5, 86400));

@@ -88,10 +88,16 @@ static bool fits_family(const struct cluster_snapshot *snapshot, const char *add
  * to the new primary. Never before the status says that a primary was open: who finds the route finds the data. */
 static bool is_route_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
+    const struct cluster_transition *transition = &snapshot->last.transition;
     if (!primary || !primary->pod || !snapshot->last.initialized)
         return false;
+    if (transition->failover && str_empty(transition->to)) /* `primary` is the lost one */
+        return false;
+    /* An agent that is started anew is no reason to turn clients away from its server: its last word stands. */
     if (!member_speaks(primary))
-        return cluster_member_is_ready(primary);
+        return cluster_member_is_ready(primary) || (primary->agent && primary->agent->writable);
+    if (primary->agent->phase == AGENT_PHASE_UNKNOWN)
+        return true;
     return primary->agent->writable || str_eq(primary->name, snapshot->last.transition.to);
 }
 

@@ -28,22 +28,13 @@ static json_t *claim_template(const struct cluster_snapshot *snapshot)
         "name", VOLUME_DATA, "labels", labels, "spec", spec);
 }
 
-/* Members that are to go first hand over what they have (cluster_may_shrink). */
-static int wanted_replicas(const struct cluster_snapshot *snapshot)
-{
-    int replicas = snapshot->cluster.replicas;
-    if (!snapshot->stateful_set || cluster_may_shrink(snapshot))
-        return replicas;
-    return MAX_OF(replicas, snapshot->stateful_set->replicas);
-}
-
 json_t *desired_stateful_set(const struct cluster_snapshot *snapshot)
 {
     char runtime[17];
     desired_runtime_hash(snapshot, runtime);
     json_t *set = desired_object(snapshot, "apps/v1", "StatefulSet", snapshot->names.stateful_set);
     json_put(json_object_get(set, "metadata"), "annotations", json_build("{s:s}", ANNOTATION_APPLIED_HASH, runtime));
-    json_t *spec = json_build("{s:i, s:s, s:s, s:{s:s}, s:i, s:{s:o}, s:o}", "replicas", wanted_replicas(snapshot),
+    json_t *spec = json_build("{s:i, s:s, s:s, s:{s:s}, s:i, s:{s:o}, s:o}", "replicas", cluster_wanted_pods(snapshot),
         "serviceName", snapshot->names.service, "podManagementPolicy", "Parallel", "updateStrategy", "type", "OnDelete",
         "revisionHistoryLimit", 3, "selector", "matchLabels", cluster_selector_labels(snapshot->name), "template",
         desired_pod_template(snapshot));

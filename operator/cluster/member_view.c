@@ -169,9 +169,10 @@ int cluster_follower_count(const struct cluster_snapshot *snapshot)
     return count;
 }
 
-int cluster_acks(const struct cluster_snapshot *snapshot)
+int cluster_wanted_acks(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->cluster.replicas < 2 ? 0 : MAX_OF(1, snapshot->cluster.replicas / 2);
+    int replicas = snapshot->cluster.replicas;
+    return replicas < 2 || !snapshot->cluster.replication.semi_sync ? 0 : MAX_OF(1, replicas / 2);
 }
 
 void cluster_member_host(

@@ -46,8 +46,9 @@ bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct
 bool member_refuses_mycnf(const struct cluster_member *member);
 
 int cluster_follower_count(const struct cluster_snapshot *snapshot);
-/* Acknowledgements that a commit waits for: half of the replicas, at least one (MariaDB always waits for one). 0 with one member. */
-int cluster_acks(const struct cluster_snapshot *snapshot);
+/* Acknowledgements that a commit should wait for by the spec: half of the replicas, at least one (MariaDB always waits for one). 0 with one member,
+ * and in mode async. What holds is in the status. */
+int cluster_wanted_acks(const struct cluster_snapshot *snapshot);
 /* DNS name of a member, as its certificate has it. */
 void cluster_member_host(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char out[static AGENT_HOST_SIZE]);

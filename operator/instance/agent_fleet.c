@@ -9,8 +9,11 @@
 struct agent_fleet {
     struct loop *loop;
     struct http_client *http;
-    void (*changed)(void *arg, const char *cluster_key);
-    void *arg;
+    struct {
+        void (*changed)(void *arg, const char *cluster_key);
+        void *arg;
+    } listeners[AGENT_FLEET_LISTENERS_MAX];
+    size_t listener_count;
     struct hashmap clusters; /* struct fleet_cluster by key */
     size_t watch_count;
     struct agent_status *scratch[CLUSTER_REPLICAS_MAX + 1]; /* by the member's place in its cluster; NULL until needed */
@@ -50,10 +53,20 @@ struct agent_fleet *agent_fleet_new(
     struct agent_fleet *fleet = xnew(struct agent_fleet);
     fleet->loop = loop;
     fleet->http = http;
-    fleet->changed = changed;
-    fleet->arg = arg;
     hashmap_init(&fleet->clusters, cluster_key_of);
+    if (changed)
+        agent_fleet_listen(fleet, changed, arg);
     return fleet;
+}
+
+void agent_fleet_listen(struct agent_fleet *fleet, void (*changed)(void *arg, const char *cluster_key), void *arg)
+{
+    if (fleet->listener_count == AGENT_FLEET_LISTENERS_MAX) {
+        fprintf(stderr, "fleet: more than %d listeners\n", AGENT_FLEET_LISTENERS_MAX);
+        abort();
+    }
+    fleet->listeners[fleet->listener_count].changed = changed;
+    fleet->listeners[fleet->listener_count++].arg = arg;
 }
 
 void agent_fleet_free(struct agent_fleet *fleet)
@@ -69,7 +82,9 @@ void agent_fleet_free(struct agent_fleet *fleet)
 static void on_watch_changed(void *arg)
 {
     struct fleet_cluster *cluster = arg;
-    cluster->fleet->changed(cluster->fleet->arg, cluster->key);
+    struct agent_fleet *fleet = cluster->fleet;
+    for (size_t i = 0; i < fleet->listener_count; i++)
+        fleet->listeners[i].changed(fleet->listeners[i].arg, cluster->key);
 }
 
 static struct fleet_member *find_member(const struct fleet_cluster *cluster, const char *name)
@@ -154,6 +169,14 @@ void agent_fleet_order(
         agent_watch_order(member->watch, order);
 }
 
+void agent_fleet_repeat_order(struct agent_fleet *fleet, const char *cluster_key, const char *name, bool repeat)
+{
+    const struct fleet_cluster *cluster = hashmap_get(&fleet->clusters, cluster_key);
+    const struct fleet_member *member = cluster ? find_member(cluster, name) : NULL;
+    if (member)
+        agent_watch_repeat_order(member->watch, repeat);
+}
+
 void agent_fleet_mycnf(
     struct agent_fleet *fleet, const char *cluster_key, const char *name, const char *hash, const char *text)
 {
@@ -161,6 +184,18 @@ void agent_fleet_mycnf(
     const struct fleet_member *member = cluster ? find_member(cluster, name) : NULL;
     if (member)
         agent_watch_mycnf(member->watch, hash, text);
+}
+
+struct backup_sender *agent_fleet_backup(const struct agent_fleet *fleet, const char *cluster_key, const char *name)
+{
+    const struct agent_watch *watch = agent_fleet_get(fleet, cluster_key, name);
+    return watch ? agent_watch_backup(watch) : NULL;
+}
+
+struct backup_sender *agent_fleet_restore(const struct agent_fleet *fleet, const char *cluster_key, const char *name)
+{
+    const struct agent_watch *watch = agent_fleet_get(fleet, cluster_key, name);
+    return watch ? agent_watch_restore(watch) : NULL;
 }
 
 size_t agent_fleet_count(const struct agent_fleet *fleet)

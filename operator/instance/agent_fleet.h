@@ -1,8 +1,8 @@
 /*
  * agent_fleet.h: the status streams to all agents of all clusters.
  *
- * A controller tells which agents a cluster should have (agent_fleet_sync, as often as it likes); the fleet opens, keeps and closes streams, and
- * calls `changed` with the cluster's key when any of them has news.
+ * One controller tells which agents a cluster should have (agent_fleet_sync, as often as it likes); the fleet opens, keeps and closes streams, and
+ * calls `changed` and all that listen with the cluster's key when any of them has news. So each agent is listened to once, whoever wants to know.
  */
 #ifndef KM_AGENT_FLEET_H
 #define KM_AGENT_FLEET_H
@@ -13,9 +13,13 @@
 
 struct agent_fleet;
 
+/* changed may be NULL. */
 struct agent_fleet *agent_fleet_new(
     struct loop *loop, struct http_client *http, void (*changed)(void *arg, const char *cluster_key), void *arg);
 void agent_fleet_free(struct agent_fleet *fleet);
+/* For others than who made it; at most AGENT_FLEET_LISTENERS_MAX. */
+#define AGENT_FLEET_LISTENERS_MAX 4
+void agent_fleet_listen(struct agent_fleet *fleet, void (*changed)(void *arg, const char *cluster_key), void *arg);
 
 struct agent_fleet_member {
     const char *name; /* pod name */
@@ -33,9 +37,15 @@ const struct agent_status *agent_fleet_status(struct agent_fleet *fleet, const c
  * because its target changed has no order until it gets one here: the pod behind it is another one. */
 void agent_fleet_order(
     struct agent_fleet *fleet, const char *cluster_key, const char *name, const struct agent_order *order);
+/* Whether this member's order is repeated (agent_watch_repeat_order). */
+void agent_fleet_repeat_order(struct agent_fleet *fleet, const char *cluster_key, const char *name, bool repeat);
 /* What this member's server should take up while it runs (agent_watch_mycnf). Without effect if there is no stream to it. */
 void agent_fleet_mycnf(
     struct agent_fleet *fleet, const char *cluster_key, const char *name, const char *hash, const char *text);
+/* What this member is to back up (backup_sender.h); NULL if there is no stream to it. Valid until the next sync of this cluster. */
+struct backup_sender *agent_fleet_backup(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
+/* What its `init` is to restore; likewise. */
+struct backup_sender *agent_fleet_restore(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
 size_t agent_fleet_count(const struct agent_fleet *fleet);
 
 #endif

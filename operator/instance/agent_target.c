@@ -11,6 +11,9 @@ void agent_target_copy(const struct agent_target *from, struct agent_target *ret
         .server_name = xstrdup(from->server_name),
         .port = from->port,
         .tls = http_tls_ref(from->tls),
+        .may_tell = from->may_tell,
+        .may_tell_arg = from->may_tell_arg,
+        .silence_ms = from->silence_ms,
     };
 }
 
@@ -22,10 +25,15 @@ void agent_target_release(struct agent_target *target)
     *target = (struct agent_target){.address = NULL};
 }
 
+bool agent_target_may_tell(const struct agent_target *target)
+{
+    return !target->may_tell || target->may_tell(target->may_tell_arg);
+}
+
 bool agent_target_same(const struct agent_target *a, const struct agent_target *b)
 {
     return str_eq(a->address, b->address) && str_eq(a->server_name, b->server_name) && a->port == b->port &&
-        a->tls == b->tls;
+        a->tls == b->tls && a->silence_ms == b->silence_ms;
 }
 
 struct http_request *agent_target_start(

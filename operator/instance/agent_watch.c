@@ -23,6 +23,7 @@ static const struct backoff_policy reconnect_policy = {.base_ms = 200, .max_ms =
 struct progress {
     uint64_t volume_free_bytes;
     uint64_t seed_bytes, seed_total_bytes;
+    uint64_t backup_bytes;
     uint32_t long_transactions;
     int64_t lag_ms;
     int64_t told_ms;
@@ -34,6 +35,7 @@ struct agent_watch {
     struct agent_target target;
     struct order_sender *orders;
     struct mycnf_sender *mycnf;
+    struct backup_sender *backup, *restore;
     void (*changed)(void *arg);
     void *arg;
     struct http_request *request;
@@ -61,6 +63,7 @@ static struct progress progress_of(const struct agent_status *status)
         .volume_free_bytes = status->volume_free_bytes,
         .seed_bytes = status->seed.bytes,
         .seed_total_bytes = status->seed.total_bytes,
+        .backup_bytes = status->backup.raw_bytes,
         .long_transactions = status->long_transactions,
         .lag_ms = status->replication.lag_ms,
     };
@@ -74,14 +77,14 @@ static bool moved_one_percent(uint64_t a, uint64_t b)
 static bool progressed(const struct progress *a, const struct progress *b)
 {
     return a->seed_bytes != b->seed_bytes || a->seed_total_bytes != b->seed_total_bytes ||
-        a->long_transactions != b->long_transactions || cluster_lag_moved(a->lag_ms, b->lag_ms) ||
-        moved_one_percent(a->volume_free_bytes, b->volume_free_bytes);
+        a->backup_bytes != b->backup_bytes || a->long_transactions != b->long_transactions ||
+        cluster_lag_moved(a->lag_ms, b->lag_ms) || moved_one_percent(a->volume_free_bytes, b->volume_free_bytes);
 }
 
 /* A busy server has new transactions with every word. Blanks in *status what does not count. */
 static uint64_t digest_of(struct agent_status *status)
 {
-    bool blocked = status->writes_blocked_ms >= AGENT_WATCH_BLOCKED_MS;
+    bool blocked = status->writes_blocked_ms >= AGENT_WATCH_BLOCKED_MS || status->stalled_ms >= AGENT_WATCH_BLOCKED_MS;
     *status->gtid_executed = '\0';
     *status->gtid_received = '\0';
     *status->long_transaction = '\0';
@@ -116,15 +119,21 @@ static void keep_line(struct agent_watch *watch, size_t len)
 static void take_status(struct agent_watch *watch, struct agent_status *status)
 {
     char boot_id[sizeof(status->boot_id)], order_hash[sizeof(status->order_hash)];
+    int64_t clock_ms = status->clock_ms;
     memcpy(boot_id, status->boot_id, sizeof(boot_id));
     memcpy(order_hash, status->order_hash, sizeof(order_hash));
+    backup_sender_heard(watch->backup, boot_id, status->backup.id);
+    if (status->phase == AGENT_PHASE_SEEDING)
+        backup_sender_heard(watch->restore, boot_id, status->seed.task);
+    else
+        backup_sender_lost(watch->restore);
     mycnf_sender_heard(watch->mycnf, status);
     bool news = says_something_new(watch, status);
     watch->spoke = watch->tried = true;
     watch->last_word_ms = loop_now_ms(watch->loop);
     backoff_reset(&watch->backoff);
     error_clear(&watch->failure);
-    order_sender_heard(watch->orders, boot_id, order_hash);
+    order_sender_heard(watch->orders, boot_id, order_hash, clock_ms);
     if (news)
         watch->changed(watch->arg);
 }
@@ -172,6 +181,8 @@ static void on_done(void *arg, const struct http_response *response, const struc
     strbuf_reset(&watch->line);
     order_sender_lost(watch->orders);
     mycnf_sender_lost(watch->mycnf);
+    backup_sender_lost(watch->backup);
+    backup_sender_lost(watch->restore);
     loop_timer_arm(&watch->reconnect, backoff_next_ms(&watch->backoff, &reconnect_policy));
     if (lost)
         watch->changed(watch->arg);
@@ -180,11 +191,12 @@ static void on_done(void *arg, const struct http_response *response, const struc
 static void stream_open(void *arg)
 {
     struct agent_watch *watch = arg;
+    int64_t silence_ms = watch->target.silence_ms > 0 ? watch->target.silence_ms : AGENT_WATCH_SILENCE_MS;
     watch->nudged = false;
     const struct http_request_options options = {
         .method = "GET",
-        .connect_timeout_ms = AGENT_WATCH_SILENCE_MS,
-        .idle_timeout_ms = AGENT_WATCH_SILENCE_MS,
+        .connect_timeout_ms = (int)silence_ms,
+        .idle_timeout_ms = (int)silence_ms,
         .receive_buffer_bytes = RECEIVE_BUFFER_BYTES,
         .data = on_data,
         .done = on_done,
@@ -208,9 +220,12 @@ struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
     agent_target_copy(target, &watch->target);
     watch->orders = order_sender_new(loop, http, &watch->target, on_sender_news, watch);
     watch->mycnf = mycnf_sender_new(loop, http, &watch->target, on_sender_news, watch);
+    watch->backup = backup_sender_new(loop, http, &watch->target, on_sender_news, watch);
+    watch->restore = backup_sender_new_for_restores(loop, http, &watch->target, on_sender_news, watch);
     watch->changed = changed;
     watch->arg = arg;
     watch->backoff.random_state = random_seed();
+    watch->last_word_ms = loop_now_ms(loop);
     strbuf_init(&watch->line, AGENT_STATUS_MAX + RECEIVE_BUFFER_BYTES);
     error_set(&watch->failure, ERROR_UNAVAILABLE, "not connected yet");
     loop_timer_init(&watch->reconnect, loop, stream_open, watch);
@@ -235,6 +250,8 @@ void agent_watch_free(struct agent_watch *watch)
     loop_timer_release(&watch->reconnect);
     order_sender_free(watch->orders);
     mycnf_sender_free(watch->mycnf);
+    backup_sender_free(watch->backup);
+    backup_sender_free(watch->restore);
     strbuf_release(&watch->line);
     agent_target_release(&watch->target);
     free(watch->status);
@@ -259,12 +276,17 @@ bool agent_watch_tried(const struct agent_watch *watch)
 
 int64_t agent_watch_age_ms(const struct agent_watch *watch)
 {
-    return watch->status ? loop_now_ms(watch->loop) - watch->last_word_ms : INT64_MAX;
+    return loop_now_ms(watch->loop) - watch->last_word_ms;
 }
 
 const char *agent_watch_error(const struct agent_watch *watch)
 {
     return watch->spoke ? "" : watch->failure.message;
+}
+
+bool agent_watch_has_address(const struct agent_watch *watch, const char *address)
+{
+    return str_eq(watch->target.address, address);
 }
 
 bool agent_watch_same_target(const struct agent_watch *watch, const struct agent_target *target)
@@ -275,6 +297,11 @@ bool agent_watch_same_target(const struct agent_watch *watch, const struct agent
 void agent_watch_order(struct agent_watch *watch, const struct agent_order *order)
 {
     order_sender_want(watch->orders, order);
+}
+
+void agent_watch_repeat_order(struct agent_watch *watch, bool repeat)
+{
+    order_sender_repeat(watch->orders, repeat);
 }
 
 const char *agent_watch_order_error(const struct agent_watch *watch)
@@ -295,4 +322,14 @@ void agent_watch_mycnf(struct agent_watch *watch, const char *hash, const char *
 enum mycnf_verdict agent_watch_mycnf_verdict(const struct agent_watch *watch, const char *hash, const char **ret_text)
 {
     return mycnf_sender_verdict(watch->mycnf, hash, ret_text);
+}
+
+struct backup_sender *agent_watch_backup(const struct agent_watch *watch)
+{
+    return watch->backup;
+}
+
+struct backup_sender *agent_watch_restore(const struct agent_watch *watch)
+{
+    return watch->restore;
 }

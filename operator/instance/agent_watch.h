@@ -2,17 +2,18 @@
  * agent_watch.h: one agent's standing status stream (GET /v1/status?watch=1 over mutual TLS), kept open; and the order and the my.cnf that
  * it should have.
  *
- * Every line is a whole status; a stream that breaks or falls silent (AGENT_WATCH_SILENCE_MS) is opened again with back-off from 200 ms to
+ * Every line is a whole status; a stream that breaks or falls silent (its target's silence_ms) is opened again with back-off from 200 ms to
  * 5 s. Unreachable is not dead (I5): the age of the last word is kept, judging is for others. The last line is kept as text (2 KiB,
  * decoded 12) and decoded on demand.
  *
  * `changed` runs when
  * - a status says something new: any change that counts (agent_status_same), but for transactions executed or received and the wording of
  *   the oldest transaction; commits that begin or cease to wait for AGENT_WATCH_BLOCKED_MS;
- * - something progressed (a copy, lag, free bytes, long transactions), at most every AGENT_WATCH_PROGRESS_MS;
+ * - something progressed (a copy, a backup, lag, free bytes, long transactions), at most every AGENT_WATCH_PROGRESS_MS;
  * - the stream is lost, and at the first word after a loss; the first attempt to open it failed;
  * - an order could not be given, or was refused;
- * - there is a verdict on a my.cnf.
+ * - there is a verdict on a my.cnf;
+ * - the task of a backup could not be given, or was refused.
  */
 #ifndef KM_AGENT_WATCH_H
 #define KM_AGENT_WATCH_H
@@ -23,6 +24,7 @@
 #include "common/http_client.h"
 #include "common/loop.h"
 #include "operator/instance/agent_target.h"
+#include "operator/instance/backup_sender.h"
 #include "operator/instance/mycnf_sender.h"
 
 /* Six missed lines (one every AGENT_STATUS_INTERVAL_MS). */
@@ -44,15 +46,19 @@ bool agent_watch_read_status(const struct agent_watch *watch, struct agent_statu
 bool agent_watch_connected(const struct agent_watch *watch);
 /* Whether the first attempt to open the stream has come to an end, be it a good one. */
 bool agent_watch_tried(const struct agent_watch *watch);
-/* Milliseconds since the last word; INT64_MAX if there was none. */
+/* Milliseconds since the last word; if there was none, since this watch began to listen. */
 int64_t agent_watch_age_ms(const struct agent_watch *watch);
 /* Why the stream is not open; "" while it is. */
 const char *agent_watch_error(const struct agent_watch *watch);
+/* Whether it speaks with whoever has this address: a pod that is made again has another one, and says nothing before it is asked. */
+bool agent_watch_has_address(const struct agent_watch *watch, const char *address);
 bool agent_watch_same_target(const struct agent_watch *watch, const struct agent_target *target);
 
 /* The order that this agent should have (NULL: none): given at once, and again whenever its status shows another one, as after a restart
  * of the agent. Copied. Calling it again with the same order costs nothing. */
 void agent_watch_order(struct agent_watch *watch, const struct agent_order *order);
+/* Whether it is repeated once a second, as a sign of life. */
+void agent_watch_repeat_order(struct agent_watch *watch, bool repeat);
 /* Why it is not given; "" if it is, or was not tried yet. */
 const char *agent_watch_order_error(const struct agent_watch *watch);
 /* Whether the agent refused it, and the larger epoch that it has seen. Not tried again before another order is wanted. */
@@ -61,5 +67,10 @@ bool agent_watch_order_refused(const struct agent_watch *watch, uint64_t *ret_ep
 /* The my.cnf that this agent's server should take up while it runs (mycnf_sender.h), and what became of it. */
 void agent_watch_mycnf(struct agent_watch *watch, const char *hash, const char *text);
 enum mycnf_verdict agent_watch_mycnf_verdict(const struct agent_watch *watch, const char *hash, const char **ret_text);
+
+/* What this agent is to back up (backup_sender.h). */
+struct backup_sender *agent_watch_backup(const struct agent_watch *watch);
+/* What its `init` is to restore, while that runs. */
+struct backup_sender *agent_watch_restore(const struct agent_watch *watch);
 
 #endif

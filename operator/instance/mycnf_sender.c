@@ -42,7 +42,8 @@ static void send_if_due(void *arg)
 {
     static const char *const headers[] = {"Content-Type: text/plain", NULL};
     struct mycnf_sender *sender = arg;
-    if (!sender->text || !sender->listening || sender->request || sender->pause.armed)
+    if (!sender->text || !sender->listening || sender->request || sender->pause.armed ||
+        !agent_target_may_tell(sender->target))
         return;
     memcpy(sender->asked, sender->hash, sizeof(sender->asked));
     const struct http_request_options options = {

@@ -26,10 +26,14 @@ struct order_sender {
     char sent_hash[17]; /* of the request under way */
     char heard_hash[17];
     char boot_id[sizeof(((struct agent_status *)0)->boot_id)];
-    bool listening; /* the stream spoke and is not lost */
+    int64_t heard_clock_ms; /* the agent's own clock in its last status */
+    bool listening;         /* the stream spoke and is not lost */
+    bool repeat;
+    bool due_again; /* the order in force is to be given once more */
     bool refused;
     uint64_t refused_epoch;
     struct http_request *request;
+    struct loop_timer repetition;
     struct loop_timer pause; /* armed: nothing is sent before it ends */
     struct backoff backoff;
     char *failure; /* NULL: none */
@@ -41,11 +45,12 @@ static void send_if_due(void *arg)
 {
     static const char *const headers[] = {"Content-Type: application/json", NULL};
     struct order_sender *sender = arg;
-    bool is_in_force = str_eq(sender->heard_hash, sender->wanted_hash);
+    bool is_in_force = str_eq(sender->heard_hash, sender->wanted_hash) && !sender->due_again;
     if (!sender->wanted || !sender->listening || is_in_force || sender->refused || sender->request ||
-        sender->pause.armed)
+        sender->pause.armed || !agent_target_may_tell(sender->target))
         return;
     memcpy(sender->sent_hash, sender->wanted_hash, sizeof(sender->sent_hash));
+    sender->due_again = false;
     const struct http_request_options options = {
         .method = "PUT",
         .headers = headers,
@@ -57,7 +62,26 @@ static void send_if_due(void *arg)
         .done = on_answer,
         .arg = sender,
     };
-    sender->request = agent_target_start(sender->target, sender->http, "/v1/role", options);
+    char path[64];
+    snprintf(path, sizeof(path), "/v1/role?asOf=%lld", (long long)sender->heard_clock_ms);
+    sender->request = agent_target_start(sender->target, sender->http, path, options);
+}
+
+static void on_repetition(void *arg)
+{
+    struct order_sender *sender = arg;
+    if (!sender->repeat)
+        return;
+    loop_timer_arm(&sender->repetition, ORDER_SENDER_REPEAT_MS);
+    sender->due_again = true;
+    send_if_due(sender);
+}
+
+void order_sender_repeat(struct order_sender *sender, bool repeat)
+{
+    if (repeat && !sender->repeat)
+        loop_timer_arm(&sender->repetition, 0);
+    sender->repeat = repeat;
 }
 
 /* ---- answers ---- */
@@ -87,7 +111,8 @@ static void take_success(struct order_sender *sender)
 {
     str_replace(&sender->failure, NULL);
     backoff_reset(&sender->backoff);
-    loop_timer_arm(&sender->pause, ORDER_SENDER_GRACE_MS);
+    if (!str_eq(sender->heard_hash, sender->wanted_hash)) /* its status will soon show it */
+        loop_timer_arm(&sender->pause, ORDER_SENDER_GRACE_MS);
 }
 
 static void on_answer(void *arg, const struct http_response *response, const struct error *err)
@@ -115,6 +140,7 @@ static void start_afresh(struct order_sender *sender)
     str_replace(&sender->failure, NULL);
     sender->refused = false;
     sender->refused_epoch = 0;
+    sender->due_again = false;
 }
 
 /* Orders of one hash may differ in what matters only for a while: what is sent later is the newest. */
@@ -142,8 +168,17 @@ void order_sender_want(struct order_sender *sender, const struct agent_order *or
     send_if_due(sender);
 }
 
-void order_sender_heard(struct order_sender *sender, const char *boot_id, const char *order_hash)
+/* A primary's agent drops its order when its server ends: whether it is to open again must be decided anew. */
+static bool was_dropped(const struct order_sender *sender, const char *order_hash)
 {
+    return str_empty(order_hash) && !str_empty(sender->heard_hash) && str_eq(sender->heard_hash, sender->wanted_hash);
+}
+
+void order_sender_heard(struct order_sender *sender, const char *boot_id, const char *order_hash, int64_t clock_ms)
+{
+    sender->heard_clock_ms = clock_ms;
+    if (was_dropped(sender, order_hash))
+        order_sender_want(sender, NULL);
     if (!str_eq(sender->boot_id, boot_id))
         start_afresh(sender);
     snprintf(sender->boot_id, sizeof(sender->boot_id), "%s", boot_id);
@@ -154,9 +189,11 @@ void order_sender_heard(struct order_sender *sender, const char *boot_id, const 
     send_if_due(sender);
 }
 
+/* By the time it speaks again, somebody else may be primary: it is told what holds then. */
 void order_sender_lost(struct order_sender *sender)
 {
     sender->listening = false;
+    order_sender_want(sender, NULL);
 }
 
 const char *order_sender_error(const struct order_sender *sender)
@@ -183,6 +220,7 @@ struct order_sender *order_sender_new(struct loop *loop, struct http_client *htt
     sender->arg = arg;
     sender->backoff.random_state = random_seed();
     loop_timer_init(&sender->pause, loop, send_if_due, sender);
+    loop_timer_init(&sender->repetition, loop, on_repetition, sender);
     return sender;
 }
 
@@ -193,6 +231,7 @@ void order_sender_free(struct order_sender *sender)
     if (sender->request)
         http_request_cancel(sender->request);
     loop_timer_release(&sender->pause);
+    loop_timer_release(&sender->repetition);
     free(sender->wanted);
     free(sender->failure);
     free(sender);

@@ -35,6 +35,8 @@ struct kube_client {
     struct loop_timer bucket_timer;
     int max_attempts;
     int64_t timeout_ms;
+    bool (*may_write)(void *arg);
+    void *may_write_arg;
     struct list_node queue;  /* waiting for their turn, first come first served */
     struct list_node active; /* everything else: running, waiting to be repeated, refused, streams */
     size_t outstanding;      /* requests that are no streams */
@@ -49,6 +51,7 @@ enum request_state {
     REQUEST_RUNNING,
     REQUEST_WAITING, /* for the back-off or Retry-After */
     REQUEST_REFUSED, /* queue full: done runs from the timer */
+    REQUEST_BARRED,  /* a write that may not be: the same */
 };
 
 struct kube_request {
@@ -165,6 +168,8 @@ struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
     client->refilled_us = clock_monotonic_us();
     client->max_attempts = options->max_attempts > 0 ? options->max_attempts : MAX_ATTEMPTS_DEFAULT;
     client->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : TIMEOUT_DEFAULT_MS;
+    client->may_write = options->may_write;
+    client->may_write_arg = options->may_write_arg;
     list_init(&client->queue);
     list_init(&client->active);
     loop_timer_init(&client->bucket_timer, loop, on_bucket_timer, client);
@@ -285,6 +290,12 @@ static bool take_bucket_token(struct kube_client *client)
     return true;
 }
 
+static bool is_barred(const struct kube_request *request)
+{
+    const struct kube_client *client = request->client;
+    return client->may_write && !str_eq(request->call.http_method, "GET") && !client->may_write(client->may_write_arg);
+}
+
 static void pump(struct kube_client *client)
 {
     while (client->in_flight < KUBE_INFLIGHT_MAX && !list_empty(&client->queue)) {
@@ -294,6 +305,11 @@ static void pump(struct kube_client *client)
         }
         struct kube_request *request = container_of(list_pop_front(&client->queue), struct kube_request, node);
         list_push_back(&client->active, &request->node);
+        if (is_barred(request)) {
+            request->state = REQUEST_BARRED;
+            loop_timer_arm(&request->timer, 0);
+            continue;
+        }
         set_in_flight(client, client->in_flight + 1);
         start_attempt(request);
     }
@@ -309,15 +325,24 @@ static void finish(struct kube_request *request, const struct kube_answer *answe
     request_free(request);
 }
 
+static void finish_unsent(struct kube_request *request)
+{
+    static const struct kube_answer none;
+    const struct kube_call *call = &request->call;
+    struct error err = ERROR_INIT;
+    if (request->state == REQUEST_BARRED)
+        error_set(&err, ERROR_CANCELLED, "%s %s: not while another one may lead", call->http_method, call->path);
+    else
+        error_set(&err, ERROR_THROTTLED, "%s %s: %ld requests wait already", call->http_method, call->path,
+            (long)KUBE_QUEUE_MAX);
+    finish(request, &none, &err);
+}
+
 static void on_timer(void *arg)
 {
     struct kube_request *request = arg;
-    if (request->state == REQUEST_REFUSED) {
-        struct error err = ERROR_INIT;
-        error_set(&err, ERROR_THROTTLED, "%s %s: %ld requests wait already", request->call.http_method,
-            request->call.path, (long)KUBE_QUEUE_MAX);
-        static const struct kube_answer none;
-        finish(request, &none, &err);
+    if (request->state == REQUEST_REFUSED || request->state == REQUEST_BARRED) {
+        finish_unsent(request);
         return;
     }
     request->state = REQUEST_QUEUED;

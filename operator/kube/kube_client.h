@@ -37,6 +37,9 @@ struct kube_client_options {
     double burst;       /* 0: 4000 */
     int max_attempts;   /* 0: 5 */
     int64_t timeout_ms; /* of one attempt, 0: 30,000; watches have their own */
+    /* Asked before each attempt of a request that is no GET; false ends it with ERROR_CANCELLED: who no longer leads must not write. NULL: yes. */
+    bool (*may_write)(void *arg);
+    void *may_write_arg;
     struct metrics *metrics; /* kubemysql_api_requests_total{verb,resource,code}, duration histogram, in flight; may be NULL */
 };
 

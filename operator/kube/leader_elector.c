@@ -8,10 +8,8 @@
 #include "common/log.h"
 #include "operator/kube/informer.h"
 #include "operator/kube/lease.h"
+#include "operator/kube/lease_guard.h"
 
-#define LEASE_DURATION_DEFAULT_MS 15000
-#define RENEW_DEADLINE_DEFAULT_MS 10000
-#define RETRY_PERIOD_DEFAULT_MS 2000
 #define RELEASE_RETRY_MS 100
 /* Conflicts that are read and tried again at once; further ones wait for the retry period, whoever fights with us. */
 #define CONFLICTS_AT_ONCE 3
@@ -44,8 +42,10 @@ struct leader_elector {
     struct informer *informer;
     struct kube_request *request;
     int64_t request_started_ms;
+    int64_t request_started_guard_ms; /* the same, by the guard's clock */
     int conflicts;
     int64_t deadline_ms; /* of our leadership, unless renewed */
+    struct lease_guard *guard;
     uint64_t random_state;
     struct loop_timer step_timer;     /* next attempt */
     struct loop_timer request_timer;  /* gives up the request in flight */
@@ -189,10 +189,16 @@ static void on_request_slow(void *arg)
     elector_retry(elector);
 }
 
+/* Before the request is made: time in which we may be stopped counts against us. */
+static void elector_note_start(struct leader_elector *elector)
+{
+    elector->request_started_ms = clock_monotonic_ms();
+    elector->request_started_guard_ms = lease_guard_now_ms();
+}
+
 static void elector_started_request(struct leader_elector *elector, struct kube_request *request)
 {
     elector->request = request;
-    elector->request_started_ms = clock_monotonic_ms();
     loop_timer_cancel(&elector->step_timer);
     loop_timer_arm(&elector->request_timer, elector->options.renew_deadline_ms / 2);
 }
@@ -206,7 +212,10 @@ static void elector_request_ended(struct leader_elector *elector)
 static void elector_request_failed(struct leader_elector *elector, const struct error *err)
 {
     log_warn("lease request failed", LOG_STR("lease", elector->options.name), LOG_ERR(err));
-    elector_retry(elector);
+    if (err->kind == ERROR_TIMEOUT && elector->state == STATE_LEADER)
+        loop_timer_arm(&elector->step_timer, 0); /* waited long enough */
+    else
+        elector_retry(elector);
 }
 
 static void on_read(void *arg, const struct kube_answer *answer, const struct error *err)
@@ -228,8 +237,22 @@ static void on_read(void *arg, const struct kube_answer *answer, const struct er
 
 static void elector_read(struct leader_elector *elector)
 {
+    elector_note_start(elector);
     elector_started_request(elector,
         kube_get(elector->client, &elector->resource, elector->options.ns, elector->options.name, on_read, elector));
+}
+
+/* In the middle between our own deadline, which leaves time for a decent end, and the moment from which others may lead. */
+static void elector_guard(struct leader_elector *elector)
+{
+    const struct leader_elector_options *options = &elector->options;
+    if (!options->guard)
+        return;
+    if (!elector->guard)
+        elector->guard = lease_guard_new();
+    if (elector->guard)
+        lease_guard_set(elector->guard,
+            elector->request_started_guard_ms + (options->renew_deadline_ms + options->lease_duration_ms) / 2);
 }
 
 /* The write went through: it counts from the moment we sent it, which is before anybody can have seen it. */
@@ -251,6 +274,7 @@ static void elector_written(struct leader_elector *elector)
         return;
     }
     elector->deadline_ms = deadline_ms;
+    elector_guard(elector);
     loop_timer_arm(&elector->deadline_timer, deadline_ms - now_ms);
     int64_t next_ms = elector->request_started_ms + elector->options.retry_period_ms;
     loop_timer_arm(&elector->step_timer, MAX_OF(next_ms - now_ms, 0));
@@ -296,6 +320,7 @@ static void elector_write(struct leader_elector *elector)
     };
     json_t *body = lease_encode(&write, &elector->resource);
     struct kube_request *request;
+    elector_note_start(elector);
     if (view->exists)
         request = kube_patch(
             elector->client, &elector->resource, write.ns, write.name, NULL, KUBE_PATCH_MERGE, body, on_write, elector);
@@ -398,11 +423,11 @@ struct leader_elector *leader_elector_new(struct loop *loop, struct kube_client 
     elector->options.name = xstrdup(options->name);
     elector->options.identity = xstrdup(options->identity);
     if (!options->lease_duration_ms)
-        elector->options.lease_duration_ms = LEASE_DURATION_DEFAULT_MS;
+        elector->options.lease_duration_ms = LEADER_LEASE_DURATION_MS;
     if (!options->renew_deadline_ms)
-        elector->options.renew_deadline_ms = RENEW_DEADLINE_DEFAULT_MS;
+        elector->options.renew_deadline_ms = LEADER_RENEW_DEADLINE_MS;
     if (!options->retry_period_ms)
-        elector->options.retry_period_ms = RETRY_PERIOD_DEFAULT_MS;
+        elector->options.retry_period_ms = LEADER_RETRY_PERIOD_MS;
     elector->field_selector = xasprintf("metadata.name=%s", options->name);
     elector->random_state = random_seed();
     loop_timer_init(&elector->step_timer, loop, on_step_timer, elector);
@@ -451,6 +476,7 @@ void leader_elector_free(struct leader_elector *elector)
     if (!elector)
         return;
     elector_stop_all(elector);
+    lease_guard_free(elector->guard);
     loop_timer_release(&elector->step_timer);
     loop_timer_release(&elector->request_timer);
     loop_timer_release(&elector->deadline_timer);

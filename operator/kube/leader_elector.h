@@ -5,7 +5,15 @@
  * change (clocks of others do not matter). The leader renews every retry_period; when renew_deadline passes without success it stops leading
  * before others may start. Writes carry resourceVersion. On release (SIGTERM) holderIdentity is emptied, so the next takes over at once;
  * a watch on the Lease tells the others without waiting for their retry, so a standby does not poll. Leader election does not fence (I2):
- * epochs do.
+ * epochs do. Still nobody should work after its lease: leader_elector_is_leader asks the clock, and with `guard` the process is ended if it
+ * runs on half-way between its own deadline and the end of the lease (lease_guard.h).
+ *
+ * The durations. While nobody leads, databases serve but none fails over, so a crash should cost seconds, not the 15 of client-go: half a second more
+ * than lease_duration since the last renewal. The renew deadline leaves room for two attempts through an API server's
+ * pause of almost three seconds: give the client a time-out of half of what is left after retry_period, then the second one follows at once, on another
+ * connection in case the first one's was dead. Two seconds lie between the
+ * deadline and the first moment at which another one may lead. Renewing once a second costs the API server one small write a second, whatever the
+ * number of databases, and every standby one event.
  *
  * Writes are merge patches, so labels and fields of others stay. A request that takes longer than half the renew deadline is given up and
  * tried again. Give the elector a kube_client of its own: its renewals must not wait behind the queue of the controllers.
@@ -20,15 +28,20 @@
 #include "common/loop.h"
 #include "operator/kube/kube_client.h"
 
+#define LEADER_LEASE_DURATION_MS 6000
+#define LEADER_RENEW_DEADLINE_MS 4000
+#define LEADER_RETRY_PERIOD_MS 1000
+
 struct leader_elector;
 
 struct leader_elector_options {
     const char *ns;
     const char *name;          /* "kube-mysql-operator" */
     const char *identity;      /* pod name + random */
-    int64_t lease_duration_ms; /* 0: 15,000 */
-    int64_t renew_deadline_ms; /* 0: 10,000 */
-    int64_t retry_period_ms;   /* 0: 2,000 */
+    int64_t lease_duration_ms; /* 0: the defaults above */
+    int64_t renew_deadline_ms;
+    int64_t retry_period_ms;
+    bool guard; /* see above; at most one such elector in a process */
     void (*started_leading)(void *arg);
     void (*stopped_leading)(void *arg);                  /* after started only; on loss the process should end */
     void (*new_leader)(void *arg, const char *identity); /* may be NULL */

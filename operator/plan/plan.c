@@ -57,6 +57,16 @@ bool plan_is_empty(const struct plan *plan)
     return plan->count == 0;
 }
 
+bool plan_deletes(const struct plan *plan, enum plan_kind kind, const char *name)
+{
+    for (int i = 0; i < plan->count; i++) {
+        const struct plan_action *action = &plan->actions[i];
+        if (action->verb == PLAN_DELETE && action->kind == kind && str_eq(action->name, name))
+            return true;
+    }
+    return false;
+}
+
 void plan_next_stage(struct plan *plan)
 {
     if (plan->count > 0 && plan->stage_of[plan->count - 1] == plan->stage)

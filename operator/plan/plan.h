@@ -62,6 +62,8 @@ static inline void plan_freep(struct plan **p)
     plan_free(*p);
 }
 bool plan_is_empty(const struct plan *plan);
+/* Whether it deletes this object. */
+bool plan_deletes(const struct plan *plan, enum plan_kind kind, const char *name);
 /* Later additions start only when everything so far has succeeded. An empty stage is not counted. */
 void plan_next_stage(struct plan *plan);
 

@@ -14,9 +14,10 @@
 
 #define DISCOVERY_RETRY_MS 1000
 #define DISCOVERY_RETRY_MAX_MS 15000
-#define DRAIN_MAX_MS 4000
+/* Reconciles take milliseconds; one that waits for something is taken up by the next leader, who should not wait for it. */
+#define DRAIN_MAX_MS 500
 #define RELEASE_MAX_MS 1000
-#define DRAIN_POLL_MS 20
+#define DRAIN_POLL_MS 5
 #define TICK_MS 2000
 #define STUCK_MS 10000
 /* Watches are asked to end within ten minutes and the reflector adds a grace; later than this it has lost its way. */
@@ -95,11 +96,16 @@ static void on_tick(void *arg);
 static void on_stop_timer(void *arg);
 static void manager_collect(void *arg);
 
+static bool may_write(void *arg)
+{
+    return manager_leads(arg);
+}
+
 /* ---- construction --------------------------------------------------------------------------------------------- */
 
 static int manager_connect(struct manager *manager, const struct manager_options *options, struct error *err)
 {
-    const struct kube_client_options client_options = {
+    struct kube_client_options client_options = {
         .field_manager = options->field_manager,
         .user_agent = options->user_agent,
         .qps = options->qps,
@@ -107,8 +113,14 @@ static int manager_connect(struct manager *manager, const struct manager_options
         .metrics = manager->metrics,
     };
     struct kube_client_options lease_options = client_options;
+    int64_t deadline_ms = options->renew_deadline_ms ? options->renew_deadline_ms : LEADER_RENEW_DEADLINE_MS;
+    int64_t period_ms = options->retry_period_ms ? options->retry_period_ms : LEADER_RETRY_PERIOD_MS;
     lease_options.metrics = NULL;
     lease_options.qps = lease_options.burst = 0;
+    lease_options.timeout_ms =
+        MAX_OF((deadline_ms - period_ms) / 2, 1); /* a renewal without an answer leaves time for another */
+    client_options.may_write = may_write;
+    client_options.may_write_arg = manager;
     manager->client = kube_client_new(manager->loop, manager->http, options->config, &client_options, err);
     if (!manager->client)
         return -1;
@@ -252,11 +264,6 @@ struct informer *manager_informer(struct manager *manager, const struct kube_res
     return owned->informer;
 }
 
-static bool manager_gate(void *arg)
-{
-    return manager_leads(arg);
-}
-
 struct controller *manager_controller(
     struct manager *manager, const struct reconciler *reconciler, const struct controller_options *options)
 {
@@ -265,7 +272,7 @@ struct controller *manager_controller(
         filled.metrics = manager->metrics;
     struct owned_controller *owned = xnew(struct owned_controller);
     owned->controller = controller_new(manager->loop, reconciler, &filled);
-    controller_set_gate(owned->controller, manager_gate, manager);
+    controller_set_gate(owned->controller, may_write, manager);
     owned->next = manager->controllers;
     manager->controllers = owned;
     return owned->controller;
@@ -428,6 +435,7 @@ static void manager_stand(struct manager *manager)
         .lease_duration_ms = manager->options.lease_duration_ms,
         .renew_deadline_ms = manager->options.renew_deadline_ms,
         .retry_period_ms = manager->options.retry_period_ms,
+        .guard = true,
         .started_leading = on_leading,
         .stopped_leading = on_not_leading,
         .new_leader = on_new_leader,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/alloc.h"
+#include "common/backup_task.h"
 #include "common/clock.h"
 #include "common/hashmap.h"
 #include "common/json.h"
@@ -12,8 +13,11 @@
 #include "operator/tests/operator_world.h"
 
 #define PATH_TLS PATH_CORE "secrets/" WORLD_CLUSTER "-mysql-tls"
+#define PATH_BACKUPS "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlbackups/"
 #define LINE_EVERY_MS 200
 #define ADDRESS_TRIES 1000
+/* An agent outlives its server, so that its last word is heard. */
+#define LINGER_MS 100
 
 struct stream {
     struct list_node node;
@@ -89,6 +93,85 @@ static void publish(struct agent_double *agent, int64_t now_ms)
         stream_send(container_of(node, struct stream, node));
 }
 
+/* ---- backups ---- */
+
+static void backup_forget(struct agent_double *agent)
+{
+    backup_task_release(&agent->backup_task);
+    agent->backup = (struct backup_report){.state = BACKUP_STATE_NONE};
+}
+
+/* The status goes first: whoever comes next must know whom to ask. */
+static void check_task(struct agent_double *agent, const struct backup_task *task)
+{
+    const char *name = task->id + strcspn(task->id, "-") + 1;
+    _cleanup_(freep) char *path = xasprintf(PATH_BACKUPS "%.*s", (int)(strrchr(task->id, '-') - name), name);
+    const json_t *backup = kube_api_double_get(agent->all->api, path);
+    if (!str_eq(json_path_str(backup, "status.id", NULL), task->id) ||
+        !str_eq(json_path_str(backup, "status.donor", NULL), agent->name))
+        agent_model_fail(agent->all, "%s got task %s, which the status does not name", agent->name, task->id);
+}
+
+static void take_task(struct agent_double *agent, struct backup_task *task)
+{
+    struct agent_doubles *doubles = agent->all;
+    check_task(agent, task);
+    backup_forget(agent);
+    agent->backup_task = *task;
+    agent->backup = (struct backup_report){.state = BACKUP_STATE_RUNNING, .started_ms = clock_realtime_ms()};
+    snprintf(agent->backup.id, sizeof(agent->backup.id), "%s", task->id);
+    doubles->backups++;
+    if (doubles->taken)
+        doubles->taken(doubles->taken_arg, agent);
+}
+
+static void handle_backup(struct http_exchange *exchange, void *arg)
+{
+    struct agent_double *agent = arg;
+    struct backup_task task;
+    struct error err = ERROR_INIT;
+    size_t len = 0;
+    if (!is_operator(exchange, agent))
+        return;
+    const char *body = http_exchange_body(exchange, &len);
+    if (agent->all->refuses || agent->backup_answer > 0)
+        http_replyf(exchange, agent->all->refuses ? 503 : agent->backup_answer, "of the test");
+    else if (backup_task_decode(body, len, &task, &err) < 0) {
+        agent_model_fail(agent->all, "%s got no task: %s", agent->name, err.message);
+        http_replyf(exchange, 400, "%s", err.message);
+    } else if (str_eq(agent->backup.id, task.id)) {
+        backup_store_take_keys(&agent->backup_task.store, &task.store);
+        backup_task_release(&task);
+        http_replyf(exchange, 202, "taken");
+    } else if (agent->backup.state == BACKUP_STATE_RUNNING) {
+        backup_task_release(&task);
+        http_replyf(exchange, 409, "another one runs");
+    } else {
+        take_task(agent, &task);
+        http_replyf(exchange, 202, "taken");
+    }
+    if (agent->all->ordered)
+        agent->all->ordered(agent->all->ordered_arg);
+}
+
+static void handle_backup_end(struct http_exchange *exchange, void *arg)
+{
+    struct agent_double *agent = arg;
+    if (!is_operator(exchange, agent))
+        return;
+    if (agent->all->refuses) {
+        http_replyf(exchange, 503, "of the test");
+        return;
+    }
+    const char *id = http_exchange_path(exchange) + strlen("/v1/backups/");
+    if (str_eq(agent->backup.id, id) && agent->backup.state == BACKUP_STATE_RUNNING) {
+        agent->backup.state = BACKUP_STATE_FAILED;
+        snprintf(agent->backup.error_reason, sizeof(agent->backup.error_reason), "Cancelled");
+        agent->all->ended++;
+    }
+    http_replyf(exchange, 200, "ended");
+}
+
 /* ---- orders ---- */
 
 static void reply_epoch(struct http_exchange *exchange, int code, uint64_t epoch)
@@ -141,10 +224,34 @@ static void handle_mycnf(struct http_exchange *exchange, void *arg)
     http_reply(exchange, 200, "application/json", answer, strlen(answer));
 }
 
+static void handle_restore(struct http_exchange *exchange, void *arg)
+{
+    struct agent_double *agent = arg;
+    struct backup_task task;
+    struct error err = ERROR_INIT;
+    size_t len = 0;
+    if (!is_operator(exchange, agent))
+        return;
+    const char *body = http_exchange_body(exchange, &len);
+    if (backup_task_decode(body, len, &task, &err) < 0) {
+        agent_model_fail(agent->all, "%s got no task: %s", agent->name, err.message);
+        http_replyf(exchange, 400, "%s", err.message);
+        return;
+    }
+    snprintf(agent->status.seed.task, sizeof(agent->status.seed.task), "%s", task.id);
+    snprintf(agent->task_store, sizeof(agent->task_store), "%s", str_or_empty(task.store.connect_to));
+    snprintf(agent->task_key, sizeof(agent->task_key), "%s", str_or_empty(task.store.access_key));
+    backup_task_release(&task);
+    http_reply(exchange, 202, "application/json", "{}", 2);
+}
+
 static const struct http_route routes[] = {
+    {"PUT", "/v1/restore", handle_restore},
     {"POST", "/v1/mycnf/apply", handle_mycnf},
     {"GET", "/v1/status", handle_status},
     {"PUT", "/v1/role", handle_role},
+    {"POST", "/v1/backups", handle_backup},
+    {"DELETE", "/v1/backups/*", handle_backup_end},
     {.method = NULL},
 };
 
@@ -210,7 +317,7 @@ bool agent_double_start(struct agent_double *agent)
     take_address(agent);
     agent->is_up = true;
     agent_model_begin(agent);
-    if (!agent->silent)
+    if (!agent->silent && !agent->is_cut)
         open_door(agent);
     return true;
 }
@@ -220,6 +327,7 @@ void agent_double_stop(struct agent_double *agent)
     if (!agent->is_up)
         return;
     close_door(agent);
+    backup_forget(agent);
     tls_server_free(steal_ptr(agent->tls));
     agent_model_end(agent);
     agent->is_up = false;
@@ -230,13 +338,25 @@ void agent_double_wipe(struct agent_double *agent)
     agent_double_stop(agent);
     agent->has_data = false;
     agent->executed = agent->received = agent->purged = agent->epoch = 0;
-    agent->errant = 0;
+    agent->errant = agent->set_aside = 0;
     agent->mark = AGENT_MARK_NONE;
+}
+
+void agent_double_crash(struct agent_double *agent)
+{
+    if (agent->is_up && agent->status.phase != AGENT_PHASE_SEEDING)
+        agent_model_crash(agent);
+}
+
+void agent_double_recover(struct agent_double *agent)
+{
+    if (agent->is_up && agent->status.phase == AGENT_PHASE_DOWN)
+        agent_model_recover(agent);
 }
 
 bool agent_double_is_past_init(const struct agent_double *agent)
 {
-    return agent->is_up && agent->status.phase == AGENT_PHASE_RUNNING;
+    return agent->is_up && agent->status.phase != AGENT_PHASE_SEEDING;
 }
 
 bool agent_double_is_ready(const struct agent_double *agent)
@@ -254,7 +374,8 @@ bool agent_double_is_open(const struct agent_double *agent)
 bool agent_double_may_stop(const struct agent_double *agent)
 {
     int64_t replicas = json_path_int(kube_api_double_get(agent->all->api, PATH_CLUSTER), "spec.replicas", 1);
-    return replicas < 2 || !agent->opened || agent->stream_count == 0;
+    bool lingers = clock_monotonic_ms() - agent->closed_ms < LINGER_MS;
+    return replicas < 2 || (!agent->opened && !lingers) || agent->stream_count == 0;
 }
 
 /* ---- all of them ---- */
@@ -264,6 +385,7 @@ struct agent_doubles *agent_doubles_new(struct loop *loop, struct kube_api_doubl
     struct agent_doubles *doubles = xnew(struct agent_doubles);
     doubles->loop = loop;
     doubles->api = api;
+    doubles->writer = -1;
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
         struct agent_double *agent = &doubles->members[i];
         *agent = (struct agent_double){.all = doubles, .ordinal = i, .following = -1, .clone_ms = 20, .order_ms = 5};
@@ -290,9 +412,10 @@ static void tick(struct agent_double *agent, int64_t now_ms)
         close_door(agent);
         agent_model_run(agent);
     }
-    if (agent->silent && agent->server)
+    bool shut = agent->silent || agent->is_cut;
+    if (shut && agent->server)
         close_door(agent);
-    else if (!agent->silent && !agent->server)
+    else if (!shut && !agent->server)
         open_door(agent);
     publish(agent, now_ms);
 }
@@ -320,9 +443,30 @@ uint64_t agent_doubles_history(const struct agent_doubles *doubles)
     return doubles->history;
 }
 
+uint64_t agent_doubles_acknowledged(const struct agent_doubles *doubles)
+{
+    return doubles->acknowledged;
+}
+
 size_t agent_doubles_orders(const struct agent_doubles *doubles)
 {
     return doubles->orders;
+}
+
+void agent_doubles_on_backup(struct agent_doubles *doubles, void (*fn)(void *arg, struct agent_double *agent), void *arg)
+{
+    doubles->taken = fn;
+    doubles->taken_arg = arg;
+}
+
+size_t agent_doubles_backups(const struct agent_doubles *doubles)
+{
+    return doubles->backups;
+}
+
+size_t agent_doubles_ended(const struct agent_doubles *doubles)
+{
+    return doubles->ended;
 }
 
 void agent_doubles_refuse(struct agent_doubles *doubles, bool refuse)

@@ -3,19 +3,28 @@
  *
  * An agent double is one member: a volume, which outlives its pods, and at most one pod's process on an address of loopback of its own
  * (127.X.Y.Z, port AGENT_PORT_TLS) with the certificate of Secret NAME-mysql-tls. It serves GET /v1/status?watch=1 and PUT /v1/role by the
- * rules of agent_order.h; POST /v1/mycnf/apply takes up any my.cnf. First the process is `init`, which waits for an order with `seed`; then, under another boot id, the agent beside a server
+ * rules of agent_order.h; POST /v1/mycnf/apply takes up any my.cnf; POST and DELETE /v1/backups by those of backup_task.h. First the process is `init`, which waits for an order with `seed`; then, under another boot id, the agent beside a server
  * that is read-only and follows nobody until it is told what to be.
  *
- * Data is a number: there is one history of transactions, and a member has executed the first N of them. Whoever is open for writes adds to
- * it all the time. Transactions beside the history (`errant`) can be planted.
+ * Data is a number: there is one history of transactions, and a member has executed the first N of them. Whoever was opened last adds to
+ * it all the time. Transactions beside the history (`errant`) can be planted, or come about: a commit that waited for acknowledgements when its server
+ * ended, or that was written on after another one was opened. Who is opened decides what the history is: what others have beyond it is errant then.
+ * A commit counts as acknowledged when as many members have received it as the primary was told to wait for; without semi-sync at once,
+ * unless spec.failover.dataLoss is allow. Relay logs do not outlive a server, nor an order to be nothing (the worst that MariaDB does).
  *
  * Rules that hold whatever happens; the first one that is broken is kept as `failure` and fails the test:
- *   - two members never take writes at the same time (I1)
+ *   - two members never take writes at the same time (I1): an old primary may still be open when another one is opened after a failover, but then
+ *     no commit on it can ever be acknowledged again
  *   - an order of an epoch is given only after the status of the cluster says that epoch and that primary (I2)
- *   - who is opened has every transaction that anybody executed while open
+ *   - orders of one epoch do not differ in whether commits wait, and for how many acknowledgements
+ *   - who is opened has every transaction that was ever acknowledged, and none that is not of the history (I3, I4)
+ *   - who is told to acknowledge stands among the status' acknowledgers
+ *   - errant transactions are set aside on the volume before they are replaced (I7)
+ *   - a backup is restored only when the status of the cluster names it, and by a task of the same id (I2)
  *   - a database is made only where there is none: neither in the status of the cluster nor on another volume (I8)
  *   - a copy comes from a running member with data, and replaces data only on a volume that is not the last with all transactions
  *   - nobody but the operator gives orders
+ *   - a task is given only after the status of a MysqlBackup names its id and this member (I10)
  */
 #ifndef KM_AGENT_DOUBLE_H
 #define KM_AGENT_DOUBLE_H
@@ -44,16 +53,28 @@ struct agent_double {
     uint64_t purged;             /* binary logs below are gone: who needs them cannot follow */
     uint64_t epoch;
     enum agent_mark mark;
+    unsigned set_aside; /* errant transactions that were saved before the mark */
 
     /* For tests to turn. Times in milliseconds. */
-    bool silent;              /* the agent is not reachable, its server goes on */
-    bool applier_is_stuck;    /* receives, but does not execute */
-    bool order_is_stuck;      /* takes orders up, but does not get them done */
-    bool clone_fails;         /* as giver: the stream breaks off */
-    bool mycnf_needs_restart; /* its server takes up no new my.cnf while it runs */
-    int64_t lag_ms;           /* what it tells */
+    bool silent;               /* the agent is not reachable, its server goes on */
+    bool is_cut;               /* neither the agent nor the server is reachable from anywhere; both go on */
+    bool hangs;                /* the server answers nothing and does nothing; nobody receives from it */
+    bool is_slow;              /* receives nothing new as long as enough others do */
+    bool applier_is_stuck;     /* receives, but does not execute */
+    bool order_is_stuck;       /* takes orders up, but does not get them done */
+    bool clone_fails;          /* as giver: the stream breaks off */
+    const char *restore_fails; /* reason of a restore that fails for good; NULL: it goes well */
+    bool mycnf_needs_restart;  /* its server takes up no new my.cnf while it runs */
+    int64_t lag_ms;            /* what it tells */
     unsigned long_transactions;
     int64_t clone_ms, order_ms;
+    int64_t stalled_ms; /* what it tells of its volume */
+    bool volume_is_full;
+
+    /* Backups: what this process was told last; its state is the test's to turn. */
+    struct backup_task backup_task;
+    struct backup_report backup;
+    int backup_answer; /* to a new task; 0: it is taken */
 
     /* The process; at most one at a time. */
     bool is_up;
@@ -64,12 +85,22 @@ struct agent_double {
     struct agent_status status; /* what does not follow from the rest */
     struct agent_order order;
     bool has_order;
-    int following; /* ordinal whose transactions it receives, -1: nobody's */
+    char restored[AGENT_RESTORE_ID_SIZE]; /* of which backup its data is; "" of none */
+    char task_store[64];                  /* where a volume is reached, by that task */
+    char task_key[64];                    /* access key of the last task of a restore */
+    int following;                        /* ordinal whose transactions it receives, -1: nobody's */
     bool opened;
     int64_t due_ms; /* what is under way is done then */
     uint64_t told;  /* digest of the last line */
     int64_t told_ms;
-    bool blocked; /* a commit waits for acknowledgements */
+    bool blocked;               /* a commit waits for acknowledgements */
+    int64_t blocked_ms;         /* since then */
+    bool seen;                  /* it was connected to its source in this life of the server */
+    int64_t connected_ms;       /* last */
+    struct agent_order open_as; /* the order that it was opened by; a later one has no effect until it is carried out */
+    int64_t closed_ms;
+    int64_t heard_ms; /* primary: the operator or enough others */
+    bool isolated;
     struct list_node streams;
     size_t stream_count;
 };
@@ -82,10 +113,18 @@ void agent_doubles_tick(struct agent_doubles *doubles);
 struct agent_double *agent_doubles_get(struct agent_doubles *doubles, int ordinal);
 /* "", or the first rule that was broken. */
 const char *agent_doubles_failure(const struct agent_doubles *doubles);
-uint64_t agent_doubles_history(const struct agent_doubles *doubles); /* its length */
-size_t agent_doubles_orders(const struct agent_doubles *doubles);    /* PUT /v1/role so far */
+uint64_t agent_doubles_history(const struct agent_doubles *doubles);      /* its length */
+uint64_t agent_doubles_acknowledged(const struct agent_doubles *doubles); /* of it */
+size_t agent_doubles_orders(const struct agent_doubles *doubles);         /* PUT /v1/role so far */
 /* Runs at the end of every PUT /v1/role. */
 void agent_doubles_on_order(struct agent_doubles *doubles, void (*fn)(void *arg), void *arg);
+
+/* Runs when a member has taken a task (its report says Running). NULL: none. */
+void agent_doubles_on_backup(
+    struct agent_doubles *doubles, void (*fn)(void *arg, struct agent_double *agent), void *arg);
+/* Tasks that were taken so far, and DELETEs that ended one. */
+size_t agent_doubles_backups(const struct agent_doubles *doubles);
+size_t agent_doubles_ended(const struct agent_doubles *doubles);
 
 /* Orders are answered 503 and not taken up: who gives them is dead. */
 void agent_doubles_refuse(struct agent_doubles *doubles, bool refuse);
@@ -94,6 +133,10 @@ void agent_doubles_refuse(struct agent_doubles *doubles, bool refuse);
 bool agent_double_start(struct agent_double *agent);
 /* A pod's end. The volume stays. */
 void agent_double_stop(struct agent_double *agent);
+/* The server ends, the pod and its agent do not. */
+void agent_double_crash(struct agent_double *agent);
+/* The server runs again, read-only and following nobody. Fine if it runs. */
+void agent_double_recover(struct agent_double *agent);
 /* The claim is deleted. */
 void agent_double_wipe(struct agent_double *agent);
 bool agent_double_is_past_init(const struct agent_double *agent);

@@ -31,14 +31,15 @@ static int ordinal_of(const char *host)
 
 static bool server_runs(const struct agent_double *agent)
 {
-    return agent->is_up && agent->status.phase == AGENT_PHASE_RUNNING;
+    return agent->is_up && agent->status.phase == AGENT_PHASE_RUNNING && !agent->hangs;
 }
 
 /* The server that it should receive from, if that one is there. */
 static const struct agent_double *source_of(const struct agent_double *agent)
 {
     const struct agent_double *source = agent->following < 0 ? NULL : &agent->all->members[agent->following];
-    return source && source != agent && server_runs(source) ? source : NULL;
+    bool linked = source && source != agent && !source->is_cut && !agent->is_cut;
+    return linked && server_runs(source) ? source : NULL;
 }
 
 static bool needs_purged(const struct agent_double *agent, const struct agent_double *source)
@@ -69,6 +70,17 @@ static const json_t *cluster_status(const struct agent_doubles *doubles)
 
 /* ---- rules ---- */
 
+static bool is_acknowledger(const json_t *status, int ordinal)
+{
+    size_t i;
+    const json_t *value;
+    json_array_foreach(json_path(status, "acknowledgers"), i, value) {
+        if (json_integer_value(value) == ordinal)
+            return true;
+    }
+    return false;
+}
+
 static void check_order(const struct agent_double *agent, const struct agent_order *order)
 {
     const json_t *status = cluster_status(agent->all);
@@ -85,6 +97,41 @@ static void check_order(const struct agent_double *agent, const struct agent_ord
     if ((int64_t)order->epoch == epoch && *named && !str_eq(named, primary))
         agent_model_fail(agent->all, "I2: %s was told that %s is primary of epoch %lld, the status says %s",
             agent->name, named, (long long)epoch, primary);
+    bool follows = agent->status.phase != AGENT_PHASE_SEEDING && order->role == AGENT_ROLE_REPLICA && *source;
+    if ((int64_t)order->epoch == epoch && follows && order->semi_sync && !is_acknowledger(status, agent->ordinal))
+        agent_model_fail(agent->all, "I4: %s is told to acknowledge, and the status does not say so", agent->name);
+}
+
+static void check_acks(const struct agent_double *agent, const struct agent_order *order)
+{
+    typeof(agent->all->told[0]) *told = &agent->all->told[order->role];
+    if (order->epoch < told->epoch || agent->status.phase == AGENT_PHASE_SEEDING)
+        return;
+    if (order->role == AGENT_ROLE_PRIMARY && order->epoch == told->epoch &&
+        (order->semi_sync != told->semi_sync || order->acks != told->acks))
+        agent_model_fail(agent->all,
+            "I2: %s is told of %u acknowledgements (semi-sync %d) under epoch %llu, which said %u (%d)", agent->name,
+            order->acks, order->semi_sync, (unsigned long long)order->epoch, told->acks, told->semi_sync);
+    told->epoch = order->epoch;
+    told->semi_sync = order->semi_sync;
+    told->acks = order->acks;
+}
+
+static unsigned acknowledgers(const struct agent_double *primary)
+{
+    unsigned count = 0;
+    for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
+        const struct agent_double *other = &primary->all->members[i];
+        count += other->following == primary->ordinal && other->order.semi_sync && receives(other);
+    }
+    return count;
+}
+
+/* Its clients are told that a commit is done. */
+static bool can_commit(const struct agent_double *primary)
+{
+    return primary->opened && server_runs(primary) &&
+        (!primary->open_as.semi_sync || acknowledgers(primary) >= MAX_OF(1U, primary->open_as.acks));
 }
 
 static void check_opening(const struct agent_double *agent)
@@ -92,13 +139,34 @@ static void check_opening(const struct agent_double *agent)
     const struct agent_doubles *doubles = agent->all;
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
         const struct agent_double *other = &doubles->members[i];
-        if (other != agent && other->opened)
+        if (other != agent && other->opened && (!other->open_as.semi_sync || can_commit(other)))
             agent_model_fail(agent->all, "I1: %s (epoch %llu) is opened while %s (epoch %llu) takes writes",
                 agent->name, (unsigned long long)agent->epoch, other->name, (unsigned long long)other->epoch);
     }
-    if (agent->executed != doubles->history)
-        agent_model_fail(agent->all, "%s is opened with %llu of %llu transactions", agent->name,
-            (unsigned long long)agent->executed, (unsigned long long)doubles->history);
+    if (agent->executed < doubles->acknowledged)
+        agent_model_fail(agent->all, "I3: %s is opened with %llu of %llu acknowledged transactions", agent->name,
+            (unsigned long long)agent->executed, (unsigned long long)doubles->acknowledged);
+    if (agent->errant > 0)
+        agent_model_fail(
+            agent->all, "%s is opened with %u transactions that are not of the history", agent->name, agent->errant);
+}
+
+/* What nobody acknowledged, and the new primary has not, was never: others that have it hold errant transactions. */
+static void decide_history(const struct agent_double *agent)
+{
+    struct agent_doubles *doubles = agent->all;
+    for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
+        struct agent_double *other = &doubles->members[i];
+        if (other->executed > agent->executed) {
+            other->errant += (unsigned)(other->executed - agent->executed);
+            other->executed = agent->executed;
+        }
+        other->received = MIN_OF(other->received, MAX_OF(other->executed, agent->executed));
+    }
+    doubles->history = agent->executed;
+    doubles->acknowledged = MIN_OF(doubles->acknowledged, doubles->history);
+    doubles->writer = agent->ordinal;
+    doubles->writer_epoch = agent->order.epoch;
 }
 
 static void check_initialise(const struct agent_double *agent)
@@ -113,11 +181,21 @@ static void check_initialise(const struct agent_double *agent)
     }
 }
 
+static void check_restore(const struct agent_double *agent)
+{
+    const json_t *restore = json_object_get(cluster_status(agent->all), "restore");
+    check_initialise(agent);
+    if (!str_eq(json_path_str(restore, "phase", ""), "Restoring") ||
+        !str_eq(json_path_str(restore, "backup", ""), agent->order.restore_id))
+        agent_model_fail(
+            agent->all, "I2: %s restores %s, which the status does not name", agent->name, agent->order.restore_id);
+}
+
 static void check_copy(const struct agent_double *agent, const struct agent_double *donor)
 {
     if (!agent->has_data)
         return;
-    if (agent->errant > 0)
+    if (agent->errant > agent->set_aside)
         agent_model_fail(agent->all, "I7: the errant transactions of %s are thrown away", agent->name);
     if (agent->executed > donor->executed)
         agent_model_fail(agent->all, "%s, which has %llu transactions, is replaced by %llu of %s", agent->name,
@@ -125,6 +203,8 @@ static void check_copy(const struct agent_double *agent, const struct agent_doub
 }
 
 /* ---- seeding ---- */
+
+#define RESTORED_TRANSACTIONS 40
 
 static void seed_say(struct agent_double *agent, enum agent_seed_step step, const char *message)
 {
@@ -144,7 +224,8 @@ static const struct agent_double *donor_of(const struct agent_double *agent)
     int ordinal = ordinal_of(agent->order.donor_host);
     const struct agent_double *donor =
         ordinal >= 0 && ordinal < AGENT_DOUBLES_MAX ? &agent->all->members[ordinal] : NULL;
-    return donor && donor != agent && server_runs(donor) && !donor->silent ? donor : NULL;
+    bool linked = donor && donor != agent && !donor->silent && !donor->is_cut && !agent->is_cut;
+    return linked && server_runs(donor) ? donor : NULL;
 }
 
 static void begin_seed(struct agent_double *agent, int64_t now_ms)
@@ -154,8 +235,15 @@ static void begin_seed(struct agent_double *agent, int64_t now_ms)
         seed_say(agent, AGENT_SEED_STEP_WAITING, "waiting for the operator");
         return;
     }
+    if (seed == AGENT_SEED_RESTORE && !str_eq(agent->status.seed.task, agent->order.restore_id)) {
+        seed_say(agent, AGENT_SEED_STEP_WAITING, "waiting to be told where it is stored");
+        return;
+    }
     agent->status.seed.attempts++;
-    if (seed == AGENT_SEED_KEEP && !agent->has_data)
+    if (seed == AGENT_SEED_RESTORE && (agent->has_data || agent->restore_fails)) {
+        snprintf(agent->status.seed.reason, sizeof(agent->status.seed.reason), "%s", str_or_empty(agent->restore_fails));
+        seed_failed(agent, now_ms, "data-000003 is damaged");
+    } else if (seed == AGENT_SEED_KEEP && !agent->has_data)
         seed_failed(agent, now_ms, "ordered to keep the data, but the volume is empty");
     else if (seed == AGENT_SEED_INITIALISE && agent->has_data)
         seed_failed(agent, now_ms, "ordered to make a new database, but the volume holds one");
@@ -192,6 +280,12 @@ static bool end_seed(struct agent_double *agent, int64_t now_ms)
         agent->executed = agent->received = agent->purged = agent->all->history = 0;
         agent->errant = 0;
     }
+    if (agent->order.seed == AGENT_SEED_RESTORE) {
+        check_restore(agent);
+        agent->all->history = MAX_OF(agent->all->history, RESTORED_TRANSACTIONS);
+        agent->executed = agent->received = agent->purged = agent->all->history;
+        memcpy(agent->restored, agent->order.restore_id, sizeof(agent->restored));
+    }
     agent->has_data = true;
     agent->mark = AGENT_MARK_NONE;
     seed_say(agent, AGENT_SEED_STEP_DONE, "");
@@ -224,21 +318,105 @@ static bool contains(const struct agent_double *agent, const char *wanted)
     return relation == GTID_EQUAL || relation == GTID_SUPERSET;
 }
 
+/* Only from a server that is dead, by its agent's hands. */
+static bool salvage(struct agent_double *agent)
+{
+    int ordinal = ordinal_of(agent->order.salvage_host);
+    const struct agent_double *dead = ordinal < 0 ? NULL : &agent->all->members[ordinal];
+    if (!dead)
+        return true;
+    if (!dead->is_up || dead->silent || dead->is_cut || dead->status.phase != AGENT_PHASE_DOWN)
+        return false;
+    if (dead->executed > agent->executed) {
+        agent->executed = agent->received = dead->executed;
+        position(agent, agent->executed, agent->status.salvaged, sizeof(agent->status.salvaged));
+    }
+    return true;
+}
+
+static void open_server(struct agent_double *agent, int64_t now_ms)
+{
+    if (!contains(agent, agent->order.wait_for) || !salvage(agent))
+        return;
+    agent->open_as = agent->order;
+    if (agent->order.epoch >= agent->all->writer_epoch) {
+        check_opening(agent);
+        decide_history(agent);
+    } /* else it can commit nothing: write_one holds that */
+    agent->opened = true;
+    agent->following = -1;
+    agent->heard_ms = now_ms;
+    agent->status.order_done = true;
+}
+
+/* A commit that waited when its connection was ended is done, though nobody was told so. */
+static void close_server(struct agent_double *agent)
+{
+    struct agent_doubles *doubles = agent->all;
+    if (agent->opened && agent->blocked && doubles->history < HISTORY_MAX) {
+        if (doubles->writer == agent->ordinal && agent->executed == doubles->history) {
+            doubles->writers[doubles->history++] = (uint8_t)agent->ordinal;
+            agent->executed = agent->received = doubles->history;
+        } else
+            agent->errant++;
+    }
+    if (agent->opened)
+        agent->closed_ms = clock_monotonic_ms();
+    agent->opened = agent->blocked = false;
+}
+
+static void follow_source(struct agent_double *agent, int64_t now_ms)
+{
+    int source = agent->order.role == AGENT_ROLE_REPLICA ? ordinal_of(agent->order.source_host) : -1;
+    bool held = agent->order.role == AGENT_ROLE_REPLICA && source < 0;
+    close_server(agent);
+    if (source != agent->following && !held)
+        agent->received = agent->executed;
+    if (source != agent->following)
+        agent->seen = false;
+    agent->following = source;
+    agent->connected_ms = now_ms;
+    agent->status.order_done = true;
+}
+
 static void role_turn(struct agent_double *agent, int64_t now_ms)
 {
-    if (!agent->has_order || agent->status.order_done || now_ms < agent->due_ms || agent->order_is_stuck)
+    if (!agent->has_order || agent->status.order_done || now_ms < agent->due_ms || agent->order_is_stuck ||
+        !server_runs(agent))
         return;
-    if (agent->order.role == AGENT_ROLE_PRIMARY && !agent->opened) {
-        if (!contains(agent, agent->order.wait_for))
-            return;
-        check_opening(agent);
-        agent->opened = true;
-        agent->following = -1;
-    } else if (agent->order.role != AGENT_ROLE_PRIMARY) {
-        agent->opened = false;
-        agent->following = agent->order.role == AGENT_ROLE_REPLICA ? ordinal_of(agent->order.source_host) : -1;
+    if (agent->order.role != AGENT_ROLE_PRIMARY)
+        follow_source(agent, now_ms);
+    else if (agent->opened) {
+        agent->open_as = agent->order;
+        agent->status.order_done = true;
+    } else
+        open_server(agent, now_ms);
+}
+
+/* ---- isolation ---- */
+
+/* Others ask the primary's agent. */
+static unsigned others_heard(const struct agent_double *primary)
+{
+    unsigned count = 0;
+    for (int i = 0; i < AGENT_DOUBLES_MAX && !primary->is_cut; i++) {
+        const struct agent_double *other = &primary->all->members[i];
+        count += other->is_up && !other->is_cut && other->following == primary->ordinal;
     }
-    agent->status.order_done = true;
+    return count;
+}
+
+static void guard_isolation(struct agent_double *agent, int64_t now_ms)
+{
+    const struct agent_order *order = &agent->order;
+    if (!agent->has_order || order->role != AGENT_ROLE_PRIMARY || order->self_fence_ms == 0 || !server_runs(agent))
+        return;
+    if (!agent->isolated && others_heard(agent) >= MAX_OF(1U, order->self_fence_members))
+        agent->heard_ms = now_ms;
+    if (agent->isolated || now_ms - agent->heard_ms < (int64_t)order->self_fence_ms)
+        return;
+    agent->isolated = true;
+    close_server(agent);
 }
 
 /* ---- the process ---- */
@@ -262,6 +440,7 @@ static void begin_process(struct agent_double *agent, enum agent_phase phase)
     agent->has_order = false;
     agent->opened = false;
     agent->blocked = false;
+    agent->isolated = agent->seen = false;
     agent->following = -1;
     agent->due_ms = 0;
 }
@@ -280,9 +459,30 @@ void agent_model_run(struct agent_double *agent)
 /* Relay logs do not outlive the server: what was not executed is fetched again. */
 void agent_model_end(struct agent_double *agent)
 {
-    agent->opened = false;
+    close_server(agent);
     agent->following = -1;
     agent->received = agent->executed;
+    agent->hangs = false;
+}
+
+void agent_model_crash(struct agent_double *agent)
+{
+    agent_model_end(agent);
+    agent->status.phase = AGENT_PHASE_DOWN;
+    agent->seen = agent->isolated = false;
+    agent->status.order_done = false;
+    if (!agent->has_order || agent->order.role != AGENT_ROLE_PRIMARY)
+        return;
+    agent->has_order = false;
+    agent->order = (struct agent_order){0};
+    agent->status.role = AGENT_ROLE_NONE;
+    agent->status.order_hash[0] = '\0';
+}
+
+void agent_model_recover(struct agent_double *agent)
+{
+    agent->status.phase = AGENT_PHASE_RUNNING;
+    agent->due_ms = clock_monotonic_ms() + agent->order_ms;
 }
 
 static bool same_seed(const struct agent_order *a, const struct agent_order *b)
@@ -296,8 +496,14 @@ bool agent_model_order(struct agent_double *agent, const struct agent_order *ord
     if (order->epoch < agent->epoch)
         return false;
     check_order(agent, order);
+    check_acks(agent, order);
     agent->epoch = order->epoch;
     bool seeds = agent->status.phase == AGENT_PHASE_SEEDING && order->seed != AGENT_SEED_NONE;
+    agent->heard_ms = clock_monotonic_ms();
+    if (agent->isolated)
+        agent->status.order_done = agent->isolated = false;
+    if (order->mark == AGENT_MARK_RESEED && order->set_aside)
+        agent->set_aside = agent->errant;
     if (order->mark != AGENT_MARK_NONE && !seeds)
         agent->mark = order->mark;
     agent_order_hash(order, hash);
@@ -329,36 +535,57 @@ bool agent_model_turn(struct agent_double *agent, int64_t now_ms)
 
 /* ---- transactions ---- */
 
-static unsigned acknowledgers(const struct agent_double *primary)
-{
-    unsigned count = 0;
-    for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
-        const struct agent_double *other = &primary->all->members[i];
-        count += other->following == primary->ordinal && other->order.semi_sync && receives(other);
-    }
-    return count;
-}
-
-static void write_one(struct agent_double *primary)
+static void acknowledge(const struct agent_double *primary)
 {
     struct agent_doubles *doubles = primary->all;
-    primary->blocked = primary->order.semi_sync && acknowledgers(primary) < MAX_OF(1U, primary->order.acks);
-    if (primary->blocked || primary->executed != doubles->history || doubles->history == HISTORY_MAX)
+    unsigned needed = primary->open_as.semi_sync ? MAX_OF(1U, primary->open_as.acks) : 0;
+    for (int pass = 0; pass < 2 && needed > 0; pass++) {
+        for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
+            struct agent_double *other = &doubles->members[i];
+            if (other->following != primary->ordinal || !other->order.semi_sync || !receives(other) ||
+                other->is_slow != (pass == 1))
+                continue;
+            other->received = primary->executed;
+            needed -= needed > 0;
+        }
+    }
+    const char *loss = json_path_str(kube_api_double_get(doubles->api, PATH_CLUSTER), "spec.failover.dataLoss", "");
+    if (primary->open_as.semi_sync || !str_eq(loss, "allow"))
+        doubles->acknowledged = doubles->history;
+}
+
+static void write_one(struct agent_double *primary, int64_t now_ms)
+{
+    struct agent_doubles *doubles = primary->all;
+    bool can = can_commit(primary);
+    bool superseded = doubles->writer != primary->ordinal || primary->open_as.epoch < doubles->writer_epoch;
+    if (superseded && can)
+        agent_model_fail(doubles, "I1: %s commits although %s was opened after it", primary->name,
+            doubles->members[doubles->writer].name);
+    if (!can && !primary->blocked)
+        primary->blocked_ms = now_ms;
+    primary->blocked = !can;
+    if (!can || superseded || doubles->history == HISTORY_MAX)
         return;
     doubles->writers[doubles->history++] = (uint8_t)primary->ordinal;
     primary->executed = primary->received = doubles->history;
-    for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
-        struct agent_double *other = &doubles->members[i];
-        if (primary->order.semi_sync && other->following == primary->ordinal && receives(other))
-            other->received = primary->executed;
-    }
+    acknowledge(primary);
+}
+
+static void note_connection(struct agent_double *agent, int64_t now_ms)
+{
+    if (!source_of(agent))
+        return;
+    agent->seen = true;
+    agent->connected_ms = now_ms;
 }
 
 static void follow(struct agent_double *agent)
 {
-    if (receives(agent))
+    bool replicates = agent->has_order && agent->order.role != AGENT_ROLE_NONE;
+    if (receives(agent) && !agent->is_slow)
         agent->received = MAX_OF(agent->received, source_of(agent)->executed);
-    if (!agent->applier_is_stuck && agent->following >= 0)
+    if (!agent->applier_is_stuck && (agent->following >= 0 || replicates))
         agent->executed = agent->received;
 }
 
@@ -369,14 +596,30 @@ void agent_model_flow(struct agent_doubles *doubles, int64_t now_ms)
         doubles->written_ms = now_ms;
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
         struct agent_double *agent = &doubles->members[i];
+        if (!server_runs(agent))
+            continue;
+        note_connection(agent, now_ms);
+        guard_isolation(agent, now_ms);
         if (agent->opened && write)
-            write_one(agent);
-        else if (!agent->opened && server_runs(agent))
+            write_one(agent, now_ms);
+        else if (!agent->opened)
             follow(agent);
     }
 }
 
 /* ---- status ---- */
+
+/* A connection that ends is known at once, a source that says nothing after silence_ms. */
+static bool source_is_lost(const struct agent_double *agent)
+{
+    int64_t limit_ms = agent->order.silence_ms ? agent->order.silence_ms : 2000;
+    const struct agent_double *source = &agent->all->members[agent->following];
+    if (source_of(agent))
+        return false;
+    bool ended = !source->is_up || source->status.phase != AGENT_PHASE_RUNNING;
+    return (ended && !source->is_cut && !agent->is_cut && agent->seen) ||
+        clock_monotonic_ms() - agent->connected_ms >= limit_ms;
+}
 
 static void fill_receiver(const struct agent_double *agent, struct agent_status *ret)
 {
@@ -386,6 +629,8 @@ static void fill_receiver(const struct agent_double *agent, struct agent_status 
     ret->replication.applier = AGENT_THREAD_RUNNING;
     ret->replication.lag_known = source != NULL;
     ret->replication.lag_ms = agent->lag_ms;
+    ret->replication.source_seen = agent->seen;
+    ret->replication.source_lost = source_is_lost(agent);
     if (!source || (agent->errant == 0 && !needs_purged(agent, source)))
         return;
     ret->replication.receiver = AGENT_THREAD_OFF;
@@ -404,7 +649,10 @@ void agent_model_status(const struct agent_double *agent, struct agent_status *r
 {
     bool runs = agent->status.phase == AGENT_PHASE_RUNNING;
     *ret = agent->status;
+    if (runs && agent->hangs)
+        ret->phase = AGENT_PHASE_HUNG;
     ret->problem_count = 0;
+    ret->backup = agent->backup;
     ret->epoch = agent->epoch;
     ret->mark = agent->mark;
     ret->data = agent->has_data ? AGENT_DATA_DATABASE : AGENT_DATA_EMPTY;
@@ -416,10 +664,18 @@ void agent_model_status(const struct agent_double *agent, struct agent_status *r
     ret->semi_sync = agent->has_order && agent->order.semi_sync;
     ret->semi_sync_replicas = agent->opened ? acknowledgers(agent) : 0;
     ret->waiting_commits = agent->blocked;
+    ret->writes_blocked_ms = agent->opened && agent->blocked ? clock_monotonic_ms() - agent->blocked_ms : 0;
+    ret->stalled_ms = agent->opened ? agent->stalled_ms : 0;
+    ret->isolated = agent->isolated;
+    if (agent->volume_is_full)
+        agent_status_add_problem(ret, "VolumeFull", "planted by the test");
+    if (agent->set_aside > 0)
+        snprintf(ret->set_aside, sizeof(ret->set_aside), "planted: %u", agent->set_aside);
     ret->now_ms = clock_realtime_ms();
     if (!runs)
         return;
     position(agent, agent->executed, ret->gtid_executed, sizeof(ret->gtid_executed));
+    ret->replication.caught_up = true; /* the model drops nothing that was acknowledged */
     position(agent, agent->received, ret->gtid_received, sizeof(ret->gtid_received));
     if (agent->following >= 0)
         fill_receiver(agent, ret);

@@ -16,10 +16,21 @@ struct agent_doubles {
     struct agent_double members[AGENT_DOUBLES_MAX];
     uint8_t writers[HISTORY_MAX]; /* ordinal of who wrote each transaction */
     uint64_t history;
+    uint64_t acknowledged; /* the first of them */
+    int writer;            /* ordinal of who was opened last, -1: nobody yet */
+    uint64_t writer_epoch; /* by an order of this one: an older one that is carried out late opens nobody else */
     int64_t written_ms;
     unsigned addresses;
     char failure[512];
+    struct {
+        uint64_t epoch;
+        bool semi_sync;
+        uint32_t acks;
+    } told[AGENT_ROLE_COUNT]; /* by the largest epoch that somebody was told */
     size_t orders;
+    size_t backups, ended;
+    void (*taken)(void *arg, struct agent_double *agent);
+    void *taken_arg;
     bool refuses;
     void (*ordered)(void *arg);
     void *ordered_arg;
@@ -33,6 +44,9 @@ bool agent_model_order(struct agent_double *agent, const struct agent_order *ord
 bool agent_model_turn(struct agent_double *agent, int64_t now_ms);
 void agent_model_run(struct agent_double *agent);
 void agent_model_end(struct agent_double *agent);
+/* The server alone. */
+void agent_model_crash(struct agent_double *agent);
+void agent_model_recover(struct agent_double *agent);
 /* Writes on who is open, and what replicas receive and apply. */
 void agent_model_flow(struct agent_doubles *doubles, int64_t now_ms);
 void agent_model_status(const struct agent_double *agent, struct agent_status *ret);

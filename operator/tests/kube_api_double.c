@@ -444,6 +444,11 @@ void kube_api_double_fault(struct kube_api_double *api, const struct kube_api_fa
     list_push_back(&api->faults, &copy->node);
 }
 
+void kube_api_double_created(struct kube_api_double *api, const char *time)
+{
+    api->store.created = time;
+}
+
 void kube_api_double_clear_faults(struct kube_api_double *api)
 {
     struct list_node *node;

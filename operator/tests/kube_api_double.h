@@ -30,6 +30,8 @@ void kube_api_double_config(const struct kube_api_double *api, struct kube_confi
 
 /* path: "/api/v1/namespaces/NS/pods/NAME". Writes as another client would: status is taken from the object, watches are told. */
 void kube_api_double_put(struct kube_api_double *api, const char *path, const json_t *object);
+/* creationTimestamp of new objects from now on; the text is borrowed. */
+void kube_api_double_created(struct kube_api_double *api, const char *time);
 /* Merges `changes` into the object there (which must exist), status included. */
 void kube_api_double_edit(struct kube_api_double *api, const char *path, const json_t *changes);
 /* As DELETE by another client. False if it is not there. */

@@ -3,6 +3,7 @@
 #include "operator/tests/kube_api_store.h"
 
 #include "common/alloc.h"
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/strvec.h"
 
@@ -192,7 +193,8 @@ static void fill_metadata(struct kube_api_store *store, const struct kube_api_pa
         json_put_str(metadata, "namespace", path->ns);
     if (!json_object_get(metadata, "uid"))
         json_put_str(metadata, "uid", uid);
-    json_put_str(metadata, "creationTimestamp", CREATED);
+    if (!json_object_get(metadata, "creationTimestamp")) /* a test whose story depends on it says when */
+        json_put_str(metadata, "creationTimestamp", store->created ? store->created : CREATED);
     json_put_int(metadata, "generation", 1);
 }
 
@@ -413,7 +415,9 @@ void kube_api_store_delete(struct kube_api_store *store, const struct kube_api_p
     const json_t *metadata = json_object_get(entry->object, "metadata");
     if (json_array_size(json_object_get(metadata, "finalizers")) > 0) {
         json_t *next = json_deep_copy(entry->object);
-        json_put_str(json_object_get(next, "metadata"), "deletionTimestamp", CREATED);
+        char now[CLOCK_RFC3339_SIZE];
+        clock_format_rfc3339(clock_realtime_ms(), now);
+        json_put_str(json_object_get(next, "metadata"), "deletionTimestamp", now);
         commit(store, entry, next, ret);
         return;
     }

@@ -46,6 +46,7 @@ struct kube_api_store {
     uint64_t version;   /* of the last change */
     uint64_t compacted; /* watches from before this are refused */
     unsigned uids;
+    const char *created; /* creationTimestamp of what comes without; NULL: some time long ago, always the same */
     void (*changed)(void *arg, const struct kube_api_change *change);
     void *arg;
 };

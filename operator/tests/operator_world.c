@@ -13,7 +13,10 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
+#include "operator/backup/backup_controller.h"
+#include "operator/backup/schedule_controller.h"
 #include "operator/cluster/cluster_controller.h"
+#include "operator/instance/agent_fleet.h"
 #include "operator/kube/kube_config.h"
 #include "operator/terminal/terminal_controller.h"
 
@@ -29,13 +32,26 @@ static struct informer *informer_for(struct manager *manager, const struct kube_
     return manager_informer(manager, manager_use_kind(manager, kind), projection, &options);
 }
 
+static void free_fleet(void *arg)
+{
+    agent_fleet_free(arg);
+}
+
+static int64_t schedule_now(void *arg)
+{
+    return clock_realtime_ms() + ((const struct operator_world *)arg)->schedule_ahead_ms;
+}
+
 static int set_up(void *arg, struct manager *manager, struct error *err)
 {
     UNUSED(err);
-    const struct operator_world *world = arg;
+    struct operator_world *world = arg;
     struct informer *clusters = informer_for(manager, &kube_kind_mysql_cluster, &projection_mysql_cluster, NULL);
     struct informer *terminals = informer_for(manager, &kube_kind_mysql_terminal, &projection_mysql_terminal, NULL);
     struct informer *pods = informer_for(manager, &kube_kind_pod, &projection_pod, SELECTOR_MANAGED);
+    struct agent_fleet *fleet = agent_fleet_new(manager_loop(manager), manager_http(manager), NULL, NULL);
+    manager_defer(manager, free_fleet, fleet);
+    struct informer *backups = informer_for(manager, &kube_kind_mysql_backup, &projection_mysql_backup, NULL);
     const struct cluster_controller_options cluster_options = {
         .agent_image = "agent:1",
         .secrets_fresh_ms = world->secrets_fresh_ms,
@@ -43,10 +59,23 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
         .configs = informer_for(manager, &kube_kind_mysql_config, &projection_mysql_config, NULL),
         .terminals = terminals,
         .pods = pods,
+        .fleet = fleet,
     };
     const struct terminal_controller_options terminal_options = {
         .clusters = clusters, .terminals = terminals, .pods = pods};
+    const struct backup_controller_options backup_options = {
+        .agent_image = "agent:1",
+        .secrets_fresh_ms = world->secrets_fresh_ms,
+        .backups = backups,
+        .clusters = clusters,
+        .pods = pods,
+        .fleet = fleet,
+    };
+    const struct schedule_controller_options schedule_options = {
+        .clusters = clusters, .backups = backups, .now_ms = schedule_now, .now_arg = world, .recheck_ms = 20};
     cluster_controller_setup(manager, &cluster_options);
+    backup_controller_setup(manager, &backup_options);
+    schedule_controller_setup(manager, &schedule_options);
     terminal_controller_setup(manager, &terminal_options);
     return 0;
 }
@@ -156,6 +185,7 @@ static void run_operator(struct operator_world *world)
     manager_use_kind(world->manager, &kube_kind_mysql_config);
     cluster_controller_use_kinds(world->manager);
     terminal_controller_use_kinds(world->manager);
+    backup_controller_use_kinds(world->manager);
     int rc = manager_run(world->manager, set_up, world);
     manager_free(steal_ptr(world->manager));
     kube_config_release(&config);
@@ -265,12 +295,21 @@ const char *world_pod_str(const struct operator_world *world, int ordinal, const
     return world_str(world, path, member);
 }
 
+/* Commits wait for acknowledgements, and that is known. */
+static bool is_confirmed(struct operator_world *world)
+{
+    const json_t *status = json_object_get(kube_api_double_get(world->api, PATH_CLUSTER), "status");
+    return json_path_bool(status, "semiSync", false) == json_path_bool(status, "confirmed.semiSync", false) &&
+        (!json_path_bool(status, "semiSync", false) ||
+            json_path_int(status, "acks", 0) == json_path_int(status, "confirmed.acks", 0));
+}
+
 bool world_is_settled(struct operator_world *world)
 {
     int64_t replicas = json_path_int(kube_api_double_get(world->api, PATH_CLUSTER), "spec.replicas", 1);
     return str_eq(world_condition(world, "Available"), replicas > 0 ? "True/PrimaryReady" : "False/Hibernated") &&
         str_eq(world_condition(world, "Progressing"), "False/Settled") &&
-        (replicas < 2 || str_eq(world_condition(world, "Replicated"), "True/AllFollow")) &&
+        (replicas < 2 || str_eq(world_condition(world, "Replicated"), "True/AllFollow")) && is_confirmed(world) &&
         world_int(world, PATH_CLUSTER, "status.readyReplicas") == replicas &&
         world_int(world, PATH_STATEFUL_SET, "spec.replicas") == replicas &&
         world_int(world, PATH_CLUSTER, "status.observedGeneration") ==

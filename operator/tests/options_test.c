@@ -29,9 +29,9 @@ static void test_defaults(void **state)
     assert_null(options.context);
     assert_null(options.leader_namespace);
     assert_true(options.leader_elect);
-    assert_int_equal(options.lease_duration_ms, 15000);
-    assert_int_equal(options.renew_deadline_ms, 10000);
-    assert_int_equal(options.retry_period_ms, 2000);
+    assert_int_equal(options.lease_duration_ms, 6000);
+    assert_int_equal(options.renew_deadline_ms, 4000);
+    assert_int_equal(options.retry_period_ms, 1000);
     assert_int_equal(options.metrics_port, 8080);
     assert_int_equal(options.log_level, LOG_INFO);
     assert_int_equal(options.watch_namespaces.n, 0);

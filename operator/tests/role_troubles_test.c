@@ -30,11 +30,6 @@ static bool primary_is(struct operator_world *world, int ordinal)
     return status_names(world, ordinal) && agent_double_is_open(world_agent(world, ordinal));
 }
 
-static bool says(struct operator_world *world, const char *text)
-{
-    return strstr(status_str(world, "nextAction"), text) != NULL;
-}
-
 static bool settled(struct operator_world *world)
 {
     return world_is_settled(world);
@@ -112,7 +107,7 @@ static bool lose_1_when_it_is_named(struct operator_world *world)
 /* It cannot have been opened, as 0 has not stopped writes. */
 static bool gone_back(struct operator_world *world)
 {
-    return status_names(world, 0) && world_int(world, PATH_CLUSTER, "status.epoch") == 3 &&
+    return status_names(world, 0) && world_int(world, PATH_CLUSTER, "status.epoch") == 4 &&
         !*status_str(world, "transition.to");
 }
 
@@ -146,7 +141,7 @@ static bool hold_the_opening(struct operator_world *world)
 static bool lose_1_when_0_is_fenced(struct operator_world *world)
 {
     const struct agent_double *old = world_agent(world, 0);
-    if (agent_double_is_open(old) || old->epoch != 2 || !world_agent(world, 1)->has_order ||
+    if (agent_double_is_open(old) || old->epoch != 3 || !world_agent(world, 1)->has_order ||
         world_agent(world, 1)->order.role != AGENT_ROLE_PRIMARY)
         return false;
     world_agent(world, 1)->silent = true;
@@ -154,12 +149,11 @@ static bool lose_1_when_0_is_fenced(struct operator_world *world)
     return true;
 }
 
-/* It may have been opened behind our back: nobody else is. */
-static bool waits_and_says_so(struct operator_world *world)
+/* It may have been opened behind our back: but nobody follows it, so nothing that it took was acknowledged. */
+static bool another_is_open(struct operator_world *world)
 {
-    bool long_enough = clock_monotonic_ms() - world->numbers[0] > 4500;
-    return long_enough && status_names(world, 1) &&
-        says(world, "move the primary from shop-mysql-0 to shop-mysql-1; waits: shop-mysql-1 does not answer");
+    return !status_names(world, 1) && (primary_is(world, 0) || primary_is(world, 2)) &&
+        str_eq(status_str(world, "lastFailover.from"), "shop-mysql-1");
 }
 
 static bool find_1_again(struct operator_world *world)
@@ -169,18 +163,21 @@ static bool find_1_again(struct operator_world *world)
     return true;
 }
 
-static void check_moved(struct operator_world *world)
+static void check_failed_over(struct operator_world *world)
 {
-    assert_true(primary_is(world, 1));
-    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 2);
+    assert_false(primary_is(world, 1));
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 4);
+    assert_string_equal(status_str(world, "lastFailover.reason"), "MemberLost");
+    assert_string_equal(status_str(world, "lastFailover.mayBeLost"), "");
+    assert_string_equal(status_str(world, "lastSwitchover.to"), "");
 }
 
-static void a_target_lost_after_the_fence_is_waited_for(void **state)
+static void a_target_lost_after_the_fence_is_failed_over_from(void **state)
 {
     UNUSED(state);
     static const world_step_fn steps[] = {UNTIL_SETTLED, hold_the_opening, want_primary_1, lose_1_when_0_is_fenced,
-        waits_and_says_so, find_1_again, UNTIL_SETTLED, NULL};
-    play(THREE, steps, check_moved);
+        another_is_open, want_nothing, find_1_again, UNTIL_SETTLED, NULL};
+    play(THREE, steps, check_failed_over);
 }
 
 static bool let_1_take_its_time(struct operator_world *world)
@@ -189,28 +186,93 @@ static bool let_1_take_its_time(struct operator_world *world)
     return true;
 }
 
-/* By then it has been silent long enough to be given up, were it not for what 0 once was. */
 static bool restart_0_when_1_is_open_unheard(struct operator_world *world)
 {
-    if (!agent_double_is_open(world_agent(world, 1)) || clock_monotonic_ms() - world->numbers[0] < 3300)
+    if (!agent_double_is_open(world_agent(world, 1)))
         return false;
     delete_pod(world, 0);
     return true;
 }
 
-static bool waits_for_1(struct operator_world *world)
+/* The commit that it could not get through is nobody else's. */
+static void check_unheard(struct operator_world *world)
 {
-    bool long_enough = clock_monotonic_ms() - world->numbers[0] > 4500;
-    return long_enough && status_names(world, 1) && agent_double_is_past_init(world_agent(world, 0));
+    assert_false(primary_is(world, 1));
+    assert_int_equal(world_agent(world, 1)->set_aside, 1);
+    assert_int_equal(world_agent(world, 1)->errant, 0);
 }
 
-/* The old primary, restarted, is no longer fenced, and that proves nothing: I1 is held by the doubles. */
-static void a_target_that_opened_unheard_stays_primary(void **state)
+/* The old primary, restarted, is no longer fenced, and that proves nothing: I1 and I3 are held by the doubles. */
+static void a_target_that_opened_unheard_is_failed_over_from(void **state)
 {
     UNUSED(state);
     static const world_step_fn steps[] = {UNTIL_SETTLED, let_1_take_its_time, want_primary_1, lose_1_when_0_is_fenced,
-        restart_0_when_1_is_open_unheard, waits_for_1, find_1_again, UNTIL_SETTLED, NULL};
-    play(THREE, steps, check_moved);
+        restart_0_when_1_is_open_unheard, another_is_open, want_nothing, find_1_again, UNTIL_SETTLED, NULL};
+    play(THREE, steps, check_unheard);
+}
+
+/* The pod comes back with an empty volume. */
+static bool lose_volume_of_1_when_0_is_fenced(struct operator_world *world)
+{
+    const struct agent_double *old = world_agent(world, 0);
+    if (agent_double_is_open(old) || old->epoch != 3 || !old->status.order_done)
+        return false;
+    agent_double_wipe(world_agent(world, 1));
+    return true;
+}
+
+static void an_emptied_target_is_given_up_after_the_fence(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, hold_the_opening, want_primary_1,
+        lose_volume_of_1_when_0_is_fenced, gone_back, want_nothing, all_is_well_again, find_1_again, UNTIL_SETTLED,
+        NULL};
+    play(THREE, steps, check_back);
+}
+
+/* ---- the word of a pod that is no more ---- */
+
+static bool plant_words(struct operator_world *world)
+{
+    world_agent(world, 2)->errant = 1;
+    return *status_str(world, "instances[2].message");
+}
+
+/* Nothing makes another one; the process lives on for a while, as on a node that is cut off. */
+static bool lose_pod_2(struct operator_world *world)
+{
+    world->kubernetes.is_held = true;
+    world_edit_json(world, PATH_CORE "pods/shop-mysql-2", "{'metadata': {'finalizers': null}}");
+    delete_pod(world, 2);
+    return true;
+}
+
+static bool pod_2_is_missed(struct operator_world *world)
+{
+    return str_eq(status_str(world, "instances[2].phase"), "Pending");
+}
+
+static bool nothing_is_said_of_2(struct operator_world *world)
+{
+    if (!world_is_quiet(world, 300))
+        return false;
+    world->numbers[3] = (int64_t)strlen(status_str(world, "instances[2].message"));
+    world_agent(world, 2)->errant = 0;
+    world->kubernetes.is_held = false;
+    return true;
+}
+
+static void check_no_words(struct operator_world *world)
+{
+    assert_int_equal(world->numbers[3], 0);
+}
+
+static void a_pod_that_is_gone_says_nothing(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, plant_words, lose_pod_2, pod_2_is_missed, nothing_is_said_of_2, UNTIL_SETTLED, NULL};
+    play(THREE, steps, check_no_words);
 }
 
 /* ---- epochs ---- */
@@ -296,12 +358,33 @@ static void check_errant_is_left_alone(struct operator_world *world)
     assert_int_equal(world_agent(world, 2)->lives, world->numbers[1]);
 }
 
-static void a_member_with_errant_transactions_is_named_and_left_alone(void **state)
+static void a_member_with_errant_transactions_is_named_and_left_alone_if_wished(void **state)
 {
     UNUSED(state);
     static const world_step_fn steps[] = {
         UNTIL_SETTLED, plant_errant_transaction, errant_is_named, purge_for_2_too, NULL};
-    play(THREE, steps, check_errant_is_left_alone);
+    play(THREE ", 'failover': {'reseed': false}", steps, check_errant_is_left_alone);
+}
+
+/* I7: the doubles hold that they are set aside before. */
+static void check_errant_is_set_aside(struct operator_world *world)
+{
+    assert_int_equal(world_agent(world, 2)->errant, 0);
+    assert_int_equal(world_agent(world, 2)->set_aside, 1);
+    assert_true(world_agent(world, 2)->lives > world->numbers[1]);
+    assert_true(primary_is(world, 0));
+}
+
+static bool seeded_2_again(struct operator_world *world)
+{
+    return world_agent(world, 2)->lives > world->numbers[1] + 1;
+}
+
+static void errant_transactions_are_set_aside_and_the_member_seeded_anew(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, plant_errant_transaction, seeded_2_again, UNTIL_SETTLED, NULL};
+    play(THREE, steps, check_errant_is_set_aside);
 }
 
 static bool scale_out_with_a_bad_donor(struct operator_world *world)
@@ -438,20 +521,74 @@ static void a_cluster_made_again_finds_its_primary_by_its_data(void **state)
     play(THREE, steps, check_found_again);
 }
 
+/* ---- told is not done ---- */
+
+static bool want_semi_sync(struct operator_world *world)
+{
+    edit_spec(world, "{'replication': {'mode': 'semiSync'}}");
+    return true;
+}
+
+static bool is_armed(struct operator_world *world)
+{
+    return json_path_bool(kube_api_double_get(world->api, PATH_CLUSTER), "status.semiSync", false) &&
+        world_is_quiet(world, 500);
+}
+
+static bool cut_0(struct operator_world *world)
+{
+    world_agent(world, 0)->is_cut = true;
+    world->numbers[0] = clock_monotonic_ms();
+    return true;
+}
+
+/* Commits are still acknowledged by it alone: another one that is opened fails the test (I3). */
+static bool only_0_can_tell(struct operator_world *world)
+{
+    return clock_monotonic_ms() - world->numbers[0] > 4000 &&
+        strstr(status_str(world, "nextAction"), "only shop-mysql-0 can tell what it acknowledged");
+}
+
+static bool link_0(struct operator_world *world)
+{
+    world_agent(world, 0)->is_cut = world_agent(world, 0)->order_is_stuck = false;
+    return true;
+}
+
+static void check_confirmed(struct operator_world *world)
+{
+    assert_true(primary_is(world, 0));
+    assert_string_equal(status_str(world, "lastFailover.to"), "");
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.confirmed.acks"), 1);
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.confirmed.selfFenceMembers"), 1);
+}
+
+static void acknowledgements_that_were_only_told_of_prove_nothing(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, hold_the_fence, want_semi_sync, is_armed, cut_0, only_0_can_tell, link_0, UNTIL_SETTLED, NULL};
+    play(THREE ", 'replication': {'mode': 'async'}", steps, check_confirmed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_target_lost_before_the_fence_is_given_up),
-        cmocka_unit_test(a_target_lost_after_the_fence_is_waited_for),
-        cmocka_unit_test(a_target_that_opened_unheard_stays_primary),
+        cmocka_unit_test(a_target_lost_after_the_fence_is_failed_over_from),
+        cmocka_unit_test(a_target_that_opened_unheard_is_failed_over_from),
+        cmocka_unit_test(an_emptied_target_is_given_up_after_the_fence),
+        cmocka_unit_test(a_pod_that_is_gone_says_nothing),
         cmocka_unit_test(a_larger_epoch_on_a_volume_raises_the_clusters),
         cmocka_unit_test(a_member_behind_the_binary_logs_is_seeded_again),
-        cmocka_unit_test(a_member_with_errant_transactions_is_named_and_left_alone),
+        cmocka_unit_test(a_member_with_errant_transactions_is_named_and_left_alone_if_wished),
+        cmocka_unit_test(errant_transactions_are_set_aside_and_the_member_seeded_anew),
         cmocka_unit_test(a_donor_that_fails_is_followed_by_another),
         cmocka_unit_test(a_donor_may_go_in_mid_stream),
         cmocka_unit_test(a_receiver_may_go_in_mid_stream),
         cmocka_unit_test(a_copy_goes_on_while_the_primary_moves),
         cmocka_unit_test(a_cluster_made_again_finds_its_primary_by_its_data),
+        cmocka_unit_test(acknowledgements_that_were_only_told_of_prove_nothing),
     };
     cmocka_set_test_filter(getenv("TEST_CASE"));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static void play(const char *more, const world_step_fn *steps, void (*check)(str
 static void check_creation(struct operator_world *world)
 {
     assert_true(primary_is(world, 0));
-    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 1);
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 2); /* the second armed semi-sync */
     assert_true(json_path_bool(kube_api_double_get(world->api, PATH_CLUSTER), "status.semiSync", false));
     assert_true(world_agent(world, 0)->order.semi_sync);
     assert_int_equal(world_agent(world, 0)->order.acks, 1);
@@ -126,12 +126,75 @@ static void the_first_is_initialised_and_the_others_are_cloned(void **state)
     play(THREE, steps, check_creation);
 }
 
+/* ---- acknowledgements ---- */
+
+static int acks_of(struct operator_world *world)
+{
+    const struct agent_double *primary = world_agent(world, 0);
+    return primary->order.semi_sync ? (int)primary->order.acks : 0;
+}
+
+static bool waits_for_1(struct operator_world *world)
+{
+    return acks_of(world) == 1 && world_is_settled(world);
+}
+
+static bool grow_to_5(struct operator_world *world)
+{
+    edit_spec(world, "{'replicas': 5}");
+    return true;
+}
+
+static bool waits_for_2(struct operator_world *world)
+{
+    return acks_of(world) == 2 && world_is_settled(world);
+}
+
+static bool shrink_to_3(struct operator_world *world)
+{
+    edit_spec(world, "{'replicas': 3}");
+    return true;
+}
+
+static bool want_async(struct operator_world *world)
+{
+    edit_spec(world, "{'replication': {'mode': 'async'}}");
+    return true;
+}
+
+static bool waits_for_nobody(struct operator_world *world)
+{
+    return acks_of(world) == 0 && !world_agent(world, 1)->order.semi_sync && world_is_settled(world);
+}
+
+static bool want_semi_sync(struct operator_world *world)
+{
+    edit_spec(world, "{'replication': {'mode': 'semiSync'}}");
+    return true;
+}
+
+/* Begun, armed, raised, lowered, given up, asked for again, armed: six changes after the first, and never two under one epoch (the doubles). */
+static void check_epoch_of_each_change(struct operator_world *world)
+{
+    assert_true(primary_is(world, 0));
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 7);
+    assert_int_equal(world_agent(world, 0)->epoch, 7);
+}
+
+static void what_commits_wait_for_changes_with_the_epoch(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, waits_for_1, grow_to_5, waits_for_2, quiet, shrink_to_3,
+        waits_for_1, quiet, want_async, waits_for_nobody, quiet, want_semi_sync, waits_for_1, quiet, NULL};
+    play(THREE, steps, check_epoch_of_each_change);
+}
+
 /* ---- switchover ---- */
 
 static void check_two_switchovers(struct operator_world *world)
 {
     assert_true(primary_is(world, 2));
-    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 3);
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 4);
     assert_string_equal(status_str(world, "switchoverDone"), "1");
     assert_string_equal(status_str(world, "lastSwitchover.to"), "shop-mysql-2");
     assert_string_equal(status_str(world, "lastSwitchover.reason"), "Requested");
@@ -180,7 +243,7 @@ static bool wish_is_not_accepted(struct operator_world *world)
 static void check_still_first(struct operator_world *world)
 {
     assert_true(primary_is(world, 0));
-    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 1);
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 2);
 }
 
 static void members_that_do_not_exist_are_refused(void **state)
@@ -189,6 +252,41 @@ static void members_that_do_not_exist_are_refused(void **state)
     static const world_step_fn steps[] = {
         UNTIL_SETTLED, want_nobody, nobody_is_named, quiet, wish_for_7, wish_is_not_accepted, quiet, NULL};
     play(THREE, steps, check_still_first);
+}
+
+/* The next operator knows nothing but the status, and the spec is of no use to it. */
+static bool operator_and_pod_2_go(struct operator_world *world)
+{
+    world->numbers[0] = world_agent(world, 2)->lives;
+    world_kill_operator(world);
+    kube_api_double_remove(world->api, PATH_CORE "pods/shop-mysql-2");
+    return true;
+}
+
+static bool pod_2_follows_again(struct operator_world *world)
+{
+    const struct agent_double *agent = world_agent(world, 2);
+    return agent->lives > world->numbers[0] + 1 && agent->following == 0 &&
+        str_eq(world_condition(world, "Replicated"), "True/AllFollow");
+}
+
+static void check_led_on(struct operator_world *world)
+{
+    assert_true(primary_is(world, 1));
+    assert_string_equal(world_condition(world, "Accepted"), "False/InvalidSpec");
+    assert_int_equal(world_agent(world, 1)->order.acks, 1);
+    assert_true(world_agent(world, 1)->order.semi_sync);
+    assert_string_equal(
+        world_str(world, PATH_SLICE, "endpoints[0].addresses[0]"), world_pod_str(world, 1, "status.podIP"));
+    assert_string_equal(world_pod_str(world, 1, "metadata.labels[\"" LABEL_ROLE "\"]"), LABEL_ROLE_PRIMARY);
+}
+
+static void members_are_led_on_while_the_spec_is_not_accepted(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, wish_for_7, wish_is_not_accepted, quiet, operator_and_pod_2_go,
+        pod_2_follows_again, want_primary_1, primary_is_1, quiet, NULL};
+    play(THREE, steps, check_led_on);
 }
 
 static bool let_1_lag(struct operator_world *world)
@@ -224,7 +322,7 @@ static void a_target_that_lags_or_does_not_follow_is_refused(void **state)
     UNUSED(state);
     static const world_step_fn steps[] = {UNTIL_SETTLED, let_1_lag, lag_is_known, want_primary_1, lag_is_named, quiet,
         let_1_catch_up_but_stop, errant_is_named, quiet, NULL};
-    play(THREE, steps, check_still_first);
+    play(THREE ", 'failover': {'reseed': false}", steps, check_still_first);
 }
 
 /* Nothing of it shows until somebody asks for a switchover: a few of the agent's words must have come. */
@@ -283,7 +381,7 @@ static void check_moved_for_pod(struct operator_world *world)
 {
     assert_false(primary_is(world, 0));
     assert_string_equal(status_str(world, "lastSwitchover.reason"), "PodDeleted");
-    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 2);
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 3);
 }
 
 static void a_deleted_primary_is_moved_first(void **state)
@@ -381,6 +479,41 @@ static void a_hibernated_cluster_wakes_with_the_same_primary(void **state)
     play(THREE, steps, check_woken);
 }
 
+/* The one that was primary last comes first, although only ordinal 0 is wanted. */
+static bool waking_is_told(struct operator_world *world)
+{
+    return says(
+        world, "move the primary away from shop-mysql-2, which was primary last and holds the data, then shrink to 1");
+}
+
+static bool shrunk_to_0(struct operator_world *world)
+{
+    return primary_is(world, 0) && world_is_settled(world) && !*world_pod_str(world, 2, "metadata.name");
+}
+
+/* All that was written before is there (the doubles hold that), without a copy. */
+static void check_woken_smaller(struct operator_world *world)
+{
+    assert_true(primary_is(world, 0));
+    assert_string_equal(status_str(world, "lastSwitchover.reason"), "ScaleIn");
+    assert_true(world_agent(world, 0)->purged < (uint64_t)world->numbers[0]);
+    assert_int_equal(world_agent(world, 2)->mark, AGENT_MARK_LEFT);
+}
+
+static bool wake_with_1(struct operator_world *world)
+{
+    world->numbers[0] = (int64_t)world_agent(world, 2)->executed;
+    return scale_to_1(world);
+}
+
+static void a_hibernated_cluster_that_wakes_smaller_keeps_its_data(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, want_primary_2, primary_is_2, UNTIL_SETTLED, scale_to_0,
+        nobody_is_there, quiet, wake_with_1, waking_is_told, shrunk_to_0, quiet, NULL};
+    play(THREE, steps, check_woken_smaller);
+}
+
 /* ---- roll ---- */
 
 static bool change_template(struct operator_world *world)
@@ -410,7 +543,7 @@ static void check_rolled(struct operator_world *world)
 {
     assert_string_equal(status_str(world, "lastSwitchover.reason"), "Roll");
     assert_int_equal(world_int(world, PATH_CLUSTER, "status.updatedReplicas"), 3);
-    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 2);
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 3);
 }
 
 static void a_roll_replaces_the_primary_last(void **state)
@@ -424,13 +557,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_is_initialised_and_the_others_are_cloned),
+        cmocka_unit_test(what_commits_wait_for_changes_with_the_epoch),
         cmocka_unit_test(the_primary_moves_by_annotation_and_by_spec),
         cmocka_unit_test(members_that_do_not_exist_are_refused),
+        cmocka_unit_test(members_are_led_on_while_the_spec_is_not_accepted),
         cmocka_unit_test(a_target_that_lags_or_does_not_follow_is_refused),
         cmocka_unit_test(long_transactions_are_waited_for),
         cmocka_unit_test(a_deleted_primary_is_moved_first),
         cmocka_unit_test(members_that_leave_are_marked_and_cloned_when_they_return),
         cmocka_unit_test(a_hibernated_cluster_wakes_with_the_same_primary),
+        cmocka_unit_test(a_hibernated_cluster_that_wakes_smaller_keeps_its_data),
         cmocka_unit_test(a_roll_replaces_the_primary_last),
     };
     cmocka_set_test_filter(getenv("TEST_CASE"));

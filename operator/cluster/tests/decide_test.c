@@ -10,8 +10,10 @@
 #include <cmocka.h>
 
 #include "common/alloc.h"
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/strvec.h"
+#include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define DATA "operator/cluster/tests/data/decide"
@@ -19,24 +21,56 @@
 #define ROLES "operator/cluster/tests/data/roles"
 #define ROLES_SUFFIX ".case.json"
 
+static json_t *describe_transition(const struct cluster_transition *transition)
+{
+    json_t *json = json_build("{s:s, s:s, s:s, s:I}", "from", transition->from, "to", transition->to, "reason",
+        transition->reason, "epoch", (json_int_t)transition->epoch);
+    const char *const texts[][2] = {{"position", transition->position}, {"evidence", transition->evidence},
+        {"before", transition->before}, {"waitsFor", transition->waits_for},
+        {"candidateWhy", transition->candidate_why}, {"mayBeLost", transition->may_be_lost}};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (!str_empty(texts[i][1]))
+            json_put_str(json, texts[i][0], texts[i][1]);
+    }
+    if (transition->salvage)
+        json_put_bool(json, "salvage", true);
+    if (transition->doubtful)
+        json_put_bool(json, "doubtful", true);
+    return json;
+}
+
+static json_t *describe_confirmed(const struct cluster_confirmed *confirmed)
+{
+    return json_build("{s:b, s:i, s:i, s:i}", "semiSync", confirmed->semi_sync, "acks", confirmed->acks, "selfFenceMs",
+        confirmed->self_fence_ms, "selfFenceMembers", confirmed->self_fence_members);
+}
+
 /* NULL unless the status must be written before anything else. */
-static json_t *describe_intent(const struct cluster_intent *intent)
+static json_t *describe_intent(const struct cluster_status *last, const struct cluster_intent *intent)
 {
     if (!intent->changed)
         return NULL;
     json_t *json = json_build("{s:I, s:s, s:b, s:b}", "epoch", (json_int_t)intent->epoch, "primary", intent->primary,
         "initialized", intent->initialized, "semiSync", intent->semi_sync);
+    if (intent->acks > 0)
+        json_put_int(json, "acks", intent->acks);
     if (cluster_transition_is_set(&intent->transition))
-        json_put(json, "transition",
-            json_build("{s:s, s:s, s:s, s:I}", "from", intent->transition.from, "to", intent->transition.to, "reason",
-                intent->transition.reason, "epoch", (json_int_t)intent->transition.epoch));
+        json_put(json, "transition", describe_transition(&intent->transition));
     if (intent->last_switchover.finished_ms == GOLDEN_NOW_MS)
         json_put(json, "lastSwitchover",
             json_build("{s:s, s:s, s:s, s:I}", "from", intent->last_switchover.from, "to", intent->last_switchover.to,
                 "reason", intent->last_switchover.reason, "writesBlockedMs",
                 (json_int_t)intent->last_switchover.writes_blocked_ms));
+    if (intent->last_failover.finished_ms == GOLDEN_NOW_MS)
+        json_put(json, "lastFailover",
+            json_build("{s:s, s:s, s:s, s:s}", "from", intent->last_failover.from, "to", intent->last_failover.to,
+                "position", intent->last_failover.position, "mayBeLost", intent->last_failover.may_be_lost));
     if (!str_empty(intent->switchover_done))
         json_put_str(json, "switchoverDone", intent->switchover_done);
+    if (intent->acknowledgers != last->acknowledgers)
+        json_put_int(json, "acknowledgers", (json_int_t)intent->acknowledgers);
+    if (!cluster_confirmed_same(&intent->confirmed, &last->confirmed))
+        json_put(json, "confirmed", describe_confirmed(&intent->confirmed));
     return json;
 }
 
@@ -73,7 +107,7 @@ static json_t *describe_plan(const struct cluster_snapshot *snapshot, const stru
     json_t *plan = json_build("{s:o, s:s, s:s, s:b, s:s}", "stages", stages, "gate", gates[decision->gate],
         "gateMessage", decision->gate_message, "rolling", decision->rolling, "nextAction", decision->next_action);
     json_put(plan, "orders", describe_orders(snapshot));
-    json_put(plan, "intent", describe_intent(&decision->intent));
+    json_put(plan, "intent", describe_intent(&snapshot->last, &decision->intent));
     return plan;
 }
 
@@ -130,9 +164,15 @@ static json_t *describe_roles(const struct golden *golden, const struct cluster_
     }
     json_t *json = json_build("{s:o, s:s, s:s, s:o}", "writes", writes, "nextAction", decision->next_action, "state",
         cluster_state_name(&golden->snapshot), "orders", describe_orders(&golden->snapshot));
-    json_put(json, "intent", describe_intent(&decision->intent));
+    json_put(json, "intent", describe_intent(&golden->snapshot.last, &decision->intent));
     if (decision->intent.again_ms > 0)
         json_put_int(json, "againMs", decision->intent.again_ms);
+    struct cluster_confirmed shown = golden->snapshot.last.confirmed;
+    cluster_confirmed_strengthen(&golden->snapshot, &shown);
+    if (!cluster_confirmed_same(&shown, &golden->snapshot.last.confirmed))
+        json_put(json, "confirmed", describe_confirmed(&shown));
+    if (cluster_confirmed_is_awaited(&golden->snapshot))
+        json_put_bool(json, "confirmationIsAwaited", true);
     return json;
 }
 
@@ -208,12 +248,40 @@ static void reports_are_stable(void **state)
     golden_free(golden);
 }
 
+/* The lost primary is given its time to close itself, whatever the wall clock does. */
+static void fence_time_is_monotonic(void **state)
+{
+    UNUSED(state);
+    static struct cluster_memory memory;
+    cluster_memory_note_held(&memory, 3, false, 1000);
+    assert_int_equal(cluster_memory_held_ms(&memory, 3, 1500), 0);
+    cluster_memory_note_held(&memory, 3, true, 2000);
+    cluster_memory_note_held(&memory, 3, true, 2500);
+    cluster_memory_note_held(&memory, 3, false, 2600);
+    assert_int_equal(cluster_memory_held_ms(&memory, 3, 2700), 700);
+    assert_int_equal(cluster_memory_held_ms(&memory, 4, 2700), 0); /* another failover has begun */
+    cluster_memory_note_held(&memory, 4, true, 2800);
+    assert_int_equal(cluster_memory_held_ms(&memory, 4, 2900), 100);
+    cluster_memory_note_held(&memory, 0, true, 3000);
+    assert_int_equal(cluster_memory_held_ms(&memory, 0, 3100), 0);
+
+    _cleanup_(json_decrefp) json_t *role_case = golden_read(ROLES "/fail-loss-fence-time-runs" ROLES_SUFFIX);
+    _cleanup_(json_decrefp) json_t *cluster = role_cluster(role_case);
+    struct golden *golden = golden_new(cluster, json_object_get(role_case, "observed"));
+    cluster_memory_note_held(&golden->memory, golden->snapshot.last.transition.epoch, true, clock_monotonic_ms());
+    assert_true(cluster_gather_again(
+        &golden->sources, &golden->memory, "ns1/shop", GOLDEN_NOW_MS + INT64_C(3600000), &golden->snapshot));
+    assert_in_range(golden->snapshot.held_ms, 1, 60000);
+    golden_free(golden);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_goldens_hold),
         cmocka_unit_test(all_goldens_of_roles_hold),
         cmocka_unit_test(reports_are_stable),
+        cmocka_unit_test(fence_time_is_monotonic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

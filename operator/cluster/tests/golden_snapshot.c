@@ -9,6 +9,8 @@
 #include "common/fs.h"
 #include "common/json.h"
 #include "operator/api/api_kinds.h"
+#include "operator/cluster/cluster_roles.h"
+#include "operator/cluster/member_view.h"
 
 #define INFORMER_CLUSTERS PLAN_KIND_COUNT
 #define INFORMER_CONFIGS (PLAN_KIND_COUNT + 1)
@@ -219,6 +221,16 @@ static void put_terminal(struct golden *golden, const json_t *patch)
     put_object(golden, PLAN_TERMINAL, &projection_mysql_terminal, terminal, 400);
 }
 
+static void put_source(const struct golden *golden, json_t *agent)
+{
+    char host[AGENT_HOST_SIZE];
+    const struct cluster_member *primary = cluster_primary(&golden->snapshot);
+    if (!primary)
+        return;
+    cluster_member_host(&golden->snapshot, primary, host);
+    json_put_str(agent, "sourceHost", host);
+}
+
 /* What the agent of a member that is as it should be says. */
 static json_t *healthy_agent(const struct golden *golden, const struct cluster_member *member)
 {
@@ -233,6 +245,9 @@ static json_t *healthy_agent(const struct golden *golden, const struct cluster_m
         json_put_bool(agent, "readOnly", true);
         json_put_str(agent, "receiver", "Running");
         json_put_str(agent, "applier", "Running");
+        json_put_bool(agent, "sourceSeen", true);
+        json_put_bool(agent, "caughtUp", true);
+        put_source(golden, agent);
     }
     return agent;
 }
@@ -263,6 +278,20 @@ static void put_agents(struct golden *golden, const json_t *agents)
     }
 }
 
+/* "orderHash": "now": it shows the order that it would be given. */
+static void put_hashes(struct golden *golden, const json_t *agents)
+{
+    struct cluster_orders *orders = xnew(struct cluster_orders);
+    cluster_order(&golden->snapshot, orders);
+    for (int i = 0; i < golden->snapshot.member_count; i++) {
+        char ordinal[16];
+        snprintf(ordinal, sizeof(ordinal), "%d", i);
+        if (str_eq(json_path_str(json_object_get(agents, ordinal), "orderHash", ""), "now"))
+            agent_order_hash(&orders->orders[i], golden->agents[i].order_hash);
+    }
+    free(orders);
+}
+
 static void put_verdicts(struct golden *golden, const json_t *verdicts)
 {
     static const char *const names[] = {[MYCNF_UNKNOWN] = "unknown",
@@ -289,16 +318,64 @@ static void put_times(struct golden *golden, const json_t *observed)
     json_t *ordinal;
     int64_t drain_ms = json_path_int(observed, "since.drainMs", 0),
             fenced_ms = json_path_int(observed, "since.fencedMs", 0);
+    int64_t lost_ms = json_path_int(observed, "since.lostMs", 0), held_ms = json_path_int(observed, "since.heldMs", 0);
+    golden->snapshot.lost_since_ms = lost_ms > 0 ? GOLDEN_NOW_MS - lost_ms : 0;
+    golden->snapshot.held_ms = held_ms;
+    for (int member = 0; member < golden->snapshot.member_count; member++) {
+        char path[32];
+        snprintf(path, sizeof(path), "silentMs.%d", member);
+        golden->snapshot.members[member].silent_ms = json_path_int(observed, path, 60000);
+    }
     golden->snapshot.drain_since_ms = drain_ms > 0 ? GOLDEN_NOW_MS - drain_ms : 0;
     golden->snapshot.fenced_since_ms = fenced_ms > 0 ? GOLDEN_NOW_MS - fenced_ms : 0;
     json_array_foreach(json_object_get(observed, "awaited"), i, ordinal)
         golden->snapshot.members[json_integer_value(ordinal)].agent_awaited = true;
 }
 
+static json_t *all_but_primary(const json_t *status, int64_t replicas)
+{
+    json_t *ordinals = json_array();
+    int primary = names_ordinal(json_path_str(status, "currentPrimary", ""));
+    for (int64_t i = 0; i < replicas; i++) {
+        if (i != primary)
+            json_array_append_new(ordinals, json_integer(i));
+    }
+    return ordinals;
+}
+
+/* The primary goes by what it is told, unless the status says otherwise. */
+static void put_confirmed(const json_t *cluster, json_t *status)
+{
+    int64_t replicas = json_path_int(cluster, "spec.replicas", 1);
+    bool semi_sync = json_path_bool(status, "semiSync", false);
+    bool has_lease = !semi_sync || json_path_bool(status, "lossAllowed", false);
+    if (json_path_int(status, "epoch", 0) == 0 || replicas < 2)
+        return;
+    json_t *confirmed = json_build("{s:b, s:I, s:I}", "semiSync", semi_sync, "selfFenceMs",
+        (json_int_t)json_path_int(cluster, "spec.failover.selfFenceMilliseconds", CLUSTER_SELF_FENCE_MS_DEFAULT),
+        "selfFenceMembers", (json_int_t)(has_lease ? replicas - 1 : 1));
+    if (semi_sync)
+        json_put_int(confirmed, "acks", json_path_int(status, "acks", 1));
+    put_default(status, "confirmed", confirmed);
+}
+
+/* Commits wait for half of the members, and all may acknowledge, unless the status says otherwise. */
+static void put_acks(json_t *cluster)
+{
+    int64_t replicas = json_path_int(cluster, "spec.replicas", 1);
+    json_t *status = json_object_get(cluster, "status");
+    if (json_path_int(status, "epoch", 0) > 0 && replicas > 1)
+        put_default(status, "acks", json_integer(MAX_OF(1, replicas / 2)));
+    if (json_path_int(status, "acks", 0) > 0)
+        put_default(status, "acknowledgers", all_but_primary(status, replicas));
+    put_confirmed(cluster, status);
+}
+
 /* A cluster in force has a primary, unless its status says otherwise. */
 static json_t *with_primary(const json_t *cluster, const json_t *observed)
 {
     json_t *copy = json_deep_copy(cluster);
+    put_acks(copy);
     if (!json_object_get(observed, "children") || json_path(copy, "status.epoch"))
         return copy;
     if (!json_object_get(copy, "status"))
@@ -308,6 +385,7 @@ static json_t *with_primary(const json_t *cluster, const json_t *observed)
     put_default(status, "initialized", json_true());
     put_default(status, "currentPrimary", json_string("shop-mysql-0"));
     put_default(status, "semiSync", json_boolean(json_path_int(copy, "spec.replicas", 1) > 1));
+    put_acks(copy);
     return copy;
 }
 
@@ -405,6 +483,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_agents(golden, json_object_get(observed, "agents"));
     put_verdicts(golden, json_object_get(observed, "mycnf"));
     put_times(golden, observed);
+    put_hashes(golden, json_object_get(observed, "agents"));
     put_secrets(golden, json_object_get(observed, "secrets"));
     put_error(golden, json_object_get(observed, "error"));
     return golden;

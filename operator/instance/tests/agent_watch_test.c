@@ -36,6 +36,7 @@ struct rig {
     int put_answer;    /* 0: 200 */
     const char *put_text;
     bool hold_puts; /* answer when the test says so */
+    bool muzzled;   /* the operator may tell nothing */
     struct http_exchange *held;
 };
 
@@ -179,9 +180,21 @@ static void on_news(void *arg)
     ((struct rig *)arg)->news++;
 }
 
+static bool may_tell(void *arg)
+{
+    return !((struct rig *)arg)->muzzled;
+}
+
 static struct agent_target target_of(const struct rig *rig, const char *server_name)
 {
-    return (struct agent_target){"127.0.0.1", server_name, rig->port, rig->client_tls};
+    return (struct agent_target){
+        .address = "127.0.0.1",
+        .server_name = server_name,
+        .port = rig->port,
+        .tls = rig->client_tls,
+        .may_tell = may_tell,
+        .may_tell_arg = (void *)(uintptr_t)rig,
+    };
 }
 
 static void start(struct rig *rig, const char *server_name)
@@ -397,7 +410,8 @@ static void a_new_order_is_given_at_once(void **state)
     assert_string_equal(agent_watch_order_error(rig->watch), "");
 }
 
-static void a_restarted_agent_is_told_again(void **state)
+/* What it was told before may be wrong by now: only a fresh decision is sent. */
+static void a_restarted_agent_is_told_what_is_wanted_then(void **state)
 {
     struct rig *rig = *state;
     char hash[17];
@@ -412,7 +426,32 @@ static void a_restarted_agent_is_told_again(void **state)
     RUN_UNTIL(rig, rig->stream);
     assert_int_equal(rig->puts, 1);
     say_order(rig, "boot2", "");
+    run_for(rig, 200);
+    assert_int_equal(rig->puts, 1);
+    agent_watch_order(rig->watch, &order);
     RUN_UNTIL(rig, rig->puts == 2);
+    assert_string_equal(rig->put_hash, hash);
+}
+
+/* Its server has ended: nobody has decided yet that it is to open once more. */
+static void an_order_that_was_dropped_is_not_given_again(void **state)
+{
+    struct rig *rig = *state;
+    char hash[17];
+    struct agent_order order = order_of(1);
+    agent_order_hash(&order, hash);
+    start_with_word(rig, "");
+    agent_watch_order(rig->watch, &order);
+    agent_watch_repeat_order(rig->watch, true);
+    RUN_UNTIL(rig, rig->puts == 1);
+    say_order(rig, "boot1", hash);
+    RUN_UNTIL(rig, rig->puts == 2); /* a sign of life */
+    say_order(rig, "boot1", "");
+    run_for(rig, 2 * ORDER_SENDER_REPEAT_MS);
+    assert_int_equal(rig->puts, 2);
+    agent_watch_order(rig->watch, &order);
+    RUN_UNTIL(rig, rig->puts == 3);
+    assert_string_equal(rig->put_hash, hash);
 }
 
 /* Orders never overtake each other. */
@@ -464,6 +503,29 @@ static void a_refused_order_is_told_and_not_repeated(void **state)
     agent_watch_order(rig->watch, &order);
     RUN_UNTIL(rig, rig->puts == 2);
     assert_false(agent_watch_order_refused(rig->watch, &epoch));
+}
+
+/* By whatever way an order would go out: a try again, a repetition, news of the agent, another order (I2). */
+static void who_does_not_lead_says_nothing(void **state)
+{
+    struct rig *rig = *state;
+    struct agent_order first = order_of(1), second = order_of(2);
+    start_with_word(rig, "");
+    rig->put_answer = 500;
+    agent_watch_order(rig->watch, &first);
+    agent_watch_repeat_order(rig->watch, true);
+    RUN_UNTIL(rig, rig->puts == 1);
+    rig->muzzled = true;
+    run_for(rig, 300);
+    int puts = rig->puts; /* one may have been under way */
+    say_order(rig, "boot2", "");
+    run_for(rig, 2 * ORDER_SENDER_REPEAT_MS);
+    agent_watch_order(rig->watch, &second);
+    run_for(rig, 300);
+    assert_int_equal(rig->puts, puts);
+    rig->muzzled = false;
+    say_order(rig, "boot3", "");
+    RUN_UNTIL(rig, rig->puts > puts);
 }
 
 static void no_order_no_request(void **state)
@@ -699,9 +761,11 @@ int main(void)
         RIG_TEST(progress_is_not_forgotten),
         RIG_TEST(an_order_is_given_until_the_status_shows_it),
         RIG_TEST(a_new_order_is_given_at_once),
-        RIG_TEST(a_restarted_agent_is_told_again),
+        RIG_TEST(a_restarted_agent_is_told_what_is_wanted_then),
+        RIG_TEST(an_order_that_was_dropped_is_not_given_again),
         RIG_TEST(one_order_at_a_time),
         RIG_TEST(a_refused_order_is_told_and_not_repeated),
+        RIG_TEST(who_does_not_lead_says_nothing),
         RIG_TEST(no_order_no_request),
         RIG_TEST(it_can_be_freed_with_an_order_under_way),
         RIG_TEST(lines_may_come_in_pieces),

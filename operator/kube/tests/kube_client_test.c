@@ -212,6 +212,50 @@ static void test_refused_connection(void **state)
     kube_outcome_release(&outcome);
 }
 
+static bool may_write_now(void *arg)
+{
+    return *(const bool *)arg;
+}
+
+static void forbid(void *arg)
+{
+    *(bool *)arg = false;
+}
+
+/* Reads go on; neither a first attempt of a write nor a second one is made. */
+static void test_no_writes_once_they_are_unwelcome(void **state)
+{
+    struct world *world = *state;
+    bool welcome = true;
+    const struct kube_client_options options = {.may_write = may_write_now, .may_write_arg = &welcome};
+    struct loop_timer timer;
+    struct kube_outcome outcome = {.count = 0};
+    world_new_client(world, &options);
+    world_put(world, "one", "1");
+    loop_timer_init(&timer, world->loop, forbid, &welcome);
+    loop_timer_arm(&timer, 20);
+    kube_api_double_fault(world->api, &(struct kube_api_fault){.method = "PATCH", .status = 429, .retry_after_s = 1});
+    start(world, APPLY, kube_outcome_done, &outcome);
+    assert_int_equal(world_settle(world, &outcome), ERROR_CANCELLED);
+    assert_int_equal(kube_api_double_requests(world->api, "PATCH", NULL), 1);
+    kube_outcome_release(&outcome);
+    static const enum verb writes[] = {CREATE, APPLY, UPDATE, PATCH_MERGE, DELETE};
+    for (size_t i = 0; i < ARRAY_LEN(writes); i++) {
+        start(world, writes[i], kube_outcome_done, &outcome);
+        assert_int_equal(outcome.count, 0); /* never inside the call */
+        assert_int_equal(world_settle(world, &outcome), ERROR_CANCELLED);
+        kube_outcome_release(&outcome);
+    }
+    size_t requests = kube_api_double_requests(world->api, NULL, NULL);
+    start(world, GET, kube_outcome_done, &outcome);
+    assert_int_equal(world_settle(world, &outcome), ERROR_NONE);
+    kube_outcome_release(&outcome);
+    assert_int_equal(kube_api_double_requests(world->api, NULL, NULL), requests + 1);
+    assert_int_equal(requests, 1);
+    loop_timer_release(&timer);
+    world_new_client(world, NULL);
+}
+
 /* ---- token ---- */
 
 static void write_token(const char *path, const char *token)
@@ -442,6 +486,7 @@ int main(void)
         IN_WORLD(test_retry_after_is_followed),
         IN_WORLD(test_timeout),
         IN_WORLD(test_refused_connection),
+        IN_WORLD(test_no_writes_once_they_are_unwelcome),
         IN_WORLD(test_token_is_read_again_after_401),
         IN_WORLD(test_token_file_must_be_there),
         IN_WORLD(test_queue_bounds_what_is_in_flight),

@@ -1,0 +1,105 @@
+#include "common/base.h"
+
+#include "operator/cluster/cluster_confirmed.h"
+
+#include "common/alloc.h"
+#include "operator/cluster/cluster_failover.h"
+#include "operator/cluster/failover_election.h"
+#include "operator/cluster/member_view.h"
+
+bool cluster_confirmed_same(const struct cluster_confirmed *a, const struct cluster_confirmed *b)
+{
+    return a->semi_sync == b->semi_sync && a->acks == b->acks && a->self_fence_ms == b->self_fence_ms &&
+        a->self_fence_members == b->self_fence_members;
+}
+
+/* ---- less ---- */
+
+void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_confirmed *confirmed = &intent->confirmed;
+    bool has_lease = !intent->semi_sync || intent->loss_allowed;
+    confirmed->semi_sync &= intent->semi_sync;
+    confirmed->acks = confirmed->semi_sync ? MIN_OF(confirmed->acks, intent->acks) : 0;
+    if (snapshot->cluster.replicas < 2 || confirmed->self_fence_ms == 0) {
+        confirmed->self_fence_ms = confirmed->self_fence_members = 0;
+        return;
+    }
+    confirmed->self_fence_ms = MAX_OF(confirmed->self_fence_ms, (int)failover_self_fence_ms(snapshot));
+    confirmed->self_fence_members =
+        MIN_OF(confirmed->self_fence_members, has_lease ? snapshot->cluster.replicas - 1 : 1);
+}
+
+/* ---- more ---- */
+
+/* The order in force is the one that would be given now, and what it asks for is done. */
+static bool goes_by_our_order(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    struct cluster_orders *orders = xnew(struct cluster_orders);
+    char hash[17];
+    ptrdiff_t i = primary - snapshot->members;
+    cluster_order(snapshot, orders);
+    agent_order_hash(&orders->orders[i], hash);
+    bool same = orders->given[i] && str_eq(hash, primary->agent->order_hash);
+    free(orders);
+    return same && primary->agent->order_done;
+}
+
+static const struct cluster_member *find_obedient(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!primary || cluster_transition_is_set(&snapshot->last.transition) || snapshot->cluster.replicas < 2 ||
+        !member_is_open(snapshot, primary) || primary->agent->isolated)
+        return NULL;
+    return goes_by_our_order(snapshot, primary) ? primary : NULL;
+}
+
+static bool lacks_acks(const struct cluster_snapshot *snapshot, const struct cluster_confirmed *confirmed)
+{
+    return snapshot->last.semi_sync && (!confirmed->semi_sync || confirmed->acks < snapshot->last.acks);
+}
+
+static const char *awaited_position(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    bool is_noted = snapshot->awaited_position && str_eq(snapshot->awaited_hash, primary->agent->order_hash);
+    return is_noted ? snapshot->awaited_position : primary->agent->gtid_executed;
+}
+
+void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struct cluster_confirmed *ret)
+{
+    const struct cluster_member *primary = find_obedient(snapshot);
+    if (!primary)
+        return;
+    ret->self_fence_ms = (int)failover_self_fence_ms(snapshot);
+    ret->self_fence_members = failover_has_lease(snapshot) ? snapshot->cluster.replicas - 1 : 1;
+    if (!lacks_acks(snapshot, ret) || !primary->agent->semi_sync ||
+        !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))
+        return;
+    ret->semi_sync = true;
+    ret->acks = snapshot->last.acks;
+}
+
+bool cluster_confirmed_is_awaited(const struct cluster_snapshot *snapshot)
+{
+    return lacks_acks(snapshot, &snapshot->last.confirmed) && find_obedient(snapshot);
+}
+
+/* ---- what may be believed ---- */
+
+int cluster_confirmed_acks(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_status *last = &snapshot->last;
+    return last->semi_sync && last->confirmed.semi_sync ? MIN_OF(last->acks, last->confirmed.acks) : 0;
+}
+
+bool cluster_confirmed_lease(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_confirmed *confirmed = &snapshot->last.confirmed;
+    return failover_has_lease(snapshot) && confirmed->self_fence_ms > 0 &&
+        confirmed->self_fence_members >= snapshot->cluster.replicas - 1;
+}
+
+int64_t cluster_confirmed_fence_ms(const struct cluster_snapshot *snapshot)
+{
+    return MAX_OF(failover_self_fence_ms(snapshot), (int64_t)snapshot->last.confirmed.self_fence_ms);
+}

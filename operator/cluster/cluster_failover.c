@@ -1,0 +1,357 @@
+#include "common/base.h"
+
+#include "operator/cluster/cluster_failover.h"
+
+#include "common/gtid.h"
+#include "common/json_fields.h"
+#include "operator/cluster/failover_election.h"
+#include "operator/cluster/member_view.h"
+
+/* 0 for nobody. */
+static uint64_t bit_of(const struct cluster_member *member)
+{
+    return member && member->ordinal < CLUSTER_ACKNOWLEDGERS_MAX ? UINT64_C(1) << (unsigned)member->ordinal : 0;
+}
+
+/* ---- beginning ---- */
+
+/* Who was open before the one that is lost now, as far as the change that is given up tells. */
+static void list_before(const struct cluster_snapshot *snapshot, struct cluster_transition *ret)
+{
+    const struct cluster_transition *last = &snapshot->last.transition;
+    if (!cluster_transition_is_set(last))
+        return;
+    if (str_eq(ret->from, last->from))
+        memcpy(ret->before, last->before, sizeof(ret->before));
+    else if (strlen(last->from) + 1 + strlen(last->before) < sizeof(ret->before))
+        snprintf(
+            ret->before, sizeof(ret->before), "%s%s%s", last->from, str_empty(last->before) ? "" : ",", last->before);
+    else
+        memcpy(ret->before, last->from, sizeof(last->from));
+}
+
+/* `floor`: what an unfinished failover had reached; the next one must reach it as well. */
+static void begin(const struct cluster_snapshot *snapshot, const char *lost, const struct cluster_failure *failure,
+    const char *floor, struct cluster_intent *intent)
+{
+    const struct cluster_member *from = cluster_member_named(snapshot, lost);
+    struct cluster_transition *transition = &intent->transition;
+    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    *transition = (struct cluster_transition){.failover = true, .started_ms = snapshot->now_ms, .epoch = intent->epoch};
+    if (from && !member_speaks(from))
+        transition->silent_ms = MIN_OF(from->silent_ms, INT64_C(86400000));
+    snprintf(transition->from, sizeof(transition->from), "%s", lost);
+    list_before(snapshot, transition);
+    snprintf(transition->reason, sizeof(transition->reason), "%s", failure->reason);
+    snprintf(transition->evidence, sizeof(transition->evidence), "%s", failure->evidence);
+    snprintf(transition->position, sizeof(transition->position), "%s", floor);
+    snprintf(intent->primary, sizeof(intent->primary), "%s", lost);
+    intent->again_ms = FAILOVER_HOLD_MS;
+}
+
+static void look_again_in(struct cluster_intent *intent, int64_t ms)
+{
+    if (ms > 0)
+        intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, ms) : ms;
+}
+
+/* What the last failover was sure of was acknowledged, and history only grows: nobody who has less may be opened, whoever answers. A member that was told to
+ * follow the new primary may have dropped what it had received from the old one. */
+static const char *settled(const struct cluster_snapshot *snapshot)
+{
+    const char *position = snapshot->last.last_failover.position;
+    return strstr(position, "...") ? "" : position;
+}
+
+void failover_consider(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_failure failure;
+    const char *primary = snapshot->last.current_primary;
+    if (!snapshot->last.initialized)
+        return;
+    cluster_find_failure(snapshot, primary, &failure);
+    look_again_in(intent, failure.again_ms);
+    if (str_empty(failure.reason)) {
+        if (!str_empty(failure.doubt))
+            cluster_intent_say(intent, "no failover from %s: %s", primary, failure.doubt);
+    } else if (!snapshot->cluster.failover.enabled)
+        cluster_intent_say(
+            intent, "a failover from %s (%s): not done, as spec.failover.enabled is false", primary, failure.evidence);
+    else if (snapshot->cluster.paused)
+        cluster_intent_say(
+            intent, "a failover from %s (%s): not done, as spec.paused is true", primary, failure.evidence);
+    else
+        begin(snapshot, primary, &failure, settled(snapshot), intent);
+}
+
+/* Under the transition's epoch it was told to open: it speaks, and says so. */
+static bool was_told_to_open(const struct cluster_transition *transition, const struct cluster_member *to)
+{
+    return to && member_speaks(to) && to->agent->role == AGENT_ROLE_PRIMARY &&
+        to->agent->epoch >= (uint64_t)transition->epoch;
+}
+
+/* By its own word it has never seen the switchover's epoch. */
+static bool was_not_told(const struct cluster_transition *transition, const struct cluster_member *member)
+{
+    return member && member_speaks(member) && member->agent->epoch < (uint64_t)transition->epoch;
+}
+
+/* The new one was told only after the old one had taken up the epoch: if either has not seen it, the old one was open last. Otherwise nobody knows:
+ * the new one may have been opened, or may not even have executed what the old one had. */
+static void begin_instead(const struct cluster_snapshot *snapshot, const struct cluster_failure *failure,
+    const struct cluster_member *from, const struct cluster_member *to, struct cluster_intent *intent)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    bool by_from = was_not_told(transition, from) || was_not_told(transition, to);
+    begin(snapshot, by_from ? transition->from : transition->to, failure, settled(snapshot), intent);
+    if (by_from)
+        return;
+    intent->transition.doubtful = true;
+    intent->acknowledgers |= bit_of(from) | bit_of(to);
+}
+
+bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_failure failure;
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    if (!snapshot->cluster.failover.enabled || snapshot->cluster.paused)
+        return false;
+    bool fenced = from && member_is_fenced(snapshot, from);
+    bool by_target = fenced || was_told_to_open(transition, to);
+    if (by_target)
+        cluster_target_is_lost(snapshot, transition->to, &failure);
+    else
+        cluster_find_failure(snapshot, transition->from, &failure);
+    look_again_in(intent, failure.again_ms);
+    if (str_empty(failure.reason))
+        return false;
+    if (fenced)
+        begin(snapshot, transition->to, &failure, from->agent->gtid_executed, intent);
+    else
+        begin_instead(snapshot, &failure, from, to, intent);
+    return true;
+}
+
+/* ---- the end ---- */
+
+static int64_t since(int64_t base_ms, int64_t when_ms)
+{
+    return when_ms > 0 ? MAX_OF(0, when_ms - base_ms) : -1;
+}
+
+static void end(const struct cluster_snapshot *snapshot, const struct cluster_member *to, struct cluster_intent *intent)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct failover_times *times = &snapshot->failover_times;
+    int64_t base_ms = transition->started_ms - transition->silent_ms;
+    struct cluster_failover *done = &intent->last_failover;
+    *done = (struct cluster_failover){.epoch = transition->epoch,
+        .started_ms = transition->started_ms,
+        .finished_ms = snapshot->now_ms,
+        .detected_ms = transition->silent_ms,
+        .decided_ms = since(base_ms, times->written_ms),
+        .fenced_ms = since(base_ms, times->chosen_ms),
+        .drained_ms = since(base_ms, snapshot->now_ms),
+        .published_ms = since(base_ms, times->published_ms),
+        .writes_blocked_ms = since(base_ms, snapshot->now_ms)};
+    memcpy(done->from, transition->from, sizeof(done->from));
+    memcpy(done->to, transition->to, sizeof(done->to));
+    memcpy(done->reason, transition->reason, sizeof(done->reason));
+    memcpy(done->evidence, transition->evidence, sizeof(done->evidence));
+    memcpy(done->candidate_why, transition->candidate_why, sizeof(done->candidate_why));
+    memcpy(done->may_be_lost, transition->may_be_lost, sizeof(done->may_be_lost));
+    memcpy(done->salvaged, to->agent->salvaged, sizeof(done->salvaged));
+    /* If the old one goes on, what it alone has is nothing that anybody must reach. */
+    snprintf(done->position, sizeof(done->position), "%s", transition->position);
+    intent->transition = (struct cluster_transition){.from = ""};
+}
+
+/* ---- on the way ---- */
+
+static void take_choice(
+    const struct cluster_snapshot *snapshot, const struct failover_choice *choice, struct cluster_intent *intent)
+{
+    struct cluster_transition *transition = &intent->transition;
+    snprintf(transition->to, sizeof(transition->to), "%s", choice->candidate->name);
+    snprintf(transition->position, sizeof(transition->position), "%s", choice->position);
+    snprintf(transition->candidate_why, sizeof(transition->candidate_why), "%s", choice->why);
+    if (!str_empty(choice->may_be_lost)) /* what an unfinished one may have lost stays lost */
+        snprintf(transition->may_be_lost, sizeof(transition->may_be_lost), "%s", choice->may_be_lost);
+    transition->waits_for[0] = '\0';
+    transition->salvage = choice->salvage;
+    snprintf(intent->primary, sizeof(intent->primary), "%s", choice->candidate->name);
+    /* Unless the new one has all that the old one's acknowledgers hold: they may be asked again. */
+    bool is_proven = !choice->salvage && !str_eq(choice->candidate->name, transition->from);
+    intent->acknowledgers =
+        acknowledgers_of(snapshot, choice->candidate) | (is_proven ? 0 : snapshot->last.acknowledgers);
+}
+
+static void elect(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct failover_choice choice;
+    int64_t age_ms = snapshot->now_ms - snapshot->last.transition.started_ms;
+    failover_choose(snapshot, &choice);
+    look_again_in(intent, choice.again_ms);
+    if (choice.candidate) {
+        take_choice(snapshot, &choice, intent);
+        return;
+    }
+    cluster_intent_say(intent, "fail over from %s; %s", snapshot->last.transition.from, choice.waits);
+    if (age_ms > FAILOVER_HOLD_MS || age_ms < 0)
+        json_copy_text(intent->transition.waits_for, sizeof(intent->transition.waits_for), choice.waits);
+}
+
+/* Who was to take something over from binary logs has not said that it is open: they are still needed, and what it had is no floor yet. What it may have
+ * taken unheard nobody has acknowledged if commits wait for that; if they do not, and it is silent, nobody knows. */
+static void begin_again(
+    const struct cluster_snapshot *snapshot, const struct cluster_failure *failure, struct cluster_intent *intent)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    bool from_logs = transition->salvage && (snapshot->last.semi_sync || (to && member_speaks(to)));
+    begin(snapshot, from_logs ? transition->from : transition->to, failure,
+        from_logs ? settled(snapshot) : transition->position, intent);
+    intent->transition.doubtful = transition->salvage && !from_logs;
+    memcpy(intent->transition.may_be_lost, transition->may_be_lost, sizeof(transition->may_be_lost));
+}
+
+/* Its binary logs can no longer be read, but it may say itself what it has, or it is gone. */
+static bool has_no_logs_any_more(const struct cluster_snapshot *snapshot, const struct cluster_member *from)
+{
+    if (!from)
+        return true;
+    if (member_speaks(from))
+        return member_is_held(snapshot, from);
+    return !from->agent_awaited && from->silent_ms >= failover_silence_ms(snapshot);
+}
+
+/* By its own word, under the order to open: it never will. */
+static bool cannot_open(const struct cluster_snapshot *snapshot, const struct cluster_member *to)
+{
+    const struct agent_status *agent = to->agent;
+    if (!member_runs(to) || agent->role != AGENT_ROLE_PRIMARY || agent->epoch != (uint64_t)snapshot->last.epoch)
+        return false;
+    return agent->replication.applier_errno != 0 || !failover_has_received(to, snapshot->last.transition.position);
+}
+
+/* What was to be taken over from binary logs must be asked for in another way; or the new one cannot apply what it has, while somebody else may. */
+static bool must_choose_again(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_failure why = {.reason = ""};
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    if (transition->salvage && from != to && has_no_logs_any_more(snapshot, from)) {
+        bool is_back = from && member_speaks(from);
+        why.reason = is_back ? "ServerDown" : "MemberLost";
+        snprintf(why.evidence, sizeof(why.evidence), "%s %s before its binary logs were read", transition->from,
+            is_back ? "has come back" : "was lost altogether");
+        /* What the new one has taken unheard was acknowledged at once, unless commits wait: then the two must be compared. */
+        bool unheard = is_back && to && !snapshot->last.semi_sync;
+        begin(snapshot, unheard ? transition->to : transition->from, &why, settled(snapshot), intent);
+        intent->transition.doubtful = unheard;
+        return true;
+    }
+    if (!to || !cannot_open(snapshot, to))
+        return false;
+    why.reason = "CannotApply";
+    snprintf(why.evidence, sizeof(why.evidence), "%s cannot apply what it has received: %.150s", to->name,
+        to->agent->replication.applier_error);
+    begin_again(snapshot, &why, intent);
+    return true;
+}
+
+void failover_continue(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_failure failure;
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    if (str_empty(transition->to))
+        elect(snapshot, intent);
+    else if (to && member_is_open(snapshot, to))
+        end(snapshot, to, intent);
+    else if (cluster_target_is_lost(snapshot, transition->to, &failure))
+        begin_again(snapshot, &failure, intent);
+    else if (!must_choose_again(snapshot, intent)) {
+        look_again_in(intent, failure.again_ms > 0 ? failure.again_ms : 1000);
+        cluster_intent_say(intent, "fail over from %s to %s; waits until %s has applied everything%s", transition->from,
+            transition->to, transition->to, transition->salvage ? ", what was salvaged included" : "");
+    }
+}
+
+/* ---- acknowledgers ---- */
+
+/* It has data, and a server that may soon acknowledge. */
+static bool may_acknowledge(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (!member_is_wanted(snapshot, member) || !member_speaks(member))
+        return false;
+    return member->agent->phase == AGENT_PHASE_RUNNING || member->agent->phase == AGENT_PHASE_STARTING;
+}
+
+uint64_t acknowledgers_of(const struct cluster_snapshot *snapshot, const struct cluster_member *next)
+{
+    uint64_t acknowledgers = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member != next && may_acknowledge(snapshot, member))
+            acknowledgers |= bit_of(member);
+    }
+    return acknowledgers;
+}
+
+bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const char *all,
+    const struct cluster_member *but)
+{
+    enum gtid_flavour flavour = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    _cleanup_(gtid_set_freep) struct gtid_set *wanted = gtid_set_parse(flavour, all, NULL);
+    int needed = flavour == GTID_MARIADB ? 1 : MAX_OF(1, snapshot->last.acks);
+    for (int i = 0; i < snapshot->member_count && wanted && needed > 0; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member == but || member == primary || !member_acknowledges(snapshot, member) ||
+            !member_follows(snapshot, member))
+            continue;
+        _cleanup_(gtid_set_freep) struct gtid_set *has = gtid_set_parse(flavour, member->agent->gtid_received, NULL);
+        if (has && (gtid_set_compare(has, wanted) == GTID_EQUAL || gtid_set_compare(has, wanted) == GTID_SUPERSET))
+            needed--;
+    }
+    return wanted && needed == 0;
+}
+
+/* It has nothing, by its own word, or has left: it can neither acknowledge any more nor answer. */
+static bool has_nothing(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY)
+        return true;
+    if (member_is_wanted(snapshot, member))
+        return !member->pod && !member->claim;
+    return !member->pod ||
+        (member_speaks(member) && member->agent->mark == AGENT_MARK_LEFT && member->agent->role == AGENT_ROLE_NONE &&
+            member->agent->order_done);
+}
+
+void acknowledgers_keep(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    uint64_t known = 0;
+    if (intent->acks == 0 || !primary) {
+        intent->acknowledgers = 0;
+        return;
+    }
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        known |= bit_of(member);
+        if (member != primary && may_acknowledge(snapshot, member))
+            intent->acknowledgers |= bit_of(member);
+        else if ((intent->acknowledgers & bit_of(member)) && member_is_open(snapshot, primary) &&
+            has_nothing(snapshot, member) &&
+            acknowledgers_cover(snapshot, primary, primary->agent->gtid_executed, member))
+            intent->acknowledgers &= ~bit_of(member);
+    }
+    /* Members that there is no trace of any more. */
+    if (member_is_open(snapshot, primary) && acknowledgers_cover(snapshot, primary, primary->agent->gtid_executed, NULL))
+        intent->acknowledgers &= known;
+}

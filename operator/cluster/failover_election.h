@@ -1,0 +1,61 @@
+/*
+ * failover_election.h: who takes over from a lost primary: pure.
+ *
+ * Members are judged by what they say themselves, under the failover's epoch, after they have stopped to receive (held): not by Kubernetes (I4).
+ * A commit was acknowledged to its client only after `acks` members had received it, so of the members that were told to acknowledge
+ * (status.acknowledgers, A of them) any A - acks + 1 hold it between them; and the old primary itself holds everything. With fewer answers
+ * nobody is chosen, unless spec.failover.dataLoss is allow: then the old primary must have had time to close itself (I6).
+ * The one that has received most is chosen, and opens when it has applied all of that.
+ */
+#ifndef KM_FAILOVER_ELECTION_H
+#define KM_FAILOVER_ELECTION_H
+
+#include "operator/cluster/cluster_snapshot.h"
+
+/* Members that speak but are not held yet are waited for so long: one of them may have received more than the others. */
+#define FAILOVER_HOLD_MS 300
+/* And so long before the old one goes on that hung or was cut off from them: it would be lost once more. MariaDB can need 2 s to stop a receiver that is
+ * just connecting. */
+#define FAILOVER_HOLD_OTHERS_MS 4000
+/* Beyond the time after which an isolated primary has closed itself. */
+#define FAILOVER_FENCE_MARGIN_MS 1000
+
+struct failover_choice {
+    const struct cluster_member *candidate; /* NULL: nobody yet */
+    char position[AGENT_GTID_SIZE]; /* all that it has received: executed before it is opened; the old primary has it in any case */
+    char why[256];                  /* why this one */
+    bool salvage;                   /* the lost one's binary logs are to be asked first */
+    char may_be_lost[256]; /* what may be lost with it; "" nothing */
+    char waits[512];       /* nobody yet: for what, in words */
+    int64_t again_ms;
+};
+
+/* By the written status: its transition is a failover whose `to` is not chosen yet. */
+void failover_choose(const struct cluster_snapshot *snapshot, struct failover_choice *ret);
+
+/* How many acknowledgers other than `lost` must have answered; INT_MAX: only its own word will do. */
+int failover_answers_needed(const struct cluster_snapshot *snapshot, const char *lost);
+
+/* Whether a failover from `lost` that begins now could end, as far as can be seen. why: "" or what is missing. */
+bool failover_can_succeed(const struct cluster_snapshot *snapshot, const char *lost, char *why, size_t size);
+
+/* It has carried out the order to receive from nobody, under the epoch of the status: what it has received is final. */
+bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* Its received set holds this one; a set that cannot be read is held by nobody. */
+bool failover_has_received(const struct cluster_member *member, const char *gtids);
+/* It was told to acknowledge commits of the current primary. */
+bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+
+/* The primary was told to close itself when it does not hear everybody: somebody else may be opened after that time (I6). Always so while commits do not
+ * wait for acknowledgements. */
+bool failover_has_lease(const struct cluster_snapshot *snapshot);
+
+/* spec.failover, also while the spec cannot be read. */
+int64_t failover_silence_ms(const struct cluster_snapshot *snapshot);
+int64_t failover_hung_ms(const struct cluster_snapshot *snapshot);
+int64_t failover_writes_blocked_ms(const struct cluster_snapshot *snapshot);
+int64_t failover_stalled_ms(const struct cluster_snapshot *snapshot);
+int64_t failover_start_ms(const struct cluster_snapshot *snapshot);
+int64_t failover_self_fence_ms(const struct cluster_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,203 @@
+/* What is told of failovers: each step once, whatever else is written meanwhile. */
+#include "common/base.h"
+
+#include "operator/cluster/cluster_events.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+static const struct cluster_failover_spec never = {.enabled = true}, allow = {.enabled = true, .allow_data_loss = true};
+
+static struct cluster_status before, now;
+static struct cluster_news news[CLUSTER_NEWS_MAX];
+
+static int set_up(void **state)
+{
+    UNUSED(state);
+    before = now = (struct cluster_status){.epoch = 7, .current_primary = "shop-mysql-0"};
+    return 0;
+}
+
+static void lose_the_primary(struct cluster_status *status)
+{
+    status->epoch = 8;
+    status->transition = (struct cluster_transition){.from = "shop-mysql-0",
+        .reason = "ServerDown",
+        .started_ms = 1000,
+        .epoch = 8,
+        .failover = true,
+        .evidence = "its agent says that the server ended"};
+}
+
+static void choose_another(struct cluster_status *status)
+{
+    lose_the_primary(status);
+    snprintf(status->transition.to, sizeof(status->transition.to), "shop-mysql-2");
+    snprintf(status->transition.candidate_why, sizeof(status->transition.candidate_why), "it has the most: 0-1-17");
+    snprintf(status->current_primary, sizeof(status->current_primary), "shop-mysql-2");
+}
+
+static void end(struct cluster_status *status)
+{
+    status->transition = (struct cluster_transition){.from = ""};
+    status->last_failover =
+        (struct cluster_failover){"shop-mysql-0", "shop-mysql-2", .epoch = 8, .finished_ms = 1060, .detected_ms = 0,
+            .decided_ms = 12, .fenced_ms = -1, .drained_ms = 41, .published_ms = 44, .writes_blocked_ms = 40};
+}
+
+static void told(int index, enum event_type type, const char *reason, const char *message)
+{
+    assert_int_equal(news[index].type, type);
+    assert_string_equal(news[index].reason, reason);
+    assert_string_equal(news[index].message, message);
+}
+
+static int tell(const struct cluster_failover_spec *spec)
+{
+    return cluster_failover_news(&before, &now, spec, news);
+}
+
+static void each_step_is_told_once(void **state)
+{
+    UNUSED(state);
+    assert_int_equal(tell(&never), 0);
+    lose_the_primary(&now);
+    assert_int_equal(tell(&never), 1);
+    told(0, EVENT_WARNING, "FailoverStarted",
+        "shop-mysql-0 is lost (ServerDown): its agent says that the server ended; epoch 8");
+    before = now;
+    now.ready_replicas = 1;
+    assert_int_equal(tell(&never), 0);
+    choose_another(&now);
+    assert_int_equal(tell(&never), 1);
+    told(0, EVENT_NORMAL, "FailoverChosen", "shop-mysql-2 takes over from shop-mysql-0: it has the most: 0-1-17");
+    before = now;
+    assert_int_equal(tell(&never), 0);
+    end(&now);
+    assert_int_equal(tell(&never), 1);
+    told(0, EVENT_NORMAL, "FailoverDone",
+        "shop-mysql-2 is primary in place of shop-mysql-0; no member took writes for 40 ms; the loss was certain after 0 ms, "
+        "decided after 12 ms, open after 41 ms, in the Service after 44 ms");
+    before = now;
+    assert_int_equal(tell(&never), 0);
+}
+
+/* An operator that was away, or so fast that steps fell together. */
+static void steps_at_once(void **state)
+{
+    UNUSED(state);
+    choose_another(&now);
+    assert_int_equal(tell(&never), 2);
+    assert_string_equal(news[0].reason, "FailoverStarted");
+    assert_string_equal(news[1].reason, "FailoverChosen");
+}
+
+static void waiting_says_for_whom(void **state)
+{
+    UNUSED(state);
+    lose_the_primary(&before);
+    lose_the_primary(&now);
+    snprintf(now.transition.waits_for, sizeof(now.transition.waits_for),
+        "shop-mysql-1 may have commits that nobody else has");
+    assert_int_equal(tell(&never), 1);
+    told(0, EVENT_WARNING, "FailoverWaits",
+        "nobody takes over from shop-mysql-0 yet (failover.dataLoss: never): shop-mysql-1 may have commits that nobody else has");
+    before = now;
+    assert_int_equal(tell(&never), 0);
+    now.transition.waits_for[0] = '\0';
+    assert_int_equal(tell(&never), 0);
+}
+
+static void what_may_be_lost_is_a_warning(void **state)
+{
+    UNUSED(state);
+    lose_the_primary(&before);
+    choose_another(&now);
+    snprintf(now.transition.may_be_lost, sizeof(now.transition.may_be_lost), "commits of shop-mysql-0 after 0-1-17");
+    assert_int_equal(tell(&allow), 2);
+    told(1, EVENT_WARNING, "FailoverMayLoseData",
+        "may be lost (failover.dataLoss: allow): commits of shop-mysql-0 after 0-1-17");
+    before = now;
+    end(&now);
+    snprintf(now.last_failover.may_be_lost, sizeof(now.last_failover.may_be_lost), "commits");
+    snprintf(now.last_failover.salvaged, sizeof(now.last_failover.salvaged), "0-1-18");
+    assert_int_equal(tell(&allow), 1);
+    assert_non_null(
+        strstr(news[0].message, "; taken over from the binary logs of the lost one: 0-1-18; transactions may be lost"));
+}
+
+static void another_loss_is_another_story(void **state)
+{
+    UNUSED(state);
+    choose_another(&before);
+    choose_another(&now);
+    now.transition = (struct cluster_transition){.from = "shop-mysql-2",
+        .reason = "MemberLost",
+        .started_ms = 2000,
+        .epoch = 9,
+        .failover = true,
+        .evidence = "nobody hears of it"};
+    assert_int_equal(tell(&never), 1);
+    told(0, EVENT_WARNING, "FailoverStarted", "shop-mysql-2 is lost (MemberLost): nobody hears of it; epoch 9");
+    /* The one before ends as the next begins. */
+    end(&now);
+    now.transition = (struct cluster_transition){
+        .from = "shop-mysql-2", .reason = "MemberLost", .started_ms = 2000, .epoch = 9, .failover = true};
+    assert_int_equal(tell(&never), 2);
+    assert_string_equal(news[0].reason, "FailoverDone");
+    assert_string_equal(news[1].reason, "FailoverStarted");
+}
+
+static void a_lost_one_that_is_back(void **state)
+{
+    UNUSED(state);
+    lose_the_primary(&before);
+    now.epoch = 9;
+    assert_int_equal(tell(&never), 1);
+    told(0, EVENT_NORMAL, "FailoverUndone", "shop-mysql-0 stays the primary, epoch 9");
+}
+
+static void a_switchover_is_no_failover(void **state)
+{
+    UNUSED(state);
+    now.transition =
+        (struct cluster_transition){.from = "shop-mysql-0", .to = "shop-mysql-1", .reason = "Requested", .epoch = 8};
+    assert_int_equal(tell(&never), 0);
+    /* The target of a switchover is lost on the way. */
+    before = now;
+    lose_the_primary(&now);
+    assert_int_equal(tell(&never), 1);
+    assert_string_equal(news[0].reason, "FailoverStarted");
+}
+
+/* All at once, all as long as they can be: nothing is written beyond its room. */
+static void the_longest(void **state)
+{
+    UNUSED(state);
+    choose_another(&now);
+    end(&now);
+    choose_another(&now);
+    memset(now.transition.evidence, 'e', sizeof(now.transition.evidence) - 1);
+    memset(now.transition.waits_for, 'w', sizeof(now.transition.waits_for) - 1);
+    memset(now.transition.candidate_why, 'c', sizeof(now.transition.candidate_why) - 1);
+    memset(now.transition.may_be_lost, 'm', sizeof(now.transition.may_be_lost) - 1);
+    memset(now.last_failover.salvaged, 's', sizeof(now.last_failover.salvaged) - 1);
+    assert_int_equal(tell(&allow), CLUSTER_NEWS_MAX);
+    for (int i = 0; i < CLUSTER_NEWS_MAX; i++)
+        assert_true(strlen(news[i].message) < sizeof(news[i].message) - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(each_step_is_told_once, set_up),
+        cmocka_unit_test_setup(steps_at_once, set_up),
+        cmocka_unit_test_setup(waiting_says_for_whom, set_up),
+        cmocka_unit_test_setup(what_may_be_lost_is_a_warning, set_up),
+        cmocka_unit_test_setup(another_loss_is_another_story, set_up),
+        cmocka_unit_test_setup(a_lost_one_that_is_back, set_up),
+        cmocka_unit_test_setup(a_switchover_is_no_failover, set_up),
+        cmocka_unit_test_setup(the_longest, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
