@@ -21,13 +21,18 @@ minor=$(kubectl get --raw /version | sed -n 's/.*"minor": *"\([0-9]*\).*/\1/p')
 crds=crds
 ((${minor:-0} < 25)) || crds=deploy/crds-cel
 
+budget=policy/v1
+((${minor:-0} >= 21)) || budget=policy/v1beta1
+
 apply=(kubectl apply --server-side --force-conflicts -f -)
 kubectl kustomize "$crds" | "${apply[@]}"
 kubectl wait --for=condition=Established --timeout=60s \
-  crd/mysqlconfigs.kubemysql.dev crd/mysqlclusters.kubemysql.dev crd/mysqlterminals.kubemysql.dev
+  crd/mysqlconfigs.kubemysql.dev crd/mysqlclusters.kubemysql.dev crd/mysqlterminals.kubemysql.dev \
+  crd/mysqlbackups.kubemysql.dev
 # The namespace first: --server-side in one go does not wait for it.
 "${apply[@]}" < deploy/operator/namespace.yaml
 kubectl kustomize "$overlay" | with_images | "${apply[@]}"
+sed "s|^apiVersion: policy/v1$|apiVersion: $budget|" deploy/operator/pod_disruption_budget.yaml | "${apply[@]}"
 
 if [[ -n $(kubectl get nodes -o name) ]]; then
   kubectl -n $namespace rollout status deployment/kube-mysql-operator --timeout="${wait_seconds}s"

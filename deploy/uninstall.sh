@@ -2,12 +2,12 @@
 # uninstall.sh [--with-databases]   remove the operator from the cluster of KUBECONFIG. Safe to repeat.
 #
 # Databases keep running without an operator, so CRDs and clusters stay as long as there is any MysqlCluster. With --with-databases
-# all MysqlClusters and MysqlTerminals are deleted first, while the operator still runs: volumes go as spec.deletion.volumes says (they
+# all MysqlBackups, MysqlTerminals and MysqlClusters are deleted first, while the operator still runs: volumes go as spec.deletion.volumes says (they
 # are kept by default).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gone=(--ignore-not-found --timeout="${WAIT_SECONDS:-120}s")
-kinds=(mysqlterminals.kubemysql.dev mysqlclusters.kubemysql.dev mysqlconfigs.kubemysql.dev)
+kinds=(mysqlbackups.kubemysql.dev mysqlterminals.kubemysql.dev mysqlclusters.kubemysql.dev mysqlconfigs.kubemysql.dev)
 
 objects() { # names of all objects of a kind, nothing if the kind is not installed
   kubectl get "$1" --all-namespaces -o name 2> /dev/null || :
