@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh [STORY…]   end-to-end stories on a real Kubernetes (make e2e CASE=…); without a name: all of them.
+# run.sh [STORY…]   end-to-end stories on a real Kubernetes (make e2e CASE=…); without a name: all but those that say "# long", with LONG=1 those, too.
 #
 # Each story is a file in stories/, runs in a namespace of its own and fails at the first expectation that does not hold. Exit code 77
 # is "skipped", with the reason printed. The operator is installed first (from the images of this checkout) if it is not there or not of this
@@ -19,7 +19,9 @@ if (($#)); then
     stories+=("$file")
   done
 else
-  stories=(e2e/stories/*.sh)
+  for file in e2e/stories/*.sh; do
+    [[ -z ${LONG:-} ]] && grep -q '^# long' "$file" || stories+=("$file")
+  done
 fi
 
 work=$(mktemp -d)

@@ -16,7 +16,7 @@ set -euo pipefail
 INSTANCE=${INSTANCE:-}
 [[ $INSTANCE =~ ^[a-zA-Z0-9-]{0,32}$ ]] || die "INSTANCE must be letters, digits and dashes"
 RUN=$KM_RUN-light${INSTANCE:+-$INSTANCE}
-API_BIND=127.0.0.1
+API_BIND=${KM_LIGHT_BIND:-127.0.0.1}
 API_ADVERTISE=${KM_LIGHT_ADVERTISE:-10.200.0.1}
 
 port_free() { ! (: < "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }

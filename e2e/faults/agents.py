@@ -253,7 +253,7 @@ class Agent:
         elif role != "primary":
             self.fleet.flow()
             self.opened = False
-            self.following = ordinal_of(self.order["sourceHost"]) if role == "replica" else None
+            self.following = ordinal_of(self.order.get("sourceHost", "")) if role == "replica" else None
         self.done = True
         self.tell()
 
@@ -332,7 +332,7 @@ class Agent:
                     await self._stream(writer)
                     break
                 status, answer = 404, b"{}"
-                if head.first[:2] == ["PUT", "/v1/role"]:
+                if head.first[0] == "PUT" and head.first[1].split("?")[0] == "/v1/role":
                     status = 200 if self.take(body) else 409
                     answer = json.dumps({"epoch": self.volume.epoch}).encode()
                 writer.write(encode(f"HTTP/1.1 {status} X", {"content-type": "application/json", "content-length": str(len(answer))}, answer))

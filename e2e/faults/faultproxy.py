@@ -26,6 +26,7 @@ import asyncio
 import collections
 import json
 import ssl
+import time
 from urllib.parse import parse_qs, urlsplit
 
 from http11 import HttpError, encode, read_body, read_head, read_lines
@@ -123,6 +124,7 @@ class FaultProxy:
         self.counts = collections.Counter()
         self.seen = []  # keys in order
         self.writes = 0
+        self.told = []  # (time, "asks PATCH pods/x #2"), of writes
         self.hung_may_end = asyncio.Event()
 
     def _count(self, text):
@@ -172,7 +174,10 @@ class FaultProxy:
             return await self._pass(head, body, target, writer)
         text = target.text(body)
         self.writes += target.write
-        fault = self._take(text, self._count(text))
+        number = self._count(text)
+        if target.write:
+            self.told.append((time.time(), f"asks {text} #{number}"))
+        fault = self._take(text, number)
         if fault:
             return await self._spoil(fault, head, body, target, writer)
         return await self._pass(head, body, target, writer)

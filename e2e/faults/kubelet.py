@@ -6,6 +6,7 @@ double (agents.py), which says when init is through and when the member is ready
 """
 import asyncio
 import json
+import os
 import time
 
 from agents import Agent, Fleet
@@ -33,6 +34,8 @@ class Kubelet:
         self.done = set()  # (uid, step): what was done already
         self.busy = set()
         self.addresses = 0
+        number = os.environ.get("INSTANCE", "").rpartition("-")[2]
+        self.network = 77 + (int(number) if number.isdigit() else 0)
         self.lease = None
         world.listeners.append(self.on_event)
 
@@ -117,8 +120,9 @@ class Kubelet:
         await self._send("DELETE", path, options, {"content-type": "application/json"})
 
     def _take_address(self):
+        """Of a loopback network of this run's own: the name of its control plane ends in its number."""
         self.addresses += 1
-        return f"127.77.{self.addresses >> 8 & 255}.{self.addresses & 255}"
+        return f"127.{self.network}.{self.addresses >> 8 & 255}.{self.addresses & 255}"
 
     async def _run_pod(self, path, pod):
         if any(owner["kind"] == "StatefulSet" for owner in pod["metadata"].get("ownerReferences") or []):

@@ -7,7 +7,7 @@ import signal
 
 import stories
 from faultproxy import FaultProxy
-from world import check_secrets, condition
+from world import check_secrets, condition, time_of_day
 
 QUIET_SECONDS = 0.4
 BASELINE_QUIET_SECONDS = 1.2
@@ -45,6 +45,7 @@ class Lane:
         self.ended_badly = None
         self.checked_secrets = set()
         self.restarts = 0
+        self.mark, self.log_mark, self.told = 0, 0, []  # where the step that is under way begins, in the history and in the operator's log
 
     # ---- the operator ----
 
@@ -113,9 +114,16 @@ class Lane:
             return []
         return ["sanitizer report:"] + text[max(0, found.start() - 200) : found.start() + 3000].splitlines()
 
-    def log_tail(self, lines=15):
-        text = (self.rig.folder / f"{self.namespace}.log").read_text(errors="replace")
-        return text.splitlines()[-lines:]
+    def log_size(self):
+        return (self.rig.folder / f"{self.namespace}.log").stat().st_size
+
+    def log_tail(self, lines=60):
+        """What the operator said since the step began, but for what each start says; what it asked for, and what happened to objects."""
+        with open(self.rig.folder / f"{self.namespace}.log", errors="replace") as file:
+            file.seek(self.log_mark)
+            said = [line for line in file.read().splitlines() if "informer synced" not in line]
+        seen = sorted(self.space.told(self.mark) + self.told)
+        return said[-lines:] + [f"{time_of_day(at)} {what}" for at, what in seen][-2 * lines :]
 
     # ---- the user ----
 
@@ -194,14 +202,15 @@ class Lane:
         if step.fresh_claims is not None:
             await self.forget_claims(step.fresh_claims)
         self.proxy.arm(fault)
-        mark = len(self.space.history)
+        mark = self.mark = len(self.space.history)
+        self.log_mark = self.log_size()
         await step.act(self)
         slow = fault and fault.kind in stories.SLOW
         ok, dump = await self.settle(step, baseline, SLOW_CASE_SECONDS if slow else CASE_SECONDS)
         if ok and slow and fault.hits:  # what hung comes to life again, late
             self.proxy.hung_may_end.set()
             ok, dump = await self.settle(step, baseline, CASE_SECONDS)
-        keys, writes = self.proxy.seen, self.proxy.writes
+        keys, writes, self.told = self.proxy.seen, self.proxy.writes, self.proxy.told
         self.proxy.arm(None)
         problems = [] if ok else ["the world is not as it should be, or not at rest"]
         if self.ended_badly:

@@ -12,6 +12,7 @@ CLUSTER = {
         "config": {"name": "faults"},
         "replicas": 2,
         "replication": {"primary": 0},  # who it is must not depend on whose agent speaks first
+        "failover": {"silenceMilliseconds": 30000},  # all agents are one process, which may be late
         "database": "shop",
         "username": "shop",
         "terminal": {},

@@ -10,6 +10,7 @@ import copy
 import hashlib
 import json
 import re
+import time
 
 from http11 import HttpError, read_lines
 
@@ -76,6 +77,7 @@ def _normal_status(kind, item):
     if "epoch" in status:  # every move of the primary, one that was undone included, takes one
         status["epoch"] = "<epoch>"
     status.pop("lastSwitchover", None)
+    status.pop("lastFailover", None)
     return status
 
 
@@ -102,10 +104,23 @@ class Namespace:
     def __init__(self):
         self.items = {kind: {} for kind in KINDS}
         self.history = []  # (what, kind, name)
+        self.times = []  # of the same entries
         self.changed = asyncio.Event()
 
     def counts(self, since=0):
         return collections.Counter(" ".join(entry) for entry in self.history[since:])
+
+    def note(self, what, kind, name):
+        self.history.append((what, kind, name))
+        self.times.append(time.time())
+
+    def told(self, since):
+        """[(time, what)]"""
+        return list(zip(self.times[since:], (" ".join(entry) for entry in self.history[since:])))
+
+
+def time_of_day(at):
+    return time.strftime("%H:%M:%S", time.gmtime(at)) + f".{int(at % 1 * 1000):03}"
 
 
 class World:
@@ -170,12 +185,12 @@ class World:
     def _note(space, change, kind, old, item):
         name = item["metadata"]["name"]
         if change in ("ADDED", "DELETED"):
-            space.history.append(("created" if change == "ADDED" else "deleted", kind, name))
+            space.note("created" if change == "ADDED" else "deleted", kind, name)
         elif kind == "secrets" and old:
             before, after = old.get("data") or {}, item.get("data") or {}
             for key in sorted(before.keys() | after.keys()):
                 if before.get(key) != after.get(key):
-                    space.history.append(("changed", kind, f"{name}:{key}"))
+                    space.note("changed", kind, f"{name}:{key}")
 
     # ---- the normal form ----
 

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
+# long
 # MariaDB: two members crash or go at once, the primary among them; a member that was away for longer than the primary keeps its binary logs.
 # The namespace, and with it every host's name, has "purged" in it: errors that quote names prove nothing.
 . e2e/replication-lib.sh

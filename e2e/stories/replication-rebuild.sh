@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
+# long
 # MariaDB: a copy of the data on its way, and the donor's tool, the donor or the receiver dies in mid-stream. Nothing half is started, another donor is
 # used, and all ends well without anybody's help.
 . e2e/replication-lib.sh

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
+# long
 # alone
 # The operator dies while members are cloned, in the midst of a switchover and while the primary leaves: the same end, under a writer.
 . e2e/replication-lib.sh

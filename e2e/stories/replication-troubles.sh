@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
+# long
 # MariaDB: what goes wrong between a primary and its replicas: passwords, errant transactions, rows that differ, nobody left to acknowledge.
 # Each is named, nothing is skipped or thrown away, and what can heal does.
 . e2e/replication-lib.sh

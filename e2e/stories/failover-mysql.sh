@@ -1,0 +1,4 @@
+# MySQL: the primary is killed, frozen and deleted under a client that checks every acknowledged row.
+# shellcheck shell=bash
+. e2e/stories/failover.inc
+story_failover mysql
