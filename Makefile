@@ -114,9 +114,10 @@ check-unit: $(unit_bin)  ## Build and run the unit tests
 
 check: check-unit check-layers check-headers check-size check-deploy  ## Unit tests, layers, headers, sizes, manifests: the quick gates
 
-check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile
+check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts ask for metrics that exist
 	$(Q)build-aux/gen-reference.sh --check
 	$(Q)deploy/tests/check-restricted-test.sh
+	$(Q)deploy/tests/check-rules-test.sh
 
 check-asan:  ## Unit tests under the address and undefined-behaviour sanitizers
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address check-unit
@@ -132,6 +133,10 @@ check-integration-asan:  ## The integration tests under the address sanitizer
 
 check-faults: all  ## Every API call failing in turn, the operator killed after every write
 	$(Q)build-aux/script.sh e2e/faults/run.sh
+
+faults: all  ## Faults on real servers: CASE=name COUNT=1 FLAVOUR=mariadb|mysql MODE=semiSync|async, BED=real: in pods (docs/faults.md)
+	$(Q)BUILD=$(BUILD) CASE='$(CASE)' COUNT='$(COUNT)' FLAVOUR='$(FLAVOUR)' MODE='$(MODE)' \
+	  build-aux/script.sh e2e/faults/$(or $(BED),bed)/run.sh
 
 fuzz:  ## Run every fuzzer for FUZZ_SECONDS (30) with clang
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang SANITIZE=fuzzer run-fuzzers
@@ -257,6 +262,6 @@ help:  ## This text
 
 FORCE:
 .PHONY: FORCE all unit-tests integration-tests check check-unit check-asan check-tsan check-integration \
-  check-integration-asan check-faults fuzz run-fuzzers check-deploy check-layers check-headers check-size format format-check lint \
+  check-integration-asan check-faults faults fuzz run-fuzzers check-deploy check-layers check-headers check-size format format-check lint \
   lint-shell lint-c static images deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e bench demo demo-clean test clean help compile_commands.json

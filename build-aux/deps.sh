@@ -8,11 +8,11 @@ cd "$(dirname "$0")/.."
 build_packages=(
   gcc make pkg-config ca-certificates dpkg-dev
   libc6-dev libcurl4-openssl-dev libjansson-dev libmariadb-dev libssl-dev libyaml-dev libevent-dev libzstd-dev
-  libnghttp2-dev zlib1g-dev
+  libnghttp2-dev zlib1g-dev tzdata
 )
 test_packages=(
   clang llvm clang-format clang-tidy libclang-rt-14-dev libcmocka-dev nghttp2-server cppcheck shellcheck universal-ctags jq curl
-  python3 openssl
+  python3 openssl libfaketime
   mariadb-server mariadb-client mariadb-backup
 )
 
@@ -46,7 +46,7 @@ install_missing() {
 install_missing "${build_packages[@]}"
 [[ ${1:-} == build ]] && exit 0
 install_missing "${test_packages[@]}"
-if [[ -x e2e/cluster/deps.sh ]]; then
-  e2e/cluster/deps.sh
-fi
+for more in e2e/cluster/deps.sh e2e/s3/deps.sh; do
+  [[ ! -x $more ]] || $more
+done
 echo "deps: complete"

@@ -2,6 +2,7 @@
 # test.sh   everything that continuous integration runs, stage by stage; the last line sums up: "N passed, N failed".
 #
 #   STAGES="gcc check lint"   only these (default: all, in the order of the table below)
+#   LONG=1                    the long ones as well: integration tests under a sanitizer, the stories that say "# long"
 #   STOP=1                    stop at the first stage that fails
 #   BUILD=build               where to build; logs of the stages in $BUILD/test/
 #
@@ -36,12 +37,13 @@ stages=(
   "clang          600  -                              build_clang"
   "check          600  -                              ${make[*]} -k check"
   "asan           900  -                              ${make[*]} check-asan"
-  "tsan          1200  -                              ${make[*]} check-tsan"
+  "tsan          1500  -                              ${make[*]} check-tsan"
   "format          60  -                              ${make[*]} format-check"
   "lint           900  -                              ${make[*]} lint"
   "fuzz           600  -                              ${make[*]} fuzz"
-  "integration   1500  -                              ${make[*]} check-integration"
+  "integration   2100  -                              ${make[*]} check-integration"
   "integration-asan 1500 -                            TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
+  "bed            600  e2e/faults/bed/run.sh          CASE='mysqld-killed,mysqld-frozen-3s,cut-primary-off,pod-deleted-now' e2e/faults/bed/run.sh"
   "images         600  images/build.sh                ${make[*]} images"
   "faults        1500  e2e/faults/run.sh              e2e/faults/run.sh"
   "e2e           2700  e2e/run.sh                     end_to_end"
@@ -96,6 +98,7 @@ finish() {
     wait "$child"
   fi
   if [[ -n $cluster_is_ours ]]; then
+    INSTANCE=e2e timeout 60 e2e/s3/down.sh --purge > "$logs/s3-down.log" 2>&1
     timeout 120 e2e/cluster/down.sh > "$logs/cluster-down.log" 2>&1
   fi
   printf '\n'
@@ -115,6 +118,7 @@ interrupted() {
 trap finish EXIT
 trap interrupted INT TERM
 
+long=" integration-asan "
 known=" "
 for stage in "${stages[@]}"; do
   read -r name _ <<< "$stage"
@@ -128,6 +132,7 @@ stopped=
 for stage in "${stages[@]}"; do
   read -r name limit needs command <<< "$stage"
   [[ -z ${STAGES:-} || " $STAGES " == *" $name "* ]] || continue
+  [[ -n ${STAGES:-}${LONG:-} || $long != *" $name "* ]] || continue
   if [[ -n $stopped ]]; then
     echo "==== $name SKIPPED: $stopped failed"
     skipped=$((skipped + 1))
