@@ -714,6 +714,7 @@ static void a_schedule_keeps_the_last_ones(void **state)
 
 int main(void)
 {
+    cmocka_set_test_filter(getenv("TEST_CASE"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_schedule_keeps_the_last_ones),
         cmocka_unit_test(a_backup_is_taken_from_the_replica),

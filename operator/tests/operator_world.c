@@ -96,6 +96,8 @@ static void fail_step(struct operator_world *world)
         str_or_empty(world_missing_child(world)), world_condition(world, "Progressing"),
         world_str(world, PATH_CLUSTER, "status.state"), world_str(world, PATH_CLUSTER, "status.nextAction"));
     note_failure(world, text);
+    _cleanup_(freep) char *cluster = json_dumps(kube_api_double_get(world->api, PATH_CLUSTER), JSON_INDENT(1));
+    fprintf(stderr, "%s\n", str_or_empty(cluster));
 }
 
 static void on_tick(void *arg)
@@ -112,10 +114,11 @@ static void on_tick(void *arg)
     note_failure(world, agent_doubles_failure(world->agents));
     if (world->steps[world->step] && now_ms > world->step_until_ms)
         fail_step(world);
-    if (world->steps[world->step] && !*world->failure)
-        loop_timer_arm(&world->timer, TICK_MS);
-    else if (!world->is_dead)
+    bool is_over = !world->steps[world->step] || *world->failure;
+    if (is_over && !world->is_dead)
         raise(SIGTERM);
+    else /* one that died with the last step has a successor, which must be ended, too */
+        loop_timer_arm(&world->timer, TICK_MS);
 }
 
 /* What a process that is no more cannot do: its requests have no effect any more. */

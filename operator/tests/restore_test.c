@@ -361,6 +361,7 @@ static void test_refused(void **state)
 
 int main(void)
 {
+    cmocka_set_test_filter(getenv("TEST_CASE"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_backup),
         cmocka_unit_test(test_from_a_volume),

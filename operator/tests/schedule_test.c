@@ -103,10 +103,11 @@ static void on_tick(void *arg)
         fprintf(stderr, "%s\n", dump);
         snprintf(stage->failure, sizeof(stage->failure), "step %d does not get through", stage->step);
     }
-    if (stage->steps[stage->step] && !*stage->failure)
-        loop_timer_arm(&stage->timer, TICK_MS);
-    else if (!stage->is_dead)
+    bool is_over = !stage->steps[stage->step] || *stage->failure;
+    if (is_over && !stage->is_dead)
         raise(SIGTERM);
+    else /* one that died with the last step has a successor, which must be ended, too */
+        loop_timer_arm(&stage->timer, TICK_MS);
 }
 
 /* What a process that is no more cannot do: its requests have no effect any more. */

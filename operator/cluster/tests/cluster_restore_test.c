@@ -80,6 +80,8 @@ static const struct row rows[] = {
         RESTORE_STEP_SKIP, AGENT_SEED_KEEP, "Restoring", "Resolving"},
     {"another wish begins anew", OTHER, RESTORING(NAMED), true, false, "Empty", RESTORE_FINDING_NONE,
         RESTORE_STEP_BEGIN, AGENT_SEED_RESTORE, "Restoring", "Restoring"},
+    {"another wish comes too late for data that are there", OTHER, RESTORING(NAMED), true, false, "Database",
+        RESTORE_FINDING_NONE, RESTORE_STEP_NONE, AGENT_SEED_KEEP, "Restoring", "Restoring"},
     {"an answer to another wish does not count", OTHER, RESOLVING(OTHER), true, false, "Empty", RESTORE_FINDING_BACKUP,
         RESTORE_STEP_NONE, AGENT_SEED_NONE, "Restoring", "Resolving"},
     {"taken back in time", NULL, RESOLVING(NAMED), true, false, "Empty", RESTORE_FINDING_NONE, RESTORE_STEP_DROP,
