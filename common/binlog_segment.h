@@ -29,7 +29,7 @@
 #include "common/strbuf.h"
 
 #define BINLOG_SEGMENT_FORMAT 1
-#define BINLOG_SEGMENT_META_MAX ((size_t)(640 * KM_KIB)) /* two sets of GTIDs, each up to AGENT_GTID_SIZE, and the rest */
+#define BINLOG_SEGMENT_META_MAX ((size_t)(16 * KM_KIB))
 /* Raw bytes of transactions in one segment, but for a single transaction that is larger. */
 #define BINLOG_SEGMENT_BYTES ((uint64_t)(64 * KM_MIB))
 #define BINLOG_SEGMENT_NAME_SIZE 64
