@@ -86,6 +86,7 @@ void backup_task_release(struct backup_task *task)
 {
     backup_store_release(&task->store);
     free(task->folder);
+    free(task->binlogs_folder);
     OPENSSL_cleanse(task, sizeof(*task));
 }
 
@@ -132,6 +133,8 @@ void backup_task_encode(const struct backup_task *task, struct strbuf *out)
 
     json_fields_encode(task_fields, ARRAY_LEN(task_fields), task, document);
     json_put_str(document, "folder", task->folder);
+    if (task->binlogs_folder)
+        json_put_str(document, "binlogsFolder", task->binlogs_folder);
     json_put_str(document, "method", backup_method_names[task->method]);
     json_put_str(document, "compression", backup_compression_names[task->compression]);
     json_put(document, "store", encode_store(&task->store));
@@ -267,6 +270,12 @@ static int check_names(const struct backup_task *task, struct error *err)
         return error_set(err, ERROR_INVALID, "cluster: not a name");
     if (!is_path(str_or_empty(task->folder), true))
         return error_set(err, ERROR_INVALID, "folder: not the name of one");
+    if (task->binlogs_folder && !is_path(task->binlogs_folder, true))
+        return error_set(err, ERROR_INVALID, "binlogsFolder: not the name of one");
+    if (!task->binlogs_folder && (*task->until_gtid || task->until_ms))
+        return error_set(err, ERROR_INVALID, "untilGtid, untilMs: nothing is replayed without binlogsFolder");
+    if (*task->until_gtid && task->until_ms)
+        return error_set(err, ERROR_INVALID, "untilGtid, untilMs: only one of them");
     return 0;
 }
 
@@ -276,8 +285,9 @@ static int decode_task(const json_t *document, struct backup_task *task, struct 
         return error_set(err, ERROR_INVALID, "it is no JSON object");
     if (check_lengths(document, err) < 0 ||
         json_fields_decode(task_fields, ARRAY_LEN(task_fields), document, task, err) < 0 ||
-        decode_text(document, "folder", TEXT_MAX, &task->folder, err) < 0 || check_names(task, err) < 0 ||
-        decode_names(document, task, err) < 0 || decode_key(document, task, err) < 0)
+        decode_text(document, "folder", TEXT_MAX, &task->folder, err) < 0 ||
+        decode_text(document, "binlogsFolder", TEXT_MAX, &task->binlogs_folder, err) < 0 ||
+        check_names(task, err) < 0 || decode_names(document, task, err) < 0 || decode_key(document, task, err) < 0)
         return -1;
     return decode_store(document, &task->store, err) < 0 ? error_prefix(err, "store") : 0;
 }

@@ -46,6 +46,7 @@ struct backup_task {
     uint64_t rate_limit;                 /* bytes a second of the stored stream; 0: none */
     /* restore only */
     char digest[65];                  /* manifest's; "": any */
+    char *binlogs_folder;             /* NAMESPACE/CLUSTER/binlogs/UID: replayed on top (binlog_segment.h); NULL: no */
     char until_gtid[AGENT_GTID_SIZE]; /* "" */
     int64_t until_ms;                 /* 0: all there is */
 };

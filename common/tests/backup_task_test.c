@@ -10,11 +10,11 @@
 #include "common/json.h"
 
 static const char full[] =
-    "{\"cluster\":\"db\",\"clusterUID\":\"0f2c\",\"compression\":\"none\",\"digest\":\"d\",\"folder\":\"shop/db/backups/x-1\","
+    "{\"binlogsFolder\":\"shop/db/binlogs/0f2c\",\"cluster\":\"db\",\"clusterUID\":\"0f2c\",\"compression\":\"none\",\"digest\":\"d\",\"folder\":\"shop/db/backups/x-1\","
     "\"id\":\"x-1\",\"key\":\"AQIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\",\"method\":\"logical\",\"namespace\":\"shop\","
     "\"rateLimit\":1000,\"store\":{\"accessKey\":\"AK\",\"bucket\":\"b\",\"ca\":\"PEM\",\"connectTo\":\"10.0.0.1:8443\","
     "\"endpoint\":\"https://s3\",\"pathStyle\":true,\"prefix\":\"p/q\",\"region\":\"eu\",\"secretKey\":\"SK\","
-    "\"serverName\":\"store\",\"sessionToken\":\"ST\",\"volume\":true},\"untilGtid\":\"0-1-2\",\"untilMs\":77}";
+    "\"serverName\":\"store\",\"sessionToken\":\"ST\",\"volume\":true},\"untilMs\":77}";
 
 static void test_round_trip(void **state)
 {
@@ -29,6 +29,8 @@ static void test_round_trip(void **state)
     assert_string_equal(task.store.session_token, "ST");
     assert_true(task.store.is_volume && task.store.path_style);
     assert_int_equal(task.rate_limit, 1000);
+    assert_string_equal(task.binlogs_folder, "shop/db/binlogs/0f2c");
+    assert_int_equal(task.until_ms, 77);
     strbuf_init(&text, BACKUP_TASK_MAX);
     backup_task_encode(&task, &text);
     assert_string_equal(text.buf, full);
@@ -49,6 +51,7 @@ static void test_shortest(void **state)
     assert_int_equal(task.compression, BACKUP_COMPRESSION_ZSTD);
     assert_false(task.sealed);
     assert_null(task.store.endpoint);
+    assert_null(task.binlogs_folder);
     backup_task_release(&task);
 }
 
@@ -83,6 +86,10 @@ static void test_refused(void **state)
     assert_refused(NULL, "folder", json_string("a/../b"), "folder");
     assert_refused(NULL, "folder", json_string("a//b"), "folder");
     assert_refused(NULL, "folder", json_string("a/b/"), "folder");
+    assert_refused(NULL, "binlogsFolder", json_string("../b"), "binlogsFolder");
+    assert_refused(NULL, "binlogsFolder", json_string(""), "binlogsFolder");
+    assert_refused(NULL, "binlogsFolder", NULL, "untilMs");
+    assert_refused(NULL, "untilGtid", json_string("0-1-2"), "only one");
     assert_refused(NULL, "namespace", json_string(""), "namespace");
     assert_refused(NULL, "method", json_string("guess"), "method");
     assert_refused(NULL, "compression", json_integer(3), "compression");
