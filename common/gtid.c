@@ -397,6 +397,40 @@ struct gtid_set *gtid_set_subtract(const struct gtid_set *a, const struct gtid_s
     return out;
 }
 
+static void append_common_position(struct gtid_set *out, const struct gtid_range *a, const struct gtid_range *b)
+{
+    struct gtid_range range = a->last <= b->last ? *a : *b;
+
+    if (a->last == b->last && a->server != b->server)
+        range.last--;
+    if (range.last > 0)
+        append(out, &range);
+}
+
+struct gtid_set *gtid_set_intersect(const struct gtid_set *a, const struct gtid_set *b)
+{
+    if (a->flavour == GTID_MYSQL) {
+        _cleanup_(gtid_set_freep) struct gtid_set *only_a = gtid_set_subtract(a, b);
+        return gtid_set_subtract(a, only_a);
+    }
+    struct gtid_set *out = gtid_set_new(GTID_MARIADB);
+    for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
+        int order = compare_sources(&a->v[i], &b->v[j]);
+        if (order == 0)
+            append_common_position(out, &a->v[i], &b->v[j]);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return out;
+}
+
+void gtid_set_unite(struct gtid_set *set, const struct gtid_set *other)
+{
+    for (size_t i = 0; i < other->n; i++)
+        append(set, &other->v[i]);
+    normalise(set);
+}
+
 static bool covers(const struct gtid_set *a, const struct gtid_set *b)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *missing = gtid_set_subtract(b, a);

@@ -42,6 +42,10 @@ enum gtid_relation {
 enum gtid_relation gtid_set_compare(const struct gtid_set *a, const struct gtid_set *b);
 /* a minus b: what a has executed and b has not (errant transactions). MariaDB: the positions of a that are ahead. New set. */
 struct gtid_set *gtid_set_subtract(const struct gtid_set *a, const struct gtid_set *b);
+/* What both hold. MariaDB: per domain the position that is behind; of two servers' transactions of the same number neither is in it. New set. */
+struct gtid_set *gtid_set_intersect(const struct gtid_set *a, const struct gtid_set *b);
+/* Adds all of other. MariaDB: per domain the position that is ahead stays. */
+void gtid_set_unite(struct gtid_set *set, const struct gtid_set *other);
 
 /* One transaction, as a binary log names it. */
 struct gtid_one {

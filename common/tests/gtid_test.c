@@ -240,12 +240,40 @@ static enum gtid_relation model_compare(const struct model *a, const struct mode
     return more && less ? GTID_DIVERGED : more ? GTID_SUPERSET : less ? GTID_SUBSET : GTID_EQUAL;
 }
 
+static void test_intersect_and_unite(void **state)
+{
+    static const struct {
+        enum gtid_flavour flavour;
+        const char *a, *b, *both, *any;
+    } cases[] = {
+        {GTID_MARIADB, "0-1-5,2-1-9", "0-2-7,1-1-1", "0-1-5", "0-2-7,1-1-1,2-1-9"},
+        {GTID_MARIADB, "0-1-7", "0-1-7", "0-1-7", "0-1-7"},
+        {GTID_MARIADB, "0-1-7", "0-2-7", "0-1-6", "0-2-7"},
+        {GTID_MARIADB, "0-1-1", "0-2-1", "", "0-2-1"},
+        {GTID_MARIADB, "", "0-2-7", "", "0-2-7"},
+        {GTID_MYSQL, U1 ":1-5:9", U1 ":4-9", U1 ":4-5:9", U1 ":1-9"},
+        {GTID_MYSQL, U1 ":1-5", U2 ":1-5", "", U1 ":1-5," U2 ":1-5"},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct gtid_set *a = parse(cases[i].flavour, cases[i].a), *b = parse(cases[i].flavour, cases[i].b);
+        struct gtid_set *both = gtid_set_intersect(a, b);
+        assert_prints(both, cases[i].both);
+        gtid_set_unite(a, b);
+        assert_prints(a, cases[i].any);
+        gtid_set_free(both);
+        gtid_set_free(b);
+        gtid_set_free(a);
+    }
+}
+
 static void test_laws(void **state)
 {
     UNUSED(state);
     uint64_t random_state = 42;
     for (int round = 0; round < 3000; round++) {
-        struct model a = random_model(&random_state), b = random_model(&random_state), difference;
+        struct model a = random_model(&random_state), b = random_model(&random_state), difference, common, any;
         if (round % 4 == 0) { /* make subsets common */
             for (int s = 0; s < SOURCES; s++)
                 b.bits[s] |= a.bits[s];
@@ -253,6 +281,8 @@ static void test_laws(void **state)
         uint64_t count = 0;
         for (int s = 0; s < SOURCES; s++) {
             difference.bits[s] = a.bits[s] & ~b.bits[s];
+            common.bits[s] = a.bits[s] & b.bits[s];
+            any.bits[s] = a.bits[s] | b.bits[s];
             count += (uint64_t)__builtin_popcount(difference.bits[s]);
         }
         struct gtid_set *sa = set_of(&a), *sb = set_of(&b), *expected = set_of(&difference);
@@ -263,6 +293,13 @@ static void test_laws(void **state)
         char *text = print(expected);
         assert_prints(got, text);
         free(text);
+        struct gtid_set *in_both = set_of(&common), *in_any = set_of(&any), *got_both = gtid_set_intersect(sa, sb);
+        assert_int_equal(gtid_set_compare(got_both, in_both), GTID_EQUAL);
+        gtid_set_unite(sa, sb);
+        assert_int_equal(gtid_set_compare(sa, in_any), GTID_EQUAL);
+        gtid_set_free(got_both);
+        gtid_set_free(in_both);
+        gtid_set_free(in_any);
         gtid_set_free(got);
         gtid_set_free(expected);
         gtid_set_free(sb);
@@ -277,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_compare_and_subtract),
+        cmocka_unit_test(test_intersect_and_unite),
         cmocka_unit_test(test_laws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
