@@ -12,6 +12,7 @@
 #include "agent/server_start.h"
 #include "agent/store.h"
 #include "common/alloc.h"
+#include "common/ca_bundle.h"
 #include "common/fs.h"
 #include "common/log.h"
 
@@ -29,8 +30,13 @@ static void write_termination_log(const char *path, const struct error *err)
 static int command_copy(const struct agent_options *options, struct error *err)
 {
     _cleanup_(freep) char *to = xasprintf("%s/kube-mysql-agent", options->copy_dir);
+    _cleanup_(freep) char *bundle = ca_bundle_find();
+    _cleanup_(freep) char *bundle_to = xasprintf("%s/" CA_BUNDLE_NAME, options->copy_dir);
 
     if (fs_mkdir_all(options->copy_dir, 0755, err) < 0)
+        return -1;
+    /* The image that the copy runs in may have none. */
+    if (bundle && fs_copy_file(bundle, bundle_to, 0644, err) < 0)
         return -1;
     return fs_copy_file("/proc/self/exe", to, 0755, err);
 }

@@ -21,7 +21,7 @@ struct http_request;
 
 /* Who we are and whom we trust for one peer. All texts are copied by http_tls_new. */
 struct http_tls_options {
-    const char *ca_pem;      /* NULL: the system's store */
+    const char *ca_pem;      /* NULL: the system's (ca_bundle.h) */
     const char *cert_pem;    /* client certificate, NULL: none */
     const char *key_pem;     /* secret */
     const char *server_name; /* verify this name instead of the URL's host; NULL: the URL's host */

@@ -6,12 +6,14 @@
 #include <curl/curl.h>
 
 #include "common/alloc.h"
+#include "common/ca_bundle.h"
 
 struct http_tls *http_tls_new(const struct http_tls_options *options)
 {
     struct http_tls *tls = xnew(struct http_tls);
     tls->refs = 1;
     tls->ca_pem = xstrdup(options->ca_pem);
+    tls->ca_file = options->ca_pem ? NULL : ca_bundle_find();
     tls->cert_pem = xstrdup(options->cert_pem);
     tls->key_pem = xstrdup(options->key_pem);
     tls->server_name = xstrdup(options->server_name);
@@ -31,6 +33,7 @@ void http_tls_unref(struct http_tls *tls)
     if (!tls || --tls->refs > 0)
         return;
     free(tls->ca_pem);
+    free(tls->ca_file);
     free(tls->cert_pem);
     secret_free(tls->key_pem);
     free(tls->server_name);
@@ -56,6 +59,10 @@ void http_tls_apply(void *easy, const struct http_tls *tls)
         curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
         curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
         set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca_pem);
+    } else if (tls->ca_file) {
+        /* One file, no folder: so libcurl reads it once for all connections (CURLOPT_CA_CACHE_TIMEOUT). */
+        curl_easy_setopt(easy, CURLOPT_CAINFO, tls->ca_file);
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
     }
     set_blob(easy, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
     set_blob(easy, CURLOPT_SSLKEY_BLOB, tls->key_pem);

@@ -11,6 +11,7 @@
 struct http_tls {
     unsigned refs;
     char *ca_pem;
+    char *ca_file; /* without ca_pem: the system's; NULL: there is none */
     char *cert_pem;
     char *key_pem;
     char *server_name;

@@ -53,7 +53,7 @@ struct object_target {
     bool path_style;                                     /* https://host/bucket/…, not https://bucket.host/… */
     const char *access_key, *secret_key, *session_token; /* access_key "": nothing is signed */
     const char *connect_to;                              /* "IP:port" to dial instead (door of a volume) */
-    struct http_tls *tls;                                /* a reference is taken; NULL: the system's certificates */
+    struct http_tls *tls;    /* a reference is taken; NULL: the system's certificates (ca_bundle.h) */
     int64_t idle_timeout_ms; /* no byte comes or goes; 0: 60 s. Completing an upload gets five times as long */
     uint32_t retry_base_ms;  /* first pause between tries, doubled each time up to 15 s; 0: 500 ms */
 };

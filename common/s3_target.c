@@ -183,7 +183,7 @@ int s3_target_fill(struct object_store *store, const struct object_target *targe
     store->secret_key = xstrdup(str_or_empty(target->secret_key));
     store->session_token = xstrdup(str_or_empty(target->session_token));
     store->connect_to = xstrdup(target->connect_to);
-    store->tls = http_tls_ref(target->tls);
+    store->tls = target->tls ? http_tls_ref(target->tls) : http_tls_new(&(struct http_tls_options){.ca_pem = NULL});
     set_times(store, target);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/alloc.h"
+#include "common/fs.h"
 #include "common/tests/http_util.h"
 
 static const char *const server_names[] = {"agent.test", "*.pods.test", NULL};
@@ -209,6 +210,30 @@ static void test_who_is_not_let_in(void **state)
     tls_keypair_release(&stranger);
 }
 
+/* The system's certificates are those of a file that is named from outside; whoever names its own trusts no others. */
+static void test_system_certificates(void **state)
+{
+    struct world *w = *state;
+    char *path = xasprintf("%s/system.pem", getenv("TMPDIR"));
+    assert_int_equal(fs_write_file_atomic(path, w->ca.cert_pem, strlen(w->ca.cert_pem), 0600, NULL), 0);
+    assert_int_equal(setenv("SSL_CERT_FILE", path, 1), 0);
+    struct http_tls *system = identity(w, NULL, &w->client_pair, NULL);
+    struct http_tls *own = identity(w, w->other_ca.cert_pem, &w->client_pair, NULL);
+    assert_int_equal(unsetenv("SSL_CERT_FILE"), 0);
+    for (int i = 0; i < 2; i++) {
+        get_full(w, system, "agent.test", "/hello", true);
+        assert_string_equal(w->out.err.message, "");
+        assert_int_equal(w->out.status, 200);
+        http_client_drop_idle(w->client);
+    }
+    get_full(w, own, "agent.test", "/hello", true);
+    assert_int_equal(w->out.status, 0);
+    assert_int_equal(w->out.err.kind, ERROR_UNAVAILABLE);
+    http_tls_unref(system);
+    http_tls_unref(own);
+    free(path);
+}
+
 static void test_garbage_instead_of_a_handshake(void **state)
 {
     struct world *w = *state;
@@ -303,6 +328,7 @@ int main(void)
         WORLD(test_mutual_tls),
         WORLD(test_server_name),
         WORLD(test_who_is_not_let_in),
+        WORLD(test_system_certificates),
         WORLD(test_garbage_instead_of_a_handshake),
         WORLD(test_truncated),
         WORLD(test_reload_under_live_connections),
