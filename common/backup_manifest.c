@@ -2,19 +2,13 @@
 
 #include "common/backup_manifest.h"
 
-#include <ctype.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <time.h>
 
 #include "common/alloc.h"
-#include "common/backup_seal.h"
 #include "common/json.h"
 #include "common/json_fields.h"
+#include "common/stored_document.h"
 
-#define MAC_INFO "kube-mysql manifest 1"
-#define MAC_BYTES 32
 /* What a writer may choose; a reader hashes parts without holding them. */
 #define PART_BYTES_MAX ((uint64_t)(1024 * KM_MIB))
 
@@ -47,8 +41,16 @@ static const struct json_field fields[] = {
     FIELD("partBytes", U64, part_bytes),
     FIELD("pieceBytes", U64, piece_bytes),
 };
-/* Beside those of the table. */
-static const char *const other_keys[] = {"format", "method", "stream", "compression", "salt", "pieces", "mac"};
+static const char *const other_keys[] = {"method", "stream", "compression", "pieces"};
+
+static const struct stored_document_kind manifest_kind = {
+    .format = BACKUP_FORMAT,
+    .mac_info = "kube-mysql manifest 1",
+    .fields = fields,
+    .field_count = ARRAY_LEN(fields),
+    .other_keys = other_keys,
+    .other_count = ARRAY_LEN(other_keys),
+};
 
 void backup_manifest_release(struct backup_manifest *manifest)
 {
@@ -65,45 +67,7 @@ void backup_manifest_add_piece(struct backup_manifest *manifest, uint64_t bytes,
     snprintf(piece->sha256, sizeof(piece->sha256), "%s", sha256);
 }
 
-/* ---- texts ---- */
-
-static void to_hex(const unsigned char *data, size_t len, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < len; i++) {
-        out[2 * i] = digits[data[i] >> 4];
-        out[2 * i + 1] = digits[data[i] & 15];
-    }
-    out[2 * len] = '\0';
-}
-
-static bool is_hex(const char *text, size_t len)
-{
-    return strlen(text) == len && strspn(text, "0123456789abcdef") == len;
-}
-
-static unsigned hex_value(char c)
-{
-    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
-}
-
-static bool from_hex(const char *text, unsigned char *out, size_t len)
-{
-    if (!is_hex(text, 2 * len))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        out[i] = (unsigned char)(hex_value(text[2 * i]) << 4 | hex_value(text[2 * i + 1]));
-    return true;
-}
-
-/* Part of the names of objects. */
-static bool is_name(const char *text)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-
-    return *text && *text != '.' && text[strspn(text, allowed)] == '\0';
-}
+/* ---- names ---- */
 
 void backup_piece_name(size_t index, char out[static 16])
 {
@@ -127,26 +91,6 @@ void backup_folder_of(const char *ns, const char *cluster, const char *id, struc
     strbuf_addf(out, "%s/%s/backups/%s", ns, cluster, str_or_empty(id));
 }
 
-/* ---- the mac ---- */
-
-static void mac_of(const json_t *document, const unsigned char *user_key, const unsigned char *salt,
-    char out[static 2 * MAC_BYTES + 1])
-{
-    unsigned char key[BACKUP_KEY_BYTES];
-    unsigned char mac[EVP_MAX_MD_SIZE];
-    unsigned len = 0;
-    _cleanup_(strbuf_release) struct strbuf text;
-
-    strbuf_init(
-        &text, 2 * BACKUP_MANIFEST_MAX); /* what was read is never longer written in the canonical form; to be sure */
-    json_canonical(document, &text);
-    backup_key_derive(user_key, salt, MAC_INFO, key);
-    if (!HMAC(EVP_sha256(), key, sizeof(key), (const unsigned char *)text.buf, text.len, mac, &len) || len != MAC_BYTES)
-        abort();
-    OPENSSL_cleanse(key, sizeof(key));
-    to_hex(mac, MAC_BYTES, out);
-}
-
 /* ---- encode ---- */
 
 static json_t *encode_pieces(const struct backup_manifest *manifest)
@@ -162,96 +106,31 @@ static json_t *encode_pieces(const struct backup_manifest *manifest)
     return list;
 }
 
+static struct stored_seal seal_of(const struct backup_manifest *manifest)
+{
+    struct stored_seal seal = {.sealed = manifest->sealed};
+
+    memcpy(seal.key_id, manifest->key_id, sizeof(seal.key_id));
+    memcpy(seal.salt, manifest->salt, sizeof(seal.salt));
+    return seal;
+}
+
 void backup_manifest_encode(
     const struct backup_manifest *manifest, const unsigned char user_key[BACKUP_KEY_BYTES], struct strbuf *out)
 {
     _cleanup_(json_decrefp) json_t *document = json_object();
-    char salt[2 * BACKUP_SALT_BYTES + 1];
-    char mac[2 * MAC_BYTES + 1];
+    struct stored_seal seal = seal_of(manifest);
 
-    json_fields_encode(fields, ARRAY_LEN(fields), manifest, document);
-    json_put_int(document, "format", BACKUP_FORMAT);
+    stored_document_encode(&manifest_kind, manifest, document);
     json_put_str(document, "method", backup_method_names[manifest->method]);
     json_put_str(document, "stream", stream_method_names[manifest->stream]);
     json_put_str(document, "compression", backup_compression_names[manifest->compression]);
     json_put(document, "pieces", encode_pieces(manifest));
-    if (manifest->sealed) {
-        to_hex(manifest->salt, sizeof(manifest->salt), salt);
-        json_put_str(document, "salt", salt);
-        mac_of(document, user_key, manifest->salt, mac);
-        json_put_str(document, "mac", mac);
-    }
+    stored_document_seal(&manifest_kind, &seal, user_key, document);
     json_canonical(document, out);
 }
 
 /* ---- decode ---- */
-
-static bool is_known(const char *key)
-{
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        if (str_eq(fields[i].key, key))
-            return true;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(other_keys); i++) {
-        if (str_eq(other_keys[i], key))
-            return true;
-    }
-    return false;
-}
-
-static int check_known(const json_t *document, struct error *err)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)(uintptr_t)document, key, value) {
-        if (!is_known(key))
-            return error_set(err, ERROR_PROTOCOL, "member \"%.64s\" is not known to this version", key);
-    }
-    return 0;
-}
-
-static int check_format(const json_t *document, struct error *err)
-{
-    int64_t format = json_path_int(document, "format", 0);
-
-    if (format != BACKUP_FORMAT)
-        return error_set(
-            err, ERROR_PROTOCOL, "format: it is %lld, this version reads %d", (long long)format, BACKUP_FORMAT);
-    return check_known(document, err);
-}
-
-/* What does not fit would be cut; a cut position or name is a wrong one. */
-static int decode_fields(const json_t *document, struct backup_manifest *manifest, struct error *err)
-{
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        const json_t *value = json_object_get(document, fields[i].key);
-        if (fields[i].type == JSON_FIELD_TEXT && json_string_length(value) >= fields[i].size)
-            return error_set(err, ERROR_PROTOCOL, "%s: too long", fields[i].key);
-        if (strlen(str_or_empty(json_string_value(value))) != json_string_length(value))
-            return error_set(err, ERROR_PROTOCOL, "%s: it holds a NUL", fields[i].key);
-    }
-    if (json_fields_decode(fields, ARRAY_LEN(fields), document, manifest, err) == 0)
-        return 0;
-    if (err)
-        err->kind = ERROR_PROTOCOL;
-    return -1;
-}
-
-/* All names count here, [0] too. */
-static int decode_name(
-    const json_t *document, const char *key, const char *const *names, unsigned count, unsigned *ret, struct error *err)
-{
-    const char *text = json_path_str(document, key, "");
-
-    for (unsigned i = 0; i < count; i++) {
-        if (*text && str_eq(names[i], text)) {
-            *ret = i;
-            return 0;
-        }
-    }
-    return error_set(err, ERROR_PROTOCOL, "%s: \"%.32s\" is not known", key, text);
-}
 
 static int decode_names(const json_t *document, struct backup_manifest *manifest, struct error *err)
 {
@@ -259,9 +138,10 @@ static int decode_names(const json_t *document, struct backup_manifest *manifest
     unsigned stream = 0;
     unsigned compression = 0;
 
-    if (decode_name(document, "method", backup_method_names, BACKUP_METHOD_COUNT, &method, err) < 0 ||
-        decode_name(document, "stream", stream_method_names, STREAM_METHOD_COUNT, &stream, err) < 0 ||
-        decode_name(document, "compression", backup_compression_names, BACKUP_COMPRESSION_COUNT, &compression, err) < 0)
+    if (stored_name_decode(document, "method", backup_method_names, BACKUP_METHOD_COUNT, &method, err) < 0 ||
+        stored_name_decode(document, "stream", stream_method_names, STREAM_METHOD_COUNT, &stream, err) < 0 ||
+        stored_name_decode(
+            document, "compression", backup_compression_names, BACKUP_COMPRESSION_COUNT, &compression, err) < 0)
         return -1;
     manifest->method = (enum backup_method)method;
     manifest->stream = (enum stream_method)stream;
@@ -269,23 +149,14 @@ static int decode_names(const json_t *document, struct backup_manifest *manifest
     return 0;
 }
 
-/* salt, keyId and mac are all there, or none is. */
 static int decode_seal(const json_t *document, struct backup_manifest *manifest, struct error *err)
 {
-    const char *salt = json_path_str(document, "salt", NULL);
-    const char *mac = json_path_str(document, "mac", NULL);
+    struct stored_seal seal;
 
-    manifest->sealed = salt != NULL;
-    if (manifest->sealed != (mac != NULL) || manifest->sealed != (*manifest->key_id != '\0'))
-        return error_set(err, ERROR_PROTOCOL, "salt, keyId, mac: only some of them are there");
-    if (!manifest->sealed)
-        return 0;
-    if (!from_hex(salt, manifest->salt, sizeof(manifest->salt)))
-        return error_set(err, ERROR_PROTOCOL, "salt: no %d bytes in hex", BACKUP_SALT_BYTES);
-    if (!is_hex(manifest->key_id, sizeof(manifest->key_id) - 1))
-        return error_set(err, ERROR_PROTOCOL, "keyId: no %zu digits in hex", sizeof(manifest->key_id) - 1);
-    if (!is_hex(mac, (size_t)2 * MAC_BYTES))
-        return error_set(err, ERROR_PROTOCOL, "mac: no %d bytes in hex", MAC_BYTES);
+    if (stored_document_decode_seal(document, manifest->key_id, &seal, err) < 0)
+        return -1;
+    manifest->sealed = seal.sealed;
+    memcpy(manifest->salt, seal.salt, sizeof(seal.salt));
     return 0;
 }
 
@@ -294,7 +165,7 @@ static int decode_piece(const json_t *item, size_t index, struct backup_manifest
     int64_t bytes = json_path_int(item, "bytes", 0);
     const char *sha256 = json_path_str(item, "sha256", "");
 
-    if (json_object_size(item) != 2 || bytes <= 0 || !is_hex(sha256, 64))
+    if (json_object_size(item) != 2 || bytes <= 0 || !stored_hex_ok(sha256, 64))
         return error_set(err, ERROR_PROTOCOL, "pieces[%zu]: it must have bytes and sha256", index);
     backup_manifest_add_piece(manifest, (uint64_t)bytes, sha256);
     return 0;
@@ -341,47 +212,25 @@ static int check_sizes(const struct backup_manifest *manifest, struct error *err
 
 static int check_names(const struct backup_manifest *manifest, struct error *err)
 {
-    if (!is_name(manifest->id))
+    if (!stored_name_ok(manifest->id))
         return error_set(err, ERROR_PROTOCOL, "id: not a name");
-    if (!is_name(manifest->ns))
+    if (!stored_name_ok(manifest->ns))
         return error_set(err, ERROR_PROTOCOL, "namespace: not a name");
-    if (!is_name(manifest->cluster))
+    if (!stored_name_ok(manifest->cluster))
         return error_set(err, ERROR_PROTOCOL, "cluster: not a name");
     return manifest->completed_ms < manifest->started_ms
         ? error_set(err, ERROR_PROTOCOL, "completedMs: before startedMs")
         : 0;
 }
 
-static int check_mac(
-    json_t *document, const struct backup_manifest *manifest, const unsigned char *user_key, struct error *err)
-{
-    char key_id[17];
-    char mac[2 * MAC_BYTES + 1];
-    char told[2 * MAC_BYTES + 1];
-
-    if (!manifest->sealed)
-        return error_set(err, ERROR_FORBIDDEN, "it is not encrypted, though a key was given");
-    backup_key_id(user_key, key_id);
-    if (!str_eq(key_id, manifest->key_id))
-        return error_set(err, ERROR_FORBIDDEN, "it was encrypted with another key (%s) than the one given (%s)",
-            manifest->key_id, key_id);
-    snprintf(told, sizeof(told), "%s", json_path_str(document, "mac", ""));
-    json_object_del(document, "mac");
-    mac_of(document, user_key, manifest->salt, mac);
-    if (CRYPTO_memcmp(mac, told, sizeof(mac)) != 0)
-        return error_set(err, ERROR_FORBIDDEN, "mac: the manifest was altered");
-    return 0;
-}
-
 static int decode(json_t *document, const unsigned char *user_key, struct backup_manifest *manifest, struct error *err)
 {
-    if (!json_is_object(document))
-        return error_set(err, ERROR_PROTOCOL, "it is no JSON object");
-    if (check_format(document, err) < 0 || decode_fields(document, manifest, err) < 0 ||
+    if (stored_document_decode(&manifest_kind, document, manifest, err) < 0 ||
         decode_names(document, manifest, err) < 0 || decode_seal(document, manifest, err) < 0 ||
         decode_pieces(document, manifest, err) < 0 || check_names(manifest, err) < 0 || check_sizes(manifest, err) < 0)
         return -1;
-    return user_key ? check_mac(document, manifest, user_key, err) : 0;
+    struct stored_seal seal = seal_of(manifest);
+    return user_key ? stored_document_check_mac(&manifest_kind, document, &seal, user_key, err) : 0;
 }
 
 int backup_manifest_decode(const char *text, size_t len, const unsigned char user_key[BACKUP_KEY_BYTES],

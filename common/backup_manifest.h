@@ -21,6 +21,7 @@
 #include "common/agent_order.h"
 #include "common/error.h"
 #include "common/frame_stream.h"
+#include "common/stored_document.h"
 #include "common/strbuf.h"
 
 #define BACKUP_MANIFEST_NAME "manifest.json"
@@ -30,8 +31,8 @@
 #define BACKUP_PIECES_MAX 20000
 #define BACKUP_PART_BYTES (5 * KM_MIB)                 /* also the largest amount that waits for an upload */
 #define BACKUP_PIECE_BYTES ((uint64_t)(1024 * KM_MIB)) /* less than OBJECT_PARTS_MAX parts */
-#define BACKUP_KEY_BYTES 32
-#define BACKUP_SALT_BYTES 32
+#define BACKUP_KEY_BYTES STORED_KEY_BYTES
+#define BACKUP_SALT_BYTES STORED_SALT_BYTES
 
 enum backup_method { BACKUP_METHOD_PHYSICAL, BACKUP_METHOD_LOGICAL, BACKUP_METHOD_COUNT };
 enum backup_compression { BACKUP_COMPRESSION_ZSTD, BACKUP_COMPRESSION_NONE, BACKUP_COMPRESSION_COUNT };
