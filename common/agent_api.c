@@ -235,6 +235,7 @@ void agent_status_encode(const struct agent_status *status, struct strbuf *out)
     if (status->problem_count > 0)
         json_put(document, "problems", problems_encode(status));
     json_put(document, "backup", backup_report_encode(&status->backup));
+    json_put(document, "archive", archive_report_encode(&status->archive));
     char *text = json_text(document);
     strbuf_adds(out, text);
     free(text);
@@ -271,6 +272,9 @@ int agent_status_decode(const char *text, size_t len, struct agent_status *ret, 
     const json_t *backup = json_object_get(document, "backup");
     if (backup && backup_report_decode(backup, &status.backup, err) < 0)
         return error_prefix(err, "agent status");
+    const json_t *archive = json_object_get(document, "archive");
+    if (archive && archive_report_decode(archive, &status.archive, err) < 0)
+        return error_prefix(err, "agent status");
     *ret = status;
     return 0;
 }
@@ -284,7 +288,7 @@ bool agent_status_same(const struct agent_status *a, const struct agent_status *
             strcmp(a->problems[i].message, b->problems[i].message) != 0)
             return false;
     }
-    return backup_report_same(&a->backup, &b->backup);
+    return backup_report_same(&a->backup, &b->backup) && archive_report_same(&a->archive, &b->archive);
 }
 
 uint64_t agent_status_digest(const struct agent_status *status)
@@ -294,8 +298,8 @@ uint64_t agent_status_digest(const struct agent_status *status)
         hash = hash64(hash, status->problems[i].reason, strlen(status->problems[i].reason) + 1);
         hash = hash64(hash, status->problems[i].message, strlen(status->problems[i].message) + 1);
     }
-    uint64_t backup = backup_report_digest(&status->backup);
-    return hash64(hash, &backup, sizeof(backup));
+    const uint64_t reports[] = {backup_report_digest(&status->backup), archive_report_digest(&status->archive)};
+    return hash64(hash, reports, sizeof(reports));
 }
 
 void agent_status_add_problem(struct agent_status *status, const char *reason, const char *fmt, ...)

@@ -11,6 +11,7 @@
  *                                 ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got
  *   PUT  /v1/role[?asOf=MS]       agent_order.h; operator only
  *   POST /v1/backups, DELETE /v1/backups/ID   backup_task.h; operator only
+ *   PUT  /v1/archive, DELETE /v1/archive   archive_task.h; operator only
  *   PUT  /v1/restore              backup_task.h; operator only, to `init`
  *   GET  /v1/backup               a copy of the data as a framed stream (frame_stream.h), to members of the cluster
  *   GET  /v1/binlogs/tail?after=GTIDS   to members, while this one's server is down: its transactions beyond that position as a framed stream
@@ -26,6 +27,7 @@
 #include <jansson.h>
 
 #include "common/agent_order.h"
+#include "common/archive_task.h"
 #include "common/backup_task.h"
 #include "common/error.h"
 #include "common/strbuf.h"
@@ -214,8 +216,9 @@ struct agent_status {
         char reason[48];                  /* of a failed restore, CamelCase (restore_check.h); "" none */
         bool gave_up;                     /* nothing is tried before another task or order comes */
     } seed;
-    uint32_t serving_backups;    /* streams that this agent gives now */
-    struct backup_report backup; /* the last one that this process was told to take */
+    uint32_t serving_backups;      /* streams that this agent gives now */
+    struct backup_report backup;   /* the last one that this process was told to take */
+    struct archive_report archive; /* of binary logs; without a task nothing is said */
 
     int problem_count;
     struct agent_problem problems[AGENT_PROBLEMS_MAX];

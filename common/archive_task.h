@@ -20,6 +20,7 @@
 #include "common/error.h"
 #include "common/strbuf.h"
 
+#define ARCHIVE_TASK_MAX BACKUP_TASK_MAX
 #define ARCHIVE_INTERVAL_MIN_S 1
 #define ARCHIVE_INTERVAL_MAX_S 3600
 #define ARCHIVE_INTERVAL_DEFAULT_S 60
@@ -51,7 +52,7 @@ struct archive_report {
     int64_t until_ms; /* everything that had been committed by then is archived: when the last round that found nothing more to archive began */
     int64_t gap_ms;   /* when the last gap was noticed; 0: none known */
     uint64_t segments, stored_bytes; /* by this agent since it is primary */
-    char error_reason[48];           /* of the last round: StoreRefused, StoreUnavailable, KeyInvalid, ArchiveDamaged, BinlogsUnreadable; "" it went well */
+    char error_reason[48]; /* of the last round: StoreRefused, StoreUnavailable, KeyInvalid, ArchiveDamaged, BinlogsUnreadable; "" it went well */
     char message[256];
 };
 json_t *archive_report_encode(const struct archive_report *report); /* NULL when there is no task */

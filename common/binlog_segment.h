@@ -12,7 +12,7 @@
  * one before it ends: same GTIDs, and its `previous` is the SHA-256 of that one's .json as stored. The first segment of an epoch has `previous` ""; it begins where the
  * archive ended, or earlier: a primary's log may have held transactions at its end that nobody had acknowledged, and that the next primary never had. So what a chain says is:
  * of each epoch everything up to the `after` of the next epoch's first segment. A segment that begins where nothing ends is the other side of a gap (`gap`): no restore
- * goes over it.
+ * goes over it. (Within an epoch it has a `previous`, too.) The first one of a folder begins where its server's logs do, and is no gap.
  *
  * Two writers of one epoch (an agent that was restarted while its child went on) make the same sequence number twice, with different times: the one that a successor names in
  * `previous` counts, else, at the end of an epoch, the one that goes further (`until`).
@@ -51,8 +51,8 @@ struct binlog_segment {
     char writer[64]; /* the member */
     char flavour[16], server_version[64];
     char after[AGENT_GTID_SIZE], until[AGENT_GTID_SIZE];
-    char previous[65]; /* SHA-256 of the .json before it in this epoch; "" the epoch's first */
-    bool gap;          /* what is between the archive and `after` was in no binary log any more */
+    char previous[65];         /* SHA-256 of the .json before it in this epoch; "" the epoch's first */
+    bool gap;                  /* what is between the archive and `after` was in no binary log any more */
     int64_t first_ms, last_ms; /* when its first and last transaction were committed, by their events (whole seconds) */
     uint64_t count;            /* transactions */
     uint64_t raw_bytes, stored_bytes; /* of the log, before and after packing */
@@ -66,7 +66,7 @@ struct binlog_segment {
 /* user_key: of a sealed one; else NULL. */
 void binlog_segment_encode(
     const struct binlog_segment *segment, const unsigned char user_key[BACKUP_KEY_BYTES], struct strbuf *out);
-/* Errors as backup_manifest_decode. Owns nothing. */
+/* Errors as backup_manifest_decode: everything that one document can show by itself is checked, GTIDs included (`until` holds more than `after`). Owns nothing. */
 int binlog_segment_decode(const char *text, size_t len, const unsigned char user_key[BACKUP_KEY_BYTES],
     struct binlog_segment *ret, struct error *err) KM_MUST_CHECK;
 
