@@ -2,9 +2,7 @@
  * backup_sender.h: gives one agent the task of a backup (backup_task.h) by POST /v1/backups until its status shows the backup's id, and again when its keys change; ends one by
  * DELETE. Part of agent_watch.
  *
- * At most one request at a time. A success that the status does not show yet is given BACKUP_SENDER_GRACE_MS; a failure is tried again with back-off from 200 ms
- * to 5 s. A refusal (400, 409) is final for this task and this process of the agent. Nothing is sent while the status stream is lost, and the task is forgotten
- * with it: whoever decides gives it anew. What was wanted is wiped when it is no more: keys are in it.
+ * How it is given, again and again, is task_sender.h's. A task's keys may change under the same id: then it is given once more.
  */
 #ifndef KM_BACKUP_SENDER_H
 #define KM_BACKUP_SENDER_H
@@ -14,8 +12,7 @@
 #include "common/backup_task.h"
 #include "common/loop.h"
 #include "operator/instance/agent_target.h"
-
-#define BACKUP_SENDER_GRACE_MS 1000
+#include "operator/instance/task_sender.h"
 
 struct backup_sender;
 
