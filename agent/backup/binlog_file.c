@@ -36,7 +36,7 @@ enum {
 
 struct event {
     uint8_t type;
-    uint32_t server;
+    uint32_t server, at_s;
     uint64_t from, len;
     const uint8_t *body; /* what was peeked of it, without header and checksum */
     size_t body_len;
@@ -54,10 +54,10 @@ struct scan {
     uint8_t piece[PIECE_BYTES];
     bool checksums;
     bool head_done;
+    uint64_t resume; /* where to go on after the head; 0: behind it */
     /* The transaction that is being read. */
     bool open, first, terminated, standalone;
-    struct gtid_one gtid;
-    uint64_t from, to;
+    struct binlog_transaction transaction;
 };
 
 enum step { STEP_EVENT, STEP_END, STEP_FAILED };
@@ -244,7 +244,8 @@ static enum step next_event(struct scan *scan, uint64_t at, struct event *ret, s
         return STEP_END;
     if (fread(header, 1, sizeof(header), scan->file) != sizeof(header))
         return read_failed(scan, err) < 0 ? STEP_FAILED : STEP_END;
-    *ret = (struct event){.type = header[4], .server = (uint32_t)number(header + 5, 4), .from = at};
+    *ret = (struct event){
+        .type = header[4], .server = (uint32_t)number(header + 5, 4), .at_s = (uint32_t)number(header, 4), .from = at};
     ret->len = number(header + 9, 4);
     if (ret->type == 0 && ret->len == 0)
         return STEP_END; /* room that was never written to */
@@ -324,8 +325,8 @@ static int close_transaction(struct scan *scan, struct error *err)
         return 0;
     scan->open = false;
     if (!scan->terminated)
-        return damaged(scan, scan->from, err);
-    return !scan->fn ? 0 : scan->fn(scan->arg, &scan->gtid, scan->from, scan->to, err);
+        return damaged(scan, scan->transaction.from, err);
+    return !scan->fn ? 0 : scan->fn(scan->arg, &scan->transaction, err);
 }
 
 static int begin_transaction(struct scan *scan, const struct event *event, struct error *err)
@@ -347,11 +348,10 @@ static int begin_transaction(struct scan *scan, const struct event *event, struc
         one.number = number(body + 1 + UUID_BYTES, 8);
         one.server = 0;
     }
-    scan->gtid = one;
+    scan->transaction = (struct binlog_transaction){
+        .gtid = one, .from = event->from, .to = event->from + event->len, .at_s = event->at_s};
     scan->open = scan->first = true;
     scan->terminated = false;
-    scan->from = event->from;
-    scan->to = event->from + event->len;
     return 0;
 }
 
@@ -379,7 +379,7 @@ static int take_other(struct scan *scan, const struct event *event)
     scan->terminated = terminates(scan, event);
     if (event->type == EVENT_QUERY)
         scan->first = false;
-    scan->to = event->from + event->len;
+    scan->transaction.to = event->from + event->len;
     return 0;
 }
 
@@ -413,6 +413,16 @@ static int take_event(struct scan *scan, const struct event *event, struct error
     }
 }
 
+static int resume_at(struct scan *scan, uint64_t *at, struct error *err)
+{
+    if (scan->resume < *at || scan->resume > scan->size)
+        return damaged(scan, scan->resume, err);
+    *at = scan->resume;
+    scan->resume = 0;
+    scan->open = false; /* where no list precedes it, the first transaction has been looked at */
+    return fseeko(scan->file, (off_t)*at, SEEK_SET) < 0 ? error_set_errno(err, errno, "reading %s", scan->path) : 0;
+}
+
 static int scan_events(struct scan *scan, struct error *err)
 {
     uint64_t at = BINLOG_MAGIC_BYTES;
@@ -425,6 +435,8 @@ static int scan_events(struct scan *scan, struct error *err)
         if (step == STEP_END)
             break;
         at += event.len;
+        if (scan->head_done && scan->resume && resume_at(scan, &at, err) < 0)
+            return -1;
     }
     if (scan->head->description.len == 0)
         return unusable(scan, err, "it does not begin as a binary log does");
@@ -460,10 +472,16 @@ static int open_file(struct scan *scan, struct error *err)
 int binlog_file_scan(const char *path, enum gtid_flavour flavour, struct binlog_head *head, binlog_transaction_fn fn,
     void *arg, struct error *err)
 {
+    return binlog_file_scan_from(path, flavour, 0, head, fn, arg, err);
+}
+
+int binlog_file_scan_from(const char *path, enum gtid_flavour flavour, uint64_t from, struct binlog_head *head,
+    binlog_transaction_fn fn, void *arg, struct error *err)
+{
     struct scan *scan = xnew(struct scan);
     int rc = -1;
 
-    *scan = (struct scan){.path = path, .flavour = flavour, .head = head, .fn = fn, .arg = arg};
+    *scan = (struct scan){.path = path, .flavour = flavour, .head = head, .resume = from, .fn = fn, .arg = arg};
     *head = (struct binlog_head){0};
     strbuf_init(&head->description, 4 * KM_KIB);
     strbuf_init(&scan->event, HEADER_BYTES + BINLOG_PEEK_MAX);

@@ -1,5 +1,6 @@
 /*
- * binlog_file.h: one binary log file of a server that does not run, as a list of whole transactions.
+ * binlog_file.h: one binary log file as a list of whole transactions. The server may run: what it appends after the file was opened is not seen, and an event that
+ * is only half there is the end.
  *
  * The servers' own tools print statements; here the bytes themselves are wanted, and to know exactly where the last whole transaction ends.
  * Format: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication_binlog_event.html and https://mariadb.com/kb/en/2-binlog-event-header/
@@ -34,12 +35,19 @@ void binlog_head_release(struct binlog_head *head);
 /* The event that a source sends to its replicas before a log: names it. description: of the log whose events follow. */
 void binlog_add_rotate(const struct strbuf *description, const char *log_name, struct strbuf *out);
 
-/* -1 ends the scan with *err. from, to: bytes of the file. */
-typedef int (*binlog_transaction_fn)(
-    void *arg, const struct gtid_one *gtid, uint64_t from, uint64_t to, struct error *err);
+struct binlog_transaction {
+    struct gtid_one gtid;
+    uint64_t from, to; /* bytes of the file */
+    int64_t at_s;      /* when it was committed, by the header of its first event */
+};
+/* -1 ends the scan with *err. */
+typedef int (*binlog_transaction_fn)(void *arg, const struct binlog_transaction *transaction, struct error *err);
 
 /* head must be released in any case. fn NULL: only the head is read. */
 int binlog_file_scan(const char *path, enum gtid_flavour flavour, struct binlog_head *head, binlog_transaction_fn fn,
     void *arg, struct error *err) KM_MUST_CHECK;
+/* The same, but transactions from byte `from` on: `to` of one that was told before. The file must be the same one. */
+int binlog_file_scan_from(const char *path, enum gtid_flavour flavour, uint64_t from, struct binlog_head *head,
+    binlog_transaction_fn fn, void *arg, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -192,10 +192,11 @@ struct visit {
     uint32_t file;
 };
 
-static int on_transaction(void *arg, const struct gtid_one *gtid, uint64_t from, uint64_t to, struct error *err)
+static int on_transaction(void *arg, const struct binlog_transaction *transaction, struct error *err)
 {
     struct visit *visit = arg;
     struct binlog_tail *tail = visit->tail;
+    const struct gtid_one *gtid = &transaction->gtid;
     bool beyond = tail->wish.choice == BINLOG_BEYOND;
 
     if (beyond)
@@ -209,8 +210,9 @@ static int on_transaction(void *arg, const struct gtid_one *gtid, uint64_t from,
         tail->capacity = tail->capacity ? tail->capacity * 2 : 64;
         tail->pieces = xreallocarray(tail->pieces, tail->capacity, sizeof(*tail->pieces));
     }
-    tail->pieces[tail->count++] = (struct piece){.gtid = *gtid, .file = visit->file, .from = from, .to = to};
-    tail->bytes += to - from;
+    tail->pieces[tail->count++] =
+        (struct piece){.gtid = *gtid, .file = visit->file, .from = transaction->from, .to = transaction->to};
+    tail->bytes += transaction->to - transaction->from;
     if (!beyond)
         drop_oldest(tail);
     else if (tail->bytes > tail->wish.max_bytes)

@@ -5,13 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int on_transaction(void *arg, const struct gtid_one *gtid, uint64_t from, uint64_t to, struct error *err)
+static int on_transaction(void *arg, const struct binlog_transaction *transaction, struct error *err)
 {
     const size_t *size = arg;
 
-    (void)gtid;
     (void)err;
-    if (from >= to || to > *size)
+    if (transaction->from >= transaction->to || transaction->to > *size)
         abort();
     return 0;
 }
@@ -29,6 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct binlog_head head;
         struct error err = ERROR_INIT;
         (void)(binlog_file_scan(path, (enum gtid_flavour)flavour, &head, on_transaction, &size, &err) == 0);
+        binlog_head_release(&head);
+        (void)(binlog_file_scan_from(path, (enum gtid_flavour)flavour, size / 2, &head, on_transaction, &size, &err) ==
+            0);
         binlog_head_release(&head);
     }
     close(fd);
