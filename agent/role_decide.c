@@ -45,8 +45,8 @@ static enum replication_trouble trouble_of_words(const char *text)
         const char *words;
         enum replication_trouble trouble;
     } rows[] = {
-        {"equal MySQL server", TROUBLE_SERVER_ID},
         {"equal MySQL server ids", TROUBLE_SERVER_ID},
+        {"equal MariaDB server ids", TROUBLE_SERVER_ID},
         {"same server_uuid/server_id", TROUBLE_SERVER_ID},
         {"has more GTIDs than", TROUBLE_ERRANT},
         {"not in the master's binlog", TROUBLE_ERRANT},

@@ -575,6 +575,56 @@ static void test_another_server_id_forgets_nothing(void **state)
         assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
 }
 
+static bool is_a_duplicate(const struct member *member)
+{
+    return member_has_problem(member, "DuplicateServerId") && !member->status.ready;
+}
+
+static bool is_a_duplicate_or_ready(const struct member *member)
+{
+    return is_a_duplicate(member) || member_ready(member);
+}
+
+static uint32_t wanted_server_id;
+
+static bool has_wanted_server_id(const struct member *member)
+{
+    return member->status.server_id == wanted_server_id;
+}
+
+/* Member 2, which follows member 0, comes back under this number; its order is still in force. */
+static void follow_as(struct replication_rig *rig, uint32_t server_id)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "[mysqld]\nserver_id = %u\n", server_id);
+    agent_rig_kill(&rig->members[2].rig->server);
+    add_to_mycnf(rig->members[2].rig, text);
+    replication_rig_start(rig, 2, "server");
+    wanted_server_id = server_id;
+    assert_true(replication_rig_await(rig, 2, has_wanted_server_id, "back under another number", LONG_MS));
+}
+
+/* Members of two clusters whose numbers come from the same range meet: it is named, and nobody loses anything by it. */
+static void test_a_member_with_the_number_of_another(void **state)
+{
+    struct replication_rig *rig = *state;
+    uint32_t own = rig->members[2].status.server_id;
+
+    follow_as(rig, rig->members[0].status.server_id);
+    assert_true(replication_rig_await(rig, 2, is_a_duplicate, "a duplicate of its source", LONG_MS));
+    assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (-19)", NULL));
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w WHERE id = -19", "1"));
+    /* MariaDB's sources end the older one of two replicas of one number; MySQL's tell them apart by their UUIDs. */
+    follow_as(rig, rig->members[1].status.server_id);
+    assert_true(replication_rig_await(rig, 2, is_a_duplicate_or_ready, "a duplicate, or ready", LONG_MS));
+    follow_as(rig, own);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(member_says(rig, i, "SELECT COUNT(*) FROM t.w WHERE id = -19", "1"));
+    assert_string_equal(rig->members[2].status.errant, "");
+}
+
 /* The target of a switchover ends after the old primary was closed, before it had everything. */
 static void test_a_target_that_restarts_fetches_the_rest(void **state)
 {
@@ -686,12 +736,14 @@ int replication_stories_run(bool mysql)
         cmocka_unit_test(test_a_copy_and_commits_do_not_wait_for_each_other),
         cmocka_unit_test(test_a_primary_that_restarts_waits_for_a_new_word),
         cmocka_unit_test(test_another_server_id_forgets_nothing),
+        cmocka_unit_test(test_a_member_with_the_number_of_another),
         cmocka_unit_test(test_a_target_that_restarts_fetches_the_rest),
         cmocka_unit_test(test_a_duplicate_key_is_named_and_not_skipped),
         cmocka_unit_test(test_purged_binlogs_are_named),
         cmocka_unit_test(test_errant_transactions_are_named),
     };
 
+    cmocka_set_test_filter(getenv("TEST_CASE"));
     return mysql ? cmocka_run_group_tests_name("replication MySQL", tests, setup_mysql, teardown)
                  : cmocka_run_group_tests_name("replication MariaDB", tests, setup_mariadb, teardown);
 }

@@ -288,7 +288,7 @@ static void test_troubles(void **unused)
             TROUBLE_ERRANT},
         {13114, 0, "'Replica has more GTIDs than the source has, using the source's SERVER_UUID.", TROUBLE_ERRANT},
         {1593, 0,
-            "Fatal error: The slave I/O thread stops because master and slave have equal MySQL server ids; these ids must be",
+            "Fatal error: The slave I/O thread stops because master and slave have equal MariaDB server ids; these ids must be",
             TROUBLE_SERVER_ID},
         {13117, 0,
             "The replica I/O thread stops because source and replica have equal MySQL server ids; these ids must be different",
