@@ -474,7 +474,7 @@ static void test_back_pressure(void **state)
     assert_int_equal(w->produced_bytes, produced); /* held back while nobody reads */
     close(fd);
     assert_true(loop_until(w->loop, &w->closed, 1));
-    assert_int_equal(http_server_connections(w->server), 0);
+    assert_true(connections_become(w->loop, w->server, 0));
 }
 
 static int data_cancel(void *arg, const char *data, size_t len)
@@ -651,8 +651,7 @@ static void test_raw_requests(void **state)
             fail_msg("case %zu: wanted '%s', got '%s'", i, raw_cases[i].status, answer.buf);
         strbuf_release(&answer);
     }
-    loop_for(w->loop, 20);
-    assert_int_equal(http_server_connections(w->server), 0);
+    assert_true(connections_become(w->loop, w->server, 0));
 }
 
 static void test_oversized_head(void **state)
@@ -695,8 +694,7 @@ static void test_pipelined_and_half_closed(void **state)
     shutdown(fd, SHUT_WR);
     raw_exchange(w->loop, fd, "", 0, &answer);
     assert_non_null(strstr(answer.buf, "\r\n\r\nhello"));
-    loop_for(w->loop, 20);
-    assert_int_equal(http_server_connections(w->server), 0);
+    assert_true(connections_become(w->loop, w->server, 0));
     close(fd);
     strbuf_release(&answer);
 }
@@ -710,18 +708,16 @@ static void test_connection_limit(void **state)
         if (i % 16 == 0)
             loop_for(w->loop, 5);
     }
-    loop_for(w->loop, 30);
-    assert_int_equal(http_server_connections(w->server), HTTP_SERVER_CONNECTIONS_MAX);
+    assert_true(connections_become(w->loop, w->server, HTTP_SERVER_CONNECTIONS_MAX));
     get(w, PLAIN, "/hello");
     assert_int_equal(w->out.status, 503);
     close(fds[0]);
-    loop_for(w->loop, 30);
+    assert_true(connections_become(w->loop, w->server, HTTP_SERVER_CONNECTIONS_MAX - 1));
     get(w, PLAIN, "/hello");
     assert_int_equal(w->out.status, 200);
     for (size_t i = 1; i < ARRAY_LEN(fds); i++)
         close(fds[i]);
-    loop_for(w->loop, 30);
-    assert_int_equal(http_server_connections(w->server), 1);
+    assert_true(connections_become(w->loop, w->server, 1));
 }
 
 static void test_http_1_0_stream(void **state)

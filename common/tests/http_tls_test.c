@@ -204,8 +204,7 @@ static void test_who_is_not_let_in(void **state)
     }
     get_full(w, good, "other.test", "/hello", true); /* a name the certificate does not have */
     assert_int_equal(w->out.err.kind, ERROR_UNAVAILABLE);
-    loop_for(w->loop, 30);
-    assert_int_equal(http_server_connections(w->server), 1);
+    assert_true(connections_become(w->loop, w->server, 1));
     http_tls_unref(good);
     tls_keypair_release(&stranger);
 }
@@ -245,8 +244,7 @@ static void test_garbage_instead_of_a_handshake(void **state)
         close(fd);
     }
     assert_null(strstr(answer.buf, "200"));
-    loop_for(w->loop, 20);
-    assert_int_equal(http_server_connections(w->server), 0);
+    assert_true(connections_become(w->loop, w->server, 0));
     strbuf_release(&answer);
 }
 

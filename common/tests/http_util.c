@@ -51,10 +51,18 @@ int outcome_data(void *arg, const char *data, size_t len)
 
 bool loop_until(struct loop *loop, const int *counter, int value)
 {
-    const int64_t end_ms = clock_monotonic_ms() + 5000;
+    const int64_t end_ms = clock_monotonic_ms() + 20000;
     while (*counter < value && clock_monotonic_ms() < end_ms)
         loop_run_once(loop, 20);
     return *counter >= value;
+}
+
+bool connections_become(struct loop *loop, const struct http_server *server, size_t count)
+{
+    const int64_t end_ms = clock_monotonic_ms() + 20000;
+    while (http_server_connections(server) != count && clock_monotonic_ms() < end_ms)
+        loop_run_once(loop, 20);
+    return http_server_connections(server) == count;
 }
 
 void loop_for(struct loop *loop, int64_t ms)

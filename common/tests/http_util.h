@@ -32,8 +32,10 @@ void outcome_release(struct outcome *outcome);
 void outcome_done(void *arg, const struct http_response *response, const struct error *err);
 int outcome_data(void *arg, const char *data, size_t len);
 
-/* Turns the loop until *counter >= value; false after five seconds. */
+/* Turns the loop until *counter >= value; false after twenty seconds. */
 bool loop_until(struct loop *loop, const int *counter, int value);
+/* Likewise, until the server has so many connections: it hears of an end later than who caused it. */
+bool connections_become(struct loop *loop, const struct http_server *server, size_t count);
 void loop_for(struct loop *loop, int64_t ms);
 
 struct tls_keypair test_ca(const char *name);
