@@ -69,7 +69,8 @@ enum restore_step restore_next_step(const struct cluster_snapshot *snapshot, con
     }
     if (!snapshot->usable || snapshot->cluster.paused)
         return RESTORE_STEP_NONE;
-    if (last->phase == RESTORE_PHASE_RESTORING && !is_empty(primary)) /* restored by the old wish, perhaps: wait to know */
+    if (last->phase == RESTORE_PHASE_RESTORING &&
+        !is_empty(primary)) /* restored by the old wish, perhaps: wait to know */
         return RESTORE_STEP_NONE;
     if (!wish_of(snapshot))
         return over ? RESTORE_STEP_NONE : RESTORE_STEP_DROP;
