@@ -76,7 +76,7 @@ struct backup_report {
     char gtid[AGENT_GTID_SIZE];
     char digest[65];
     char error_reason[48]; /* CamelCase: ToolFailed, StoreRefused, StoreUnavailable, ServerLost, Cancelled, KeyInvalid */
-    char message[256];     /* of a failure; the tool's own last words are part of it */
+    char message[384];     /* of a failure; the tool's own last words are part of it */
 };
 /* As the member "backup" of a status. NULL when there is nothing to say. */
 json_t *backup_report_encode(const struct backup_report *report);

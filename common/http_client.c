@@ -230,6 +230,7 @@ static void request_deliver(struct http_request *request, CURLcode code)
     struct error err = ERROR_INIT;
     struct http_response response;
     response_fill(&response, request);
+    response.distrust = http_tls_distrust(request->easy, (int)code);
     if (request->failure.kind != ERROR_NONE)
         err = request->failure;
     else if (code != CURLE_OK && !(request->cut && code == CURLE_WRITE_ERROR))

@@ -33,8 +33,18 @@ struct http_tls *http_tls_new(const struct http_tls_options *options);
 struct http_tls *http_tls_ref(struct http_tls *tls);
 void http_tls_unref(struct http_tls *tls);
 
+/* Why the server's certificate is not taken: then there was no answer, err is UNAVAILABLE or INVALID and has the details. */
+enum http_distrust {
+    HTTP_DISTRUST_NONE,
+    HTTP_DISTRUST_AUTHORITY, /* nobody whom we trust has signed it */
+    HTTP_DISTRUST_NAME,      /* it is of another server */
+    HTTP_DISTRUST_TIME,      /* not valid yet, or any more, by the clock here */
+    HTTP_DISTRUST_ALL,       /* there are no authorities here to hold it against, or they cannot be read */
+};
+
 struct http_response {
-    int status;               /* 0 when there was no answer; then err says why */
+    int status; /* 0 when there was no answer; then err says why */
+    enum http_distrust distrust;
     uint32_t retry_after_ms;  /* Retry-After in seconds or as a date, 0 if absent */
     const char *content_type; /* may be NULL */
     const char *body;         /* what was gathered (no `data` callback), NUL-terminated; "" if nothing */

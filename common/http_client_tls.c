@@ -4,6 +4,7 @@
 #include "common/http_client_tls.h"
 
 #include <curl/curl.h>
+#include <openssl/x509_vfy.h>
 
 #include "common/alloc.h"
 #include "common/ca_bundle.h"
@@ -69,5 +70,25 @@ void http_tls_apply(void *easy, const struct http_tls *tls)
     if (tls->insecure_skip_verify) {
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
+enum http_distrust http_tls_distrust(void *easy, int code)
+{
+    long verdict = X509_V_OK;
+    if (code == CURLE_SSL_CACERT_BADFILE)
+        return HTTP_DISTRUST_ALL;
+    if (code != CURLE_PEER_FAILED_VERIFICATION)
+        return HTTP_DISTRUST_NONE;
+    curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &verdict);
+    switch (verdict) {
+    case X509_V_OK:
+    case X509_V_ERR_UNSPECIFIED: /* libcurl compares names before it fills in what OpenSSL thinks of the chain */
+        return HTTP_DISTRUST_NAME;
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+        return HTTP_DISTRUST_TIME;
+    default:
+        return HTTP_DISTRUST_AUTHORITY;
     }
 }

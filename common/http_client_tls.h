@@ -21,4 +21,7 @@ struct http_tls {
 /* easy: a CURL pointer; tls NULL: defaults. The texts are not copied: tls must live as long as the transfer. */
 void http_tls_apply(void *easy, const struct http_tls *tls);
 
+/* code: the CURLcode that the transfer ended with. */
+enum http_distrust http_tls_distrust(void *easy, int code);
+
 #endif

@@ -11,6 +11,7 @@
  * never inside the call that started them, never after a cancel. Errors:
  *   NOT_FOUND no such bucket, object or upload     UNAUTHORIZED, FORBIDDEN wrong key, no right (with the server's own code and message)
  *   CONFLICT  PreconditionFailed                    INVALID      the target is not usable (its field is named)
+ *             or its certificate is not trusted: one try, as whoever reads the error must do something
  *   PROTOCOL  not an answer of S3, or damaged       UNAVAILABLE, TIMEOUT  after all tries        TOO_LARGE  more than was allowed
  * Keys are never in an error's text.
  *

@@ -90,6 +90,8 @@ struct s3_call *s3_call_fail(struct object_store *store, const struct error *err
 void s3_call_cancel(struct s3_call *call);
 void s3_call_set_paused(struct s3_call *call, bool paused); /* NULL is fine */
 
+/* The server's certificate was not taken: err becomes INVALID with what to do about it. NONE: it stays. */
+void s3_explain_distrust(const struct object_store *store, enum http_distrust distrust, struct error *err);
 /* What an Error document means. */
 enum s3_verdict s3_refusal(
     const struct object_store *store, int status, const struct s3_error *refusal, struct error *err);

@@ -12,7 +12,7 @@
 
 static char *in_folder(const char *name)
 {
-    return xasprintf("%s/bundle/%s", getenv("TMPDIR"), name);
+    return xasprintf("%s/ca_bundle_test/%s", getenv("TMPDIR"), name);
 }
 
 static void put(const char *path, const char *text)

@@ -213,7 +213,7 @@ static void test_who_is_not_let_in(void **state)
 static void test_system_certificates(void **state)
 {
     struct world *w = *state;
-    char *path = xasprintf("%s/system.pem", getenv("TMPDIR"));
+    char *path = xasprintf("%s/http_tls_test-system.pem", getenv("TMPDIR"));
     assert_int_equal(fs_write_file_atomic(path, w->ca.cert_pem, strlen(w->ca.cert_pem), 0600, NULL), 0);
     assert_int_equal(setenv("SSL_CERT_FILE", path, 1), 0);
     struct http_tls *system = identity(w, NULL, &w->client_pair, NULL);

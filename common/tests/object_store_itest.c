@@ -406,7 +406,7 @@ static void test_tls(void **state)
     assert_memory_equal(w->out.body.buf, data, OBJECT_PART_MIN);
     http_tls_unref(w->target.tls);
     w->target.tls = NULL; /* the system does not know this CA */
-    expect_refused(w, ERROR_UNAVAILABLE, "certificate");
+    expect_refused(w, ERROR_INVALID, "destination.s3.caSecret");
     strbuf_release(&ca);
     free(data);
 }
