@@ -141,6 +141,18 @@ static int on_data(void *arg, const char *data, size_t len)
     return 0;
 }
 
+/* The manifest was there, so is the bucket: what is not there, or was replaced under our hands, is this piece. */
+static bool piece_is_lost(const struct error *failure, const char *name, struct error *err)
+{
+    if (failure->kind == ERROR_NOT_FOUND)
+        error_set(err, ERROR_PROTOCOL, "%s is missing: %s", name, failure->message);
+    else if (failure->kind == ERROR_CONFLICT)
+        error_set(err, ERROR_PROTOCOL, "%s is damaged: it was replaced while it was read: %s", name, failure->message);
+    else
+        return false;
+    return true;
+}
+
 static void on_piece(void *arg, const struct error *failure)
 {
     struct download *download = arg;
@@ -149,7 +161,9 @@ static void on_piece(void *arg, const struct error *failure)
 
     download->request = NULL;
     backup_piece_name(download->index, name);
-    if (failure) {
+    if (failure && piece_is_lost(failure, name, &err)) {
+        fail(download, &err);
+    } else if (failure) {
         fail_by_store(download, failure, name);
     } else if (check_piece(download, &err) < 0) {
         fail(download, &err);

@@ -297,7 +297,7 @@ static void test_touched_backups(void **state)
             flip(piece, places[i]);
         }
         assert_int_equal(rename(piece, kept), 0);
-        refused(world, one, key, "", "StoreRefused", "data-000001");
+        refused(world, one, key, "", "BackupDamaged", "data-000001 is missing");
         assert_int_equal(rename(others, piece), 0);
         refused(world, one, key, "", "BackupDamaged", "");
         assert_int_equal(truncate(piece, size / 2), 0);

@@ -423,8 +423,15 @@ static void test_pieces(void **state)
     assert_refused(world, "Damaged", "data-000001 is damaged: it is longer");
     strbuf_truncate(&first->data, first->data.len - 1);
     assert_came_back(world);
+    fake.operations = 0;
+    fake.fail_at = 2; /* the manifest, the first piece */
+    fake.fail_kind = ERROR_CONFLICT;
+    assert_refused(world, "Damaged", "data-000001 is damaged: it was replaced while it was read: ");
+    fake.operations = 0;
+    fake.fail_kind = ERROR_FORBIDDEN;
+    assert_refused(world, "StoreRefused", "data-000001: the store says no");
     free(steal_ptr(second->name));
-    assert_refused(world, "StoreRefused", "data-000002: ");
+    assert_refused(world, "Damaged", "data-000002 is missing: ");
     strbuf_release(&second->data);
 }
 
