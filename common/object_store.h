@@ -119,7 +119,8 @@ struct object_entry {
     uint64_t bytes;
     int64_t modified_ms; /* 0: a common prefix */
 };
-/* All whose name begins with `under`, in the order of their names, over as many pages as it takes; delimiter: '/' groups what lies deeper, 0: none. each: return -1 to end it (done gets CANCELLED). */
+/* All whose name begins with `under`, in the order of their names, over as many pages as it takes; delimiter: '/' groups what lies deeper, 0: none. each: return -1 to end it (done gets CANCELLED).
+ * With a delimiter objects come in order, and so do common prefixes, but not the two together: AWS tells the objects of a page first. */
 struct object_request *object_list(struct object_store *store, const char *under, char delimiter,
     int (*each)(void *arg, const struct object_entry *entry), object_done_fn done, void *arg);
 /* One that is not there counts as deleted. */

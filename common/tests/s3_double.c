@@ -223,6 +223,8 @@ static void do_list(struct s3_double *s3, const char *prefix, const char *token,
     char last[1024] = "";
     size_t count = 0;
     bool more = false;
+    struct strbuf groups; /* behind the objects of the page, as AWS does it */
+    strbuf_init(&groups, 64 * KM_MIB);
     strbuf_adds(&s3->body, "<ListBucketResult>");
     for (size_t i = 0; i < s3->object_count && !more; i++) {
         const struct blob *blob = s3->objects[i];
@@ -241,10 +243,12 @@ static void do_list(struct s3_double *s3, const char *prefix, const char *token,
         count++;
         snprintf(last, sizeof(last), "%s", deeper ? group : blob->key);
         if (deeper)
-            strbuf_addf(&s3->body, "<CommonPrefixes><Prefix>%s</Prefix></CommonPrefixes>", group);
+            strbuf_addf(&groups, "<CommonPrefixes><Prefix>%s</Prefix></CommonPrefixes>", group);
         else
             list_entry(s3, blob);
     }
+    strbuf_add(&s3->body, groups.buf, groups.len);
+    strbuf_release(&groups);
     strbuf_addf(&s3->body, "<IsTruncated>%s</IsTruncated>", more ? "true" : "false");
     if (more)
         strbuf_addf(&s3->body, "<NextContinuationToken>%s</NextContinuationToken>", last);
