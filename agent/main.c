@@ -54,9 +54,11 @@ static int command_check(const struct agent_options *options, struct error *err)
 
 static int command_transfer(const struct agent_options *options, struct error *err)
 {
-    struct backup_child_options child = {.tls_dir = options->paths.tls_dir};
+    bool up = options->command == COMMAND_UPLOAD;
+    struct backup_child_options child = {
+        .tls_dir = options->paths.tls_dir, .keys_grace_ms = up ? UPLOAD_KEYS_GRACE_MS : 0};
 
-    return options->command == COMMAND_UPLOAD ? upload_process_run(&child, err) : download_process_run(&child, err);
+    return up ? upload_process_run(&child, err) : download_process_run(&child, err);
 }
 
 /* Of a container, not of a child of one. */

@@ -56,6 +56,10 @@ void object_store_set_keys(
         log_warn("new keys are not used", LOG_STR("bucket", store->bucket), LOG_ERR(&err));
         return;
     }
+    if (str_eq(store->access_key, str_or_empty(access_key)) && str_eq(store->secret_key, str_or_empty(secret_key)) &&
+        str_eq(store->session_token, str_or_empty(session_token)))
+        return;
+    store->keys_version++;
     replace_secret(&store->access_key, access_key);
     replace_secret(&store->secret_key, secret_key);
     replace_secret(&store->session_token, session_token);

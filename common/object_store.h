@@ -56,7 +56,8 @@ struct object_target {
     const char *connect_to;                              /* "IP:port" to dial instead (door of a volume) */
     struct http_tls *tls;    /* a reference is taken; NULL: the system's certificates (ca_bundle.h) */
     int64_t idle_timeout_ms; /* no byte comes or goes; 0: 60 s. Completing an upload gets five times as long */
-    uint32_t retry_base_ms;  /* first pause between tries, doubled each time up to 15 s; 0: 500 ms */
+    int64_t keys_grace_ms; /* keys that have worked and are refused now: so long new ones are waited for (object_store_set_keys); 0: not at all */
+    uint32_t retry_base_ms; /* first pause between tries, doubled each time up to 15 s; 0: 500 ms */
 };
 
 struct object_store;
@@ -67,7 +68,8 @@ struct object_upload;  /* one multipart upload */
 struct object_store *object_store_new(struct loop *loop, const struct object_target *target, struct error *err);
 /* Cancels what is under way (no callbacks); uploads that were not completed stay on the server until somebody aborts them. NULL is fine. */
 void object_store_free(struct object_store *store);
-/* Credentials were rotated: from the next request (or try) on. Keys that hold what keys do not have (a blank, a line break) are not taken; the log says so. */
+/* Credentials were rotated: from the next request (or try) on, those included that were refused and wait (keys_grace_ms). Keys that hold what keys do not have (a
+ * blank, a line break) are not taken; the log says so. */
 void object_store_set_keys(
     struct object_store *store, const char *access_key, const char *secret_key, const char *session_token);
 

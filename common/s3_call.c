@@ -6,11 +6,14 @@
 
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/s3_sign.h"
 #include "common/tls.h"
 
 #define URL_MAX ((size_t)(8 * KM_KIB))
 #define RETRY_AFTER_MAX_MS 30000
+/* How often it is looked whether the keys have changed. */
+#define KEYS_LOOK_MS 200
 #define SHOWN_MAX ((size_t)100)
 /* Larger bodies ask first (Expect: 100-continue) once a try has failed: a server that refuses without reading would cut us off before its answer is read. */
 #define ASK_FIRST_BYTES ((size_t)(64 * KM_KIB))
@@ -33,6 +36,9 @@ struct s3_call {
     bool ending; /* done runs, or has run */
     struct backoff tries;
     struct loop_timer timer;
+    unsigned keys_version; /* of the store's, that the last try was signed with */
+    int64_t refused_ms;    /* when its keys were; 0: they were not */
+    bool awaits_keys;
     struct http_request *http;
     struct error failure; /* of s3_call_fail */
     int (*data)(void *arg, struct http_request *http, const char *data, size_t len);
@@ -116,6 +122,48 @@ static void pause_and_retry(struct s3_call *call, uint32_t retry_after_ms)
     loop_timer_arm(&call->timer, MAX_OF(pause_ms, wanted_ms));
 }
 
+/* ---- keys that are rotated ---- */
+
+static int64_t keys_wait_left_ms(const struct s3_call *call)
+{
+    return call->refused_ms + call->store->keys_grace_ms - loop_now_ms(call->store->loop);
+}
+
+/* Whoever revokes the old keys before everybody has the new ones must not end hours of work. But keys that never worked are wrong. */
+static bool wait_for_keys(struct s3_call *call)
+{
+    struct object_store *store = call->store;
+    const bool outdated = call->keys_version != store->keys_version;
+    if (call->got_data || (!outdated && (!store->keys_proved || store->keys_grace_ms <= 0)))
+        return false;
+    if (call->refused_ms == 0) {
+        call->refused_ms = loop_now_ms(store->loop);
+        log_warn("the store takes the keys no more: new ones are waited for", LOG_STR("bucket", store->bucket));
+    }
+    const int64_t left_ms = keys_wait_left_ms(call);
+    if (!outdated && left_ms <= 0) {
+        store->keys_proved = false; /* what else is asked for need not wait as long again */
+        return false;
+    }
+    call->awaits_keys = true;
+    loop_timer_arm(&call->timer, outdated ? 0 : MIN_OF(left_ms, (int64_t)KEYS_LOOK_MS));
+    return true;
+}
+
+/* False: they are here, or time is up: one more try. */
+static bool still_awaits_keys(struct s3_call *call)
+{
+    if (!call->awaits_keys)
+        return false;
+    const int64_t left_ms = keys_wait_left_ms(call);
+    call->awaits_keys = call->keys_version == call->store->keys_version && left_ms > 0;
+    if (call->awaits_keys)
+        loop_timer_arm(&call->timer, MIN_OF(left_ms, (int64_t)KEYS_LOOK_MS));
+    else
+        call->tries.attempts = 0;
+    return call->awaits_keys;
+}
+
 static void on_http_done(void *arg, const struct http_response *response, const struct error *http_err)
 {
     struct s3_call *call = arg;
@@ -133,6 +181,10 @@ static void on_http_done(void *arg, const struct http_response *response, const 
     s3_explain_distrust(call->store, response->distrust, &err);
     const enum s3_verdict verdict = judge_try(call, &answer, &refusal, response->sent, &err);
     answer.worth_a_retry = verdict == S3_RETRY;
+    if (verdict == S3_GOOD && call->keys_version == call->store->keys_version)
+        call->store->keys_proved = true;
+    if (verdict == S3_BAD && s3_blames_keys(&answer, &err) && wait_for_keys(call))
+        return;
     if (verdict == S3_RETRY && !call->got_data && call->tries.attempts < OBJECT_TRIES_MAX)
         pause_and_retry(call, response->retry_after_ms);
     else
@@ -220,6 +272,7 @@ static void call_try(struct s3_call *call)
     struct wire wire = {.count = 0};
     const char *headers[ARRAY_LEN(wire.texts) + 1] = {NULL};
     call->tries.attempts++;
+    call->keys_version = store->keys_version;
     wire_fill(&wire, call);
     for (size_t i = 0; i < wire.count; i++)
         headers[i] = wire.texts[i];
@@ -247,6 +300,8 @@ static void on_timer(void *arg)
 {
     struct s3_call *call = arg;
     struct s3_answer answer = {.body = "", .code = ""};
+    if (still_awaits_keys(call))
+        return;
     if (call->failure.kind == ERROR_NONE)
         call_try(call);
     else

@@ -2,7 +2,7 @@
  * s3_call.h: one request to S3, signed, repeated until there is an answer that counts. Private to object_*.c.
  *
  * A try that got no answer, or one that promises more (500, 503, SlowDown …), is followed by another one after a pause, at most OBJECT_TRIES_MAX in all; each is signed
- * anew, with the keys that are known by then. A call whose `data` has taken bytes is not repeated here: only its owner knows how to go on.
+ * anew, with the keys that are known by then. Keys that were taken before and are refused now may have been rotated: new ones are waited for. A call whose `data` has taken bytes is not repeated here: only its owner knows how to go on.
  */
 #ifndef KM_COMMON_S3_CALL_H
 #define KM_COMMON_S3_CALL_H
@@ -31,6 +31,9 @@ struct object_store {
     char *access_key, *secret_key, *session_token; /* secret; access_key "": nothing is signed */
     char *connect_to;
     struct http_tls *tls;
+    unsigned keys_version; /* one more with each set of keys */
+    bool keys_proved;      /* they were taken, or the ones before */
+    int64_t keys_grace_ms;
     int64_t idle_timeout_ms;
     struct backoff_policy pauses;
     uint64_t random_state;
@@ -90,6 +93,8 @@ struct s3_call *s3_call_fail(struct object_store *store, const struct error *err
 void s3_call_cancel(struct s3_call *call);
 void s3_call_set_paused(struct s3_call *call, bool paused); /* NULL is fine */
 
+/* Refused for its keys: other keys may help. */
+bool s3_blames_keys(const struct s3_answer *answer, const struct error *err);
 /* The server's certificate was not taken: err becomes INVALID with what to do about it. NONE: it stays. */
 void s3_explain_distrust(const struct object_store *store, enum http_distrust distrust, struct error *err);
 /* What an Error document means. */

@@ -123,6 +123,12 @@ enum s3_verdict s3_refusal(
     return verdict;
 }
 
+/* A clock that is wrong stays so. */
+bool s3_blames_keys(const struct s3_answer *answer, const struct error *err)
+{
+    return err->kind == ERROR_UNAUTHORIZED && !str_eq(answer->code, "RequestTimeTooSkewed");
+}
+
 /* What a person can do about it. The door of a volume is not a person's: its certificates are renewed by the operator, so that heals. */
 void s3_explain_distrust(const struct object_store *store, enum http_distrust distrust, struct error *err)
 {

@@ -153,6 +153,7 @@ static void place(struct object_store *store, const struct object_target *target
 
 static void set_times(struct object_store *store, const struct object_target *target)
 {
+    store->keys_grace_ms = target->keys_grace_ms;
     store->idle_timeout_ms = target->idle_timeout_ms > 0 ? target->idle_timeout_ms : 60000;
     store->pauses = (struct backoff_policy){
         .base_ms = target->retry_base_ms > 0 ? target->retry_base_ms : 500, .max_ms = 15000, .jitter_percent = 50};

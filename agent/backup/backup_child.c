@@ -194,6 +194,7 @@ struct object_store *backup_child_open_store(
         .session_token = store->session_token,
         .connect_to = str_empty(store->connect_to) ? NULL : store->connect_to,
         .tls = tls,
+        .keys_grace_ms = options->keys_grace_ms,
     };
 
     if (!tls)
@@ -213,6 +214,7 @@ const char *backup_child_reason(const struct error *err)
     case ERROR_FORBIDDEN:
     case ERROR_NOT_FOUND:
     case ERROR_CONFLICT:
+    case ERROR_TOO_LARGE: /* a quota, a full volume */
         return "StoreRefused";
     default:
         return "StoreUnavailable";

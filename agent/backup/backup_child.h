@@ -20,9 +20,12 @@
 #define BACKUP_CHILD_LINE_MAX ((size_t)(BACKUP_TASK_MAX + KM_KIB))
 /* How often progress is told. */
 #define BACKUP_CHILD_TELL_MS 500
+/* An upload whose keys are refused in its middle: the operator reads their Secret every 15 s, so new ones have come by then, or do not come. */
+#define UPLOAD_KEYS_GRACE_MS 60000
 
 struct backup_child_options {
-    const char *tls_dir; /* ca.crt, tls.crt, tls.key: the member's own, for the door of a volume */
+    const char *tls_dir;   /* ca.crt, tls.crt, tls.key: the member's own, for the door of a volume */
+    int64_t keys_grace_ms; /* as in object_target */
 };
 
 /* ---- lines ---- */

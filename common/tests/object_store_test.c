@@ -364,6 +364,75 @@ static void test_keys_are_rotated(void **state)
     put_done(w);
 }
 
+static void open_with_grace(struct object_world *w, int64_t grace_ms)
+{
+    struct object_target target = s3_double_target(w->s3);
+    target.prefix = "pre/fix";
+    target.keys_grace_ms = grace_ms;
+    object_store_free(w->store);
+    w->store = object_world_store(w, &target);
+}
+
+static void refused_now(struct object_world *w)
+{
+    s3_double_fail(w->s3, S3_FAULT_NONE, 0, 0, false);
+    do_put(w);
+    object_result_expect(&w->out, ERROR_UNAUTHORIZED);
+    assert_non_null(strstr(w->out.err.message, "InvalidAccessKeyId"));
+}
+
+/* The old keys are revoked before we have the new ones: what is under way waits for them, wrong ones in between included. */
+static void test_revoked_keys(void **state)
+{
+    struct object_world *w = *state;
+    open_with_grace(w, 3600000);
+    s3_double_set_key(w->s3, "AKIANEW");
+    refused_now(w); /* they have never worked: there is nothing to wait for */
+    assert_int_equal(s3_double_requests(w->s3), 1);
+    s3_double_set_key(w->s3, "AKIATEST");
+    do_put(w);
+    object_result_expect(&w->out, ERROR_NONE);
+    s3_double_set_key(w->s3, "AKIANEW");
+    s3_double_fail(w->s3, S3_FAULT_NONE, 0, 0, false);
+    do_put(w);
+    while (s3_double_requests(w->s3) < 1)
+        loop_run_once(w->loop, 10);
+    object_store_set_keys(w->store, "AKIATEST", "secret", ""); /* the same */
+    loop_for(w->loop, 300);
+    assert_int_equal(w->out.done, 0);
+    assert_int_equal(s3_double_requests(w->s3), 1);
+    object_store_set_keys(w->store, "AKIAWRONG", "secret2", "");
+    while (s3_double_requests(w->s3) < 2)
+        loop_run_once(w->loop, 10);
+    loop_for(w->loop, 20);
+    assert_int_equal(w->out.done, 0);
+    object_store_set_keys(w->store, "AKIANEW", "secret3", "");
+    object_result_expect(&w->out, ERROR_NONE);
+    put_done(w);
+    assert_int_equal(s3_double_requests(w->s3), 3);
+}
+
+static void test_revoked_keys_for_good(void **state)
+{
+    struct object_world *w = *state;
+    open_with_grace(w, 300);
+    do_put(w);
+    object_result_expect(&w->out, ERROR_NONE);
+    s3_double_set_key(w->s3, "AKIANEW");
+    refused_now(w);
+    assert_int_equal(s3_double_requests(w->s3), 2); /* a last one when time was up */
+    refused_now(w);
+    assert_int_equal(s3_double_requests(w->s3), 1); /* nobody waits a second time */
+    object_store_set_keys(w->store, "AKIANEW", "secret3", "");
+    do_put(w);
+    object_result_expect(&w->out, ERROR_NONE);
+    /* A right that is missing is not the keys' fault. */
+    s3_double_fail(w->s3, S3_FAULT_403, 0, 1, false);
+    do_put(w);
+    object_result_expect(&w->out, ERROR_FORBIDDEN);
+    assert_int_equal(s3_double_requests(w->s3), 1);
+}
+
 /* The server refuses without reading: what it says is read nevertheless. */
 static void test_early_refusal(void **state)
 {
@@ -625,6 +694,8 @@ int main(void)
         WORLD(test_refusals),
         WORLD(test_no_bucket),
         WORLD(test_keys_are_rotated),
+        WORLD(test_revoked_keys),
+        WORLD(test_revoked_keys_for_good),
         WORLD(test_early_refusal),
         WORLD(test_tree),
         WORLD(test_tree_that_does_not_go),
