@@ -125,6 +125,7 @@ static const struct json_field fields[] = {
     FIELD("compression", TEXT, compression),
     FIELD("encrypted", BOOL, encrypted),
     FIELD("keyId", TEXT, key_id),
+    FIELD("secretsVersion", TEXT, secrets_version),
     FIELD("digest", TEXT, digest),
     FIELD("location", TEXT, location),
     FIELD("clusterUid", TEXT, cluster_uid),

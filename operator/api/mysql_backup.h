@@ -18,6 +18,7 @@
 #include "operator/kube/kube_condition.h"
 
 #define BACKUP_NAME_MAX 63
+#define BACKUP_SECRETS_VERSION_SIZE 96
 /* How often one is begun before it has failed. */
 #define BACKUP_ATTEMPTS_MAX 5
 
@@ -91,6 +92,7 @@ struct backup_status {
     char method[16], compression[16];
     bool encrypted;
     char key_id[17];
+    char secrets_version[BACKUP_SECRETS_VERSION_SIZE]; /* resourceVersions of the Secrets that the attempt was given */
     char digest[65];
     char location[640];
     char cluster_uid[64];

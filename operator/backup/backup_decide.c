@@ -92,18 +92,31 @@ static void close_attempt(struct backup_step *step, const char *reason, const ch
     next->raw_bytes = next->stored_bytes = next->bytes_per_second = 0;
 }
 
-static int64_t retry_delay_ms(int failures)
+static int64_t retry_delay_ms(int failures, bool refused)
 {
-    int64_t delay_ms = BACKUP_RETRY_BASE_MS;
-    for (int i = 1; i < failures && delay_ms < BACKUP_RETRY_MAX_MS; i++)
-        delay_ms *= 2;
-    return MIN_OF(delay_ms, BACKUP_RETRY_MAX_MS);
+    int64_t delay_ms = refused ? BACKUP_REFUSED_BASE_MS : BACKUP_RETRY_BASE_MS;
+    int64_t max_ms = refused ? BACKUP_REFUSED_MAX_MS : BACKUP_RETRY_MAX_MS;
+    for (int i = 1; i < failures && delay_ms < max_ms; i++)
+        delay_ms *= refused ? 4 : 2;
+    return MIN_OF(delay_ms, max_ms);
+}
+
+/* Behind the store's own words: what is to be done, and what follows. */
+static void say_refused(const struct backup_snapshot *snapshot, struct backup_step *step, const char *text)
+{
+    const char *secret = snapshot->backup.destination.credentials_secret;
+    int64_t wait_s = (step->next.retry_ms - snapshot->now_ms) / 1000;
+    bool named = !str_empty(secret);
+    say(step, "attempt %d with %s: the store refused it: %s. Tried again %s%s%sin %lld min", step->next.attempt,
+        step->next.donor, text, named ? "as soon as Secret " : "", str_or_empty(secret),
+        named ? " has changed, else " : "", (long long)(wait_s + 59) / 60);
 }
 
 static void KM_PRINTF(4, 5) fail_attempt(
     const struct backup_snapshot *snapshot, struct backup_step *step, const char *reason, const char *fmt, ...)
 {
-    char text[320];
+    char text[400];
+    bool refused = str_eq(reason, BACKUP_STORE_REFUSED);
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
@@ -115,7 +128,9 @@ static void KM_PRINTF(4, 5) fail_attempt(
         return;
     }
     step->next.phase = BACKUP_PHASE_PENDING;
-    step->next.retry_ms = snapshot->now_ms + retry_delay_ms(step->next.failure_count);
+    step->next.retry_ms = snapshot->now_ms + retry_delay_ms(step->next.failure_count, refused);
+    if (refused)
+        say_refused(snapshot, step, text);
     step->event = "BackupRetried";
     step->warning = true;
 }
@@ -128,6 +143,26 @@ static void wait_unaccepted(
     say(step, "%s", message);
     set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, reason, message);
     again_in(step, BACKUP_RECHECK_MS);
+}
+
+static bool last_was_refused(const struct backup_snapshot *snapshot)
+{
+    const struct backup_status *last = &snapshot->last;
+    return last->failure_count > 0 && str_eq(last->failures[last->failure_count - 1].reason, BACKUP_STORE_REFUSED);
+}
+
+static bool secrets_changed(const struct backup_snapshot *snapshot)
+{
+    const struct backup_status *last = &snapshot->last;
+    return snapshot->secrets_known && str_empty(snapshot->secrets_reason) && !str_empty(last->secrets_version) &&
+        !str_eq(last->secrets_version, snapshot->secrets_version);
+}
+
+/* How long it is not begun anew; 0: it may be. */
+static int64_t retry_left_ms(const struct backup_snapshot *snapshot)
+{
+    int64_t left_ms = MAX_OF(snapshot->last.retry_ms - snapshot->now_ms, 0);
+    return last_was_refused(snapshot) && secrets_changed(snapshot) ? 0 : left_ms;
 }
 
 /* Whether all is there that a person must provide. */
@@ -145,7 +180,10 @@ static bool is_accepted(const struct backup_snapshot *snapshot, struct backup_st
     } else if (snapshot->secrets_known && !str_empty(snapshot->secrets_reason)) {
         wait_unaccepted(snapshot, step, snapshot->secrets_reason, snapshot->secrets_message);
     } else if (snapshot->secrets_known) {
-        set(snapshot, step, CONDITION_BACKUP_ACCEPTED, true, "Accepted", "all that it needs is there");
+        if (last_was_refused(snapshot) && retry_left_ms(snapshot) > 0)
+            set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, BACKUP_STORE_REFUSED, snapshot->last.message);
+        else
+            set(snapshot, step, CONDITION_BACKUP_ACCEPTED, true, "Accepted", "all that it needs is there");
         return true;
     } else
         again_in(step, BACKUP_RECHECK_MS);
@@ -170,6 +208,7 @@ static void begin(const struct backup_snapshot *snapshot, struct backup_step *st
     snprintf(next->method, sizeof(next->method), "%s", backup_method_names[backup->method]);
     snprintf(next->compression, sizeof(next->compression), "%s", backup_compression_names[backup->compression]);
     snprintf(next->key_id, sizeof(next->key_id), "%s", snapshot->key_id);
+    snprintf(next->secrets_version, sizeof(next->secrets_version), "%s", snapshot->secrets_version);
     next->encrypted = backup->encryption.secret != NULL;
     backup_folder_of(snapshot->ns, backup->cluster, next->id, &folder);
     backup_destination_location(&backup->destination, folder.buf, &location);
@@ -190,8 +229,9 @@ static void decide_pending(const struct backup_snapshot *snapshot, struct backup
     step->next.phase = BACKUP_PHASE_PENDING;
     if (!is_accepted(snapshot, step))
         return;
-    if (snapshot->last.retry_ms > snapshot->now_ms) {
-        again_in(step, snapshot->last.retry_ms - snapshot->now_ms);
+    int64_t left_ms = retry_left_ms(snapshot);
+    if (left_ms > 0) {
+        again_in(step, last_was_refused(snapshot) ? MIN_OF(left_ms, BACKUP_RECHECK_MS) : left_ms);
         step->wants_store = is_volume(snapshot);
         return;
     }
@@ -331,6 +371,8 @@ static void decide_reported(
     if (report->state == BACKUP_STATE_COMPLETED)
         decide_check(snapshot, step, report);
     else {
+        if (secrets_changed(snapshot)) /* and what the donor gets must be known before it gets it */
+            snprintf(step->next.secrets_version, sizeof(step->next.secrets_version), "%s", snapshot->secrets_version);
         step->act = BACKUP_ACT_SEND; /* keys may have been rotated */
         again_in(step, BACKUP_RECHECK_MS);
     }

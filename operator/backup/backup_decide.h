@@ -19,6 +19,10 @@
 #define BACKUP_UNTAKEN_MS 120000
 #define BACKUP_RETRY_BASE_MS 10000
 #define BACKUP_RETRY_MAX_MS 300000
+/* A store that refuses: somebody must change something. Four times as long after each, up to the second; at once when a Secret has changed. */
+#define BACKUP_REFUSED_BASE_MS 60000
+#define BACKUP_REFUSED_MAX_MS 3600000
+#define BACKUP_STORE_REFUSED "StoreRefused" /* reason of an attempt, as agents tell it */
 /* Secrets have no watch. */
 #define BACKUP_RECHECK_MS 15000
 /* What could not be done in the store is tried again after this time. */

@@ -215,6 +215,7 @@ static void read_memory(const struct backup_memory *memory, struct backup_snapsh
     snprintf(ret->secrets_reason, sizeof(ret->secrets_reason), "%s", memory->keys.reason);
     snprintf(ret->secrets_message, sizeof(ret->secrets_message), "%s", memory->keys.message);
     snprintf(ret->key_id, sizeof(ret->key_id), "%s", memory->keys.key_id);
+    snprintf(ret->secrets_version, sizeof(ret->secrets_version), "%s", memory->keys.version);
     ret->job = memory->view;
 }
 

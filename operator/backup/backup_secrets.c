@@ -159,6 +159,14 @@ static void finish(struct reading *reading, const struct error *err)
     free(reading);
 }
 
+static void note_version(struct reading *reading, const json_t *secret)
+{
+    char *version = reading->keys.version;
+    size_t len = strlen(version);
+    snprintf(version + len, sizeof(reading->keys.version) - len, "%s%s", len > 0 ? "." : "",
+        json_path_str(secret, "metadata.resourceVersion", ""));
+}
+
 static void on_read(void *arg, const struct kube_answer *answer, const struct error *err)
 {
     struct reading *reading = arg;
@@ -169,8 +177,10 @@ static void on_read(void *arg, const struct kube_answer *answer, const struct er
     }
     if (err)
         refuse(reading, "SecretMissing", "%s: there is no Secret %s", lookup->path, lookup->name(reading));
-    else
+    else {
+        note_version(reading, answer->object);
         lookup->take(reading, answer->object);
+    }
     reading->next++;
     read_next(reading);
 }

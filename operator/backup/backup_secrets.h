@@ -21,8 +21,9 @@ struct task_keys {
     bool sealed;
     unsigned char key[BACKUP_KEY_BYTES];
     char key_id[17];
-    struct http_tls *tls;                   /* volume: how the operator shows itself; a reference */
-    char reason[KUBE_CONDITION_REASON_MAX]; /* why it cannot be; "": all is there */
+    char version[BACKUP_SECRETS_VERSION_SIZE]; /* another one: a Secret was changed */
+    struct http_tls *tls;                      /* volume: how the operator shows itself; a reference */
+    char reason[KUBE_CONDITION_REASON_MAX];    /* why it cannot be; "": all is there */
     char message[KUBE_CONDITION_MESSAGE_MAX];
 };
 void task_keys_release(struct task_keys *keys);

@@ -82,7 +82,8 @@ struct backup_snapshot {
     bool secrets_known;                             /* they were read; else what follows says nothing */
     char secrets_reason[KUBE_CONDITION_REASON_MAX]; /* "": they are good */
     char secrets_message[KUBE_CONDITION_MESSAGE_MAX];
-    char key_id[17]; /* of the key that seals; "" none */
+    char key_id[17];                                   /* of the key that seals; "" none */
+    char secrets_version[BACKUP_SECRETS_VERSION_SIZE]; /* another one: a Secret was changed */
 
     bool store_ready;        /* volumes: the pod in front of it serves. S3: always true */
     char store_message[320]; /* what it waits for */

@@ -23,7 +23,14 @@
 #define FOLDER_OF_ALL "ns1/shop/backups/"
 
 /* What the donor does with a task. */
-enum donor_does { DONOR_COMPLETES, DONOR_HANGS, DONOR_LIES, DONOR_FAILS_FIRST, DONOR_DIES_FIRST };
+enum donor_does {
+    DONOR_COMPLETES,
+    DONOR_HANGS,
+    DONOR_LIES,
+    DONOR_FAILS_FIRST,
+    DONOR_DIES_FIRST,
+    DONOR_IS_REFUSED_FIRST
+};
 
 struct backup_world {
     struct operator_world *world;
@@ -122,6 +129,10 @@ static void on_taken(void *arg, struct agent_double *agent)
         agent->backup.state = BACKUP_STATE_FAILED;
         snprintf(agent->backup.error_reason, sizeof(agent->backup.error_reason), "ToolFailed");
         snprintf(agent->backup.message, sizeof(agent->backup.message), "mariadb-backup ended with 1");
+    } else if (the->donor_does == DONOR_IS_REFUSED_FIRST && first) {
+        agent->backup.state = BACKUP_STATE_FAILED;
+        snprintf(agent->backup.error_reason, sizeof(agent->backup.error_reason), "StoreRefused");
+        snprintf(agent->backup.message, sizeof(agent->backup.message), "InvalidAccessKeyId: unknown (HTTP 403)");
     } else if (the->donor_does == DONOR_DIES_FIRST && first)
         leave_half(agent);
     else
@@ -417,6 +428,26 @@ static void rotated_keys_reach_the_donor(void **state)
     struct backup_world *it = backup_world_new(DONOR_HANGS, "");
     operator_world_run(it->world, steps);
     assert_int_equal(it->taken, 1);
+    backup_world_free(it);
+}
+
+static bool waits_for_the_secret(struct operator_world *world)
+{
+    UNUSED(world);
+    return str_eq(condition_of("Accepted"), "StoreRefused") && str_eq(status_of("phase"), "Pending");
+}
+
+/* Without the change it would be begun anew after a minute: more than a step may take. */
+static void a_refusal_waits_for_the_secret(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {BEGIN, waits_for_the_secret, rotate, completed, released, NULL};
+    struct backup_world *it = backup_world_new(DONOR_IS_REFUSED_FIRST, "");
+    operator_world_run(it->world, steps);
+    assert_string_equal(status_of("failures[0].reason"), "StoreRefused");
+    assert_non_null(strstr(status_of("failures[0].message"), "InvalidAccessKeyId"));
+    assert_string_equal(condition_of("Accepted"), "Accepted");
+    assert_int_equal(it->taken, 2);
     backup_world_free(it);
 }
 
@@ -727,6 +758,7 @@ int main(void)
         cmocka_unit_test(what_is_not_whole_is_no_backup),
         cmocka_unit_test(a_member_that_refuses_is_left_alone),
         cmocka_unit_test(rotated_keys_reach_the_donor),
+        cmocka_unit_test(a_refusal_waits_for_the_secret),
         cmocka_unit_test(a_volume_is_served_while_it_is_needed),
         cmocka_unit_test(a_pod_that_never_serves_is_not_left_behind),
         cmocka_unit_test(bad_input_is_named),

@@ -90,6 +90,7 @@ static void read_flags(const json_t *json, struct backup_snapshot *ret)
     ret->secrets_known = json_path_bool(json, "secretsKnown", true);
     snprintf(ret->secrets_reason, sizeof(ret->secrets_reason), "%s", json_path_str(json, "secretsReason", ""));
     snprintf(ret->secrets_message, sizeof(ret->secrets_message), "%s", json_path_str(json, "secretsMessage", ""));
+    snprintf(ret->secrets_version, sizeof(ret->secrets_version), "%s", json_path_str(json, "secretsVersion", "41"));
     snprintf(ret->store_message, sizeof(ret->store_message), "%s", json_path_str(json, "storeMessage", ""));
     snprintf(ret->cluster_uid, sizeof(ret->cluster_uid), "uid-of-shop");
 }
