@@ -307,13 +307,26 @@ static bool is_confirmed(struct operator_world *world)
             json_path_int(status, "acks", 0) == json_path_int(status, "confirmed.acks", 0));
 }
 
+/* They follow the status, and may be late. */
+static bool labels_are_right(struct operator_world *world, int64_t replicas)
+{
+    const char *primary = world_str(world, PATH_CLUSTER, "status.currentPrimary");
+    for (int i = 0; i < (int)replicas; i++) {
+        bool is_primary = str_eq(world_pod_str(world, i, "metadata.name"), primary);
+        const char *wanted = is_primary ? LABEL_ROLE_PRIMARY : LABEL_ROLE_REPLICA;
+        if (!str_eq(world_pod_str(world, i, "metadata.labels[\"" LABEL_ROLE "\"]"), wanted))
+            return false;
+    }
+    return true;
+}
+
 bool world_is_settled(struct operator_world *world)
 {
     int64_t replicas = json_path_int(kube_api_double_get(world->api, PATH_CLUSTER), "spec.replicas", 1);
     return str_eq(world_condition(world, "Available"), replicas > 0 ? "True/PrimaryReady" : "False/Hibernated") &&
         str_eq(world_condition(world, "Progressing"), "False/Settled") &&
         (replicas < 2 || str_eq(world_condition(world, "Replicated"), "True/AllFollow")) && is_confirmed(world) &&
-        world_int(world, PATH_CLUSTER, "status.readyReplicas") == replicas &&
+        world_int(world, PATH_CLUSTER, "status.readyReplicas") == replicas && labels_are_right(world, replicas) &&
         world_int(world, PATH_STATEFUL_SET, "spec.replicas") == replicas &&
         world_int(world, PATH_CLUSTER, "status.observedGeneration") ==
         world_int(world, PATH_CLUSTER, "metadata.generation") &&

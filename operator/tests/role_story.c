@@ -86,6 +86,19 @@ static char *tell(const struct role_story *story, size_t n, size_t *ret_acts)
     return end;
 }
 
+/* The first line that differs, from a little before where it does: a message holds no more. */
+static void fail_at_difference(size_t n, size_t acts, const char *end, const char *wanted)
+{
+    size_t at = 0, line = 0;
+    for (; end[at] && end[at] == wanted[at]; at++) {
+        if (end[at] == '\n')
+            line = at + 1;
+    }
+    size_t from = at - MIN_OF(at - line, 160);
+    fail_msg("killed after act %zu of %zu it ends differently, in %.60s: %.320s\ninstead of %.320s", n, acts,
+        end + line, end + from, wanted + from);
+}
+
 void role_story_dies_at_every_step(const struct role_story *story, size_t at_least)
 {
     size_t acts = 0;
@@ -94,6 +107,6 @@ void role_story_dies_at_every_step(const struct role_story *story, size_t at_lea
     for (size_t n = 1; n <= acts; n++) {
         _cleanup_(freep) char *end = tell(story, n, NULL);
         if (!str_eq(end, wanted))
-            fail_msg("killed after act %zu of %zu it ends in\n%s\ninstead of\n%s", n, acts, end, wanted);
+            fail_at_difference(n, acts, end, wanted);
     }
 }
