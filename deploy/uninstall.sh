@@ -3,7 +3,7 @@
 #
 # Databases keep running without an operator, so CRDs and clusters stay as long as there is any MysqlCluster. With --with-databases
 # all MysqlBackups, MysqlTerminals and MysqlClusters are deleted first, while the operator still runs: volumes go as spec.deletion.volumes says (they
-# are kept by default).
+# are kept by default), and a cluster with spec.deletion.finalBackup goes when that is stored (WAIT_SECONDS: how long each kind may take).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gone=(--ignore-not-found --timeout="${WAIT_SECONDS:-120}s")
@@ -14,7 +14,7 @@ objects() { # names of all objects of a kind, nothing if the kind is not install
 }
 
 if [[ ${1:-} == --with-databases ]]; then
-  for kind in "${kinds[@]}"; do
+  for kind in "${kinds[@]}" mysqlbackups.kubemysql.dev; do # again: clusters that went may have left a last one
     scope=(--all-namespaces)
     [[ $kind != mysqlconfigs* ]] || scope=()
     [[ -z $(objects "$kind") ]] || kubectl delete "$kind" --all "${scope[@]}" "${gone[@]}"

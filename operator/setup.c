@@ -52,6 +52,7 @@ int operator_setup(void *arg, struct manager *manager, struct error *err)
         .configs = configs,
         .terminals = terminals,
         .pods = pods,
+        .backups = backups,
         .fleet = fleet,
     };
     const struct terminal_controller_options terminal_options = {

@@ -93,6 +93,14 @@ json_t *backup_spec_of_run(const struct backup_spec *spec, const char *cluster)
     return ret;
 }
 
+json_t *backup_spec_of_final(const struct backup_spec *spec, const char *cluster, int64_t deadline_seconds)
+{
+    json_t *ret = backup_spec_of_run(spec, cluster);
+    json_put_int(ret, "deadlineSeconds", deadline_seconds);
+    json_put_str(ret, "deletionPolicy", "Retain");
+    return ret;
+}
+
 /* ---- status ---- */
 
 struct member {

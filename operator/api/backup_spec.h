@@ -43,6 +43,8 @@ int backup_spec_check(const json_t *backup, struct api_problems *problems);
 void backup_spec_schedule_text(const struct backup_spec *spec, struct strbuf *out);
 /* The spec of a MysqlBackup of this cluster by its schedule, complete in itself; new object. */
 json_t *backup_spec_of_run(const struct backup_spec *spec, const char *cluster);
+/* Of the last one before the cluster goes: its data stays, whatever becomes of the object. */
+json_t *backup_spec_of_final(const struct backup_spec *spec, const char *cluster, int64_t deadline_seconds);
 
 /* ---- status ---- */
 

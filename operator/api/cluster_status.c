@@ -9,7 +9,7 @@
 
 const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PROGRESSING, CONDITION_AVAILABLE,
     CONDITION_HEALTHY, CONDITION_REPLICATED, CONDITION_WRITES_BLOCKED, CONDITION_LAGGING, CONDITION_CHILD_CONFLICT,
-    CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, CONDITION_RESTORED, NULL};
+    CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, CONDITION_RESTORED, CONDITION_FINAL_BACKUP, NULL};
 
 /* Texts and numbers of the status and of an instance as tables: encode and decode cannot differ. */
 struct text_member {
@@ -287,6 +287,8 @@ json_t *cluster_status_encode(const struct cluster_status *status)
     put_failover(json, &status->last_failover);
     if (status->restore.phase != RESTORE_PHASE_NONE)
         json_put(json, "restore", cluster_restore_encode(&status->restore));
+    if (status->final_backup.phase != FINAL_BACKUP_NONE)
+        json_put(json, "finalBackup", cluster_final_backup_encode(&status->final_backup));
     put_acknowledgers(json, status->acknowledgers);
     if (status->loss_allowed)
         json_put_bool(json, "lossAllowed", true);
@@ -430,6 +432,7 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     read_switchover(json_object_get(json, "lastSwitchover"), &ret->last_switchover);
     read_failover(json_object_get(json, "lastFailover"), &ret->last_failover);
     cluster_restore_decode(json_object_get(json, "restore"), &ret->restore);
+    cluster_final_backup_decode(json_object_get(json, "finalBackup"), &ret->final_backup);
     ret->loss_allowed = json_path_bool(json, "lossAllowed", false);
     ret->acknowledgers = read_acknowledgers(json_object_get(json, "acknowledgers"));
     read_confirmed(json_object_get(json, "confirmed"), &ret->confirmed);

@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "common/agent_order.h"
+#include "operator/api/final_backup_status.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/names.h"
 #include "operator/api/restore_status.h"
@@ -33,6 +34,8 @@
 #define CONDITION_STORAGE_RESIZED "StorageResized" /* False: growth pending or refused */
 #define CONDITION_RESTORED \
     "Restored" /* spec.restoreFrom: the cluster has its data; False: reason and message say why not yet */
+#define CONDITION_FINAL_BACKUP \
+    "FinalBackup" /* being deleted: the cluster may go; False: reason and message say what it waits for */
 #define CONDITION_CERTIFICATE_EXPIRING "CertificateExpiring" /* True: renewal keeps failing and little time is left */
 extern const char *const cluster_condition_types[];          /* NULL-terminated, for kube_conditions_decode */
 
@@ -130,6 +133,7 @@ struct cluster_status {
     struct cluster_switchover last_switchover;
     struct cluster_failover last_failover;
     struct cluster_restore restore; /* owns documents */
+    struct cluster_final_backup final_backup;
     /* Bit N: member N was told to acknowledge commits of the current primary. Only these may hold the only copy of a commit beside it. */
     uint64_t acknowledgers;
     bool loss_allowed; /* failover.dataLoss was allow while the primary was heard: it closes itself when it is cut off */

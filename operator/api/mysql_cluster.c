@@ -106,6 +106,9 @@ static void read_spec(json_t *spec, struct mysql_cluster *ret)
     ret->terminal_pod_template = object_at(spec, "terminal.podTemplate");
     ret->deletion_volumes = str_eq(json_path_str(spec, "deletion.volumes", NULL), "Delete") ? DELETION_VOLUMES_DELETE
                                                                                             : DELETION_VOLUMES_RETAIN;
+    ret->final_backup = json_path_bool(spec, "deletion.finalBackup", false);
+    ret->final_backup_deadline_seconds = int_within(spec, "deletion.finalBackupDeadlineSeconds",
+        BACKUP_DEADLINE_SECONDS_MIN, BACKUP_DEADLINE_SECONDS_MAX, CLUSTER_FINAL_BACKUP_SECONDS_DEFAULT);
     restore_spec_read(spec, &ret->restore);
     ret->pod_template = object_at(spec, "podTemplate");
     read_service(spec, "primary", &ret->service_primary);
@@ -155,6 +158,12 @@ static void check_replication(struct mysql_cluster *cluster, struct api_problems
     cluster->replication.primary = CLUSTER_PRIMARY_ANY;
 }
 
+static void check_final_backup(const struct mysql_cluster *cluster, struct api_problems *problems)
+{
+    if (cluster->final_backup && !json_is_object(json_path(cluster->document, "backup.destination")))
+        api_problems_add(problems, "spec.deletion.finalBackup", "needs spec.backup.destination, where it is stored");
+}
+
 static void check_service(const struct cluster_service_options *service, const char *path, struct api_problems *problems)
 {
     char ranges[API_PATH_MAX];
@@ -185,6 +194,7 @@ static void check_together(struct mysql_cluster *cluster, struct api_problems *p
     check_service(&cluster->service_primary, "spec.services.primary", problems);
     check_service(&cluster->service_replicas, "spec.services.replicas", problems);
     backup_spec_check(json_object_get(cluster->document, "backup"), problems);
+    check_final_backup(cluster, problems);
 }
 
 int mysql_cluster_parse(

@@ -57,6 +57,8 @@ struct cluster_failover_spec {
     bool reseed;           /* a member with transactions that its primary has not: set them aside and clone it anew */
 };
 
+#define CLUSTER_FINAL_BACKUP_SECONDS_DEFAULT 3600
+
 enum deletion_volumes { DELETION_VOLUMES_RETAIN, DELETION_VOLUMES_DELETE };
 
 struct cluster_storage {
@@ -93,7 +95,9 @@ struct mysql_cluster {
     const json_t *terminal_pod_template; /* NULL: none */
     struct restore_spec restore;         /* source NONE: a new cluster begins empty */
     enum deletion_volumes deletion_volumes;
-    const json_t *pod_template; /* over the configuration's pod template; NULL: none */
+    bool final_backup;                     /* deletion.finalBackup */
+    int64_t final_backup_deadline_seconds; /* from its begin; never 0 */
+    const json_t *pod_template;            /* over the configuration's pod template; NULL: none */
     struct cluster_service_options service_primary, service_replicas;
     bool paused; /* the operator changes nothing, status is still written */
 };

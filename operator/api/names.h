@@ -27,6 +27,7 @@
 #define LABEL_CLUSTER "kubemysql.dev/cluster"           /* cluster name: on everything of a cluster; selectors use it */
 #define LABEL_TERMINAL "kubemysql.dev/terminal"         /* terminal name */
 #define LABEL_SCHEDULED "kubemysql.dev/scheduled"       /* MysqlBackup: "true": made by its cluster's schedule */
+#define LABEL_FINAL_BACKUP "kubemysql.dev/final-backup" /* MysqlBackup: "true": the last one of a cluster that goes */
 #define LABEL_ROLE "kubemysql.dev/role"                 /* on database pods: LABEL_ROLE_* */
 
 #define LABEL_NAME_MYSQL "mysql"
@@ -49,12 +50,19 @@
 /* MysqlCluster, set by people: one switchover to this member, named by ordinal or pod. */
 #define ANNOTATION_SWITCHOVER_TO "kubemysql.dev/switchover-to"
 
+/* MysqlCluster, set by people: "true" lets a cluster that is being deleted go without its final backup. */
+#define ANNOTATION_SKIP_FINAL_BACKUP "kubemysql.dev/skip-final-backup"
+
 /* MysqlBackup, set by people: "true" gives up on removing the stored data of one that is being deleted. */
 #define ANNOTATION_SKIP_DATA_DELETION "kubemysql.dev/skip-data-deletion"
 
 /* ---- finalizers ---- */
-#define FINALIZER_BACKUP "kubemysql.dev/backup"   /* MysqlBackup that runs, or whose data goes with it */
-#define FINALIZER_VOLUMES "kubemysql.dev/volumes" /* deletion.volumes: Delete */
+#define FINALIZER_BACKUP "kubemysql.dev/backup"             /* MysqlBackup that runs, or whose data goes with it */
+#define FINALIZER_VOLUMES "kubemysql.dev/volumes"           /* deletion.volumes: Delete */
+#define FINALIZER_FINAL_BACKUP "kubemysql.dev/final-backup" /* MysqlCluster with deletion.finalBackup */
+/* Kubernetes' own, set with a deletion: dependents go first; dependents stay. */
+#define FINALIZER_FOREGROUND "foregroundDeletion"
+#define FINALIZER_ORPHAN "orphan"
 
 /* ---- container and volume names ---- */
 #define CONTAINER_MYSQL "mysql"

@@ -122,8 +122,12 @@ static void scan_finalizers(struct json_slice object, struct custom_object *ret)
             ret->has_volumes_finalizer = true;
         else if (json_slice_str_eq(finalizer, FINALIZER_BACKUP))
             ret->has_backup_finalizer = true;
+        else if (json_slice_str_eq(finalizer, FINALIZER_FINAL_BACKUP))
+            ret->has_final_finalizer = true;
         else
             ret->has_other_finalizers = true;
+        ret->is_foreground = ret->is_foreground || json_slice_str_eq(finalizer, FINALIZER_FOREGROUND);
+        ret->is_orphan = ret->is_orphan || json_slice_str_eq(finalizer, FINALIZER_ORPHAN);
     }
 }
 
@@ -149,6 +153,8 @@ static void add_backup_texts(struct texts *texts, const struct kube_meta *meta, 
     texts_add(texts, offsetof(struct custom_object, skip_data_deletion),
         json_slice_member(meta->annotations, ANNOTATION_SKIP_DATA_DELETION), KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct custom_object, scheduled), json_slice_member(meta->labels, LABEL_SCHEDULED),
+        KUBE_LABEL_MAX);
+    texts_add(texts, offsetof(struct custom_object, final), json_slice_member(meta->labels, LABEL_FINAL_BACKUP),
         KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct custom_object, creation_timestamp),
         json_slice_get(object, "metadata", "creationTimestamp", NULL), KUBE_LABEL_MAX);
@@ -196,6 +202,8 @@ static struct kube_object *project_custom(struct json_slice object, struct error
         json_slice_member(meta.annotations, ANNOTATION_SWITCHOVER_TO), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, confirmed_lost),
         json_slice_member(meta.annotations, ANNOTATION_CONFIRMED_LOST), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, skip_final_backup),
+        json_slice_member(meta.annotations, ANNOTATION_SKIP_FINAL_BACKUP), KUBE_LABEL_MAX);
     add_backup_texts(&texts, &meta, object);
     struct custom_object *ret = (struct custom_object *)texts_build(&texts, sizeof(*ret), &meta, object);
     ret->name = key_name(&ret->object);
@@ -223,6 +231,11 @@ json_t *custom_object_spec(const struct custom_object *object)
 json_t *custom_object_status(const struct custom_object *object)
 {
     return parse_part(object, object->spec_len, object->status_len);
+}
+
+bool custom_object_is_going(const struct custom_object *object)
+{
+    return object->object.deleting && !object->has_final_finalizer;
 }
 
 const struct kube_projection projection_mysql_cluster = {.project = project_custom};

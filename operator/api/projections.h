@@ -28,23 +28,29 @@ struct custom_object {
     const char *ns;                 /* "" for cluster scope */
     const char *deletion_timestamp; /* "" unless deleting */
     bool has_volumes_finalizer;     /* FINALIZER_VOLUMES */
+    bool has_final_finalizer;       /* FINALIZER_FINAL_BACKUP */
+    bool is_foreground, is_orphan;  /* FINALIZER_FOREGROUND, FINALIZER_ORPHAN */
     bool has_other_finalizers;
     const char *config_name; /* MysqlCluster: spec.config.name, "" if none: which clusters to wake for a MysqlConfig */
     const char *cluster_name, *cluster_namespace; /* MysqlTerminal: spec.cluster, "" if none; MysqlBackup: its name */
     const char *password_secret;                  /* MysqlCluster: spec.passwordSecret.name */
     const char *switchover_to;                    /* MysqlCluster: annotation ANNOTATION_SWITCHOVER_TO, "" if none */
     const char *confirmed_lost;                   /* likewise ANNOTATION_CONFIRMED_LOST */
+    const char *skip_final_backup;                /* likewise ANNOTATION_SKIP_FINAL_BACKUP */
     const char *phase;                            /* MysqlBackup: status.phase, "" if none */
     const char *donor;                            /* MysqlBackup: status.donor */
     const char *claim; /* MysqlBackup: claimName of the destination, the used one if it is known; "" if none */
     const char *skip_data_deletion; /* MysqlBackup: annotation ANNOTATION_SKIP_DATA_DELETION */
     const char *creation_timestamp; /* MysqlBackup */
     const char *scheduled;          /* MysqlBackup: label LABEL_SCHEDULED, "" if none */
+    const char *final;              /* MysqlBackup: label LABEL_FINAL_BACKUP, "" if none */
     bool has_backup_finalizer;      /* FINALIZER_BACKUP */
 };
 /* New trees (caller drops them), NULL if absent or malformed. */
 json_t *custom_object_spec(const struct custom_object *object);
 json_t *custom_object_status(const struct custom_object *object);
+/* A cluster that nothing is to be done for any more: it is being deleted, and waits for no final backup. */
+bool custom_object_is_going(const struct custom_object *object);
 
 enum pod_phase { POD_PHASE_UNKNOWN, POD_PHASE_PENDING, POD_PHASE_RUNNING, POD_PHASE_SUCCEEDED, POD_PHASE_FAILED };
 

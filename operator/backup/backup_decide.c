@@ -378,6 +378,17 @@ static void decide_reported(
     }
 }
 
+/* Of a last backup: there was a failover, and another member holds all that there is now. */
+static const struct backup_member *closed_instead(
+    const struct backup_snapshot *snapshot, const struct backup_member *donor)
+{
+    for (int i = 0; i < snapshot->member_count && snapshot->is_final; i++) {
+        if (snapshot->members[i].is_closed && &snapshot->members[i] != donor)
+            return &snapshot->members[i];
+    }
+    return NULL;
+}
+
 static void decide_running(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
     const struct backup_member *donor = backup_member_find(snapshot, snapshot->last.donor);
@@ -391,6 +402,9 @@ static void decide_running(const struct backup_snapshot *snapshot, struct backup
         again_in(step, BACKUP_SILENCE_MS - donor->silent_ms);
     else if (!str_eq(donor->process, snapshot->last.donor_process))
         fail_attempt(snapshot, step, "DonorLost", "the agent of %s was started anew", name);
+    else if (closed_instead(snapshot, donor))
+        fail_attempt(snapshot, step, "DonorLost", "%s has become the primary, and was closed in its place",
+            closed_instead(snapshot, donor)->name);
     else if (str_eq(donor->report.id, snapshot->last.id))
         decide_reported(snapshot, step, donor);
     else

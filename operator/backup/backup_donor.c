@@ -4,8 +4,16 @@
 
 #include "common/strbuf.h"
 
+/* What it has now is all that the cluster will ever have; it is not ready, as it serves nobody. */
+static const char *hindrance_of_final(const struct backup_member *member)
+{
+    if (member->taken || member->report.state == BACKUP_STATE_RUNNING)
+        return "another backup is taken from it";
+    return member->is_closed ? NULL : "it is not the primary that was closed";
+}
+
 /* NULL: it can. */
-static const char *hindrance(const struct backup_member *member)
+static const char *hindrance(const struct backup_snapshot *snapshot, const struct backup_member *member)
 {
     if (!member->heard)
         return "its agent is not heard";
@@ -13,6 +21,8 @@ static const char *hindrance(const struct backup_member *member)
         return "it is being seeded";
     if (member->phase != AGENT_PHASE_RUNNING)
         return "its server does not run";
+    if (snapshot->is_final)
+        return hindrance_of_final(member);
     if (member->is_held)
         return "it is held";
     if (!member->pod_ready)
@@ -67,7 +77,7 @@ const struct backup_member *backup_donor_choose(const struct backup_snapshot *sn
     strbuf_init(&text, size - 1);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct backup_member *member = &snapshot->members[i];
-        const char *wrong = hindrance(member);
+        const char *wrong = hindrance(snapshot, member);
         struct rank rank = rank_of(snapshot, member);
         if (wrong)
             strbuf_addf(&text, "%s%s: %s", text.len > 0 ? "; " : "", member->name, wrong);

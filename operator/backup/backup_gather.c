@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "operator/api/backup_store_pod.h"
+#include "operator/api/final_backup_status.h"
 #include "operator/api/projections.h"
 
 /* ---- the object itself ---- */
@@ -65,13 +66,30 @@ static bool is_taken(const struct backup_sources *sources, const struct backup_s
     return false;
 }
 
-static void read_words(const struct agent_status *status, const char *primary, struct backup_member *ret)
+/* Of the cluster's status. */
+struct roles {
+    const char *primary;
+    const struct cluster_final_backup *final;
+    int64_t epoch;
+};
+
+/* By its own word, under the epoch that the status closed it under. */
+static bool is_closed(const struct agent_status *status, const struct roles *roles, const char *name)
+{
+    const struct cluster_final_backup *final = roles->final;
+    return final->phase == FINAL_BACKUP_RUNNING && str_eq(final->primary, name) && str_eq(roles->primary, name) &&
+        final->epoch == roles->epoch && status->epoch == (uint64_t) final->epoch && status->order_done &&
+        status->role == AGENT_ROLE_NONE && !status->writable;
+}
+
+static void read_words(const struct agent_status *status, const struct roles *roles, struct backup_member *ret)
 {
     bool runs =
         status->replication.receiver == AGENT_THREAD_RUNNING && status->replication.applier == AGENT_THREAD_RUNNING;
     snprintf(ret->process, sizeof(ret->process), "%s", status->boot_id);
     ret->phase = status->phase;
-    ret->is_primary = str_eq(primary, ret->name) && status->writable;
+    ret->is_primary = str_eq(roles->primary, ret->name) && status->writable;
+    ret->is_closed = is_closed(status, roles, ret->name);
     ret->is_replica = status->role == AGENT_ROLE_REPLICA && runs;
     ret->is_held = status->role == AGENT_ROLE_NONE && !str_empty(status->order_hash);
     ret->has_data = status->data == AGENT_DATA_DATABASE || status->phase == AGENT_PHASE_RUNNING;
@@ -83,7 +101,7 @@ static void read_words(const struct agent_status *status, const char *primary, s
 }
 
 static void read_member(const struct backup_sources *sources, const struct backup_snapshot *snapshot,
-    const char *cluster_key, const char *primary, struct backup_member *ret)
+    const char *cluster_key, const struct roles *roles, struct backup_member *ret)
 {
     const struct agent_watch *watch = agent_fleet_get(sources->fleet, cluster_key, ret->name);
     const struct agent_status *status = watch ? agent_fleet_status(sources->fleet, cluster_key, ret->name) : NULL;
@@ -91,7 +109,7 @@ static void read_member(const struct backup_sources *sources, const struct backu
     ret->silent_ms = watch ? agent_watch_age_ms(watch) : 0;
     ret->taken = is_taken(sources, snapshot, ret->name);
     if (status)
-        read_words(status, primary, ret);
+        read_words(status, roles, ret);
     if (!watch)
         return;
     const struct backup_sender *sender = agent_watch_backup(watch);
@@ -99,8 +117,8 @@ static void read_member(const struct backup_sources *sources, const struct backu
     snprintf(ret->send_error, sizeof(ret->send_error), "%s", backup_sender_error(sender, snapshot->last.id));
 }
 
-static void read_members(
-    const struct backup_sources *sources, const char *cluster_key, const char *primary, struct backup_snapshot *ret)
+static void read_members(const struct backup_sources *sources, const char *cluster_key, const struct roles *roles,
+    struct backup_snapshot *ret)
 {
     for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
         struct backup_member *member = &ret->members[ret->member_count];
@@ -110,7 +128,7 @@ static void read_members(
         if (!pod || !str_eq(pod->cluster, ret->backup.cluster))
             continue;
         member->pod_ready = pod->ready && !pod->object.deleting;
-        read_member(sources, ret, cluster_key, primary, member);
+        read_member(sources, ret, cluster_key, roles, member);
         ret->member_count++;
     }
 }
@@ -238,7 +256,12 @@ bool backup_gather(const struct backup_sources *sources, const struct backup_mem
     read_memory(memory, ret);
     if (cluster) {
         snprintf(ret->cluster_uid, sizeof(ret->cluster_uid), "%s", cluster->uid);
-        read_members(sources, cluster->object.key, json_path_str(status, "currentPrimary", ""), ret);
+        struct cluster_final_backup final;
+        cluster_final_backup_decode(json_object_get(status, "finalBackup"), &final);
+        const struct roles roles = {
+            json_path_str(status, "currentPrimary", ""), &final, json_path_int(status, "epoch", 0)};
+        ret->is_final = cluster->object.deleting && str_eq(final.backup, ret->name);
+        read_members(sources, cluster->object.key, &roles, ret);
     }
     read_store(sources, ret);
     return true;

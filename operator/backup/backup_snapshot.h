@@ -25,6 +25,7 @@ struct backup_member {
     bool is_primary; /* the cluster's; it is open for writes */
     bool is_replica; /* follows its source, both threads run */
     bool is_held;    /* told to follow nobody, or to be nothing */
+    bool is_closed; /* the primary of a cluster that is being deleted, which takes no writes any more (final_backup.h) */
     bool has_data, seeding;
     bool lag_known;
     int64_t lag_ms;
@@ -75,6 +76,7 @@ struct backup_snapshot {
     char message[KUBE_CONDITION_MESSAGE_MAX];
 
     bool cluster_exists;
+    bool is_final; /* the last one of a cluster that is being deleted */
     char cluster_uid[64];
     struct backup_member members[CLUSTER_REPLICAS_MAX + 1];
     int member_count;

@@ -10,11 +10,13 @@
 #include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_events.h"
 #include "operator/cluster/cluster_gather.h"
+#include "operator/cluster/cluster_maps.h"
 #include "operator/cluster/cluster_metrics.h"
 #include "operator/cluster/cluster_report.h"
 #include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_secrets.h"
 #include "operator/cluster/failover_election.h"
+#include "operator/cluster/final_backup_tend.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/restore_tend.h"
 #include "operator/plan/plan_executor.h"
@@ -54,8 +56,9 @@ struct round {
     struct cluster_decision decision;
     bool planned;
     bool recheck_soon;
-    int intents;      /* written in this round */
-    int64_t again_ms; /* look again then, 0: at the usual time */
+    int intents;                     /* written in this round */
+    int64_t again_ms;                /* look again then, 0: at the usual time */
+    enum final_backup_act final_act; /* after the status */
     struct error error;
     enum plan_kind error_kind;
 };
@@ -129,6 +132,30 @@ static void round_abandon(struct round *round)
     reconcile_finish(run, NULL, 0);
 }
 
+static void on_final_tended(void *arg, int64_t again_ms, const struct error *err)
+{
+    struct round *round = arg;
+    look_again_in(round, again_ms);
+    if (err && !round->error.kind)
+        round->error = *err;
+    round_finish(round);
+}
+
+/* The last thing in a round, so that one that fails holds up nothing else. */
+static void round_end(struct round *round)
+{
+    struct cluster_controller *controller = round->controller;
+    const struct final_backup_tender tender = {
+        .client = controller->client,
+        .clusters = controller->cluster_resource,
+        .backups = controller->backup_resource,
+        .cluster_cache = controller->sources.clusters,
+        .backup_cache = controller->sources.backups,
+        .memories = &controller->memories,
+    };
+    final_backup_tend(&tender, &round->snapshot, round->final_act, on_final_tended, round);
+}
+
 static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
 {
     struct round *round = arg;
@@ -138,7 +165,10 @@ static void on_status_written(void *arg, const struct kube_answer *answer, const
         round->error = *err;
         error_prefix(&round->error, "status");
     }
-    round_finish(round);
+    if (err)
+        round_finish(round);
+    else
+        round_end(round);
 }
 
 /* Under the version that was read: a newer spec is reported by the round that it brings. */
@@ -169,8 +199,9 @@ static void round_report(struct round *round)
         look_again_in(round, CLUSTER_CONFIRM_MS);
     }
     cluster_figures_set(&round_memory(round)->figures, snapshot, &status);
+    round->final_act = final_backup_next_act(snapshot); /* before the world is let go */
     if (cluster_status_same(&snapshot->last, &status))
-        round_finish(round);
+        round_end(round);
     else {
         cluster_events_record(manager_events(controller->manager), controller->cluster_resource, snapshot, &status);
         send_status(round, &status, on_status_written);
@@ -607,7 +638,7 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
     struct cluster_controller *controller = arg;
     const struct custom_object *object =
         (const struct custom_object *)store_get(informer_store(controller->sources.clusters), key);
-    if (!object || object->object.deleting || !is_watched(controller, object->ns)) {
+    if (!object || custom_object_is_going(object) || !is_watched(controller, object->ns)) {
         cluster_forget(controller, key);
         reconcile_finish(run, NULL, 0);
         return;
@@ -626,24 +657,6 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
 }
 
 /* ---- watches ---- */
-
-static void map_pod(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
-{
-    UNUSED(arg);
-    const struct pod_object *pod = (const struct pod_object *)object;
-    _cleanup_(freep) char *key = str_empty(pod->cluster) ? NULL : kube_key(pod->ns, pod->cluster);
-    if (key)
-        emit(emit_arg, key);
-}
-
-static void map_claim(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
-{
-    UNUSED(arg);
-    const struct pvc_object *claim = (const struct pvc_object *)object;
-    _cleanup_(freep) char *key = str_empty(claim->cluster) ? NULL : kube_key(claim->ns, claim->cluster);
-    if (key)
-        emit(emit_arg, key);
-}
 
 /* A MysqlConfig wakes every cluster that names it. */
 static void map_config(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
@@ -708,6 +721,7 @@ static void make_informers(struct cluster_controller *controller)
     sources->configs = options->configs;
     sources->terminals = options->terminals;
     sources->pods = options->pods;
+    sources->backups = options->backups;
     controller->targets.kinds[PLAN_POD].informer = options->pods;
     controller->targets.kinds[PLAN_TERMINAL].informer = options->terminals;
     sources->claims = make_informer(controller, PLAN_VOLUME_CLAIM, &projection_pvc);
@@ -733,8 +747,9 @@ static void make_watches(struct cluster_controller *controller)
         controller->runtime, sources->clusters, predicate_generation_or_digest_changed, controller_map_self, NULL);
     controller_watch(
         controller->runtime, sources->configs, predicate_generation_or_digest_changed, map_config, controller);
-    controller_watch(controller->runtime, sources->pods, NULL, map_pod, NULL);
-    controller_watch(controller->runtime, sources->claims, NULL, map_claim, NULL);
+    controller_watch(controller->runtime, sources->pods, NULL, cluster_map_pod, NULL);
+    controller_watch(controller->runtime, sources->claims, NULL, cluster_map_claim, NULL);
+    controller_watch(controller->runtime, sources->backups, NULL, cluster_map_backup, NULL);
     for (size_t i = 0; i < ARRAY_LEN(owned); i++)
         controller_watch(controller->runtime, controller->targets.kinds[owned[i]].informer, NULL, controller_map_owner,
             sources->clusters);

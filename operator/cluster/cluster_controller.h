@@ -18,7 +18,7 @@ struct cluster_controller_options {
     bool ipv6;                             /* the cluster network's first family */
     int64_t secrets_fresh_ms;              /* 0: CLUSTER_SECRETS_FRESH_MS */
     /* Shared with other controllers. */
-    struct informer *clusters, *configs, *terminals, *pods;
+    struct informer *clusters, *configs, *terminals, *pods, *backups;
     struct agent_fleet *fleet; /* this controller says whom it listens to */
 };
 

@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "operator/cluster/cluster_roll.h"
 #include "operator/cluster/cluster_volumes.h"
+#include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/restore_store.h"
 
@@ -285,11 +286,17 @@ void cluster_decide(
     if (may_change)
         gate_decide(snapshot, ret);
     if (may_change && ret->gate == GATE_OPEN) {
-        cluster_roll(snapshot, &roll);
+        if (!final_backup_is_closed(snapshot)) /* nobody is replaced any more: the primary is what a backup is taken of */
+            cluster_roll(snapshot, &roll);
         memcpy(ret->mycnf_hash, snapshot->mycnf_hash, sizeof(ret->mycnf_hash));
     }
     cluster_intend(snapshot, roll.step == ROLL_SWITCHOVER, &ret->intent);
     next_action(ret, ret->intent.next_action);
+    if (final_backup_is_over(snapshot)) { /* what it has goes with it, or stays: claims as deletion.volumes says */
+        next_action(ret, "let the cluster go");
+        cluster_volumes_decide(snapshot, ret->plan);
+        return;
+    }
     if (snapshot->cluster.paused) {
         next_action(ret, "nothing but keep the route to the primary: spec.paused is true");
         decide_route_only(snapshot, versions, ret);

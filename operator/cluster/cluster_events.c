@@ -20,6 +20,9 @@ static bool is_bad(const struct kube_condition *condition)
     if (str_eq(condition->type, CONDITION_RESTORED) &&
         (str_eq(condition->reason, "Resolving") || str_eq(condition->reason, "Restoring")))
         return false;
+    if (str_eq(condition->type, CONDITION_FINAL_BACKUP) &&
+        (str_eq(condition->reason, "Closing") || str_eq(condition->reason, "Running")))
+        return false;
     if (str_eq(condition->type, CONDITION_STORAGE_RESIZED) && str_eq(condition->reason, "Growing"))
         return false;
     return condition->status == (good_when_false(condition->type) ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE);

@@ -7,7 +7,9 @@
 #include "common/json.h"
 #include "common/strbuf.h"
 #include "common/tls.h"
+#include "operator/api/backup_spec.h"
 #include "operator/api/mycnf.h"
+#include "operator/cluster/final_backup.h"
 #include "operator/cluster/restore_store.h"
 
 void cluster_snapshot_release(struct cluster_snapshot *snapshot)
@@ -259,6 +261,71 @@ static void assume_roles(struct cluster_snapshot *snapshot)
     snapshot->cluster.replicas = MAX_OF(0, MIN_OF(replicas, CLUSTER_REPLICAS_MAX));
 }
 
+/* ---- the last backup ---- */
+
+/* Only what says no plainly is a no, as long as the finalizer is there. */
+static bool wants_final_backup(const struct cluster_snapshot *snapshot)
+{
+    const json_t *value = json_path(snapshot->cluster.document, "deletion.finalBackup");
+    return !json_is_object(snapshot->cluster.document) || (value && !json_is_false(value) && !json_is_null(value));
+}
+
+/* The rest of the spec need not be good for it. */
+static void check_final_backup(struct cluster_snapshot *snapshot)
+{
+    struct backup_spec spec;
+    struct api_problems problems = {0};
+    struct strbuf text;
+    const json_t *backup = json_object_get(snapshot->cluster.document, "backup");
+    int rc = backup_spec_parse(backup, &spec, &problems);
+    if (rc == 0 && spec.destination.kind == BACKUP_DESTINATION_NONE)
+        api_problems_add(&problems, "spec.backup.destination", "is missing");
+    strbuf_init(&text, sizeof(snapshot->final.problem) - 1);
+    api_problems_text(&problems, &text);
+    snprintf(snapshot->final.problem, sizeof(snapshot->final.problem), "%s", text.buf);
+    strbuf_release(&text);
+}
+
+static void read_deletion(const struct custom_object *object, struct cluster_snapshot *ret)
+{
+    ret->final = (struct final_backup_facts){
+        .deleting = object->object.deleting,
+        .has_finalizer = object->has_final_finalizer,
+        .skip = str_eq(object->skip_final_backup, "true"),
+        .foreground = object->is_foreground,
+        .orphan = object->is_orphan,
+        .make_error = "",
+    };
+    if (!ret->final.deleting)
+        return;
+    ret->final.wanted = wants_final_backup(ret);
+    check_final_backup(ret);
+}
+
+static void gather_final_backup(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
+{
+    struct final_backup_facts *final = &snapshot->final;
+    const char *name = snapshot->last.final_backup.backup;
+    const struct custom_object *backup =
+        sources->backups && final->deleting && !str_empty(name) ? find(sources->backups, snapshot->ns, name) : NULL;
+    final->is_there = backup != NULL;
+    final->phase = BACKUP_PHASE_NONE;
+    if (!backup)
+        return;
+    struct backup_status *status = xnew(struct backup_status);
+    _cleanup_(json_decrefp) json_t *json = custom_object_status(backup);
+    backup_status_decode(json, status);
+    final->is_ours = str_eq(backup->cluster_name, snapshot->name) && str_eq(backup->final, "true") &&
+        (str_empty(status->cluster_uid) || str_eq(status->cluster_uid, snapshot->uid));
+    final->phase = status->phase;
+    final->start_ms = status->start_ms;
+    snprintf(final->donor, sizeof(final->donor), "%s", status->donor);
+    snprintf(final->cluster_uid, sizeof(final->cluster_uid), "%s", status->cluster_uid);
+    snprintf(final->message, sizeof(final->message), "%.*s", (int)sizeof(final->message) - 1, status->message);
+    backup_status_release(status);
+    free(status);
+}
+
 static void gather_world(
     const struct cluster_sources *sources, const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
 {
@@ -266,6 +333,9 @@ static void gather_world(
     gather_children(sources, memory, snapshot);
     if (!snapshot->usable)
         assume_roles(snapshot);
+    else if (snapshot->cluster.replicas == 0) /* its volumes can be read by a server only */
+        snapshot->cluster.replicas = MIN_OF(final_backup_wakes(snapshot), CLUSTER_REPLICAS_MAX);
+    gather_final_backup(sources, snapshot);
     gather_members(sources, key, snapshot);
     if (!memory)
         return;
@@ -280,6 +350,7 @@ static void gather_world(
     snapshot->epoch_since_ms = memory->epoch_since_ms;
     snapshot->restore_answer = memory->restore ? restore_lookup_answer(memory->restore) : NULL;
     snapshot->restore_task_error = memory->restore ? restore_lookup_error(memory->restore) : NULL;
+    snapshot->final.make_error = str_or_empty(memory->final_error);
 }
 
 /* ---- the snapshot ---- */
@@ -296,6 +367,7 @@ void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot)
     snapshot->awaited_hash = snapshot->awaited_position = NULL;
     snapshot->restore_answer = NULL;
     snapshot->restore_task_error = NULL;
+    snapshot->final.make_error = "";
 }
 
 static const struct custom_object *find_cluster(const struct cluster_sources *sources, const char *key)
@@ -333,6 +405,7 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
     cluster_status_decode(status, &ret->last);
     cluster_names_init(&ret->names, ret->name);
     ret->usable = read_spec(sources, object, ret);
+    read_deletion(object, ret);
     gather_world(sources, memory, ret);
     return true;
 }
@@ -341,7 +414,7 @@ bool cluster_gather_again(const struct cluster_sources *sources, const struct cl
     int64_t now_ms, struct cluster_snapshot *snapshot)
 {
     const struct custom_object *object = find_cluster(sources, key);
-    if (!object || object->object.deleting || !str_eq(object->uid, snapshot->uid))
+    if (!object || custom_object_is_going(object) || !str_eq(object->uid, snapshot->uid))
         return false;
     if (str_eq(object->object.resource_version, snapshot->version) &&
         str_eq(config_version(sources, object), snapshot->config_version)) {

@@ -12,7 +12,7 @@
 
 /* Where to look. All informers are synced. */
 struct cluster_sources {
-    struct informer *clusters, *configs, *terminals, *pods, *claims;
+    struct informer *clusters, *configs, *terminals, *pods, *claims, *backups;
     struct informer *children[CHILD_COUNT]; /* by child; several share one */
     struct agent_fleet *fleet;
     const char *default_agent_image;

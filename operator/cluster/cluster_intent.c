@@ -5,6 +5,7 @@
 #include "operator/cluster/cluster_failover.h"
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/cluster_roles.h"
+#include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/primary_election.h"
 
@@ -198,21 +199,21 @@ static void tick_off_annotation(
 }
 
 /* Transactions that are open for long are waited for while writes still go on. */
-static bool must_drain(const struct cluster_snapshot *snapshot, const struct cluster_wish *wish,
+static bool must_drain(const struct cluster_snapshot *snapshot, const char *reason,
     const struct cluster_member *primary, struct cluster_intent *intent)
 {
     int64_t limit_ms = snapshot->cluster.replication.drain_seconds * 1000LL;
-    if (str_eq(wish->reason, "PodDeleted"))
+    if (str_eq(reason, "PodDeleted"))
         limit_ms = MIN_OF(limit_ms, POD_DRAIN_MAX_MS);
     int64_t waited_ms = snapshot->drain_since_ms > 0 ? snapshot->now_ms - snapshot->drain_since_ms : 0;
     if (primary->agent->long_transactions == 0 || waited_ms >= limit_ms)
         return false;
     intent->waits_for_drain = true;
     intent->again_ms = MIN_OF(limit_ms - waited_ms, 1000);
-    cluster_intent_say(intent,
-        "move the primary away from %s (%s); waits up to %lld s for %u long transactions, the oldest: %s",
-        primary->name, wish->reason, (long long)((limit_ms - waited_ms + 999) / 1000),
-        primary->agent->long_transactions, primary->agent->long_transaction);
+    cluster_intent_say(intent, "%s %s (%s); waits up to %lld s for %u long transactions, the oldest: %s",
+        str_eq(reason, "FinalBackup") ? "close" : "move the primary away from", primary->name, reason,
+        (long long)((limit_ms - waited_ms + 999) / 1000), primary->agent->long_transactions,
+        primary->agent->long_transaction);
     return true;
 }
 
@@ -232,7 +233,7 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
     }
     if (!target)
         cluster_intent_say(intent, "move the primary away from %s (%s); blocked: %s", primary->name, wish->reason, why);
-    else if (!must_drain(snapshot, wish, primary, intent))
+    else if (!must_drain(snapshot, wish->reason, primary, intent))
         begin_transition(snapshot, primary, target, wish->reason, intent);
 }
 
@@ -279,6 +280,15 @@ static void set_acks(const struct cluster_snapshot *snapshot, bool open, struct 
         intent->epoch = cluster_newest_epoch(snapshot) + 1;
 }
 
+/* Before clients lose their primary for good, too, long transactions are waited for. */
+static void take_leave(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, bool open,
+    struct cluster_intent *intent)
+{
+    if (open && final_backup_will_close(snapshot) && must_drain(snapshot, "FinalBackup", primary, intent))
+        return;
+    final_backup_intend(snapshot, intent);
+}
+
 static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *intent)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -295,6 +305,10 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
     if (snapshot->usable)
         set_acks(snapshot, open, intent);
     acknowledgers_keep(snapshot, intent);
+    if (final_backup_is_due(snapshot)) {
+        take_leave(snapshot, primary, open, intent);
+        return;
+    }
     if (!open && !member_is_wanted(snapshot, primary))
         cluster_intent_say(intent,
             "move the primary away from %s, which was primary last and holds the data, then shrink to %d; waits until %s takes writes",
@@ -315,6 +329,7 @@ static bool differs(const struct cluster_snapshot *snapshot, const struct cluste
         intent->acks != last->acks || intent->acknowledgers != last->acknowledgers ||
         intent->loss_allowed != last->loss_allowed || !cluster_confirmed_same(&intent->confirmed, &last->confirmed) ||
         !str_eq(intent->switchover_done, last->switchover_done) || intent->restore_step != RESTORE_STEP_NONE ||
+        !cluster_final_backup_same(&intent->final_backup, &last->final_backup) ||
         !cluster_transition_same(&intent->transition, &last->transition);
 }
 
@@ -330,7 +345,8 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
         .last_failover = last->last_failover,
         .acknowledgers = last->acknowledgers,
         .loss_allowed = last->loss_allowed,
-        .confirmed = last->confirmed};
+        .confirmed = last->confirmed,
+        .final_backup = last->final_backup};
     set_primary(ret, last->current_primary);
     memcpy(ret->switchover_done, last->switchover_done, sizeof(ret->switchover_done));
     if (snapshot->cluster.replicas == 0)
@@ -364,6 +380,7 @@ void cluster_intent_apply(
     status->acknowledgers = intent->acknowledgers;
     status->loss_allowed = intent->loss_allowed;
     status->confirmed = intent->confirmed;
+    status->final_backup = intent->final_backup;
     status->transition = intent->transition;
     status->last_switchover = intent->last_switchover;
     memcpy(status->current_primary, intent->primary, sizeof(status->current_primary));

@@ -17,6 +17,7 @@ static void memory_free(void *entry)
     http_tls_unref(memory->secrets.client_tls);
     restore_lookup_free(memory->restore);
     free(memory->awaited_position);
+    free(memory->final_error);
     free(memory->figures.changes);
     free(memory->key);
     free(memory->uid);

@@ -66,6 +66,8 @@ struct cluster_memory {
     char awaited_hash[17]; /* see cluster_snapshot.h */
     char *awaited_position;
     struct restore_lookup *restore; /* owned; NULL: nothing is being restored */
+    char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
+    int64_t final_tried_ms; /* monotonic; then; 0: never */
 };
 
 struct cluster_memories {

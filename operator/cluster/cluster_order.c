@@ -4,6 +4,7 @@
 #include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/failover_election.h"
+#include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
 
 static struct agent_order base_order(const struct cluster_snapshot *snapshot)
@@ -303,6 +304,8 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     /* What is told to `init` is told again to the agent after it: a switchover's target would open before the old primary has stopped. */
     if (!primary || (member == primary && is_in_transition(snapshot)))
         return true;
+    if (member == primary && final_backup_is_closed(snapshot))
+        return final_backup_order(snapshot, order, again_ms);
     if (member == primary) {
         order_primary(snapshot, "", order);
         return true;
@@ -433,6 +436,8 @@ const char *cluster_state_name(const struct cluster_snapshot *snapshot)
     }
     const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);
     if (primary && member_runs(primary) && from && member_runs(from)) /* a switchover takes its course */
+        return "Degraded";
+    if (primary && member_runs(primary) && final_backup_is_closed(snapshot))
         return "Degraded";
     if (primary && !member_speaks(primary))
         return running > 0 ? "Incomplete" : "Lost";

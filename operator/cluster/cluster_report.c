@@ -6,6 +6,7 @@
 #include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/cluster_volumes.h"
+#include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
 
 /* Renewal begins when a third of a leaf's life is left, so this little is left only if it failed for months. */
@@ -445,6 +446,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     report_applied_hash(&report);
     cluster_report_roles(snapshot, ret);
     restore_report(snapshot, ret);
+    final_backup_report(snapshot, ret);
     say_what_is_awaited(&report);
     set_accepted(&report);
     set_progressing(&report);

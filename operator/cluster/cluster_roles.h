@@ -53,6 +53,7 @@ struct cluster_intent {
     uint64_t acknowledgers;
     bool loss_allowed;
     struct cluster_confirmed confirmed;
+    struct cluster_final_backup final_backup;
     int restore_step;                        /* enum restore_step (cluster_restore.h): what status.restore becomes */
     char switchover_done[KUBE_NAME_MAX + 1]; /* the annotation's value that was carried out */
     /* For status.nextAction; "" nothing. */

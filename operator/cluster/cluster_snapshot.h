@@ -12,6 +12,7 @@
 
 #include "common/agent_api.h"
 #include "operator/api/cluster_status.h"
+#include "operator/api/mysql_backup.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/mysql_config.h"
 #include "operator/api/names.h"
@@ -63,6 +64,19 @@ struct failover_times {
     int64_t published_ms; /* the Service names it */
 };
 
+/* Of the cluster's deletion and its last backup (final_backup.h). */
+struct final_backup_facts {
+    bool deleting, has_finalizer, skip, wanted;
+    bool foreground, orphan; /* Kubernetes was told to delete dependents first, or not at all */
+    char problem[512];       /* why spec.backup cannot be followed; "" it can */
+    const char *make_error;  /* why the MysqlBackup could not be made; never NULL */
+    /* The MysqlBackup that the status names. */
+    bool is_there, is_ours;
+    enum backup_phase phase;
+    char donor[DERIVED_NAME_SIZE], cluster_uid[64], message[256];
+    int64_t start_ms; /* of its last attempt, in whole seconds */
+};
+
 struct cluster_snapshot {
     char *ns, *name, *uid;          /* of the MysqlCluster */
     char *version, *config_version; /* resourceVersions that were parsed; config_version "" without a MysqlConfig */
@@ -103,8 +117,9 @@ struct cluster_snapshot {
         *restore_store; /* serves a volume of backups while the cluster is restored from it; NULL: there is none */
     const struct custom_object *terminal; /* the MysqlTerminal of the cluster's own name, whoever owns it */
     struct cluster_secrets_facts secrets;
-    bool secrets_failed;                         /* they were never made or completed so far, and just could not be */
-    struct cluster_status last;                  /* as last written */
+    bool secrets_failed;        /* they were never made or completed so far, and just could not be */
+    struct cluster_status last; /* as last written */
+    struct final_backup_facts final;
     const struct restore_answer *restore_answer; /* cluster_restore.h; NULL: none */
     const char *
         restore_task_error; /* why the first primary could not be told yet how to restore; "" or NULL: it was, or nobody tried */

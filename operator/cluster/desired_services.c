@@ -3,6 +3,7 @@
 #include "common/agent_api.h"
 #include "common/json.h"
 #include "operator/cluster/desired.h"
+#include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
 
 static json_t *mysql_port(void)
@@ -89,7 +90,7 @@ static bool fits_family(const struct cluster_snapshot *snapshot, const char *add
 static bool is_route_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
-    if (!primary || !primary->pod || !snapshot->last.initialized)
+    if (!primary || !primary->pod || !snapshot->last.initialized || final_backup_is_closed(snapshot))
         return false;
     if (transition->failover && str_empty(transition->to)) /* `primary` is the lost one */
         return false;

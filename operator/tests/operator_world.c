@@ -59,6 +59,7 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
         .configs = informer_for(manager, &kube_kind_mysql_config, &projection_mysql_config, NULL),
         .terminals = terminals,
         .pods = pods,
+        .backups = backups,
         .fleet = fleet,
     };
     const struct terminal_controller_options terminal_options = {

@@ -1,0 +1,15 @@
+/*
+ * cluster_maps.h: which cluster is looked at when something of it changes that it does not own.
+ */
+#ifndef KM_CLUSTER_MAPS_H
+#define KM_CLUSTER_MAPS_H
+
+#include "operator/runtime/controller.h"
+
+/* By the label. */
+void cluster_map_pod(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg);
+void cluster_map_claim(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg);
+/* The last backup of a cluster that goes, and no other. */
+void cluster_map_backup(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg);
+
+#endif

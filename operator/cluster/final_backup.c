@@ -1,0 +1,373 @@
+#include "common/base.h"
+
+#include "operator/cluster/final_backup.h"
+
+#include "common/json.h"
+#include "operator/api/api_kinds.h"
+#include "operator/api/backup_spec.h"
+#include "operator/api/calendar.h"
+#include "operator/cluster/cluster_volumes.h"
+#include "operator/cluster/member_view.h"
+
+#define HOW_TO_SKIP "annotation " ANNOTATION_SKIP_FINAL_BACKUP "=true on the cluster lets it go without"
+
+/* ---- whether ---- */
+
+/* As far as can be told: nobody has looked yet, or its server has been started, counts as data. */
+static bool may_have_data(const struct cluster_member *member)
+{
+    if (member->agent_awaited)
+        return true;
+    if (member_speaks(member))
+        return member_runs(member) || member->agent->data == AGENT_DATA_DATABASE;
+    return member->pod && (member->pod->initialized || member->pod->mysql_running);
+}
+
+/* Of a cluster that the status says was never open: clients never had a route to it, but its volumes may be of an earlier life. */
+static bool is_empty(const struct cluster_snapshot *snapshot)
+{
+    if (snapshot->last.initialized || snapshot->last.final_backup.phase != FINAL_BACKUP_NONE)
+        return false;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (may_have_data(&snapshot->members[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Why the cluster need not wait (any more); NULL: it must. */
+static const char *why_over(const struct cluster_snapshot *snapshot)
+{
+    const struct final_backup_facts *final = &snapshot->final;
+    if (snapshot->last.final_backup.phase == FINAL_BACKUP_COMPLETED)
+        return "Completed";
+    if (final->skip)
+        return "Skipped";
+    if (!final->wanted)
+        return "NotWanted";
+    if (final->orphan)
+        return "MembersStay";
+    return is_empty(snapshot) ? "NoData" : NULL;
+}
+
+bool final_backup_is_due(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->final.deleting && snapshot->final.has_finalizer && !why_over(snapshot);
+}
+
+bool final_backup_is_over(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->final.deleting && snapshot->final.has_finalizer && why_over(snapshot);
+}
+
+bool final_backup_is_closed(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->last.final_backup.phase != FINAL_BACKUP_NONE;
+}
+
+bool final_backup_holds_volumes(const struct cluster_snapshot *snapshot)
+{
+    const struct final_backup_facts *final = &snapshot->final;
+    if (final->deleting)
+        return final_backup_is_due(snapshot) || final->orphan;
+    return final->has_finalizer || snapshot->cluster.final_backup;
+}
+
+int final_backup_wakes(const struct cluster_snapshot *snapshot)
+{
+    return final_backup_is_due(snapshot) ? names_ordinal(snapshot->last.current_primary) + 1 : 0;
+}
+
+/* ---- what holds it up ---- */
+
+static int64_t deadline_ms(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->last.final_backup.start_ms + snapshot->cluster.final_backup_deadline_seconds * 1000;
+}
+
+/* What a person must change before it can go on; NULL: nothing. */
+static const char *hindrance(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    if (snapshot->cluster.paused) {
+        snprintf(why, size, "spec.paused is true");
+        return "Paused";
+    }
+    if (!str_empty(snapshot->final.problem)) {
+        snprintf(why, size, "%.400s", snapshot->final.problem);
+        return "InvalidSpec";
+    }
+    if (snapshot->cluster.replicas == 0 && !snapshot->usable) {
+        snprintf(why, size, "the cluster is stopped, and cannot be woken as its spec is not accepted: %.300s",
+            snapshot->message);
+        return "NotAccepted";
+    }
+    bool idle = last->phase == FINAL_BACKUP_RUNNING && str_empty(last->backup);
+    if (idle && snapshot->now_ms >= deadline_ms(snapshot)) {
+        snprintf(why, size,
+            "none was stored within spec.deletion.finalBackupDeadlineSeconds (%lld): %.250s; a longer deadline tries again",
+            (long long)snapshot->cluster.final_backup_deadline_seconds, last->failure);
+        return "DeadlineExceeded";
+    }
+    return NULL;
+}
+
+/* ---- steps ---- */
+
+static void name_backup(const struct cluster_snapshot *snapshot, struct cluster_final_backup *next)
+{
+    int64_t seconds = snapshot->now_ms / 1000, day = calendar_day_of_second(seconds);
+    int second = (int)(seconds - day * CALENDAR_DAY_SECONDS);
+    struct calendar_date date = calendar_date_of(day);
+    snprintf(next->backup, sizeof(next->backup), "%s-final-%04d%02d%02d%02d%02d%02d", snapshot->name, date.year % 10000,
+        date.month, date.day, second / 3600, second / 60 % 60, second % 60);
+    next->retry_ms = 0;
+}
+
+/* It waits for a donor, or will: the member that is closed next. */
+static bool is_under_way(const struct cluster_snapshot *snapshot)
+{
+    const struct final_backup_facts *final = &snapshot->final;
+    return final->is_there && final->is_ours && !backup_phase_is_final(final->phase);
+}
+
+static void close_primary(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_final_backup *next = &intent->final_backup;
+    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    next->phase = FINAL_BACKUP_CLOSING;
+    next->epoch = intent->epoch;
+    next->closing_ms = snapshot->now_ms;
+    if (next->start_ms == 0)
+        next->start_ms = snapshot->now_ms;
+    *next->primary = '\0';
+    next->closed_ms = next->retry_ms = 0;
+    if (!is_under_way(snapshot))
+        *next->backup = '\0';
+}
+
+static void look_again_in(struct cluster_intent *intent, int64_t ms)
+{
+    ms = MAX_OF(ms, 1);
+    intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, ms) : ms;
+}
+
+/* Unlike a switchover this needs no position: so one that is too long to be told does not matter. */
+static bool is_shut(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member && member_runs(member) && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+        member->agent->role == AGENT_ROLE_NONE && member->agent->order_done && !member->agent->writable;
+}
+
+static void await_closed(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    struct cluster_final_backup *next = &intent->final_backup;
+    if (is_shut(snapshot, primary)) {
+        next->phase = FINAL_BACKUP_RUNNING;
+        next->closed_ms = snapshot->now_ms;
+        snprintf(next->primary, sizeof(next->primary), "%s", primary->name);
+        if (str_empty(next->backup))
+            name_backup(snapshot, next);
+        return;
+    }
+    cluster_intent_say(intent, "take the final backup; waits until %s has stopped writes%s; " HOW_TO_SKIP,
+        snapshot->last.current_primary,
+        !primary || !member_speaks(primary) ? ": its agent does not answer"
+            : !member_runs(primary)         ? ": its server does not run"
+                                            : "");
+    look_again_in(intent, 1000);
+}
+
+static int64_t retry_delay_ms(int failures)
+{
+    int64_t delay_ms = FINAL_BACKUP_RETRY_BASE_MS;
+    for (int i = 1; i < failures && delay_ms < FINAL_BACKUP_RETRY_MAX_MS; i++)
+        delay_ms *= 2;
+    return MIN_OF(delay_ms, FINAL_BACKUP_RETRY_MAX_MS);
+}
+
+static void KM_PRINTF(3, 4)
+    give_up_backup(const struct cluster_snapshot *snapshot, struct cluster_final_backup *next, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(next->failure, sizeof(next->failure), fmt, ap);
+    va_end(ap);
+    *next->backup = '\0';
+    next->failures++;
+    next->retry_ms = snapshot->now_ms + retry_delay_ms(next->failures);
+}
+
+/* Of this cluster and of all that it had: taken from who was closed, since it is. The start is told in whole seconds; who is closed under another epoch was
+ * restarted in between, which takes longer. */
+static bool holds_everything(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    const struct final_backup_facts *final = &snapshot->final;
+    return str_eq(final->cluster_uid, snapshot->uid) && str_eq(final->donor, last->primary) &&
+        final->start_ms / 1000 >= last->closed_ms / 1000;
+}
+
+static void follow_backup(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_final_backup *next = &intent->final_backup;
+    const struct final_backup_facts *final = &snapshot->final;
+    if (!final->is_there)
+        cluster_intent_say(intent, "take the final backup %s; waits until that can be made%s%.200s; " HOW_TO_SKIP,
+            next->backup, str_empty(final->make_error) ? "" : ": ", final->make_error);
+    else if (!final->is_ours)
+        give_up_backup(snapshot, next, "MysqlBackup %.140s was there before, and is not ours", next->backup);
+    else if (final->phase == BACKUP_PHASE_COMPLETED && holds_everything(snapshot)) {
+        next->phase = FINAL_BACKUP_COMPLETED;
+        next->completion_ms = snapshot->now_ms;
+    } else if (final->phase == BACKUP_PHASE_COMPLETED)
+        give_up_backup(
+            snapshot, next, "%.140s was taken of %.63s before the primary was closed", next->backup, final->donor);
+    else if (final->phase == BACKUP_PHASE_FAILED)
+        give_up_backup(snapshot, next, "%.70s: %.180s", next->backup, final->message);
+    else
+        cluster_intent_say(intent, "let the cluster go, after its final backup %s%s%.200s; " HOW_TO_SKIP, next->backup,
+            str_empty(final->message) ? "" : ": ", final->message);
+}
+
+static void await_retry(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_final_backup *next = &intent->final_backup;
+    int64_t rest_ms = next->retry_ms - snapshot->now_ms;
+    if (rest_ms <= 0 || rest_ms > FINAL_BACKUP_RETRY_MAX_MS) {
+        name_backup(snapshot, next);
+        return;
+    }
+    cluster_intent_say(intent, "take another final backup in %lld s; %d failed, the last: %.200s; " HOW_TO_SKIP,
+        (long long)((rest_ms + 999) / 1000), next->failures, next->failure);
+    look_again_in(intent, MIN_OF(rest_ms, 10000));
+}
+
+bool final_backup_will_close(const struct cluster_snapshot *snapshot)
+{
+    char why[512];
+    return snapshot->last.final_backup.phase == FINAL_BACKUP_NONE && !hindrance(snapshot, why, sizeof(why));
+}
+
+void final_backup_intend(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    char why[512];
+    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    if (hindrance(snapshot, why, sizeof(why)))
+        cluster_intent_say(intent, "take the final backup; blocked: %.300s; " HOW_TO_SKIP, why);
+    else if (last->phase == FINAL_BACKUP_NONE || last->epoch != snapshot->last.epoch)
+        close_primary(snapshot, intent);
+    else if (last->phase == FINAL_BACKUP_CLOSING)
+        await_closed(snapshot, cluster_primary(snapshot), intent);
+    else if (str_empty(last->backup))
+        await_retry(snapshot, intent);
+    else
+        follow_backup(snapshot, intent);
+}
+
+bool final_backup_order(const struct cluster_snapshot *snapshot, struct agent_order *order, int64_t *again_ms)
+{
+    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    int64_t lead_ms = last->closing_ms + CLUSTER_ROUTE_LEAD_MS - snapshot->now_ms;
+    if (last->phase == FINAL_BACKUP_CLOSING && lead_ms > 0 && lead_ms <= CLUSTER_ROUTE_LEAD_MS) {
+        *again_ms = *again_ms > 0 ? MIN_OF(*again_ms, lead_ms) : lead_ms;
+        return false;
+    }
+    order->role = AGENT_ROLE_NONE;
+    return true;
+}
+
+/* ---- what is written beside ---- */
+
+enum final_backup_act final_backup_next_act(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    const struct final_backup_facts *final = &snapshot->final;
+    char why[512];
+    if (!final->deleting) {
+        if (!snapshot->usable || snapshot->cluster.final_backup == final->has_finalizer)
+            return FINAL_BACKUP_ACT_NONE;
+        return final->has_finalizer ? FINAL_BACKUP_ACT_RELEASE : FINAL_BACKUP_ACT_HOLD;
+    }
+    if (final_backup_is_over(snapshot))
+        return cluster_volumes_are_settled(snapshot) ? FINAL_BACKUP_ACT_RELEASE : FINAL_BACKUP_ACT_NONE;
+    if (!final_backup_is_due(snapshot))
+        return FINAL_BACKUP_ACT_NONE;
+    if (final->foreground)
+        return FINAL_BACKUP_ACT_KEEP;
+    bool named = last->phase == FINAL_BACKUP_RUNNING && last->epoch == snapshot->last.epoch && !str_empty(last->backup);
+    return named && !final->is_there && !hindrance(snapshot, why, sizeof(why)) ? FINAL_BACKUP_ACT_MAKE
+                                                                               : FINAL_BACKUP_ACT_NONE;
+}
+
+json_t *final_backup_object(const struct cluster_snapshot *snapshot)
+{
+    struct backup_spec spec;
+    struct api_problems problems = {0};
+    if (backup_spec_parse(json_object_get(snapshot->cluster.document, "backup"), &spec, &problems) < 0 || !spec.document)
+        return NULL;
+    int64_t rest_s = (deadline_ms(snapshot) - snapshot->now_ms) / 1000;
+    return json_build("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s, s:s}}, s:o}", "apiVersion", KM_API_GROUP_VERSION, "kind",
+        kube_kind_mysql_backup.kind, "metadata", "name", snapshot->last.final_backup.backup, "namespace", snapshot->ns,
+        "labels", LABEL_CLUSTER, snapshot->name, LABEL_FINAL_BACKUP, "true", LABEL_MANAGED_BY, LABEL_MANAGED_BY_US,
+        "spec",
+        backup_spec_of_final(
+            &spec, snapshot->name, MIN_OF(MAX_OF(rest_s, BACKUP_DEADLINE_SECONDS_MIN), BACKUP_DEADLINE_SECONDS_MAX)));
+}
+
+/* ---- the report ---- */
+
+static const char *over_message(const struct cluster_snapshot *snapshot, const char *reason, char *out, size_t size)
+{
+    if (str_eq(reason, "Completed"))
+        snprintf(out, size, "MysqlBackup %s holds all that the cluster had", snapshot->last.final_backup.backup);
+    else if (str_eq(reason, "Skipped"))
+        snprintf(out, size, "annotation " ANNOTATION_SKIP_FINAL_BACKUP " lets the cluster go without");
+    else if (str_eq(reason, "NotWanted"))
+        snprintf(out, size, "spec.deletion.finalBackup is not true any more");
+    else if (str_eq(reason, "MembersStay"))
+        snprintf(out, size, "the members stay: the cluster was deleted with --cascade=orphan");
+    else
+        snprintf(out, size, "the cluster was never open for writes, and no member has data: there is nothing to save");
+    return out;
+}
+
+static const char *under_way(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    const struct final_backup_facts *final = &snapshot->final;
+    bool fails = last->failures > 0 && str_empty(last->backup);
+    if (last->phase != FINAL_BACKUP_RUNNING)
+        snprintf(out, size, "%s is being closed for writes", snapshot->last.current_primary);
+    else if (fails)
+        snprintf(out, size, "%d failed, the last: %.200s", last->failures, last->failure);
+    else if (!str_empty(final->make_error))
+        snprintf(out, size, "MysqlBackup %s cannot be made: %.250s; " HOW_TO_SKIP, last->backup, final->make_error);
+    else
+        snprintf(
+            out, size, "MysqlBackup %s is taken of %s, which takes no writes any more", last->backup, last->primary);
+    if (last->phase != FINAL_BACKUP_RUNNING)
+        return "Closing";
+    return fails ? "Retrying" : !str_empty(final->make_error) ? "CannotBeMade" : "Running";
+}
+
+void final_backup_report(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    char message[640], why[512];
+    status->final_backup = snapshot->last.final_backup;
+    if (!snapshot->final.deleting || !snapshot->final.has_finalizer) {
+        kube_conditions_remove(&status->conditions, CONDITION_FINAL_BACKUP);
+        return;
+    }
+    const char *reason = why_over(snapshot);
+    bool over = reason != NULL;
+    if (over)
+        over_message(snapshot, reason, message, sizeof(message));
+    else if ((reason = hindrance(snapshot, why, sizeof(why))))
+        snprintf(message, sizeof(message), "%s; " HOW_TO_SKIP, why);
+    else
+        reason = under_way(snapshot, message, sizeof(message));
+    kube_conditions_set(&status->conditions, CONDITION_FINAL_BACKUP, over ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE,
+        reason, snapshot->generation, snapshot->now_ms, "%s", message);
+}
