@@ -145,6 +145,7 @@ story_evidence() {
 }
 
 story_cleanup() {
+  k -n "$1" annotate myc --all kubemysql.dev/skip-final-backup=true # one that waits for its last backup would hold the namespace
   k -n "$1" delete myc,myt --all --wait=false --ignore-not-found
   k delete namespace "$1" --wait=false
   k get mysqlconfig -o name | grep -F "/$1" | while read -r config; do k delete "$config"; done

@@ -10,7 +10,8 @@
  * errors: attempts that failed and were tried again; lost: rows that no attempt within RETRY_MS brought through. `missing` counts acknowledged rows
  * that are not there when read at the end: any is lost data. Ends by itself; SIGTERM, or a file that
  * SQL_WRITER_STOP names, ends it early with the same last line. Exit code 0 only if
- * nothing is missing or lost.
+ * nothing is missing or lost. With SQL_WRITER_ONCE set it ends with the first attempt that fails, and reads nothing again (missing: -1): for a server
+ * that goes for good.
  */
 #include <errno.h>
 #include <mysql.h>
@@ -111,12 +112,13 @@ static uint64_t write_rows(struct writer *writer, int64_t seconds, unsigned paus
     uint64_t acknowledged = 0;
     char sql[160];
     const char *stop_file = getenv("SQL_WRITER_STOP");
+    const bool once = getenv("SQL_WRITER_ONCE") != NULL;
     while (!stopped && now_ms(CLOCK_MONOTONIC) < end && !(stop_file && access(stop_file, F_OK) == 0)) {
         const uint64_t errors = writer->errors;
         snprintf(sql, sizeof(sql),
             "INSERT INTO writer.t (id, filler) VALUES (%llu, REPEAT('x', 100)) ON DUPLICATE KEY UPDATE attempts = attempts + 1",
             (unsigned long long)(acknowledged + 1));
-        if (!insist(writer, sql)) {
+        if (once ? !run(writer, sql) : !insist(writer, sql)) {
             writer->lost++;
             fprintf(stderr, "row %llu: %s\n", (unsigned long long)(acknowledged + 1), writer->last_error);
             break;
@@ -196,7 +198,7 @@ int main(int argc, char **argv)
     writer.errors = 0;
     const uint64_t acknowledged =
         write_rows(&writer, strtoll(argv[5], NULL, 10), argc > 6 ? (unsigned)strtoul(argv[6], NULL, 10) : 0, &max_gap);
-    const int64_t there = count_rows(&writer, acknowledged);
+    const int64_t there = getenv("SQL_WRITER_ONCE") ? -1 : count_rows(&writer, acknowledged);
     const int64_t missing = there < 0 ? -1 : (int64_t)acknowledged - there;
     printf("{\"acknowledged\":%llu,\"missing\":%lld,\"errors\":%llu,\"lost\":%llu,\"maxGapMs\":%lld}\n",
         (unsigned long long)acknowledged, (long long)missing, (unsigned long long)writer.errors,
