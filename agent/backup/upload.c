@@ -4,6 +4,7 @@
 
 #include <openssl/rand.h>
 
+#include "agent/backup/pace.h"
 #include "common/alloc.h"
 #include "common/backup_seal.h"
 #include "common/clock.h"
@@ -53,7 +54,7 @@ struct upload {
     struct object_request *request; /* the manifest, or the cleaning */
     struct loop_timer turn;         /* everything moves from here, outside of the store's callbacks */
     struct loop_timer deadline;     /* of the cleaning */
-    int64_t not_before_ms;          /* rate limit */
+    struct pace pace;
     struct error error;
     bool aborted; /* while the manifest was on its way */
 };
@@ -339,17 +340,11 @@ static void on_part(void *arg, const struct error *err)
 /* False: not now. */
 static bool within_rate(struct upload *upload, size_t len)
 {
-    uint64_t rate = upload->options.task->rate_limit;
-    int64_t now_ms = clock_monotonic_ms();
+    int64_t wait_us = pace_take(&upload->pace, upload->options.task->rate_limit, len, clock_monotonic_us());
 
-    if (rate == 0)
-        return true;
-    if (now_ms < upload->not_before_ms) {
-        loop_timer_arm(&upload->turn, upload->not_before_ms - now_ms);
-        return false;
-    }
-    upload->not_before_ms = now_ms + (int64_t)((uint64_t)len * 1000 / rate);
-    return true;
+    if (wait_us > 0)
+        loop_timer_arm(&upload->turn, (wait_us + 999) / 1000);
+    return wait_us == 0;
 }
 
 static void give_part(struct upload *upload, struct part *part)
