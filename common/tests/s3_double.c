@@ -9,15 +9,26 @@
 #define OBJECTS_MAX 4000
 #define UPLOADS_MAX 64
 #define PARTS_MAX 64
+#define LATE_MAX 64
+#define LATE_MS 30
 
-const char *const s3_fault_names[S3_FAULT_COUNT] = {
-    "none", "500", "503", "502", "silent", "cut", "truncated", "error in a 200", "403"};
+const char *const s3_fault_names[S3_FAULT_SLOW + 1] = {
+    "none", "500", "503", "502", "silent", "cut", "truncated", "error in a 200", "403", "slow"};
 
 struct blob {
     char *key;
     char *data;
     size_t len;
     char etag[48];
+};
+
+/* An answer that comes later. */
+struct late {
+    struct http_exchange *exchange;
+    int status;
+    char *body;
+    size_t len;
+    char etag[48], range[64];
 };
 
 struct upload {
@@ -53,6 +64,9 @@ struct s3_double {
     struct strvec log;
     struct http_exchange *kept[4096]; /* never answered while the test runs */
     size_t kept_count;
+    struct late late[LATE_MAX];
+    size_t late_count;
+    struct loop_timer late_timer;
     struct http_exchange *cut; /* to be broken off in a moment, when the client has read */
     struct loop_timer cut_timer;
     /* The answer that is being made. */
@@ -425,9 +439,39 @@ static void send_answer(struct s3_double *s3, struct http_exchange *e)
     http_reply(e, s3->status, s3->body.len ? "application/xml" : NULL, s3->body.buf, s3->body.len);
 }
 
+static void put_off(struct s3_double *s3, struct http_exchange *e)
+{
+    struct late *late = &s3->late[s3->late_count++];
+    if (s3->late_count == LATE_MAX)
+        abort();
+    *late = (struct late){.exchange = e, .status = s3->status, .len = s3->body.len};
+    late->body = xmemdup(s3->body.buf, MAX_OF(s3->body.len, (size_t)1));
+    snprintf(late->etag, sizeof(late->etag), "%s", str_or_empty(s3->etag));
+    snprintf(late->range, sizeof(late->range), "%s", s3->range);
+    loop_timer_arm(&s3->late_timer, LATE_MS);
+}
+
+static void on_late_timer(void *arg)
+{
+    struct s3_double *s3 = arg;
+    while (s3->late_count > 0) {
+        struct late *late = &s3->late[--s3->late_count];
+        if (*late->etag)
+            http_exchange_add_header(late->exchange, "ETag", late->etag);
+        if (*late->range)
+            http_exchange_add_header(late->exchange, "Content-Range", late->range);
+        http_reply(late->exchange, late->status, late->len ? "application/xml" : NULL, late->body, late->len);
+        free(late->body);
+    }
+}
+
 static void send_fault(struct s3_double *s3, struct http_exchange *e, enum s3_fault fault)
 {
     const bool xml = s3->body.len > 0 && *s3->body.buf && strchr("< ", *s3->body.buf);
+    if (fault == S3_FAULT_SLOW) {
+        put_off(s3, e);
+        return;
+    }
     if (fault == S3_FAULT_SILENT) {
         if (s3->kept_count == ARRAY_LEN(s3->kept))
             abort();
@@ -491,7 +535,7 @@ static void on_request(struct http_exchange *e, void *arg)
         return;
     }
     /* A body that is cut short has had an effect: it cannot be made without. */
-    if (!failing || s3->fault_after || s3->fault == S3_FAULT_TRUNCATED)
+    if (!failing || s3->fault_after || s3->fault == S3_FAULT_TRUNCATED || s3->fault == S3_FAULT_SLOW)
         make_answer(s3, e);
     else
         strbuf_reset(&s3->body);
@@ -518,6 +562,7 @@ struct s3_double *s3_double_new(struct loop *loop, const char *bucket)
     s3->access_key = xstrdup("");
     s3->page = 1000;
     s3->ranges = true;
+    loop_timer_init(&s3->late_timer, loop, on_late_timer, s3);
     loop_timer_init(&s3->cut_timer, loop, on_cut_timer, s3);
     strvec_init(&s3->log);
     strbuf_init(&s3->body, 64 * KM_MIB);
@@ -532,6 +577,11 @@ void s3_double_free(struct s3_double *s3)
 {
     http_server_free(s3->server);
     loop_timer_release(&s3->cut_timer);
+    loop_timer_release(&s3->late_timer);
+    for (size_t i = 0; i < s3->late_count; i++) {
+        http_replyf(s3->late[i].exchange, 500, "gone");
+        free(s3->late[i].body);
+    }
     for (size_t i = 0; i < s3->kept_count; i++)
         http_replyf(s3->kept[i], 500, "gone");
     s3_double_drop_uploads(s3);

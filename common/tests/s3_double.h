@@ -14,17 +14,18 @@
 
 enum s3_fault {
     S3_FAULT_NONE,
-    S3_FAULT_500,       /* with an Error document */
-    S3_FAULT_503,       /* SlowDown */
-    S3_FAULT_502,       /* a proxy's page in HTML */
-    S3_FAULT_SILENT,    /* no answer, ever */
-    S3_FAULT_CUT,       /* the connection breaks after the head of the answer */
-    S3_FAULT_TRUNCATED, /* a good answer, but its XML ends in the middle; without XML: CUT */
-    S3_FAULT_ERROR_200, /* 200 with an InternalError inside, for what answers in XML; else 500 */
-    S3_FAULT_403,       /* AccessDenied */
-    S3_FAULT_COUNT,
+    S3_FAULT_500,                   /* with an Error document */
+    S3_FAULT_503,                   /* SlowDown */
+    S3_FAULT_502,                   /* a proxy's page in HTML */
+    S3_FAULT_SILENT,                /* no answer, ever */
+    S3_FAULT_CUT,                   /* the connection breaks after the head of the answer */
+    S3_FAULT_TRUNCATED,             /* a good answer, but its XML ends in the middle; without XML: CUT */
+    S3_FAULT_ERROR_200,             /* 200 with an InternalError inside, for what answers in XML; else 500 */
+    S3_FAULT_403,                   /* AccessDenied */
+    S3_FAULT_COUNT,                 /* of the ones that spoil an answer */
+    S3_FAULT_SLOW = S3_FAULT_COUNT, /* a good answer, 30 ms late */
 };
-extern const char *const s3_fault_names[S3_FAULT_COUNT];
+extern const char *const s3_fault_names[S3_FAULT_SLOW + 1];
 
 struct s3_double;
 struct s3_double *s3_double_new(struct loop *loop, const char *bucket);
