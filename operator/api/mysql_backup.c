@@ -180,6 +180,7 @@ static json_t *encode_failures(const struct backup_status *status)
     for (int i = 0; i < status->failure_count; i++) {
         json_t *item = json_object();
         json_fields_encode(attempt_fields, ARRAY_LEN(attempt_fields), &status->failures[i], item);
+        put_time(item, "sweptTime", status->failures[i].swept_ms);
         json_array_append_new(list, item);
     }
     return list;
@@ -223,9 +224,10 @@ static void decode_failures(const json_t *list, struct backup_status *ret)
             return;
         struct backup_attempt *attempt = &ret->failures[ret->failure_count];
         struct error err = ERROR_INIT;
-        if (json_fields_decode(attempt_fields, ARRAY_LEN(attempt_fields), item, attempt, &err) == 0)
+        if (json_fields_decode(attempt_fields, ARRAY_LEN(attempt_fields), item, attempt, &err) == 0) {
+            attempt->swept_ms = read_time(item, "sweptTime");
             ret->failure_count++;
-        else
+        } else
             *attempt = (struct backup_attempt){.cleaned = false};
     }
 }

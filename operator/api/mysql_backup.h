@@ -71,7 +71,8 @@ struct backup_attempt {
     char donor[DERIVED_NAME_SIZE];
     char reason[48]; /* CamelCase */
     char message[256];
-    bool cleaned; /* nothing of it is left in the store */
+    bool cleaned;     /* nothing of it is left in the store */
+    int64_t swept_ms; /* its folder was removed then, but its donor may write again; 0: not yet */
 };
 
 /* Large (10 KiB): not for recursion. A zeroed one is valid and empty. */

@@ -267,7 +267,8 @@ static void want_job(
     bool same = job_is(snapshot, kind, id);
     if (job->kind != BACKUP_JOB_NONE && job->result == BACKUP_JOB_RUNNING)
         return;
-    int64_t wait_ms = same ? job->ended_ms + BACKUP_JOB_RETRY_MS - snapshot->now_ms : 0;
+    int64_t pause_ms = job->result == BACKUP_JOB_GOOD ? BACKUP_JOB_AGAIN_MS : BACKUP_JOB_RETRY_MS;
+    int64_t wait_ms = same ? job->ended_ms + pause_ms - snapshot->now_ms : 0;
     if (wait_ms > 0) {
         again_in(step, wait_ms);
         return;
@@ -413,13 +414,40 @@ static void decide_running(const struct backup_snapshot *snapshot, struct backup
 
 /* ---- leftovers ---- */
 
-static struct backup_attempt *first_leftover(struct backup_status *status)
+/* A donor that said so itself has ended it. One that was given up, and is not heard since, may still send, and write a manifest after its folder was removed. */
+static bool may_write_again(const struct backup_snapshot *snapshot, const struct backup_attempt *attempt)
 {
-    for (int i = 0; i < status->failure_count; i++) {
-        if (!status->failures[i].cleaned)
-            return &status->failures[i];
+    static const char *const given_up[] = {"DonorLost", "TaskNotTaken", "DeadlineExceeded", "Deleted"};
+    const struct backup_member *donor = backup_member_find(snapshot, attempt->donor);
+    if (donor && donor->heard)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(given_up); i++) {
+        if (str_eq(attempt->reason, given_up[i]))
+            return true;
     }
-    return NULL;
+    return false;
+}
+
+static bool is_swept(const struct backup_snapshot *snapshot, const struct backup_attempt *attempt)
+{
+    return attempt->swept_ms > 0 && snapshot->now_ms - attempt->swept_ms < BACKUP_SWEEP_MS &&
+        may_write_again(snapshot, attempt);
+}
+
+/* The first one with something to do for, else the first one that waits for its donor. */
+static struct backup_attempt *first_leftover(const struct backup_snapshot *snapshot, struct backup_status *status)
+{
+    struct backup_attempt *waiting = NULL;
+    for (int i = 0; i < status->failure_count; i++) {
+        struct backup_attempt *attempt = &status->failures[i];
+        if (attempt->cleaned)
+            continue;
+        if (!is_swept(snapshot, attempt))
+            return attempt;
+        if (!waiting)
+            waiting = attempt;
+    }
+    return waiting;
 }
 
 /* What must be there to reach the store; says what is missing. */
@@ -441,13 +469,14 @@ static bool store_is_reachable(const struct backup_snapshot *snapshot, char *why
     return false;
 }
 
-/* One folder at a time. True: it is gone. */
-static bool remove_folder(const struct backup_snapshot *snapshot, struct backup_step *step, const char *id)
+/* One folder at a time. True: it is gone, by a removal that ended after that time. */
+static bool remove_folder(
+    const struct backup_snapshot *snapshot, struct backup_step *step, const char *id, int64_t after_ms)
 {
     char why[KUBE_CONDITION_MESSAGE_MAX];
     const struct backup_job_view *job = &snapshot->job;
     bool ours = job_is(snapshot, BACKUP_JOB_REMOVE, id);
-    if (ours && job->result == BACKUP_JOB_GOOD)
+    if (ours && job->result == BACKUP_JOB_GOOD && job->ended_ms > after_ms)
         return true;
     step->wants_store = is_volume(snapshot);
     if (!store_is_reachable(snapshot, why, sizeof(why))) {
@@ -455,7 +484,7 @@ static bool remove_folder(const struct backup_snapshot *snapshot, struct backup_
         again_in(step, BACKUP_RECHECK_MS);
         return false;
     }
-    if (ours && job->result != BACKUP_JOB_RUNNING)
+    if (ours && job->result != BACKUP_JOB_RUNNING && job->result != BACKUP_JOB_GOOD)
         set(snapshot, step, CONDITION_BACKUP_CLEAN, false, "RemovalFailed", job->message);
     want_job(snapshot, step, BACKUP_JOB_REMOVE, id);
     return false;
@@ -464,9 +493,13 @@ static bool remove_folder(const struct backup_snapshot *snapshot, struct backup_
 /* A donor that still sends is told to end first; one that is not heard cannot be waited for. True while there is something left. */
 static bool clean_attempts(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
-    struct backup_attempt *left = first_leftover(&step->next);
+    struct backup_attempt *left = first_leftover(snapshot, &step->next);
     if (!left)
         return false;
+    if (is_swept(snapshot, left)) {
+        again_in(step, left->swept_ms + BACKUP_SWEEP_MS - snapshot->now_ms);
+        return true;
+    }
     const struct backup_member *donor = backup_member_find(snapshot, left->donor);
     bool sends =
         donor && donor->heard && str_eq(donor->report.id, left->id) && donor->report.state == BACKUP_STATE_RUNNING;
@@ -474,9 +507,14 @@ static bool clean_attempts(const struct backup_snapshot *snapshot, struct backup
         snprintf(step->end_donor, sizeof(step->end_donor), "%s", left->donor);
         snprintf(step->end_id, sizeof(step->end_id), "%s", left->id);
         again_in(step, BACKUP_RECHECK_MS);
-    } else if (remove_folder(snapshot, step, left->id)) {
-        left->cleaned = true;
-        if (!first_leftover(&step->next))
+    } else if (remove_folder(snapshot, step, left->id, left->swept_ms)) {
+        left->cleaned = !may_write_again(snapshot, left);
+        /* The status has whole seconds: later than that removal, so that it does not count a second time. */
+        left->swept_ms = left->cleaned ? 0 : (snapshot->job.ended_ms / 1000 + 1) * 1000;
+        if (!left->cleaned)
+            set(snapshot, step, CONDITION_BACKUP_CLEAN, false, "DonorSilent",
+                "the folder was removed, but its donor is not heard and may still write to it: it is removed again");
+        if (!first_leftover(snapshot, &step->next))
             set(snapshot, step, CONDITION_BACKUP_CLEAN, true, "Clean", "nothing is left of failed attempts");
     }
     return true;
@@ -516,7 +554,7 @@ static void decide_deleting(const struct backup_snapshot *snapshot, struct backu
     }
     again_in(step, BACKUP_RECHECK_MS);
     if (wants_deletion(snapshot)) {
-        if (!remove_folder(snapshot, step, snapshot->last.id)) {
+        if (!remove_folder(snapshot, step, snapshot->last.id, 0)) {
             const struct kube_condition *clean = kube_conditions_find(&step->next.conditions, CONDITION_BACKUP_CLEAN);
             bool failed = clean && clean->status == KUBE_CONDITION_FALSE;
             snprintf(text, sizeof(text),

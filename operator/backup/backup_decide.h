@@ -27,6 +27,10 @@
 #define BACKUP_RECHECK_MS 15000
 /* What could not be done in the store is tried again after this time. */
 #define BACKUP_JOB_RETRY_MS 15000
+/* What could be done, and is to be done once more. */
+#define BACKUP_JOB_AGAIN_MS 1000
+/* The folder of an attempt whose donor is not heard is removed again after this time: who is cut off from us may still reach the store. */
+#define BACKUP_SWEEP_MS (30 * 60 * 1000LL)
 /* Leftovers of attempts are given up this long after the end, or after the deletion. */
 #define BACKUP_CLEAN_MS (24 * 3600 * 1000LL)
 #define BACKUP_CLEAN_DELETED_MS 60000
