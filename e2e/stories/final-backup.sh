@@ -15,7 +15,7 @@ playground() {
 final_backup() { kn get myb -l kubemysql.dev/final-backup=true -o 'jsonpath={.items[*].metadata.name}'; }
 is_closed() { gone myc db || field_matches myc db .status.finalBackup.closedTime .; }
 no_claims() { [[ -z $(kn get pvc -l kubemysql.dev/cluster=db -o name) ]]; }
-route_is_empty() { [[ -z $(kn get endpointslice db-mysql-primary -o 'jsonpath={.endpoints}') ]]; }
+route_is_empty() { [[ -z $(kn get endpointslice db-mysql-primary -o 'jsonpath={.endpoints[*].addresses}') ]]; }
 waits_for_secret() { field_matches myc db .status.nextAction 'there is no Secret backup-s3.*skip-final-backup=true'; }
 
 s3_server
