@@ -74,6 +74,7 @@ peak() { awk '/VmHWM/ { print $2 }' "/proc/$1/status" 2> /dev/null || echo 0; }
 rss() { awk '/VmRSS/ { print $2 }' "/proc/$1/status" 2> /dev/null || echo 0; }
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 rate() { awk -v b="$1" -v ms="$2" 'BEGIN { printf "%.0f", b / 1048576 / (ms / 1000) }'; }
+ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat" 2> /dev/null || true; } # user and system time of one process
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 base=${BENCH_PORT:-18200}
@@ -98,7 +99,7 @@ idle=$(rss "$donor_agent")
 
 bytes=$("${tool[@]}" 2> /dev/null | wc -c)
 touch "$dir/null" "$dir/unpack" "$dir/clone"
-donor_peak=0 init_peak=0 tool_peak=0 unpack_peak=0
+donor_ticks=0 init_ticks=0 donor_peak=0 init_peak=0 tool_peak=0 unpack_peak=0
 for round in $(seq "$rounds"); do
   start=$(now_ms)
   "${tool[@]}" 2> /dev/null > /dev/null
@@ -112,17 +113,19 @@ for round in $(seq "$rounds"); do
 
   pod member $((base + 11))
   agent_command member $((base + 11)) init
-  member=$started
+  member=$started donor_before=$(ticks "$donor_agent") t=0
   order $((base + 11)) '{"epoch":1}'
   order $((base + 11)) "{\"epoch\":1,\"seed\":\"clone\",\"donorHost\":\"localhost\",\"donorPort\":$((base + 3)),\"donorAgentPort\":$((base + 2))}"
   while kill -0 "$member" 2> /dev/null; do
     p=$(rss "$donor_agent"); ((p <= donor_peak)) || donor_peak=$p
     p=$(peak "$member"); ((${p:-0} <= init_peak)) || init_peak=$p
+    p=$(ticks "$member"); t=${p:-$t}
     for child in $(pgrep -P "$donor_agent" || true); do p=$(peak "$child"); ((${p:-0} <= tool_peak)) || tool_peak=$p; done
     for child in $(pgrep -P "$member" || true); do p=$(peak "$child"); ((${p:-0} <= unpack_peak)) || unpack_peak=$p; done
     sleep 0.1
   done
   wait "$member" || { cat "$dir/member/init.log" >&2; exit 1; }
+  donor_ticks=$((donor_ticks + $(ticks "$donor_agent") - donor_before)) init_ticks=$((init_ticks + t))
   # From the order to the last byte unpacked, as both agents' logs have it.
   sed -n 's/.*"a copy of the data went out".*"ms":\([0-9]*\).*/\1/p' "$dir/donor/run.log" | tail -n 1 > "$dir/ms"
   rate "$bytes" "$(cat "$dir/ms")" >> "$dir/clone"; echo >> "$dir/clone"
@@ -137,3 +140,6 @@ awk -v c="$clone" -v u="$unpack" 'BEGIN { printf "%-44s %6.0f %%  (aim 95)\n", "
 printf '%-44s %6d KiB (idle %d, aim 16384)\n' "donor's agent while streaming, RSS" "$donor_peak" "$idle"
 printf '%-44s %6d KiB\n' "receiver's init, peak RSS" "$init_peak" "mariadb-backup at the donor, peak RSS" "$tool_peak" \
   "mbstream and prepare at the receiver, peak RSS" "$unpack_peak"
+awk -v d="$donor_ticks" -v i="$init_ticks" -v b="$bytes" -v n="$rounds" -v hz="$(getconf CLK_TCK)" 'BEGIN { gib = n * b / 1073741824
+  printf "%-44s %6.2f s for each GiB\n", "donor\047s agent, processor time", d / hz / gib
+  printf "%-44s %6.2f s for each GiB\n", "receiver\047s init, processor time", i / hz / gib }'
