@@ -171,11 +171,15 @@ static bool can_give(const struct donor *donor, struct http_exchange *exchange)
     return false;
 }
 
-static void fill_header(struct donor *donor)
+static void fill_header(struct donor *donor, struct http_exchange *exchange)
 {
+    const char *digest = http_exchange_query(exchange, "digest");
+
     donor->header = (struct stream_header){0};
     snprintf(donor->header.flavour, sizeof(donor->header.flavour), "%s", agent_flavour_name(donor->status->flavour));
     snprintf(donor->header.server_version, sizeof(donor->header.server_version), "%s", donor->status->version);
+    if (digest && str_eq(digest, stream_digest_names[STREAM_DIGEST_POLY1305]))
+        donor->header.digest = STREAM_DIGEST_POLY1305;
 }
 
 void donor_handle(struct donor *donor, struct http_exchange *exchange)
@@ -185,7 +189,7 @@ void donor_handle(struct donor *donor, struct http_exchange *exchange)
     if (!may_ask(exchange) || !can_give(donor, exchange))
         return;
     bool mariadb = donor->status->flavour == AGENT_FLAVOUR_MARIADB;
-    fill_header(donor);
+    fill_header(donor, exchange);
     strvec_init(&donor->argv);
     if (!(mariadb ? plan_mariadb(donor) : plan_mysql(donor))) {
         strvec_release(&donor->argv);

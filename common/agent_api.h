@@ -13,7 +13,7 @@
  *   POST /v1/backups, DELETE /v1/backups/ID   backup_task.h; operator only
  *   PUT  /v1/archive, DELETE /v1/archive   archive_task.h; operator only
  *   PUT  /v1/restore              backup_task.h; operator only, to `init`
- *   GET  /v1/backup               a copy of the data as a framed stream (frame_stream.h), to members of the cluster
+ *   GET  /v1/backup[?digest=poly1305]   a copy of the data as a framed stream (frame_stream.h), to members of the cluster
  *   GET  /v1/binlogs/tail?after=GTIDS   to members, while this one's server is down: its transactions beyond that position as a framed stream
  *   POST /v1/mycnf/apply   body: the ConfigMap's new my.cnf; answers {"applied":[...],"needsRestart":[...]}, names of variables: takes it over while
  *                          the server runs, unless something needs a restart, then nothing; mycnf_hash follows

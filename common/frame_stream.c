@@ -23,7 +23,6 @@ static const struct json_field header_fields[] = {
 };
 static const struct json_field trailer_fields[] = {
     JSON_FIELD(stream_trailer, "bytes", JSON_FIELD_U64, CHANGE_COUNTS, bytes),
-    JSON_FIELD(stream_trailer, "sha256", JSON_FIELD_TEXT, CHANGE_COUNTS, sha256),
     JSON_FIELD(stream_trailer, "gtid", JSON_FIELD_TEXT, CHANGE_COUNTS, gtid),
     JSON_FIELD(stream_trailer, "serverVersion", JSON_FIELD_TEXT, CHANGE_COUNTS, server_version),
     JSON_FIELD(stream_trailer, "error", JSON_FIELD_TEXT, CHANGE_COUNTS, error),
@@ -51,27 +50,39 @@ static void put_text(char type, const json_t *document, struct strbuf *out)
 void frame_writer_init(struct frame_writer *writer)
 {
     *writer = (struct frame_writer){0};
-    sha256_init(&writer->sha);
+    stream_digest_init(&writer->digest);
 }
 
 void frame_writer_release(struct frame_writer *writer)
 {
-    sha256_release(&writer->sha);
+    stream_digest_release(&writer->digest);
+}
+
+static void begin_poly1305(struct frame_writer *writer, json_t *document)
+{
+    char key[STREAM_DIGEST_KEY_HEX_SIZE];
+
+    stream_digest_make_key(key);
+    if (stream_digest_use_poly1305(&writer->digest, key) < 0)
+        return;
+    json_put_str(document, "digest", stream_digest_names[STREAM_DIGEST_POLY1305]);
+    json_put_str(document, "digestKey", key);
 }
 
 void frame_writer_begin(struct frame_writer *writer, const struct stream_header *header, struct strbuf *out)
 {
     _cleanup_(json_decrefp) json_t *document = json_object();
 
-    UNUSED(writer);
     json_fields_encode(header_fields, ARRAY_LEN(header_fields), header, document);
+    if (header->digest == STREAM_DIGEST_POLY1305)
+        begin_poly1305(writer, document);
     strbuf_adds(out, FRAME_MAGIC);
     put_text('H', document, out);
 }
 
 void frame_writer_data(struct frame_writer *writer, const void *data, size_t len, char head[static FRAME_HEAD_BYTES])
 {
-    sha256_add(&writer->sha, data, len);
+    stream_digest_add(&writer->digest, data, len);
     writer->bytes += len;
     put_head('D', len, head);
 }
@@ -81,9 +92,10 @@ void frame_writer_end(struct frame_writer *writer, struct stream_trailer *traile
     _cleanup_(json_decrefp) json_t *document = json_object();
 
     trailer->bytes = writer->bytes;
-    sha256_hex(&writer->sha, trailer->sha256);
+    stream_digest_hex(&writer->digest, trailer->digest);
     json_put_str(document, "status", status_names[trailer->ok]);
     json_fields_encode(trailer_fields, ARRAY_LEN(trailer_fields), trailer, document);
+    json_put_str(document, stream_digest_names[writer->digest.kind], trailer->digest);
     put_text('T', document, out);
 }
 
@@ -94,13 +106,13 @@ enum { READ_MAGIC, READ_HEAD, READ_TEXT, READ_DATA, READ_END };
 void frame_reader_init(struct frame_reader *reader, const struct frame_reader_ops *ops, void *arg)
 {
     *reader = (struct frame_reader){.ops = *ops, .arg = arg, .state = READ_MAGIC, .left = sizeof(FRAME_MAGIC) - 1};
-    sha256_init(&reader->sha);
+    stream_digest_init(&reader->digest);
     strbuf_init(&reader->text, FRAME_TEXT_MAX);
 }
 
 void frame_reader_release(struct frame_reader *reader)
 {
-    sha256_release(&reader->sha);
+    stream_digest_release(&reader->digest);
     strbuf_release(&reader->text);
 }
 
@@ -146,12 +158,28 @@ static int read_head(struct frame_reader *reader, struct error *err)
     return 0;
 }
 
+static int choose_digest(struct frame_reader *reader, const json_t *document, struct error *err)
+{
+    const char *name = json_path_str(document, "digest", stream_digest_names[STREAM_DIGEST_SHA256]);
+    const char *key = json_path_str(document, "digestKey", "");
+
+    if (str_eq(name, stream_digest_names[STREAM_DIGEST_SHA256]))
+        return 0;
+    if (str_eq(name, stream_digest_names[STREAM_DIGEST_POLY1305]) &&
+        stream_digest_use_poly1305(&reader->digest, key) == 0)
+        return 0;
+    return error_set(err, ERROR_PROTOCOL, "the stream's header: no digest and key that this agent can check");
+}
+
 static int read_header(struct frame_reader *reader, const json_t *document, struct error *err)
 {
     struct stream_header header = {0};
 
     if (json_fields_decode(header_fields, ARRAY_LEN(header_fields), document, &header, err) < 0)
         return error_prefix(err, "the stream's header");
+    if (choose_digest(reader, document, err) < 0)
+        return -1;
+    header.digest = reader->digest.kind;
     expect_head(reader);
     return reader->ops.header(reader->arg, &header, err);
 }
@@ -162,6 +190,8 @@ static int read_trailer(struct frame_reader *reader, const json_t *document, str
 
     if (json_fields_decode(trailer_fields, ARRAY_LEN(trailer_fields), document, &trailer, err) < 0)
         return error_prefix(err, "the stream's trailer");
+    snprintf(trailer.digest, sizeof(trailer.digest), "%s",
+        json_path_str(document, stream_digest_names[reader->digest.kind], ""));
     trailer.ok = str_eq(json_path_str(document, "status", ""), status_names[1]);
     reader->trailer = trailer;
     reader->state = READ_END;
@@ -193,7 +223,7 @@ static int text_complete(struct frame_reader *reader, struct error *err)
 
 static int take_data(struct frame_reader *reader, const char *data, size_t len, struct error *err)
 {
-    sha256_add(&reader->sha, data, len);
+    stream_digest_add(&reader->digest, data, len);
     reader->bytes += len;
     reader->left -= len;
     if (reader->left == 0)
@@ -226,7 +256,7 @@ int frame_reader_feed(struct frame_reader *reader, const char *data, size_t len,
 int frame_reader_finish(struct frame_reader *reader, struct stream_trailer *ret, struct error *err)
 {
     const struct stream_trailer *trailer = &reader->trailer;
-    char sha256[65];
+    char digest[STREAM_DIGEST_HEX_SIZE];
 
     if (reader->state != READ_END)
         return error_set(err, ERROR_PROTOCOL, "the stream broke off after %llu bytes of data, without a trailer",
@@ -237,9 +267,10 @@ int frame_reader_finish(struct frame_reader *reader, struct stream_trailer *ret,
     if (trailer->bytes != reader->bytes)
         return error_set(err, ERROR_PROTOCOL, "%llu bytes of data arrived, the donor sent %llu",
             (unsigned long long)reader->bytes, (unsigned long long)trailer->bytes);
-    sha256_hex(&reader->sha, sha256);
-    if (!str_eq(sha256, trailer->sha256))
-        return error_set(err, ERROR_PROTOCOL, "the data is damaged: its SHA-256 is not what the donor sent");
+    stream_digest_hex(&reader->digest, digest);
+    if (!str_eq(digest, trailer->digest))
+        return error_set(err, ERROR_PROTOCOL, "the data is damaged: its digest (%s) is not what the donor sent",
+            stream_digest_names[reader->digest.kind]);
     *ret = *trailer;
     return 0;
 }

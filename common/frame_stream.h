@@ -6,7 +6,10 @@
  *   frame   = type (1 byte: 'H', 'D', 'T'), length (4 bytes, big endian), payload
  *   header  = JSON: what follows, so that a receiver can refuse before it starts
  *   data    = bytes of the backup tool's own format, in pieces of any size up to FRAME_DATA_MAX; an empty piece is a sign of life
- *   trailer = JSON: how it ended, how many bytes of data there were, their SHA-256, the GTID position they stand for
+ *   trailer = JSON: how it ended, how many bytes of data there were, their digest, the GTID position they stand for
+ *
+ * The digest is a SHA-256 unless the header says "digest":"poly1305" and names a key (stream_digest.h): for receivers that asked for it
+ * (GET /v1/backup?digest=poly1305), so that old and new agents understand each other.
  *
  * A stream without a trailer that says "ok" and fits what arrived is worth nothing, however many bytes it has (I8). The reader keeps no
  * data: it hands pieces on as they come and holds at most one text of FRAME_TEXT_MAX bytes.
@@ -18,8 +21,8 @@
 
 #include "common/agent_order.h"
 #include "common/error.h"
-#include "common/sha256.h"
 #include "common/strbuf.h"
+#include "common/stream_digest.h"
 
 #define FRAME_MAGIC "KMSTRM1\n"
 #define FRAME_HEAD_BYTES 5
@@ -39,14 +42,15 @@ struct stream_header {
     enum stream_method method;
     char flavour[16]; /* agent_flavour_name of the donor's server */
     char server_version[64];
-    uint64_t estimate_bytes; /* of data; 0: not known */
-    uint64_t redo_bytes;     /* of what is not sent, but will be made by the receiver's server: redo logs */
+    uint64_t estimate_bytes;        /* of data; 0: not known */
+    uint64_t redo_bytes;            /* of what is not sent, but will be made by the receiver's server: redo logs */
+    enum stream_digest_kind digest; /* frame_writer_begin falls back to SHA-256 where there is no Poly1305 */
 };
 
 struct stream_trailer {
     bool ok;
     uint64_t bytes; /* of data */
-    char sha256[65];
+    char digest[STREAM_DIGEST_HEX_SIZE];
     char gtid[AGENT_GTID_SIZE]; /* the position the copy stands for; "" none or not known */
     char server_version[64];
     char error[256]; /* if not ok */
@@ -55,7 +59,7 @@ struct stream_trailer {
 /* ---- the giving side ---- */
 
 struct frame_writer {
-    struct sha256 sha;
+    struct stream_digest digest;
     uint64_t bytes;
 };
 
@@ -65,7 +69,7 @@ void frame_writer_release(struct frame_writer *writer);
 void frame_writer_begin(struct frame_writer *writer, const struct stream_header *header, struct strbuf *out);
 /* Counts a piece of data (0 to FRAME_DATA_MAX bytes); head goes out before it. */
 void frame_writer_data(struct frame_writer *writer, const void *data, size_t len, char head[static FRAME_HEAD_BYTES]);
-/* Appends the trailer; its bytes and sha256 are filled in here. */
+/* Appends the trailer; its bytes and digest are filled in here. */
 void frame_writer_end(struct frame_writer *writer, struct stream_trailer *trailer, struct strbuf *out);
 
 /* ---- the taking side ---- */
@@ -79,7 +83,7 @@ struct frame_reader_ops {
 struct frame_reader {
     struct frame_reader_ops ops;
     void *arg;
-    struct sha256 sha;
+    struct stream_digest digest;
     uint64_t bytes;
     struct strbuf text; /* magic, head of a frame or a text that is not complete yet */
     int state;

@@ -225,7 +225,10 @@ static void on_response(void *arg, const struct http_response *response, const s
 static void start_request(struct clone_stream *stream)
 {
     const struct clone_stream_options *options = &stream->options;
-    _cleanup_(freep) char *url = xasprintf("https://%s:%u/v1/backup", options->donor_host, options->donor_port);
+    const char *digest =
+        stream_digest_names[stream_digest_has_poly1305() ? STREAM_DIGEST_POLY1305 : STREAM_DIGEST_SHA256];
+    _cleanup_(freep) char *url =
+        xasprintf("https://%s:%u/v1/backup?digest=%s", options->donor_host, options->donor_port, digest);
     struct http_request_options request = {
         .method = "GET",
         .url = url,

@@ -35,13 +35,14 @@ static int on_data(void *arg, const char *data, size_t len, struct error *err)
 static const struct frame_reader_ops ops = {.header = on_header, .data = on_data};
 static const char *const pieces[] = {"hello ", "", "x", "a longer piece of data", "end"};
 
-static void write_stream(struct strbuf *out, bool ok)
+static void write_stream_checked(struct strbuf *out, bool ok, enum stream_digest_kind digest)
 {
     struct frame_writer writer;
     struct stream_header header = {.method = STREAM_METHOD_XBSTREAM,
         .flavour = "mariadb",
         .server_version = "10.11.19-MariaDB",
-        .estimate_bytes = 12345};
+        .estimate_bytes = 12345,
+        .digest = digest};
     struct stream_trailer trailer = {.ok = ok, .gtid = "0-1-5", .error = "tool: it broke"};
 
     strbuf_init(out, KM_MIB);
@@ -55,6 +56,11 @@ static void write_stream(struct strbuf *out, bool ok)
     }
     frame_writer_end(&writer, &trailer, out);
     frame_writer_release(&writer);
+}
+
+static void write_stream(struct strbuf *out, bool ok)
+{
+    write_stream_checked(out, ok, STREAM_DIGEST_POLY1305);
 }
 
 /* Feeds in steps of `step` bytes; 0 if the stream was accepted to its end. */
@@ -82,15 +88,16 @@ static int read_stream(const char *bytes, size_t len, size_t step, struct taken 
 static void test_whole_in_any_pieces(void **state)
 {
     static const size_t steps[] = {1, 2, 3, 5, 7, 64, 100000};
-    _cleanup_(strbuf_release) struct strbuf stream;
     struct taken taken = {0};
     struct error err = ERROR_INIT;
 
     UNUSED(state);
     strbuf_init(&taken.data, KM_MIB);
-    write_stream(&stream, true);
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-        assert_int_equal(read_stream(stream.buf, stream.len, steps[i], &taken, &err), 0);
+    for (size_t i = 0; i < 2 * ARRAY_LEN(steps); i++) {
+        _cleanup_(strbuf_release) struct strbuf stream;
+        write_stream_checked(&stream, true, (enum stream_digest_kind)(i % 2));
+        assert_int_equal(read_stream(stream.buf, stream.len, steps[i / 2], &taken, &err), 0);
+        assert_int_equal(taken.header.digest, i % 2);
         assert_string_equal(taken.data.buf, "hello xa longer piece of dataend");
         assert_int_equal(taken.headers, 1);
         assert_int_equal(taken.header.method, STREAM_METHOD_XBSTREAM);
@@ -117,15 +124,14 @@ static void test_truncated_anywhere(void **state)
     strbuf_release(&taken.data);
 }
 
-/* One bit anywhere: refused, or it was in a text that does not matter to the data (the header's version, the position). */
-static void test_flipped_anywhere(void **state)
+/* One bit of the data or of what frames it: refused. */
+static void flip_all(enum stream_digest_kind digest)
 {
     _cleanup_(strbuf_release) struct strbuf stream;
     struct taken taken = {0};
 
-    UNUSED(state);
     strbuf_init(&taken.data, KM_MIB);
-    write_stream(&stream, true);
+    write_stream_checked(&stream, true, digest);
     const char *first_data = memchr(stream.buf, '}', stream.len);
     assert_non_null(first_data);
     const char *trailer = memrchr(stream.buf, 0x7b, stream.len);
@@ -138,6 +144,44 @@ static void test_flipped_anywhere(void **state)
         }
     }
     strbuf_release(&taken.data);
+}
+
+static void test_flipped_anywhere(void **state)
+{
+    UNUSED(state);
+    flip_all(STREAM_DIGEST_SHA256);
+    flip_all(STREAM_DIGEST_POLY1305);
+}
+
+/* Old receivers ask for nothing and get what they know: the same bytes as ever. */
+static void test_the_plain_form_stays(void **state)
+{
+    _cleanup_(strbuf_release) struct strbuf stream;
+
+    UNUSED(state);
+    write_stream_checked(&stream, true, STREAM_DIGEST_SHA256);
+    assert_null(memmem(stream.buf, stream.len, "digest", 6));
+    assert_non_null(memmem(
+        stream.buf, stream.len, "\"sha256\":\"f702e0a0a68c34f46bbfa7d5c2237185064cd3247f1f7f19a919ff807beec144\"", 75));
+}
+
+/* RFC 8439, 2.5.2. */
+static void test_poly1305(void **state)
+{
+    static const char text[] = "Cryptographic Forum Research Group";
+    struct stream_digest digest;
+    char hex[STREAM_DIGEST_HEX_SIZE];
+
+    UNUSED(state);
+    stream_digest_init(&digest);
+    assert_int_equal(stream_digest_use_poly1305(&digest, "85d6be"), -1);
+    assert_int_equal(
+        stream_digest_use_poly1305(&digest, "85d6be7857556d337f4452fe42d506a80103808afb0db2fd4abff6af4149f51b"), 0);
+    stream_digest_add(&digest, text, 5);
+    stream_digest_add(&digest, text + 5, sizeof(text) - 6);
+    stream_digest_hex(&digest, hex);
+    assert_string_equal(hex, "a8061dc1305136c6c22b8baf0c0127a9");
+    stream_digest_release(&digest);
 }
 
 static void test_bad_streams(void **state)
@@ -157,7 +201,9 @@ static void test_bad_streams(void **state)
         {FRAME_MAGIC "H\0\0\0\2{,", 15, "own words"},
         {FRAME_MAGIC "H\0\0\0\2{}T\0\0\0\2{}", 22, "could not complete the copy"},
         {FRAME_MAGIC "H\0\0\0\2{}T\0\0\0\2{}T", 23, "after its trailer"},
-        {FRAME_MAGIC "H\0\0\0\2{}T\0\0\0\17{\"status\":\"ok\"}", 35, "SHA-256"},
+        {FRAME_MAGIC "H\0\0\0\2{}T\0\0\0\17{\"status\":\"ok\"}", 35, "sha256"},
+        {FRAME_MAGIC "H\0\0\0\20{\"digest\":\"md5\"}", 29, "no digest and key"},
+        {FRAME_MAGIC "H\0\0\0\25{\"digest\":\"poly1305\"}", 34, "no digest and key"},
         {FRAME_MAGIC "H\0\0\0\2{}T\0\0\0\31{\"status\":\"ok\",\"bytes\":9}", 45, "the donor sent 9"},
     };
     /* clang-format on */
@@ -210,6 +256,8 @@ int main(void)
         cmocka_unit_test(test_whole_in_any_pieces),
         cmocka_unit_test(test_truncated_anywhere),
         cmocka_unit_test(test_flipped_anywhere),
+        cmocka_unit_test(test_the_plain_form_stays),
+        cmocka_unit_test(test_poly1305),
         cmocka_unit_test(test_bad_streams),
         cmocka_unit_test(test_a_failed_donor_says_why),
         cmocka_unit_test(test_a_receiver_can_refuse),
