@@ -1,10 +1,12 @@
 /*
- * http_connection.h: what http_server.c (listening, connections) and http_exchange.c (answers) share. Private to them.
+ * http_connection.h: what http_server.c (listening, connections), http_connection.c (what goes out) and http_exchange.c (answers) share. Private to them.
  */
 #ifndef KM_COMMON_HTTP_CONNECTION_H
 #define KM_COMMON_HTTP_CONNECTION_H
 
 #include "common/base.h"
+
+#include <sys/uio.h>
 
 #include "common/http_head.h"
 #include "common/http_server.h"
@@ -90,9 +92,13 @@ void http_exchange_drained(struct http_exchange *exchange);
 void http_exchange_refuse(struct http_exchange *exchange, int status, const char *allow);
 const char *http_reason(int status);
 
-/* http_server.c */
+/* http_connection.c */
 size_t http_connection_unsent(const struct http_connection *connection);
 void http_connection_write(struct http_connection *connection, const void *data, size_t len);
+/* For bulk data, one after the other. The parts' lengths and addresses are spoiled. */
+void http_connection_writev(struct http_connection *connection, struct iovec *parts, int count);
+
+/* http_server.c */
 /* The answer has been written completely; the exchange is freed. */
 void http_connection_answered(struct http_connection *connection);
 /* The rest of a body that nobody wants: thrown away if it is here already, else the connection ends with the answer. */

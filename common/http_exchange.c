@@ -296,10 +296,18 @@ void http_stream_start_sized(struct http_exchange *exchange, int status, const c
     write_head(exchange, status, content_type, framing);
 }
 
-bool http_stream_write(struct http_exchange *exchange, const void *data, size_t len)
+bool http_stream_writev(struct http_exchange *exchange, const struct iovec *parts, int count)
 {
     struct http_connection *connection = exchange->connection;
+    struct iovec all[HTTP_STREAM_PARTS_MAX + 2] = {0};
     char size[CHUNK_FRAME_BYTES];
+    char crlf[2] = {'\r', '\n'};
+    size_t len = 0;
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        len += parts[i].iov_len;
+        all[1 + i] = parts[i];
+    }
     if (!connection || http_connection_unsent(connection) + len + CHUNK_FRAME_BYTES > HTTP_SERVER_STREAM_BUFFER_MAX)
         return false;
     if (len == 0 || exchange->is_head) /* an empty chunk would be the end */
@@ -308,19 +316,29 @@ bool http_stream_write(struct http_exchange *exchange, const void *data, size_t 
         abort(); /* it would be read as the next answer */
     exchange->sized_left -= exchange->sized ? len : 0;
     if (exchange->chunked) {
-        const int size_len = snprintf(size, sizeof(size), "%zx\r\n", len);
-        http_connection_write(connection, size, (size_t)size_len);
+        all[0] = (struct iovec){.iov_base = size, .iov_len = (size_t)snprintf(size, sizeof(size), "%zx\r\n", len)};
+        all[1 + count] = (struct iovec){.iov_base = crlf, .iov_len = 2};
+        n = 2;
     }
-    http_connection_write(connection, data, len);
-    if (exchange->chunked)
-        http_connection_write(connection, "\r\n", 2);
+    http_connection_writev(connection, n ? all : all + 1, count + n);
     return true;
+}
+
+bool http_stream_write(struct http_exchange *exchange, const void *data, size_t len)
+{
+    const struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = len};
+    return http_stream_writev(exchange, &part, 1);
+}
+
+bool http_stream_is_drained(const struct http_exchange *exchange)
+{
+    return !exchange->connection || http_connection_unsent(exchange->connection) == 0;
 }
 
 void http_exchange_drained(struct http_exchange *exchange)
 {
     void (*on_drain)(void *) = exchange->on_drain;
-    if (!on_drain || http_connection_unsent(exchange->connection) > HTTP_SERVER_STREAM_BUFFER_MAX / 4)
+    if (!on_drain || !http_stream_is_drained(exchange))
         return;
     exchange->on_drain = NULL;
     on_drain(exchange->on_drain_arg);

@@ -30,17 +30,6 @@
 /* Bytes of one connection that wait to be looked at; one TLS record more. */
 #define INPUT_MAX ((size_t)(HTTP_SERVER_HEADERS_MAX + HTTP_SERVER_BODY_MAX))
 
-size_t http_connection_unsent(const struct http_connection *connection)
-{
-    return evbuffer_get_length(bufferevent_get_output(connection->bev));
-}
-
-void http_connection_write(struct http_connection *connection, const void *data, size_t len)
-{
-    if (bufferevent_write(connection->bev, data, len) < 0)
-        abort();
-}
-
 static size_t unread(const struct http_connection *connection)
 {
     return evbuffer_get_length(bufferevent_get_input(connection->bev));
@@ -441,7 +430,6 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
     server->count++;
     evbuffer_add_cb(bufferevent_get_output(bev), on_output_changed, connection);
     bufferevent_setcb(bev, on_read, on_write, on_event, connection);
-    bufferevent_setwatermark(bev, EV_WRITE, HTTP_SERVER_STREAM_BUFFER_MAX / 4, 0);
     bufferevent_enable(bev, EV_READ | EV_WRITE);
     enter_reading(connection);
     if (server->tls)

@@ -14,6 +14,8 @@
 
 #include "common/base.h"
 
+#include <sys/uio.h>
+
 #include "common/error.h"
 #include "common/loop.h"
 #include "common/strbuf.h"
@@ -85,7 +87,12 @@ void http_stream_start_sized(struct http_exchange *exchange, int status, const c
 /* False when HTTP_SERVER_STREAM_BUFFER_MAX would be exceeded: nothing was queued; wait for on_drain. A single piece must stay
  * well below that limit. */
 bool http_stream_write(struct http_exchange *exchange, const void *data, size_t len);
-/* Runs once when the unsent bytes have fallen below a quarter of the limit. */
+/* The same for bytes that lie in several places, at most HTTP_STREAM_PARTS_MAX. */
+#define HTTP_STREAM_PARTS_MAX 2
+bool http_stream_writev(struct http_exchange *exchange, const struct iovec *parts, int count);
+/* The kernel has taken all that was written. Who makes bulk data only then has it sent from where it lies, without a copy. */
+bool http_stream_is_drained(const struct http_exchange *exchange);
+/* Runs once when no byte is unsent any more. */
 void http_stream_on_drain(struct http_exchange *exchange, void (*on_drain)(void *arg), void *arg);
 void http_stream_end(struct http_exchange *exchange);
 /* Ends the connection with a reset and without the final chunk: the receiver sees a truncated body (I8). No on_close. */

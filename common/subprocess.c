@@ -11,8 +11,6 @@
 #include "common/clock.h"
 #include "common/subprocess_child.h"
 
-/* As much as a pipe gives by default: bulk data wants few turns. On the stack. */
-#define READ_CHUNK_BYTES ((size_t)(64 * KM_KIB))
 /* Chunks of one pipe that are handed out in one turn, so that a chatty child cannot starve the loop. */
 #define CHUNKS_PER_TURN 16
 /* A pipe holds at most a MiB; what comes after that is a grandchild's. */
@@ -93,7 +91,7 @@ static void close_pipe(int *fd, struct loop_fd **watch)
 /* False at the end of the pipe. */
 static bool pump(struct subprocess *process, int fd, bool is_stdout, unsigned max_chunks)
 {
-    char chunk[READ_CHUNK_BYTES];
+    char chunk[SUBPROCESS_READ_MAX];
     while (max_chunks-- > 0 && !process->freed && !(is_stdout && process->paused)) {
         const ssize_t n = read(fd, chunk, sizeof(chunk));
         if (n < 0 && errno == EINTR)

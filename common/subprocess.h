@@ -30,6 +30,8 @@ struct subprocess_options {
     int64_t timeout_ms;     /* 0: none; then SIGTERM, and SIGKILL 5 s later */
 };
 
+/* What stdout_data gets at once at most: bulk data wants few turns, and a piece that is still in the processor's cache when it is passed on. On the stack. */
+#define SUBPROCESS_READ_MAX ((size_t)(128 * KM_KIB))
 #define SUBPROCESS_CONTROL_MAX ((size_t)(128 * KM_KIB))
 
 struct subprocess_result {

@@ -9,7 +9,7 @@
 #include "common/subprocess.h"
 
 #define PIPE_BYTES ((size_t)(256 * KM_KIB))
-#define PIECE_MAX ((size_t)(64 * KM_KIB) + FRAME_HEAD_BYTES)
+#define PIECE_MAX (SUBPROCESS_READ_MAX + FRAME_HEAD_BYTES)
 /* Tools are silent while they wait for locks; a receiver gives a silent donor up. */
 #define SIGN_OF_LIFE_MS 5000
 /* The last lines of a tool that failed go to our log. */
@@ -61,13 +61,27 @@ static void on_drain(void *arg)
     flush(arg);
 }
 
+static void wait_for_receiver(struct backup_stream *stream)
+{
+    subprocess_pause_stdout(stream->tool);
+    http_stream_on_drain(stream->exchange, on_drain, stream);
+}
+
+/* The tool writes while the kernel takes all of it. */
+static void go_on(struct backup_stream *stream)
+{
+    if (http_stream_is_drained(stream->exchange))
+        subprocess_resume_stdout(stream->tool);
+    else
+        wait_for_receiver(stream);
+}
+
 static void flush(struct backup_stream *stream)
 {
     if (!stream->exchange)
         return;
     if (stream->piece.len > 0 && !http_stream_write(stream->exchange, stream->piece.buf, stream->piece.len)) {
-        subprocess_pause_stdout(stream->tool);
-        http_stream_on_drain(stream->exchange, on_drain, stream);
+        wait_for_receiver(stream);
         return;
     }
     stream->wrote = true;
@@ -77,14 +91,20 @@ static void flush(struct backup_stream *stream)
         end_later(stream);
         return;
     }
-    subprocess_resume_stdout(stream->tool);
+    go_on(stream);
 }
 
 static void send_data(struct backup_stream *stream, const char *data, size_t len)
 {
     char head[FRAME_HEAD_BYTES];
+    const struct iovec parts[] = {{head, sizeof(head)}, {(void *)(uintptr_t)data, len}};
 
     frame_writer_data(&stream->writer, data, len, head);
+    if (stream->piece.len == 0 && http_stream_writev(stream->exchange, parts, ARRAY_LEN(parts))) {
+        stream->wrote = true;
+        go_on(stream);
+        return;
+    }
     strbuf_add(&stream->piece, head, sizeof(head));
     strbuf_add(&stream->piece, data, len);
     flush(stream);
@@ -118,7 +138,7 @@ static void on_stdout(void *arg, const char *data, size_t len)
 {
     struct backup_stream *stream = arg;
 
-    if (stream->exchange) /* a piece is never larger than what a pipe read gives: 64 KiB */
+    if (stream->exchange) /* at most SUBPROCESS_READ_MAX */
         send_data(stream, data, len);
 }
 

@@ -25,6 +25,12 @@ struct world {
     struct http_exchange *stream;
     int streams;
     int closed;
+    unsigned produced; /* bytes of /bulk */
+    unsigned bulk_bytes;
+    unsigned received;
+    unsigned wrong; /* bytes that are not what was produced */
+    unsigned pause_at;
+    struct http_request *request;
     struct outcome out;
     int fds_before;
 };
@@ -72,7 +78,50 @@ static void h_big(struct http_exchange *e, void *arg)
     free(body);
 }
 
+/* Any byte tells where it belongs. */
+static char bulk_byte(unsigned at)
+{
+    return (char)(at * 31 + at / 251 + at / 65537);
+}
+
+/* As the donor of a copy does: two parts, of all lengths around that of a TLS record, and no piece while one is not sent. */
+static bool produce_piece(struct world *w)
+{
+    static char piece[100 * KM_KIB];
+    const size_t len =
+        MIN_OF((size_t)(w->produced * 7919U % (sizeof(piece) - 1)) + 1, (size_t)(w->bulk_bytes - w->produced));
+    const size_t first = MIN_OF(len, (size_t)(w->produced % 40));
+    for (size_t i = 0; i < len; i++)
+        piece[i] = bulk_byte(w->produced + (unsigned)i);
+    const struct iovec parts[] = {{piece, first}, {piece + first, len - first}};
+    if (!http_stream_writev(w->stream, parts, 2))
+        return false;
+    memset(piece, 'x', sizeof(piece)); /* what was taken is theirs */
+    w->produced += (unsigned)len;
+    return http_stream_is_drained(w->stream);
+}
+
+static void produce(void *arg)
+{
+    struct world *w = arg;
+    while (w->produced < w->bulk_bytes)
+        if (!produce_piece(w)) {
+            http_stream_on_drain(w->stream, produce, w);
+            return;
+        }
+    http_stream_end(w->stream);
+}
+
+static void h_bulk(struct http_exchange *e, void *arg)
+{
+    struct world *w = arg;
+    w->stream = e;
+    http_stream_start(e, 200, NULL, on_closed, w);
+    produce(w);
+}
+
 static const struct http_route routes[] = {
+    {"GET", "/bulk", h_bulk},
     {"GET", "/hello", h_hello},
     {"GET", "/stream", h_stream},
     {"GET", "/abort", h_abort},
@@ -318,6 +367,61 @@ static void test_peer_of_a_stream_goes(void **state)
     http_tls_unref(tls);
 }
 
+static int take_bulk(void *arg, const char *data, size_t len)
+{
+    struct world *w = arg;
+    for (size_t i = 0; i < len; i++)
+        w->wrong += data[i] != bulk_byte(w->received + (unsigned)i);
+    w->received += (unsigned)len;
+    if (w->received >= w->pause_at)
+        http_request_pause(w->request);
+    return 0;
+}
+
+static void bulk_done(void *arg, const struct http_response *response, const struct error *err)
+{
+    outcome_done(&((struct world *)arg)->out, response, err);
+}
+
+/* The whole arrives, in order, whether the receiver keeps up or not; and while it takes nothing, the producer is held back. */
+static void test_bulk(void **state)
+{
+    struct world *w = *state;
+    struct http_tls *tls = identity(w, w->ca.cert_pem, &w->client_pair, "agent.test");
+    char *url = xasprintf("https://127.0.0.1:%u/bulk", w->port);
+    w->bulk_bytes = 48 * KM_MIB;
+    w->pause_at = 1 * KM_MIB;
+    w->request = http_client_start(w->client,
+        &(struct http_request_options){.method = "GET",
+            .url = url,
+            .tls = tls,
+            .receive_buffer_bytes = 256 * KM_KIB,
+            .data = take_bulk,
+            .done = bulk_done,
+            .arg = w});
+    while (!w->out.done) {
+        const unsigned at_pause = w->pause_at;
+        while (!w->out.done && w->received < at_pause)
+            loop_run_once(w->loop, 1000);
+        if (w->out.done)
+            break;
+        unsigned produced;
+        do { /* until the kernel is full */
+            produced = w->produced;
+            loop_for(w->loop, 100);
+        } while (w->produced != produced);
+        assert_true(w->produced < w->bulk_bytes || at_pause >= w->bulk_bytes / 3);
+        w->pause_at = at_pause * 3;
+        http_request_resume(w->request);
+    }
+    assert_int_equal(w->out.err.kind, ERROR_NONE);
+    assert_int_equal(w->received, w->bulk_bytes);
+    assert_int_equal(w->wrong, 0);
+    assert_int_equal(w->closed, 0);
+    free(url);
+    http_tls_unref(tls);
+}
+
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -331,6 +435,7 @@ int main(void)
         WORLD(test_truncated),
         WORLD(test_reload_under_live_connections),
         WORLD(test_peer_of_a_stream_goes),
+        WORLD(test_bulk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
