@@ -337,6 +337,15 @@ bool gtid_set_contains(const struct gtid_set *set, const struct gtid_one *one)
     return false;
 }
 
+bool gtid_set_position(const struct gtid_set *set, size_t index, struct gtid_one *ret)
+{
+    if (index >= set->n)
+        return false;
+    *ret =
+        (struct gtid_one){.domain = set->v[index].domain, .server = set->v[index].server, .number = set->v[index].last};
+    return true;
+}
+
 void gtid_one_print(enum gtid_flavour flavour, const struct gtid_one *one, struct strbuf *out)
 {
     if (flavour == GTID_MYSQL)

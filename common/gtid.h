@@ -59,6 +59,8 @@ void gtid_set_add(struct gtid_set *set, const struct gtid_one *one);
 /* MariaDB: by its number alone. */
 bool gtid_set_contains(const struct gtid_set *set, const struct gtid_one *one);
 void gtid_one_print(enum gtid_flavour flavour, const struct gtid_one *one, struct strbuf *out);
+/* MariaDB: the position of the index'th domain, in their order; false: there are not so many. */
+bool gtid_set_position(const struct gtid_set *set, size_t index, struct gtid_one *ret);
 /* Number of transactions in the set (MySQL), sum of sequence numbers (MariaDB); saturates. */
 uint64_t gtid_set_count(const struct gtid_set *set);
 

@@ -360,9 +360,11 @@ static int take_description(struct scan *scan, const struct event *event, struct
     struct strbuf *description = &scan->head->description;
     uint8_t sum[CHECKSUM_BYTES];
 
-    if (event->body_len < 58 || event->body_len + HEADER_BYTES + CHECKSUM_BYTES != event->len || description->len > 0)
+    if (event->body_len < 58 || event->body_len + HEADER_BYTES + CHECKSUM_BYTES != event->len)
         return damaged(scan, event->from, err);
     scan->checksums = event->body[event->body_len - 1] == 1;
+    if (description->len > 0)
+        return close_transaction(scan, err); /* of the next of the logs that binlog_tail.h has joined */
     uint32_t crc = ~sum_of_peeked(scan, event->type);
     for (unsigned i = 0; i < CHECKSUM_BYTES; i++)
         sum[i] = (uint8_t)(crc >> (8 * i));

@@ -262,6 +262,15 @@ static void test_intersect_and_unite(void **state)
         assert_prints(both, cases[i].both);
         gtid_set_unite(a, b);
         assert_prints(a, cases[i].any);
+        struct gtid_one one = {0};
+        size_t positions = 0;
+        while (cases[i].flavour == GTID_MARIADB && gtid_set_position(a, positions, &one)) {
+            assert_true(gtid_set_contains(a, &one));
+            one.number++;
+            assert_false(gtid_set_contains(a, &one));
+            positions++;
+        }
+        assert_true(cases[i].flavour == GTID_MYSQL || gtid_set_is_empty(a) || positions > 0);
         gtid_set_free(both);
         gtid_set_free(b);
         gtid_set_free(a);

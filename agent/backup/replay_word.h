@@ -1,0 +1,51 @@
+/*
+ * replay_word.h: how init and its child `kube-mysql-agent replay` speak. Pure.
+ *
+ * The child is told on descriptor 3 (backup_child.h): a task, then one line of struct replay_told, then one line for each batch that was applied. It says lines of struct
+ * replay_word on standard error, between those of its log.
+ */
+#ifndef KM_AGENT_BACKUP_REPLAY_WORD_H
+#define KM_AGENT_BACKUP_REPLAY_WORD_H
+
+#include "common/base.h"
+
+#include "common/agent_order.h"
+#include "common/error.h"
+#include "common/strbuf.h"
+
+struct replay_told {
+    char flavour[16];           /* agent_flavour_name of this member's server */
+    char gtid[AGENT_GTID_SIZE]; /* what the restored backup holds */
+    int64_t backup_ms;          /* when it was begun */
+    char spool[512];            /* folder for the batches; "": only the plan is made */
+};
+void replay_told_encode(const struct replay_told *told, struct strbuf *out); /* with the line break */
+int replay_told_decode(const char *line, size_t len, struct replay_told *ret, struct error *err) KM_MUST_CHECK;
+
+enum replay_said {
+    REPLAY_SAID_NOTHING,
+    REPLAY_SAID_PLAN, /* segments, total_bytes */
+    REPLAY_SAID_BATCH, /* number: its file is there, whole; gtid: all that there is once it is applied; at_ms: of its last transaction */
+    REPLAY_SAID_END,    /* there are no more; gtid, at_ms: as of the last batch */
+    REPLAY_SAID_FAILED, /* reason, message */
+    REPLAY_SAID_COUNT,
+};
+struct replay_word {
+    enum replay_said said;
+    uint64_t number;             /* of batches, from 1 */
+    uint64_t segment, segments;  /* so many of so many are in the batches up to this one */
+    uint64_t bytes, total_bytes; /* of the logs of those */
+    int64_t at_ms;
+    char gtid[AGENT_GTID_SIZE];
+    char reason[48]; /* CamelCase, as restore_check.h has them */
+    char message[512];
+};
+void replay_word_encode(const struct replay_word *word, struct strbuf *out); /* with the line break */
+/* False: a line of the log. */
+bool replay_word_decode(const char *line, struct replay_word *ret);
+
+/* "DIR/kube-mysql-replay.000001": a relay log. Beside it ".part", while it is written, and ".segment". */
+#define REPLAY_SPOOL_NAME "kube-mysql-replay"
+char *replay_batch_path(const char *dir, uint64_t number);
+
+#endif
