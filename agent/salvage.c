@@ -4,25 +4,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "agent/mysql/replication_facts.h"
+#include "agent/relay_apply.h"
 #include "agent/tail_donor.h"
 #include "common/alloc.h"
-#include "common/clock.h"
 #include "common/frame_stream.h"
 #include "common/fs.h"
-#include "common/gtid.h"
 #include "common/log.h"
 
 #define CONNECT_TIMEOUT_MS 2000
 #define IDLE_TIMEOUT_MS 5000
 /* It is in the relay log, in the binary log and in the tables. */
 #define ROOM_FACTOR 4
-#define POLL_MS 5
 #define CHANNEL "salvage"
-#define NOBODY "salvage.invalid" /* RFC 2606: never resolves; nothing connects to it anyway */
 
 static char *spool_path(const struct agent_paths *paths)
 {
@@ -163,128 +158,26 @@ void salvage_fetch_free(struct salvage_fetch *fetch)
 
 /* ---- apply ---- */
 
-/* Beside the server's own "relaylog" (run_mycnf.c): servers put the channel's name behind it. */
-static const char *const relay_names[] = {"relaylog-" CHANNEL ".000001", "relaylog-" CHANNEL ".000002",
-    "relaylog-" CHANNEL ".index", "relay-log-" CHANNEL ".info", "master-" CHANNEL ".info"};
-
-static bool is_mariadb(const struct dialect *dialect)
-{
-    return dialect->family == AGENT_FLAVOUR_MARIADB;
-}
-
-/* verb: "STOP", "START"; rest: "ALL", "SQL_THREAD", "STATUS", "". */
-static char *channel_sql(const struct dialect *dialect, const char *verb, const char *rest)
-{
-    const char *replica = dialect->replication->replica;
-
-    return is_mariadb(dialect) ? xasprintf("%s %s '" CHANNEL "' %s", verb, replica, rest)
-                               : xasprintf("%s %s %s FOR CHANNEL '" CHANNEL "'", verb, replica, rest);
-}
-
-static int on_channel(
-    struct session *session, const struct dialect *dialect, const char *verb, const char *rest, struct error *err)
-{
-    _cleanup_(freep) char *sql = channel_sql(dialect, verb, rest);
-
-    return session_exec(session, sql, err);
-}
-
 void salvage_forget(const struct agent_paths *paths, const struct dialect *dialect, struct session *session)
 {
-    /* Errors: there is none, which is what is wanted. */
-    (void)(on_channel(session, dialect, "STOP", "", NULL) == 0);
-    (void)(on_channel(session, dialect, "RESET", "ALL", NULL) == 0);
-    for (size_t i = 0; i < ARRAY_LEN(relay_names); i++) {
-        _cleanup_(freep) char *path = xasprintf("%s/%s", paths->data_dir, relay_names[i]);
-        unlink(path);
-    }
-}
+    const struct relay_apply apply = {.data_dir = paths->data_dir, .dialect = dialect, .channel = CHANNEL};
 
-static int place_relay_log(const struct agent_paths *paths, struct error *err)
-{
-    _cleanup_(freep) char *spool = spool_path(paths);
-    _cleanup_(freep) char *log = xasprintf("%s/%s", paths->data_dir, relay_names[0]);
-    _cleanup_(freep) char *index = xasprintf("%s/%s", paths->data_dir, relay_names[2]);
-    _cleanup_(freep) char *text = xasprintf("./%s\n", relay_names[0]);
-
-    if (rename(spool, log) < 0)
-        return error_set_errno(err, errno, "renaming %s", spool);
-    return fs_write_file_atomic(index, text, strlen(text), 0600, err);
-}
-
-static int configure(const struct dialect *dialect, struct session *session, struct error *err)
-{
-    const struct replication_terms *terms = dialect->replication;
-    _cleanup_(freep) char *sql = is_mariadb(dialect)
-        ? xasprintf("CHANGE MASTER '" CHANNEL "' TO MASTER_HOST = '" NOBODY "', MASTER_USE_GTID = no, "
-                    "RELAY_LOG_FILE = '%s', RELAY_LOG_POS = 4",
-              relay_names[0])
-        : xasprintf("%s %s_HOST = '" NOBODY "', %s_AUTO_POSITION = 0, RELAY_LOG_FILE = '%s', RELAY_LOG_POS = 4 "
-                    "FOR CHANNEL '" CHANNEL "'",
-              terms->change, terms->source, terms->source, relay_names[0]);
-
-    return session_exec(session, sql, err);
-}
-
-static int is_executed(const struct salvage_apply *what, struct session *session, bool *ret, struct error *err)
-{
-    _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(session, what->dialect, err);
-    _cleanup_(gtid_set_freep) struct gtid_set *wanted =
-        executed ? gtid_set_parse(replication_gtid_flavour(what->dialect), what->gtids, err) : NULL;
-
-    if (!wanted)
-        return -1;
-    enum gtid_relation relation = gtid_set_compare(wanted, executed);
-    *ret = relation == GTID_EQUAL || relation == GTID_SUBSET;
-    return 0;
-}
-
-static void take_row(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    for (unsigned i = 0; i < count; i++)
-        replication_facts_take(arg, names[i], values[i]);
-}
-
-static int check_applier(const struct salvage_apply *what, struct session *session, struct error *err)
-{
-    _cleanup_(freep) char *sql = channel_sql(what->dialect, "SHOW", "STATUS");
-    struct replication_facts facts = {0};
-
-    if (session_query(session, sql, take_row, &facts, err) < 0)
-        return -1;
-    if (facts.applier_errno)
-        return error_set_code(err, ERROR_DATABASE, (int)facts.applier_errno, "%s", facts.applier_error);
-    return 0;
-}
-
-static int await_executed(const struct salvage_apply *what, struct session *session, struct error *err)
-{
-    int64_t end_ms = clock_monotonic_ms() + SALVAGE_APPLY_MS;
-    const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
-    bool there = false;
-
-    while (is_executed(what, session, &there, err) == 0 && !there) {
-        if (check_applier(what, session, err) < 0)
-            return -1;
-        if (clock_monotonic_ms() > end_ms)
-            return error_set(err, ERROR_TIMEOUT, "not all of %.200s is executed yet", what->gtids);
-        nanosleep(&pause, NULL);
-    }
-    return there ? 0 : -1;
+    relay_apply_forget(&apply, session);
 }
 
 int salvage_apply(const struct salvage_apply *what, struct session *session, struct error *err)
 {
+    _cleanup_(freep) char *spool = spool_path(what->paths);
+    const struct relay_apply apply = {
+        .data_dir = what->paths->data_dir,
+        .dialect = what->dialect,
+        .channel = CHANNEL,
+        .log = spool,
+        .gtids = what->gtids,
+        .limit_ms = SALVAGE_APPLY_MS,
+    };
+
     if (!*what->gtids)
         return 0;
-    salvage_forget(what->paths, what->dialect, session);
-    int rc = place_relay_log(what->paths, err);
-    if (rc == 0)
-        rc = configure(what->dialect, session, err);
-    if (rc == 0)
-        rc = on_channel(session, what->dialect, "START", "SQL_THREAD", err);
-    if (rc == 0)
-        rc = await_executed(what, session, err);
-    salvage_forget(what->paths, what->dialect, session);
-    return rc < 0 ? error_prefix(err, "what the dead primary had") : 0;
+    return relay_apply_run(&apply, session, err) < 0 ? error_prefix(err, "what the dead primary had") : 0;
 }

@@ -2,12 +2,7 @@
  * salvage.h: the new primary takes over what only the dead one's binary logs hold (after MHA): the receiving side of GET /v1/binlogs/tail.
  *
  * The whole stream is spooled to the volume (state_dir/salvage.binlog, bounded); only when its trailer is good is anything of it used. Then it becomes the relay
- * log of a replication channel of its own, which has no receiver: the server's applier executes it as it would have on a replica, with its GTIDs, each transaction
- * whole or not at all. What was applied stays: the next attempt asks for what comes after it.
- *
- * Facts, tried: statements as mysqlbinlog prints them are no substitute. MariaDB 10.11.19 gives CREATE TABLE ... SELECT one GTID; its client executes it as two
- * transactions, of which the second takes the next one's GTID, and that one is lost without an error. A relay log without the event that names the source's log ends
- * MariaDB's server (signal 11 in compare_log_name).
+ * log of a replication channel of its own (relay_apply.h). What was applied stays: the next attempt asks for what comes after it.
  *
  * Safe because the donor's server process is gone (server_exec.h), the logs continue this member's own position without a gap, and the order's epoch keeps the old
  * primary closed when it comes back.
