@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "agent/backup/download_process.h"
+#include "agent/backup/replay_process.h"
 #include "agent/backup/upload_process.h"
 #include "agent/bootstrap/init.h"
 #include "agent/options.h"
@@ -58,13 +59,15 @@ static int command_transfer(const struct agent_options *options, struct error *e
     struct backup_child_options child = {
         .tls_dir = options->paths.tls_dir, .keys_grace_ms = up ? UPLOAD_KEYS_GRACE_MS : 0};
 
+    if (options->command == COMMAND_REPLAY)
+        return replay_process_run(&child, err);
     return up ? upload_process_run(&child, err) : download_process_run(&child, err);
 }
 
 /* Of a container, not of a child of one. */
 static bool ends_container(enum agent_command command)
 {
-    return command != COMMAND_UPLOAD && command != COMMAND_DOWNLOAD;
+    return command != COMMAND_UPLOAD && command != COMMAND_DOWNLOAD && command != COMMAND_REPLAY;
 }
 
 static int run_command(const struct agent_options *options, struct error *err)
@@ -88,6 +91,7 @@ static int run_command(const struct agent_options *options, struct error *err)
         return store_run(options, err);
     case COMMAND_UPLOAD:
     case COMMAND_DOWNLOAD:
+    case COMMAND_REPLAY:
         return command_transfer(options, err);
     default:
         fputs(agent_options_help, stdout);

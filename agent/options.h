@@ -23,6 +23,7 @@ enum agent_command {
     COMMAND_LINGER,
     COMMAND_UPLOAD,
     COMMAND_DOWNLOAD,
+    COMMAND_REPLAY,
     COMMAND_STORE,
 };
 
