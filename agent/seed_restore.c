@@ -10,6 +10,7 @@
 #include "agent/bootstrap/seed_position.h"
 #include "agent/instance_files.h"
 #include "agent/seed_prepare.h"
+#include "agent/seed_replay.h"
 #include "common/alloc.h"
 #include "common/backup_manifest.h"
 #include "common/clock.h"
@@ -33,6 +34,11 @@ struct seed_restore {
     struct load_mysql *load;
     struct restore_stream *stream;
     struct seed_prepare *prepare;
+    struct seed_replay *replay; /* first the check, in the end the replay itself */
+    bool replays;
+    char reached[AGENT_GTID_SIZE]; /* by the replay */
+    struct loop_timer begin;       /* the archive has what is wanted: the data comes */
+    struct loop_timer next;        /* what made the data has ended: the replay begins, or there is none */
     struct loop_timer end;
     struct error error;
     struct restore_failure failure;
@@ -53,6 +59,9 @@ static void stop(struct seed_restore *restore)
     restore_stream_free(steal_ptr(restore->stream));
     load_mysql_free(steal_ptr(restore->load));
     seed_prepare_free(steal_ptr(restore->prepare));
+    seed_replay_free(steal_ptr(restore->replay));
+    loop_timer_cancel(&restore->begin);
+    loop_timer_cancel(&restore->next);
     backup_task_release(&restore->task);
 }
 
@@ -76,12 +85,69 @@ static void end_with(struct seed_restore *restore, const struct error *err, enum
     loop_timer_arm(&restore->end, 0);
 }
 
-/* ---- preparing ---- */
+/* ---- archived binary logs ---- */
 
-static void on_prepared(void *arg, const struct error *err)
+static void end_as(struct seed_restore *restore, const struct error *err, struct restore_failure failure)
 {
-    end_with(arg, err, RESTORE_AT_TOOLS);
+    end_with(restore, err, RESTORE_AT_TOOLS);
+    if (err)
+        restore->failure = failure;
 }
+
+static void on_replayed(void *arg, const struct error *err, struct restore_failure failure)
+{
+    struct seed_restore *restore = arg;
+
+    snprintf(restore->reached, sizeof(restore->reached), "%s", seed_replay_reached(restore->replay));
+    end_as(restore, err, failure);
+}
+
+static void start_replay(struct seed_restore *restore, bool only_check,
+    void (*done)(void *arg, const struct error *err, struct restore_failure failure))
+{
+    const struct seed_replay_options options = {
+        .loop = restore->options.loop,
+        .worker = restore->options.worker,
+        .paths = restore->options.paths,
+        .prepared = restore->options.prepared,
+        .task = restore->task_text.buf,
+        .task_len = restore->task_text.len,
+        .gtid = restore->manifest.gtid,
+        .backup_ms = restore->manifest.started_ms,
+        .only_check = only_check,
+        .done = done,
+        .arg = restore,
+    };
+
+    restore->replay = seed_replay_start(&options);
+}
+
+/* data.new holds the backup, and what made it has ended. */
+static void on_next(void *arg)
+{
+    struct seed_restore *restore = arg;
+
+    load_mysql_free(steal_ptr(restore->load));
+    seed_prepare_free(steal_ptr(restore->prepare));
+    if (!restore->replays) {
+        end_with(restore, NULL, RESTORE_AT_TOOLS);
+        return;
+    }
+    restore->step = AGENT_SEED_STEP_REPLAYING;
+    start_replay(restore, false, on_replayed);
+}
+
+static void on_made(void *arg, const struct error *err)
+{
+    struct seed_restore *restore = arg;
+
+    if (err)
+        end_with(restore, err, RESTORE_AT_TOOLS);
+    else
+        loop_timer_arm(&restore->next, 0);
+}
+
+/* ---- preparing ---- */
 
 static void start_prepare(struct seed_restore *restore)
 {
@@ -90,7 +156,7 @@ static void start_prepare(struct seed_restore *restore)
         .loop = restore->options.loop,
         .paths = restore->options.paths,
         .prepared = restore->options.prepared,
-        .done = on_prepared,
+        .done = on_made,
         .arg = restore,
     };
 
@@ -100,11 +166,6 @@ static void start_prepare(struct seed_restore *restore)
 }
 
 /* ---- the data ---- */
-
-static void on_load_stopped(void *arg, const struct error *err)
-{
-    end_with(arg, err, RESTORE_AT_TOOLS);
-}
 
 static void on_stream_done(void *arg, const struct error *err, enum restore_place place)
 {
@@ -170,7 +231,7 @@ static void start_load(struct seed_restore *restore)
         .paths = restore->options.paths,
         .replace = false, /* what is there stays until the new is whole */
         .ready = on_load_ready,
-        .stopped = on_load_stopped,
+        .stopped = on_made,
         .arg = restore,
     };
 
@@ -233,6 +294,33 @@ static int check_manifest(struct seed_restore *restore, const struct object_got 
     return check_room(restore, err);
 }
 
+static void start_data(struct seed_restore *restore)
+{
+    if (restore->manifest.stream == STREAM_METHOD_SQL)
+        start_load(restore);
+    else
+        start_stream(restore);
+}
+
+/* `end` comes with the next turn: the check is freed there, or by the replay that takes its place. */
+static void on_checked(void *arg, const struct error *err, struct restore_failure failure)
+{
+    struct seed_restore *restore = arg;
+
+    if (err)
+        end_as(restore, err, failure);
+    else
+        loop_timer_arm(&restore->begin, 0);
+}
+
+static void on_begin(void *arg)
+{
+    struct seed_restore *restore = arg;
+
+    seed_replay_free(steal_ptr(restore->replay));
+    start_data(restore);
+}
+
 static void on_manifest(void *arg, const struct object_got *got, const struct error *failure)
 {
     struct seed_restore *restore = arg;
@@ -252,11 +340,12 @@ static void on_manifest(void *arg, const struct object_got *got, const struct er
     log_info("the backup fits", LOG_STR("backup", restore->manifest.id),
         LOG_STR("version", restore->manifest.server_version), LOG_STR("gtid", restore->manifest.gtid),
         LOG_INT("dataBytes", restore->manifest.data_bytes));
+    restore->replays = restore->task.binlogs_folder != NULL;
     backup_task_release(&restore->task);
-    if (restore->manifest.stream == STREAM_METHOD_SQL)
-        start_load(restore);
+    if (restore->replays)
+        start_replay(restore, true, on_checked);
     else
-        start_stream(restore);
+        start_data(restore);
 }
 
 static struct http_tls *make_tls(const struct seed_restore *restore, struct error *err)
@@ -329,6 +418,8 @@ struct seed_restore *seed_restore_new(const struct seed_restore_options *options
     strbuf_add(&restore->task_text, options->task, options->task_len);
     restore->options.task = NULL;
     loop_timer_init(&restore->end, options->loop, on_end, restore);
+    loop_timer_init(&restore->begin, options->loop, on_begin, restore);
+    loop_timer_init(&restore->next, options->loop, on_next, restore);
     return restore;
 }
 
@@ -338,6 +429,8 @@ void seed_restore_free(struct seed_restore *restore)
         return;
     stop(restore);
     loop_timer_release(&restore->end);
+    loop_timer_release(&restore->begin);
+    loop_timer_release(&restore->next);
     if (restore->has_manifest)
         backup_manifest_release(&restore->manifest);
     strbuf_release_secret(&restore->task_text);
@@ -353,9 +446,19 @@ void seed_restore_cancel(struct seed_restore *restore)
         load_mysql_cancel(restore->load);
         return; /* the worker's job ends first */
     }
+    if (restore->replay && !restore->begin.armed && !restore->end.armed) {
+        seed_replay_cancel(restore->replay); /* likewise */
+        return;
+    }
     stop(restore);
     error_set(&err, ERROR_CANCELLED, "another order came");
     end_with(restore, &err, RESTORE_AT_TOOLS);
+}
+
+/* All that data.new holds. */
+static const char *position_of(const struct seed_restore *restore)
+{
+    return restore->replays ? restore->reached : restore->manifest.gtid;
 }
 
 /* MySQL's dump has set it. */
@@ -364,7 +467,7 @@ static int finish_loaded(struct seed_restore *restore, const char *donor, struct
     const struct agent_paths *paths = restore->options.paths;
     struct seed_position position = {.at_ms = clock_realtime_ms()};
 
-    snprintf(position.gtid, sizeof(position.gtid), "%s", restore->manifest.gtid);
+    snprintf(position.gtid, sizeof(position.gtid), "%s", position_of(restore));
     snprintf(position.donor, sizeof(position.donor), "%s", donor);
     if (restore->options.prepared->binary.version.flavour == AGENT_FLAVOUR_MARIADB &&
         seed_position_write(paths->data_new_dir, &position, err) < 0)
@@ -378,7 +481,7 @@ int seed_restore_finish(struct seed_restore *restore, struct error *err)
     struct clone_origin origin = {
         .donor = donor,
         .server_version = restore->manifest.server_version,
-        .gtid = restore->manifest.gtid,
+        .gtid = position_of(restore),
         .replace = restore->options.order->replace,
     };
 
@@ -392,6 +495,8 @@ void seed_restore_progress(const struct seed_restore *restore, struct agent_stat
     status->seed.step = restore->step;
     status->seed.bytes = restore->stream ? restore_stream_bytes(restore->stream) : restore->bytes;
     status->seed.total_bytes = restore->has_manifest ? restore->manifest.raw_bytes : 0;
+    if (restore->step == AGENT_SEED_STEP_REPLAYING && restore->replay)
+        seed_replay_progress(restore->replay, status);
 }
 
 struct restore_failure seed_restore_failure(const struct seed_restore *restore)

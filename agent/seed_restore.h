@@ -2,8 +2,10 @@
  * seed_restore.h: the copying part of an attempt to restore: a stored backup comes into data.new and is made a database there.
  *
  *   manifest   read from the store and checked: digest, mac (so: the key), family and series of the server, room on the volume. Nothing is touched before
+ *   archive    if binary logs are to be replayed: whether they lead from the backup to the target (seed_replay.h). Likewise
  *   data       restore_stream into mbstream, or into load_mysql's server
  *   prepare    seed_prepare (MariaDB's files)
+ *   replay     seed_replay; the position that is taken over is the one that was reached
  * `data` gets its name last, by seed_restore_finish (I8). After a crash at any point the next attempt begins anew.
  *
  * The task holds keys: it is kept encoded in memory that is wiped, and goes to `download` by a pipe (I9).

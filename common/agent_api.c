@@ -40,6 +40,7 @@ static const char *const seed_step_names[AGENT_SEED_STEP_COUNT] = {
     [AGENT_SEED_STEP_INITIALISING] = "Initialising",
     [AGENT_SEED_STEP_COPYING] = "Copying",
     [AGENT_SEED_STEP_PREPARING] = "Preparing",
+    [AGENT_SEED_STEP_REPLAYING] = "Replaying",
     [AGENT_SEED_STEP_DONE] = "Done",
     [AGENT_SEED_STEP_FAILED] = "Failed",
 };

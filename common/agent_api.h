@@ -126,6 +126,7 @@ enum agent_seed_step {
     AGENT_SEED_STEP_INITIALISING,
     AGENT_SEED_STEP_COPYING,
     AGENT_SEED_STEP_PREPARING, /* the copy is complete and is made consistent */
+    AGENT_SEED_STEP_REPLAYING, /* archived binary logs are executed on a restored backup */
     AGENT_SEED_STEP_DONE,
     AGENT_SEED_STEP_FAILED, /* this attempt; message says why, another one follows */
     AGENT_SEED_STEP_COUNT,

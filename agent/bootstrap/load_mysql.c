@@ -19,6 +19,7 @@
 #define CONNECT_PAUSE_US 100000
 #define CONNECT_TIMEOUT_S 5
 #define LINE_BYTES 300
+#define NOBODYS_SERVER_ID "4294967295"
 /* An empty server and a margin; what is loaded is judged by the stream's header. */
 #define EMPTY_FREE_MIN (256ULL * KM_MIB)
 
@@ -71,6 +72,14 @@ static void run_initialise(void *arg)
     error_clear(&load->error);
     if (initialise(load, &load->error) < 0)
         error_prefix(&load->error, "making the server that is to load the copy");
+}
+
+/* The server is started from the loop, as after run_initialise. */
+static void run_nothing(void *arg)
+{
+    struct load_mysql *load = arg;
+
+    error_clear(&load->error);
 }
 
 static int await_server(const struct load_mysql *load, struct error *err)
@@ -165,6 +174,8 @@ static void build_argv(const struct load_mysql *load, struct strvec *argv)
     strvec_push_all(argv, rest);
     if (!is_mariadb(load))
         strvec_push(argv, "--super-read-only=OFF");
+    if (load->options.existing)
+        strvec_push(argv, "--server-id=" NOBODYS_SERVER_ID);
 }
 
 static int start_server(struct load_mysql *load, struct error *err)
@@ -198,8 +209,16 @@ struct load_mysql *load_mysql_start(const struct load_mysql_options *options)
 
     load->options = *options;
     load->socket = xasprintf("%s/load.sock", options->paths->run_dir);
-    submit(load, run_initialise, on_initialised);
+    if (options->existing)
+        submit(load, run_nothing, on_initialised);
+    else
+        submit(load, run_initialise, on_initialised);
     return load;
+}
+
+const char *load_mysql_socket(const struct load_mysql *load)
+{
+    return load->socket;
 }
 
 int load_mysql_command(const struct load_mysql *load, struct strvec *argv, struct error *err)

@@ -5,6 +5,9 @@
  * After a clean shutdown data.new is a whole database with the accounts of the dump. MySQL's knows the GTIDs as its own (the dump sets gtid_purged), MariaDB's has
  * to be told them (seed_position.h).
  *
+ * The same server also executes what is archived on top of a restored database (`existing`, agent/seed_replay.h): also without a binary log, so that nothing gets a GTID that
+ * it had not before, and as a server number that no member has, because an applier leaves out what bears its own.
+ *
  * Lives on the loop; what blocks runs on the given worker.
  */
 #ifndef KM_AGENT_BOOTSTRAP_LOAD_MYSQL_H
@@ -24,7 +27,8 @@ struct load_mysql_options {
     struct loop *loop;
     struct worker *worker; /* idle */
     const struct init_prepared *prepared;
-    const struct agent_paths *paths; /* data.new is empty */
+    const struct agent_paths *paths; /* data.new is empty, but for `existing` */
+    bool existing;                   /* data.new holds a database */
     bool replace;                    /* where there is no room to begin, the data that is there goes first */
     /* Once: it takes statements, or why not (CANCELLED after load_mysql_cancel). */
     void (*ready)(void *arg, const struct error *err);
@@ -36,6 +40,7 @@ struct load_mysql_options {
 struct load_mysql *load_mysql_start(const struct load_mysql_options *options);
 /* Reads statements from its standard input. ERROR_NOT_FOUND: the image has no client. */
 int load_mysql_command(const struct load_mysql *load, struct strvec *argv, struct error *err) KM_MUST_CHECK;
+const char *load_mysql_socket(const struct load_mysql *load);
 void load_mysql_stop(struct load_mysql *load);   /* cleanly; `stopped` follows */
 void load_mysql_cancel(struct load_mysql *load); /* before `ready`, which follows */
 /* Kills the server. The worker must be idle or gone. NULL is fine. */

@@ -73,3 +73,24 @@ struct restore_failure restore_classify(enum restore_place place, const struct e
                                             : failure(RESTORE_RETRY, "ToolFailed");
     }
 }
+
+struct restore_failure restore_failure_named(const char *reason)
+{
+    static const struct restore_failure failures[] = {
+        {RESTORE_GIVE_UP, "GapInArchive"},
+        {RESTORE_GIVE_UP, "BackupTooNew"},
+        {RESTORE_GIVE_UP, "BackupDamaged"},
+        {RESTORE_GIVE_UP, "KeyInvalid"},
+        {RESTORE_RETRY_SLOWLY, "TargetNotCovered"},
+        {RESTORE_RETRY_SLOWLY, "ReplayFailed"},
+        {RESTORE_RETRY_SLOWLY, "VolumeTooSmall"},
+        {RESTORE_RETRY_SLOWLY, "StoreRefused"},
+        {RESTORE_RETRY, "StoreUnavailable"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
+        if (str_eq(failures[i].reason, reason))
+            return failures[i];
+    }
+    return failure(RESTORE_RETRY, "ToolFailed");
+}

@@ -26,7 +26,8 @@ enum restore_retry {
 struct restore_failure {
     enum restore_retry retry;
     const char *
-        reason; /* CamelCase: KeyInvalid, BackupDamaged, BackupMissing, ServerMismatch, VolumeTooSmall, StoreRefused, StoreUnavailable, ToolFailed */
+        reason; /* CamelCase: KeyInvalid, BackupDamaged, BackupMissing, ServerMismatch, VolumeTooSmall, StoreRefused, StoreUnavailable, ToolFailed; of a replay:
+                   GapInArchive, TargetNotCovered (yet), BackupTooNew, ReplayFailed (the server's applier) */
 };
 
 /* Where it happened: kinds mean different things there. */
@@ -37,5 +38,7 @@ enum restore_place {
     RESTORE_AT_TOOLS,    /* unpacking, loading, preparing */
 };
 struct restore_failure restore_classify(enum restore_place place, const struct error *err);
+/* Of a reason by its name, as a child says it; one that is not known is "ToolFailed". */
+struct restore_failure restore_failure_named(const char *reason);
 
 #endif

@@ -113,7 +113,7 @@ bool member_is_being_cloned(const struct cluster_member *member)
 {
     if (!member_is_seeding(member))
         return false;
-    return member->agent->seed.step == AGENT_SEED_STEP_COPYING || member->agent->seed.step == AGENT_SEED_STEP_PREPARING;
+    return member->agent->seed.step >= AGENT_SEED_STEP_COPYING && member->agent->seed.step <= AGENT_SEED_STEP_REPLAYING;
 }
 
 bool member_has_newest_template(const struct cluster_snapshot *snapshot, const struct cluster_member *member)

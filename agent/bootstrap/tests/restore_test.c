@@ -170,9 +170,33 @@ static void test_children(void **state)
     assert_int_equal(bytes, 12345);
 }
 
+static void test_named_failures(void **state)
+{
+    static const struct {
+        const char *said, *reason;
+        enum restore_retry retry;
+    } rows[] = {
+        {"GapInArchive", "GapInArchive", RESTORE_GIVE_UP},
+        {"BackupTooNew", "BackupTooNew", RESTORE_GIVE_UP},
+        {"BackupDamaged", "BackupDamaged", RESTORE_GIVE_UP},
+        {"TargetNotCovered", "TargetNotCovered", RESTORE_RETRY_SLOWLY},
+        {"StoreUnavailable", "StoreUnavailable", RESTORE_RETRY},
+        {"Cancelled", "ToolFailed", RESTORE_RETRY},
+        {"", "ToolFailed", RESTORE_RETRY},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct restore_failure failure = restore_failure_named(rows[i].said);
+        assert_string_equal(failure.reason, rows[i].reason);
+        assert_int_equal(failure.retry, rows[i].retry);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_named_failures),
         cmocka_unit_test(test_manifest_fits_server),
         cmocka_unit_test(test_what_follows_from_a_failure),
         cmocka_unit_test(test_children),
