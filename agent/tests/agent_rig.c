@@ -30,7 +30,6 @@
 #define POLL_MS 20
 #define IMAGE_UID 999
 /* In the other root file system; the loader must be named by the folder in which libraries find it again. */
-#define HOST_LIBRARIES "/host/usr/lib/x86_64-linux-gnu"
 
 bool agent_rig_possible(void)
 {
@@ -254,9 +253,8 @@ static void enter(const struct agent_rig *rig)
 static void become(const struct agent_rig *rig, const char *command, char *const *argv)
 {
     _cleanup_(freep) char *log = xasprintf("%s/%s.log", rig->dir, command);
-    _cleanup_(freep) char *inside = xasprintf("/host%s", rig->binary);
-    _cleanup_(strvec_release) struct strvec loaded;
-    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0644); /* NOLINT(android-cloexec-open) */
+    _cleanup_(freep) char *inside = xasprintf("/host%s-hosted", rig->binary); /* with its own loader and libraries */
+    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0644);                  /* NOLINT(android-cloexec-open) */
 
     dup2(fd, STDOUT_FILENO);
     dup2(fd, STDERR_FILENO);
@@ -266,13 +264,7 @@ static void become(const struct agent_rig *rig, const char *command, char *const
         _exit(98);
     if (!rig->root)
         execv(rig->binary, argv);
-    /* Our program's own loader and libraries; what it starts finds those of the image. */
-    strvec_init(&loaded);
-    strvec_push_all(&loaded, (const char *const[]){"ld.so", "--library-path", HOST_LIBRARIES, NULL});
-    strvec_push(&loaded, inside);
-    for (char *const *arg = argv + 1; *arg; arg++)
-        strvec_push(&loaded, *arg);
-    execv(HOST_LIBRARIES "/ld-linux-x86-64.so.2", loaded.v);
+    execv(inside, argv);
     _exit(99);
 }
 

@@ -1,0 +1,10 @@
+/* Point-in-time recovery with MariaDB: replay_stories.h. */
+#include "common/base.h"
+
+#include "agent/tests/agent_rig.h"
+#include "agent/tests/replay_stories.h"
+
+int main(void)
+{
+    return agent_rig_possible() ? replay_stories_run(NULL) : 77;
+}
