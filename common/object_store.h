@@ -127,6 +127,9 @@ struct object_request *object_list(struct object_store *store, const char *under
     int (*each)(void *arg, const struct object_entry *entry), object_done_fn done, void *arg);
 /* One that is not there counts as deleted. */
 struct object_request *object_delete(struct object_store *store, const char *name, object_done_fn done, void *arg);
+/* Ends multipart uploads that somebody left below `under`. Not in a folder that another process still writes to. */
+struct object_request *object_abort_uploads(
+    struct object_store *store, const char *under, object_done_fn done, void *arg);
 /* Deletes everything in the folder `under` (not ""; with or without a slash at its end, "a" is not "ab"), aborts the uploads that were left there, and looks again: done without an error when nothing is left. first: the object
  * that goes before all others (a backup's manifest); NULL: none. */
 struct object_request *object_delete_tree(

@@ -46,7 +46,8 @@ static void sweep_finish(struct sweep *s, const struct error *err)
     void *arg = s->done_arg;
     const size_t found = s->found;
     object_request_end(&s->request, err);
-    done(arg, found, err);
+    if (done)
+        done(arg, found, err);
 }
 
 static void sweep_page(struct sweep *s);
@@ -158,8 +159,7 @@ static void sweep_page(struct sweep *s)
     strbuf_release(&query);
 }
 
-struct object_request *object_sweep_uploads(struct object_store *store, const char *under, bool exact,
-    void (*done)(void *arg, size_t found, const struct error *err), void *arg)
+static struct sweep *sweep_new(struct object_store *store, const char *under, bool exact)
 {
     struct sweep *s = xnew(struct sweep);
     s->request.release = sweep_release;
@@ -167,9 +167,25 @@ struct object_request *object_sweep_uploads(struct object_store *store, const ch
     s->exact = exact;
     strvec_init(&s->keys);
     strvec_init(&s->ids);
+    return s;
+}
+
+struct object_request *object_sweep_uploads(struct object_store *store, const char *under, bool exact,
+    void (*done)(void *arg, size_t found, const struct error *err), void *arg)
+{
+    struct sweep *s = sweep_new(store, under, exact);
     s->done = done;
     s->done_arg = arg;
     object_request_begin(&s->request, store, sweep_end, NULL);
+    sweep_page(s);
+    return &s->request;
+}
+
+struct object_request *object_abort_uploads(
+    struct object_store *store, const char *under, object_done_fn done, void *arg)
+{
+    struct sweep *s = sweep_new(store, under, false);
+    object_request_begin(&s->request, store, done, arg);
     sweep_page(s);
     return &s->request;
 }
