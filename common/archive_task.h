@@ -41,7 +41,7 @@ int archive_task_decode(const char *text, size_t len, struct archive_task *ret, 
 /* 16 hex digits and a NUL: of everything in it, keys by a hash only. */
 void archive_task_digest(const struct archive_task *task, char out[static 17]);
 
-/* Part of an agent's status ("archive"). Of the chain that ends with the newest segment and has no gap in it. */
+/* Part of an agent's status ("archive"). Of the chain that ends with the newest segment, has no gap in it, and that the task's key opens: with another key a chain begins, though nothing is missing. */
 struct archive_report {
     char task[17];                    /* digest of the task in force; "" none */
     bool known;                       /* what follows was read from the store in the life of this agent as primary */
@@ -50,9 +50,9 @@ struct archive_report {
     int64_t from_ms;                  /* when that one was archived */
     char until_gtid[AGENT_GTID_SIZE]; /* all that is archived */
     int64_t until_ms; /* everything that had been committed by then is archived: when the last round that found nothing more to archive began */
-    int64_t gap_ms;   /* when the last gap was noticed; 0: none known */
+    int64_t gap_ms;   /* when the last gap was noticed: on its other side the chain begins; 0: none known */
     uint64_t segments, stored_bytes; /* by this agent since it is primary */
-    char error_reason[48]; /* of the last round: StoreRefused, StoreUnavailable, KeyInvalid, ArchiveDamaged, BinlogsUnreadable; "" it went well */
+    char error_reason[48]; /* of the last round: StoreRefused, StoreUnavailable, ArchiveDamaged, BinlogsUnreadable, ArchiveFailed (the process ended without a word); "" it went well */
     char message[256];
 };
 json_t *archive_report_encode(const struct archive_report *report); /* NULL when there is no task */

@@ -23,6 +23,9 @@ static const struct json_field fields[] = {
     FIELD("epoch", U64, name.epoch),
     FIELD("sequence", U64, name.sequence),
     FIELD("archivedMs", I64, name.archived_ms),
+    FIELD("chainEpoch", U64, chain.epoch),
+    FIELD("chainSequence", U64, chain.sequence),
+    FIELD("chainArchivedMs", I64, chain.archived_ms),
     FIELD("namespace", TEXT, ns),
     FIELD("cluster", TEXT, cluster),
     FIELD("clusterUID", TEXT, cluster_uid),
@@ -134,6 +137,11 @@ void binlog_segment_encode(
 
 static int check_names(const struct binlog_segment *segment, struct error *err)
 {
+    const struct binlog_segment_name *chain = &segment->chain;
+
+    if (chain->epoch > segment->name.epoch ||
+        (chain->epoch == segment->name.epoch && chain->sequence > segment->name.sequence))
+        return error_set(err, ERROR_PROTOCOL, "chainEpoch, chainSequence: behind the segment itself");
     if (segment->name.epoch > NUMBER_MAX)
         return error_set(err, ERROR_PROTOCOL, "epoch: out of range");
     if (segment->name.sequence == 0 || segment->name.sequence > NUMBER_MAX)

@@ -47,6 +47,9 @@ void binlog_folder_of(const char *ns, const char *cluster, const char *uid, stru
 
 struct binlog_segment {
     struct binlog_segment_name name; /* in the document, too: it must be the object's */
+    /* The first segment of the chain up to this one in which nothing is missing and that one key opens; so an archive's newest segment tells where it begins, unless retention
+     * has removed that. sequence 0: it does not say. */
+    struct binlog_segment_name chain;
     char ns[64], cluster[64], cluster_uid[64];
     char writer[64]; /* the member */
     char flavour[16], server_version[64];

@@ -168,6 +168,7 @@ static void test_names_in_it(void **state)
     assert_refused(false, "sequence", json_integer(0), "sequence");
     assert_refused(false, "sequence", json_integer(10000000000), "sequence");
     assert_refused(false, "epoch", json_integer(10000000000), "epoch");
+    assert_refused(false, "chainEpoch", json_integer(8), "chainEpoch");
     assert_refused(false, "archivedMs", json_integer(NAME_MS + 1), "archivedMs");
     assert_refused(false, "archivedMs", json_integer(INT64_MAX), "archivedMs");
 }
