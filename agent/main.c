@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/backup/archive_process.h"
 #include "agent/backup/download_process.h"
 #include "agent/backup/replay_process.h"
 #include "agent/backup/upload_process.h"
@@ -61,13 +62,16 @@ static int command_transfer(const struct agent_options *options, struct error *e
 
     if (options->command == COMMAND_REPLAY)
         return replay_process_run(&child, err);
+    if (options->command == COMMAND_ARCHIVE)
+        return archive_process_run(&child, options->paths.data_dir, err);
     return up ? upload_process_run(&child, err) : download_process_run(&child, err);
 }
 
 /* Of a container, not of a child of one. */
 static bool ends_container(enum agent_command command)
 {
-    return command != COMMAND_UPLOAD && command != COMMAND_DOWNLOAD && command != COMMAND_REPLAY;
+    return command != COMMAND_UPLOAD && command != COMMAND_DOWNLOAD && command != COMMAND_REPLAY &&
+        command != COMMAND_ARCHIVE;
 }
 
 static int run_command(const struct agent_options *options, struct error *err)
@@ -92,6 +96,7 @@ static int run_command(const struct agent_options *options, struct error *err)
     case COMMAND_UPLOAD:
     case COMMAND_DOWNLOAD:
     case COMMAND_REPLAY:
+    case COMMAND_ARCHIVE:
         return command_transfer(options, err);
     default:
         fputs(agent_options_help, stdout);

@@ -22,6 +22,7 @@ const char agent_options_help[] =
     "  upload     standard input becomes a stored backup; the task comes on descriptor 3\n"
     "  download   a stored backup goes to standard output; likewise\n"
     "  replay     archived binary logs become relay logs in a folder; likewise\n"
+    "  archive    one round of storing binary logs; likewise\n"
     "\n"
     "  --data-volume=DIR --run-dir=DIR --config-dir=DIR --accounts-dir=DIR --tls-dir=DIR\n"
     "  --termination-log=FILE --bind=ADDRESS --plain-port=N --tls-port=N --mysql-port=N --pod-name=NAME\n"
@@ -77,6 +78,7 @@ static const char *const command_names[] = {
     [COMMAND_UPLOAD] = "upload",
     [COMMAND_DOWNLOAD] = "download",
     [COMMAND_REPLAY] = "replay",
+    [COMMAND_ARCHIVE] = "archive",
     [COMMAND_STORE] = "store",
 };
 

@@ -24,6 +24,7 @@ enum agent_command {
     COMMAND_UPLOAD,
     COMMAND_DOWNLOAD,
     COMMAND_REPLAY,
+    COMMAND_ARCHIVE,
     COMMAND_STORE,
 };
 

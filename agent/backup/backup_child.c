@@ -115,7 +115,7 @@ void backup_child_hide(void)
     (void)(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0);
 }
 
-int backup_child_read_task(struct backup_task *ret, struct strbuf *rest, struct error *err)
+int backup_child_read_line(struct strbuf *rest, size_t *ret_len, struct error *err)
 {
     char chunk[4096];
     const char *end = NULL;
@@ -133,7 +133,16 @@ int backup_child_read_task(struct backup_task *ret, struct strbuf *rest, struct 
             return error_set(err, ERROR_TOO_LARGE, "the task is too long");
     }
     OPENSSL_cleanse(chunk, sizeof(chunk));
-    size_t len = (size_t)(end - rest->buf);
+    *ret_len = (size_t)(end - rest->buf);
+    return 0;
+}
+
+int backup_child_read_task(struct backup_task *ret, struct strbuf *rest, struct error *err)
+{
+    size_t len = 0;
+
+    if (backup_child_read_line(rest, &len, err) < 0)
+        return -1;
     int rc = backup_task_decode(rest->buf, len, ret, err);
     OPENSSL_cleanse(rest->buf, len);
     strbuf_consume(rest, len + 1);

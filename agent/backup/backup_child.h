@@ -58,6 +58,8 @@ int backup_report_parse(const char *line, struct backup_report *ret, struct erro
 
 /* First of all. */
 void backup_child_hide(void);
+/* Blocking: whether *rest, which may hold one already, begins with a line of descriptor 3 now; *ret_len: without its break. Whoever has read it wipes and consumes it. */
+int backup_child_read_line(struct strbuf *rest, size_t *ret_len, struct error *err) KM_MUST_CHECK;
 /* Blocking: the first line of descriptor 3. What came behind it stays in *rest (init by the caller with BACKUP_CHILD_LINE_MAX). */
 int backup_child_read_task(struct backup_task *ret, struct strbuf *rest, struct error *err) KM_MUST_CHECK;
 struct object_store *backup_child_open_store(

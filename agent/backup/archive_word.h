@@ -1,0 +1,55 @@
+/*
+ * archive_word.h: what the agent and `kube-mysql-agent archive` say to each other. One round of one child: on descriptor 3 a task (archive_task.h, the only line with secrets), then an
+ * order; on standard output a word after each segment and one at the end, each a line of JSON, the last one counts. The end of descriptor 3 ends the child at once.
+ */
+#ifndef KM_AGENT_BACKUP_ARCHIVE_WORD_H
+#define KM_AGENT_BACKUP_ARCHIVE_WORD_H
+
+#include "common/base.h"
+
+#include "common/archive_task.h"
+#include "common/error.h"
+#include "common/strbuf.h"
+
+#define ARCHIVE_WORD_MAX ((size_t)(64 * KM_KIB))
+
+/* What a round knew at its end. The next one of the same agent may rely on it as far as the store and the logs say the same; without one everything is found out anew. */
+struct archive_memory {
+    bool known;
+    struct binlog_segment_name newest; /* sequence 0: the archive is empty */
+    char digest[65];                   /* of its .json */
+    struct binlog_segment_name chain;
+    char from_gtid[AGENT_GTID_SIZE];
+    int64_t from_ms;
+    int64_t gap_ms;
+    char until[AGENT_GTID_SIZE];
+    /* Where the server's logs were read to: a file of that name, whose beginning has that hash. "": not known. */
+    char file[128];
+    uint64_t offset, head;
+};
+
+struct archive_order {
+    uint64_t epoch;
+    char writer[64];
+    char flavour[16], server_version[64];
+    char executed[AGENT_GTID_SIZE]; /* by the server, as it was looked at last: before the logs are read */
+    int64_t named_after_ms; /* segments of this round have later times in their names than any that another child of this agent, or of one before it, has written */
+    struct archive_memory memory;
+};
+
+struct archive_word {
+    struct archive_memory memory;
+    int64_t began_ms;
+    uint64_t segments, stored_bytes; /* of this round */
+    bool ended, full;                /* full: there is more */
+    char error_reason[48];
+    char message[256];
+};
+
+/* With the line break. */
+void archive_order_encode(const struct archive_order *order, struct strbuf *out);
+int archive_order_decode(const char *text, size_t len, struct archive_order *ret, struct error *err) KM_MUST_CHECK;
+void archive_word_encode(const struct archive_word *word, struct strbuf *out);
+int archive_word_decode(const char *text, size_t len, struct archive_word *ret, struct error *err) KM_MUST_CHECK;
+
+#endif
