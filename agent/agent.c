@@ -8,6 +8,7 @@
 #include "agent/agent_decide.h"
 #include "agent/agent_metrics.h"
 #include "agent/agent_server.h"
+#include "agent/archive_keeper.h"
 #include "agent/backup_keeper.h"
 #include "agent/bootstrap/init.h"
 #include "agent/bootstrap/run_mycnf.h"
@@ -46,6 +47,7 @@ struct agent {
     struct action_lane *actions;
     struct donor *donor;
     struct backup_keeper *backups;
+    struct archive_keeper *archive;
     struct tail_donor *tail_donor;
     struct role_keeper *roles;
     struct loop_timer tick;
@@ -89,6 +91,7 @@ static void publish(struct agent *agent, int64_t now_ms)
     status.sequence = agent->status.sequence;
     status.serving_backups = donor_serving(agent->donor);
     status.backup = *backup_keeper_report(agent->backups);
+    status.archive = *archive_keeper_report(agent->archive);
     readiness_fill_status(&agent->state, now_ms, &status);
     bool changed = !agent_status_same(&status, &agent->status);
     bool phase_changed = status.phase != agent->status.phase || status.ready != agent->status.ready;
@@ -434,6 +437,7 @@ static void agent_turn(struct agent *agent)
     agent->state.serving_copies = donor_serving(agent->donor);
     role_keeper_turn(agent->roles, decision.phase, now_ms);
     publish(agent, now_ms);
+    archive_keeper_turn(agent->archive, now_ms);
     if (agent->fallen_ticks > 0 && decision.phase != AGENT_PHASE_DOWN)
         agent->fallen_ticks--;
     else
@@ -494,6 +498,8 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
         .donor = agent->donor,
         .changed = on_backup,
         .arg = agent});
+    agent->archive = archive_keeper_new(&(struct archive_keeper_options){
+        .loop = agent->loop, .paths = &options->paths, .status = &agent->status, .changed = on_backup, .arg = agent});
     agent->tail_donor = tail_donor_new(agent->loop, &options->paths, agent->state.gone_executed);
     agent->probes =
         probe_lane_new(agent->loop, options->paths.socket, agent->user, options->paths.volume_dir, on_probe, agent);
@@ -508,6 +514,7 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
         .actions = agent->actions,
         .donor = agent->donor,
         .backups = agent->backups,
+        .archive = agent->archive,
         .tail_donor = agent->tail_donor,
         .roles = agent->roles,
         .pod_name = options->pod_name,
@@ -529,6 +536,7 @@ static void agent_end(struct agent *agent)
     agent->ending = true;
     if (agent->loop) {
         loop_timer_release(&agent->tick);
+        archive_keeper_free(agent->archive);
         backup_keeper_free(agent->backups);
         probe_lane_free(agent->probes);
         action_lane_free(agent->actions);

@@ -2,6 +2,7 @@
 
 #include "agent/agent_server.h"
 
+#include "agent/archive_keeper.h"
 #include "agent/backup_keeper.h"
 #include "agent/donor.h"
 #include "agent/readiness.h"
@@ -227,6 +228,22 @@ static void handle_backup_delete(struct http_exchange *exchange, void *arg)
         backup_keeper_delete(server->view->backups, exchange);
 }
 
+static void handle_archive_put(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+
+    if (is_operator(server, exchange))
+        archive_keeper_put(server->view->archive, exchange);
+}
+
+static void handle_archive_delete(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+
+    if (is_operator(server, exchange))
+        archive_keeper_delete(server->view->archive, exchange);
+}
+
 /* ---- a changed my.cnf ---- */
 
 struct apply_request {
@@ -294,6 +311,8 @@ static const struct http_route tls_routes[] = {
     {"GET", "/v1/backup", handle_backup},
     {"POST", "/v1/backups", handle_backup_post},
     {"DELETE", "/v1/backups/*", handle_backup_delete},
+    {"PUT", "/v1/archive", handle_archive_put},
+    {"DELETE", "/v1/archive", handle_archive_delete},
     {"GET", "/v1/binlogs/tail", handle_tail},
     {"GET", "/v1/status", handle_status},
     {"PUT", "/v1/role", handle_role},

@@ -27,9 +27,10 @@ struct agent_view {
     const struct agent_status *status;
     struct metrics *metrics;
     struct action_lane *actions;
-    struct donor *donor;           /* gives the data to other members */
-    struct backup_keeper *backups; /* takes backups */
-    struct tail_donor *tail_donor; /* and the end of a dead server's binary logs */
+    struct donor *donor;            /* gives the data to other members */
+    struct backup_keeper *backups;  /* takes backups */
+    struct archive_keeper *archive; /* of binary logs */
+    struct tail_donor *tail_donor;  /* and the end of a dead server's binary logs */
     struct role_keeper *roles;
     const char *pod_name;
     uint16_t mysql_port;

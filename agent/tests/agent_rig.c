@@ -443,6 +443,11 @@ int agent_rig_restore(const struct agent_rig *rig, const char *task, struct strb
     return request(rig, "operator", "PUT", "/v1/restore", task, body);
 }
 
+int agent_rig_archive(const struct agent_rig *rig, const char *identity, const char *task, struct strbuf *body)
+{
+    return request(rig, identity, task ? "PUT" : "DELETE", "/v1/archive", task ? task : "", body);
+}
+
 int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body)
 {
     return request(rig, identity, "PUT", "/v1/role", order, body);
