@@ -609,7 +609,9 @@ static void test_many_batches(void **state)
         usleep(10 * 1000);
     }
     assert_int_equal(code, 0);
-    assert_in_range(most, 1, REPLAY_BATCHES_AHEAD);
+    assert_in_range(most, 0, REPLAY_BATCHES_AHEAD); /* one that is applied at once may not be seen */
+    assert_true(agent_rig_file_says(world->pods->member, "init.log", "segments=1 of=3"));
+    assert_true(agent_rig_file_says(world->pods->member, "init.log", "segments=2 of=3"));
     assert_true(agent_rig_file_says(world->pods->member, "init.log", "segments=3 of=3"));
     open_member(world);
     static const char sums[] = "CHECKSUM TABLE d.big; SELECT COUNT(*) FROM d.big";
@@ -694,11 +696,11 @@ static int teardown(void **state)
 int replay_stories_run(const char *root)
 {
     const struct CMUnitTest tests[] = {
-        STORY(test_killed),
         STORY(test_many_batches),
         STORY(test_exactly_there),
         STORY(test_across_a_failover),
         STORY(test_refused),
+        STORY(test_killed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
