@@ -5,6 +5,7 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
+#include "operator/backup/archive_controller.h"
 #include "operator/backup/backup_controller.h"
 #include "operator/backup/schedule_controller.h"
 #include "operator/cluster/cluster_controller.h"
@@ -19,6 +20,7 @@ void operator_use_kinds(struct manager *manager)
     terminal_controller_use_kinds(manager);
     backup_controller_use_kinds(manager);
     schedule_controller_use_kinds(manager);
+    archive_controller_use_kinds(manager);
 }
 
 static struct informer *informer_for(struct manager *manager, const struct kube_kind *kind,
@@ -74,9 +76,18 @@ int operator_setup(void *arg, struct manager *manager, struct error *err)
         .pods = pods,
         .fleet = fleet,
     };
+    const struct archive_controller_options archive_options = {
+        .agent_image = options->agent_image,
+        .watch_namespaces = &options->watch_namespaces,
+        .backups = backups,
+        .clusters = clusters,
+        .pods = pods,
+        .fleet = fleet,
+    };
     cluster_controller_setup(manager, &cluster_options);
     backup_controller_setup(manager, &backup_options);
     terminal_controller_setup(manager, &terminal_options);
     schedule_controller_setup(manager, &schedule_options);
+    archive_controller_setup(manager, &archive_options);
     return 0;
 }

@@ -36,6 +36,16 @@ static void read_schedule(const json_t *backup, struct backup_spec *ret)
     ret->time_zone = json_path_str(backup, "timeZone", BACKUP_TIME_ZONE_DEFAULT);
 }
 
+static void read_archive(const json_t *backup, struct backup_spec *ret)
+{
+    const char *none = backup_compression_names[BACKUP_COMPRESSION_NONE];
+    int64_t interval_s = json_path_int(backup, "binlogs.intervalSeconds", ARCHIVE_INTERVAL_DEFAULT_S);
+    ret->archives = json_path_bool(backup, "binlogs.enabled", false);
+    ret->archive_interval_s = (int)interval_s;
+    ret->compression =
+        str_eq(json_path_str(backup, "compression", ""), none) ? BACKUP_COMPRESSION_NONE : BACKUP_COMPRESSION_ZSTD;
+}
+
 int backup_spec_check(const json_t *backup, struct api_problems *problems)
 {
     int before = problems->count;
@@ -47,6 +57,8 @@ int backup_spec_check(const json_t *backup, struct api_problems *problems)
         api_problems_add(problems, PATH ".schedule", "%s", err.message);
     if (schedule && !json_is_object(destination))
         api_problems_add(problems, PATH ".destination", "is required by schedule");
+    else if (json_path_bool(backup, "binlogs.enabled", false) && !json_is_object(destination))
+        api_problems_add(problems, PATH ".destination", "is required by binlogs.enabled");
     if (json_is_object(keep) && json_object_size(keep) == 0)
         api_problems_add(problems, PATH ".keep", "needs last, daily, weekly or days");
     backup_destination_check(destination, PATH ".destination", problems);
@@ -70,6 +82,7 @@ int backup_spec_parse(const json_t *backup, struct backup_spec *ret, struct api_
     backup_encryption_read(json_object_get(backup, "encryption"), &ret->encryption);
     read_keep(backup, &ret->keep);
     ret->suspend = json_path_bool(backup, "suspend", false);
+    read_archive(backup, ret);
     return 0;
 }
 

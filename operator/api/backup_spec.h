@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "common/archive_task.h"
 #include "operator/api/api_problems.h"
 #include "operator/api/backup_destination.h"
 #include "operator/api/cron.h"
@@ -33,6 +34,9 @@ struct backup_spec {
     struct backup_encryption encryption;
     struct backup_keep keep;
     bool suspend;
+    bool archives;          /* binlogs.enabled */
+    int archive_interval_s; /* binlogs.intervalSeconds */
+    enum backup_compression compression;
 };
 
 /* `backup` is spec.backup; NULL is fine. -1 with problems: then it has no schedule. */

@@ -4,12 +4,14 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/json_fields.h"
 
 #define SEED_PERCENT_STEP 5
 
 const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PROGRESSING, CONDITION_AVAILABLE,
     CONDITION_HEALTHY, CONDITION_REPLICATED, CONDITION_WRITES_BLOCKED, CONDITION_LAGGING, CONDITION_CHILD_CONFLICT,
-    CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, CONDITION_RESTORED, CONDITION_FINAL_BACKUP, NULL};
+    CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, CONDITION_RESTORED, CONDITION_FINAL_BACKUP,
+    CONDITION_BINLOGS_ARCHIVED, NULL};
 
 /* Texts and numbers of the status and of an instance as tables: encode and decode cannot differ. */
 struct text_member {
@@ -433,6 +435,9 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     read_failover(json_object_get(json, "lastFailover"), &ret->last_failover);
     cluster_restore_decode(json_object_get(json, "restore"), &ret->restore);
     cluster_final_backup_decode(json_object_get(json, "finalBackup"), &ret->final_backup);
+    json_copy_text(ret->archive.reason, sizeof(ret->archive.reason), json_path_str(json, "backup.archive.reason", ""));
+    json_copy_text(
+        ret->archive.message, sizeof(ret->archive.message), json_path_str(json, "backup.archive.message", ""));
     ret->loss_allowed = json_path_bool(json, "lossAllowed", false);
     ret->acknowledgers = read_acknowledgers(json_object_get(json, "acknowledgers"));
     read_confirmed(json_object_get(json, "confirmed"), &ret->confirmed);

@@ -36,6 +36,8 @@
     "Restored" /* spec.restoreFrom: the cluster has its data; False: reason and message say why not yet */
 #define CONDITION_FINAL_BACKUP \
     "FinalBackup" /* being deleted: the cluster may go; False: reason and message say what it waits for */
+#define CONDITION_BINLOGS_ARCHIVED \
+    "BinlogsArchived" /* spec.backup.binlogs: what is committed is archived; False: reason and message say why not */
 #define CONDITION_CERTIFICATE_EXPIRING "CertificateExpiring" /* True: renewal keeps failing and little time is left */
 extern const char *const cluster_condition_types[];          /* NULL-terminated, for kube_conditions_decode */
 
@@ -154,6 +156,11 @@ struct cluster_status {
     char retained_volumes[CLUSTER_REPLICAS_MAX + 1][DERIVED_NAME_SIZE]; /* those of `volumes` beyond replicas */
     int retained_volume_count;
     struct kube_conditions conditions;
+    /* What the controller of archives has written: read, and left out when this one is written or compared. */
+    struct {
+        char reason[48]; /* "": nothing is archived */
+        char message[KUBE_CONDITION_MESSAGE_MAX];
+    } archive;
 };
 
 json_t *cluster_status_encode(const struct cluster_status *status);

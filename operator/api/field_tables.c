@@ -219,8 +219,11 @@ static const char *check_backup_id(const char *value)
         {path ".keep.days", .type = API_INTEGER, .min = 1, .max = BACKUP_KEEP_MAX},                                 \
         {path ".deadlineSeconds", .type = API_INTEGER, .min = BACKUP_DEADLINE_SECONDS_MIN,                          \
             .max = BACKUP_DEADLINE_SECONDS_MAX},                                                                    \
+        {path ".suspend", .type = API_BOOLEAN}, {path ".binlogs", .type = API_OBJECT},                              \
+        {path ".binlogs.enabled", .type = API_BOOLEAN},                                                             \
     {                                                                                                               \
-        path ".suspend", .type = API_BOOLEAN                                                                        \
+        path ".binlogs.intervalSeconds", .type = API_INTEGER, .min = ARCHIVE_INTERVAL_MIN_S,                        \
+                                         .max = ARCHIVE_INTERVAL_MAX_S                                              \
     }
 
 /* restore_spec.h */

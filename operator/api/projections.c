@@ -141,6 +141,19 @@ static struct json_slice object_or_absent(struct json_slice value)
     return is_object_text(value) ? value : (struct json_slice){.data = NULL};
 }
 
+static uint64_t archive_digest(struct json_slice status)
+{
+    struct json_slice archive = json_slice_get(status, "backup", "archive", NULL);
+    struct json_slice reason = json_slice_member(archive, "reason"), message = json_slice_member(archive, "message");
+    return hash64(hash64(HASH64_INIT, reason.data, reason.len), message.data, message.len);
+}
+
+static bool archives(struct json_slice spec, struct json_slice status)
+{
+    return json_slice_is_true(json_slice_get(spec, "backup", "binlogs", "enabled", NULL)) ||
+        is_object_text(json_slice_get(status, "backup", "archive", NULL));
+}
+
 static void add_backup_texts(struct texts *texts, const struct kube_meta *meta, struct json_slice object)
 {
     struct json_slice spec = json_slice_member(object, "spec"), status = json_slice_member(object, "status");
@@ -210,6 +223,8 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     ret->spec_len = (uint32_t)spec.len;
     ret->status_len = (uint32_t)status.len;
     ret->config_digest = hash64(HASH64_INIT, config.data, config.len);
+    ret->archive_digest = archive_digest(status);
+    ret->archives = archives(spec, status);
     scan_finalizers(object, ret);
     return &ret->object;
 }

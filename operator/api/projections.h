@@ -23,6 +23,8 @@ struct custom_object {
     size_t packed_len;
     uint32_t spec_len, status_len; /* unpacked; 0 if absent */
     uint64_t config_digest;        /* MysqlCluster: of status.configSpec */
+    bool archives;                 /* MysqlCluster: spec.backup.binlogs.enabled, or status.backup.archive is there */
+    uint64_t archive_digest;       /* MysqlCluster: of reason and message of status.backup.archive */
     const char *uid;               /* as text, for owner references */
     const char *name;
     const char *ns;                 /* "" for cluster scope */

@@ -118,7 +118,8 @@ static void send_task(const struct backup_visit *visit, struct backup_memory *me
     snprintf(task.cluster, sizeof(task.cluster), "%s", backup->cluster);
     snprintf(task.cluster_uid, sizeof(task.cluster_uid), "%s", snapshot->last.cluster_uid);
     memcpy(task.key, memory->keys.key, sizeof(task.key));
-    backup_gather_store(&visit->controller->sources, snapshot, &memory->keys, &task.store);
+    store_pod_describe(
+        &visit->controller->sources, snapshot->ns, backup->cluster, &backup->destination, &memory->keys, &task.store);
     backup_sender_want(sender, visit->key, &task);
     snprintf(memory->donor, sizeof(memory->donor), "%s", snapshot->last.donor);
     backup_task_release(&task);
@@ -140,7 +141,8 @@ static void start_job(const struct backup_visit *visit, struct backup_memory *me
         return;
     _cleanup_(freep) char *folder = folder_of(&visit->snapshot, visit->step.id);
     struct http_tls *ca_only = NULL;
-    backup_gather_store(&visit->controller->sources, &visit->snapshot, &memory->keys, &store);
+    store_pod_describe(&visit->controller->sources, visit->snapshot.ns, visit->snapshot.backup.cluster,
+        &visit->snapshot.backup.destination, &memory->keys, &store);
     if (!memory->keys.tls && memory->keys.ca_pem)
         ca_only = http_tls_new(&(struct http_tls_options){.ca_pem = memory->keys.ca_pem});
     const struct backup_job_request request = {
@@ -285,7 +287,7 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
     visit->uid = xstrdup(object->uid);
     if (look(visit) && secrets_are_due(visit, memory))
         backup_secrets_read(controller->client, controller->targets.kinds[PLAN_SECRET].resource,
-            &visit->snapshot.backup, on_secrets, visit);
+            &visit->snapshot.backup, "spec", on_secrets, visit);
     else
         backup_visit_decide(visit);
 }

@@ -5,9 +5,9 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json.h"
-#include "operator/api/backup_store_pod.h"
 #include "operator/api/final_backup_status.h"
 #include "operator/api/projections.h"
+#include "operator/backup/store_pod.h"
 
 /* ---- the object itself ---- */
 
@@ -141,88 +141,12 @@ static const struct custom_object *find_cluster(const struct backup_sources *sou
     return (const struct custom_object *)store_get(informer_store(sources->clusters), key);
 }
 
-const struct pod_object *backup_gather_find_store(
-    const struct backup_sources *sources, const char *ns, const char *cluster, const char *claim)
-{
-    char name[DERIVED_NAME_SIZE];
-    backup_store_pod_name(name, cluster, claim, BACKUP_STORE_FOR_BACKUPS);
-    _cleanup_(freep) char *key = kube_key(ns, name);
-    return (const struct pod_object *)store_get(informer_store(sources->pods), key);
-}
-
-json_t *backup_gather_store_pod(const struct backup_sources *sources, const struct backup_snapshot *snapshot)
-{
-    const struct mysql_backup *backup = &snapshot->backup;
-    const struct custom_object *cluster = find_cluster(sources, snapshot->ns, backup->cluster);
-    if (!cluster || backup->destination.kind != BACKUP_DESTINATION_VOLUME)
-        return NULL;
-    struct mysql_config_spec config = {0};
-    _cleanup_(json_decrefp) json_t *status = custom_object_status(cluster);
-    json_t *document = json_deep_copy(json_object_get(status, "configSpec"));
-    if (!document)
-        return NULL;
-    mysql_config_spec_read(document, &config);
-    const struct backup_store_pod pod = {
-        .ns = snapshot->ns,
-        .cluster = backup->cluster,
-        .cluster_uid = cluster->uid,
-        .claim = backup->destination.claim,
-        .purpose = BACKUP_STORE_FOR_BACKUPS,
-        .config = &config,
-        .default_agent_image = sources->default_agent_image,
-    };
-    json_t *manifest = backup_store_pod_manifest(&pod);
-    mysql_config_spec_release(&config);
-    json_decref(document);
-    return manifest;
-}
-
 static void read_store(const struct backup_sources *sources, struct backup_snapshot *ret)
 {
     const struct backup_destination *destination = &ret->backup.destination;
-    if (destination->kind != BACKUP_DESTINATION_VOLUME) {
-        ret->store_ready = true;
-        return;
-    }
-    const struct pod_object *pod = backup_gather_find_store(sources, ret->ns, ret->backup.cluster, destination->claim);
-    ret->store_ready = pod && pod->ready && !pod->object.deleting && !str_empty(pod->pod_ip);
-    if (pod && !str_empty(pod->problem_reason))
-        snprintf(ret->store_message, sizeof(ret->store_message), "%s: %s", pod->problem_reason, pod->problem_message);
-    else
-        snprintf(ret->store_message, sizeof(ret->store_message), "%s", pod ? "it is starting" : "it is being made");
-}
-
-void backup_gather_store(const struct backup_sources *sources, const struct backup_snapshot *snapshot,
-    const struct task_keys *keys, struct backup_store *ret)
-{
-    const struct backup_destination *destination = &snapshot->backup.destination;
-    *ret = (struct backup_store){.ca_pem = xstrdup(keys->ca_pem)};
-    if (destination->kind == BACKUP_DESTINATION_S3) {
-        ret->endpoint = xstrdup(destination->endpoint);
-        ret->region = xstrdup(destination->region);
-        ret->bucket = xstrdup(destination->bucket);
-        ret->prefix = xstrdup(destination->prefix);
-        ret->access_key = xstrdup(keys->access_key);
-        ret->secret_key = xstrdup(keys->secret_key);
-        ret->session_token = xstrdup(keys->session_token);
-        ret->path_style = destination->path_style;
-        return;
-    }
-    const struct pod_object *pod =
-        backup_gather_find_store(sources, snapshot->ns, snapshot->backup.cluster, destination->claim);
-    struct strbuf name;
-    strbuf_init(&name, KUBE_NAME_MAX);
-    if (pod) {
-        backup_store_server_name(snapshot->ns, snapshot->backup.cluster, pod->name, &name);
-        ret->connect_to = xasprintf(strchr(pod->pod_ip, ':') ? "[%s]:%d" : "%s:%d", pod->pod_ip, AGENT_PORT_TLS);
-    }
-    ret->server_name = xstrdup(name.buf);
-    ret->endpoint = xasprintf("https://%s:%d", name.buf, AGENT_PORT_TLS);
-    ret->bucket = xstrdup(BACKUP_STORE_BUCKET);
-    ret->prefix = xstrdup(destination->path);
-    ret->path_style = true;
-    ret->is_volume = true;
-    strbuf_release(&name);
+    ret->store_ready = destination->kind != BACKUP_DESTINATION_VOLUME ||
+        store_pod_serves(store_pod_find(sources, ret->ns, ret->backup.cluster, destination->claim), ret->store_message,
+            sizeof(ret->store_message));
 }
 
 /* ---- all ---- */

@@ -9,14 +9,15 @@
 #include "common/json.h"
 #include "common/tls.h"
 
-#define PATH_CREDENTIALS "spec.destination.s3.credentialsSecret"
-#define PATH_CA "spec.destination.s3.caSecret"
-#define PATH_KEY "spec.encryption.keySecret"
+#define PATH_CREDENTIALS "destination.s3.credentialsSecret"
+#define PATH_CA "destination.s3.caSecret"
+#define PATH_KEY "encryption.keySecret"
 
 struct reading {
     struct kube_client *client;
     const struct kube_resource *secret;
     const struct mysql_backup *backup;
+    const char *path;
     struct cluster_names names;
     struct task_keys keys;
     size_t next; /* of lookups */
@@ -38,7 +39,8 @@ static void KM_PRINTF(3, 4) refuse(struct reading *reading, const char *reason, 
 {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(reading->keys.message, sizeof(reading->keys.message), fmt, ap);
+    size_t len = (size_t)snprintf(reading->keys.message, sizeof(reading->keys.message), "%s.", reading->path);
+    vsnprintf(reading->keys.message + len, sizeof(reading->keys.message) - len, fmt, ap);
     va_end(ap);
     snprintf(reading->keys.reason, sizeof(reading->keys.reason), "%s", reason);
 }
@@ -130,8 +132,7 @@ static void take_own(struct reading *reading, const json_t *secret)
         reading->keys.tls = http_tls_new(&options);
         reading->keys.ca_pem = xstrdup(ca);
     } else
-        refuse(reading, "ClusterNotReady", "spec.cluster: MysqlCluster %s has no certificates yet",
-            reading->backup->cluster);
+        refuse(reading, "ClusterNotReady", "cluster: MysqlCluster %s has no certificates yet", reading->backup->cluster);
     free(ca);
     free(cert);
     secret_free(key);
@@ -145,7 +146,7 @@ static const struct lookup {
     {name_of_credentials, take_credentials, PATH_CREDENTIALS},
     {name_of_ca, take_ca, PATH_CA},
     {name_of_key, take_key, PATH_KEY},
-    {name_of_own, take_own, "spec.cluster"},
+    {name_of_own, take_own, "cluster"},
 };
 
 /* ---- one after the other ---- */
@@ -198,12 +199,13 @@ static void read_next(struct reading *reading)
 }
 
 void backup_secrets_read(struct kube_client *client, const struct kube_resource *secret,
-    const struct mysql_backup *backup, backup_secrets_done_fn done, void *arg)
+    const struct mysql_backup *backup, const char *path, backup_secrets_done_fn done, void *arg)
 {
     struct reading *reading = xnew(struct reading);
     reading->client = client;
     reading->secret = secret;
     reading->backup = backup;
+    reading->path = path;
     reading->done = done;
     reading->arg = arg;
     cluster_names_init(&reading->names, backup->cluster);

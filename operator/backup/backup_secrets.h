@@ -30,8 +30,8 @@ void task_keys_release(struct task_keys *keys);
 
 /* keys: valid if err is NULL; who wants to keep them copies the struct and zeroes *keys, else they are wiped afterwards. */
 typedef void (*backup_secrets_done_fn)(void *arg, struct task_keys *keys, const struct error *err);
-/* `backup` is borrowed until done; it has a destination. There is no cancel: kube_client_free drops what is in flight. */
+/* `backup` is borrowed until done; it has a destination. path: of what names the Secrets, in messages: "spec"; static. There is no cancel: kube_client_free drops what is in flight. */
 void backup_secrets_read(struct kube_client *client, const struct kube_resource *secret,
-    const struct mysql_backup *backup, backup_secrets_done_fn done, void *arg);
+    const struct mysql_backup *backup, const char *path, backup_secrets_done_fn done, void *arg);
 
 #endif

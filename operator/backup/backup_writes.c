@@ -158,31 +158,20 @@ static bool is_needed(const struct backup_visit *visit, const char *cluster, con
         if (theirs && open)
             return true;
     }
-    return backup_memories_want_store(&controller->memories, visit->snapshot.ns, cluster, claim);
-}
-
-static bool is_outdated(const struct pod_object *pod, const json_t *wanted)
-{
-    bool ended = pod->phase == POD_PHASE_SUCCEEDED || pod->phase == POD_PHASE_FAILED;
-    bool other = !str_eq(pod->role, json_path_str(wanted, "metadata.labels[\"" LABEL_ROLE "\"]", ""));
-    return ended || (other && !pod->ready); /* one that serves is left alone: somebody may be sending to it */
+    return backup_memories_want_store(&controller->memories, visit->snapshot.ns, cluster, claim) ||
+        store_pod_is_archived_to(&controller->sources, visit->snapshot.ns, cluster, claim);
 }
 
 static void plan_store(struct backup_visit *visit, struct plan *plan)
 {
     const struct backup_snapshot *snapshot = &visit->snapshot;
+    const struct backup_sources *sources = &visit->controller->sources;
     const char *cluster = snapshot->backup.cluster, *claim = snapshot->backup.destination.claim;
-    const struct pod_object *pod = backup_gather_find_store(&visit->controller->sources, snapshot->ns, cluster, claim);
-    if (!visit->step.wants_store) {
-        if (pod && !pod->object.deleting && str_eq(pod->cluster, cluster) && !is_needed(visit, cluster, claim))
-            plan_add_delete(plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, "no backup needs the volume any more");
-        return;
-    }
-    _cleanup_(json_decrefp) json_t *wanted = backup_gather_store_pod(&visit->controller->sources, snapshot);
-    if (wanted && !pod)
-        plan_add_apply(plan, PLAN_POD, NULL, json_incref(wanted), "a backup needs the volume");
-    else if (wanted && !pod->object.deleting && is_outdated(pod, wanted))
-        plan_add_delete(plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, "the pod that serves the volume is outdated");
+    const struct pod_object *pod = store_pod_find(sources, snapshot->ns, cluster, claim);
+    if (visit->step.wants_store)
+        store_pod_plan(sources, snapshot->ns, cluster, claim, "a backup needs the volume", plan);
+    else if (pod && !pod->object.deleting && str_eq(pod->cluster, cluster) && !is_needed(visit, cluster, claim))
+        plan_add_delete(plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, "nobody needs the volume any more");
 }
 
 bool backup_visit_tend_store(struct backup_visit *visit)

@@ -743,8 +743,7 @@ static void make_watches(struct cluster_controller *controller)
     static const enum plan_kind owned[] = {PLAN_SERVICE_ACCOUNT, PLAN_CONFIG_MAP, PLAN_SERVICE, PLAN_ENDPOINT_SLICE,
         PLAN_POD_DISRUPTION_BUDGET, PLAN_STATEFUL_SET, PLAN_TERMINAL};
     controller->runtime = manager_controller(controller->manager, &reconciler, &options);
-    controller_watch(
-        controller->runtime, sources->clusters, predicate_generation_or_digest_changed, controller_map_self, NULL);
+    controller_watch(controller->runtime, sources->clusters, cluster_map_matters, controller_map_self, NULL);
     controller_watch(
         controller->runtime, sources->configs, predicate_generation_or_digest_changed, map_config, controller);
     controller_watch(controller->runtime, sources->pods, NULL, cluster_map_pod, NULL);

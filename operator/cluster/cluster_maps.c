@@ -32,3 +32,10 @@ void cluster_map_backup(void *arg, const struct kube_object *object, controller_
     if (key)
         emit(emit_arg, key);
 }
+
+bool cluster_map_matters(const struct kube_object *old_object, const struct kube_object *new_object)
+{
+    return !old_object || !new_object || predicate_generation_or_digest_changed(old_object, new_object) ||
+        ((const struct custom_object *)old_object)->archive_digest !=
+        ((const struct custom_object *)new_object)->archive_digest;
+}

@@ -3,6 +3,7 @@
 #include "operator/cluster/cluster_report.h"
 
 #include "common/json.h"
+#include "operator/api/archive_status.h"
 #include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/cluster_volumes.h"
@@ -366,6 +367,19 @@ static void set_certificate_expiring(struct report *report)
         report->outcome->error ? ": " : "", report->outcome->error ? report->outcome->error->message : "");
 }
 
+/* Which the controller of archives finds out: here it becomes a condition. */
+static void set_binlogs_archived(struct report *report)
+{
+    const struct cluster_status *last = &report->snapshot->last;
+    bool is_wished = json_path_bool(report->snapshot->cluster.document, "backup.binlogs.enabled", false);
+    if (str_empty(last->archive.reason) || !is_wished)
+        kube_conditions_remove(&report->status->conditions, CONDITION_BINLOGS_ARCHIVED);
+    else
+        kube_conditions_set(&report->status->conditions, CONDITION_BINLOGS_ARCHIVED,
+            archive_reason_status(last->archive.reason), last->archive.reason, report->snapshot->generation,
+            report->snapshot->now_ms, "%s", last->archive.message);
+}
+
 /* ---- the rest ---- */
 
 static void report_names(struct report *report)
@@ -456,4 +470,5 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_child_conflict(&report);
     set_storage_resized(&report);
     set_certificate_expiring(&report);
+    set_binlogs_archived(&report);
 }

@@ -198,6 +198,12 @@ struct backup_sender *agent_fleet_restore(const struct agent_fleet *fleet, const
     return watch ? agent_watch_restore(watch) : NULL;
 }
 
+struct task_sender *agent_fleet_archive(const struct agent_fleet *fleet, const char *cluster_key, const char *name)
+{
+    const struct agent_watch *watch = agent_fleet_get(fleet, cluster_key, name);
+    return watch ? agent_watch_archive(watch) : NULL;
+}
+
 size_t agent_fleet_count(const struct agent_fleet *fleet)
 {
     return fleet->watch_count;

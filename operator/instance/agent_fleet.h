@@ -46,6 +46,8 @@ void agent_fleet_mycnf(
 struct backup_sender *agent_fleet_backup(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
 /* What its `init` is to restore; likewise. */
 struct backup_sender *agent_fleet_restore(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
+/* How it is to archive binary logs; likewise. */
+struct task_sender *agent_fleet_archive(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
 size_t agent_fleet_count(const struct agent_fleet *fleet);
 
 #endif

@@ -11,6 +11,9 @@
 #include "operator/instance/mycnf_sender.h"
 #include "operator/instance/order_sender.h"
 
+static const struct task_door door_of_archive = {
+    .method = "PUT", .path = "/v1/archive", .end_path = "/v1/archive", .id_is_digest = true};
+
 static const struct backoff_policy reconnect_policy = {.base_ms = 200, .max_ms = 5000, .jitter_percent = 30};
 
 /* After news of the pod: its agent may just have come up. */
@@ -36,6 +39,7 @@ struct agent_watch {
     struct order_sender *orders;
     struct mycnf_sender *mycnf;
     struct backup_sender *backup, *restore;
+    struct task_sender *archive;
     void (*changed)(void *arg);
     void *arg;
     struct http_request *request;
@@ -124,6 +128,10 @@ static void take_status(struct agent_watch *watch, struct agent_status *status)
     memcpy(order_hash, status->order_hash, sizeof(order_hash));
     backup_sender_heard(watch->backup, boot_id, status->backup.id);
     if (status->phase == AGENT_PHASE_SEEDING)
+        task_sender_lost(watch->archive);
+    else
+        task_sender_heard(watch->archive, boot_id, status->archive.task);
+    if (status->phase == AGENT_PHASE_SEEDING)
         backup_sender_heard(watch->restore, boot_id, status->seed.task);
     else
         backup_sender_lost(watch->restore);
@@ -183,6 +191,7 @@ static void on_done(void *arg, const struct http_response *response, const struc
     mycnf_sender_lost(watch->mycnf);
     backup_sender_lost(watch->backup);
     backup_sender_lost(watch->restore);
+    task_sender_lost(watch->archive);
     loop_timer_arm(&watch->reconnect, backoff_next_ms(&watch->backoff, &reconnect_policy));
     if (lost)
         watch->changed(watch->arg);
@@ -222,6 +231,7 @@ struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
     watch->mycnf = mycnf_sender_new(loop, http, &watch->target, on_sender_news, watch);
     watch->backup = backup_sender_new(loop, http, &watch->target, on_sender_news, watch);
     watch->restore = backup_sender_new_for_restores(loop, http, &watch->target, on_sender_news, watch);
+    watch->archive = task_sender_new(loop, http, &watch->target, &door_of_archive, on_sender_news, watch);
     watch->changed = changed;
     watch->arg = arg;
     watch->backoff.random_state = random_seed();
@@ -252,6 +262,7 @@ void agent_watch_free(struct agent_watch *watch)
     mycnf_sender_free(watch->mycnf);
     backup_sender_free(watch->backup);
     backup_sender_free(watch->restore);
+    task_sender_free(watch->archive);
     strbuf_release(&watch->line);
     agent_target_release(&watch->target);
     free(watch->status);
@@ -332,4 +343,9 @@ struct backup_sender *agent_watch_backup(const struct agent_watch *watch)
 struct backup_sender *agent_watch_restore(const struct agent_watch *watch)
 {
     return watch->restore;
+}
+
+struct task_sender *agent_watch_archive(const struct agent_watch *watch)
+{
+    return watch->archive;
 }

@@ -13,7 +13,7 @@
  * - the stream is lost, and at the first word after a loss; the first attempt to open it failed;
  * - an order could not be given, or was refused;
  * - there is a verdict on a my.cnf;
- * - the task of a backup could not be given, or was refused.
+ * - the task of a backup or of the archive could not be given, or was refused.
  */
 #ifndef KM_AGENT_WATCH_H
 #define KM_AGENT_WATCH_H
@@ -72,5 +72,7 @@ enum mycnf_verdict agent_watch_mycnf_verdict(const struct agent_watch *watch, co
 struct backup_sender *agent_watch_backup(const struct agent_watch *watch);
 /* What its `init` is to restore, while that runs. */
 struct backup_sender *agent_watch_restore(const struct agent_watch *watch);
+/* How it is to archive binary logs (archive_task.h): the id is the task's digest. */
+struct task_sender *agent_watch_archive(const struct agent_watch *watch);
 
 #endif

@@ -245,7 +245,21 @@ static void handle_restore(struct http_exchange *exchange, void *arg)
     http_reply(exchange, 202, "application/json", "{}", 2);
 }
 
+static void handle_archive(struct http_exchange *exchange, void *arg)
+{
+    if (is_operator(exchange, arg))
+        agent_archive_put(exchange, arg);
+}
+
+static void handle_archive_end(struct http_exchange *exchange, void *arg)
+{
+    if (is_operator(exchange, arg))
+        agent_archive_delete(exchange, arg);
+}
+
 static const struct http_route routes[] = {
+    {"PUT", "/v1/archive", handle_archive},
+    {"DELETE", "/v1/archive", handle_archive_end},
     {"PUT", "/v1/restore", handle_restore},
     {"POST", "/v1/mycnf/apply", handle_mycnf},
     {"GET", "/v1/status", handle_status},
@@ -328,6 +342,7 @@ void agent_double_stop(struct agent_double *agent)
         return;
     close_door(agent);
     backup_forget(agent);
+    agent_archive_forget(agent);
     tls_server_free(steal_ptr(agent->tls));
     agent_model_end(agent);
     agent->is_up = false;
@@ -410,6 +425,7 @@ static void tick(struct agent_double *agent, int64_t now_ms)
         return;
     if (agent_model_turn(agent, now_ms)) { /* `init` has ended, the pod's other containers begin */
         close_door(agent);
+        agent_archive_forget(agent);
         agent_model_run(agent);
     }
     bool shut = agent->silent || agent->is_cut;

@@ -3,7 +3,7 @@
  *
  * An agent double is one member: a volume, which outlives its pods, and at most one pod's process on an address of loopback of its own
  * (127.X.Y.Z, port AGENT_PORT_TLS) with the certificate of Secret NAME-mysql-tls. It serves GET /v1/status?watch=1 and PUT /v1/role by the
- * rules of agent_order.h; POST /v1/mycnf/apply takes up any my.cnf; POST and DELETE /v1/backups by those of backup_task.h. First the process is `init`, which waits for an order with `seed`; then, under another boot id, the agent beside a server
+ * rules of agent_order.h; POST /v1/mycnf/apply takes up any my.cnf; POST and DELETE /v1/backups by those of backup_task.h, PUT and DELETE /v1/archive by those of archive_task.h. First the process is `init`, which waits for an order with `seed`; then, under another boot id, the agent beside a server
  * that is read-only and follows nobody until it is told what to be.
  *
  * Data is a number: there is one history of transactions, and a member has executed the first N of them. Whoever was opened last adds to
@@ -24,6 +24,7 @@
  *   - a database is made only where there is none: neither in the status of the cluster nor on another volume (I8)
  *   - a copy comes from a running member with data, and replaces data only on a volume that is not the last with all transactions
  *   - nobody but the operator gives orders
+ *   - to archive binary logs only the primary is told that the status of the cluster names
  *   - a task is given only after the status of a MysqlBackup names its id and this member (I10)
  */
 #ifndef KM_AGENT_DOUBLE_H
@@ -76,6 +77,15 @@ struct agent_double {
     struct backup_report backup;
     int backup_answer; /* to a new task; 0: it is taken */
 
+    /* The archive of binary logs: what this process was told, and what it says (agent_archive_double.c). */
+    struct {
+        char task[17], folder[256], key[64], store[64]; /* digest; of the bucket's keys; where a volume is reached */
+        uint32_t interval_s;
+        struct archive_report report; /* the test's to turn: from_gtid, gap_ms, error_reason, message */
+        bool is_stuck;                /* it gets no further */
+        int answer;                   /* to a task; 0: it is taken */
+    } archive;
+
     /* The process; at most one at a time. */
     bool is_up;
     char address[20];
@@ -88,7 +98,7 @@ struct agent_double {
     char restored[AGENT_RESTORE_ID_SIZE]; /* of which backup its data is; "" of none */
     char task_store[64];                  /* where a volume is reached, by that task */
     char task_key[64];                    /* access key of the last task of a restore */
-    int following;                        /* ordinal whose transactions it receives, -1: nobody's */
+    int following; /* ordinal whose transactions it receives, -1: nobody's */
     bool opened;
     int64_t due_ms; /* what is under way is done then */
     uint64_t told;  /* digest of the last line */
@@ -125,6 +135,9 @@ void agent_doubles_on_backup(
 /* Tasks that were taken so far, and DELETEs that ended one. */
 size_t agent_doubles_backups(const struct agent_doubles *doubles);
 size_t agent_doubles_ended(const struct agent_doubles *doubles);
+/* PUT /v1/archive that was taken so far, and DELETE. */
+size_t agent_doubles_archive_tasks(const struct agent_doubles *doubles);
+size_t agent_doubles_archive_ends(const struct agent_doubles *doubles);
 
 /* Orders are answered 503 and not taken up: who gives them is dead. */
 void agent_doubles_refuse(struct agent_doubles *doubles, bool refuse);

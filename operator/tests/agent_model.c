@@ -675,6 +675,7 @@ void agent_model_status(const struct agent_double *agent, struct agent_status *r
     if (!runs)
         return;
     position(agent, agent->executed, ret->gtid_executed, sizeof(ret->gtid_executed));
+    agent_archive_status(agent, ret);
     ret->replication.caught_up = true; /* the model drops nothing that was acknowledged */
     position(agent, agent->received, ret->gtid_received, sizeof(ret->gtid_received));
     if (agent->following >= 0)

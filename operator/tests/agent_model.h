@@ -28,13 +28,19 @@ struct agent_doubles {
         uint32_t acks;
     } told[AGENT_ROLE_COUNT]; /* by the largest epoch that somebody was told */
     size_t orders;
-    size_t backups, ended;
+    size_t backups, ended, archive_tasks, archive_ends;
     void (*taken)(void *arg, struct agent_double *agent);
     void *taken_arg;
     bool refuses;
     void (*ordered)(void *arg);
     void *ordered_arg;
 };
+
+/* agent_archive_double.c */
+void agent_archive_put(struct http_exchange *exchange, struct agent_double *agent);
+void agent_archive_delete(struct http_exchange *exchange, struct agent_double *agent);
+void agent_archive_forget(struct agent_double *agent);
+void agent_archive_status(const struct agent_double *agent, struct agent_status *ret);
 
 /* `init` begins. */
 void agent_model_begin(struct agent_double *agent);

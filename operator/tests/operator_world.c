@@ -13,6 +13,7 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
+#include "operator/backup/archive_controller.h"
 #include "operator/backup/backup_controller.h"
 #include "operator/backup/schedule_controller.h"
 #include "operator/cluster/cluster_controller.h"
@@ -74,9 +75,20 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
     };
     const struct schedule_controller_options schedule_options = {
         .clusters = clusters, .backups = backups, .now_ms = schedule_now, .now_arg = world, .recheck_ms = 20};
+    const struct archive_controller_options archive_options = {
+        .agent_image = "agent:1",
+        .secrets_fresh_ms = world->secrets_fresh_ms,
+        .recheck_ms = 20,
+        .sweep_ms = world->sweep_ms,
+        .backups = backups,
+        .clusters = clusters,
+        .pods = pods,
+        .fleet = fleet,
+    };
     cluster_controller_setup(manager, &cluster_options);
     backup_controller_setup(manager, &backup_options);
     schedule_controller_setup(manager, &schedule_options);
+    archive_controller_setup(manager, &archive_options);
     terminal_controller_setup(manager, &terminal_options);
     return 0;
 }
@@ -190,6 +202,7 @@ static void run_operator(struct operator_world *world)
     cluster_controller_use_kinds(world->manager);
     terminal_controller_use_kinds(world->manager);
     backup_controller_use_kinds(world->manager);
+    archive_controller_use_kinds(world->manager);
     int rc = manager_run(world->manager, set_up, world);
     manager_free(steal_ptr(world->manager));
     kube_config_release(&config);

@@ -40,6 +40,7 @@ struct operator_world {
     int step;
     int64_t step_until_ms;
     int64_t secrets_fresh_ms;  /* as in cluster_controller_options */
+    int64_t sweep_ms;          /* as in archive_controller_options */
     int64_t schedule_ahead_ms; /* the clock of schedules, and theirs alone, is so far ahead */
     size_t acts;               /* writes that were carried out and orders, of all operators */
     size_t acts_before;        /* those before step `kill_after_step` */

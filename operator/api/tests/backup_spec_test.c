@@ -35,7 +35,22 @@ static void test_read(void **state)
     assert_true(spec.cron.minutes == UINT64_C(1) << 30 && spec.suspend);
     assert_int_equal(spec.destination.kind, BACKUP_DESTINATION_VOLUME);
     assert_string_equal(spec.encryption.secret, "k");
+    assert_false(spec.archives);
     assert_true(spec.keep.present && spec.keep.last == 3 && spec.keep.days == 14 && spec.keep.daily == 0);
+}
+
+static void test_binlogs(void **state)
+{
+    UNUSED(state);
+    struct api_problems problems = {0};
+    struct backup_spec spec;
+    _cleanup_(json_decrefp) json_t *plain = parse_json("{" VOLUME ", 'binlogs': {'enabled': true}}");
+    _cleanup_(json_decrefp) json_t *other =
+        parse_json("{" VOLUME ", 'compression': 'none', 'binlogs': {'enabled': true, 'intervalSeconds': 5}}");
+    assert_int_equal(backup_spec_parse(plain, &spec, &problems), 0);
+    assert_true(spec.archives && spec.archive_interval_s == 60 && spec.compression == BACKUP_COMPRESSION_ZSTD);
+    assert_int_equal(backup_spec_parse(other, &spec, &problems), 0);
+    assert_true(spec.archives && spec.archive_interval_s == 5 && spec.compression == BACKUP_COMPRESSION_NONE);
 }
 
 static void test_nothing(void **state)
@@ -69,6 +84,12 @@ static void test_problems(void **state)
         {"{'destination': {}}", "spec.backup.destination: needs either s3 or persistentVolumeClaim"},
         {"{'deadlineSeconds': 1}", "spec.backup.deadlineSeconds: must be between 10 and 2592000, not 1"},
         {"[]", "spec.backup: must be an object, not an array"},
+        {"{'binlogs': {'enabled': true}}", "spec.backup.destination: is required by binlogs.enabled"},
+        {"{'binlogs': {'intervalSeconds': 0}}",
+            "spec.backup.binlogs.intervalSeconds: must be between 1 and 3600, not 0"},
+        {"{'binlogs': {'intervalSeconds': 3601}}",
+            "spec.backup.binlogs.intervalSeconds: must be between 1 and 3600, not 3601"},
+        {"{'binlogs': {'enabled': 'yes'}}", "spec.backup.binlogs.enabled: must be a boolean, not a string"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct api_problems problems = {0};
@@ -124,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read),
+        cmocka_unit_test(test_binlogs),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_problems),
         cmocka_unit_test(test_run),

@@ -1,0 +1,42 @@
+/*
+ * archive_status.h: what MysqlCluster.status.backup says of the archive of binary logs (spec.backup.binlogs), as a value: recoverableFrom, recoverableUntil, archive.
+ *
+ * Written by the controller of archives as a merge patch; the cluster controller makes the condition BinlogsArchived of its reason and message. Times are wall clock in
+ * milliseconds, 0: not set. A zeroed struct is "not archived".
+ */
+#ifndef KM_ARCHIVE_STATUS_H
+#define KM_ARCHIVE_STATUS_H
+
+#include "common/base.h"
+
+#include <jansson.h>
+
+#include "common/agent_order.h"
+#include "operator/kube/kube_condition.h"
+
+/* Reasons that this operator finds itself; others are an agent's (archive_task.h), a Secret's or a store's. */
+#define ARCHIVE_UP_TO_DATE "UpToDate"
+#define ARCHIVE_STARTING "Starting" /* nothing is known yet */
+#define ARCHIVE_GAP "Gap"
+#define ARCHIVE_BEHIND "Behind"
+
+struct archive_summary {
+    char reason[48]; /* "": nothing is archived */
+    char message[KUBE_CONDITION_MESSAGE_MAX];
+    int64_t recoverable_from_ms, recoverable_until_ms;
+    int64_t epoch, sequence, segments;
+    char until[AGENT_GTID_SIZE];
+    int64_t until_ms;
+    int64_t gap_ms;
+};
+
+/* `status`: the whole of MysqlCluster.status; NULL is fine. */
+void archive_summary_decode(const json_t *status, struct archive_summary *ret);
+/* A merge patch of status: what is empty is null. New object. */
+json_t *archive_summary_patch(const struct archive_summary *summary);
+/* As they are written. */
+bool archive_summary_same(const struct archive_summary *a, const struct archive_summary *b);
+/* Of the condition BinlogsArchived. */
+enum kube_condition_status archive_reason_status(const char *reason);
+
+#endif

@@ -1,0 +1,508 @@
+#include "common/base.h"
+
+#include "operator/backup/archive_controller.h"
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "operator/api/api_kinds.h"
+#include "operator/api/backup_store_pod.h"
+#include "operator/api/mysql_cluster.h"
+#include "operator/backup/archive_turn.h"
+#include "operator/backup/backup_controller.h"
+#include "operator/plan/plan_executor.h"
+
+#define SENDER "archive"
+/* After a sweep that left something to do. */
+#define SWEEP_SOON_MS 1000
+/* After Secrets that lack something. */
+#define SECRETS_SOON_MS 3000
+
+struct archive_controller {
+    struct manager *manager;
+    struct loop *loop;
+    struct kube_client *client;
+    struct archive_controller_options options;
+    const struct kube_resource *cluster_resource;
+    struct plan_targets targets;
+    struct controller *runtime;
+    struct backup_sources sources;
+    struct archive_memories memories;
+};
+
+/* ---- the end of a turn ---- */
+
+/* NULL when it was forgotten meanwhile: the cluster is gone, or another one. */
+static struct archive_memory *memory_of(const struct archive_turn *turn)
+{
+    struct archive_memory *memory = archive_memories_find(&turn->controller->memories, turn->key);
+    return memory && str_eq(memory->uid, turn->uid) ? memory : NULL;
+}
+
+static void turn_finish(struct archive_turn *turn)
+{
+    struct reconcile *run = turn->run;
+    struct error error = turn->error;
+    const struct archive_controller_options *options = &turn->controller->options;
+    int64_t again_ms = options->recheck_ms > 0 ? options->recheck_ms : ARCHIVE_RECHECK_MS;
+    bool goes_on = turn->accepted && turn->spec.archives;
+    archive_turn_release(turn);
+    free(turn);
+    reconcile_finish(run, error.kind ? &error : NULL, error.kind || !goes_on ? 0 : again_ms);
+}
+
+static void turn_note(struct archive_turn *turn, const struct error *err, const char *what)
+{
+    if (turn->error.kind)
+        return;
+    turn->error = *err;
+    error_prefix(&turn->error, "%s", what);
+}
+
+/* ---- the status ---- */
+
+static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct archive_turn *turn = arg;
+    if (!err)
+        informer_observe_write(turn->controller->options.clusters, answer);
+    else if (err->kind != ERROR_NOT_FOUND)
+        turn_note(turn, err, "status.backup.archive");
+    turn_finish(turn);
+}
+
+static void tell_gap(const struct archive_turn *turn)
+{
+    char when[CLOCK_RFC3339_SIZE];
+    const struct event_target target = {turn->controller->cluster_resource, turn->ns, turn->name, turn->uid, NULL};
+    clock_format_rfc3339(turn->decision.summary.gap_ms, when);
+    event_record(manager_events(turn->controller->manager), &target, EVENT_WARNING, "BinlogsLost",
+        "transactions before %s were in no binary log any more when they were to be archived: no restore goes over that moment; make a backup",
+        when);
+}
+
+static void write_status(struct archive_turn *turn)
+{
+    if (!turn->decision.write) {
+        turn_finish(turn);
+        return;
+    }
+    if (turn->decision.new_gap)
+        tell_gap(turn);
+    json_t *patch = json_build(
+        "{s:{s:s}, s:o}", "metadata", "uid", turn->uid, "status", archive_summary_patch(&turn->decision.summary));
+    kube_patch(turn->controller->client, turn->controller->cluster_resource, turn->ns, turn->name, "status",
+        KUBE_PATCH_MERGE, patch, on_status_written, turn);
+    json_decref(patch);
+}
+
+/* ---- agents ---- */
+
+static void send_task(const struct archive_turn *turn, const struct archive_task *task, char digest[static 17])
+{
+    struct task_sender *sender =
+        *turn->primary ? agent_fleet_archive(turn->controller->sources.fleet, turn->key, turn->primary) : NULL;
+    struct strbuf text;
+    archive_task_digest(task, digest);
+    if (!sender)
+        return;
+    strbuf_init(&text, BACKUP_TASK_MAX);
+    archive_task_encode(task, &text);
+    task_sender_want(sender, SENDER, digest, text.buf);
+    strbuf_release_secret(&text);
+}
+
+/* Whoever still has one would go on with it as soon as it is primary. Returns how many have, of those that are heard. */
+static int end_tasks(const struct archive_turn *turn)
+{
+    int ret = 0;
+    struct agent_fleet *fleet = turn->controller->sources.fleet;
+    for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
+        char pod[DERIVED_NAME_SIZE];
+        cluster_pod_name(pod, turn->name, ordinal);
+        const struct agent_watch *watch = agent_fleet_get(fleet, turn->key, pod);
+        if (!watch || !agent_watch_connected(watch))
+            continue;
+        task_sender_drop(agent_watch_archive(watch), SENDER);
+        const struct agent_status *status = agent_fleet_status(fleet, turn->key, pod);
+        if (!status || !*status->archive.task)
+            continue;
+        task_sender_end(agent_watch_archive(watch), status->archive.task);
+        ret++;
+    }
+    return ret;
+}
+
+/* What a primary was told before it lost its role does not hold any more. */
+static void drop_others(const struct archive_turn *turn)
+{
+    for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
+        char pod[DERIVED_NAME_SIZE];
+        cluster_pod_name(pod, turn->name, ordinal);
+        struct task_sender *sender = agent_fleet_archive(turn->controller->sources.fleet, turn->key, pod);
+        if (sender && !str_eq(pod, turn->primary))
+            task_sender_drop(sender, SENDER);
+    }
+}
+
+/* ---- what nobody needs any more ---- */
+
+static void on_swept(void *arg, const struct archive_sweep_result *result)
+{
+    struct archive_memory *memory = arg;
+    struct archive_controller *controller = memory->owner;
+    memory->sweep = NULL;
+    memory->swept_ms = MAX_OF(loop_now_ms(controller->loop), 1);
+    memory->sweep_more = result->more;
+    if (*result->failure)
+        log_warn("the archive of binary logs could not be cleared", LOG_STR("cluster", memory->key),
+            LOG_STR("error", result->failure));
+    if (result->removed > 0)
+        log_info("archived binary logs that no backup needs are removed", LOG_STR("cluster", memory->key),
+            LOG_INT("segments", (int64_t)result->removed));
+    if (result->more)
+        controller_enqueue_after(controller->runtime, memory->key, SWEEP_SOON_MS);
+}
+
+/* While a backup runs its position is not known yet, and may be behind those that are. */
+static bool is_sweep_due(const struct archive_turn *turn, const struct archive_memory *memory)
+{
+    const struct archive_controller *controller = turn->controller;
+    int64_t every_ms = controller->options.sweep_ms > 0 ? controller->options.sweep_ms : ARCHIVE_SWEEP_EVERY_MS;
+    int64_t age_ms = loop_now_ms(controller->loop) - memory->swept_ms;
+    bool others = memory->backups_digest != memory->swept_for;
+    bool due = memory->swept_ms == 0 || others || age_ms >= every_ms || (memory->sweep_more && age_ms >= SWEEP_SOON_MS);
+    return due && !memory->sweep && !memory->backup_runs && memory->backup_count > 0 && !turn->paused &&
+        archive_memories_sweeps(&controller->memories) < ARCHIVE_SWEEPS_MAX && manager_leads(controller->manager);
+}
+
+static void start_sweep(const struct archive_turn *turn, struct archive_memory *memory, const struct archive_task *task)
+{
+    struct http_tls *ca_only = NULL;
+    if (!memory->keys.tls && memory->keys.ca_pem)
+        ca_only = http_tls_new(&(struct http_tls_options){.ca_pem = memory->keys.ca_pem});
+    const struct archive_sweep_request request = {
+        .ns = turn->ns,
+        .cluster = turn->name,
+        .uid = turn->uid,
+        .store = &task->store,
+        .tls = memory->keys.tls ? memory->keys.tls : ca_only,
+        .backups = memory->backups,
+        .backup_count = memory->backup_count,
+        .now_ms = turn->now_ms,
+    };
+    memory->swept_for = memory->backups_digest;
+    memory->sweep = archive_sweep_start(turn->controller->loop, &request, on_swept, memory);
+    http_tls_unref(ca_only);
+}
+
+/* ---- deciding ---- */
+
+static void decide(struct archive_turn *turn, struct archive_memory *memory, const char *problem, const char *message)
+{
+    const struct agent_watch *watch =
+        *turn->primary ? agent_fleet_get(turn->controller->sources.fleet, turn->key, turn->primary) : NULL;
+    const struct agent_status *status = watch && agent_watch_connected(watch)
+        ? agent_fleet_status(turn->controller->sources.fleet, turn->key, turn->primary)
+        : NULL;
+    const struct archive_view view = {
+        .spec = &turn->spec,
+        .now_ms = turn->now_ms,
+        .since_ms = memory->since_ms,
+        .noticed_ms = memory->noticed_ms,
+        .rests = turn->rests,
+        .problem = problem,
+        .problem_message = message,
+        .flavour = status && status->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL,
+        .report = status ? &status->archive : NULL,
+        .backups = memory->backups,
+        .backup_count = memory->backup_count,
+        .last = turn->written,
+    };
+    archive_decide(&view, &turn->decision);
+    if (status && status->archive.known)
+        memory->noticed_ms = status->archive.until_ms;
+    memory->recoverable_from_ms = turn->decision.summary.recoverable_from_ms;
+    memory->gap = str_eq(turn->decision.summary.reason, ARCHIVE_GAP);
+    snprintf(memory->primary, sizeof(memory->primary), "%s", turn->primary);
+}
+
+static void act(struct archive_turn *turn, struct archive_memory *memory)
+{
+    char reason[KUBE_CONDITION_REASON_MAX] = "", message[KUBE_CONDITION_MESSAGE_MAX] = "", digest[17] = "";
+    struct archive_task task;
+    drop_others(turn);
+    archive_turn_look_at_backups(turn, &turn->controller->sources, memory);
+    if (archive_turn_task(turn, &turn->controller->sources, memory, &task, reason, message)) {
+        const struct task_sender *sender =
+            agent_fleet_archive(turn->controller->sources.fleet, turn->key, turn->primary);
+        if (!turn->paused)
+            send_task(turn, &task, digest);
+        const char *failure = sender && !turn->paused ? task_sender_error(sender, digest) : "";
+        if (*failure) {
+            snprintf(reason, sizeof(reason), "NotToldYet");
+            snprintf(message, sizeof(message), "%s: %s", turn->primary, failure);
+        }
+        if (is_sweep_due(turn, memory))
+            start_sweep(turn, memory, &task);
+        archive_task_release(&task);
+    }
+    decide(turn, memory, reason, message);
+    write_status(turn);
+}
+
+/* Nothing is archived any more. The status tells of it until no agent goes on: whoever comes after us then knows that there is something to end. */
+static void stop(struct archive_turn *turn, struct archive_memory *memory)
+{
+    int left = turn->paused ? 0 : end_tasks(turn);
+    archive_sweep_cancel(steal_ptr(memory->sweep));
+    decide(turn, memory, "", "");
+    memory->since_ms = 0;
+    turn->decision.write = turn->decision.write && left == 0 && !turn->paused;
+    write_status(turn);
+}
+
+static void carry_on(struct archive_turn *turn)
+{
+    struct archive_memory *memory = memory_of(turn);
+    if (!memory)
+        turn_finish(turn);
+    else if (turn->spec.archives)
+        act(turn, memory);
+    else
+        stop(turn, memory);
+}
+
+/* ---- the pod in front of a volume ---- */
+
+static bool is_open(const struct custom_object *backup)
+{
+    return backup->has_backup_finalizer || backup->object.deleting ||
+        (!str_eq(backup->phase, backup_phase_names[BACKUP_PHASE_COMPLETED]) &&
+            !str_eq(backup->phase, backup_phase_names[BACKUP_PHASE_FAILED]));
+}
+
+/* A backup needs it. */
+static bool is_needed(const struct archive_turn *turn, const struct pod_object *pod)
+{
+    const struct store *backups = informer_store(turn->controller->sources.backups);
+    size_t cursor = 0;
+    for (const struct kube_object *each; (each = store_next(backups, &cursor));) {
+        const struct custom_object *backup = (const struct custom_object *)each;
+        if (str_empty(backup->claim) || !is_open(backup) || !str_eq(backup->ns, turn->ns) ||
+            !str_eq(backup->cluster_name, turn->name))
+            continue;
+        if (store_pod_find(&turn->controller->sources, turn->ns, turn->name, backup->claim) == pod)
+            return true;
+    }
+    return false;
+}
+
+/* Others than the one that is wanted: it was switched off, or goes elsewhere now. */
+static void plan_removals(const struct archive_turn *turn, const struct pod_object *wanted, struct plan *plan)
+{
+    _cleanup_(freep) char *prefix = xasprintf("%s-" BACKUP_STORE_FOR_BACKUPS "-", turn->name);
+    const struct store *pods = informer_store(turn->controller->sources.pods);
+    size_t cursor = 0;
+    for (const struct kube_object *each; (each = store_next(pods, &cursor));) {
+        const struct pod_object *pod = (const struct pod_object *)each;
+        if (pod != wanted && str_starts_with(pod->name, prefix) && str_eq(pod->ns, turn->ns) &&
+            str_eq(pod->cluster, turn->name) && !pod->object.deleting && !is_needed(turn, pod))
+            plan_add_delete(plan, PLAN_POD, pod->ns, pod->name, pod->uid, "nobody needs the volume any more");
+    }
+}
+
+/* Of what says which pod is wanted; never 0. */
+static uint64_t tidy_digest(const struct archive_turn *turn)
+{
+    uint64_t where = json_hash(json_object_get(turn->spec.document, "destination"));
+    return hash64(where, &turn->spec.archives, sizeof(turn->spec.archives)) | 1;
+}
+
+static void on_plan_done(void *arg, const struct plan *plan, const struct error *err)
+{
+    UNUSED(plan);
+    struct archive_turn *turn = arg;
+    struct archive_memory *memory = memory_of(turn);
+    if (err)
+        turn_note(turn, err, "the pod that serves the volume");
+    else if (memory)
+        memory->tidied_for = tidy_digest(turn);
+    carry_on(turn);
+}
+
+static void tend_store(struct archive_turn *turn, struct archive_memory *memory)
+{
+    const struct backup_destination *destination = &turn->spec.destination;
+    struct plan *plan = plan_new();
+    bool wants = turn->spec.archives && destination->kind == BACKUP_DESTINATION_VOLUME;
+    if (wants && !turn->paused)
+        store_pod_plan(&turn->controller->sources, turn->ns, turn->name, destination->claim,
+            "binary logs are archived to the volume", plan);
+    if (memory->tidied_for != tidy_digest(turn) && !turn->paused)
+        plan_removals(turn,
+            wants ? store_pod_find(&turn->controller->sources, turn->ns, turn->name, destination->claim) : NULL, plan);
+    if (!plan_is_empty(plan)) {
+        plan_execute(turn->controller->loop, &turn->controller->targets, plan, NULL, on_plan_done, turn);
+        return;
+    }
+    plan_free(plan);
+    memory->tidied_for = tidy_digest(turn);
+    carry_on(turn);
+}
+
+/* ---- Secrets ---- */
+
+static bool secrets_are_due(const struct archive_turn *turn, const struct archive_memory *memory)
+{
+    int64_t fresh_ms = turn->controller->options.secrets_fresh_ms;
+    if (*memory->keys.reason)
+        fresh_ms = MIN_OF(fresh_ms, (int64_t)SECRETS_SOON_MS);
+    return turn->spec.archives &&
+        (memory->keys_ms == 0 || memory->keys_generation != turn->generation ||
+            loop_now_ms(turn->controller->loop) - memory->keys_ms >= fresh_ms);
+}
+
+/* Without them the turn goes on: what is known of the archive is told all the same. */
+static void on_secrets(void *arg, struct task_keys *keys, const struct error *err)
+{
+    struct archive_turn *turn = arg;
+    struct archive_memory *memory = memory_of(turn);
+    if (err)
+        turn_note(turn, err, "Secrets of spec.backup");
+    else if (memory) {
+        task_keys_release(&memory->keys);
+        memory->keys = *keys;
+        *keys = (struct task_keys){.access_key = NULL};
+        memory->keys_ms = MAX_OF(loop_now_ms(turn->controller->loop), 1);
+        memory->keys_generation = turn->generation;
+    }
+    if (memory)
+        tend_store(turn, memory);
+    else
+        turn_finish(turn);
+}
+
+/* ---- reconcile ---- */
+
+static bool is_watched(const struct archive_controller *controller, const char *ns)
+{
+    const struct strvec *namespaces = controller->options.watch_namespaces;
+    return !namespaces || namespaces->n == 0 || strvec_contains(namespaces, ns);
+}
+
+static void begin(struct archive_turn *turn)
+{
+    struct archive_controller *controller = turn->controller;
+    struct archive_memory *memory = archive_memories_get(&controller->memories, turn->key, turn->uid, controller);
+    if (turn->spec.archives && memory->since_ms == 0)
+        memory->since_ms = turn->now_ms;
+    if (secrets_are_due(turn, memory))
+        backup_secrets_read(controller->client, controller->targets.kinds[PLAN_SECRET].resource, &turn->wish,
+            "spec.backup", on_secrets, turn);
+    else
+        tend_store(turn, memory);
+}
+
+/* A spec that cannot be read changes nothing. */
+static void reconcile(void *arg, const char *key, struct reconcile *run)
+{
+    struct archive_controller *controller = arg;
+    const struct custom_object *cluster =
+        (const struct custom_object *)store_get(informer_store(controller->sources.clusters), key);
+    bool ours = cluster && !cluster->object.deleting && is_watched(controller, cluster->ns);
+    if (!ours || (!cluster->archives && !archive_memories_find(&controller->memories, key))) {
+        archive_memories_forget(&controller->memories, key);
+        reconcile_finish(run, NULL, 0);
+        return;
+    }
+    struct archive_turn *turn = xnew(struct archive_turn);
+    turn->controller = controller;
+    turn->run = run;
+    archive_turn_look(turn, cluster);
+    if (turn->accepted)
+        begin(turn);
+    else
+        turn_finish(turn);
+}
+
+/* ---- set-up ---- */
+
+static void map_backup(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
+{
+    UNUSED(arg);
+    const struct custom_object *backup = (const struct custom_object *)object;
+    _cleanup_(freep) char *key = str_empty(backup->cluster_name) ? NULL : kube_key(backup->ns, backup->cluster_name);
+    if (key)
+        emit(emit_arg, key);
+}
+
+/* Progress of one that runs is no news. */
+static bool backup_matters(const struct kube_object *old_object, const struct kube_object *new_object)
+{
+    if (!old_object || !new_object || old_object->deleting != new_object->deleting)
+        return true;
+    return !str_eq(((const struct custom_object *)old_object)->phase, ((const struct custom_object *)new_object)->phase);
+}
+
+/* Pods in front of volumes; members speak for themselves. */
+static void map_pod(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
+{
+    UNUSED(arg);
+    const struct pod_object *pod = (const struct pod_object *)object;
+    _cleanup_(freep) char *key =
+        str_empty(pod->cluster) || !str_starts_with(pod->role, "store-") ? NULL : kube_key(pod->ns, pod->cluster);
+    if (key)
+        emit(emit_arg, key);
+}
+
+static void on_agent_news(void *arg, const char *cluster_key)
+{
+    const struct archive_controller *controller = arg;
+    controller_enqueue(controller->runtime, cluster_key);
+}
+
+void archive_controller_use_kinds(struct manager *manager)
+{
+    manager_use_kind(manager, &kube_kind_mysql_cluster);
+    manager_use_kind(manager, &kube_kind_mysql_backup);
+    manager_use_kind(manager, &kube_kind_secret);
+    manager_use_kind(manager, &kube_kind_pod);
+}
+
+static void archive_controller_free(void *arg)
+{
+    struct archive_controller *controller = arg;
+    archive_memories_release(&controller->memories);
+    free(controller);
+}
+
+void archive_controller_setup(struct manager *manager, const struct archive_controller_options *options)
+{
+    struct archive_controller *controller = xnew(struct archive_controller);
+    const struct reconciler reconciler = {"mysqlarchive", reconcile, controller};
+    const struct controller_options runtime_options = {.concurrency = 8};
+    controller->manager = manager;
+    controller->loop = manager_loop(manager);
+    controller->client = manager_client(manager);
+    controller->options = *options;
+    if (controller->options.secrets_fresh_ms == 0)
+        controller->options.secrets_fresh_ms = BACKUP_SECRETS_FRESH_MS;
+    controller->cluster_resource = manager_use_kind(manager, &kube_kind_mysql_cluster);
+    controller->sources = (struct backup_sources){
+        options->backups, options->clusters, options->pods, options->fleet, options->agent_image};
+    controller->targets.client = controller->client;
+    controller->targets.kinds[PLAN_POD].resource = manager_use_kind(manager, &kube_kind_pod);
+    controller->targets.kinds[PLAN_POD].informer = options->pods;
+    controller->targets.kinds[PLAN_SECRET].resource = manager_use_kind(manager, &kube_kind_secret);
+    archive_memories_init(&controller->memories, options->fleet);
+    archive_metrics_register(manager_metrics(manager), &controller->memories);
+    controller->runtime = manager_controller(manager, &reconciler, &runtime_options);
+    controller_watch(
+        controller->runtime, options->clusters, predicate_generation_or_digest_changed, controller_map_self, NULL);
+    controller_watch(controller->runtime, options->backups, backup_matters, map_backup, NULL);
+    controller_watch(controller->runtime, options->pods, NULL, map_pod, NULL);
+    agent_fleet_listen(options->fleet, on_agent_news, controller);
+    manager_defer(manager, archive_controller_free, controller);
+}

@@ -1,0 +1,55 @@
+/*
+ * archive_decide.h: how the archive of a cluster's binary logs stands, and what of that must be written. Pure.
+ *
+ * Up to date is an archive that holds everything up to a moment that is not older than three intervals, and not older than a minute: rounds come once in an interval, and one may be
+ * lost. A gap is told until a backup was completed behind it: from there a restore can go on again.
+ *
+ * The time until which all is archived moves with every round. The status follows once in ARCHIVE_STATUS_MS at most, unless something else has changed, too.
+ */
+#ifndef KM_ARCHIVE_DECIDE_H
+#define KM_ARCHIVE_DECIDE_H
+
+#include "common/base.h"
+
+#include "common/archive_task.h"
+#include "common/gtid.h"
+#include "operator/api/archive_status.h"
+#include "operator/api/backup_spec.h"
+
+#define ARCHIVE_STATUS_MS (60 * 1000)
+#define ARCHIVE_BEHIND_MIN_MS (60 * 1000)
+
+/* A backup from which one could go on: completed, of this cluster, in the place where its binary logs are archived. */
+struct archive_backup {
+    int64_t completed_ms;
+    char gtid[AGENT_GTID_SIZE];
+};
+
+struct archive_view {
+    const struct backup_spec *spec;
+    int64_t now_ms;
+    int64_t since_ms;    /* since when it is wanted, as far as this process knows */
+    int64_t noticed_ms;  /* until when all is archived, as this process heard last; 0: never */
+    bool rests;          /* there is no primary, and none is wanted */
+    const char *problem; /* reason why the primary cannot be told what to do, or where; "" none */
+    const char *problem_message;
+    enum gtid_flavour flavour;
+    const struct archive_report *report; /* of the primary, if it has been heard; else NULL */
+    const struct archive_backup *backups;
+    size_t backup_count;
+    struct archive_summary last; /* as written */
+};
+
+struct archive_decision {
+    struct archive_summary summary; /* what the status should say */
+    bool write;                     /* it does not, and it is time */
+    bool new_gap;                   /* one that the status does not tell of yet */
+};
+
+void archive_decide(const struct archive_view *view, struct archive_decision *ret);
+/* After how long without a word an archive is behind. */
+int64_t archive_patience_ms(int interval_s);
+/* When the oldest of the backups was completed from which the chain of a report goes on; 0: there is none. */
+int64_t archive_oldest_link_ms(const struct archive_view *view, const char *from_gtid);
+
+#endif

@@ -1,0 +1,197 @@
+#include "common/base.h"
+
+#include "operator/backup/archive_memory.h"
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "operator/kube/kube_object.h"
+
+/* ---- memory ---- */
+
+static const char *memory_key(const void *entry)
+{
+    return ((const struct archive_memory *)entry)->key;
+}
+
+static void memory_free(void *entry)
+{
+    struct archive_memory *memory = entry;
+    if (!memory)
+        return;
+    archive_sweep_cancel(memory->sweep);
+    task_keys_release(&memory->keys);
+    free(memory->backups);
+    free(memory->key);
+    free(memory->uid);
+    free(memory);
+}
+
+void archive_memories_init(struct archive_memories *memories, struct agent_fleet *fleet)
+{
+    hashmap_init(&memories->by_key, memory_key);
+    memories->fleet = fleet;
+}
+
+void archive_memories_release(struct archive_memories *memories)
+{
+    hashmap_release(&memories->by_key, memory_free);
+}
+
+struct archive_memory *archive_memories_find(const struct archive_memories *memories, const char *key)
+{
+    return hashmap_get(&memories->by_key, key);
+}
+
+void archive_memories_forget(struct archive_memories *memories, const char *key)
+{
+    memory_free(hashmap_remove(&memories->by_key, key));
+}
+
+struct archive_memory *archive_memories_get(
+    struct archive_memories *memories, const char *key, const char *uid, void *owner)
+{
+    struct archive_memory *memory = hashmap_get(&memories->by_key, key);
+    if (memory && str_eq(memory->uid, uid))
+        return memory;
+    archive_memories_forget(memories, key);
+    memory = xnew(struct archive_memory);
+    memory->owner = owner;
+    memory->key = xstrdup(key);
+    memory->uid = xstrdup(uid);
+    hashmap_put(&memories->by_key, memory);
+    return memory;
+}
+
+size_t archive_memories_sweeps(const struct archive_memories *memories)
+{
+    size_t iterator = 0, ret = 0;
+    for (const struct archive_memory *each; (each = hashmap_next(&memories->by_key, &iterator));)
+        ret += each->sweep != NULL;
+    return ret;
+}
+
+/* ---- metrics ---- */
+
+struct sample {
+    const struct archive_memory *memory;
+    const struct archive_report *report; /* of the primary; NULL: it is not heard, or knows nothing yet */
+    int64_t until_ms, now_ms;
+};
+
+/* False: no sample. */
+static bool lag_of(const struct sample *sample, double *ret)
+{
+    *ret = (double)MAX_OF((int64_t)0, sample->now_ms - sample->until_ms) / 1e3;
+    return sample->until_ms > 0;
+}
+
+static bool gap_of(const struct sample *sample, double *ret)
+{
+    *ret = sample->memory->gap;
+    return true;
+}
+
+static bool segments_of(const struct sample *sample, double *ret)
+{
+    *ret = sample->report ? (double)sample->report->segments : 0;
+    return sample->report != NULL;
+}
+
+static bool bytes_of(const struct sample *sample, double *ret)
+{
+    *ret = sample->report ? (double)sample->report->stored_bytes : 0;
+    return sample->report != NULL;
+}
+
+static bool from_of(const struct sample *sample, double *ret)
+{
+    *ret = (double)sample->memory->recoverable_from_ms / 1e3;
+    return sample->memory->recoverable_from_ms > 0;
+}
+
+static bool until_of(const struct sample *sample, double *ret)
+{
+    *ret = (double)sample->until_ms / 1e3;
+    return sample->memory->recoverable_from_ms > 0 && sample->until_ms > 0;
+}
+
+static const struct {
+    struct metric_desc desc;
+    bool (*value_of)(const struct sample *sample, double *ret);
+} families[] = {
+    {{.name = "kubemysql_cluster_archive_lag_seconds",
+         .help = "How old what is not archived of the binary logs yet may be.",
+         .type = METRIC_GAUGE,
+         .labels = {"namespace", "name"}},
+        lag_of},
+    {{.name = "kubemysql_cluster_archive_gap",
+         .help = "1 if transactions were lost before they were archived, and no backup was completed since.",
+         .type = METRIC_GAUGE,
+         .labels = {"namespace", "name"}},
+        gap_of},
+    {{.name = "kubemysql_cluster_archive_segments_total",
+         .help = "Segments of binary logs that the present primary has archived.",
+         .type = METRIC_COUNTER,
+         .labels = {"namespace", "name"}},
+        segments_of},
+    {{.name = "kubemysql_cluster_archive_bytes_total",
+         .help = "Bytes that it has stored for that.",
+         .type = METRIC_COUNTER,
+         .labels = {"namespace", "name"}},
+        bytes_of},
+    {{.name = "kubemysql_cluster_recoverable_from_timestamp_seconds",
+         .help = "The earliest moment that a restore can go to.",
+         .type = METRIC_GAUGE,
+         .labels = {"namespace", "name"}},
+        from_of},
+    {{.name = "kubemysql_cluster_recoverable_until_timestamp_seconds",
+         .help = "The latest moment that a restore can go to.",
+         .type = METRIC_GAUGE,
+         .labels = {"namespace", "name"}},
+        until_of},
+};
+
+static struct sample sample_of(const struct archive_memories *memories, const struct archive_memory *memory)
+{
+    const struct agent_status *status =
+        *memory->primary ? agent_fleet_status(memories->fleet, memory->key, memory->primary) : NULL;
+    bool known = status && status->archive.known;
+    return (struct sample){
+        .memory = memory,
+        .report = known ? &status->archive : NULL,
+        .until_ms = known ? status->archive.until_ms : memory->noticed_ms,
+        .now_ms = clock_realtime_ms(),
+    };
+}
+
+/* A family without a sample is not there at all. */
+static void render_family(const struct archive_memories *memories, size_t family, struct strbuf *out)
+{
+    const struct metric_desc *desc = &families[family].desc;
+    bool has_head = false;
+    size_t iterator = 0;
+    for (const struct archive_memory *each; (each = hashmap_next(&memories->by_key, &iterator));) {
+        char ns[KUBE_LABEL_MAX + 1], name[KUBE_NAME_MAX + 1];
+        double value;
+        if (each->since_ms == 0 || kube_key_split(each->key, ns, name) < 0)
+            continue;
+        struct sample sample = sample_of(memories, each);
+        if (!families[family].value_of(&sample, &value))
+            continue;
+        if (!has_head)
+            metrics_write_head(out, desc);
+        has_head = true;
+        metrics_write_sample(out, desc, (const char *const[]){ns, name}, value);
+    }
+}
+
+static void render(void *arg, struct strbuf *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(families); i++)
+        render_family(arg, i, out);
+}
+
+void archive_metrics_register(struct metrics *metrics, const struct archive_memories *memories)
+{
+    metrics_on_render(metrics, render, (void *)(uintptr_t)memories);
+}

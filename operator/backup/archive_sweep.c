@@ -1,0 +1,322 @@
+#include "common/base.h"
+
+#include "operator/backup/archive_sweep.h"
+
+#include "common/alloc.h"
+#include "common/backup_manifest.h"
+#include "common/object_store.h"
+#include "common/strvec.h"
+#include "operator/backup/archive_retention.h"
+
+/* Of one cluster; retention keeps fewer. */
+#define FOLDERS_MAX 2000
+
+struct archive_sweep {
+    struct loop *loop;
+    struct object_store *store;
+    struct object_request *request;
+    struct loop_timer step, limit;
+    void (*next)(struct archive_sweep *sweep); /* in the next turn: a store is not asked in its own callback */
+    char *backups_folder, *folder, *uid;       /* both folders with a slash at their ends */
+    int64_t now_ms;
+    struct strvec ids; /* stored backups that were not looked at yet */
+    struct archive_backup *backups;
+    size_t backup_count;
+    struct archive_batch batch;
+    struct archive_search search;
+    size_t probe;
+    size_t going, cut; /* of the entries: the next one to go, how many go */
+    bool meta_is_gone; /* of the next one */
+    struct archive_sweep_result result;
+    void (*done)(void *arg, const struct archive_sweep_result *result);
+    void *arg;
+};
+
+static void sweep_free(struct archive_sweep *sweep)
+{
+    if (sweep->request)
+        object_request_cancel(sweep->request);
+    object_store_free(sweep->store);
+    loop_timer_release(&sweep->step);
+    loop_timer_release(&sweep->limit);
+    strvec_release(&sweep->ids);
+    free(sweep->backups);
+    free(sweep->backups_folder);
+    free(sweep->folder);
+    free(sweep->uid);
+    free(sweep);
+}
+
+void archive_sweep_cancel(struct archive_sweep *sweep)
+{
+    if (sweep)
+        sweep_free(sweep);
+}
+
+static void go_on(struct archive_sweep *sweep, void (*next)(struct archive_sweep *sweep))
+{
+    sweep->next = next;
+    loop_timer_arm(&sweep->step, 0);
+}
+
+static void deliver(struct archive_sweep *sweep)
+{
+    sweep->done(sweep->arg, &sweep->result);
+    sweep_free(sweep);
+}
+
+static void KM_PRINTF(2, 3) fail(struct archive_sweep *sweep, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(sweep->result.failure, sizeof(sweep->result.failure), fmt, ap);
+    va_end(ap);
+    go_on(sweep, deliver);
+}
+
+static void on_step(void *arg)
+{
+    struct archive_sweep *sweep = arg;
+    sweep->next(sweep);
+}
+
+static void on_late(void *arg)
+{
+    struct archive_sweep *sweep = arg;
+    if (sweep->request)
+        object_request_cancel(steal_ptr(sweep->request));
+    fail(sweep, "the store has not answered within %d s", ARCHIVE_SWEEP_MAX_MS / 1000);
+}
+
+/* ---- removal ---- */
+
+static void remove_next(struct archive_sweep *sweep);
+
+static void on_removed(void *arg, const struct error *err)
+{
+    struct archive_sweep *sweep = arg;
+    sweep->request = NULL;
+    if (err) {
+        fail(sweep, "a segment that is not needed: %.200s", err->message);
+        return;
+    }
+    if (sweep->meta_is_gone) {
+        sweep->going++;
+        sweep->result.removed++;
+    }
+    sweep->meta_is_gone = !sweep->meta_is_gone;
+    go_on(sweep, remove_next);
+}
+
+static char *name_of(const struct archive_sweep *sweep, size_t i, const char *ending)
+{
+    char name[BINLOG_SEGMENT_NAME_SIZE];
+    binlog_segment_name_print(&sweep->batch.entries[i].name, name);
+    return xasprintf("%s%s%s", sweep->folder, name, ending);
+}
+
+static void remove_next(struct archive_sweep *sweep)
+{
+    if (sweep->going == sweep->cut) {
+        sweep->result.more = sweep->batch.more && sweep->cut > 0;
+        go_on(sweep, deliver);
+        return;
+    }
+    _cleanup_(freep) char *name = name_of(sweep, sweep->going, sweep->meta_is_gone ? ".log" : ".json");
+    sweep->request = object_delete(sweep->store, name, on_removed, sweep);
+}
+
+/* ---- where all may begin ---- */
+
+static void probe_next(struct archive_sweep *sweep);
+
+/* One that cannot be read proves nothing: what is before it stays. */
+static bool may_begin(const struct archive_sweep *sweep, const struct object_got *got)
+{
+    struct binlog_segment segment;
+    return binlog_segment_decode(got->body, got->len, NULL, &segment, NULL) == 0 &&
+        str_eq(segment.cluster_uid, sweep->uid) && archive_may_begin_at(&segment, sweep->backups, sweep->backup_count);
+}
+
+static void on_segment(void *arg, const struct object_got *got, const struct error *err)
+{
+    struct archive_sweep *sweep = arg;
+    sweep->request = NULL;
+    if (err && err->kind != ERROR_NOT_FOUND) {
+        fail(sweep, "a segment: %.200s", err->message);
+        return;
+    }
+    archive_search_take(&sweep->search, sweep->probe, !err && may_begin(sweep, got));
+    go_on(sweep, probe_next);
+}
+
+static void probe_next(struct archive_sweep *sweep)
+{
+    if (!archive_search_next(&sweep->search, &sweep->probe)) {
+        sweep->cut = archive_cut(&sweep->batch, sweep->search.low, sweep->now_ms);
+        remove_next(sweep);
+        return;
+    }
+    _cleanup_(freep) char *name = name_of(sweep, sweep->probe, ".json");
+    sweep->request = object_get(sweep->store, name, BINLOG_SEGMENT_META_MAX, on_segment, sweep);
+}
+
+/* ---- segments ---- */
+
+static int on_segment_entry(void *arg, const struct object_entry *entry)
+{
+    struct archive_sweep *sweep = arg;
+    return archive_batch_add(&sweep->batch, entry->name + strlen(sweep->folder)) ? 0 : -1;
+}
+
+static void on_segments_listed(void *arg, const struct error *err)
+{
+    struct archive_sweep *sweep = arg;
+    sweep->request = NULL;
+    if (err && !sweep->batch.more) {
+        fail(sweep, "list of the segments: %.200s", err->message);
+        return;
+    }
+    sweep->search = (struct archive_search){0, sweep->batch.count};
+    go_on(sweep, probe_next);
+}
+
+static void list_segments(struct archive_sweep *sweep)
+{
+    sweep->request = object_list(sweep->store, sweep->folder, 0, on_segment_entry, on_segments_listed, sweep);
+}
+
+/* ---- stored backups ---- */
+
+static void look_at_next_backup(struct archive_sweep *sweep);
+
+static void add_backup(struct archive_sweep *sweep, const char *gtid)
+{
+    sweep->backups = xreallocarray(sweep->backups, sweep->backup_count + 1, sizeof(*sweep->backups));
+    struct archive_backup *backup = &sweep->backups[sweep->backup_count++];
+    *backup = (struct archive_backup){.completed_ms = 0};
+    snprintf(backup->gtid, sizeof(backup->gtid), "%s", gtid);
+}
+
+static void on_manifest(void *arg, const struct object_got *got, const struct error *failure)
+{
+    struct archive_sweep *sweep = arg;
+    struct backup_manifest manifest;
+    struct error err = ERROR_INIT;
+    sweep->request = NULL;
+    if (failure && failure->kind != ERROR_NOT_FOUND) {
+        fail(sweep, "a backup's manifest: %.200s", failure->message);
+        return;
+    }
+    if (!failure && backup_manifest_decode(got->body, got->len, NULL, &manifest, &err) < 0) {
+        fail(sweep, "a backup's manifest: %.200s", err.message);
+        return;
+    }
+    if (!failure) {
+        if (str_eq(manifest.cluster_uid, sweep->uid))
+            add_backup(sweep, manifest.gtid);
+        backup_manifest_release(&manifest);
+    }
+    go_on(sweep, look_at_next_backup);
+}
+
+static void look_at_next_backup(struct archive_sweep *sweep)
+{
+    if (sweep->ids.n == 0) {
+        go_on(sweep, sweep->backup_count > 0 ? list_segments : deliver);
+        return;
+    }
+    _cleanup_(freep) char *id = sweep->ids.v[--sweep->ids.n];
+    sweep->ids.v[sweep->ids.n] = NULL;
+    _cleanup_(freep) char *name = xasprintf("%s%s/" BACKUP_MANIFEST_NAME, sweep->backups_folder, id);
+    sweep->request = object_get(sweep->store, name, (size_t)BACKUP_MANIFEST_MAX, on_manifest, sweep);
+}
+
+static int on_backup_entry(void *arg, const struct object_entry *entry)
+{
+    struct archive_sweep *sweep = arg;
+    const char *name = entry->name + strlen(sweep->backups_folder);
+    size_t len = strlen(name);
+    if (len < 2 || name[len - 1] != '/')
+        return 0;
+    if (sweep->ids.n == FOLDERS_MAX)
+        return -1;
+    strvec_pushf(&sweep->ids, "%.*s", (int)len - 1, name);
+    return 0;
+}
+
+static void on_backups_listed(void *arg, const struct error *err)
+{
+    struct archive_sweep *sweep = arg;
+    sweep->request = NULL;
+    if (sweep->ids.n == FOLDERS_MAX)
+        fail(sweep, "there are more than %d backups", FOLDERS_MAX);
+    else if (err)
+        fail(sweep, "list of the backups: %.200s", err->message);
+    else
+        go_on(sweep, look_at_next_backup);
+}
+
+static void begin(struct archive_sweep *sweep)
+{
+    if (!sweep->store)
+        deliver(sweep);
+    else
+        sweep->request =
+            object_list(sweep->store, sweep->backups_folder, '/', on_backup_entry, on_backups_listed, sweep);
+}
+
+/* ---- life ---- */
+
+static char *folder_text(void (*print)(const char *ns, const char *cluster, const char *last, struct strbuf *out),
+    const char *ns, const char *cluster, const char *last, const char *ending)
+{
+    struct strbuf text;
+    strbuf_init(&text, OBJECT_NAME_SIZE);
+    print(ns, cluster, last, &text);
+    strbuf_adds(&text, ending);
+    return strbuf_detach(&text, NULL);
+}
+
+static void open_store(struct archive_sweep *sweep, const struct archive_sweep_request *request)
+{
+    struct error err = ERROR_INIT;
+    const struct backup_store *store = request->store;
+    const struct object_target target = {
+        .endpoint = store->endpoint,
+        .region = store->region,
+        .bucket = store->bucket,
+        .prefix = store->prefix,
+        .path_style = store->path_style,
+        .access_key = store->access_key,
+        .secret_key = store->secret_key,
+        .session_token = store->session_token,
+        .connect_to = store->connect_to,
+        .tls = request->tls,
+    };
+    sweep->store = object_store_new(sweep->loop, &target, &err);
+    if (!sweep->store)
+        snprintf(sweep->result.failure, sizeof(sweep->result.failure), "%.200s", err.message);
+}
+
+struct archive_sweep *archive_sweep_start(struct loop *loop, const struct archive_sweep_request *request,
+    void (*done)(void *arg, const struct archive_sweep_result *result), void *arg)
+{
+    struct archive_sweep *sweep = xnew(struct archive_sweep);
+    sweep->loop = loop;
+    sweep->done = done;
+    sweep->arg = arg;
+    sweep->now_ms = request->now_ms;
+    sweep->uid = xstrdup(request->uid);
+    sweep->backups_folder = folder_text(backup_folder_of, request->ns, request->cluster, "", "");
+    sweep->folder = folder_text(binlog_folder_of, request->ns, request->cluster, request->uid, "/");
+    strvec_init(&sweep->ids);
+    for (size_t i = 0; i < request->backup_count; i++)
+        add_backup(sweep, request->backups[i].gtid);
+    open_store(sweep, request);
+    loop_timer_init(&sweep->step, loop, on_step, sweep);
+    loop_timer_init(&sweep->limit, loop, on_late, sweep);
+    loop_timer_arm(&sweep->limit, ARCHIVE_SWEEP_MAX_MS);
+    go_on(sweep, begin);
+    return sweep;
+}

@@ -1,0 +1,165 @@
+#include "common/base.h"
+
+#include "operator/backup/archive_turn.h"
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "operator/api/mysql_backup.h"
+
+/* ---- the cluster ---- */
+
+static void read_spec(struct archive_turn *turn)
+{
+    struct api_problems problems = {0};
+    turn->accepted = backup_spec_parse(json_object_get(turn->document, "backup"), &turn->spec, &problems) == 0;
+    turn->paused = json_path_bool(turn->document, "paused", false);
+    turn->rests = json_path_int(turn->document, "replicas", 1) == 0;
+    turn->wish = (struct mysql_backup){
+        .ns = turn->ns,
+        .name = turn->name,
+        .cluster = turn->name,
+        .destination = turn->spec.destination,
+        .encryption = turn->spec.encryption,
+    };
+}
+
+void archive_turn_look(struct archive_turn *turn, const struct custom_object *cluster)
+{
+    _cleanup_(json_decrefp) json_t *status = custom_object_status(cluster);
+    turn->key = xstrdup(cluster->object.key);
+    turn->ns = xstrdup(cluster->ns);
+    turn->name = xstrdup(cluster->name);
+    turn->uid = xstrdup(cluster->uid);
+    turn->generation = cluster->object.generation;
+    turn->now_ms = clock_realtime_ms();
+    turn->document = custom_object_spec(cluster);
+    read_spec(turn);
+    snprintf(turn->primary, sizeof(turn->primary), "%s", json_path_str(status, "currentPrimary", ""));
+    archive_summary_decode(status, &turn->written);
+}
+
+void archive_turn_release(struct archive_turn *turn)
+{
+    json_decref(turn->document);
+    free(turn->key);
+    free(turn->ns);
+    free(turn->name);
+    free(turn->uid);
+}
+
+/* ---- backups ---- */
+
+static bool is_of_cluster(const struct archive_turn *turn, const struct custom_object *backup)
+{
+    return str_eq(backup->cluster_name, turn->name) && str_eq(backup->ns, turn->ns);
+}
+
+static uint64_t digest_of_backups(const struct archive_turn *turn, const struct store *store)
+{
+    uint64_t ret = json_hash(json_object_get(turn->spec.document, "destination"));
+    size_t cursor = 0;
+    for (const struct kube_object *each; (each = store_next(store, &cursor));) {
+        const struct custom_object *backup = (const struct custom_object *)each;
+        if (!is_of_cluster(turn, backup))
+            continue;
+        uint64_t own = hash64(HASH64_INIT, backup->uid, strlen(backup->uid));
+        ret += hash64(own, backup->phase, strlen(backup->phase)); /* in any order */
+    }
+    return ret | 1;
+}
+
+static void add_backup(struct archive_memory *memory, const struct backup_status *status)
+{
+    memory->backups = xreallocarray(memory->backups, memory->backup_count + 1, sizeof(*memory->backups));
+    struct archive_backup *backup = &memory->backups[memory->backup_count++];
+    backup->completed_ms = status->completion_ms;
+    memcpy(backup->gtid, status->gtid, sizeof(backup->gtid));
+}
+
+static void take_backup(
+    const struct archive_turn *turn, const struct custom_object *backup, struct archive_memory *memory)
+{
+    struct backup_status *status = xnew(struct backup_status);
+    struct backup_destination destination;
+    _cleanup_(json_decrefp) json_t *json = custom_object_status(backup);
+    backup_status_decode(json, status);
+    backup_destination_read(status->destination, &destination);
+    bool here =
+        str_eq(status->cluster_uid, turn->uid) && backup_destination_same_place(&destination, &turn->spec.destination);
+    if (!backup_phase_is_final(status->phase))
+        memory->backup_runs = true;
+    else if (here && status->phase == BACKUP_PHASE_COMPLETED && status->completion_ms > 0)
+        add_backup(memory, status);
+    backup_status_release(status);
+    free(status);
+}
+
+void archive_turn_look_at_backups(
+    const struct archive_turn *turn, const struct backup_sources *sources, struct archive_memory *memory)
+{
+    const struct store *store = informer_store(sources->backups);
+    uint64_t digest = digest_of_backups(turn, store);
+    size_t cursor = 0;
+    if (digest == memory->backups_digest)
+        return;
+    memory->backups_digest = digest;
+    memory->backup_count = 0;
+    memory->backup_runs = false;
+    for (const struct kube_object *each; (each = store_next(store, &cursor));) {
+        const struct custom_object *backup = (const struct custom_object *)each;
+        if (is_of_cluster(turn, backup) && !backup->object.deleting)
+            take_backup(turn, backup, memory);
+    }
+}
+
+/* ---- the task ---- */
+
+static void copy_name(char *to, size_t size, const char *text)
+{
+    snprintf(to, size, "%s", text);
+}
+
+static void make_task(const struct archive_turn *turn, const struct backup_sources *sources,
+    const struct archive_memory *memory, struct archive_task *ret)
+{
+    struct strbuf folder;
+    strbuf_init(&folder, 512);
+    binlog_folder_of(turn->ns, turn->name, turn->uid, &folder);
+    *ret = (struct archive_task){
+        .folder = strbuf_detach(&folder, NULL),
+        .interval_s = (uint32_t)turn->spec.archive_interval_s,
+        .compression = turn->spec.compression,
+        .sealed = memory->keys.sealed,
+    };
+    copy_name(ret->ns, sizeof(ret->ns), turn->ns);
+    copy_name(ret->cluster, sizeof(ret->cluster), turn->name);
+    copy_name(ret->cluster_uid, sizeof(ret->cluster_uid), turn->uid);
+    memcpy(ret->key, memory->keys.key, sizeof(ret->key));
+    store_pod_describe(sources, turn->ns, turn->name, &turn->spec.destination, &memory->keys, &ret->store);
+}
+
+bool archive_turn_task(const struct archive_turn *turn, const struct backup_sources *sources,
+    const struct archive_memory *memory, struct archive_task *ret, char reason[static KUBE_CONDITION_REASON_MAX],
+    char message[static KUBE_CONDITION_MESSAGE_MAX])
+{
+    const struct backup_destination *destination = &turn->spec.destination;
+    char waits[PROJECTION_MESSAGE_MAX + 64];
+    const char *claim = destination->kind == BACKUP_DESTINATION_VOLUME ? destination->claim : NULL;
+    *reason = *message = '\0';
+    if (memory->keys_ms == 0)
+        return false;
+    if (*memory->keys.reason) {
+        snprintf(reason, KUBE_CONDITION_REASON_MAX, "%s", memory->keys.reason);
+        snprintf(message, KUBE_CONDITION_MESSAGE_MAX, "%s", memory->keys.message);
+        return false;
+    }
+    if (claim && !store_pod_serves(store_pod_find(sources, turn->ns, turn->name, claim), waits, sizeof(waits))) {
+        snprintf(reason, KUBE_CONDITION_REASON_MAX, "StoreUnavailable");
+        snprintf(message, KUBE_CONDITION_MESSAGE_MAX,
+            "spec.backup.destination.persistentVolumeClaim: the pod that serves the volume is not ready: %s", waits);
+        return false;
+    }
+    make_task(turn, sources, memory, ret);
+    return true;
+}

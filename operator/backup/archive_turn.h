@@ -1,0 +1,41 @@
+/*
+ * archive_turn.h: one reconcile of one cluster under way, as the controller of archives sees it: what it looks at. Of archive_controller.c only.
+ */
+#ifndef KM_ARCHIVE_TURN_H
+#define KM_ARCHIVE_TURN_H
+
+#include "operator/backup/archive_memory.h"
+#include "operator/backup/store_pod.h"
+
+struct archive_controller;
+
+/* Nothing in it points into the caches. */
+struct archive_turn {
+    struct archive_controller *controller;
+    struct reconcile *run;
+    char *key, *ns, *name, *uid;
+    int64_t generation;
+    int64_t now_ms;     /* wall clock */
+    json_t *document;   /* the cluster's spec, which `spec` and `wish` borrow */
+    bool accepted;      /* spec.backup can be read */
+    bool paused, rests; /* rests: no member is wanted */
+    struct backup_spec spec;
+    struct mysql_backup wish; /* destination and encryption, as Secrets are read for */
+    char primary[DERIVED_NAME_SIZE];
+    struct archive_summary written; /* the status as it is */
+    struct archive_decision decision;
+    struct error error;
+};
+
+/* cluster: as it is in the cache now. */
+void archive_turn_look(struct archive_turn *turn, const struct custom_object *cluster);
+void archive_turn_release(struct archive_turn *turn);
+/* Completed backups of the cluster in the place where its binary logs go, and whether one is not over: into the memory, unless they are there already. */
+void archive_turn_look_at_backups(
+    const struct archive_turn *turn, const struct backup_sources *sources, struct archive_memory *memory);
+/* The task for the primary. False: it cannot be given; reason and message say why. The task must be released if true. */
+bool archive_turn_task(const struct archive_turn *turn, const struct backup_sources *sources,
+    const struct archive_memory *memory, struct archive_task *ret, char reason[static KUBE_CONDITION_REASON_MAX],
+    char message[static KUBE_CONDITION_MESSAGE_MAX]);
+
+#endif
