@@ -2,6 +2,8 @@
 
 #include "operator/api/restore_spec.h"
 
+#include "common/clock.h"
+#include "common/gtid.h"
 #include "common/json.h"
 
 #define PATH "spec.restoreFrom"
@@ -17,6 +19,21 @@ static const json_t *first_of(const json_t *first, const json_t *second)
     return first ? first : second;
 }
 
+static void read_point(const json_t *from, struct restore_spec *ret)
+{
+    const char *time = json_path_str(from, "pointInTime", NULL);
+    ret->until_gtid = json_path_str(from, "gtid", NULL);
+    if (ret->until_gtid)
+        ret->point = RESTORE_POINT_GTID;
+    else if (time && str_eq(time, RESTORE_POINT_LATEST_WORD))
+        ret->point = RESTORE_POINT_LATEST;
+    else if (time) {
+        ret->point = RESTORE_POINT_TIME;
+        if (clock_parse_rfc3339(time, &ret->until_ms) < 0)
+            ret->until_ms = 0;
+    }
+}
+
 void restore_spec_read(const json_t *spec, struct restore_spec *ret)
 {
     const json_t *from = object_at(spec, "restoreFrom");
@@ -29,6 +46,7 @@ void restore_spec_read(const json_t *spec, struct restore_spec *ret)
     ret->or_empty = json_path_bool(from, "orEmpty", false);
     ret->from_namespace = json_path_str(from, "cluster.namespace", "");
     ret->from_cluster = json_path_str(from, "cluster.name", "");
+    read_point(from, ret);
     ret->destination = first_of(object_at(from, "destination"), object_at(spec, "backup.destination"));
     ret->encryption = object_at(from, "encryption");
     if (!object_at(from, "destination"))
@@ -56,16 +74,27 @@ static void check_companions(const json_t *from, const struct restore_spec *rest
         api_problems_add(problems, PATH ".destination", "is required, because spec.backup has no destination");
 }
 
-static void check_point(const json_t *from, struct api_problems *problems)
+/* Whether the text is a GTID at all: of which family, only the backup's server tells. */
+static bool is_gtid(const char *text)
 {
-    static const char *const points[] = {"pointInTime", "gtid"};
-    for (size_t i = 0; i < ARRAY_LEN(points); i++) {
-        char path[API_PATH_MAX];
-        snprintf(path, sizeof(path), PATH ".%s", points[i]);
-        if (json_path_str(from, points[i], NULL))
-            api_problems_add(problems, path,
-                "needs archived binary logs, which this operator does not make yet: a backup is restored to its own end");
+    for (int flavour = GTID_MYSQL; flavour <= GTID_MARIADB; flavour++) {
+        _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse((enum gtid_flavour)flavour, text, NULL);
+        if (set && !gtid_set_is_empty(set))
+            return true;
     }
+    return false;
+}
+
+static void check_point(const json_t *from, const struct restore_spec *restore, struct api_problems *problems)
+{
+    if (restore->until_gtid && json_path_str(from, "pointInTime", NULL))
+        api_problems_add(problems, PATH ".gtid", "must not be given together with pointInTime");
+    if (restore->point == RESTORE_POINT_TIME && restore->until_ms <= 0)
+        api_problems_add(problems, PATH ".pointInTime",
+            "must be a time like 2026-11-21T20:45:12Z or 2026-11-21T21:45:12+01:00, or " RESTORE_POINT_LATEST_WORD);
+    if (restore->until_gtid && !is_gtid(restore->until_gtid))
+        api_problems_add(
+            problems, PATH ".gtid", "must be a GTID, or a set of them, like 0-1-4711 (MariaDB) or UUID:1-4711 (MySQL)");
 }
 
 int restore_spec_check(const json_t *spec, struct api_problems *problems)
@@ -82,7 +111,7 @@ int restore_spec_check(const json_t *spec, struct api_problems *problems)
     else
         check_companions(from, &restore, problems);
     backup_destination_check(json_object_get(from, "destination"), PATH ".destination", problems);
-    check_point(from, problems);
+    check_point(from, &restore, problems);
     return problems->count > before ? -1 : 0;
 }
 

@@ -3,7 +3,7 @@
  *
  * One of three ways to name it: `backup` (a MysqlBackup of the namespace), `name` (of the stored backup, status.id of the MysqlBackup that made it), `latest` (the newest that
  * is whole). The last two are looked for in `destination` (by default spec.backup.destination of the cluster itself), among the backups of `cluster` (by default one of
- * the cluster's own name). Pointers are borrowed from the document that was read. A zeroed struct is "none".
+ * the cluster's own name). `pointInTime` or `gtid` say to which point archived binary logs are replayed onto it; without them it is restored to its own end. Pointers are borrowed from the document that was read. A zeroed struct is "none".
  */
 #ifndef KM_RESTORE_SPEC_H
 #define KM_RESTORE_SPEC_H
@@ -15,6 +15,15 @@
 #include "operator/api/api_problems.h"
 #include "operator/api/backup_destination.h"
 
+/* How far archived binary logs are replayed. */
+enum restore_point {
+    RESTORE_POINT_NONE,   /* not at all */
+    RESTORE_POINT_LATEST, /* all that is archived */
+    RESTORE_POINT_TIME,   /* what was committed up to and with until_ms */
+    RESTORE_POINT_GTID,   /* up to and with these transactions */
+};
+#define RESTORE_POINT_LATEST_WORD "latest"
+
 enum restore_source { RESTORE_SOURCE_NONE, RESTORE_SOURCE_BACKUP, RESTORE_SOURCE_NAME, RESTORE_SOURCE_LATEST };
 
 struct restore_spec {
@@ -24,6 +33,9 @@ struct restore_spec {
     const char *name;                          /* SOURCE_NAME: id of a stored backup */
     bool or_empty;                             /* SOURCE_LATEST: begin empty where provably nothing is stored */
     const char *from_namespace, *from_cluster; /* whose; "" the cluster's own */
+    enum restore_point point;
+    int64_t until_ms;       /* POINT_TIME: wall clock; 0: it cannot be read, restore_spec_check says so */
+    const char *until_gtid; /* POINT_GTID */
     const json_t *destination,
         *encryption; /* SOURCE_NAME, SOURCE_LATEST: never NULL where there is one, be it spec.backup's */
 };

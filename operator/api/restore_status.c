@@ -27,6 +27,8 @@ static const struct {
     TEXT("location", location),
     TEXT("digest", digest),
     TEXT("gtid", gtid),
+    TEXT("binlogsFolder", binlogs),
+    TEXT("untilGtid", until_gtid),
     TEXT("reason", reason),
     TEXT("message", message),
 };
@@ -74,6 +76,7 @@ json_t *cluster_restore_encode(const struct cluster_restore *restore)
     }
     if (restore->bytes > 0)
         json_put_int(json, "bytes", (int64_t)MIN_OF(restore->bytes, (uint64_t)INT64_MAX));
+    put_time(json, "untilTime", restore->until_ms);
     put_time(json, "startTime", restore->start_ms);
     put_time(json, "completionTime", restore->completion_ms);
     for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
@@ -101,6 +104,7 @@ void cluster_restore_decode(const json_t *json, struct cluster_restore *ret)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         snprintf((char *)ret + texts[i].offset, texts[i].size, "%s", json_path_str(json, texts[i].key, ""));
     ret->bytes = (uint64_t)MAX_OF(0, json_path_int(json, "bytes", 0));
+    ret->until_ms = read_time(json, "untilTime");
     ret->start_ms = read_time(json, "startTime");
     ret->completion_ms = read_time(json, "completionTime");
     for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
@@ -140,8 +144,23 @@ bool cluster_restore_same(const struct cluster_restore *a, const struct cluster_
             return false;
     }
     /* Times are written in whole seconds. */
-    return a->phase == b->phase && a->bytes == b->bytes && a->start_ms / 1000 == b->start_ms / 1000 &&
-        a->completion_ms / 1000 == b->completion_ms / 1000;
+    return a->phase == b->phase && a->bytes == b->bytes && a->until_ms / 1000 == b->until_ms / 1000 &&
+        a->start_ms / 1000 == b->start_ms / 1000 && a->completion_ms / 1000 == b->completion_ms / 1000;
+}
+
+void cluster_restore_point_text(const struct cluster_restore *restore, struct strbuf *out)
+{
+    char when[CLOCK_RFC3339_SIZE];
+    if (!*restore->binlogs)
+        return;
+    strbuf_adds(out, " and of archived binary logs");
+    clock_format_rfc3339(restore->until_ms, when);
+    if (*restore->until_gtid)
+        strbuf_addf(out, " until %s", restore->until_gtid);
+    else if (restore->until_ms > 0)
+        strbuf_addf(out, " until %s", when);
+    else
+        strbuf_adds(out, ", all of them");
 }
 
 void cluster_restore_begin(struct cluster_restore *restore, const json_t *from, int64_t now_ms)

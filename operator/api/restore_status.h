@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "common/agent_order.h"
+#include "common/strbuf.h"
 
 enum restore_phase {
     RESTORE_PHASE_NONE,
@@ -30,6 +31,10 @@ struct cluster_restore {
     char location[640];                 /* for people */
     char digest[65];
     char gtid[AGENT_GTID_SIZE];
+    char binlogs[256]; /* archived binary logs that are replayed onto it: NAMESPACE/CLUSTER/binlogs/UID; "" none */
+    /* How far; neither: all that is archived. Meaningless without binlogs. */
+    int64_t until_ms;
+    char until_gtid[AGENT_GTID_SIZE];
     uint64_t bytes;    /* of the tool's stream */
     char reason[48];   /* CamelCase, why it does not go on; "" it does */
     char message[512]; /* for people */
@@ -44,6 +49,8 @@ void cluster_restore_decode(const json_t *json, struct cluster_restore *ret);
 void cluster_restore_copy(const struct cluster_restore *from, struct cluster_restore *ret);
 void cluster_restore_release(struct cluster_restore *restore);
 bool cluster_restore_same(const struct cluster_restore *a, const struct cluster_restore *b);
+/* To which point, for people: "", or " and of archived binary logs until 2026-11-21T20:45:12Z". */
+void cluster_restore_point_text(const struct cluster_restore *restore, struct strbuf *out);
 /* Begins anew with another wish; from is copied. */
 void cluster_restore_begin(struct cluster_restore *restore, const json_t *from, int64_t now_ms);
 

@@ -163,14 +163,18 @@ static void record_restore(struct event_recorder *recorder, const struct event_t
     const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
     const struct cluster_restore *last = &snapshot->last.restore;
+    _cleanup_(strbuf_release) struct strbuf point;
+    strbuf_init(&point, 512);
     switch ((enum restore_step)intent->restore_step) {
     case RESTORE_STEP_FOUND:
-        event_record(recorder, target, EVENT_NORMAL, "RestoreStarted", "the cluster is made of backup %s (%s)",
-            snapshot->restore_answer->found.backup, snapshot->restore_answer->found.location);
+        cluster_restore_point_text(&snapshot->restore_answer->found, &point);
+        event_record(recorder, target, EVENT_NORMAL, "RestoreStarted", "the cluster is made of backup %s (%s)%s",
+            snapshot->restore_answer->found.backup, snapshot->restore_answer->found.location, point.buf);
         break;
     case RESTORE_STEP_COMPLETE:
-        event_record(
-            recorder, target, EVENT_NORMAL, "RestoreCompleted", "the cluster was made of backup %s", last->backup);
+        cluster_restore_point_text(last, &point);
+        event_record(recorder, target, EVENT_NORMAL, "RestoreCompleted", "the cluster was made of backup %s%s",
+            last->backup, point.buf);
         break;
     case RESTORE_STEP_EMPTY:
         event_record(recorder, target, EVENT_WARNING, "RestoreEmpty",

@@ -220,19 +220,25 @@ static void report_store(const struct cluster_snapshot *snapshot, struct cluster
             pod && !str_empty(pod->problem_message) ? ": " : "", pod ? str_or_empty(pod->problem_message) : "");
 }
 
-static const char *phase_message(const struct cluster_restore *restore)
+static void phase_message(const struct cluster_restore *restore, struct strbuf *out)
 {
     switch (restore->phase) {
     case RESTORE_PHASE_COMPLETED:
-        return "the cluster was made of the backup";
+        strbuf_adds(out, "the cluster was made of the backup");
+        cluster_restore_point_text(restore, out);
+        break;
     case RESTORE_PHASE_EMPTY:
-        return "nothing was stored, and the cluster began with an empty database";
+        strbuf_adds(out, "nothing was stored, and the cluster began with an empty database");
+        break;
     case RESTORE_PHASE_SKIPPED:
-        return "the volumes held data, which was kept; nothing was restored";
+        strbuf_adds(out, "the volumes held data, which was kept; nothing was restored");
+        break;
     case RESTORE_PHASE_RESTORING:
-        return "the first member is making a database of the backup";
+        strbuf_adds(out, "the first member is making a database of the backup");
+        cluster_restore_point_text(restore, out);
+        break;
     default:
-        return "finding out which backup it is";
+        strbuf_adds(out, "finding out which backup it is");
     }
 }
 
@@ -252,10 +258,14 @@ void restore_report(const struct cluster_snapshot *snapshot, struct cluster_stat
     if (!over)
         report_store(snapshot, restore);
     const char *reason = str_empty(restore->reason) ? restore_phase_names[restore->phase] : restore->reason;
-    const char *message = str_empty(restore->message) ? phase_message(restore) : restore->message;
+    struct strbuf usual;
+    strbuf_init(&usual, sizeof(restore->message) - 1);
+    phase_message(restore, &usual);
+    const char *message = str_empty(restore->message) ? usual.buf : restore->message;
     kube_conditions_set(&status->conditions, CONDITION_RESTORED, over ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE,
         reason, snapshot->generation, snapshot->now_ms, "%s", message);
     if (!over && str_empty(status->next_action))
         snprintf(status->next_action, sizeof(status->next_action), "restore %.127s; %.300s",
             str_empty(restore->backup) ? "a stored backup" : restore->backup, message);
+    strbuf_release(&usual);
 }

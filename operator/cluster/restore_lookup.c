@@ -4,6 +4,7 @@
 
 #include "common/alloc.h"
 #include "common/backup_manifest.h"
+#include "common/binlog_segment.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/object_store.h"
@@ -12,6 +13,7 @@
 #include "operator/api/backup_destination.h"
 #include "operator/api/mysql_backup.h"
 #include "operator/cluster/backup_keys.h"
+#include "operator/cluster/restore_choice.h"
 
 #define PATH "spec.restoreFrom"
 /* Of one cluster; retention keeps fewer. */
@@ -34,6 +36,7 @@ struct restore_lookup {
     bool looking;
     struct backup_keys keys; /* while the store is asked; secret */
     struct strvec folders;   /* latest: names of backups, oldest first */
+    int passed_over;         /* of those: complete, but later than the point that is wished for */
     char folder[512];        /* that is looked at */
     /* the task */
     struct cluster_restore restore; /* what is wanted; phase NONE: nothing */
@@ -122,6 +125,27 @@ static void take_documents(struct restore_lookup *lookup, const json_t *destinat
     found->encryption = json_deep_copy(encryption);
 }
 
+/* What is replayed onto it lies beside it. False: it cannot be told where. */
+static bool take_point(struct restore_lookup *lookup, const char *ns, const char *cluster, const char *uid)
+{
+    const struct restore_spec *wish = &lookup->wish;
+    struct cluster_restore *found = &lookup->answer.found;
+    _cleanup_(strbuf_release) struct strbuf folder;
+    if (wish->point == RESTORE_POINT_NONE)
+        return true;
+    if (str_empty(uid)) {
+        fail(lookup, "BackupUnsuitable",
+            "backup %s does not tell of which cluster it is: its binary logs cannot be found", found->backup);
+        return false;
+    }
+    strbuf_init(&folder, sizeof(found->binlogs) - 1);
+    binlog_folder_of(ns, cluster, uid, &folder);
+    snprintf(found->binlogs, sizeof(found->binlogs), "%s", folder.buf);
+    snprintf(found->until_gtid, sizeof(found->until_gtid), "%s", str_or_empty(wish->until_gtid));
+    found->until_ms = wish->point == RESTORE_POINT_TIME ? wish->until_ms / 1000 * 1000 : 0;
+    return true;
+}
+
 /* ---- a MysqlBackup knows ---- */
 
 static void take_backup(struct restore_lookup *lookup, const json_t *object)
@@ -144,7 +168,8 @@ static void take_backup(struct restore_lookup *lookup, const json_t *object)
         memcpy(found->digest, status.digest, sizeof(found->digest));
         memcpy(found->gtid, status.gtid, sizeof(found->gtid));
         found->bytes = status.raw_bytes;
-        conclude(lookup, RESTORE_FINDING_BACKUP);
+        if (take_point(lookup, lookup->ns, json_path_str(object, "spec.cluster", ""), status.cluster_uid))
+            conclude(lookup, RESTORE_FINDING_BACKUP);
     }
     backup_status_release(&status);
 }
@@ -171,29 +196,53 @@ static void look_at_backup(struct restore_lookup *lookup)
 
 static void look_at_next_folder(struct restore_lookup *lookup);
 
-static void take_manifest(struct restore_lookup *lookup, const struct object_got *got)
+static const char *whose_namespace(const struct restore_lookup *lookup)
+{
+    return str_empty(lookup->wish.from_namespace) ? lookup->ns : lookup->wish.from_namespace;
+}
+
+static const char *whose_cluster(const struct restore_lookup *lookup)
+{
+    return str_empty(lookup->wish.from_cluster) ? lookup->cluster : lookup->wish.from_cluster;
+}
+
+static void take_found(
+    struct restore_lookup *lookup, const struct object_got *got, const struct backup_manifest *manifest)
 {
     struct cluster_restore *found = &lookup->answer.found;
+    take_documents(lookup, lookup->wish.destination, lookup->wish.encryption);
+    locate(lookup, lookup->wish.destination, lookup->folder);
+    snprintf(found->backup, sizeof(found->backup), "%s", manifest->id);
+    memcpy(found->gtid, manifest->gtid, sizeof(found->gtid));
+    tls_sha256_hex(got->body, got->len, found->digest);
+    found->bytes = manifest->raw_bytes;
+    if (take_point(lookup, whose_namespace(lookup), whose_cluster(lookup), manifest->cluster_uid))
+        conclude(lookup, RESTORE_FINDING_BACKUP);
+}
+
+static void take_manifest(struct restore_lookup *lookup, const struct object_got *got)
+{
     struct backup_manifest manifest;
     struct error err = ERROR_INIT;
+    int fits = 1;
     const unsigned char *key = lookup->keys.sealed ? lookup->keys.key : NULL;
     if (backup_manifest_decode(got->body, got->len, key, &manifest, &err) < 0) {
         fail(lookup, err.kind == ERROR_FORBIDDEN ? "KeyInvalid" : "BackupDamaged", "%s/" BACKUP_MANIFEST_NAME ": %s",
             lookup->folder, err.message);
         return;
     }
-    if (manifest.sealed && !key)
+    if (lookup->wish.source == RESTORE_SOURCE_LATEST)
+        fits = restore_fits(&lookup->wish, &manifest, &err);
+    if (fits < 0)
+        fail(lookup, "TargetInvalid", "%s", err.message);
+    else if (fits == 0) {
+        lookup->passed_over++;
+        look_at_next_folder(lookup);
+    } else if (manifest.sealed && !key)
         fail(lookup, "KeyInvalid", PATH ".encryption.keySecret: backup %s is encrypted (key %s), and no key is given",
             manifest.id, manifest.key_id);
-    else {
-        take_documents(lookup, lookup->wish.destination, lookup->wish.encryption);
-        locate(lookup, lookup->wish.destination, lookup->folder);
-        snprintf(found->backup, sizeof(found->backup), "%s", manifest.id);
-        memcpy(found->gtid, manifest.gtid, sizeof(found->gtid));
-        tls_sha256_hex(got->body, got->len, found->digest);
-        found->bytes = manifest.raw_bytes;
-        conclude(lookup, RESTORE_FINDING_BACKUP);
-    }
+    else
+        take_found(lookup, got, &manifest);
     backup_manifest_release(&manifest);
 }
 
@@ -219,16 +268,6 @@ static void look_at_folder(struct restore_lookup *lookup)
     lookup->request = object_get(lookup->store, name, (size_t)BACKUP_MANIFEST_MAX, on_manifest, lookup);
 }
 
-static const char *whose_namespace(const struct restore_lookup *lookup)
-{
-    return str_empty(lookup->wish.from_namespace) ? lookup->ns : lookup->wish.from_namespace;
-}
-
-static const char *whose_cluster(const struct restore_lookup *lookup)
-{
-    return str_empty(lookup->wish.from_cluster) ? lookup->cluster : lookup->wish.from_cluster;
-}
-
 static void choose_folder(struct restore_lookup *lookup, const char *id)
 {
     struct strbuf folder;
@@ -238,17 +277,30 @@ static void choose_folder(struct restore_lookup *lookup, const char *id)
     strbuf_release(&folder);
 }
 
+static void conclude_nothing(struct restore_lookup *lookup)
+{
+    if (lookup->passed_over == 0)
+        conclude(lookup, RESTORE_FINDING_NOTHING);
+    else
+        fail(lookup, "BackupMissing", PATH ".%s: of %d complete backups none is old enough to begin from",
+            lookup->wish.point == RESTORE_POINT_GTID ? "gtid" : "pointInTime", lookup->passed_over);
+}
+
 /* Names begin with the time. */
 static void look_at_next_folder(struct restore_lookup *lookup)
 {
-    if (lookup->folders.n == 0) {
-        conclude(lookup, RESTORE_FINDING_NOTHING);
-        return;
+    bool may_fit = false;
+    while (lookup->folders.n > 0 && !may_fit) {
+        _cleanup_(freep) char *id = lookup->folders.v[--lookup->folders.n];
+        lookup->folders.v[lookup->folders.n] = NULL;
+        may_fit = restore_may_fit(&lookup->wish, id);
+        lookup->passed_over += !may_fit;
+        choose_folder(lookup, id);
     }
-    choose_folder(lookup, lookup->folders.v[lookup->folders.n - 1]);
-    free(lookup->folders.v[--lookup->folders.n]);
-    lookup->folders.v[lookup->folders.n] = NULL;
-    look_at_folder(lookup);
+    if (may_fit)
+        look_at_folder(lookup);
+    else
+        conclude_nothing(lookup);
 }
 
 static int on_entry(void *arg, const struct object_entry *entry)
@@ -278,6 +330,7 @@ static void on_listed(void *arg, const struct error *err)
 
 static void list_folders(struct restore_lookup *lookup)
 {
+    lookup->passed_over = 0;
     choose_folder(lookup, "");
     lookup->request = object_list(lookup->store, lookup->folder, '/', on_entry, on_listed, lookup);
 }
@@ -419,6 +472,10 @@ static void make_task(struct restore_lookup *lookup, struct backup_keys *keys)
     copy_text(task->ns, sizeof(task->ns), lookup->ns);
     copy_text(task->cluster, sizeof(task->cluster), lookup->cluster);
     copy_text(task->digest, sizeof(task->digest), lookup->restore.digest);
+    if (*lookup->restore.binlogs)
+        task->binlogs_folder = xstrdup(lookup->restore.binlogs);
+    copy_text(task->until_gtid, sizeof(task->until_gtid), lookup->restore.until_gtid);
+    task->until_ms = lookup->restore.until_ms;
     lookup->has_task = true;
 }
 

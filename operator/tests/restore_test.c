@@ -13,6 +13,7 @@
 
 #define PATH_BACKUP "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlbackups/nightly"
 #define BUCKET "backups"
+#define GTID_OF "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 #define DESTINATION \
     "{'s3': {'bucket': '" BUCKET "', 'endpoint': '%s', 'pathStyle': true, 'credentialsSecret': {'name': 'keys'}}}"
 
@@ -218,31 +219,159 @@ static void test_no_change_afterwards(void **state)
     operator_world_free(world);
 }
 
+/* ---- to a point ---- */
+
+static void assert_replays(struct operator_world *world, const char *folder, int64_t until_ms, const char *until_gtid)
+{
+    const struct agent_double *agent = world_agent(world, 0);
+    assert_string_equal(agent->task_binlogs, folder);
+    assert_int_equal(agent->task_until_ms, until_ms);
+    assert_string_equal(agent->task_until_gtid, until_gtid);
+    assert_string_equal(role_story_status(world, "restore.binlogsFolder"), folder);
+}
+
+static bool put_backup_of_cluster(struct operator_world *world)
+{
+    put_backup(world);
+    world_edit_json(world, PATH_BACKUP, "{'status': {'clusterUid': 'u-1'}}");
+    return true;
+}
+
+#define TO_NOON "'replicas': 2, 'restoreFrom': {'backup': {'name': 'nightly'}, 'pointInTime': '2026-11-21T12:00:00.7Z'}"
+static const world_step_fn to_a_time[] = {put_backup_of_cluster, role_story_settled, role_story_quiet, NULL};
+
+static const char *message_of(struct operator_world *world, const char *type)
+{
+    size_t i;
+    const json_t *each;
+    json_array_foreach(json_path(kube_api_double_get(world->api, PATH_CLUSTER), "status.conditions"), i, each) {
+        if (str_eq(json_path_str(each, "type", ""), type))
+            return json_path_str(each, "message", "");
+    }
+    return "";
+}
+
+static void test_to_a_time(void **state)
+{
+    UNUSED(state);
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, TO_NOON);
+    operator_world_run(world, to_a_time);
+    assert_restored(world, "b-1");
+    assert_replays(world, "ns1/old/binlogs/u-1", 1795262400000, "");
+    assert_non_null(strstr(message_of(world, "Restored"), "of archived binary logs until 2026-11-21T12:00:00Z"));
+    operator_world_free(world);
+}
+
+static bool clone_had_no_task(struct operator_world *world)
+{
+    return str_empty(world_agent(world, 1)->task_binlogs);
+}
+
+/* Whoever goes on replays to the same point. */
+static void test_operator_dies_on_the_way_to_a_time(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        put_backup_of_cluster, role_story_settled, clone_had_no_task, role_story_quiet, NULL};
+    for (size_t kill = 1; kill <= 12; kill++) {
+        struct operator_world *world = operator_world_new();
+        world->kill_after_step = 1;
+        world->kill_after = kill;
+        world_put_cluster(world, TO_NOON);
+        operator_world_run(world, steps);
+        assert_restored(world, "b-1");
+        assert_replays(world, "ns1/old/binlogs/u-1", 1795262400000, "");
+        operator_world_free(world);
+    }
+}
+
+static void test_to_all_and_to_a_gtid(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *point, *gtid, *said;
+    } rows[] = {
+        {"'pointInTime': 'latest'", "", "of archived binary logs, all of them"},
+        {"'gtid': '0-1-77'", "0-1-77", "of archived binary logs until 0-1-77"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct operator_world *world = operator_world_new();
+        _cleanup_(freep) char *more = xasprintf("'restoreFrom': {'backup': {'name': 'nightly'}, %s}", rows[i].point);
+        world_put_cluster(world, more);
+        operator_world_run(world, to_a_time);
+        assert_restored(world, "b-1");
+        assert_replays(world, "ns1/old/binlogs/u-1", 0, rows[i].gtid);
+        assert_non_null(strstr(message_of(world, "Restored"), rows[i].said));
+        operator_world_free(world);
+    }
+}
+
 static bool is_not_accepted(struct operator_world *world)
 {
     return str_eq(world_condition(world, "Accepted"), "False/InvalidSpec");
 }
 
-static void test_point_in_time_is_refused(void **state)
+static bool says_unsuitable(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Restored"), "False/BackupUnsuitable");
+}
+
+/* Nothing is made of what cannot be meant. */
+static void test_points_that_are_refused(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {put_backup, is_not_accepted, NULL};
+    static const struct {
+        const char *point;
+        world_step_fn said;
+    } rows[] = {
+        {"'pointInTime': 'noon'", is_not_accepted}, {"'pointInTime': 'latest', 'gtid': '0-1-77'", is_not_accepted},
+        {"'gtid': 'all'", is_not_accepted},
+        {"'pointInTime': 'latest'", says_unsuitable}, /* of which cluster it is, is not known */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const world_step_fn steps[] = {put_backup, rows[i].said, role_story_quiet, NULL};
+        struct operator_world *world = operator_world_new();
+        _cleanup_(freep) char *more = xasprintf("'restoreFrom': {'backup': {'name': 'nightly'}, %s}", rows[i].point);
+        world_put_cluster(world, more);
+        operator_world_run(world, steps);
+        assert_false(world_agent(world, 0)->has_data);
+        operator_world_free(world);
+    }
+}
+
+static bool break_with_a_gap(struct operator_world *world)
+{
+    world_agent(world, 0)->restore_fails = "GapInArchive";
+    return put_backup_of_cluster(world);
+}
+
+static bool says_gap(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Restored"), "False/GapInArchive") &&
+        str_eq(role_story_status(world, "state"), "Restoring");
+}
+
+static void test_gap(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {break_with_a_gap, says_gap, mend, role_story_settled, NULL};
     struct operator_world *world = operator_world_new();
-    world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}, 'pointInTime': '2026-11-21T12:00:00Z'}");
+    world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}, 'pointInTime': 'latest'}");
     operator_world_run(world, steps);
-    assert_false(world_agent(world, 0)->has_data);
+    assert_restored(world, "b-1");
     operator_world_free(world);
 }
 
 /* ---- by the store ---- */
 
-static void put_manifest(struct s3_double *s3, const char *id)
+static void put_manifest_at(struct s3_double *s3, const char *id, int64_t completed_ms, const char *gtid)
 {
     struct backup_manifest manifest = {.method = BACKUP_METHOD_PHYSICAL,
         .stream = STREAM_METHOD_XBSTREAM,
         .compression = BACKUP_COMPRESSION_ZSTD,
         .started_ms = 1770000000000,
-        .completed_ms = 1770000100000,
+        .completed_ms = completed_ms,
         .data_bytes = 100,
         .raw_bytes = 100,
         .stored_bytes = 50,
@@ -255,13 +384,19 @@ static void put_manifest(struct s3_double *s3, const char *id)
     snprintf(manifest.cluster, sizeof(manifest.cluster), "shop");
     snprintf(manifest.flavour, sizeof(manifest.flavour), "mysql");
     snprintf(manifest.server_version, sizeof(manifest.server_version), "8.4.0");
-    snprintf(manifest.gtid, sizeof(manifest.gtid), "0-1-40");
+    snprintf(manifest.cluster_uid, sizeof(manifest.cluster_uid), "u-2");
+    snprintf(manifest.gtid, sizeof(manifest.gtid), "%s", gtid);
     backup_manifest_add_piece(&manifest, 50, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
     strbuf_init(&text, KM_MIB);
     backup_manifest_encode(&manifest, NULL, &text);
     s3_double_put(s3, key, text.buf, text.len);
     strbuf_release(&text);
     backup_manifest_release(&manifest);
+}
+
+static void put_manifest(struct s3_double *s3, const char *id)
+{
+    put_manifest_at(s3, id, 1770000100000, "0-1-40");
 }
 
 static struct operator_world *world_with_bucket(struct s3_double **ret_s3, const char *wish)
@@ -325,6 +460,53 @@ static void test_or_empty(void **state)
     free_world(world, s3);
 }
 
+/* Begun at noon, completed five minutes later: the one of the day before is the newest from which noon can be reached. */
+static void test_latest_before_a_point(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {role_story_settled, role_story_quiet, NULL};
+    static const struct {
+        const char *wish, *id, *gtid;
+        int64_t until_ms;
+    } rows[] = {
+        {"'latest': true, 'pointInTime': '2026-11-21T12:04:00Z'", "20261120T120000Z-a-1", "", 1795262640000},
+        {"'latest': true, 'pointInTime': '2026-11-21T12:05:00Z'", "20261121T120000Z-b-1", "", 1795262700000},
+        {"'latest': true, 'gtid': '" GTID_OF ":1-12'", "20261120T120000Z-a-1", GTID_OF ":1-12", 0},
+        {"'latest': true, 'pointInTime': 'latest'", "20261122T120000Z-c-1", "", 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct s3_double *s3;
+        struct operator_world *world = world_with_bucket(&s3, rows[i].wish);
+        put_manifest_at(s3, "20261120T120000Z-a-1", 1795176300000, GTID_OF ":1-10");
+        put_manifest_at(s3, "20261121T120000Z-b-1", 1795262700000, GTID_OF ":1-20");
+        put_manifest_at(s3, "20261122T120000Z-c-1", 1795349100000, GTID_OF ":1-30");
+        operator_world_run(world, steps);
+        assert_restored(world, rows[i].id);
+        assert_replays(world, "ns1/shop/binlogs/u-2", rows[i].until_ms, rows[i].gtid);
+        free_world(world, s3);
+    }
+}
+
+static bool says_none_is_old_enough(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Restored"), "False/BackupMissing") &&
+        strstr(role_story_status(world, "restore.message"), "of 1 complete backups none is old enough");
+}
+
+/* It is no empty store, either. */
+static void test_no_backup_before_a_point(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {says_none_is_old_enough, role_story_quiet, NULL};
+    struct s3_double *s3;
+    struct operator_world *world =
+        world_with_bucket(&s3, "'latest': true, 'orEmpty': true, 'pointInTime': '2026-11-01T12:00:00Z'");
+    put_manifest_at(s3, "20261120T120000Z-a-1", 1795176300000, GTID_OF ":1-10");
+    operator_world_run(world, steps);
+    assert_false(world_agent(world, 0)->has_data);
+    free_world(world, s3);
+}
+
 static bool says_nothing_stored(struct operator_world *world)
 {
     return str_eq(world_condition(world, "Restored"), "False/BackupMissing");
@@ -368,13 +550,19 @@ int main(void)
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_another_wish),
         cmocka_unit_test(test_no_change_afterwards),
-        cmocka_unit_test(test_point_in_time_is_refused),
+        cmocka_unit_test(test_to_a_time),
+        cmocka_unit_test(test_to_all_and_to_a_gtid),
+        cmocka_unit_test(test_points_that_are_refused),
+        cmocka_unit_test(test_gap),
+        cmocka_unit_test(test_latest_before_a_point),
+        cmocka_unit_test(test_no_backup_before_a_point),
         cmocka_unit_test(test_latest),
         cmocka_unit_test(test_by_name),
         cmocka_unit_test(test_or_empty),
         cmocka_unit_test(test_nothing_stored),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_operator_dies_at_every_step),
+        cmocka_unit_test(test_operator_dies_on_the_way_to_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
