@@ -678,11 +678,12 @@ static bool all_are_over(struct operator_world *world)
     return true;
 }
 
-/* Each minute of the schedule comes when the backup of the one before is over. */
+/* Each minute of the schedule comes when the backup of the one before is over, and the schedule knows it: else it would be left out. */
 static bool minutes_go_by(struct operator_world *world)
 {
     bool is_waiting = *world_str(world, PATH_CLUSTER, "status.backup.nextBackupTime") != '\0';
-    if (is_waiting && world->numbers[0] == the->taken && all_are_over(world) && the->taken < SCHEDULED_RUNS) {
+    bool is_over = world->numbers[0] == the->taken && all_are_over(world) && world_is_quiet(world, 300);
+    if (is_waiting && is_over && the->taken < SCHEDULED_RUNS) {
         world->schedule_ahead_ms += 60000;
         world->numbers[0]++;
     }

@@ -40,7 +40,8 @@ static void free_fleet(void *arg)
 
 static int64_t schedule_now(void *arg)
 {
-    return clock_realtime_ms() + ((const struct operator_world *)arg)->schedule_ahead_ms;
+    const struct operator_world *world = arg;
+    return world->schedule_base_ms + world->schedule_ahead_ms;
 }
 
 static int set_up(void *arg, struct manager *manager, struct error *err)
@@ -162,6 +163,7 @@ struct operator_world *operator_world_new(void)
 {
     struct operator_world *world = xnew(struct operator_world);
     log_setup(getenv("V") ? LOG_DEBUG : LOG_ERROR, LOG_FORMAT_TEXT, 2);
+    world->schedule_base_ms = clock_realtime_ms();
     world->loop = loop_new();
     world->api = kube_api_double_new(world->loop);
     world->agents = agent_doubles_new(world->loop, world->api);

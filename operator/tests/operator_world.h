@@ -39,11 +39,12 @@ struct operator_world {
     const world_step_fn *steps; /* NULL at the end */
     int step;
     int64_t step_until_ms;
-    int64_t secrets_fresh_ms;  /* as in cluster_controller_options */
-    int64_t sweep_ms;          /* as in archive_controller_options */
-    int64_t schedule_ahead_ms; /* the clock of schedules, and theirs alone, is so far ahead */
-    size_t acts;               /* writes that were carried out and orders, of all operators */
-    size_t acts_before;        /* those before step `kill_after_step` */
+    int64_t secrets_fresh_ms; /* as in cluster_controller_options */
+    int64_t sweep_ms;         /* as in archive_controller_options */
+    /* The clock of schedules, and theirs alone, stands still: it shows the time at which the world began, and so much more. */
+    int64_t schedule_base_ms, schedule_ahead_ms;
+    size_t acts;        /* writes that were carried out and orders, of all operators */
+    size_t acts_before; /* those before step `kill_after_step` */
     int kill_after_step;
     size_t kill_after; /* the operator is killed right after this one since that step began; 0: never */
     bool is_dead;      /* killed, and the next one has not started yet */
