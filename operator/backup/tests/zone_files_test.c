@@ -60,12 +60,18 @@ static void test_refused(void **state)
     }
 }
 
+static const char *temporary(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder ? folder : "/tmp";
+}
+
 static void test_damaged_and_large(void **state)
 {
     UNUSED(state);
     struct error err = ERROR_INIT;
     struct time_zone zone;
-    const char *folder = getenv("TMPDIR");
+    const char *folder = temporary();
     _cleanup_(freep) char *path = xasprintf("%s/Here", folder);
     _cleanup_(freep) char *large = xcalloc(1, TIME_ZONE_FILE_MAX + 1);
     assert_int_equal(fs_write_file_atomic(path, "TZif2", 5, 0600, &err), 0);
@@ -84,7 +90,7 @@ static void test_zones_of_the_image(void **state)
         "Africa/Casablanca", "Africa/Cairo", "Asia/Gaza", "Asia/Kolkata", "Pacific/Apia", "US/Eastern", "Etc/UTC"};
     struct error err = ERROR_INIT;
     int64_t begin_ms, end_ms;
-    _cleanup_(freep) char *folder = xasprintf("%s/zones", getenv("TMPDIR"));
+    _cleanup_(freep) char *folder = xasprintf("%s/zones", temporary());
     const char *const argv[] = {"images/zoneinfo.sh", folder, NULL};
     const struct subprocess_options options = {.argv = argv, .timeout_ms = 60000};
     if (subprocess_run(&options, NULL, NULL, NULL, &err) < 0)
