@@ -176,7 +176,7 @@ int stored_document_decode_seal(const json_t *document, const char *key_id, stru
     if (seal.sealed != (mac != NULL) || seal.sealed != (*key_id != '\0'))
         return error_set(err, ERROR_PROTOCOL, "salt, keyId, mac: only some of them are there");
     snprintf(seal.key_id, sizeof(seal.key_id), "%s", key_id);
-    if (seal.sealed && !from_hex(salt, seal.salt, sizeof(seal.salt)))
+    if (salt && !from_hex(salt, seal.salt, sizeof(seal.salt)))
         return error_set(err, ERROR_PROTOCOL, "salt: no %d bytes in hex", STORED_SALT_BYTES);
     if (seal.sealed && !stored_hex_ok(key_id, sizeof(seal.key_id) - 1))
         return error_set(err, ERROR_PROTOCOL, "keyId: no %zu digits in hex", sizeof(seal.key_id) - 1);

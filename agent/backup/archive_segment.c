@@ -130,7 +130,7 @@ static int feed_bytes(struct writing *writing, FILE *file, const struct archive_
 
 static int feed_piece(struct writing *writing, const struct archive_piece *piece, bool describe, struct error *err)
 {
-    _cleanup_(strbuf_release) struct strbuf head;
+    _cleanup_(strbuf_release) struct strbuf head = {0};
     FILE *file = fopen(piece->path, "re");
 
     if (!file) {

@@ -47,7 +47,7 @@ int copy_position_join(const char *told, const char *at_offset, char ret[static 
 {
     _cleanup_(freep) char *both = xasprintf("%s,%s", told, at_offset);
     _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse(GTID_MARIADB, both, err);
-    _cleanup_(strbuf_release) struct strbuf text;
+    _cleanup_(strbuf_release) struct strbuf text = {0};
 
     if (!set)
         return -1;
@@ -74,7 +74,7 @@ int copy_position_ask(const char *socket, const char *user, const struct copy_po
     struct session_options options = {
         .socket = socket, .user = user, .connect_timeout_s = CONNECT_TIMEOUT_S, .io_timeout_s = ASK_TIMEOUT_S};
     _cleanup_(session_closep) struct session *session = session_open(&options, err);
-    _cleanup_(strbuf_release) struct strbuf sql;
+    _cleanup_(strbuf_release) struct strbuf sql = {0};
     _cleanup_(freep) char *answer = NULL;
 
     if (!session)

@@ -217,7 +217,7 @@ static int make_meta(struct replay_chain *chain, const struct replay_entry *entr
 static const struct replay_meta *load(struct replay_chain *chain, size_t index, struct error *err)
 {
     const struct replay_entry *entry = &chain->entries[index];
-    _cleanup_(strbuf_release) struct strbuf text;
+    _cleanup_(strbuf_release) struct strbuf text = {0};
     struct binlog_segment segment;
 
     if (chain->metas[index])

@@ -187,7 +187,7 @@ static void take_position(void *arg, unsigned count, const char *const *names, c
 static void join_positions(struct replication_facts *facts)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse(GTID_MARIADB, facts->gtid_executed, NULL);
-    _cleanup_(strbuf_release) struct strbuf text;
+    _cleanup_(strbuf_release) struct strbuf text = {0};
 
     if (!set) /* it was cut */
         return;

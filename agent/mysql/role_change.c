@@ -328,8 +328,8 @@ void role_follow_sql(const struct dialect *dialect, const struct role_source *so
 static int take_over_position(struct session *session, const struct dialect *dialect, struct error *err)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(session, dialect, err);
-    _cleanup_(strbuf_release) struct strbuf text;
-    _cleanup_(strbuf_release) struct strbuf sql;
+    _cleanup_(strbuf_release) struct strbuf text = {0};
+    _cleanup_(strbuf_release) struct strbuf sql = {0};
     bool equal = false;
 
     if (!executed)

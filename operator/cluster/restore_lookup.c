@@ -130,7 +130,7 @@ static bool take_point(struct restore_lookup *lookup, const char *ns, const char
 {
     const struct restore_spec *wish = &lookup->wish;
     struct cluster_restore *found = &lookup->answer.found;
-    _cleanup_(strbuf_release) struct strbuf folder;
+    _cleanup_(strbuf_release) struct strbuf folder = {0};
     if (wish->point == RESTORE_POINT_NONE)
         return true;
     if (str_empty(uid)) {
