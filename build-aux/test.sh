@@ -11,7 +11,7 @@
 # case counts as one failed. A stage whose script does not exist counts as skipped, and says so.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
-: "${BUILD:=build}" "${FUZZ_SECONDS:=10}"
+: "${BUILD:=build}" "${FUZZ_SECONDS:=5}"
 jobs=$(nproc)
 make=(make --no-print-directory -j"$jobs" "BUILD=$BUILD" QUIET=1)
 logs=$BUILD/test

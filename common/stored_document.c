@@ -27,7 +27,7 @@ void stored_hex_print(const unsigned char *data, size_t len, char *out)
 
 bool stored_hex_ok(const char *text, size_t digits)
 {
-    return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
+    return text && strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
 }
 
 static unsigned hex_value(char c)

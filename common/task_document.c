@@ -94,13 +94,13 @@ json_t *backup_store_encode(const struct backup_store *store)
     return object;
 }
 
-int task_text_decode(const json_t *object, const char *key, size_t max, char **ret, struct error *err)
+int task_text_decode(const json_t *document, const char *key, size_t max, char **ret, struct error *err)
 {
     const char *text = NULL;
 
-    if (json_want_str(object, key, &text, err) < 0)
+    if (json_want_str(document, key, &text, err) < 0)
         return -1;
-    if (text && json_string_length(json_object_get(object, key)) > max)
+    if (text && json_string_length(json_object_get(document, key)) > max)
         return error_set(err, ERROR_INVALID, "%s: longer than %zu bytes", key, max);
     *ret = xstrdup(text);
     return 0;
