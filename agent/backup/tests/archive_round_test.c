@@ -205,7 +205,8 @@ static void test_faults(void **state)
         for (unsigned at = 0; at < 12; at++) {
             binlog_double_add_range(&w->logs, 1, last + 1, last + 3);
             last += 3;
-            w->order.memory = at % 3 ? (struct archive_memory){0} : w->order.memory;
+            if (at % 3)
+                w->order.memory = (struct archive_memory){0};
             s3_double_fail(w->objects->s3, faults[f], at / 2, OBJECT_TRIES_MAX * 3, at % 2);
             failed += run(w) < 0;
             s3_double_fail(w->objects->s3, S3_FAULT_NONE, 0, 0, false);
