@@ -46,10 +46,7 @@ static int command_copy(const struct agent_options *options, struct error *err)
 static int command_check(const struct agent_options *options, struct error *err)
 {
     struct init_options init = {
-        .paths = &options->paths,
-        .pod_name = options->pod_name,
-        .mysql_port = options->mysql_port,
-    };
+        .paths = &options->paths, .pod_name = options->pod_name, .mysql_port = options->mysql_port};
 
     return init_check(&init, err);
 }
@@ -67,15 +64,17 @@ static int command_transfer(const struct agent_options *options, struct error *e
     return up ? upload_process_run(&child, err) : download_process_run(&child, err);
 }
 
-/* Of a container, not of a child of one. */
-static bool ends_container(enum agent_command command)
+/* Of a container's process, not a container's own. */
+static bool is_child(enum agent_command command)
 {
-    return command != COMMAND_UPLOAD && command != COMMAND_DOWNLOAD && command != COMMAND_REPLAY &&
-        command != COMMAND_ARCHIVE;
+    return command == COMMAND_UPLOAD || command == COMMAND_DOWNLOAD || command == COMMAND_REPLAY ||
+        command == COMMAND_ARCHIVE;
 }
 
 static int run_command(const struct agent_options *options, struct error *err)
 {
+    if (is_child(options->command))
+        return command_transfer(options, err);
     switch (options->command) {
     case COMMAND_COPY:
         return command_copy(options, err);
@@ -93,11 +92,6 @@ static int run_command(const struct agent_options *options, struct error *err)
         return linger_run(options, err);
     case COMMAND_STORE:
         return store_run(options, err);
-    case COMMAND_UPLOAD:
-    case COMMAND_DOWNLOAD:
-    case COMMAND_REPLAY:
-    case COMMAND_ARCHIVE:
-        return command_transfer(options, err);
     default:
         fputs(agent_options_help, stdout);
         return 0;
@@ -117,7 +111,7 @@ int main(int argc, char **argv)
     int rc = run_command(&options, &err);
     if (rc < 0) {
         log_error("the agent ends", LOG_ERR(&err));
-        if (ends_container(options.command))
+        if (!is_child(options.command))
             write_termination_log(options.paths.termination_log, &err);
     }
     agent_options_release(&options);
