@@ -16,7 +16,7 @@ enum { QUERY = 2, DESCRIPTION = 15, GTID = 33, PREVIOUS = 35, MARIADB_GTID = 162
 static void add_number(struct strbuf *out, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
-        strbuf_addc(out, (char)(value >> (8 * i)));
+        strbuf_addc(out, i < sizeof(value) ? (char)(value >> (8 * i)) : (char)0);
 }
 
 static uint32_t crc_of(const char *data, size_t len)
