@@ -82,6 +82,7 @@ static void entry_free(struct kube_api_entry *entry)
 {
     json_decref(entry->object);
     json_decref(entry->applied);
+    json_decref(entry->applied_status);
     free(entry);
 }
 
@@ -253,10 +254,8 @@ static json_t *next_state(
 {
     _cleanup_(json_decrefp) json_t *changed = json_deep_copy(how == KUBE_API_UPDATE ? body : entry->object);
     bool whole = !*path->subresource;
-    if (how == KUBE_API_APPLY && whole && entry->applied)
-        prune(changed, entry->applied, body);
-    else if (how == KUBE_API_APPLY && !whole) /* one manager writes a status: what it leaves out goes */
-        json_object_del(changed, "status");
+    if (how == KUBE_API_APPLY) /* what others have written stays, in a status, too */
+        prune(changed, whole ? entry->applied : entry->applied_status, body);
     if (how != KUBE_API_UPDATE)
         json_merge(changed, body);
     json_t *next = whole ? all_but_status(entry->object, changed) : only_status(entry->object, changed);
@@ -337,9 +336,10 @@ void kube_api_store_write(struct kube_api_store *store, enum kube_api_write how,
         return;
     }
     json_t *next = next_state(entry, how, path, body);
-    if (how == KUBE_API_APPLY && !*path->subresource) {
-        json_decref(entry->applied);
-        entry->applied = json_deep_copy(body);
+    if (how == KUBE_API_APPLY) {
+        json_t **applied = *path->subresource ? &entry->applied_status : &entry->applied;
+        json_decref(*applied);
+        *applied = json_deep_copy(body);
     }
     commit(store, entry, next, ret);
 }

@@ -27,7 +27,7 @@ int kube_api_path_parse(const char *text, struct kube_api_path *ret);
 struct kube_api_entry {
     struct kube_api_path path; /* subresource empty */
     json_t *object;
-    json_t *applied; /* what the manager applied last, NULL: nothing */
+    json_t *applied, *applied_status; /* what the manager applied last, without and with a subresource; NULL: nothing */
 };
 
 struct kube_api_change {
