@@ -94,7 +94,8 @@ void backup_spec_schedule_text(const struct backup_spec *spec, struct strbuf *ou
 
 json_t *backup_spec_of_run(const struct backup_spec *spec, const char *cluster)
 {
-    static const char *const taken[] = {"destination", "method", "compression", "encryption", "deadlineSeconds"};
+    static const char *const taken[] = {
+        "destination", "method", "compression", "encryption", "deadlineSeconds", "rateLimitBytesPerSecond"};
     json_t *ret = json_object();
     json_put_str(ret, "cluster", cluster);
     for (size_t i = 0; i < ARRAY_LEN(taken); i++) {

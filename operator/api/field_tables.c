@@ -219,6 +219,7 @@ static const char *check_backup_id(const char *value)
         {path ".keep.days", .type = API_INTEGER, .min = 1, .max = BACKUP_KEEP_MAX},                                 \
         {path ".deadlineSeconds", .type = API_INTEGER, .min = BACKUP_DEADLINE_SECONDS_MIN,                          \
             .max = BACKUP_DEADLINE_SECONDS_MAX},                                                                    \
+        {path ".rateLimitBytesPerSecond", .type = API_INTEGER, .min = BACKUP_RATE_MIN, .max = BACKUP_RATE_MAX},     \
         {path ".suspend", .type = API_BOOLEAN}, {path ".binlogs", .type = API_OBJECT},                              \
         {path ".binlogs.enabled", .type = API_BOOLEAN},                                                             \
     {                                                                                                               \

@@ -83,6 +83,8 @@ static void test_problems(void **state)
         {"{'method': 'quick'}", "spec.backup.method: must be one of physical, logical, not \"quick\""},
         {"{'destination': {}}", "spec.backup.destination: needs either s3 or persistentVolumeClaim"},
         {"{'deadlineSeconds': 1}", "spec.backup.deadlineSeconds: must be between 10 and 2592000, not 1"},
+        {"{'rateLimitBytesPerSecond': 65535}",
+            "spec.backup.rateLimitBytesPerSecond: must be between 65536 and 1099511627776, not 65535"},
         {"[]", "spec.backup: must be an object, not an array"},
         {"{'binlogs': {'enabled': true}}", "spec.backup.destination: is required by binlogs.enabled"},
         {"{'binlogs': {'intervalSeconds': 0}}",
@@ -112,10 +114,12 @@ static void test_run(void **state)
     UNUSED(state);
     struct api_problems problems = {0};
     struct backup_spec spec;
-    _cleanup_(json_decrefp) json_t *backup = parse_json(
-        "{'schedule': '@daily', 'method': 'logical', " VOLUME ", 'keep': {'last': 3}, 'deadlineSeconds': 60}");
-    _cleanup_(json_decrefp) json_t *wanted = parse_json(
-        "{'cluster': 'shop', 'method': 'logical', " VOLUME ", 'deadlineSeconds': 60, 'deletionPolicy': 'Delete'}");
+    _cleanup_(json_decrefp) json_t *backup =
+        parse_json("{'schedule': '@daily', 'method': 'logical', " VOLUME
+                   ", 'keep': {'last': 3}, 'deadlineSeconds': 60, 'rateLimitBytesPerSecond': 70000}");
+    _cleanup_(json_decrefp) json_t *wanted =
+        parse_json("{'cluster': 'shop', 'method': 'logical', " VOLUME
+                   ", 'deadlineSeconds': 60, 'deletionPolicy': 'Delete', 'rateLimitBytesPerSecond': 70000}");
     assert_int_equal(backup_spec_parse(backup, &spec, &problems), 0);
     _cleanup_(json_decrefp) json_t *run = backup_spec_of_run(&spec, "shop");
     assert_true(json_equal(run, wanted));
