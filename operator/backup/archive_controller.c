@@ -386,12 +386,6 @@ static void on_secrets(void *arg, struct task_keys *keys, const struct error *er
 
 /* ---- reconcile ---- */
 
-static bool is_watched(const struct archive_controller *controller, const char *ns)
-{
-    const struct strvec *namespaces = controller->options.watch_namespaces;
-    return !namespaces || namespaces->n == 0 || strvec_contains(namespaces, ns);
-}
-
 static void begin(struct archive_turn *turn)
 {
     struct archive_controller *controller = turn->controller;
@@ -411,7 +405,8 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
     struct archive_controller *controller = arg;
     const struct custom_object *cluster =
         (const struct custom_object *)store_get(informer_store(controller->sources.clusters), key);
-    bool ours = cluster && !cluster->object.deleting && is_watched(controller, cluster->ns);
+    bool ours =
+        cluster && !cluster->object.deleting && namespace_is_watched(controller->options.watch_namespaces, cluster->ns);
     if (!ours || (!cluster->archives && !archive_memories_find(&controller->memories, key))) {
         archive_memories_forget(&controller->memories, key);
         reconcile_finish(run, NULL, 0);

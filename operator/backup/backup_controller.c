@@ -251,12 +251,6 @@ static void on_secrets(void *arg, struct task_keys *keys, const struct error *er
 
 /* ---- reconcile ---- */
 
-static bool is_watched(const struct backup_controller *controller, const char *ns)
-{
-    const struct strvec *namespaces = controller->options.watch_namespaces;
-    return !namespaces || namespaces->n == 0 || strvec_contains(namespaces, ns);
-}
-
 static void forget(struct backup_controller *controller, const char *key)
 {
     const struct backup_memory *memory = backup_memories_find(&controller->memories, key);
@@ -274,7 +268,7 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
     struct backup_controller *controller = arg;
     const struct custom_object *object =
         (const struct custom_object *)store_get(informer_store(controller->sources.backups), key);
-    if (!object || !is_watched(controller, object->ns)) {
+    if (!object || !namespace_is_watched(controller->options.watch_namespaces, object->ns)) {
         forget(controller, key);
         reconcile_finish(run, NULL, 0);
         return;

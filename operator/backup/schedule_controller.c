@@ -422,18 +422,13 @@ static void turn_decide(struct turn *turn)
     schedule_decide(&view, &turn->decision);
 }
 
-static bool is_watched(const struct schedule_controller *controller, const char *ns)
-{
-    const struct strvec *namespaces = controller->options.watch_namespaces;
-    return !namespaces || namespaces->n == 0 || strvec_contains(namespaces, ns);
-}
-
 static void reconcile(void *arg, const char *key, struct reconcile *run)
 {
     struct schedule_controller *controller = arg;
     const struct custom_object *cluster =
         (const struct custom_object *)store_get(informer_store(controller->options.clusters), key);
-    if (!cluster || cluster->object.deleting || !is_watched(controller, cluster->ns)) {
+    if (!cluster || cluster->object.deleting ||
+        !namespace_is_watched(controller->options.watch_namespaces, cluster->ns)) {
         schedule_memory_forget(&controller->memory, key);
         reconcile_finish(run, NULL, 0);
         return;

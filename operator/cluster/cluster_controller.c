@@ -12,12 +12,6 @@
 
 /* ---- reconcile ---- */
 
-static bool is_watched(const struct cluster_controller *controller, const char *ns)
-{
-    const struct strvec *namespaces = controller->options.watch_namespaces;
-    return !namespaces || namespaces->n == 0 || strvec_contains(namespaces, ns);
-}
-
 static void cluster_forget(struct cluster_controller *controller, const char *key)
 {
     agent_fleet_sync(controller->sources.fleet, key, NULL, 0);
@@ -29,7 +23,8 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
     struct cluster_controller *controller = arg;
     const struct custom_object *object =
         (const struct custom_object *)store_get(informer_store(controller->sources.clusters), key);
-    if (!object || custom_object_is_going(object) || !is_watched(controller, object->ns)) {
+    if (!object || custom_object_is_going(object) ||
+        !namespace_is_watched(controller->options.watch_namespaces, object->ns)) {
         cluster_forget(controller, key);
         reconcile_finish(run, NULL, 0);
         return;

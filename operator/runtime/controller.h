@@ -15,6 +15,7 @@
 
 #include "common/loop.h"
 #include "common/metrics.h"
+#include "common/strvec.h"
 #include "operator/kube/informer.h"
 #include "operator/runtime/reconcile.h"
 
@@ -58,5 +59,8 @@ void controller_map_self(void *arg, const struct kube_object *object, controller
 void controller_map_owner(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg);
 /* Predicate: the spec or metadata changed (generation or digest), not just the status. */
 bool predicate_generation_or_digest_changed(const struct kube_object *old_object, const struct kube_object *new_object);
+
+/* Whether a controller that watches these namespaces (NULL or empty: all) looks at that one. */
+bool namespace_is_watched(const struct strvec *watched, const char *ns);
 
 #endif

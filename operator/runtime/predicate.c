@@ -31,3 +31,8 @@ bool predicate_generation_or_digest_changed(const struct kube_object *old_object
     bool blind = new_object->generation == 0 && new_object->digest == 0;
     return blind && !str_eq(old_object->resource_version, new_object->resource_version);
 }
+
+bool namespace_is_watched(const struct strvec *watched, const char *ns)
+{
+    return !watched || watched->n == 0 || strvec_contains(watched, ns);
+}

@@ -426,18 +426,12 @@ static struct visit *visit_new(
     return visit;
 }
 
-static bool is_watched(const struct terminal_controller *controller, const char *ns)
-{
-    const struct strvec *namespaces = controller->options.watch_namespaces;
-    return !namespaces || namespaces->n == 0 || strvec_contains(namespaces, ns);
-}
-
 static void reconcile(void *arg, const char *key, struct reconcile *run)
 {
     struct terminal_controller *controller = arg;
     const struct custom_object *object =
         (const struct custom_object *)store_get(informer_store(controller->options.terminals), key);
-    if (!object || object->object.deleting || !is_watched(controller, object->ns)) {
+    if (!object || object->object.deleting || !namespace_is_watched(controller->options.watch_namespaces, object->ns)) {
         reconcile_finish(run, NULL, 0);
         return;
     }
