@@ -11,6 +11,7 @@
 #include "operator/api/mysql_cluster.h"
 #include "operator/backup/archive_turn.h"
 #include "operator/backup/backup_controller.h"
+#include "operator/backup/backup_maps.h"
 #include "operator/plan/plan_executor.h"
 
 #define SENDER "archive"
@@ -424,23 +425,6 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
 
 /* ---- set-up ---- */
 
-static void map_backup(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
-{
-    UNUSED(arg);
-    const struct custom_object *backup = (const struct custom_object *)object;
-    _cleanup_(freep) char *key = str_empty(backup->cluster_name) ? NULL : kube_key(backup->ns, backup->cluster_name);
-    if (key)
-        emit(emit_arg, key);
-}
-
-/* Progress of one that runs is no news. */
-static bool backup_matters(const struct kube_object *old_object, const struct kube_object *new_object)
-{
-    if (!old_object || !new_object || old_object->deleting != new_object->deleting)
-        return true;
-    return !str_eq(((const struct custom_object *)old_object)->phase, ((const struct custom_object *)new_object)->phase);
-}
-
 /* Pods in front of volumes; members speak for themselves. */
 static void map_pod(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
 {
@@ -496,7 +480,7 @@ void archive_controller_setup(struct manager *manager, const struct archive_cont
     controller->runtime = manager_controller(manager, &reconciler, &runtime_options);
     controller_watch(
         controller->runtime, options->clusters, predicate_generation_or_digest_changed, controller_map_self, NULL);
-    controller_watch(controller->runtime, options->backups, backup_matters, map_backup, NULL);
+    controller_watch(controller->runtime, options->backups, backup_phase_changed, backup_map_cluster, NULL);
     controller_watch(controller->runtime, options->pods, NULL, map_pod, NULL);
     agent_fleet_listen(options->fleet, on_agent_news, controller);
     manager_defer(manager, archive_controller_free, controller);

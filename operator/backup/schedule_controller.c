@@ -10,6 +10,7 @@
 #include "operator/api/mysql_backup.h"
 #include "operator/api/projections.h"
 #include "operator/api/restore_spec.h"
+#include "operator/backup/backup_maps.h"
 #include "operator/backup/retention.h"
 #include "operator/backup/schedule_decide.h"
 #include "operator/backup/schedule_metrics.h"
@@ -440,23 +441,6 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
 
 /* ---- set-up ---- */
 
-static void map_backup(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
-{
-    UNUSED(arg);
-    const struct custom_object *backup = (const struct custom_object *)object;
-    _cleanup_(freep) char *key = str_empty(backup->cluster_name) ? NULL : kube_key(backup->ns, backup->cluster_name);
-    if (key)
-        emit(emit_arg, key);
-}
-
-/* Progress of one that runs is no news. */
-static bool backup_matters(const struct kube_object *old_object, const struct kube_object *new_object)
-{
-    if (!old_object || !new_object || old_object->deleting != new_object->deleting)
-        return true;
-    return !str_eq(((const struct custom_object *)old_object)->phase, ((const struct custom_object *)new_object)->phase);
-}
-
 void schedule_controller_use_kinds(struct manager *manager)
 {
     manager_use_kind(manager, &kube_kind_mysql_cluster);
@@ -485,6 +469,6 @@ void schedule_controller_setup(struct manager *manager, const struct schedule_co
     controller->runtime = manager_controller(manager, &reconciler, &runtime_options);
     controller_watch(
         controller->runtime, options->clusters, predicate_generation_or_digest_changed, controller_map_self, NULL);
-    controller_watch(controller->runtime, options->backups, backup_matters, map_backup, NULL);
+    controller_watch(controller->runtime, options->backups, backup_phase_changed, backup_map_cluster, NULL);
     manager_defer(manager, schedule_controller_free, controller);
 }
