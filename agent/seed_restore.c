@@ -369,24 +369,11 @@ static struct http_tls *make_tls(const struct seed_restore *restore, struct erro
 
 static int open_store(struct seed_restore *restore, struct error *err)
 {
-    const struct backup_store *store = &restore->task.store;
     struct http_tls *tls = make_tls(restore, err);
 
     if (!tls)
         return -1;
-    const struct object_target target = {
-        .endpoint = store->endpoint,
-        .region = store->region,
-        .bucket = store->bucket,
-        .prefix = store->prefix,
-        .path_style = store->path_style,
-        .access_key = store->access_key,
-        .secret_key = store->secret_key,
-        .session_token = store->session_token,
-        .connect_to = str_empty(store->connect_to) ? NULL : store->connect_to,
-        .tls = tls,
-    };
-    restore->store = object_store_new(restore->options.loop, &target, err);
+    restore->store = backup_store_open(restore->options.loop, &restore->task.store, tls, 0, err);
     http_tls_unref(tls);
     return restore->store ? 0 : -1;
 }

@@ -17,22 +17,11 @@
 #include <jansson.h>
 
 #include "common/backup_manifest.h"
+#include "common/backup_store.h"
 #include "common/error.h"
 #include "common/strbuf.h"
 
 #define BACKUP_TASK_MAX (64 * KM_KIB)
-
-/* As object_target, with its own memory. */
-struct backup_store {
-    char *endpoint, *region, *bucket, *prefix;
-    char *access_key, *secret_key, *session_token; /* secret */
-    char *ca_pem;                                  /* NULL: the system's certificates */
-    char *connect_to,
-        *server_name; /* door of a volume: "IP:port", name in its certificate (mutual TLS with the member's own) */
-    bool path_style;
-    bool is_volume;
-};
-void backup_store_release(struct backup_store *store); /* wipes secrets */
 
 struct backup_task {
     char id[BACKUP_ID_SIZE];
@@ -55,8 +44,6 @@ void backup_task_release(struct backup_task *task);
 void backup_task_encode(const struct backup_task *task, struct strbuf *out);
 /* ERROR_INVALID names the member that is wrong, never its value. */
 int backup_task_decode(const char *text, size_t len, struct backup_task *ret, struct error *err) KM_MUST_CHECK;
-/* Puts the keys of `from` (another word of the same task) into `to`. */
-void backup_store_take_keys(struct backup_store *to, const struct backup_store *from);
 
 /* ---- what the agent says of it, part of its status ("backup") ---- */
 enum backup_state {

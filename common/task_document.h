@@ -1,5 +1,5 @@
 /*
- * task_document.h: what tasks have in common (backup_task.h, archive_task.h): a store, a key, and texts that are whole or refused. Pure.
+ * task_document.h: what tasks have in common (backup_task.h, archive_task.h): a key, and texts that are whole or refused. Pure.
  *
  * Secrets are in them: what holds one is wiped. Errors are ERROR_INVALID and name the member, never its value.
  */
@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "common/backup_task.h"
+#include "common/backup_manifest.h"
 #include "common/error.h"
 #include "common/json_fields.h"
 
@@ -19,10 +19,6 @@
 
 /* For _cleanup_: wipes every text in it, then drops it. */
 void task_document_drop(json_t **document);
-
-json_t *backup_store_encode(const struct backup_store *store);
-/* The member "store". *store must be released in any case. */
-int backup_store_decode(const json_t *document, struct backup_store *store, struct error *err) KM_MUST_CHECK;
 
 /* The member "key". */
 void task_key_encode(json_t *document, const unsigned char key[static BACKUP_KEY_BYTES]);

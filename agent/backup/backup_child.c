@@ -192,23 +192,10 @@ struct object_store *backup_child_open_store(
     struct loop *loop, const struct backup_child_options *options, const struct backup_store *store, struct error *err)
 {
     struct http_tls *tls = store->is_volume ? volume_tls(options->tls_dir, store, err) : bucket_tls(store);
-    struct object_target target = {
-        .endpoint = store->endpoint,
-        .region = store->region,
-        .bucket = store->bucket,
-        .prefix = store->prefix,
-        .path_style = store->path_style,
-        .access_key = store->access_key,
-        .secret_key = store->secret_key,
-        .session_token = store->session_token,
-        .connect_to = str_empty(store->connect_to) ? NULL : store->connect_to,
-        .tls = tls,
-        .keys_grace_ms = options->keys_grace_ms,
-    };
 
     if (!tls)
         return NULL;
-    struct object_store *opened = object_store_new(loop, &target, err);
+    struct object_store *opened = backup_store_open(loop, store, tls, options->keys_grace_ms, err);
     http_tls_unref(tls);
     return opened;
 }

@@ -281,20 +281,7 @@ static char *folder_text(void (*print)(const char *ns, const char *cluster, cons
 static void open_store(struct archive_sweep *sweep, const struct archive_sweep_request *request)
 {
     struct error err = ERROR_INIT;
-    const struct backup_store *store = request->store;
-    const struct object_target target = {
-        .endpoint = store->endpoint,
-        .region = store->region,
-        .bucket = store->bucket,
-        .prefix = store->prefix,
-        .path_style = store->path_style,
-        .access_key = store->access_key,
-        .secret_key = store->secret_key,
-        .session_token = store->session_token,
-        .connect_to = store->connect_to,
-        .tls = request->tls,
-    };
-    sweep->store = object_store_new(sweep->loop, &target, &err);
+    sweep->store = backup_store_open(sweep->loop, request->store, request->tls, 0, &err);
     if (!sweep->store)
         snprintf(sweep->result.failure, sizeof(sweep->result.failure), "%.200s", err.message);
 }

@@ -207,20 +207,7 @@ struct backup_job *backup_job_start(struct loop *loop, const struct backup_job_r
     void (*done)(void *arg, const struct backup_job_view *view), void *arg)
 {
     struct error err = ERROR_INIT;
-    const struct backup_store *store = request->store;
     struct backup_job *job = xnew(struct backup_job);
-    const struct object_target target = {
-        .endpoint = store->endpoint,
-        .region = store->region,
-        .bucket = store->bucket,
-        .prefix = store->prefix,
-        .path_style = store->path_style,
-        .access_key = store->access_key,
-        .secret_key = store->secret_key,
-        .session_token = store->session_token,
-        .connect_to = store->connect_to,
-        .tls = request->tls,
-    };
     job->loop = loop;
     job->done = done;
     job->arg = arg;
@@ -231,7 +218,7 @@ struct backup_job *backup_job_start(struct loop *loop, const struct backup_job_r
         job->sealed = true;
         memcpy(job->key, request->user_key, sizeof(job->key));
     }
-    job->store = object_store_new(loop, &target, &err);
+    job->store = backup_store_open(loop, request->store, request->tls, 0, &err);
     if (!job->store)
         snprintf(job->refusal, sizeof(job->refusal), "%.200s", err.message);
     loop_timer_init(&job->kick, loop, begin, job);

@@ -353,20 +353,8 @@ static int open_store(struct restore_lookup *lookup, struct error *err)
     struct http_tls *tls = store->is_volume ? http_tls_ref(lookup->door_tls)
         : store->ca_pem                     ? http_tls_new(&trust)
                                             : NULL;
-    const struct object_target target = {
-        .endpoint = store->endpoint,
-        .region = store->region,
-        .bucket = store->bucket,
-        .prefix = store->prefix,
-        .path_style = store->path_style,
-        .access_key = store->access_key,
-        .secret_key = store->secret_key,
-        .session_token = store->session_token,
-        .connect_to = store->connect_to,
-        .tls = tls,
-    };
     object_store_free(steal_ptr(lookup->store));
-    lookup->store = object_store_new(lookup->options.loop, &target, err);
+    lookup->store = backup_store_open(lookup->options.loop, store, tls, 0, err);
     if (tls)
         http_tls_unref(tls);
     return lookup->store ? 0 : -1;
