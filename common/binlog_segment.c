@@ -110,6 +110,25 @@ bool binlog_segment_name_parse(const char *text, struct binlog_segment_name *ret
     return true;
 }
 
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+int binlog_segment_name_compare(const struct binlog_segment_name *a, const struct binlog_segment_name *b)
+{
+    int rc = compare_numbers(a->epoch, b->epoch);
+
+    if (rc == 0)
+        rc = compare_numbers(a->sequence, b->sequence);
+    return rc ? rc : compare_numbers((uint64_t)a->archived_ms, (uint64_t)b->archived_ms);
+}
+
+bool binlog_segment_name_same_place(const struct binlog_segment_name *a, const struct binlog_segment_name *b)
+{
+    return a->epoch == b->epoch && a->sequence == b->sequence;
+}
+
 /* ---- encode ---- */
 
 static struct stored_seal seal_of(const struct binlog_segment *segment)

@@ -42,6 +42,10 @@ struct binlog_segment_name {
 void binlog_segment_name_print(const struct binlog_segment_name *name, char out[static BINLOG_SEGMENT_NAME_SIZE]);
 /* text: the last part of an object's name, with its ending. False: it is no segment's .json (is_meta) or .log. */
 bool binlog_segment_name_parse(const char *text, struct binlog_segment_name *ret, bool *ret_is_meta);
+/* <0, 0, >0 as strcmp: epoch, sequence, time. */
+int binlog_segment_name_compare(const struct binlog_segment_name *a, const struct binlog_segment_name *b);
+/* Same epoch and sequence. */
+bool binlog_segment_name_same_place(const struct binlog_segment_name *a, const struct binlog_segment_name *b);
 /* "NAMESPACE/CLUSTER/binlogs/UID". */
 void binlog_folder_of(const char *ns, const char *cluster, const char *uid, struct strbuf *out);
 

@@ -14,7 +14,7 @@
 
 void archive_end_release(struct archive_end *end)
 {
-    archive_chain_release(&end->names);
+    segment_list_release(&end->names);
     gtid_set_free(end->limit);
     end->limit = NULL;
 }
@@ -52,7 +52,7 @@ static int check(struct archive_end *end, const struct binlog_segment_name *name
 {
     if (binlog_segment_decode(text->buf, text->len, NULL, ret, err) < 0)
         return -1;
-    if (archive_name_compare(&ret->name, name) != 0)
+    if (binlog_segment_name_compare(&ret->name, name) != 0)
         return error_set(err, ERROR_PROTOCOL, "it is that of another segment");
     if (!is_ours(end, ret))
         return error_set(err, ERROR_PROTOCOL, "it is of another cluster");
@@ -91,7 +91,7 @@ static struct gtid_set *parse(struct archive_end *end, const char *text, struct 
 /* ---- names ---- */
 
 struct listing {
-    struct archive_chain *chain;
+    struct segment_list *chain;
     struct error error;
 };
 
@@ -99,10 +99,10 @@ static int on_entry(void *arg, const struct object_entry *entry)
 {
     struct listing *listing = arg;
 
-    return archive_chain_add(listing->chain, entry->name, &listing->error);
+    return segment_list_add(listing->chain, entry->name, &listing->error);
 }
 
-static int list_under(struct archive_end *end, const char *under, struct archive_chain *chain, struct error *err)
+static int list_under(struct archive_end *end, const char *under, struct segment_list *chain, struct error *err)
 {
     struct listing listing = {.chain = chain};
 
@@ -115,7 +115,7 @@ static int list_under(struct archive_end *end, const char *under, struct archive
 }
 
 static int list_block(
-    struct archive_end *end, const struct binlog_segment_name *name, struct archive_chain *chain, struct error *err)
+    struct archive_end *end, const struct binlog_segment_name *name, struct segment_list *chain, struct error *err)
 {
     char printed[BINLOG_SEGMENT_NAME_SIZE];
 
@@ -128,7 +128,7 @@ static int list_block(
 int archive_end_confirm(struct archive_end *end, const struct archive_memory *memory, bool *ret, struct error *err)
 {
     struct binlog_segment_name next = memory->newest;
-    _cleanup_(archive_chain_release) struct archive_chain chain = {0};
+    _cleanup_(segment_list_release) struct segment_list chain = {0};
     size_t first = 0;
     size_t last = 0;
 
@@ -140,12 +140,12 @@ int archive_end_confirm(struct archive_end *end, const struct archive_memory *me
         return -1;
     if (next.sequence % BLOCK == 0 && list_block(end, &next, &chain, err) < 0)
         return -1;
-    archive_chain_sort(&chain);
+    segment_list_sort(&chain);
     if (!archive_chain_newest(&chain, &first, &last))
         return 0;
     for (size_t i = first; i < last; i++) {
-        const struct archive_entry *entry = &chain.entries[i];
-        *ret |= entry->has_meta && entry->has_log && archive_name_compare(&entry->name, &memory->newest) == 0;
+        const struct segment_entry *entry = &chain.entries[i];
+        *ret |= entry->has_meta && entry->has_log && binlog_segment_name_compare(&entry->name, &memory->newest) == 0;
     }
     return 0;
 }
@@ -168,7 +168,7 @@ static int choose_newest(struct archive_end *end, size_t first, size_t last, siz
     bool found = false;
 
     for (size_t i = first; i < last; i++) {
-        const struct archive_entry *entry = &end->names.entries[i];
+        const struct segment_entry *entry = &end->names.entries[i];
         struct binlog_segment segment;
         char digest[65];
         if (!entry->has_meta || !entry->has_log)
@@ -221,10 +221,10 @@ int archive_end_find(struct archive_end *end, struct archive_memory *ret, struct
     size_t newest = 0;
 
     *ret = (struct archive_memory){0};
-    archive_chain_release(&end->names);
+    segment_list_release(&end->names);
     if (list_under(end, under, &end->names, err) < 0)
         return -1;
-    archive_chain_sort(&end->names);
+    segment_list_sort(&end->names);
     ret->known = true;
     if (!archive_chain_newest(&end->names, &first, &last))
         return 0;
@@ -310,7 +310,7 @@ int archive_end_tidy(struct archive_end *end, int64_t now_ms, struct error *err)
     _cleanup_(freep) char *under = xasprintf("%s/", end->task->folder);
 
     for (size_t i = 0; i < end->names.count; i++) {
-        const struct archive_entry *entry = &end->names.entries[i];
+        const struct segment_entry *entry = &end->names.entries[i];
         char printed[BINLOG_SEGMENT_NAME_SIZE];
         if (!archive_entry_is_orphan(entry, now_ms))
             continue;

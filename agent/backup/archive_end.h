@@ -18,9 +18,9 @@ struct archive_end {
     struct archive_store *store;
     const struct archive_task *task;
     enum gtid_flavour flavour;
-    uint64_t epoch;             /* of who asks: a later one in the archive is an error */
-    struct archive_chain names; /* empty when what was known was enough */
-    bool damaged;               /* an error was about what is stored, not about the store */
+    uint64_t epoch;            /* of who asks: a later one in the archive is an error */
+    struct segment_list names; /* empty when what was known was enough */
+    bool damaged;              /* an error was about what is stored, not about the store */
     /* Going back, archive_end_older: `limit` is what the segment at entry `at` begins with. */
     size_t at;
     struct gtid_set *limit; /* owned; NULL: there is nothing to go back to. What is beyond it in older epochs does not count */

@@ -77,7 +77,7 @@ static void remember(struct running *running, const struct binlog_segment *segme
     memcpy(memory->digest, digest, sizeof(memory->digest));
     memcpy(memory->until, segment->until, sizeof(memory->until));
     memory->chain = segment->chain;
-    if (archive_name_compare(&segment->chain, &segment->name) == 0) {
+    if (binlog_segment_name_compare(&segment->chain, &segment->name) == 0) {
         memcpy(memory->from_gtid, segment->after, sizeof(memory->from_gtid));
         memory->from_ms = segment->name.archived_ms;
     }

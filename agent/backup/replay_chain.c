@@ -6,11 +6,6 @@
 #include "common/alloc.h"
 #include "common/tls.h"
 
-struct replay_entry {
-    struct binlog_segment_name name;
-    bool has_meta, has_log;
-};
-
 struct replay_slot {
     size_t first; /* entry */
     uint32_t count, epoch;
@@ -35,63 +30,19 @@ const char *const replay_reason_names[REPLAY_REASON_COUNT] = {
 
 int replay_chain_add(struct replay_chain *chain, const char *object, struct error *err)
 {
-    const char *slash = strrchr(object, '/');
-    struct replay_entry entry = {0};
-    bool is_meta = false;
-
-    if (!binlog_segment_name_parse(slash ? slash + 1 : object, &entry.name, &is_meta))
-        return 0;
-    if (chain->count >= 2 * REPLAY_NAMES_MAX)
-        return error_set(err, ERROR_TOO_LARGE, "there are more than %zu archived segments", REPLAY_NAMES_MAX);
-    if (chain->count == chain->capacity) {
-        chain->capacity = chain->capacity ? chain->capacity * 2 : 256;
-        chain->entries = xreallocarray(chain->entries, chain->capacity, sizeof(*chain->entries));
-    }
-    entry.has_meta = is_meta;
-    entry.has_log = !is_meta;
-    chain->entries[chain->count++] = entry;
-    return 0;
-}
-
-static int compare_entries(const void *left, const void *right)
-{
-    const struct binlog_segment_name *a = &((const struct replay_entry *)left)->name;
-    const struct binlog_segment_name *b = &((const struct replay_entry *)right)->name;
-
-    if (a->epoch != b->epoch)
-        return a->epoch < b->epoch ? -1 : 1;
-    if (a->sequence != b->sequence)
-        return a->sequence < b->sequence ? -1 : 1;
-    return a->archived_ms < b->archived_ms ? -1 : a->archived_ms > b->archived_ms;
-}
-
-/* One entry of each pair; a .log alone is on its way, or was left, and is no segment. */
-static void join_pairs(struct replay_chain *chain)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < chain->count; i++) {
-        struct replay_entry entry = chain->entries[i];
-        for (; i + 1 < chain->count && compare_entries(&entry, &chain->entries[i + 1]) == 0; i++) {
-            entry.has_meta |= chain->entries[i + 1].has_meta;
-            entry.has_log |= chain->entries[i + 1].has_log;
-        }
-        if (entry.has_meta)
-            chain->entries[kept++] = entry;
-    }
-    chain->count = kept;
+    return segment_list_add(&chain->list, object, err);
 }
 
 static void make_slots(struct replay_chain *chain)
 {
     struct replay_slot *slot = NULL;
 
-    chain->slots = xreallocarray(NULL, chain->count + 1, sizeof(*chain->slots));
-    chain->epochs = xreallocarray(NULL, chain->count + 1, sizeof(*chain->epochs));
-    for (size_t i = 0; i < chain->count; i++) {
-        const struct binlog_segment_name *name = &chain->entries[i].name;
-        const struct binlog_segment_name *last = slot ? &chain->entries[slot->first].name : NULL;
-        if (last && last->epoch == name->epoch && last->sequence == name->sequence) {
+    chain->slots = xreallocarray(NULL, chain->list.count + 1, sizeof(*chain->slots));
+    chain->epochs = xreallocarray(NULL, chain->list.count + 1, sizeof(*chain->epochs));
+    for (size_t i = 0; i < chain->list.count; i++) {
+        const struct binlog_segment_name *name = &chain->list.entries[i].name;
+        const struct binlog_segment_name *last = slot ? &chain->list.entries[slot->first].name : NULL;
+        if (last && binlog_segment_name_same_place(last, name)) {
             slot->count++;
             continue;
         }
@@ -105,25 +56,24 @@ static void make_slots(struct replay_chain *chain)
 
 void replay_chain_sort(struct replay_chain *chain)
 {
-    if (chain->count > 0)
-        qsort(chain->entries, chain->count, sizeof(*chain->entries), compare_entries);
-    join_pairs(chain);
+    segment_list_sort(&chain->list);
+    segment_list_drop_logs(&chain->list);
     make_slots(chain);
-    chain->metas = xreallocarray(NULL, chain->count + 1, sizeof(struct replay_meta *));
-    for (size_t i = 0; i <= chain->count; i++)
+    chain->metas = xreallocarray(NULL, chain->list.count + 1, sizeof(struct replay_meta *));
+    for (size_t i = 0; i <= chain->list.count; i++)
         chain->metas[i] = NULL;
 }
 
 const struct binlog_segment_name *replay_chain_name(const struct replay_chain *chain, size_t slot)
 {
-    return &chain->entries[chain->slots[slot].first].name;
+    return &chain->list.entries[chain->slots[slot].first].name;
 }
 
 bool replay_chain_is_before(const struct replay_chain *chain, size_t slot, int64_t ms)
 {
     const struct replay_slot *it = &chain->slots[slot];
 
-    return chain->entries[it->first + it->count - 1].name.archived_ms < ms; /* sorted by time */
+    return chain->list.entries[it->first + it->count - 1].name.archived_ms < ms; /* sorted by time */
 }
 
 /* ---- descriptions ---- */
@@ -169,8 +119,7 @@ int replay_check_segment(const struct replay_wish *wish, const struct binlog_seg
         *ret_reason = err->kind == ERROR_FORBIDDEN ? REPLAY_KEY : REPLAY_DAMAGED;
         return error_prefix(err, "%s.json", printed);
     }
-    if (ret->name.epoch != name->epoch || ret->name.sequence != name->sequence ||
-        ret->name.archived_ms != name->archived_ms) {
+    if (binlog_segment_name_compare(&ret->name, name) != 0) {
         *ret_reason = REPLAY_DAMAGED;
         return error_set(err, ERROR_PROTOCOL, "%s.json is that of another segment", printed);
     }
@@ -188,8 +137,8 @@ static void free_meta(struct replay_meta *meta)
     free(meta);
 }
 
-static int make_meta(struct replay_chain *chain, const struct replay_entry *entry, const struct binlog_segment *segment,
-    struct replay_meta **ret, struct error *err)
+static int make_meta(struct replay_chain *chain, const struct segment_entry *entry,
+    const struct binlog_segment *segment, struct replay_meta **ret, struct error *err)
 {
     struct gtid_set *after = gtid_set_parse(chain->wish->flavour, segment->after, err);
     struct gtid_set *until = after ? gtid_set_parse(chain->wish->flavour, segment->until, err) : NULL;
@@ -216,7 +165,7 @@ static int make_meta(struct replay_chain *chain, const struct replay_entry *entr
 
 static const struct replay_meta *load(struct replay_chain *chain, size_t index, struct error *err)
 {
-    const struct replay_entry *entry = &chain->entries[index];
+    const struct segment_entry *entry = &chain->list.entries[index];
     _cleanup_(strbuf_release) struct strbuf text = {0};
     struct binlog_segment segment;
 
@@ -339,12 +288,12 @@ int replay_chain_limit(struct replay_chain *chain, size_t slot, const struct gti
 
 void replay_chain_release(struct replay_chain *chain)
 {
-    for (size_t i = 0; chain->metas && i < chain->count; i++)
+    for (size_t i = 0; chain->metas && i < chain->list.count; i++)
         free_meta(chain->metas[i]);
     for (size_t i = 0; i < chain->epoch_count; i++)
         gtid_set_free(chain->epochs[i].limit);
     free(chain->metas);
-    free(chain->entries);
+    segment_list_release(&chain->list);
     free(chain->slots);
     free(chain->epochs);
 }

@@ -10,6 +10,7 @@
 #include "common/base.h"
 
 #include "agent/backup/replay_plan.h"
+#include "agent/backup/segment_list.h"
 
 /* What the plan needs of a description. */
 struct replay_meta {
@@ -23,9 +24,8 @@ struct replay_meta {
 
 struct replay_chain {
     const struct replay_wish *wish;
-    struct replay_entry *entries;
-    size_t count, capacity;
-    struct replay_meta **metas; /* of each entry; NULL: not read, or dropped */
+    struct segment_list list;
+    struct replay_meta **metas; /* of each entry of the list; NULL: not read, or dropped */
     struct replay_slot *slots;
     size_t slot_count;
     struct replay_epoch *epochs;

@@ -18,8 +18,6 @@
 #include "common/gtid.h"
 #include "common/strbuf.h"
 
-/* A year of one a minute; 24 bytes each. */
-#define REPLAY_NAMES_MAX ((size_t)1000 * 1000)
 /* Clocks of members and operator may differ by this. */
 #define REPLAY_CLOCK_MARGIN_MS (10 * 60 * 1000)
 

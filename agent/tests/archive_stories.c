@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/backup/archive_chain.h"
 #include "agent/tests/archive_rig.h"
 #include "common/alloc.h"
 #include "common/subprocess.h"
@@ -212,14 +211,14 @@ static void test_gap(void **state)
     archive_rig_catch_up(rig, 1, &word);
     assert_true(word.memory.gap_ms > 0);
     assert_int_equal(word.memory.newest.sequence, before.memory.newest.sequence + 1);
-    assert_true(archive_name_compare(&word.memory.chain, &word.memory.newest) == 0);
+    assert_true(binlog_segment_name_compare(&word.memory.chain, &word.memory.newest) == 0);
     assert_true(word.memory.from_ms == word.memory.newest.archived_ms);
     /* The store alone says the same. */
     write_rows(rig, 1, 10);
     struct binlog_segment_name chain = word.memory.chain;
     rig->memory = (struct archive_memory){0};
     archive_rig_catch_up(rig, 1, &word);
-    assert_true(archive_name_compare(&word.memory.chain, &chain) == 0);
+    assert_true(binlog_segment_name_compare(&word.memory.chain, &chain) == 0);
     assert_true(word.memory.gap_ms == chain.archived_ms);
 }
 

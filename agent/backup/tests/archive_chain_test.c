@@ -9,13 +9,13 @@
 #define AT(second) "-20261121T2045" second "Z"
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 
-static struct archive_chain chain_of(const char *const *names)
+static struct segment_list chain_of(const char *const *names)
 {
-    struct archive_chain chain = {0};
+    struct segment_list chain = {0};
 
     for (; *names; names++)
-        assert_int_equal(archive_chain_add(&chain, *names, NULL), 0);
-    archive_chain_sort(&chain);
+        assert_int_equal(segment_list_add(&chain, *names, NULL), 0);
+    segment_list_sort(&chain);
     return chain;
 }
 
@@ -25,7 +25,7 @@ static void test_sorted_and_joined(void **state)
         "f/0000000001-0000000002" AT("11") ".json", "f/0000000001-0000000002" AT("11") ".log",
         "f/0000000001-0000000001" AT("10") ".json", "f/README", "f/0000000001-0000000001" AT("10") ".json.old",
         "f/0000000001-0000000002" AT("10") ".json", NULL};
-    _cleanup_(archive_chain_release) struct archive_chain chain = chain_of(names);
+    _cleanup_(segment_list_release) struct segment_list chain = chain_of(names);
     size_t first = 9;
     size_t end = 9;
 
@@ -43,7 +43,7 @@ static void test_sorted_and_joined(void **state)
 static void test_empty(void **state)
 {
     static const char *const names[] = {"0000000002-0000000001" AT("12") ".log", NULL};
-    _cleanup_(archive_chain_release) struct archive_chain chain = chain_of(names);
+    _cleanup_(segment_list_release) struct segment_list chain = chain_of(names);
     size_t first = 0;
     size_t end = 0;
 
@@ -63,7 +63,7 @@ static void test_begin(void **state)
         "0000000004-0000000002" AT("17") ".json",                                 /* 7: its epoch's first is missing */
         "0000000004-0000000003" AT("18") ".json",                                 /* 8 */
         NULL};
-    _cleanup_(archive_chain_release) struct archive_chain chain = chain_of(names);
+    _cleanup_(segment_list_release) struct segment_list chain = chain_of(names);
     const struct binlog_segment_name oldest = {.epoch = 1, .sequence = 1};
 
     UNUSED(state);
@@ -77,7 +77,7 @@ static void test_begin(void **state)
 
 static void test_orphans(void **state)
 {
-    struct archive_entry entry = {.name = {.archived_ms = DAY_MS}, .has_log = true};
+    struct segment_entry entry = {.name = {.archived_ms = DAY_MS}, .has_log = true};
 
     UNUSED(state);
     assert_false(archive_entry_is_orphan(&entry, 2 * DAY_MS));

@@ -6,8 +6,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "agent/backup/archive_chain.h"
 #include "agent/backup/archive_segment.h"
+#include "agent/backup/segment_list.h"
 #include "agent/backup/tests/binlog_double.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -111,19 +111,19 @@ static struct binlog_segment segment_of(struct world *w, const struct binlog_seg
 
 static int add_name(void *arg, const struct object_entry *entry)
 {
-    return archive_chain_add(arg, entry->name, NULL);
+    return segment_list_add(arg, entry->name, NULL);
 }
 
 /* One segment for each place, each beginning where the one before it ends, together 0-1-1 to 0-1-LAST. */
 static void assert_whole(struct world *w, unsigned last)
 {
-    _cleanup_(archive_chain_release) struct archive_chain chain = {0};
+    _cleanup_(segment_list_release) struct segment_list chain = {0};
     char until[AGENT_GTID_SIZE] = "";
     char expected[64];
     uint64_t count = 0;
 
     assert_int_equal(archive_store_list(&w->store, FOLDER "/", add_name, &chain, NULL), 0);
-    archive_chain_sort(&chain);
+    segment_list_sort(&chain);
     for (size_t i = 0; i < chain.count; i++) {
         if (!chain.entries[i].has_meta)
             continue;
@@ -151,7 +151,7 @@ static void test_rounds(void **state)
     struct binlog_segment first = segment_of(w, &w->word.memory.newest);
     assert_true(first.name.epoch == 3 && first.name.sequence == 1 && first.count == 5 && !first.gap);
     assert_true(first.first_ms == 1000001000 && first.last_ms == 1000005000);
-    assert_true(archive_name_compare(&first.chain, &first.name) == 0);
+    assert_true(binlog_segment_name_compare(&first.chain, &first.name) == 0);
     assert_string_equal(first.writer, "db-mysql-0");
     run_well(w); /* nothing new */
     assert_int_equal(w->word.segments, 0);
@@ -162,7 +162,7 @@ static void test_rounds(void **state)
     assert_string_equal(second.after, "0-1-5");
     assert_string_equal(second.until, "0-1-7");
     assert_int_equal(strlen(second.previous), 64);
-    assert_true(archive_name_compare(&second.chain, &first.name) == 0);
+    assert_true(binlog_segment_name_compare(&second.chain, &first.name) == 0);
     assert_true(w->word.memory.from_ms == first.name.archived_ms);
     assert_string_equal(w->word.memory.from_gtid, "");
     assert_whole(w, 7);
@@ -321,7 +321,7 @@ static void test_another_key(void **state)
     run_well(w);
     struct binlog_segment sealed = segment_of(w, &w->word.memory.newest);
     assert_true(sealed.sealed && !sealed.gap && sealed.name.sequence == 2);
-    assert_true(archive_name_compare(&sealed.chain, &plain) > 0);
+    assert_true(binlog_segment_name_compare(&sealed.chain, &plain) > 0);
     assert_string_equal(w->word.memory.from_gtid, "0-1-3");
     assert_int_equal(w->word.memory.gap_ms, 0);
     /* The store says it likewise. */
@@ -353,7 +353,7 @@ static void test_failover(void **state)
     assert_string_equal(segment.after, "0-1-5");
     assert_string_equal(segment.until, "0-2-7");
     assert_int_equal(segment.count, 2);
-    assert_true(archive_name_compare(&segment.chain, &chain) == 0);
+    assert_true(binlog_segment_name_compare(&segment.chain, &chain) == 0);
 }
 
 /* A primary that lost its own tail with its node goes on in the same epoch. */
