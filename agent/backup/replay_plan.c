@@ -292,6 +292,12 @@ static int take(struct replay_plan *plan, const struct view *view, bool is_new, 
     return ends;
 }
 
+/* Whether something before the target tells that the backup's last transaction is not later. Retention may leave an archive that begins with a lost tail, of which nothing counts. */
+static bool tells_of_backup(const struct replay_plan *plan)
+{
+    return plan->last || (!plan->target && plan->wish.until_ms >= plan->wish.backup_ms);
+}
+
 /* 1: the target is in it, or before it. */
 static int visit(struct replay_plan *plan, size_t slot, struct error *err)
 {
@@ -313,7 +319,8 @@ static int visit(struct replay_plan *plan, size_t slot, struct error *err)
         return gap(plan, meta, err);
     if (!is_beyond(plan, meta))
         return take(plan, &view, is_new, err);
-    return is_within(plan->have, meta->after) || plan->replays ? 1 : too_new(plan, meta, err);
+    bool is_sure = plan->replays || (is_within(plan->have, meta->after) && tells_of_backup(plan));
+    return is_sure ? 1 : too_new(plan, meta, err);
 }
 
 static int not_covered(struct replay_plan *plan, struct error *err)
