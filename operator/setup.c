@@ -35,59 +35,81 @@ static void free_fleet(void *arg)
     agent_fleet_free(arg);
 }
 
-int operator_setup(void *arg, struct manager *manager, struct error *err)
+/* What several controllers look at. */
+struct shared {
+    struct informer *clusters, *configs, *terminals, *backups, *pods;
+    struct agent_fleet *fleet;
+};
+
+static void share(struct manager *manager, struct shared *ret)
 {
-    UNUSED(err);
-    const struct operator_options *options = arg;
-    struct informer *clusters = informer_for(manager, &kube_kind_mysql_cluster, &projection_mysql_cluster, NULL);
-    struct informer *configs = informer_for(manager, &kube_kind_mysql_config, &projection_mysql_config, NULL);
-    struct informer *terminals = informer_for(manager, &kube_kind_mysql_terminal, &projection_mysql_terminal, NULL);
-    struct informer *backups = informer_for(manager, &kube_kind_mysql_backup, &projection_mysql_backup, NULL);
-    struct informer *pods = informer_for(manager, &kube_kind_pod, &projection_pod, SELECTOR_MANAGED);
-    struct agent_fleet *fleet = agent_fleet_new(manager_loop(manager), manager_http(manager), NULL, NULL);
-    manager_defer(manager, free_fleet, fleet);
+    ret->clusters = informer_for(manager, &kube_kind_mysql_cluster, &projection_mysql_cluster, NULL);
+    ret->configs = informer_for(manager, &kube_kind_mysql_config, &projection_mysql_config, NULL);
+    ret->terminals = informer_for(manager, &kube_kind_mysql_terminal, &projection_mysql_terminal, NULL);
+    ret->backups = informer_for(manager, &kube_kind_mysql_backup, &projection_mysql_backup, NULL);
+    ret->pods = informer_for(manager, &kube_kind_pod, &projection_pod, SELECTOR_MANAGED);
+    ret->fleet = agent_fleet_new(manager_loop(manager), manager_http(manager), NULL, NULL);
+    manager_defer(manager, free_fleet, ret->fleet);
+}
+
+static void set_up_clusters(struct manager *manager, const struct operator_options *options, const struct shared *shared)
+{
     const struct cluster_controller_options cluster_options = {
         .agent_image = options->agent_image,
         .watch_namespaces = &options->watch_namespaces,
         .ipv6 = options->ipv6,
-        .clusters = clusters,
-        .configs = configs,
-        .terminals = terminals,
-        .pods = pods,
-        .backups = backups,
-        .fleet = fleet,
+        .clusters = shared->clusters,
+        .configs = shared->configs,
+        .terminals = shared->terminals,
+        .pods = shared->pods,
+        .backups = shared->backups,
+        .fleet = shared->fleet,
     };
     const struct terminal_controller_options terminal_options = {
         .watch_namespaces = &options->watch_namespaces,
-        .clusters = clusters,
-        .terminals = terminals,
-        .pods = pods,
+        .clusters = shared->clusters,
+        .terminals = shared->terminals,
+        .pods = shared->pods,
     };
-    const struct schedule_controller_options schedule_options = {
-        .watch_namespaces = &options->watch_namespaces,
-        .clusters = clusters,
-        .backups = backups,
-    };
+    cluster_controller_setup(manager, &cluster_options);
+    terminal_controller_setup(manager, &terminal_options);
+}
+
+static void set_up_backups(struct manager *manager, const struct operator_options *options, const struct shared *shared)
+{
     const struct backup_controller_options backup_options = {
         .agent_image = options->agent_image,
         .watch_namespaces = &options->watch_namespaces,
-        .backups = backups,
-        .clusters = clusters,
-        .pods = pods,
-        .fleet = fleet,
+        .backups = shared->backups,
+        .clusters = shared->clusters,
+        .pods = shared->pods,
+        .fleet = shared->fleet,
+    };
+    const struct schedule_controller_options schedule_options = {
+        .watch_namespaces = &options->watch_namespaces,
+        .clusters = shared->clusters,
+        .backups = shared->backups,
     };
     const struct archive_controller_options archive_options = {
         .agent_image = options->agent_image,
         .watch_namespaces = &options->watch_namespaces,
-        .backups = backups,
-        .clusters = clusters,
-        .pods = pods,
-        .fleet = fleet,
+        .backups = shared->backups,
+        .clusters = shared->clusters,
+        .pods = shared->pods,
+        .fleet = shared->fleet,
     };
-    cluster_controller_setup(manager, &cluster_options);
     backup_controller_setup(manager, &backup_options);
-    terminal_controller_setup(manager, &terminal_options);
     schedule_controller_setup(manager, &schedule_options);
     archive_controller_setup(manager, &archive_options);
+}
+
+int operator_setup(void *arg, struct manager *manager, struct error *err)
+{
+    UNUSED(err);
+    const struct operator_options *options = arg;
+    struct shared shared;
+    share(manager, &shared);
+    set_up_clusters(manager, options, &shared);
+    set_up_backups(manager, options, &shared);
     return 0;
 }
