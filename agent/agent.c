@@ -479,16 +479,8 @@ static void on_signal(int signum, void *arg)
     loop_stop(agent->loop);
 }
 
-static int agent_start(struct agent *agent, const struct agent_options *options, struct error *err)
+static int make_parts(struct agent *agent, const struct agent_options *options, struct error *err)
 {
-    agent->options = options;
-    if (init_user_name(&agent->user, err) < 0)
-        return -1;
-    char *boot_id = tls_random_password(20);
-    snprintf(agent->status.boot_id, sizeof(agent->status.boot_id), "%s", boot_id);
-    free(boot_id);
-    agent->loop = loop_new();
-    agent->metrics = agent_metrics_new();
     agent->actions = action_lane_new(agent->loop, &options->paths, agent->user);
     agent->donor = donor_new(agent->loop, &options->paths, agent->user, &agent->status);
     agent->backups = backup_keeper_new(&(struct backup_keeper_options){.loop = agent->loop,
@@ -504,7 +496,20 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
     agent->probes =
         probe_lane_new(agent->loop, options->paths.socket, agent->user, options->paths.volume_dir, on_probe, agent);
     agent->roles = role_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent, err);
-    if (!agent->roles)
+    return agent->roles ? 0 : -1;
+}
+
+static int agent_start(struct agent *agent, const struct agent_options *options, struct error *err)
+{
+    agent->options = options;
+    if (init_user_name(&agent->user, err) < 0)
+        return -1;
+    char *boot_id = tls_random_password(20);
+    snprintf(agent->status.boot_id, sizeof(agent->status.boot_id), "%s", boot_id);
+    free(boot_id);
+    agent->loop = loop_new();
+    agent->metrics = agent_metrics_new();
+    if (make_parts(agent, options, err) < 0)
         return -1;
     agent->view = (struct agent_view){
         .loop = agent->loop,
