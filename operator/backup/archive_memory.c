@@ -4,6 +4,7 @@
 
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "operator/backup/cluster_samples.h"
 #include "operator/kube/kube_object.h"
 
 /* ---- memory ---- */
@@ -164,24 +165,17 @@ static struct sample sample_of(const struct archive_memories *memories, const st
     };
 }
 
-/* A family without a sample is not there at all. */
 static void render_family(const struct archive_memories *memories, size_t family, struct strbuf *out)
 {
-    const struct metric_desc *desc = &families[family].desc;
-    bool has_head = false;
+    struct cluster_samples samples = {.out = out, .desc = &families[family].desc};
     size_t iterator = 0;
     for (const struct archive_memory *each; (each = hashmap_next(&memories->by_key, &iterator));) {
-        char ns[KUBE_LABEL_MAX + 1], name[KUBE_NAME_MAX + 1];
         double value;
-        if (each->since_ms == 0 || kube_key_split(each->key, ns, name) < 0)
+        if (each->since_ms == 0)
             continue;
         struct sample sample = sample_of(memories, each);
-        if (!families[family].value_of(&sample, &value))
-            continue;
-        if (!has_head)
-            metrics_write_head(out, desc);
-        has_head = true;
-        metrics_write_sample(out, desc, (const char *const[]){ns, name}, value);
+        if (families[family].value_of(&sample, &value))
+            cluster_samples_add(&samples, each->key, value);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "operator/backup/schedule_metrics.h"
 
 #include "common/alloc.h"
+#include "operator/backup/cluster_samples.h"
 #include "operator/kube/kube_object.h"
 
 /* ---- memory ---- */
@@ -126,21 +127,14 @@ static const struct {
         skipped_of},
 };
 
-/* A family without a sample is not there at all. */
 static void render_family(const struct schedule_memory *memory, size_t family, struct strbuf *out)
 {
-    const struct metric_desc *desc = &families[family].desc;
-    bool has_head = false;
+    struct cluster_samples samples = {.out = out, .desc = &families[family].desc};
     size_t iterator = 0;
     for (const struct schedule_figures *each; (each = hashmap_next(&memory->figures, &iterator));) {
-        char ns[KUBE_LABEL_MAX + 1], name[KUBE_NAME_MAX + 1];
         double value;
-        if (!families[family].value_of(each, &value) || kube_key_split(each->key, ns, name) < 0)
-            continue;
-        if (!has_head)
-            metrics_write_head(out, desc);
-        has_head = true;
-        metrics_write_sample(out, desc, (const char *const[]){ns, name}, value);
+        if (families[family].value_of(each, &value))
+            cluster_samples_add(&samples, each->key, value);
     }
 }
 
