@@ -373,9 +373,7 @@ static void on_secrets(void *arg, struct task_keys *keys, const struct error *er
     if (err)
         turn_note(turn, err, "Secrets of spec.backup");
     else if (memory) {
-        task_keys_release(&memory->keys);
-        memory->keys = *keys;
-        *keys = (struct task_keys){.access_key = NULL};
+        task_keys_take(&memory->keys, keys);
         memory->keys_ms = MAX_OF(loop_now_ms(turn->controller->loop), 1);
         memory->keys_generation = turn->generation;
     }

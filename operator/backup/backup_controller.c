@@ -241,9 +241,7 @@ static void on_secrets(void *arg, struct task_keys *keys, const struct error *er
     if (err)
         visit->error = *err;
     else if (memory) {
-        task_keys_release(&memory->keys);
-        memory->keys = *keys;
-        *keys = (struct task_keys){.access_key = NULL};
+        task_keys_take(&memory->keys, keys);
         memory->keys_ms = MAX_OF(loop_now_ms(visit->controller->loop), 1);
     }
     backup_visit_decide(visit);

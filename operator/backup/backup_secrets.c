@@ -35,6 +35,13 @@ void task_keys_release(struct task_keys *keys)
     OPENSSL_cleanse(keys, sizeof(*keys));
 }
 
+void task_keys_take(struct task_keys *keys, struct task_keys *from)
+{
+    task_keys_release(keys);
+    *keys = *from;
+    *from = (struct task_keys){.access_key = NULL};
+}
+
 static void KM_PRINTF(3, 4) refuse(struct reading *reading, const char *reason, const char *fmt, ...)
 {
     va_list ap;

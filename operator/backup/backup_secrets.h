@@ -27,8 +27,10 @@ struct task_keys {
     char message[KUBE_CONDITION_MESSAGE_MAX];
 };
 void task_keys_release(struct task_keys *keys);
+/* Takes *from over in place of what *keys held; *from is zeroed. */
+void task_keys_take(struct task_keys *keys, struct task_keys *from);
 
-/* keys: valid if err is NULL; who wants to keep them copies the struct and zeroes *keys, else they are wiped afterwards. */
+/* keys: valid if err is NULL; who wants to keep them takes them (task_keys_take), else they are wiped afterwards. */
 typedef void (*backup_secrets_done_fn)(void *arg, struct task_keys *keys, const struct error *err);
 /* `backup` is borrowed until done; it has a destination. path: of what names the Secrets, in messages: "spec"; static. There is no cancel: kube_client_free drops what is in flight. */
 void backup_secrets_read(struct kube_client *client, const struct kube_resource *secret,
