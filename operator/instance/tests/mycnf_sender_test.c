@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/http_server.h"
 #include "operator/instance/agent_fleet.h"
+#include "operator/instance/tests/agent_pki_util.h"
 
 #define WAIT_MS 10000
 #define CLUSTER "ns1/shop"
@@ -19,9 +20,7 @@
 struct rig {
     struct loop *loop;
     struct http_client *http;
-    struct tls_keypair ca, leaf, client;
-    struct tls_server *server_tls;
-    struct http_tls *client_tls;
+    struct agent_pki pki;
     struct http_server *server;
     struct agent_fleet *fleet;
     struct http_exchange *stream; /* NULL: none is open */
@@ -71,22 +70,6 @@ static const struct http_route routes[] = {
 
 /* ---- the rig ---- */
 
-static void issue(const struct tls_keypair *ca, const char *name, const char *dns, bool server, struct tls_keypair *ret)
-{
-    struct error err = ERROR_INIT;
-    const char *const dns_names[] = {dns, NULL};
-    const struct tls_cert_request request = {
-        .common_name = name,
-        .dns_names = dns ? dns_names : NULL,
-        .server_auth = server,
-        .client_auth = !server,
-        .not_before_ms = clock_realtime_ms() - 60000,
-        .not_after_ms = clock_realtime_ms() + 3600000,
-    };
-    if ((ca ? tls_issue(ca, &request, ret, &err) : tls_make_ca(&request, ret, &err)) < 0)
-        fail_msg("%s", err.message);
-}
-
 static void on_news(void *arg, const char *cluster_key)
 {
     UNUSED(cluster_key);
@@ -100,21 +83,15 @@ static int set_up(void **state)
     uint16_t port;
     rig->loop = loop_new();
     rig->http = http_client_new(rig->loop);
-    issue(NULL, "ca", NULL, true, &rig->ca);
-    issue(&rig->ca, AGENT_COMMON_NAME, "m-0.shop", true, &rig->leaf);
-    issue(&rig->ca, AGENT_OPERATOR_COMMON_NAME, NULL, false, &rig->client);
-    const struct http_tls_options options = {
-        .ca_pem = rig->ca.cert_pem, .cert_pem = rig->client.cert_pem, .key_pem = rig->client.key_pem};
-    rig->server_tls = tls_server_new(&rig->leaf, rig->ca.cert_pem, &err);
-    rig->client_tls = http_tls_new(&options);
-    rig->server = http_server_new(rig->loop, rig->server_tls, routes, rig);
+    agent_pki_init(&rig->pki, "m-0.shop");
+    rig->server = http_server_new(rig->loop, rig->pki.server_tls, routes, rig);
     if (http_server_listen(rig->server, "127.0.0.1", 0, &port, &err) < 0)
         fail_msg("%s", err.message);
     rig->answer_status = 200;
     rig->answer = APPLIED;
     rig->fleet = agent_fleet_new(rig->loop, rig->http, on_news, rig);
     const struct agent_fleet_member member = {
-        MEMBER, {.address = "127.0.0.1", .server_name = "m-0.shop", .port = port, .tls = rig->client_tls}};
+        MEMBER, {.address = "127.0.0.1", .server_name = "m-0.shop", .port = port, .tls = rig->pki.client_tls}};
     agent_fleet_sync(rig->fleet, CLUSTER, &member, 1);
     *state = rig;
     return 0;
@@ -126,11 +103,7 @@ static int tear_down(void **state)
     agent_fleet_free(rig->fleet);
     http_client_free(rig->http);
     http_server_free(rig->server);
-    tls_server_free(rig->server_tls);
-    http_tls_unref(rig->client_tls);
-    tls_keypair_release(&rig->ca);
-    tls_keypair_release(&rig->leaf);
-    tls_keypair_release(&rig->client);
+    agent_pki_release(&rig->pki);
     loop_free(rig->loop);
     free(rig);
     return 0;
