@@ -142,6 +142,12 @@ static int sync_close(FILE *file, const char *path, struct error *err)
     return bad ? error_set_errno(err, errnum, "writing %s", path) : 0;
 }
 
+/* What stdio hands to the kernel at once it does not keep: fflush() knows nothing of it if that fails. */
+static int write_bytes(FILE *file, const void *data, size_t len, const char *path, struct error *err)
+{
+    return fwrite(data, 1, len, file) == len ? 0 : error_set_errno(err, errno, "writing %s", path);
+}
+
 static FILE *create(const char *path, struct error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -162,37 +168,49 @@ static int write_tail(struct binlog_tail *tail, const char *dir, struct error *e
     if (!file)
         return -1;
     while ((n = binlog_tail_read(tail, buffer, (size_t)(64 * KM_KIB), err)) > 0) {
-        if (fwrite(buffer, 1, (size_t)n, file) != (size_t)n)
+        if (write_bytes(file, buffer, (size_t)n, path, err) < 0)
             break;
     }
-    if (n < 0) {
+    if (n != 0) {
         fclose(file);
         return -1;
     }
     return sync_close(file, path, err);
 }
 
+static int copy_bytes(
+    FILE *in, FILE *out, uint64_t max, const char *from, const char *to, uint64_t *ret_bytes, struct error *err)
+{
+    char buffer[16 * KM_KIB];
+    struct stat st;
+    size_t n;
+
+    if (fstat(fileno(in), &st) < 0 || ((uint64_t)st.st_size > max && fseeko(in, st.st_size - (off_t)max, SEEK_SET) < 0))
+        return error_set_errno(err, errno, "reading %s", from);
+    while (*ret_bytes < max && (n = fread(buffer, 1, sizeof(buffer), in)) > 0) {
+        if (write_bytes(out, buffer, n, to, err) < 0)
+            return -1;
+        *ret_bytes += n;
+    }
+    return ferror(in) ? error_set_errno(err, errno, "reading %s", from) : 0;
+}
+
 /* The end of a file that is too long is what is newest. */
 static int copy_end(const char *from, const char *to, uint64_t max, uint64_t *ret_bytes, struct error *err)
 {
-    char buffer[16 * KM_KIB];
     FILE *in = fopen(from, "re");
-    FILE *out = in ? create(to, err) : NULL;
-    struct stat st;
-    size_t n;
 
     *ret_bytes = 0;
     if (!in)
         return error_set_errno(err, errno, "opening %s", from);
-    if (out && fstat(fileno(in), &st) == 0 && (uint64_t)st.st_size > max)
-        (void)(fseeko(in, st.st_size - (off_t)max, SEEK_SET) == 0);
-    while (out && *ret_bytes < max && (n = fread(buffer, 1, sizeof(buffer), in)) > 0) {
-        if (fwrite(buffer, 1, n, out) != n)
-            break;
-        *ret_bytes += n;
-    }
+    FILE *out = create(to, err);
+    int rc = out ? copy_bytes(in, out, max, from, to, ret_bytes, err) : -1;
     fclose(in);
-    return out ? sync_close(out, to, err) : -1;
+    if (rc == 0)
+        return sync_close(out, to, err);
+    if (out)
+        fclose(out);
+    return -1;
 }
 
 static int write_raw(const struct set_aside_wish *wish, uint64_t max, const char *dir, struct error *err)

@@ -1,0 +1,143 @@
+/* What is set aside is whole, or it is not there. */
+#include "common/base.h"
+
+#include "agent/set_aside.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <cmocka.h>
+
+#include "agent/backup/tests/binlog_double.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/log.h"
+
+struct world {
+    struct binlog_double logs;
+    struct agent_paths paths;
+    struct error error;
+    char text[SET_ASIDE_TEXT_SIZE];
+};
+
+static int set_up(void **state)
+{
+    struct world *w = xnew(struct world);
+
+    log_setup(LOG_ERROR, LOG_FORMAT_TEXT, 2);
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of write() */
+    binlog_double_init(&w->logs, GTID_MARIADB);
+    agent_paths_init(&w->paths, w->logs.dir, w->logs.dir, NULL, NULL, NULL, NULL);
+    free(w->paths.data_dir);
+    w->paths.data_dir = xstrdup(w->logs.dir);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    agent_paths_release(&w->paths);
+    binlog_double_release(&w->logs);
+    free(w);
+    return 0;
+}
+
+/* The volume is full behind that many bytes of a file. */
+static int make(struct world *w, rlim_t room)
+{
+    const struct set_aside_wish wish = {
+        .paths = &w->paths, .flavour = AGENT_FLAVOUR_MARIADB, .epoch = 3, .errant = "", .reason = "a test"};
+    struct rlimit before;
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = MIN_OF(room, before.rlim_max);
+    error_clear(&w->error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    int rc = set_aside_make(&wish, w->text, &w->error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    return rc;
+}
+
+static size_t count_sets(const struct world *w)
+{
+    _cleanup_(freep) char *top = xasprintf("%s/set-aside", w->paths.state_dir);
+    DIR *dir = opendir(top);
+    size_t count = 0;
+
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static void write_logs(struct world *w)
+{
+    binlog_double_rotate(&w->logs, "0-1-7");
+    for (unsigned i = 8; i < 20; i++) {
+        char gtid[32];
+        snprintf(gtid, sizeof(gtid), "0-1-%u", i);
+        binlog_double_add(&w->logs, gtid, 1000000, 30000);
+    }
+}
+
+static void test_whole(void **state)
+{
+    struct world *w = *state;
+
+    write_logs(w);
+    if (make(w, RLIM_INFINITY) < 0)
+        fail_msg("%s", w->error.message);
+    assert_int_equal(count_sets(w), 1);
+    assert_non_null(strstr(w->text, "0-1-19"));
+}
+
+/* Wherever the room ends: in what stdio buffers, and in what it hands to the kernel at once. */
+static void test_no_room(void **state)
+{
+    static const rlim_t rooms[] = {0, 1, 4096, 100000, (rlim_t)128 * 1024, 300000};
+    struct world *w = *state;
+
+    write_logs(w);
+    for (size_t i = 0; i < ARRAY_LEN(rooms); i++) {
+        if (make(w, rooms[i]) == 0)
+            fail_msg("with room for %lu bytes: %s", (unsigned long)rooms[i], w->text);
+        assert_int_equal(count_sets(w), 0);
+    }
+}
+
+/* As they are: the logs cannot be taken apart. */
+static void test_no_room_for_raw_logs(void **state)
+{
+    static const rlim_t rooms[] = {4096, 16384, 100000, 300000};
+    struct world *w = *state;
+
+    write_logs(w);
+    binlog_double_rotate(&w->logs, "0-1-19");
+    _cleanup_(freep) char *newest = xasprintf("%s/binlog.%06u", w->logs.dir, w->logs.newest);
+    assert_int_equal(fs_write_file_atomic(newest, "what is this?", 13, 0600, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LEN(rooms); i++) {
+        if (make(w, rooms[i]) == 0)
+            fail_msg("with room for %lu bytes: %s", (unsigned long)rooms[i], w->text);
+        assert_int_equal(count_sets(w), 0);
+    }
+    if (make(w, RLIM_INFINITY) < 0)
+        fail_msg("%s", w->error.message);
+    assert_int_equal(count_sets(w), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_room_for_raw_logs, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
