@@ -294,10 +294,11 @@ static bool query_is(const struct event *event, const char *word)
     return event->body_len >= skip + strlen(word) && memcmp(body + skip, word, strlen(word)) == 0;
 }
 
+/* A savepoint's ROLLBACK TO stands in the middle, where tables without transactions were written to. */
 static bool ends_group(const struct event *event)
 {
-    return query_is(event, "COMMIT") || query_is(event, "ROLLBACK") || query_is(event, "XA COMMIT") ||
-        query_is(event, "XA ROLLBACK");
+    return query_is(event, "COMMIT") || (query_is(event, "ROLLBACK") && !query_is(event, "ROLLBACK TO")) ||
+        query_is(event, "XA COMMIT") || query_is(event, "XA ROLLBACK");
 }
 
 /* Whether the transaction is whole with this event. A statement of its own is, unless rows follow it (CREATE TABLE ... SELECT). */

@@ -215,6 +215,23 @@ static void make_transaction(
     add_event(out, QUERY, 1, at_s, &body);
 }
 
+void binlog_double_add_statements(
+    struct binlog_double *logs, const char *gtid, const char *const *statements, size_t count)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    strbuf_init(&out, EVENTS_MAX);
+    add_gtid(gtid, logs->flavour, 1, &out);
+    for (size_t i = 0; i < count && statements[i]; i++) {
+        _cleanup_(strbuf_release) struct strbuf body;
+        strbuf_init(&body, KM_MIB);
+        add_number(&body, 0, 14); /* no database */
+        strbuf_adds(&body, statements[i]);
+        add_event(&out, QUERY, 1, 1, &body);
+    }
+    append(logs, &out);
+}
+
 void binlog_double_add(struct binlog_double *logs, const char *gtid, uint32_t at_s, size_t bytes)
 {
     _cleanup_(strbuf_release) struct strbuf out;

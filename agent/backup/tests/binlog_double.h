@@ -21,6 +21,9 @@ void binlog_double_release(struct binlog_double *logs); /* removes the folder */
 void binlog_double_rotate(struct binlog_double *logs, const char *before);
 /* A transaction, in the newest file. gtid: "0-1-5" or "UUID:5"; bytes: of its statement. */
 void binlog_double_add(struct binlog_double *logs, const char *gtid, uint32_t at_s, size_t bytes);
+/* One of these statements, an event each; NULL ends them. */
+void binlog_double_add_statements(
+    struct binlog_double *logs, const char *gtid, const char *const *statements, size_t count);
 /* 0-SERVER-FIRST to 0-SERVER-LAST. */
 void binlog_double_add_range(struct binlog_double *logs, unsigned server, unsigned first, unsigned last);
 /* The first bytes of what binlog_double_add would write. */

@@ -1,0 +1,77 @@
+/* Which transactions of a log are whole. */
+#include "common/base.h"
+
+#include "agent/backup/binlog_file.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "agent/backup/tests/binlog_double.h"
+#include "common/alloc.h"
+
+#define UUID "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+
+static int on_transaction(void *arg, const struct binlog_transaction *transaction, struct error *err)
+{
+    unsigned *count = arg;
+
+    UNUSED(transaction);
+    UNUSED(err);
+    (*count)++;
+    return 0;
+}
+
+static unsigned count_whole(const struct binlog_double *logs)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/binlog.%06u", logs->dir, logs->newest);
+    struct binlog_head head;
+    struct error err = ERROR_INIT;
+    unsigned count = 0;
+
+    if (binlog_file_scan(path, logs->flavour, &head, on_transaction, &count, &err) < 0)
+        fail_msg("%s", err.message);
+    binlog_head_release(&head);
+    return count;
+}
+
+/* What a server writes between two events of one transaction is not there yet, or never comes: the file ends exactly behind one. */
+static void test_ends_between_events(void **state)
+{
+    static const struct {
+        const char *statements[3];
+        unsigned whole;
+    } rows[] = {
+        {{"CREATE TABLE t (a int)"}, 1},
+        {{"BEGIN"}, 0},
+        {{"BEGIN", "COMMIT"}, 1},
+        {{"BEGIN", "ROLLBACK"}, 1},
+        /* CREATE TABLE ... SELECT of MySQL 8.0.21 and later */
+        {{"BEGIN", "CREATE TABLE `t` (\n  `a` int DEFAULT NULL\n) START TRANSACTION"}, 0},
+        /* What was written to tables without transactions stays behind a savepoint. */
+        {{"BEGIN", "SAVEPOINT `a`", "ROLLBACK TO `a`"}, 0},
+        {{"BEGIN", "ROLLBACK TO `a`", "COMMIT"}, 1},
+        {{"XA START X'61',X'',1"}, 0},
+        {{"XA COMMIT X'61',X'',1"}, 1},
+        {{"XA ROLLBACK X'61',X'',1"}, 1},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct binlog_double logs;
+        binlog_double_init(&logs, GTID_MYSQL);
+        binlog_double_rotate(&logs, "");
+        binlog_double_add_statements(&logs, UUID ":1", rows[i].statements, ARRAY_LEN(rows[i].statements));
+        if (count_whole(&logs) != rows[i].whole)
+            fail_msg("row %zu: %s", i, rows[i].statements[0]);
+        binlog_double_release(&logs);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ends_between_events),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
