@@ -64,6 +64,7 @@ static bool find(struct dump_position *position)
     if (!take_quoted(at, text))
         return false;
     memcpy(position->gtid, text, sizeof(text));
+    position->found = true;
     return true;
 }
 
@@ -94,8 +95,10 @@ void dump_position_end(struct dump_position *position)
     position->tail[position->tail_len] = '\0';
     for (const char *at = position->tail; (at = strstr(at, mark)); at++)
         found = at + sizeof(mark) - 1;
-    if (found && take_quoted(found, text))
-        memcpy(position->gtid, text, sizeof(text));
+    if (!found || !take_quoted(found, text))
+        return;
+    memcpy(position->gtid, text, sizeof(text));
+    position->found = true;
 }
 
 void dump_position_feed(struct dump_position *position, const char *data, size_t len)

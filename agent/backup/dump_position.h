@@ -23,14 +23,15 @@ struct dump_position {
     bool over;
     size_t tail_len;
     char tail[DUMP_TAIL_MAX + 1]; /* what came last */
-    char gtid[AGENT_GTID_SIZE];   /* "" : not found */
+    bool found;                   /* else the dump does not say, or it takes more than AGENT_GTID_SIZE */
+    char gtid[AGENT_GTID_SIZE];   /* "" and found: none */
 };
 
 void dump_position_init(struct dump_position *position);
 void dump_position_release(struct dump_position *position);
 /* Bytes of the dump as they come. */
 void dump_position_feed(struct dump_position *position, const char *data, size_t len);
-/* That was all: gtid is what it stays. */
+/* That was all: found and gtid are what they stay. */
 void dump_position_end(struct dump_position *position);
 
 #endif

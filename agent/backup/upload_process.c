@@ -57,6 +57,10 @@ static void commit_if_complete(struct upload_process *process)
 {
     if (!process->committed || !process->data_ended)
         return;
+    if (!*process->commit.gtid && process->task.method == BACKUP_METHOD_LOGICAL && !process->dump.found) {
+        abort_upload(process, "the dump does not tell which transactions it holds, or in too many words");
+        return;
+    }
     if (!*process->commit.gtid)
         memcpy(process->commit.gtid, process->dump.gtid, sizeof(process->commit.gtid));
     upload_commit(process->upload, &process->commit);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "agent/backup/backup_child.h"
 #include "agent/tests/seed_rig.h"
 #include "common/alloc.h"
 #include "common/backup_task.h"
@@ -298,6 +299,57 @@ static void test_logical(void **state)
     backup_task_release(&task);
 }
 
+/* The child by itself, with a dump of our own: whether it was stored. */
+static bool upload_dump(struct backup_world *world, const char *id, const char *dump)
+{
+    static const struct backup_commit commit = {
+        .flavour = "mariadb", .server_version = "10.11.19", .donor = "demo-mysql-0", .stream = STREAM_METHOD_SQL};
+    struct agent_rig *member = world->pods->member;
+    struct strbuf words;
+    struct backup_task task;
+
+    fill_task(world, id, &task);
+    task.method = BACKUP_METHOD_LOGICAL;
+    strbuf_init(&words, (size_t)2 * BACKUP_CHILD_LINE_MAX);
+    backup_task_encode(&task, &words);
+    strbuf_addc(&words, '\n');
+    backup_commit_encode(&commit, &words);
+    agent_rig_put(member, "words", words.buf);
+    agent_rig_put(member, "dump", dump);
+    strbuf_release(&words);
+    backup_task_release(&task);
+    _cleanup_(freep) char *script = xasprintf("cd %s && cat dump | %s upload --tls-dir=%s/tls 3< <(cat words) >said",
+        member->dir, member->binary, member->dir);
+    const char *argv[] = {"bash", "-c", script, NULL};
+    struct subprocess_options options = {.argv = argv, .timeout_ms = 120000};
+
+    return subprocess_run(&options, NULL, NULL, NULL, NULL) == 0;
+}
+
+/* A backup that stands for nobody knows what would be taken for one that holds nothing. */
+static void test_dump_without_position(void **state)
+{
+    static const char *const none[] = {"-- a dump\n\nCREATE TABLE `t` (a int);\nINSERT INTO t VALUES (1);\n",
+        "-- a dump\n\n-- SET GLOBAL gtid_slave_pos='0-1-5"};
+    struct backup_world *world = *state;
+    char gtids[2 * AGENT_GTID_SIZE];
+
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        assert_false(upload_dump(world, "n-1", none[i]));
+        assert_nothing_stored(world);
+        assert_true(agent_rig_file_says(world->pods->member, "said", "does not tell which transactions"));
+    }
+    memset(gtids, '1', sizeof(gtids) - 1);
+    gtids[sizeof(gtids) - 1] = '\0';
+    _cleanup_(freep) char *too_long = xasprintf("-- a dump\n-- SET GLOBAL gtid_slave_pos='0-1-%s';\n", gtids);
+    assert_false(upload_dump(world, "n-2", too_long));
+    assert_nothing_stored(world);
+    assert_true(upload_dump(world, "n-3", "-- a dump\n-- SET GLOBAL gtid_slave_pos='';\n")); /* of a new server */
+    assert_int_equal(count_files(world, "*/" FOLDER "n-3/manifest.json"), 1);
+    _cleanup_(freep) char *folder = xasprintf("%s/" FOLDER "n-3", agent_rig_path(world->pods->other, "vol"));
+    (void)(fs_remove_all(folder, NULL) == 0);
+}
+
 static void test_one_at_a_time(void **state)
 {
     struct backup_world *world = *state;
@@ -396,6 +448,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORY(test_physical),
         STORY(test_logical),
+        STORY(test_dump_without_position),
         STORY(test_one_at_a_time),
         STORY(test_tool_killed),
         STORY(test_upload_killed),

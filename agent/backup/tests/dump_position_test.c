@@ -11,19 +11,20 @@
 
 struct row {
     const char *text, *gtid;
+    bool found;
 };
 
 static const struct row rows[] = {
     {"-- MariaDB dump 10.19\n\n-- CHANGE MASTER TO MASTER_USE_GTID=slave_pos;\n-- SET GLOBAL gtid_slave_pos='0-1-5,1-2-7';\n\nCREATE TABLE `t`",
-        "0-1-5,1-2-7"},
-    {"-- MySQL dump\nSET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ '" UUID ":1-5';\n", UUID ":1-5"},
+        "0-1-5,1-2-7", true},
+    {"-- MySQL dump\nSET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ '" UUID ":1-5';\n", UUID ":1-5", true},
     {"-- MySQL dump\nSET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ '" UUID ":1-5,\n" UUID ":7-9';\n",
-        UUID ":1-5," UUID ":7-9"},
-    {"-- MySQL dump\nSET @@GLOBAL.GTID_PURGED='" UUID ":1';\n", UUID ":1"},
-    {"-- SQL\n-- SET GLOBAL gtid_slave_pos='';\n", ""},
-    {"\nCREATE TABLE t (a text);\nINSERT INTO t VALUES ('\n-- SET GLOBAL gtid_slave_pos='0-6-6';\n');", ""},
-    {"\n-- SET GLOBAL gtid_slave_pos='0-1-5", ""},
-    {"nothing of the kind", ""},
+        UUID ":1-5," UUID ":7-9", true},
+    {"-- MySQL dump\nSET @@GLOBAL.GTID_PURGED='" UUID ":1';\n", UUID ":1", true},
+    {"-- SQL\n-- SET GLOBAL gtid_slave_pos='';\n", "", true},
+    {"\nCREATE TABLE t (a text);\nINSERT INTO t VALUES ('\n-- SET GLOBAL gtid_slave_pos='0-6-6';\n');", "", false},
+    {"\n-- SET GLOBAL gtid_slave_pos='0-1-5", "", false},
+    {"nothing of the kind", "", false},
 };
 
 /* Far behind the head, among the last lines; the last one counts. */
@@ -47,6 +48,7 @@ static void test_tail(void **state)
         assert_string_equal(position.gtid, "");
         dump_position_end(&position);
         assert_string_equal(position.gtid, "0-1-9");
+        assert_true(position.found);
         dump_position_release(&position);
     }
 }
@@ -64,6 +66,7 @@ static void test_rows(void **state)
         for (size_t at = 0; at < len; at += step)
             dump_position_feed(&position, row->text + at, step);
         assert_string_equal(position.gtid, row->gtid);
+        assert_int_equal(position.found, row->found);
         dump_position_release(&position);
     }
 }
