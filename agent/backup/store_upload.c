@@ -236,8 +236,20 @@ struct record {
     bool there;
 };
 
-/* The last line of a number counts. */
-static void read_record(const char *line, struct record *records)
+/* What completes an upload. */
+struct told {
+    const struct store_part *parts;
+    size_t count;
+};
+
+static bool is_told(const struct told *told, int number, const char *tag)
+{
+    return (size_t)number <= told->count && told->parts[number - 1].number == number &&
+        str_eq(told->parts[number - 1].etag, tag);
+}
+
+/* The last line of a number counts, but for tries that ended behind the one that is told. */
+static void read_record(const char *line, const struct told *told, struct record *records)
 {
     struct record record = {.there = true};
     unsigned long long bytes;
@@ -251,10 +263,11 @@ static void read_record(const char *line, struct record *records)
         return;
     record.bytes = bytes;
     record.offset = offset;
-    records[number] = record;
+    if (!is_told(told, number, records[number].tag) || is_told(told, number, record.tag))
+        records[number] = record;
 }
 
-static int read_records(int dir, struct record *records, struct store_fault *fault)
+static int read_records(int dir, const struct told *told, struct record *records, struct store_fault *fault)
 {
     _cleanup_(strbuf_release) struct strbuf text;
 
@@ -265,7 +278,7 @@ static int read_records(int dir, struct record *records, struct store_fault *fau
         char *next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
-        read_record(line, records);
+        read_record(line, told, records);
         line = next;
     }
     return 0;
@@ -394,8 +407,9 @@ static int complete_in(const struct store_folder *folder, int dir, const struct 
     const char *name, char *ret_etag, struct store_fault *fault)
 {
     _cleanup_(freep) struct record *records = xnew_array(struct record, STORE_PARTS_MAX + 1);
+    const struct told told = {parts, count};
 
-    if (read_records(dir, records, fault) < 0 || check_parts(records, parts, count, fault) < 0)
+    if (read_records(dir, &told, records, fault) < 0 || check_parts(records, parts, count, fault) < 0)
         return -1;
     if (assemble(folder, dir, records, count, ret_etag, fault) < 0)
         return -1;

@@ -401,6 +401,25 @@ static void test_uploads(void **state)
     }
 }
 
+/* A try that nobody waits for any more ends behind the one that was answered: the list says which one it is. */
+static void test_a_try_that_ends_late(void **state)
+{
+    static const int64_t offsets[][2] = {{-1, 4}, {4, -1}, {-1, -1}}; /* of the one that is told, and of the other */
+    struct world *w = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(offsets); i++) {
+        struct store_request upload = begin(w, "x/y");
+        struct store_part parts[2];
+        struct store_part late;
+        assert_int_equal(part(w, &upload, 1, "aaaa", 0, &parts[0]), STORE_OK);
+        assert_int_equal(part(w, &upload, 2, "bb", offsets[i][0], &parts[1]), STORE_OK);
+        assert_int_equal(part(w, &upload, 2, "ww", offsets[i][1], &late), STORE_OK);
+        assert_int_equal(complete(w, &upload, parts, 2), STORE_OK);
+        assert_object(w, "x/y", "aaaabb");
+        assert_int_equal(uploads_left(w), 0);
+    }
+}
+
 static void test_uploads_that_are_refused(void **state)
 {
     struct world *w = *state;
@@ -538,6 +557,7 @@ int main(void)
         WORLD(test_lists),
         WORLD(test_large_folders),
         WORLD(test_uploads),
+        WORLD(test_a_try_that_ends_late),
         WORLD(test_uploads_that_are_refused),
         WORLD(test_a_first_part_that_changes_its_size),
         WORLD(test_a_part_that_fails_gives_its_space_back),
