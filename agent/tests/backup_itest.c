@@ -19,7 +19,10 @@
 
 #define ROWS "20000"
 #define FOLDER "prod/demo/backups/"
-#define SLOW_BYTES 8000000 /* a second: enough time for every interruption */
+/* A second. The first part goes at once, the last one many seconds later, however late an interruption comes. */
+#define SLOW_BYTES 1000000
+/* A few seconds in all. */
+#define BRISK_BYTES 8000000
 
 struct backup_world {
     struct seed_rig *pods; /* donor, and `other`: the store */
@@ -99,14 +102,14 @@ static void order(struct backup_world *world, struct backup_task *task)
         fail_msg("%d: %s", code, body.buf);
 }
 
-/* Uncompressed and held back: a few seconds. */
-static void order_slow(struct backup_world *world, const char *id)
+/* Uncompressed and held back. */
+static void order_slow(struct backup_world *world, const char *id, uint64_t rate)
 {
     struct backup_task task;
 
     fill_task(world, id, &task);
     task.compression = BACKUP_COMPRESSION_NONE;
-    task.rate_limit = SLOW_BYTES;
+    task.rate_limit = rate;
     order(world, &task);
     backup_task_release(&task);
 }
@@ -357,7 +360,7 @@ static void test_one_at_a_time(void **state)
     struct backup_task task;
 
     strbuf_init(&body, KM_MIB);
-    order_slow(world, "o-1");
+    order_slow(world, "o-1", SLOW_BYTES);
     fill_task(world, "o-2", &task);
     _cleanup_(freep) char *text = task_text(&task);
     assert_int_equal(post(world, text, &body), 409);
@@ -377,7 +380,7 @@ static void test_tool_killed(void **state)
 {
     struct backup_world *world = *state;
 
-    order_slow(world, "t-1");
+    order_slow(world, "t-1", SLOW_BYTES);
     await_parts(world);
     kill(child_of_agent(world, "mariadb-backup"), SIGKILL);
     await_failure(world, "ToolFailed", "mariadb-backup ended with signal 9");
@@ -388,7 +391,7 @@ static void test_upload_killed(void **state)
 {
     struct backup_world *world = *state;
 
-    order_slow(world, "u-1");
+    order_slow(world, "u-1", SLOW_BYTES);
     await_parts(world);
     kill(child_of_agent(world, " upload "), SIGKILL);
     await_failure(world, "UploadFailed", "the upload ended with signal 9");
@@ -400,7 +403,7 @@ static void test_agent_ends(void **state)
     struct backup_world *world = *state;
     struct agent_rig *donor = world->pods->donor;
 
-    order_slow(world, "a-1");
+    order_slow(world, "a-1", SLOW_BYTES);
     await_parts(world);
     kill(donor->agent.inner, SIGTERM);
     assert_int_equal(agent_rig_wait(&donor->agent), 0);
@@ -408,7 +411,7 @@ static void test_agent_ends(void **state)
 
     agent_rig_start(donor, "run");
     assert_true(agent_rig_await(donor, "/startup", 200, 60000));
-    order_slow(world, "a-2");
+    order_slow(world, "a-2", SLOW_BYTES);
     await_parts(world);
     agent_rig_kill(&donor->agent); /* and with its namespace all that could clean up */
     assert_int_equal(count_files(world, "*/manifest.json"), 0);
@@ -418,7 +421,7 @@ static void test_store_killed(void **state)
 {
     struct backup_world *world = *state;
 
-    order_slow(world, "s-1");
+    order_slow(world, "s-1", SLOW_BYTES);
     await_parts(world);
     agent_rig_kill(&world->store);
     await_failure(world, "StoreUnavailable", "");
@@ -431,7 +434,7 @@ static void test_store_restarted(void **state)
     struct backup_world *world = *state;
     struct backup_report report;
 
-    order_slow(world, "r-1");
+    order_slow(world, "r-1", BRISK_BYTES);
     await_parts(world);
     agent_rig_kill(&world->store);
     usleep(300 * 1000);
