@@ -106,7 +106,8 @@ int replay_cut_judge(struct replay_cut *cut, const struct gtid_one *one, int64_t
     enum replay_reason *ret_reason, struct error *err)
 {
     cut->count++;
-    *ret = REPLAY_SKIP;
+    /* A lost tail behind the target, too: with what is skipped goes what stands before it. */
+    *ret = cut->stopped ? REPLAY_STOP : REPLAY_SKIP;
     gtid_set_add(cut->seen, one);
     if (cut->limit && !gtid_set_contains(cut->limit, one))
         return 0;
