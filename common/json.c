@@ -163,7 +163,7 @@ void json_canonical(const json_t *value, struct strbuf *out)
 uint64_t json_hash(const json_t *value)
 {
     uint64_t state = HASH64_INIT;
-    if (json_dump_callback(value, dump_to_hash, &state, CANONICAL) != 0)
+    if (value && json_dump_callback(value, dump_to_hash, &state, CANONICAL) != 0)
         bug("cannot write a document");
     return state;
 }

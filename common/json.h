@@ -53,7 +53,7 @@ void json_merge(json_t *base, const json_t *over);
 
 /* Compact text with sorted keys: equal documents give equal bytes. Appends. */
 void json_canonical(const json_t *value, struct strbuf *out);
-/* hash64 of the canonical text. */
+/* hash64 of the canonical text; NULL, as a member that is not there: of no text. */
 uint64_t json_hash(const json_t *value);
 /* Compact text, insertion order; caller frees. */
 char *json_text(const json_t *value);

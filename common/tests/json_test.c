@@ -232,6 +232,8 @@ static void test_hash_ignores_order_only(void **state)
     json_t *c = parse("{\"x\":[2,1],\"y\":{\"p\":1,\"q\":2}}");
     assert_true(json_hash(a) == json_hash(b));
     assert_true(json_hash(a) != json_hash(c));
+    assert_true(json_hash(NULL) == json_hash(json_object_get(a, "z")));
+    assert_true(json_hash(NULL) != json_hash(a));
     json_decref(a);
     json_decref(b);
     json_decref(c);

@@ -432,6 +432,24 @@ static void test_on_and_off(void **state)
     world_free(world);
 }
 
+static bool take_backup_away(struct operator_world *world)
+{
+    role_story_edit_spec(world, "{'backup': null}");
+    return true;
+}
+
+/* Without a word on where it was, nor on anything else. */
+static void test_spec_taken_away(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        role_story_settled, up_to_date, take_backup_away, is_over, role_story_settled, role_story_quiet, NULL};
+    struct operator_world *world = world_new(2, ARCHIVES);
+    operator_world_run(world, steps);
+    assert_string_equal(world_agent(world, 0)->archive.task, "");
+    world_free(world);
+}
+
 /* Whatever was written, or told, last: the next operator ends in the same world. */
 static void test_operator_dies_at_every_step(void **state)
 {
@@ -742,6 +760,7 @@ int main(void)
         cmocka_unit_test(test_behind),
         cmocka_unit_test(test_api_server_fails),
         cmocka_unit_test(test_on_and_off),
+        cmocka_unit_test(test_spec_taken_away),
         cmocka_unit_test(test_needs_a_destination),
         cmocka_unit_test(test_to_a_volume),
         cmocka_unit_test(test_retention),
