@@ -1,63 +1,14 @@
-/* The archive of binary logs by the whole operator: who is told what, what the status says of it, what is removed, whatever happens on the way. */
+/* The archive of binary logs by the whole operator: who is told what, what the status says of it, whatever happens on the way. */
 #include "common/base.h"
 
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include "common/alloc.h"
-#include "common/backup_manifest.h"
-#include "common/binlog_segment.h"
 #include "common/clock.h"
 #include "common/json.h"
-#include "common/tests/s3_double.h"
 #include "operator/api/backup_store_pod.h"
-#include "operator/tests/role_story.h"
-
-#define PATH_KEYS PATH_CORE "secrets/keys"
-#define BACKUPS "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlbackups/"
-#define BUCKET "backups"
-
-/* Steps get the operator_world only. */
-static struct s3_double *s3;
-
-/* ---- the world before ---- */
-
-static void put_keys(struct operator_world *world, const char *access_key)
-{
-    _cleanup_(freep) char *text =
-        xasprintf("{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 'keys', 'namespace': 'ns1'},"
-                  "'data': {'accessKey': '%s', 'secretKey': 'c2VjcmV0MQ=='}}",
-            access_key);
-    world_put_json(world, PATH_KEYS, text);
-}
-
-static char *spec_of_bucket(const char *more)
-{
-    struct object_target target = s3_double_target(s3);
-    return xasprintf("{'destination': {'s3': {'bucket': '" BUCKET "', 'endpoint': '%s', 'pathStyle': true,"
-                     "'credentialsSecret': {'name': 'keys'}}}%s}",
-        target.endpoint, more);
-}
-
-#define ARCHIVES ", 'binlogs': {'enabled': true, 'intervalSeconds': 7}"
-
-static struct operator_world *world_new(int replicas, const char *more)
-{
-    struct operator_world *world = operator_world_new();
-    s3 = s3_double_new(world->loop, BUCKET);
-    world->secrets_fresh_ms = 50;
-    _cleanup_(freep) char *backup = spec_of_bucket(more);
-    _cleanup_(freep) char *text = xasprintf("'replicas': %d, 'backup': %s", replicas, backup);
-    put_keys(world, "a2V5MQ=="); /* "key1" */
-    world_put_cluster(world, text);
-    return world;
-}
-
-static void world_free(struct operator_world *world)
-{
-    s3_double_free(steal_ptr(s3));
-    operator_world_free(world);
-}
+#include "operator/tests/archive_world.h"
 
 /* ---- what is there ---- */
 
@@ -88,27 +39,6 @@ static bool has_event(struct operator_world *world, const char *reason)
     return strstr(dump, reason) != NULL;
 }
 
-/* As the backup controller leaves it, of the cluster as it is. */
-static void put_backup(struct operator_world *world, const char *name, const char *gtid, int64_t completed_ms)
-{
-    char when[CLOCK_RFC3339_SIZE];
-    clock_format_rfc3339(completed_ms, when);
-    const json_t *destination = json_path(kube_api_double_get(world->api, PATH_CLUSTER), "spec.backup.destination");
-    _cleanup_(freep) char *path = xasprintf(BACKUPS "%s", name);
-    _cleanup_(json_decrefp) json_t *object =
-        json_build("{s:s, s:s, s:{s:s, s:s}, s:{s:s}, s:{s:s, s:s, s:s, s:s, s:s, s:O}}", "apiVersion",
-            "kubemysql.dev/v1alpha1", "kind", "MysqlBackup", "metadata", "name", name, "namespace", "ns1", "spec",
-            "cluster", "shop", "status", "phase", "Completed", "id", name, "completionTime", when, "clusterUid",
-            world_str(world, PATH_CLUSTER, "metadata.uid"), "gtid", gtid, "destination", destination);
-    kube_api_double_put(world->api, path, object);
-}
-
-static bool remove_backup(struct operator_world *world, const char *name)
-{
-    _cleanup_(freep) char *path = xasprintf(BACKUPS "%s", name);
-    return kube_api_double_remove(world->api, path);
-}
-
 /* ---- a quiet life ---- */
 
 static bool told_0(struct operator_world *world)
@@ -116,12 +46,10 @@ static bool told_0(struct operator_world *world)
     return *world_agent(world, 0)->archive.task != '\0';
 }
 
-#define HOUR_MS (60 * 60 * 1000)
-
 static bool back_up(struct operator_world *world)
 {
-    put_backup(world, "second", "0-1-2", clock_realtime_ms() - HOUR_MS);
-    put_backup(world, "first", "0-1-1", clock_realtime_ms() - 2 * HOUR_MS);
+    archive_world_put_backup(world, "second", "0-1-2", clock_realtime_ms() - HOUR_MS);
+    archive_world_put_backup(world, "first", "0-1-1", clock_realtime_ms() - 2 * HOUR_MS);
     return true;
 }
 
@@ -140,7 +68,7 @@ static bool is_recoverable(struct operator_world *world)
 
 static bool lose_first(struct operator_world *world)
 {
-    return remove_backup(world, "first");
+    return archive_world_remove_backup(world, "first");
 }
 
 static bool recoverable_from_second(struct operator_world *world)
@@ -159,7 +87,7 @@ static void test_quiet_life(void **state)
     UNUSED(state);
     static const world_step_fn steps[] = {role_story_settled, told_0, no_backup_yet, back_up, is_recoverable,
         up_to_date, lose_first, recoverable_from_second, role_story_quiet, NULL};
-    struct operator_world *world = world_new(2, ARCHIVES);
+    struct operator_world *world = archive_world_new(2, ARCHIVE_WORLD_ARCHIVES);
     operator_world_run(world, steps);
     const struct agent_double *primary = world_agent(world, 0);
     _cleanup_(freep) char *folder = xasprintf("ns1/shop/binlogs/%s", world_str(world, PATH_CLUSTER, "metadata.uid"));
@@ -173,7 +101,7 @@ static void test_quiet_life(void **state)
     char *status = json_text(kube_api_double_get(world->api, PATH_CLUSTER)); /* I9 */
     assert_null(strstr(status, "secret1"));
     free(status);
-    world_free(world);
+    archive_world_free(world);
 }
 
 /* ---- the primary moves ---- */
@@ -201,10 +129,10 @@ static void test_failover(void **state)
     UNUSED(state);
     static const world_step_fn steps[] = {
         role_story_settled, up_to_date, crash_0, told_1, recover_0, role_story_settled, up_to_date, NULL};
-    struct operator_world *world = world_new(3, ARCHIVES);
+    struct operator_world *world = archive_world_new(3, ARCHIVE_WORLD_ARCHIVES);
     operator_world_run(world, steps);
     assert_true(agent_doubles_archive_tasks(world->agents) >= 2); /* again after a stream that broke */
-    world_free(world);
+    archive_world_free(world);
 }
 
 static bool restart_agent_0(struct operator_world *world)
@@ -224,16 +152,16 @@ static void test_agent_restarts(void **state)
     UNUSED(state);
     static const world_step_fn steps[] = {
         role_story_settled, up_to_date, restart_agent_0, told_again, role_story_settled, up_to_date, NULL};
-    struct operator_world *world = world_new(1, ARCHIVES);
+    struct operator_world *world = archive_world_new(1, ARCHIVE_WORLD_ARCHIVES);
     operator_world_run(world, steps);
-    world_free(world);
+    archive_world_free(world);
 }
 
 /* ---- Secrets ---- */
 
 static bool rotate(struct operator_world *world)
 {
-    put_keys(world, "a2V5Mg=="); /* "key2" */
+    archive_world_put_keys(world, "a2V5Mg=="); /* "key2" */
     return true;
 }
 
@@ -257,9 +185,9 @@ static void test_secrets(void **state)
     UNUSED(state);
     static const world_step_fn steps[] = {role_story_settled, up_to_date, rotate, has_new_key, lose_keys,
         says_secret_missing, role_story_quiet, rotate, up_to_date, role_story_quiet, NULL};
-    struct operator_world *world = world_new(1, ARCHIVES);
+    struct operator_world *world = archive_world_new(1, ARCHIVE_WORLD_ARCHIVES);
     operator_world_run(world, steps);
-    world_free(world);
+    archive_world_free(world);
 }
 
 /* ---- what goes wrong ---- */
@@ -285,10 +213,10 @@ static void test_agent_answers_500(void **state)
 {
     UNUSED(state);
     static const world_step_fn steps[] = {answer_500, says_not_told, answer_well, up_to_date, role_story_quiet, NULL};
-    struct operator_world *world = world_new(1, ARCHIVES);
+    struct operator_world *world = archive_world_new(1, ARCHIVE_WORLD_ARCHIVES);
     world_agent(world, 0)->archive.answer = 500;
     operator_world_run(world, steps);
-    world_free(world);
+    archive_world_free(world);
 }
 
 static bool refuse(struct operator_world *world)
@@ -326,7 +254,7 @@ static bool says_gap(struct operator_world *world)
 
 static bool back_up_again(struct operator_world *world)
 {
-    put_backup(world, "third", "0-1-5", clock_realtime_ms() - 30000);
+    archive_world_put_backup(world, "third", "0-1-5", clock_realtime_ms() - 30000);
     return true;
 }
 
@@ -341,9 +269,9 @@ static void test_store_refuses_and_a_gap(void **state)
     static const world_step_fn steps[] = {role_story_settled, up_to_date, refuse, says_refused, role_story_quiet, allow,
         up_to_date, back_up, is_recoverable, lose_binlogs, says_gap, role_story_quiet, back_up_again, recoverable_again,
         role_story_quiet, NULL};
-    struct operator_world *world = world_new(1, ARCHIVES);
+    struct operator_world *world = archive_world_new(1, ARCHIVE_WORLD_ARCHIVES);
     operator_world_run(world, steps);
-    world_free(world);
+    archive_world_free(world);
 }
 
 static bool get_stuck(struct operator_world *world)
@@ -370,9 +298,9 @@ static void test_behind(void **state)
     UNUSED(state);
     static const world_step_fn steps[] = {
         role_story_settled, up_to_date, get_stuck, says_behind, role_story_quiet, get_on, up_to_date, NULL};
-    struct operator_world *world = world_new(1, ARCHIVES);
+    struct operator_world *world = archive_world_new(1, ARCHIVE_WORLD_ARCHIVES);
     operator_world_run(world, steps);
-    world_free(world);
+    archive_world_free(world);
 }
 
 /* ---- an API server that fails ---- */
@@ -395,9 +323,9 @@ static void test_api_server_fails(void **state)
     UNUSED(state);
     static const world_step_fn steps[] = {
         role_story_settled, fail_writes, up_to_date, is_recoverable, role_story_quiet, NULL};
-    struct operator_world *world = world_new(1, ARCHIVES);
+    struct operator_world *world = archive_world_new(1, ARCHIVE_WORLD_ARCHIVES);
     operator_world_run(world, steps);
-    world_free(world);
+    archive_world_free(world);
 }
 
 /* ---- on and off ---- */
@@ -426,10 +354,10 @@ static void test_on_and_off(void **state)
     UNUSED(state);
     static const world_step_fn steps[] = {role_story_settled, is_over, role_story_quiet, switch_on, told_0, up_to_date,
         switch_off, is_over, role_story_quiet, switch_on, up_to_date, NULL};
-    struct operator_world *world = world_new(2, "");
+    struct operator_world *world = archive_world_new(2, "");
     operator_world_run(world, steps);
     assert_true(agent_doubles_archive_ends(world->agents) >= 1);
-    world_free(world);
+    archive_world_free(world);
 }
 
 static bool take_backup_away(struct operator_world *world)
@@ -459,8 +387,8 @@ static void test_operator_dies_at_every_step(void **state)
     size_t kill = 0;
     struct operator_world *world;
     bool died = true;
-    for (; died && kill < 60; world_free(world)) {
-        world = world_new(2, "");
+    for (; died && kill < 60; archive_world_free(world)) {
+        world = archive_world_new(2, "");
         world->kill_after_step = 1;
         world->kill_after = ++kill;
         operator_world_run(world, steps);
@@ -515,7 +443,7 @@ static bool store_serves(struct operator_world *world)
 
 static bool put_old_backup(struct operator_world *world)
 {
-    put_backup(world, "old", "0-1-1", clock_realtime_ms());
+    archive_world_put_backup(world, "old", "0-1-1", clock_realtime_ms());
     return true;
 }
 
@@ -554,199 +482,6 @@ static void test_to_a_volume(void **state)
     }
 }
 
-/* ---- what nobody needs ---- */
-
-static void put_segment(struct operator_world *world, uint64_t sequence, const char *after, int64_t archived_ms)
-{
-    struct binlog_segment segment = {.name = {1, sequence, archived_ms / 1000 * 1000},
-        .count = 1,
-        .raw_bytes = 100,
-        .stored_bytes = 50,
-        .first_ms = 1000,
-        .last_ms = 1000};
-    char name[BINLOG_SEGMENT_NAME_SIZE];
-    struct strbuf text;
-    const char *uid = world_str(world, PATH_CLUSTER, "metadata.uid");
-    snprintf(segment.ns, sizeof(segment.ns), "ns1");
-    snprintf(segment.cluster, sizeof(segment.cluster), "shop");
-    snprintf(segment.cluster_uid, sizeof(segment.cluster_uid), "%s", uid);
-    snprintf(segment.writer, sizeof(segment.writer), "shop-mysql-0");
-    snprintf(segment.flavour, sizeof(segment.flavour), "mariadb");
-    snprintf(segment.server_version, sizeof(segment.server_version), "11.4");
-    snprintf(segment.after, sizeof(segment.after), "%s", after);
-    snprintf(segment.until, sizeof(segment.until), "0-1-9999");
-    memset(segment.sha256, 'a', 64);
-    if (sequence > 1)
-        memset(segment.previous, 'b', 64);
-    binlog_segment_name_print(&segment.name, name);
-    _cleanup_(freep) char *meta = xasprintf("ns1/shop/binlogs/%s/%s.json", uid, name);
-    _cleanup_(freep) char *log = xasprintf("ns1/shop/binlogs/%s/%s.log", uid, name);
-    strbuf_init(&text, BINLOG_SEGMENT_META_MAX);
-    binlog_segment_encode(&segment, NULL, &text);
-    s3_double_put(s3, meta, text.buf, text.len);
-    s3_double_put(s3, log, "x", 1);
-    strbuf_release(&text);
-}
-
-static void put_manifest(struct operator_world *world, const char *id, const char *gtid)
-{
-    struct backup_manifest manifest = {.method = BACKUP_METHOD_PHYSICAL,
-        .stream = STREAM_METHOD_XBSTREAM,
-        .started_ms = 1000,
-        .completed_ms = 2000,
-        .data_bytes = 99,
-        .raw_bytes = 20,
-        .stored_bytes = 10,
-        .part_bytes = BACKUP_PART_BYTES,
-        .piece_bytes = BACKUP_PIECE_BYTES};
-    struct strbuf text;
-    snprintf(manifest.id, sizeof(manifest.id), "%s", id);
-    snprintf(manifest.ns, sizeof(manifest.ns), "ns1");
-    snprintf(manifest.cluster, sizeof(manifest.cluster), "shop");
-    snprintf(manifest.cluster_uid, sizeof(manifest.cluster_uid), "%s", world_str(world, PATH_CLUSTER, "metadata.uid"));
-    snprintf(manifest.flavour, sizeof(manifest.flavour), "mariadb");
-    snprintf(manifest.server_version, sizeof(manifest.server_version), "11.4");
-    snprintf(manifest.gtid, sizeof(manifest.gtid), "%s", gtid);
-    backup_manifest_add_piece(&manifest, 10, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    strbuf_init(&text, KM_MIB);
-    backup_manifest_encode(&manifest, NULL, &text);
-    _cleanup_(freep) char *name = xasprintf("ns1/shop/backups/%s/manifest.json", id);
-    s3_double_put(s3, name, text.buf, text.len);
-    strbuf_release(&text);
-    backup_manifest_release(&manifest);
-}
-
-static bool has_segment(struct operator_world *world, uint64_t sequence, int64_t archived_ms)
-{
-    const struct binlog_segment_name name = {1, sequence, archived_ms / 1000 * 1000};
-    char text[BINLOG_SEGMENT_NAME_SIZE];
-    size_t len;
-    const char *uid = world_str(world, PATH_CLUSTER, "metadata.uid");
-    binlog_segment_name_print(&name, text);
-    _cleanup_(freep) char *meta = xasprintf("ns1/shop/binlogs/%s/%s.json", uid, text);
-    _cleanup_(freep) char *log = xasprintf("ns1/shop/binlogs/%s/%s.log", uid, text);
-    bool has_meta = s3_double_get(s3, meta, &len), has_log = s3_double_get(s3, log, &len);
-    assert_true(has_log || !has_meta); /* it goes first */
-    return has_meta || has_log;
-}
-
-#define OLD_MS 1700000000000
-
-/* Segment N begins behind transaction 10 * (N - 1). */
-static bool fill_archive(struct operator_world *world)
-{
-    char after[32];
-    for (uint64_t sequence = 1; sequence <= 20; sequence++) {
-        snprintf(after, sizeof(after), "0-1-%llu", (unsigned long long)(sequence - 1) * 10);
-        put_segment(world, sequence, sequence > 1 ? after : "", OLD_MS);
-    }
-    put_manifest(world, "20231114T000000Z-a-1", "0-1-55"); /* there is no MysqlBackup of it any more */
-    put_backup(world, "later", "0-1-125", clock_realtime_ms() - HOUR_MS);
-    return true;
-}
-
-/* 0-1-55 is in the middle of segment 6. */
-static bool five_are_gone(struct operator_world *world)
-{
-    return !has_segment(world, 5, OLD_MS) && has_segment(world, 6, OLD_MS) && has_segment(world, 20, OLD_MS);
-}
-
-static bool lose_stored_backup(struct operator_world *world)
-{
-    UNUSED(world);
-    s3_double_put(s3, "ns1/shop/backups/20231114T000000Z-a-1/manifest.json", "{}", 2); /* cannot be read */
-    return true;
-}
-
-static bool still_only_five(struct operator_world *world)
-{
-    return five_are_gone(world) && world_is_quiet(world, 300);
-}
-
-static bool replace_stored_backup(struct operator_world *world)
-{
-    put_manifest(world, "20231114T000000Z-a-1", "0-1-140");
-    return true;
-}
-
-static bool twelve_are_gone(struct operator_world *world)
-{
-    return !has_segment(world, 12, OLD_MS) && has_segment(world, 13, OLD_MS) && has_segment(world, 20, OLD_MS);
-}
-
-static bool go_on(struct operator_world *world)
-{
-    remove_backup(world, "later");
-    put_backup(world, "latest", "0-1-190", clock_realtime_ms() - HOUR_MS);
-    put_manifest(world, "20231114T000000Z-a-1", "0-1-195");
-    return true;
-}
-
-static bool nineteen_are_gone(struct operator_world *world)
-{
-    return !has_segment(world, 19, OLD_MS) && has_segment(world, 20, OLD_MS);
-}
-
-static void test_retention(void **state)
-{
-    UNUSED(state);
-    static const world_step_fn steps[] = {fill_archive, five_are_gone, lose_stored_backup, still_only_five,
-        replace_stored_backup, twelve_are_gone, go_on, nineteen_are_gone, role_story_settled, NULL};
-    struct operator_world *world = world_new(1, ARCHIVES);
-    world->sweep_ms = 30;
-    operator_world_run(world, steps);
-    world_free(world);
-}
-
-static bool fill_young_archive(struct operator_world *world)
-{
-    put_segment(world, 1, "", OLD_MS);
-    put_segment(world, 2, "0-1-10", clock_realtime_ms());
-    world->numbers[0] = clock_realtime_ms();
-    put_segment(world, 3, "0-1-20", world->numbers[0]);
-    put_backup(world, "later", "0-1-125", clock_realtime_ms() - HOUR_MS);
-    s3_double_fail(s3, S3_FAULT_500, 0, 5, false);
-    return true;
-}
-
-static bool only_the_old_one_is_gone(struct operator_world *world)
-{
-    return !has_segment(world, 1, OLD_MS) && has_segment(world, 3, world->numbers[0]) && world_is_quiet(world, 200);
-}
-
-/* What is young stays, and a store that fails is asked again. */
-static void test_young_segments_stay(void **state)
-{
-    UNUSED(state);
-    static const world_step_fn steps[] = {role_story_settled, fill_young_archive, only_the_old_one_is_gone, NULL};
-    struct operator_world *world = world_new(1, ARCHIVES);
-    world->sweep_ms = 30;
-    operator_world_run(world, steps);
-    world_free(world);
-}
-
-static bool no_backup_is_left(struct operator_world *world)
-{
-    for (uint64_t sequence = 1; sequence <= 3; sequence++)
-        put_segment(world, sequence, "", OLD_MS);
-    return true;
-}
-
-static bool all_stay(struct operator_world *world)
-{
-    return has_segment(world, 1, OLD_MS) && world_is_quiet(world, 200);
-}
-
-static void test_without_a_backup_all_stay(void **state)
-{
-    UNUSED(state);
-    static const world_step_fn steps[] = {role_story_settled, no_backup_is_left, all_stay, NULL};
-    struct operator_world *world = world_new(1, ARCHIVES);
-    world->sweep_ms = 30;
-    operator_world_run(world, steps);
-    world_free(world);
-}
-
 int main(void)
 {
     cmocka_set_test_filter(getenv("TEST_CASE"));
@@ -763,9 +498,6 @@ int main(void)
         cmocka_unit_test(test_spec_taken_away),
         cmocka_unit_test(test_needs_a_destination),
         cmocka_unit_test(test_to_a_volume),
-        cmocka_unit_test(test_retention),
-        cmocka_unit_test(test_young_segments_stay),
-        cmocka_unit_test(test_without_a_backup_all_stay),
         cmocka_unit_test(test_operator_dies_at_every_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
