@@ -372,10 +372,10 @@ static void test_spec_taken_away(void **state)
     UNUSED(state);
     static const world_step_fn steps[] = {
         role_story_settled, up_to_date, take_backup_away, is_over, role_story_settled, role_story_quiet, NULL};
-    struct operator_world *world = world_new(2, ARCHIVES);
+    struct operator_world *world = archive_world_new(2, ARCHIVE_WORLD_ARCHIVES);
     operator_world_run(world, steps);
     assert_string_equal(world_agent(world, 0)->archive.task, "");
-    world_free(world);
+    archive_world_free(world);
 }
 
 /* Whatever was written, or told, last: the next operator ends in the same world. */
