@@ -242,6 +242,8 @@ int archive_end_find(struct archive_end *end, struct archive_memory *ret, struct
     end->at = newest;
     end->begins = segment.gap;
     end->limit_told = false;
+    memcpy(end->writer, segment.writer, sizeof(end->writer));
+    end->last_ms = segment.last_ms;
     return end->limit ? find_begin(end, newest, &segment, ret, err) : -1;
 }
 

@@ -25,6 +25,9 @@ struct archive_end {
     size_t at;
     struct gtid_set *limit; /* owned; NULL: there is nothing to go back to. What is beyond it in older epochs does not count */
     bool limit_told, begins; /* begins: on the other side of a gap */
+    /* Of the newest segment. */
+    char writer[64];
+    int64_t last_ms;
 };
 
 void archive_end_release(struct archive_end *end);

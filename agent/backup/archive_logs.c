@@ -97,6 +97,9 @@ struct candidate {
 };
 
 struct history {
+    const struct archive_wish *wish;
+    bool own_seen; /* of the newest segment, if it is this server's own */
+    int64_t own_last_s;
     struct gtid_set *before; /* of the first file */
     struct gtid_set *seen;   /* that, and all transactions */
     struct candidate *candidates;
@@ -123,12 +126,30 @@ static void meet(struct history *history, const struct gtid_one *one)
     }
 }
 
+static void meet_own(struct history *history, const struct binlog_transaction *transaction)
+{
+    const struct archive_wish *wish = history->wish;
+
+    if (!wish || !wish->own_after || !gtid_set_contains(wish->archived, &transaction->gtid) ||
+        gtid_set_contains(wish->own_after, &transaction->gtid))
+        return;
+    history->own_seen = true;
+    history->own_last_s = transaction->at_s;
+}
+
+/* All that the newest segment names is here, but it is not what was archived: the server has lost that, and given its numbers to others. */
+static bool is_given_anew(const struct history *history)
+{
+    return history->own_seen && history->own_last_s != history->wish->own_last_s;
+}
+
 static int on_transaction(void *arg, const struct binlog_transaction *transaction, struct error *err)
 {
     struct history *history = arg;
 
     UNUSED(err);
     gtid_set_add(history->seen, &transaction->gtid);
+    meet_own(history, transaction);
     meet(history, &transaction->gtid);
     return 0;
 }
@@ -179,25 +200,38 @@ static int begin_anew(
     return 0;
 }
 
+/* archived: what counts of it. *ret_anew: less of it would. */
+static int try_mysql(const struct archive_logs *logs, const struct archive_wish *wish, const struct gtid_set *archived,
+    struct gtid_set *executed, struct archive_start *ret, bool *ret_anew, struct error *err)
+{
+    _cleanup_(history_release) struct history history = {.wish = wish};
+    bool reaches = false;
+
+    if (choose_file(logs, archived, &ret->file, &reaches, err) < 0 || read_history(logs, ret->file, &history, err) < 0)
+        return -1;
+    _cleanup_(gtid_set_freep) struct gtid_set *before = before_logs(&history, executed);
+    gtid_set_unite(executed, history.seen);
+    gtid_set_free(ret->after);
+    ret->after = gtid_set_intersect(archived, executed);
+    ret->rewound = !is_within(wish->archived, ret->after);
+    ret->agrees = reaches && is_within(before, ret->after);
+    *ret_anew = is_given_anew(&history);
+    return 0;
+}
+
 static int find_mysql(
     const struct archive_logs *logs, const struct archive_wish *wish, struct archive_start *ret, struct error *err)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *executed = gtid_set_parse(GTID_MYSQL, wish->executed, NULL);
-    _cleanup_(history_release) struct history history = {0};
-    bool reaches = false;
+    bool anew = false;
 
     if (!executed)
         executed = gtid_set_new(GTID_MYSQL);
     if (!wish->archived)
         return begin_anew(logs, executed, ret, err);
-    if (choose_file(logs, wish->archived, &ret->file, &reaches, err) < 0 ||
-        read_history(logs, ret->file, &history, err) < 0)
+    if (try_mysql(logs, wish, wish->archived, executed, ret, &anew, err) < 0 ||
+        (anew && !ret->rewound && try_mysql(logs, wish, wish->own_after, executed, ret, &anew, err) < 0))
         return -1;
-    _cleanup_(gtid_set_freep) struct gtid_set *before = before_logs(&history, executed);
-    gtid_set_unite(executed, history.seen);
-    ret->after = gtid_set_intersect(wish->archived, executed);
-    ret->rewound = !is_within(wish->archived, ret->after);
-    ret->agrees = reaches && is_within(before, ret->after);
     return ret->agrees ? 0 : begin_anew(logs, executed, ret, err);
 }
 
@@ -231,11 +265,11 @@ static int reach_back(const struct archive_logs *logs, struct candidate *candida
     return 0;
 }
 
-/* The first one that is in this history becomes the start; *ret->agrees tells whether there is one. */
-static int try_candidates(const struct archive_logs *logs, struct candidate *candidates, size_t count,
-    struct archive_start *ret, struct error *err)
+/* own: of the newest end. The first one that is in this history becomes the start; *ret->agrees tells whether there is one. */
+static int try_candidates(const struct archive_logs *logs, const struct archive_wish *own, struct candidate *candidates,
+    size_t count, struct archive_start *ret, struct error *err)
 {
-    _cleanup_(history_release) struct history history = {.candidates = candidates};
+    _cleanup_(history_release) struct history history = {.wish = own, .candidates = candidates};
     bool reaches = false;
     size_t file = 0;
 
@@ -244,7 +278,7 @@ static int try_candidates(const struct archive_logs *logs, struct candidate *can
     if (history.candidate_count > 0 && read_history(logs, file, &history, err) < 0)
         return -1;
     for (size_t i = 0; i < history.candidate_count; i++) {
-        if (candidates[i].met < candidates[i].positions)
+        if (candidates[i].met < candidates[i].positions || is_given_anew(&history))
             continue;
         ret->agrees = true;
         ret->after = copy_of(candidates[i].set);
@@ -275,7 +309,7 @@ static int find_older(
     int rc = take_older(wish, candidates, &count, err);
 
     if (rc == 0 && count > 0)
-        rc = try_candidates(logs, candidates, count, ret, err);
+        rc = try_candidates(logs, NULL, candidates, count, ret, err);
     for (size_t i = 0; i < count; i++)
         gtid_set_free(candidates[i].set);
     free(candidates);
@@ -288,7 +322,7 @@ static int find_mariadb(
 {
     struct candidate newest = {.set = (struct gtid_set *)(uintptr_t)wish->archived};
 
-    if (wish->archived && try_candidates(logs, &newest, 1, ret, err) < 0)
+    if (wish->archived && try_candidates(logs, wish, &newest, 1, ret, err) < 0)
         return -1;
     if (wish->archived && !ret->agrees && find_older(logs, wish, ret, err) < 0)
         return -1;

@@ -40,6 +40,10 @@ void archive_start_release(struct archive_start *start);
 struct archive_wish {
     const struct gtid_set *archived; /* NULL: nothing ever was */
     const char *executed;            /* by the server, before the index was read; what cannot be read is not known */
+    /* The newest segment, if these logs, or what they were before the server lost their end, are where it was read: what it begins behind, and when its last transaction was committed.
+     * Numbers are given out again after such a loss; the time tells it. NULL: it is of others. */
+    const struct gtid_set *own_after;
+    int64_t own_last_s;
     /* MariaDB: ends of segments before `archived`, newest first; *ret NULL: there are no more without a gap. The caller's to free. */
     int (*older)(void *arg, struct gtid_set **ret, struct error *err);
     void *arg;

@@ -249,9 +249,14 @@ static int find_start(struct running *running, struct archive_start *start, stru
     bool empty = memory->newest.sequence == 0;
     _cleanup_(gtid_set_freep) struct gtid_set *archived =
         empty ? NULL : gtid_set_parse(running->flavour, memory->until, err);
+    bool own = !empty && str_eq(running->end.writer, running->round->order->writer);
+    _cleanup_(gtid_set_freep) struct gtid_set *own_after =
+        own ? gtid_set_intersect(running->end.limit, running->end.limit) : NULL; /* going back changes it */
     struct archive_wish wish = {
         .archived = archived,
         .executed = running->round->order->executed,
+        .own_after = own_after,
+        .own_last_s = running->end.last_ms / 1000,
         .older = older,
         .arg = &running->end,
     };

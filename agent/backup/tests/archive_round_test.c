@@ -266,6 +266,7 @@ static void test_two_writers(void **state)
     assert_string_equal(w->word.memory.until, "0-1-9");
     other.name.archived_ms -= 5000;
     snprintf(other.until, sizeof(other.until), "0-1-12");
+    other.last_ms = 1000012000;
     put(w, &other, true);
     binlog_double_add_range(&w->logs, 1, 10, 15);
     w->order.memory = (struct archive_memory){0};
@@ -380,6 +381,61 @@ static void test_lost_within_an_epoch(void **state)
     assert_true(w->word.memory.gap_ms == segment.name.archived_ms);
 }
 
+/* The same, but by the time somebody looks it has given all the lost numbers to others. */
+static void test_numbers_given_anew(void **state)
+{
+    struct world *w = *state;
+
+    binlog_double_add_range(&w->logs, 1, 1, 5);
+    run_well(w);
+    binlog_double_add_range(&w->logs, 1, 6, 8);
+    run_well(w);
+    binlog_double_reset(&w->logs);
+    binlog_double_rotate(&w->logs, "");
+    binlog_double_add_range(&w->logs, 1, 1, 5);
+    for (unsigned i = 6; i <= 10; i++) {
+        char gtid[32];
+        snprintf(gtid, sizeof(gtid), "0-1-%u", i);
+        binlog_double_add(&w->logs, gtid, 7000000 + i, 40);
+    }
+    run_well(w);
+    struct binlog_segment segment = segment_of(w, &w->word.memory.newest);
+    assert_string_equal(segment.after, "0-1-5");
+    assert_string_equal(segment.until, "0-1-10");
+    assert_true(segment.gap && segment.name.sequence == 3 && segment.count == 5);
+    /* What is archived now is what the server has. */
+    w->order.memory = (struct archive_memory){0};
+    run_well(w);
+    assert_int_equal(w->word.segments, 0);
+    assert_true(w->word.memory.gap_ms == segment.name.archived_ms);
+}
+
+/* MySQL's sets cannot tell it either. */
+static void test_numbers_given_anew_mysql(void **state)
+{
+    static const char uuid[] = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+    struct world *w = *state;
+    char gtid[64];
+
+    w->logs.flavour = GTID_MYSQL;
+    snprintf(w->order.flavour, sizeof(w->order.flavour), "mysql");
+    for (unsigned lost = 0; lost < 2; lost++) {
+        binlog_double_reset(&w->logs);
+        binlog_double_rotate(&w->logs, "");
+        for (unsigned i = 1; i <= (lost ? 10 : 8); i++) {
+            if (i == 6 && !lost)
+                run_well(w);
+            snprintf(gtid, sizeof(gtid), "%s:%u", uuid, i);
+            binlog_double_add(&w->logs, gtid, (lost && i > 5 ? 7000000 : 1000000) + i, 40);
+        }
+        run_well(w);
+    }
+    struct binlog_segment segment = segment_of(w, &w->word.memory.newest);
+    snprintf(gtid, sizeof(gtid), "%s:1-5", uuid);
+    assert_string_equal(segment.after, gtid);
+    assert_true(segment.gap && segment.name.sequence == 3 && segment.count == 5);
+}
+
 static void test_what_was_left(void **state)
 {
     struct world *w = *state;
@@ -440,6 +496,8 @@ int main(void)
         TEST(test_another_key),
         TEST(test_failover),
         TEST(test_lost_within_an_epoch),
+        TEST(test_numbers_given_anew),
+        TEST(test_numbers_given_anew_mysql),
         TEST(test_what_was_left),
         TEST(test_larger_than_a_segment),
         cmocka_unit_test(test_room),
