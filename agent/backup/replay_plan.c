@@ -82,11 +82,27 @@ static bool is_beyond(const struct replay_plan *plan, const struct replay_meta *
     return plan->wish.until_ms && meta->first_ms > plan->wish.until_ms;
 }
 
+/* What the backup holds of a domain that the target does not name came before it, or behind it: only the chain tells. */
+static bool names_all_domains(const struct gtid_set *target, const struct gtid_set *have)
+{
+    struct gtid_one own;
+    struct gtid_one wanted;
+
+    for (size_t i = 0; gtid_set_position(have, i, &own); i++) {
+        bool named = false;
+        for (size_t j = 0; !named && gtid_set_position(target, j, &wanted); j++)
+            named = wanted.domain == own.domain;
+        if (!named)
+            return false;
+    }
+    return true;
+}
+
 /* MariaDB's positions say by themselves whether they are behind, reached, or passed. 1: reached, there is nothing to replay. */
 static int check_positions(struct replay_plan *plan, struct error *err)
 {
     struct gtid_one wanted;
-    bool reached = true;
+    bool reached = names_all_domains(plan->target, plan->have);
 
     for (size_t i = 0; gtid_set_position(plan->target, i, &wanted); i++) {
         struct gtid_one own = {0};

@@ -21,10 +21,11 @@
 #define HISTORY_MAX 1000
 #define BACKUPS_MAX 24
 #define FIRST_S 1700000000U
-#define SEEDS 30
+#define SEEDS 20
+#define DOMAINS 2 /* MariaDB */
 
 struct one {
-    unsigned writer, number; /* writer: server_uuid, or server_id */
+    unsigned writer, number, domain; /* writer: server_uuid, or server_id */
 };
 
 struct member {
@@ -68,7 +69,7 @@ static void print_one(const struct world *w, size_t index, char *ret, size_t siz
     const struct one *one = &w->all[index];
 
     if (w->flavour == GTID_MARIADB)
-        snprintf(ret, size, "0-%u-%u", one->writer + 1, one->number);
+        snprintf(ret, size, "%u-%u-%u", one->domain, one->writer + 1, one->number);
     else
         snprintf(ret, size, "%08x-0000-0000-0000-000000000000:%u", one->writer + 1, one->number);
 }
@@ -89,32 +90,49 @@ static void print_set(const struct world *w, const size_t *list, size_t count, s
     gtid_set_free(set);
 }
 
-/* MariaDB: the last of each server, of what was copied only the last of all. MySQL: what is in the logs. */
+/* MariaDB: of what was copied only the last one of its domain is known. MySQL: nothing of it stands in the logs. */
+static bool is_listed(const struct world *w, const struct member *member, size_t i)
+{
+    for (size_t k = i + 1; k < member->copied; k++) {
+        if (w->all[member->list[k]].domain == w->all[member->list[i]].domain)
+            return false;
+    }
+    return w->flavour == GTID_MARIADB || i >= member->copied;
+}
+
+/* What stands at a log's beginning of one writer, in one domain. */
+static void list_writer(
+    const struct world *w, const struct member *member, unsigned domain, unsigned writer, struct strbuf *out)
+{
+    unsigned first = 0;
+    unsigned last = 0;
+
+    for (size_t i = 0; i < member->count; i++) {
+        const struct one *one = &w->all[member->list[i]];
+        if (one->domain != domain || one->writer != writer || !is_listed(w, member, i))
+            continue;
+        first = first ? first : one->number;
+        last = one->number;
+    }
+    if (!last)
+        return;
+    strbuf_adds(out, out->len ? "," : "");
+    if (w->flavour == GTID_MARIADB)
+        strbuf_addf(out, "%u-%u-%u", domain, writer + 1, last);
+    else
+        strbuf_addf(out, "%08x-0000-0000-0000-000000000000:%u-%u", writer + 1, first, last);
+}
+
 static void rotate(struct world *w, struct member *member)
 {
-    struct strbuf text;
+    _cleanup_(strbuf_release) struct strbuf text;
 
-    strbuf_init(&text, 65536);
-    size_t from = w->flavour == GTID_MARIADB && member->copied ? member->copied - 1 : member->copied;
-    for (unsigned writer = 0; writer < w->writers; writer++) {
-        unsigned first = 0, last = 0;
-        for (size_t i = from; i < member->count; i++) {
-            const struct one *one = &w->all[member->list[i]];
-            if (one->writer != writer)
-                continue;
-            first = first ? first : one->number;
-            last = one->number;
-        }
-        if (!last)
-            continue;
-        strbuf_adds(&text, text.len ? "," : "");
-        if (w->flavour == GTID_MARIADB)
-            strbuf_addf(&text, "0-%u-%u", writer + 1, last);
-        else
-            strbuf_addf(&text, "%08x-0000-0000-0000-000000000000:%u-%u", writer + 1, first, last);
+    strbuf_init(&text, GTID_TEXT_MAX);
+    for (unsigned domain = 0; domain < DOMAINS; domain++) {
+        for (unsigned writer = 0; writer < w->writers; writer++)
+            list_writer(w, member, domain, writer, &text);
     }
-    binlog_double_rotate(&member->logs, text.buf ? text.buf : "");
-    strbuf_release(&text);
+    binlog_double_rotate(&member->logs, str_or_empty(text.buf));
 }
 
 static void append(struct world *w, struct member *member, size_t index)
@@ -132,12 +150,13 @@ static void write_some(struct world *w)
 
     for (unsigned n = 1 + pick(w, 4); n > 0 && w->count < HISTORY_MAX; n--) {
         unsigned number = 1;
+        unsigned domain = w->flavour == GTID_MARIADB ? pick(w, DOMAINS) : 0;
         for (size_t i = 0; i < primary->count; i++) {
             const struct one *one = &w->all[primary->list[i]];
-            if (w->flavour == GTID_MARIADB || one->writer == primary->writer)
+            if (w->flavour == GTID_MARIADB ? one->domain == domain : one->writer == primary->writer)
                 number = MAX_OF(number, one->number + 1);
         }
-        w->all[w->count] = (struct one){.writer = primary->writer, .number = number};
+        w->all[w->count] = (struct one){.writer = primary->writer, .domain = domain, .number = number};
         append(w, primary, w->count++);
     }
 }
