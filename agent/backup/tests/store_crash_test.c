@@ -2,9 +2,6 @@
 #include "common/base.h"
 
 #include <setjmp.h>
-#include <signal.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -12,8 +9,8 @@
 #include "agent/backup/store_upload.h"
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/tests/crash_util.h"
 
-#define CALLS_MAX 5000
 #define NAME "a/b/object"
 #define OTHER "a/other"
 
@@ -185,38 +182,23 @@ static void check_world(size_t i, struct world *w, unsigned nth)
 
 /* ---- killing ---- */
 
-static bool run_until_call(size_t i, struct world *w, unsigned nth)
-{
-    int status = 0;
+struct attempt {
+    size_t operation;
+    struct world *world;
+};
 
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-            _exit(2);
-        raise(SIGSTOP);
-        _exit(operations[i].run(w) == 0 ? 0 : 1);
-    }
-    waitpid(pid, &status, 0);
-    if (!WIFSTOPPED(status)) {
-        printf("skipped: no child may be traced here\n");
-        skip();
-    }
-    for (unsigned calls = 0; WIFSTOPPED(status); calls++) {
-        if (calls == nth)
-            kill(pid, SIGKILL);
-        ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
-        waitpid(pid, &status, 0);
-    }
-    if (WIFSIGNALED(status))
-        return true;
-    assert_int_equal(WEXITSTATUS(status), 0);
-    return false;
+static int run_one(void *arg)
+{
+    const struct attempt *attempt = arg;
+
+    return operations[attempt->operation].run(attempt->world);
 }
 
-static bool try_one(size_t i, unsigned nth)
+static bool try_one(void *arg, unsigned nth)
 {
+    const size_t i = *(const size_t *)arg;
     struct world w = {.upload.part = 0};
+    struct attempt attempt = {i, &w};
     char root[] = "/tmp/km-store-crash-XXXXXX";
     char uploads[64];
     char text[64];
@@ -225,7 +207,7 @@ static bool try_one(size_t i, unsigned nth)
     assert_non_null(mkdtemp(root));
     assert_int_equal(store_folder_open(root, &w.folder, NULL), 0);
     prepare(i, &w);
-    bool killed = run_until_call(i, &w, nth);
+    bool killed = crash_at(nth, run_one, &attempt);
     if (!killed) {
         read_object(&w, NAME, text, sizeof(text));
         assert_string_equal(text, str_or_empty(operations[i].after));
@@ -243,13 +225,9 @@ static void test_killed_at_every_call(void **state)
 {
     UNUSED(state);
     for (size_t i = 0; i < ARRAY_LEN(operations); i++) {
-        unsigned nth = 1; /* at 0 it has not begun; then every call stops it twice, before and after */
-        while (try_one(i, nth)) {
-            nth += 2;
-            assert_true(nth < 2 * CALLS_MAX);
-        }
-        printf("%s: killed at %u calls\n", operations[i].name, nth / 2);
-        assert_true(nth > 10);
+        unsigned calls = crash_at_every_call(try_one, &i);
+        printf("%s: killed at %u calls\n", operations[i].name, calls);
+        assert_true(calls >= 5);
     }
 }
 

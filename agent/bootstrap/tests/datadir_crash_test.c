@@ -2,9 +2,6 @@
 #include "common/base.h"
 
 #include <setjmp.h>
-#include <signal.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -12,8 +9,7 @@
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/log.h"
-
-#define CALLS_MAX 5000
+#include "common/tests/crash_util.h"
 
 static const char *const files[] = {"ibdata1", "mysql.ibd", "mysql/user.frm", "d/a.ibd", "d/b.ibd", "d/c.ibd"};
 
@@ -88,36 +84,6 @@ static const struct {
     {"the first one", replace, {"data.new"}, true, "data.new"},
 };
 
-/* Runs it in a child that is killed at its nth system call; false when it had ended before. */
-static bool run_until_call(size_t i, const struct agent_paths *paths, unsigned nth)
-{
-    int status = 0;
-
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-            _exit(2);
-        raise(SIGSTOP);
-        _exit(operations[i].run(paths, NULL) == 0 ? 0 : 1);
-    }
-    waitpid(pid, &status, 0);
-    if (!WIFSTOPPED(status)) {
-        printf("skipped: no child may be traced here\n");
-        skip();
-    }
-    for (unsigned calls = 0; WIFSTOPPED(status); calls++) {
-        if (calls == nth)
-            kill(pid, SIGKILL);
-        ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
-        waitpid(pid, &status, 0);
-    }
-    if (WIFSIGNALED(status))
-        return true;
-    assert_int_equal(WEXITSTATUS(status), 0);
-    return false;
-}
-
 static void check_world(size_t i, const struct agent_paths *paths, unsigned nth)
 {
     struct datadir_facts facts;
@@ -137,9 +103,23 @@ static void check_world(size_t i, const struct agent_paths *paths, unsigned nth)
     assert_int_equal(has(paths, "data/ibdata1"), facts.kind == DATADIR_DATABASE);
 }
 
-static bool try_one(size_t i, unsigned nth)
+struct attempt {
+    size_t operation;
+    const struct agent_paths *paths;
+};
+
+static int run_one(void *arg)
 {
+    const struct attempt *attempt = arg;
+
+    return operations[attempt->operation].run(attempt->paths, NULL);
+}
+
+static bool try_one(void *arg, unsigned nth)
+{
+    const size_t i = *(const size_t *)arg;
     struct agent_paths paths;
+    struct attempt attempt = {i, &paths};
     char root[] = "/tmp/km-crash-XXXXXX";
     char origin[64] = "";
 
@@ -147,7 +127,7 @@ static bool try_one(size_t i, unsigned nth)
     agent_paths_init(&paths, root, NULL, NULL, NULL, NULL, NULL);
     for (size_t j = 0; j < ARRAY_LEN(operations[i].before) && operations[i].before[j]; j++)
         put_database(&paths, operations[i].before[j]);
-    bool killed = run_until_call(i, &paths, nth);
+    bool killed = crash_at(nth, run_one, &attempt);
     if (!killed) {
         assert_int_equal(is_whole(&paths, origin, sizeof(origin)), operations[i].after != NULL);
         assert_string_equal(origin, str_or_empty(operations[i].after));
@@ -162,13 +142,9 @@ static void test_killed_at_every_call(void **state)
 {
     UNUSED(state);
     for (size_t i = 0; i < ARRAY_LEN(operations); i++) {
-        unsigned nth = 1; /* at 0 it has not begun; then every call stops it twice, before and after */
-        while (try_one(i, nth)) {
-            nth += 2;
-            assert_true(nth < 2 * CALLS_MAX);
-        }
-        printf("%s: killed at %u calls\n", operations[i].name, nth / 2);
-        assert_true(nth > 20);
+        unsigned calls = crash_at_every_call(try_one, &i);
+        printf("%s: killed at %u calls\n", operations[i].name, calls);
+        assert_true(calls >= 10);
     }
 }
 
