@@ -63,6 +63,7 @@ struct agent_double {
     bool is_slow;              /* receives nothing new as long as enough others do */
     bool applier_is_stuck;     /* receives, but does not execute */
     bool order_is_stuck;       /* takes orders up, but does not get them done */
+    uint64_t stuck_epoch;      /* as that, with orders of this epoch and later ones; 0: none */
     bool clone_fails;          /* as giver: the stream breaks off */
     const char *restore_fails; /* reason of a restore that fails for good; NULL: it goes well */
     bool mycnf_needs_restart;  /* its server takes up no new my.cnf while it runs */

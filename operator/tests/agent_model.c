@@ -379,9 +379,14 @@ static void follow_source(struct agent_double *agent, int64_t now_ms)
     agent->status.order_done = true;
 }
 
+static bool role_is_stuck(const struct agent_double *agent)
+{
+    return agent->order_is_stuck || (agent->stuck_epoch > 0 && agent->order.epoch >= agent->stuck_epoch);
+}
+
 static void role_turn(struct agent_double *agent, int64_t now_ms)
 {
-    if (!agent->has_order || agent->status.order_done || now_ms < agent->due_ms || agent->order_is_stuck ||
+    if (!agent->has_order || agent->status.order_done || now_ms < agent->due_ms || role_is_stuck(agent) ||
         !server_runs(agent))
         return;
     if (agent->order.role != AGENT_ROLE_PRIMARY)
