@@ -115,7 +115,9 @@ unit-tests: $(unit_bin)
 integration-tests: $(itest_bin) $(hosted)
 
 export KM_BUILD = $(abspath $(BUILD))
-run_tests = SANITIZE=$(SANITIZE) TEST_JOBS=$(JOBS) build-aux/run-tests.sh
+# They wait more than they compute (six seconds of waiting for one of processor time), under a sanitizer less so.
+test_jobs = $(shell echo $$(($(JOBS) * $(if $(filter thread,$(SANITIZE)),1,$(if $(filter address,$(SANITIZE)),2,3)))))
+run_tests = SANITIZE=$(SANITIZE) TEST_JOBS=$(test_jobs) build-aux/run-tests.sh
 
 check-unit: $(unit_bin)  ## Build and run the unit tests
 	$(Q)$(run_tests) unit $(unit_bin)
