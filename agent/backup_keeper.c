@@ -244,9 +244,10 @@ static void take_task(struct backup_keeper *keeper, struct backup_task *task, st
     struct error err = ERROR_INIT;
     bool known = str_eq(task->id, keeper->report.id);
 
-    if (known && keeper->run) {
+    if (known && is_busy(keeper)) {
         backup_store_take_keys(&keeper->task.store, &task->store);
-        backup_run_set_keys(keeper->run, &keeper->task.store);
+        if (keeper->run) /* else it begins with them */
+            backup_run_set_keys(keeper->run, &keeper->task.store);
     } else if (!known) {
         if (!can_start(keeper, exchange))
             return;
