@@ -361,8 +361,7 @@ static bool secrets_are_due(const struct archive_turn *turn, const struct archiv
     if (*memory->keys.reason)
         fresh_ms = MIN_OF(fresh_ms, (int64_t)SECRETS_SOON_MS);
     return turn->spec.archives &&
-        (memory->keys_ms == 0 || memory->keys_generation != turn->generation ||
-            loop_now_ms(turn->controller->loop) - memory->keys_ms >= fresh_ms);
+        (!archive_turn_has_keys(turn, memory) || loop_now_ms(turn->controller->loop) - memory->keys_ms >= fresh_ms);
 }
 
 /* Without them the turn goes on: what is known of the archive is told all the same. */
@@ -375,7 +374,7 @@ static void on_secrets(void *arg, struct task_keys *keys, const struct error *er
     else if (memory) {
         task_keys_take(&memory->keys, keys);
         memory->keys_ms = MAX_OF(loop_now_ms(turn->controller->loop), 1);
-        memory->keys_generation = turn->generation;
+        memory->keys_for = backup_secrets_meant(turn->spec.document);
     }
     if (memory)
         tend_store(turn, memory);

@@ -25,7 +25,7 @@ struct archive_memory {
     char *key, *uid;
     struct task_keys keys;
     int64_t keys_ms;                /* monotonic, when they were read; 0: they are not there */
-    int64_t keys_generation;        /* of the spec that named them */
+    uint64_t keys_for;              /* backup_secrets_meant */
     int64_t since_ms;               /* wall clock: since when it is wanted; 0: it is not */
     int64_t noticed_ms;             /* wall clock: until when all is archived, as heard last */
     struct archive_backup *backups; /* completed ones that count, as of: */

@@ -31,7 +31,6 @@ void archive_turn_look(struct archive_turn *turn, const struct custom_object *cl
     turn->ns = xstrdup(cluster->ns);
     turn->name = xstrdup(cluster->name);
     turn->uid = xstrdup(cluster->uid);
-    turn->generation = cluster->object.generation;
     turn->now_ms = clock_realtime_ms();
     turn->document = custom_object_spec(cluster);
     read_spec(turn);
@@ -139,6 +138,11 @@ static void make_task(const struct archive_turn *turn, const struct backup_sourc
     store_pod_describe(sources, turn->ns, turn->name, &turn->spec.destination, &memory->keys, &ret->store);
 }
 
+bool archive_turn_has_keys(const struct archive_turn *turn, const struct archive_memory *memory)
+{
+    return memory->keys_ms > 0 && memory->keys_for == backup_secrets_meant(turn->spec.document);
+}
+
 bool archive_turn_task(const struct archive_turn *turn, const struct backup_sources *sources,
     const struct archive_memory *memory, struct archive_task *ret, char reason[static KUBE_CONDITION_REASON_MAX],
     char message[static KUBE_CONDITION_MESSAGE_MAX])
@@ -147,7 +151,7 @@ bool archive_turn_task(const struct archive_turn *turn, const struct backup_sour
     char waits[PROJECTION_MESSAGE_MAX + 64];
     const char *claim = destination->kind == BACKUP_DESTINATION_VOLUME ? destination->claim : NULL;
     *reason = *message = '\0';
-    if (memory->keys_ms == 0)
+    if (!archive_turn_has_keys(turn, memory))
         return false;
     if (*memory->keys.reason) {
         snprintf(reason, KUBE_CONDITION_REASON_MAX, "%s", memory->keys.reason);

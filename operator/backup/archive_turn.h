@@ -14,7 +14,6 @@ struct archive_turn {
     struct archive_controller *controller;
     struct reconcile *run;
     char *key, *ns, *name, *uid;
-    int64_t generation;
     int64_t now_ms;     /* wall clock */
     json_t *document;   /* the cluster's spec, which `spec` and `wish` borrow */
     bool accepted;      /* spec.backup can be read */
@@ -33,6 +32,8 @@ void archive_turn_release(struct archive_turn *turn);
 /* Completed backups of the cluster in the place where its binary logs go, and whether one is not over: into the memory, unless they are there already. */
 void archive_turn_look_at_backups(
     const struct archive_turn *turn, const struct backup_sources *sources, struct archive_memory *memory);
+/* Those that the memory holds are of the Secrets that the spec names now. */
+bool archive_turn_has_keys(const struct archive_turn *turn, const struct archive_memory *memory);
 /* The task for the primary. False: it cannot be given; reason and message say why. The task must be released if true. */
 bool archive_turn_task(const struct archive_turn *turn, const struct backup_sources *sources,
     const struct archive_memory *memory, struct archive_task *ret, char reason[static KUBE_CONDITION_REASON_MAX],

@@ -104,7 +104,7 @@ static void send_task(const struct backup_visit *visit, struct backup_memory *me
     const struct backup_snapshot *snapshot = &visit->snapshot;
     const struct mysql_backup *backup = &snapshot->backup;
     struct backup_sender *sender = sender_of(visit, snapshot->last.donor);
-    if (!sender || memory->keys_ms == 0 || !str_empty(memory->keys.reason) || !snapshot->store_ready)
+    if (!sender || !snapshot->secrets_known || !str_empty(memory->keys.reason) || !snapshot->store_ready)
         return;
     struct backup_task task = {
         .folder = folder_of(snapshot, snapshot->last.id),
@@ -185,7 +185,7 @@ static void release(struct backup_visit *visit)
         backup_visit_write_finalizer(visit, false);
 }
 
-void backup_visit_decide(struct backup_visit *visit)
+static void visit_decide(struct backup_visit *visit)
 {
     if (!look(visit)) {
         backup_visit_finish(visit, NULL);
@@ -229,7 +229,7 @@ static bool needs_secrets(const struct backup_visit *visit)
 static bool secrets_are_due(const struct backup_visit *visit, const struct backup_memory *memory)
 {
     return needs_secrets(visit) &&
-        (memory->keys_ms == 0 ||
+        (!visit->snapshot.secrets_known ||
             loop_now_ms(visit->controller->loop) - memory->keys_ms >= visit->controller->options.secrets_fresh_ms);
 }
 
@@ -243,8 +243,21 @@ static void on_secrets(void *arg, struct task_keys *keys, const struct error *er
     else if (memory) {
         task_keys_take(&memory->keys, keys);
         memory->keys_ms = MAX_OF(loop_now_ms(visit->controller->loop), 1);
+        memory->keys_for = visit->keys_for;
     }
-    backup_visit_decide(visit);
+    visit_decide(visit);
+}
+
+void backup_visit_go_on(struct backup_visit *visit)
+{
+    const struct backup_memory *memory = backup_visit_memory(visit);
+    if (!look(visit) || !secrets_are_due(visit, memory)) {
+        visit_decide(visit);
+        return;
+    }
+    visit->keys_for = backup_secrets_meant(visit->snapshot.backup.document);
+    backup_secrets_read(visit->controller->client, visit->controller->targets.kinds[PLAN_SECRET].resource,
+        &visit->snapshot.backup, "spec", on_secrets, visit);
 }
 
 /* ---- reconcile ---- */
@@ -271,17 +284,13 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
         reconcile_finish(run, NULL, 0);
         return;
     }
-    struct backup_memory *memory = backup_memories_get(&controller->memories, key, object->uid, controller);
+    backup_memories_get(&controller->memories, key, object->uid, controller);
     struct backup_visit *visit = xnew(struct backup_visit);
     visit->controller = controller;
     visit->run = run;
     visit->key = xstrdup(key);
     visit->uid = xstrdup(object->uid);
-    if (look(visit) && secrets_are_due(visit, memory))
-        backup_secrets_read(controller->client, controller->targets.kinds[PLAN_SECRET].resource,
-            &visit->snapshot.backup, "spec", on_secrets, visit);
-    else
-        backup_visit_decide(visit);
+    backup_visit_go_on(visit);
 }
 
 /* ---- watches ---- */

@@ -153,7 +153,7 @@ static void read_store(const struct backup_sources *sources, struct backup_snaps
 
 static void read_memory(const struct backup_memory *memory, struct backup_snapshot *ret)
 {
-    ret->secrets_known = memory->keys_ms > 0;
+    ret->secrets_known = memory->keys_ms > 0 && memory->keys_for == backup_secrets_meant(ret->backup.document);
     snprintf(ret->secrets_reason, sizeof(ret->secrets_reason), "%s", memory->keys.reason);
     snprintf(ret->secrets_message, sizeof(ret->secrets_message), "%s", memory->keys.message);
     snprintf(ret->key_id, sizeof(ret->key_id), "%s", memory->keys.key_id);

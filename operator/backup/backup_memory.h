@@ -16,6 +16,7 @@ struct backup_memory {
     char *key, *uid;
     struct task_keys keys;
     int64_t keys_ms;        /* monotonic, when they were read; 0: they are not there */
+    uint64_t keys_for;      /* backup_secrets_meant */
     struct backup_job *job; /* NULL: none is under way */
     struct backup_job_view view;
     char donor[DERIVED_NAME_SIZE]; /* who was given the task by this process; "" nobody */

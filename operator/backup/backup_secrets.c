@@ -6,6 +6,7 @@
 
 #include "common/alloc.h"
 #include "common/backup_seal.h"
+#include "common/hashmap.h"
 #include "common/json.h"
 #include "common/tls.h"
 
@@ -66,6 +67,18 @@ static char *either_of(const json_t *secret, const char *key, const char *other)
         return text;
     secret_free(text);
     return text_of(secret, other, NULL);
+}
+
+uint64_t backup_secrets_meant(const json_t *spec)
+{
+    static const char *const members[] = {"destination", "encryption"};
+    uint64_t ret = HASH64_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        const json_t *member = json_object_get(spec, members[i]);
+        uint64_t part = json_hash(json_is_object(member) ? member : NULL);
+        ret = hash64(ret, &part, sizeof(part));
+    }
+    return ret;
 }
 
 /* ---- what is looked up, in this order ---- */

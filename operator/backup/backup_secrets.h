@@ -30,6 +30,9 @@ void task_keys_release(struct task_keys *keys);
 /* Takes *from over in place of what *keys held; *from is zeroed. */
 void task_keys_take(struct task_keys *keys, struct task_keys *from);
 
+/* Which Secrets a spec means, by its destination and encryption (NULL is fine). Keys are good for what they were read for, and for nothing else. */
+uint64_t backup_secrets_meant(const json_t *spec);
+
 /* keys: valid if err is NULL; who wants to keep them takes them (task_keys_take), else they are wiped afterwards. */
 typedef void (*backup_secrets_done_fn)(void *arg, struct task_keys *keys, const struct error *err);
 /* `backup` is borrowed until done; it has a destination. path: of what names the Secrets, in messages: "spec"; static. There is no cancel: kube_client_free drops what is in flight. */

@@ -29,19 +29,20 @@ struct backup_visit {
     struct backup_snapshot snapshot;
     bool looked;
     struct backup_step step;
-    int writes; /* of the status, in this visit */
+    uint64_t keys_for; /* Secrets that are being read: backup_secrets_meant */
+    int writes;        /* of the status, in this visit */
     int64_t again_ms;
     struct error error;
 };
 
 /* NULL when it was forgotten meanwhile: the object is gone, or another one. */
 struct backup_memory *backup_visit_memory(const struct backup_visit *visit);
-/* Looks again and decides again. Ends the visit if the object is gone. */
-void backup_visit_decide(struct backup_visit *visit);
+/* Looks again, reads Secrets if they are due, and decides again. Ends the visit if the object is gone. */
+void backup_visit_go_on(struct backup_visit *visit);
 /* Ends the visit; what err says comes again with back-off. NULL: well. */
 void backup_visit_finish(struct backup_visit *visit, const struct error *err);
 
-/* Writes step.next under the version that was read; then backup_visit_decide, or the end. */
+/* Writes step.next under the version that was read; then backup_visit_go_on, or the end. */
 void backup_visit_write_status(struct backup_visit *visit);
 /* Adds or removes our finalizer; then likewise. */
 void backup_visit_write_finalizer(struct backup_visit *visit, bool wanted);

@@ -10,6 +10,9 @@
 #include "common/tls.h"
 #include "operator/api/backup_store_pod.h"
 #include "operator/tests/backup_world.h"
+#include "operator/tests/role_story.h"
+
+#define PATH_SEAL PATH_CORE "secrets/seal"
 
 static void a_backup_is_taken_from_the_replica(void **state)
 {
@@ -216,6 +219,72 @@ static void rotated_keys_reach_the_donor(void **state)
     backup_world_free(it);
 }
 
+/* ---- keys of another wish ---- */
+
+#define SAFE_OF_CLUSTER \
+    "'destination': {'s3': {'bucket': 'safe', 'endpoint': '%s', 'credentialsSecret': {'name': 'keys'}}}"
+
+/* Members that do not get through `init` give no backup. */
+static void hold_members(struct operator_world *world, bool held)
+{
+    for (int i = 0; i < 3; i++)
+        world_agent(world, i)->order_is_stuck = held;
+}
+
+static bool put_one_that_inherits(struct operator_world *world)
+{
+    _cleanup_(freep) char *spec =
+        xasprintf("{'spec': {'backup': {" SAFE_OF_CLUSTER "}}}", bucket_double_endpoint(backup_world_the()->s3));
+    world_edit_json(world, PATH_CLUSTER, spec);
+    backup_world_put("");
+    world_edit_json(world, PATH_BACKUP, "{'spec': {'destination': null}}");
+    return true;
+}
+
+static bool waits_with_keys(struct operator_world *world)
+{
+    UNUSED(world);
+    return str_eq(backup_world_status_of("phase"), "Pending") &&
+        str_eq(backup_world_condition_of("Accepted"), "Accepted") &&
+        strstr(backup_world_status_of("message"), "waits for a member");
+}
+
+static bool wish_for_a_seal(struct operator_world *world)
+{
+    world_put_json(world, PATH_SEAL,
+        "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 'seal', 'namespace': 'ns1'},"
+        "'data': {'key': 'MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE='}}");
+    role_story_edit_spec(world, "{'replicas': 3, 'backup': {'encryption': {'keySecret': {'name': 'seal'}}}}");
+    return true;
+}
+
+static bool the_wish_is_seen(struct operator_world *world)
+{
+    if (world_int(world, PATH_STATEFUL_SET, "spec.replicas") != 3)
+        return false;
+    hold_members(world, false);
+    return true;
+}
+
+/* What was read of Secrets for the spec as it was does not seal what is begun by the spec as it is. */
+static void a_seal_that_is_wished_late_is_put_on(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        put_one_that_inherits, waits_with_keys, wish_for_a_seal, the_wish_is_seen, backup_world_running, NULL};
+    struct backup_world *it = backup_world_new(DONOR_HANGS, "");
+    it->world->secrets_fresh_ms = 60000;
+    hold_members(it->world, true);
+    operator_world_run(it->world, steps);
+    const json_t *backup = kube_api_double_get(it->world->api, PATH_BACKUP);
+    assert_true(json_path_bool(backup, "status.encrypted", false));
+    int donor = names_ordinal(backup_world_status_of("donor"));
+    assert_in_range(donor, 0, 2);
+    assert_true(world_agent(it->world, donor)->backup_task.sealed);
+    assert_int_equal(it->taken, 1);
+    backup_world_free(it);
+}
+
 static bool waits_for_the_secret(struct operator_world *world)
 {
     UNUSED(world);
@@ -351,6 +420,7 @@ int main(void)
         cmocka_unit_test(what_is_not_whole_is_no_backup),
         cmocka_unit_test(a_member_that_refuses_is_left_alone),
         cmocka_unit_test(rotated_keys_reach_the_donor),
+        cmocka_unit_test(a_seal_that_is_wished_late_is_put_on),
         cmocka_unit_test(a_refusal_waits_for_the_secret),
         cmocka_unit_test(a_volume_is_served_while_it_is_needed),
         cmocka_unit_test(a_pod_that_never_serves_is_not_left_behind),
