@@ -13,6 +13,7 @@
 #include "agent/bootstrap/init.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/server_exec.h"
+#include "agent/check_keeper.h"
 #include "agent/donor.h"
 #include "agent/instance_files.h"
 #include "agent/probe_lane.h"
@@ -48,6 +49,7 @@ struct agent {
     struct donor *donor;
     struct backup_keeper *backups;
     struct archive_keeper *archive;
+    struct check_keeper *check;
     struct tail_donor *tail_donor;
     struct role_keeper *roles;
     struct loop_timer tick;
@@ -92,6 +94,7 @@ static void publish(struct agent *agent, int64_t now_ms)
     status.serving_backups = donor_serving(agent->donor);
     status.backup = *backup_keeper_report(agent->backups);
     status.archive = *archive_keeper_report(agent->archive);
+    status.check = *check_keeper_report(agent->check);
     readiness_fill_status(&agent->state, now_ms, &status);
     bool changed = !agent_status_same(&status, &agent->status);
     bool phase_changed = status.phase != agent->status.phase || status.ready != agent->status.ready;
@@ -438,6 +441,7 @@ static void agent_turn(struct agent *agent)
     role_keeper_turn(agent->roles, decision.phase, now_ms);
     publish(agent, now_ms);
     archive_keeper_turn(agent->archive, now_ms);
+    check_keeper_turn(agent->check);
     if (agent->fallen_ticks > 0 && decision.phase != AGENT_PHASE_DOWN)
         agent->fallen_ticks--;
     else
@@ -492,6 +496,8 @@ static int make_parts(struct agent *agent, const struct agent_options *options, 
         .arg = agent});
     agent->archive = archive_keeper_new(&(struct archive_keeper_options){
         .loop = agent->loop, .paths = &options->paths, .status = &agent->status, .changed = on_backup, .arg = agent});
+    agent->check = check_keeper_new(&(struct check_keeper_options){
+        .loop = agent->loop, .paths = &options->paths, .status = &agent->status, .changed = on_backup, .arg = agent});
     agent->tail_donor = tail_donor_new(agent->loop, &options->paths, agent->state.gone_executed);
     agent->probes =
         probe_lane_new(agent->loop, options->paths.socket, agent->user, options->paths.volume_dir, on_probe, agent);
@@ -520,6 +526,7 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
         .donor = agent->donor,
         .backups = agent->backups,
         .archive = agent->archive,
+        .check = agent->check,
         .tail_donor = agent->tail_donor,
         .roles = agent->roles,
         .pod_name = options->pod_name,
@@ -542,6 +549,7 @@ static void agent_end(struct agent *agent)
     if (agent->loop) {
         loop_timer_release(&agent->tick);
         archive_keeper_free(agent->archive);
+        check_keeper_free(agent->check);
         backup_keeper_free(agent->backups);
         probe_lane_free(agent->probes);
         action_lane_free(agent->actions);

@@ -4,6 +4,7 @@
 
 #include "agent/archive_keeper.h"
 #include "agent/backup_keeper.h"
+#include "agent/check_keeper.h"
 #include "agent/donor.h"
 #include "agent/readiness.h"
 #include "agent/status_watch.h"
@@ -244,6 +245,22 @@ static void handle_archive_delete(struct http_exchange *exchange, void *arg)
         archive_keeper_delete(server->view->archive, exchange);
 }
 
+static void handle_check_data(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+
+    if (is_operator(server, exchange))
+        check_keeper_put(server->view->check, exchange);
+}
+
+static void handle_check_end(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+
+    if (is_operator(server, exchange))
+        check_keeper_delete(server->view->check, exchange);
+}
+
 /* ---- a changed my.cnf ---- */
 
 struct apply_request {
@@ -313,6 +330,8 @@ static const struct http_route tls_routes[] = {
     {"DELETE", "/v1/backups/*", handle_backup_delete},
     {"PUT", "/v1/archive", handle_archive_put},
     {"DELETE", "/v1/archive", handle_archive_delete},
+    {"PUT", "/v1/check", handle_check_data},
+    {"DELETE", "/v1/check", handle_check_end},
     {"GET", "/v1/binlogs/tail", handle_tail},
     {"GET", "/v1/status", handle_status},
     {"PUT", "/v1/role", handle_role},

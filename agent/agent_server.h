@@ -30,6 +30,7 @@ struct agent_view {
     struct donor *donor;            /* gives the data to other members */
     struct backup_keeper *backups;  /* takes backups */
     struct archive_keeper *archive; /* of binary logs */
+    struct check_keeper *check;     /* of restored data */
     struct tail_donor *tail_donor;  /* and the end of a dead server's binary logs */
     struct role_keeper *roles;
     const char *pod_name;

@@ -8,6 +8,7 @@
 #include "agent/backup/replay_process.h"
 #include "agent/backup/upload_process.h"
 #include "agent/bootstrap/init.h"
+#include "agent/check_process.h"
 #include "agent/options.h"
 #include "agent/pre_stop.h"
 #include "agent/seed.h"
@@ -51,12 +52,14 @@ static int command_check(const struct agent_options *options, struct error *err)
     return init_check(&init, err);
 }
 
-static int command_transfer(const struct agent_options *options, struct error *err)
+static int command_of_child(const struct agent_options *options, struct error *err)
 {
     bool up = options->command == COMMAND_UPLOAD;
     struct backup_child_options child = {
         .tls_dir = options->paths.tls_dir, .keys_grace_ms = up ? UPLOAD_KEYS_GRACE_MS : 0};
 
+    if (options->command == COMMAND_CHECK_DATA)
+        return check_process_run(&options->paths, err);
     if (options->command == COMMAND_REPLAY)
         return replay_process_run(&child, err);
     if (options->command == COMMAND_ARCHIVE)
@@ -64,17 +67,10 @@ static int command_transfer(const struct agent_options *options, struct error *e
     return up ? upload_process_run(&child, err) : download_process_run(&child, err);
 }
 
-/* Of a container's process, not a container's own. */
-static bool is_child(enum agent_command command)
-{
-    return command == COMMAND_UPLOAD || command == COMMAND_DOWNLOAD || command == COMMAND_REPLAY ||
-        command == COMMAND_ARCHIVE;
-}
-
 static int run_command(const struct agent_options *options, struct error *err)
 {
-    if (is_child(options->command))
-        return command_transfer(options, err);
+    if (agent_command_is_child(options->command))
+        return command_of_child(options, err);
     switch (options->command) {
     case COMMAND_COPY:
         return command_copy(options, err);
@@ -111,7 +107,7 @@ int main(int argc, char **argv)
     int rc = run_command(&options, &err);
     if (rc < 0) {
         log_error("the agent ends", LOG_ERR(&err));
-        if (!is_child(options.command))
+        if (!agent_command_is_child(options.command))
             write_termination_log(options.paths.termination_log, &err);
     }
     agent_options_release(&options);

@@ -23,6 +23,7 @@ const char agent_options_help[] =
     "  download   a stored backup goes to standard output; likewise\n"
     "  replay     archived binary logs become relay logs in a folder; likewise\n"
     "  archive    one round of storing binary logs; likewise\n"
+    "  check-data look through all tables; the task comes on standard input\n"
     "\n"
     "  --data-volume=DIR --run-dir=DIR --config-dir=DIR --accounts-dir=DIR --tls-dir=DIR\n"
     "  --termination-log=FILE --bind=ADDRESS --plain-port=N --tls-port=N --mysql-port=N --pod-name=NAME\n"
@@ -79,6 +80,7 @@ static const char *const command_names[] = {
     [COMMAND_DOWNLOAD] = "download",
     [COMMAND_REPLAY] = "replay",
     [COMMAND_ARCHIVE] = "archive",
+    [COMMAND_CHECK_DATA] = "check-data",
     [COMMAND_STORE] = "store",
 };
 
@@ -182,6 +184,11 @@ int agent_options_parse(int argc, char **argv, struct agent_options *ret, struct
         values[OPT_TLS], values[OPT_TERMINATION]);
     *ret = options;
     return 0;
+}
+
+bool agent_command_is_child(enum agent_command command)
+{
+    return command >= COMMAND_UPLOAD && command <= COMMAND_CHECK_DATA;
 }
 
 void agent_options_release(struct agent_options *options)

@@ -25,6 +25,7 @@ enum agent_command {
     COMMAND_DOWNLOAD,
     COMMAND_REPLAY,
     COMMAND_ARCHIVE,
+    COMMAND_CHECK_DATA,
     COMMAND_STORE,
 };
 
@@ -46,6 +47,8 @@ struct agent_options {
 /* Strings point into argv and the environment. ERROR_INVALID names what is wrong. */
 int agent_options_parse(int argc, char **argv, struct agent_options *ret, struct error *err) KM_MUST_CHECK;
 void agent_options_release(struct agent_options *options);
+/* Of a container's process, not a container's own. */
+bool agent_command_is_child(enum agent_command command);
 extern const char agent_options_help[];
 
 #endif

@@ -237,6 +237,7 @@ void agent_status_encode(const struct agent_status *status, struct strbuf *out)
         json_put(document, "problems", problems_encode(status));
     json_put(document, "backup", backup_report_encode(&status->backup));
     json_put(document, "archive", archive_report_encode(&status->archive));
+    json_put(document, "check", check_report_encode(&status->check));
     char *text = json_text(document);
     strbuf_adds(out, text);
     free(text);
@@ -276,6 +277,9 @@ int agent_status_decode(const char *text, size_t len, struct agent_status *ret, 
     const json_t *archive = json_object_get(document, "archive");
     if (archive && archive_report_decode(archive, &status.archive, err) < 0)
         return error_prefix(err, "agent status");
+    const json_t *check = json_object_get(document, "check");
+    if (check && check_report_decode(check, &status.check, err) < 0)
+        return error_prefix(err, "agent status");
     *ret = status;
     return 0;
 }
@@ -289,7 +293,8 @@ bool agent_status_same(const struct agent_status *a, const struct agent_status *
             strcmp(a->problems[i].message, b->problems[i].message) != 0)
             return false;
     }
-    return backup_report_same(&a->backup, &b->backup) && archive_report_same(&a->archive, &b->archive);
+    return backup_report_same(&a->backup, &b->backup) && archive_report_same(&a->archive, &b->archive) &&
+        check_report_same(&a->check, &b->check);
 }
 
 uint64_t agent_status_digest(const struct agent_status *status)
@@ -299,7 +304,8 @@ uint64_t agent_status_digest(const struct agent_status *status)
         hash = hash64(hash, status->problems[i].reason, strlen(status->problems[i].reason) + 1);
         hash = hash64(hash, status->problems[i].message, strlen(status->problems[i].message) + 1);
     }
-    const uint64_t reports[] = {backup_report_digest(&status->backup), archive_report_digest(&status->archive)};
+    const uint64_t reports[] = {backup_report_digest(&status->backup), archive_report_digest(&status->archive),
+        check_report_digest(&status->check)};
     return hash64(hash, reports, sizeof(reports));
 }
 

@@ -12,6 +12,7 @@
  *   PUT  /v1/role[?asOf=MS]       agent_order.h; operator only
  *   POST /v1/backups, DELETE /v1/backups/ID   backup_task.h; operator only
  *   PUT  /v1/archive, DELETE /v1/archive   archive_task.h; operator only
+ *   PUT  /v1/check, DELETE /v1/check   check_task.h; operator only
  *   PUT  /v1/restore              backup_task.h; operator only, to `init`
  *   GET  /v1/backup[?digest=poly1305]   a copy of the data as a framed stream (frame_stream.h), to members of the cluster
  *   GET  /v1/binlogs/tail?after=GTIDS   to members, while this one's server is down: its transactions beyond that position as a framed stream
@@ -29,6 +30,7 @@
 #include "common/agent_order.h"
 #include "common/archive_task.h"
 #include "common/backup_task.h"
+#include "common/check_task.h"
 #include "common/error.h"
 #include "common/strbuf.h"
 
@@ -220,6 +222,7 @@ struct agent_status {
     uint32_t serving_backups;      /* streams that this agent gives now */
     struct backup_report backup;   /* the last one that this process was told to take */
     struct archive_report archive; /* of binary logs; without a task nothing is said */
+    struct check_report check;     /* of restored data; likewise */
 
     int problem_count;
     struct agent_problem problems[AGENT_PROBLEMS_MAX];

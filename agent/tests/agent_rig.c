@@ -448,6 +448,11 @@ int agent_rig_archive(const struct agent_rig *rig, const char *identity, const c
     return request(rig, identity, task ? "PUT" : "DELETE", "/v1/archive", task ? task : "", body);
 }
 
+int agent_rig_check(const struct agent_rig *rig, const char *identity, const char *task, struct strbuf *body)
+{
+    return request(rig, identity, task ? "PUT" : "DELETE", "/v1/check", task ? task : "", body);
+}
+
 int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body)
 {
     return request(rig, identity, "PUT", "/v1/role", order, body);

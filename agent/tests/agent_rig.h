@@ -76,6 +76,8 @@ int agent_rig_order(const struct agent_rig *rig, const char *order, struct strbu
 int agent_rig_restore(const struct agent_rig *rig, const char *task, struct strbuf *body);
 /* PUT or DELETE /v1/archive likewise; task NULL: DELETE. */
 int agent_rig_archive(const struct agent_rig *rig, const char *identity, const char *task, struct strbuf *body);
+/* PUT or DELETE /v1/check likewise. */
+int agent_rig_check(const struct agent_rig *rig, const char *identity, const char *task, struct strbuf *body);
 int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body);
 bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, int64_t timeout_ms);
 
