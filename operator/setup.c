@@ -7,6 +7,7 @@
 #include "operator/api/projections.h"
 #include "operator/backup/archive_controller.h"
 #include "operator/backup/backup_controller.h"
+#include "operator/backup/drill_controller.h"
 #include "operator/backup/schedule_controller.h"
 #include "operator/cluster/cluster_controller.h"
 #include "operator/instance/agent_fleet.h"
@@ -21,6 +22,7 @@ void operator_use_kinds(struct manager *manager)
     backup_controller_use_kinds(manager);
     schedule_controller_use_kinds(manager);
     archive_controller_use_kinds(manager);
+    drill_controller_use_kinds(manager);
 }
 
 static struct informer *informer_for(struct manager *manager, const struct kube_kind *kind,
@@ -98,9 +100,16 @@ static void set_up_backups(struct manager *manager, const struct operator_option
         .pods = shared->pods,
         .fleet = shared->fleet,
     };
+    const struct drill_controller_options drill_options = {
+        .watch_namespaces = &options->watch_namespaces,
+        .clusters = shared->clusters,
+        .backups = shared->backups,
+        .fleet = shared->fleet,
+    };
     backup_controller_setup(manager, &backup_options);
     schedule_controller_setup(manager, &schedule_options);
     archive_controller_setup(manager, &archive_options);
+    drill_controller_setup(manager, &drill_options);
 }
 
 int operator_setup(void *arg, struct manager *manager, struct error *err)

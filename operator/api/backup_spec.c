@@ -46,6 +46,27 @@ static void read_archive(const json_t *backup, struct backup_spec *ret)
         str_eq(json_path_str(backup, "compression", ""), none) ? BACKUP_COMPRESSION_NONE : BACKUP_COMPRESSION_ZSTD;
 }
 
+static void read_drill(const json_t *backup, struct backup_spec *ret)
+{
+    const char *schedule = json_path_str(backup, "drill.schedule", NULL);
+    if (schedule && cron_parse(schedule, &ret->drill_cron, NULL) == 0)
+        ret->drill_schedule = schedule;
+    ret->drill_deadline_s = json_path_int(backup, "drill.deadlineSeconds", DRILL_DEADLINE_SECONDS_DEFAULT);
+}
+
+static void check_drill(const json_t *backup, struct api_problems *problems)
+{
+    struct error err = ERROR_INIT;
+    struct cron cron;
+    const char *schedule = json_path_str(backup, "drill.schedule", NULL);
+    if (!schedule)
+        return;
+    if (cron_parse(schedule, &cron, &err) < 0)
+        api_problems_add(problems, PATH ".drill.schedule", "%s", err.message);
+    if (!json_is_object(json_object_get(backup, "destination")))
+        api_problems_add(problems, PATH ".destination", "is required by drill");
+}
+
 int backup_spec_check(const json_t *backup, struct api_problems *problems)
 {
     int before = problems->count;
@@ -61,6 +82,7 @@ int backup_spec_check(const json_t *backup, struct api_problems *problems)
         api_problems_add(problems, PATH ".destination", "is required by binlogs.enabled");
     if (json_is_object(keep) && json_object_size(keep) == 0)
         api_problems_add(problems, PATH ".keep", "needs last, daily, weekly or days");
+    check_drill(backup, problems);
     backup_destination_check(destination, PATH ".destination", problems);
     return problems->count > before ? -1 : 0;
 }
@@ -68,7 +90,8 @@ int backup_spec_check(const json_t *backup, struct api_problems *problems)
 int backup_spec_parse(const json_t *backup, struct backup_spec *ret, struct api_problems *problems)
 {
     int before = problems->count;
-    *ret = (struct backup_spec){.time_zone = BACKUP_TIME_ZONE_DEFAULT};
+    *ret =
+        (struct backup_spec){.time_zone = BACKUP_TIME_ZONE_DEFAULT, .drill_deadline_s = DRILL_DEADLINE_SECONDS_DEFAULT};
     if (!backup || json_is_null(backup))
         return 0;
     _cleanup_(json_decrefp) json_t *around = json_object();
@@ -83,6 +106,7 @@ int backup_spec_parse(const json_t *backup, struct backup_spec *ret, struct api_
     read_keep(backup, &ret->keep);
     ret->suspend = json_path_bool(backup, "suspend", false);
     read_archive(backup, ret);
+    read_drill(backup, ret);
     return 0;
 }
 

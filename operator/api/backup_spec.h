@@ -18,6 +18,9 @@
 
 #define BACKUP_KEEP_MAX 10000
 #define BACKUP_TIME_ZONE_DEFAULT "UTC"
+#define DRILL_DEADLINE_SECONDS_MIN 60
+#define DRILL_DEADLINE_SECONDS_MAX (7 * 24 * 3600)
+#define DRILL_DEADLINE_SECONDS_DEFAULT (6 * 3600)
 
 /* Which scheduled backups stay; 0: this one keeps none. */
 struct backup_keep {
@@ -37,6 +40,9 @@ struct backup_spec {
     bool archives;          /* binlogs.enabled */
     int archive_interval_s; /* binlogs.intervalSeconds */
     enum backup_compression compression;
+    const char *drill_schedule; /* drill.schedule; NULL: no drills */
+    struct cron drill_cron;     /* of drill_schedule */
+    int64_t drill_deadline_s;   /* drill.deadlineSeconds; never 0 */
 };
 
 /* `backup` is spec.backup; NULL is fine. -1 with problems: then it has no schedule. */

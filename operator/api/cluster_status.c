@@ -11,7 +11,7 @@
 const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PROGRESSING, CONDITION_AVAILABLE,
     CONDITION_HEALTHY, CONDITION_REPLICATED, CONDITION_WRITES_BLOCKED, CONDITION_LAGGING, CONDITION_CHILD_CONFLICT,
     CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, CONDITION_RESTORED, CONDITION_FINAL_BACKUP,
-    CONDITION_BINLOGS_ARCHIVED, NULL};
+    CONDITION_BINLOGS_ARCHIVED, CONDITION_RESTORE_VERIFIED, NULL};
 
 /* Texts and numbers of the status and of an instance as tables: encode and decode cannot differ. */
 struct text_member {
@@ -438,6 +438,8 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     json_copy_text(ret->archive.reason, sizeof(ret->archive.reason), json_path_str(json, "backup.archive.reason", ""));
     json_copy_text(
         ret->archive.message, sizeof(ret->archive.message), json_path_str(json, "backup.archive.message", ""));
+    json_copy_text(ret->drill.reason, sizeof(ret->drill.reason), json_path_str(json, "backup.drill.reason", ""));
+    json_copy_text(ret->drill.message, sizeof(ret->drill.message), json_path_str(json, "backup.drill.message", ""));
     ret->loss_allowed = json_path_bool(json, "lossAllowed", false);
     ret->acknowledgers = read_acknowledgers(json_object_get(json, "acknowledgers"));
     read_confirmed(json_object_get(json, "confirmed"), &ret->confirmed);

@@ -38,6 +38,8 @@
     "FinalBackup" /* being deleted: the cluster may go; False: reason and message say what it waits for */
 #define CONDITION_BINLOGS_ARCHIVED \
     "BinlogsArchived" /* spec.backup.binlogs: what is committed is archived; False: reason and message say why not */
+#define CONDITION_RESTORE_VERIFIED \
+    "RestoreVerified" /* spec.backup.drill: the last drill went well; False: reason and message say what did not */
 #define CONDITION_CERTIFICATE_EXPIRING "CertificateExpiring" /* True: renewal keeps failing and little time is left */
 extern const char *const cluster_condition_types[];          /* NULL-terminated, for kube_conditions_decode */
 
@@ -161,6 +163,11 @@ struct cluster_status {
         char reason[48]; /* "": nothing is archived */
         char message[KUBE_CONDITION_MESSAGE_MAX];
     } archive;
+    /* Likewise the controller of drills. */
+    struct {
+        char reason[48]; /* "": there are none */
+        char message[KUBE_CONDITION_MESSAGE_MAX];
+    } drill;
 };
 
 json_t *cluster_status_encode(const struct cluster_status *status);

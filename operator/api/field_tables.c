@@ -222,9 +222,13 @@ static const char *check_backup_id(const char *value)
         {path ".rateLimitBytesPerSecond", .type = API_INTEGER, .min = BACKUP_RATE_MIN, .max = BACKUP_RATE_MAX},     \
         {path ".suspend", .type = API_BOOLEAN}, {path ".binlogs", .type = API_OBJECT},                              \
         {path ".binlogs.enabled", .type = API_BOOLEAN},                                                             \
+        {path ".binlogs.intervalSeconds", .type = API_INTEGER, .min = ARCHIVE_INTERVAL_MIN_S,                       \
+            .max = ARCHIVE_INTERVAL_MAX_S},                                                                         \
+        {path ".drill", .type = API_OBJECT},                                                                        \
+        {path ".drill.schedule", .type = API_STRING, .required = true, .min = 1, .max = CRON_TEXT_MAX},             \
     {                                                                                                               \
-        path ".binlogs.intervalSeconds", .type = API_INTEGER, .min = ARCHIVE_INTERVAL_MIN_S,                        \
-                                         .max = ARCHIVE_INTERVAL_MAX_S                                              \
+        path ".drill.deadlineSeconds", .type = API_INTEGER, .min = DRILL_DEADLINE_SECONDS_MIN,                      \
+                                       .max = DRILL_DEADLINE_SECONDS_MAX                                            \
     }
 
 /* restore_spec.h */

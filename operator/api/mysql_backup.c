@@ -206,6 +206,7 @@ json_t *backup_status_encode(const struct backup_status *status)
         json_t *verified = json_object();
         put_time(verified, "time", status->verified_ms);
         json_put_str(verified, "result", status->verified_result);
+        json_put_str(verified, "message", status->verified_message);
         json_put(json, "verified", verified);
     }
     if (status->failure_count > 0)
@@ -254,6 +255,7 @@ void backup_status_decode(const json_t *json, struct backup_status *ret)
     ret->retry_ms = read_time(json, "retryTime");
     ret->verified_ms = read_time(json, "verified.time");
     snprintf(ret->verified_result, sizeof(ret->verified_result), "%s", json_path_str(json, "verified.result", ""));
+    snprintf(ret->verified_message, sizeof(ret->verified_message), "%s", json_path_str(json, "verified.message", ""));
     ret->destination = object_of(json, "destination");
     ret->encryption = object_of(json, "encryption");
     decode_failures(json_object_get(json, "failures"), ret);

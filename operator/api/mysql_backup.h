@@ -100,6 +100,7 @@ struct backup_status {
     json_t *destination, *encryption; /* owned; as in the spec; NULL: not chosen yet, none */
     int64_t verified_ms;
     char verified_result[64];
+    char verified_message[512];
     struct backup_attempt failures[BACKUP_ATTEMPTS_MAX]; /* earlier attempts */
     int failure_count;
     struct kube_conditions conditions;

@@ -28,7 +28,8 @@
 #define LABEL_TERMINAL "kubemysql.dev/terminal"         /* terminal name */
 #define LABEL_SCHEDULED "kubemysql.dev/scheduled"       /* MysqlBackup: "true": made by its cluster's schedule */
 #define LABEL_FINAL_BACKUP "kubemysql.dev/final-backup" /* MysqlBackup: "true": the last one of a cluster that goes */
-#define LABEL_ROLE "kubemysql.dev/role"                 /* on database pods: LABEL_ROLE_* */
+#define LABEL_DRILL "kubemysql.dev/drill" /* MysqlCluster: made for a restore drill of the cluster of that name */
+#define LABEL_ROLE "kubemysql.dev/role"   /* on database pods: LABEL_ROLE_* */
 
 #define LABEL_NAME_MYSQL "mysql"
 #define LABEL_MANAGED_BY_US "kube-mysql"

@@ -141,11 +141,22 @@ static struct json_slice object_or_absent(struct json_slice value)
     return is_object_text(value) ? value : (struct json_slice){.data = NULL};
 }
 
+static uint64_t words_digest(uint64_t before, struct json_slice object)
+{
+    struct json_slice reason = json_slice_member(object, "reason"), message = json_slice_member(object, "message");
+    return hash64(hash64(before, reason.data, reason.len), message.data, message.len);
+}
+
 static uint64_t archive_digest(struct json_slice status)
 {
-    struct json_slice archive = json_slice_get(status, "backup", "archive", NULL);
-    struct json_slice reason = json_slice_member(archive, "reason"), message = json_slice_member(archive, "message");
-    return hash64(hash64(HASH64_INIT, reason.data, reason.len), message.data, message.len);
+    uint64_t ret = words_digest(HASH64_INIT, json_slice_get(status, "backup", "archive", NULL));
+    return words_digest(ret, json_slice_get(status, "backup", "drill", NULL));
+}
+
+static bool drills(struct json_slice spec, struct json_slice status)
+{
+    return is_object_text(json_slice_get(spec, "backup", "drill", NULL)) ||
+        is_object_text(json_slice_get(status, "backup", "drill", NULL));
 }
 
 static bool archives(struct json_slice spec, struct json_slice status)
@@ -169,6 +180,8 @@ static void add_backup_texts(struct texts *texts, const struct kube_meta *meta, 
         KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct custom_object, final), json_slice_member(meta->labels, LABEL_FINAL_BACKUP),
         KUBE_LABEL_MAX);
+    texts_add(
+        texts, offsetof(struct custom_object, drill_of), json_slice_member(meta->labels, LABEL_DRILL), KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct custom_object, creation_timestamp),
         json_slice_get(object, "metadata", "creationTimestamp", NULL), KUBE_LABEL_MAX);
 }
@@ -225,6 +238,7 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     ret->config_digest = hash64(HASH64_INIT, config.data, config.len);
     ret->archive_digest = archive_digest(status);
     ret->archives = archives(spec, status);
+    ret->drills = drills(spec, status);
     scan_finalizers(object, ret);
     return &ret->object;
 }

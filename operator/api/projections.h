@@ -24,7 +24,8 @@ struct custom_object {
     uint32_t spec_len, status_len; /* unpacked; 0 if absent */
     uint64_t config_digest;        /* MysqlCluster: of status.configSpec */
     bool archives;                 /* MysqlCluster: spec.backup.binlogs.enabled, or status.backup.archive is there */
-    uint64_t archive_digest;       /* MysqlCluster: of reason and message of status.backup.archive */
+    bool drills;                   /* MysqlCluster: spec.backup.drill or status.backup.drill is there */
+    uint64_t archive_digest;       /* MysqlCluster: of reason and message of status.backup.archive and .drill */
     const char *uid;               /* as text, for owner references */
     const char *name;
     const char *ns;                 /* "" for cluster scope */
@@ -39,6 +40,7 @@ struct custom_object {
     const char *switchover_to;                    /* MysqlCluster: annotation ANNOTATION_SWITCHOVER_TO, "" if none */
     const char *confirmed_lost;                   /* likewise ANNOTATION_CONFIRMED_LOST */
     const char *skip_final_backup;                /* likewise ANNOTATION_SKIP_FINAL_BACKUP */
+    const char *drill_of;                         /* MysqlCluster: label LABEL_DRILL, "" if none */
     const char *phase;                            /* MysqlBackup: status.phase, "" if none */
     const char *donor;                            /* MysqlBackup: status.donor */
     const char *claim; /* MysqlBackup: claimName of the destination, the used one if it is known; "" if none */

@@ -4,6 +4,7 @@
 
 #include "common/json.h"
 #include "operator/api/archive_status.h"
+#include "operator/api/drill_status.h"
 #include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/cluster_volumes.h"
@@ -380,6 +381,19 @@ static void set_binlogs_archived(struct report *report)
             report->snapshot->now_ms, "%s", last->archive.message);
 }
 
+/* Likewise the controller of drills. */
+static void set_restore_verified(struct report *report)
+{
+    const struct cluster_status *last = &report->snapshot->last;
+    bool is_wished = json_path(report->snapshot->cluster.document, "backup.drill") != NULL;
+    if (str_empty(last->drill.reason) || !is_wished)
+        kube_conditions_remove(&report->status->conditions, CONDITION_RESTORE_VERIFIED);
+    else
+        kube_conditions_set(&report->status->conditions, CONDITION_RESTORE_VERIFIED,
+            drill_reason_status(last->drill.reason), last->drill.reason, report->snapshot->generation,
+            report->snapshot->now_ms, "%s", last->drill.message);
+}
+
 /* ---- the rest ---- */
 
 static void report_names(struct report *report)
@@ -471,4 +485,5 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_storage_resized(&report);
     set_certificate_expiring(&report);
     set_binlogs_archived(&report);
+    set_restore_verified(&report);
 }

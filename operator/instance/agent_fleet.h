@@ -18,7 +18,7 @@ struct agent_fleet *agent_fleet_new(
     struct loop *loop, struct http_client *http, void (*changed)(void *arg, const char *cluster_key), void *arg);
 void agent_fleet_free(struct agent_fleet *fleet);
 /* For others than who made it; at most AGENT_FLEET_LISTENERS_MAX. */
-#define AGENT_FLEET_LISTENERS_MAX 4
+#define AGENT_FLEET_LISTENERS_MAX 6
 void agent_fleet_listen(struct agent_fleet *fleet, void (*changed)(void *arg, const char *cluster_key), void *arg);
 
 struct agent_fleet_member {
@@ -48,6 +48,8 @@ struct backup_sender *agent_fleet_backup(const struct agent_fleet *fleet, const 
 struct backup_sender *agent_fleet_restore(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
 /* How it is to archive binary logs; likewise. */
 struct task_sender *agent_fleet_archive(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
+/* What data it is to check; likewise. */
+struct task_sender *agent_fleet_check(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
 size_t agent_fleet_count(const struct agent_fleet *fleet);
 
 #endif

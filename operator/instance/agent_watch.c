@@ -13,6 +13,8 @@
 
 static const struct task_door door_of_archive = {
     .method = "PUT", .path = "/v1/archive", .end_path = "/v1/archive", .id_is_digest = true};
+static const struct task_door door_of_check = {
+    .method = "PUT", .path = "/v1/check", .end_path = "/v1/check", .id_is_digest = true};
 
 static const struct backoff_policy reconnect_policy = {.base_ms = 200, .max_ms = 5000, .jitter_percent = 30};
 
@@ -39,7 +41,7 @@ struct agent_watch {
     struct order_sender *orders;
     struct mycnf_sender *mycnf;
     struct backup_sender *backup, *restore;
-    struct task_sender *archive;
+    struct task_sender *archive, *check;
     void (*changed)(void *arg);
     void *arg;
     struct http_request *request;
@@ -120,6 +122,13 @@ static void keep_line(struct agent_watch *watch, size_t len)
     watch->status_len = len;
 }
 
+/* Of `run`; while there is no such process nobody can be told. */
+static void tasks_lost(struct agent_watch *watch)
+{
+    task_sender_lost(watch->archive);
+    task_sender_lost(watch->check);
+}
+
 static void take_status(struct agent_watch *watch, struct agent_status *status)
 {
     char boot_id[sizeof(status->boot_id)], order_hash[sizeof(status->order_hash)];
@@ -128,9 +137,11 @@ static void take_status(struct agent_watch *watch, struct agent_status *status)
     memcpy(order_hash, status->order_hash, sizeof(order_hash));
     backup_sender_heard(watch->backup, boot_id, status->backup.id);
     if (status->phase == AGENT_PHASE_SEEDING)
-        task_sender_lost(watch->archive);
-    else
+        tasks_lost(watch);
+    else {
         task_sender_heard(watch->archive, boot_id, status->archive.task);
+        task_sender_heard(watch->check, boot_id, status->check.task);
+    }
     if (status->phase == AGENT_PHASE_SEEDING)
         backup_sender_heard(watch->restore, boot_id, status->seed.task);
     else
@@ -191,7 +202,7 @@ static void on_done(void *arg, const struct http_response *response, const struc
     mycnf_sender_lost(watch->mycnf);
     backup_sender_lost(watch->backup);
     backup_sender_lost(watch->restore);
-    task_sender_lost(watch->archive);
+    tasks_lost(watch);
     loop_timer_arm(&watch->reconnect, backoff_next_ms(&watch->backoff, &reconnect_policy));
     if (lost)
         watch->changed(watch->arg);
@@ -232,6 +243,7 @@ struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
     watch->backup = backup_sender_new(loop, http, &watch->target, on_sender_news, watch);
     watch->restore = backup_sender_new_for_restores(loop, http, &watch->target, on_sender_news, watch);
     watch->archive = task_sender_new(loop, http, &watch->target, &door_of_archive, on_sender_news, watch);
+    watch->check = task_sender_new(loop, http, &watch->target, &door_of_check, on_sender_news, watch);
     watch->changed = changed;
     watch->arg = arg;
     watch->backoff.random_state = random_seed();
@@ -263,6 +275,7 @@ void agent_watch_free(struct agent_watch *watch)
     backup_sender_free(watch->backup);
     backup_sender_free(watch->restore);
     task_sender_free(watch->archive);
+    task_sender_free(watch->check);
     strbuf_release(&watch->line);
     agent_target_release(&watch->target);
     free(watch->status);
@@ -343,6 +356,11 @@ struct backup_sender *agent_watch_backup(const struct agent_watch *watch)
 struct backup_sender *agent_watch_restore(const struct agent_watch *watch)
 {
     return watch->restore;
+}
+
+struct task_sender *agent_watch_check(const struct agent_watch *watch)
+{
+    return watch->check;
 }
 
 struct task_sender *agent_watch_archive(const struct agent_watch *watch)

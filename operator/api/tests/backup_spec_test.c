@@ -92,6 +92,12 @@ static void test_problems(void **state)
         {"{'binlogs': {'intervalSeconds': 3601}}",
             "spec.backup.binlogs.intervalSeconds: must be between 1 and 3600, not 3601"},
         {"{'binlogs': {'enabled': 'yes'}}", "spec.backup.binlogs.enabled: must be a boolean, not a string"},
+        {"{'drill': {'schedule': '0 24 * * *'}, " VOLUME "}",
+            "spec.backup.drill.schedule: hour: 24 is not within 0 and 23"},
+        {"{'drill': {'schedule': '@weekly'}}", "spec.backup.destination: is required by drill"},
+        {"{'drill': {}, " VOLUME "}", "spec.backup.drill.schedule: is required"},
+        {"{'drill': {'schedule': '@weekly', 'deadlineSeconds': 59}, " VOLUME "}",
+            "spec.backup.drill.deadlineSeconds: must be between 60 and 604800, not 59"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct api_problems problems = {0};
@@ -106,6 +112,26 @@ static void test_problems(void **state)
         strbuf_release(&text);
         json_decref(backup);
     }
+}
+
+static void test_drill(void **state)
+{
+    UNUSED(state);
+    struct api_problems problems = {0};
+    struct backup_spec spec;
+    _cleanup_(json_decrefp) json_t *backup = parse_json("{'drill': {'schedule': '0 5 * * 0'}, " VOLUME "}");
+    _cleanup_(json_decrefp) json_t *short_one =
+        parse_json("{'drill': {'schedule': '@daily', 'deadlineSeconds': 60}, " VOLUME "}");
+    _cleanup_(json_decrefp) json_t *none = parse_json("{'schedule': '@daily', " VOLUME "}");
+    assert_int_equal(backup_spec_parse(backup, &spec, &problems), 0);
+    assert_string_equal(spec.drill_schedule, "0 5 * * 0");
+    assert_int_equal(spec.drill_cron.weekdays, 1);
+    assert_int_equal(spec.drill_deadline_s, 21600);
+    assert_null(spec.schedule);
+    assert_int_equal(backup_spec_parse(short_one, &spec, &problems), 0);
+    assert_int_equal(spec.drill_deadline_s, 60);
+    assert_int_equal(backup_spec_parse(none, &spec, &problems), 0);
+    assert_true(!spec.drill_schedule && spec.drill_deadline_s == 21600);
 }
 
 /* Complete in itself: it may run when the cluster's spec has changed, or is gone. */
@@ -152,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_binlogs),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_drill),
         cmocka_unit_test(test_run),
         cmocka_unit_test(test_summary),
     };

@@ -129,6 +129,7 @@ static void status_round_trip(void **state)
     snprintf(status.id, sizeof(status.id), "20261121T204512Z-first-2");
     snprintf(status.donor, sizeof(status.donor), "shop-mysql-1");
     snprintf(status.verified_result, sizeof(status.verified_result), "Passed");
+    snprintf(status.verified_message, sizeof(status.verified_message), "restored");
     status.failures[0] = (struct backup_attempt){
         .id = "x-1", .donor = "shop-mysql-2", .reason = "ToolFailed", .message = "it broke", .cleaned = true};
     status.destination = parse("{\"persistentVolumeClaim\": {\"claimName\": \"safe\"}}");

@@ -1,0 +1,383 @@
+#include "common/base.h"
+
+#include "operator/backup/drill_controller.h"
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "operator/api/api_kinds.h"
+#include "operator/backup/backup_maps.h"
+#include "operator/backup/drill_metrics.h"
+#include "operator/backup/drill_scratch.h"
+#include "operator/backup/drill_turn.h"
+
+#define SENDER "drill"
+#define RECHECK_MS (60 * 1000)
+/* While one is under way: what its deadline, or a step that nobody tells us of, waits for. */
+#define UNDER_WAY_MS 10000
+/* After a write of our own, which does not wake us. */
+#define SOON_MS 1
+/* The clock of the timer and the wall clock may differ by so much when a run is due. */
+#define EARLY_MS 20
+
+struct drill_controller {
+    struct manager *manager;
+    struct kube_client *client;
+    struct drill_controller_options options;
+    struct drill_agents agents;
+    const struct kube_resource *cluster_resource, *backup_resource, *claim_resource;
+    struct controller *runtime;
+    struct drill_memory memory;
+};
+
+/* ---- agents ---- */
+
+static bool fleet_look(void *arg, const char *cluster_key, const char *pod, struct drill_member *ret)
+{
+    struct agent_fleet *fleet = arg;
+    const struct agent_watch *watch = agent_fleet_get(fleet, cluster_key, pod);
+    if (!watch || !agent_watch_connected(watch))
+        return false;
+    const struct agent_status *status = agent_fleet_status(fleet, cluster_key, pod);
+    if (!status)
+        return false;
+    ret->open = status->writable && status->order_done && status->role == AGENT_ROLE_PRIMARY;
+    ret->gave_up = status->seed.step == AGENT_SEED_STEP_FAILED && status->seed.gave_up;
+    ret->check = status->check;
+    return true;
+}
+
+static void fleet_check(void *arg, const char *cluster_key, const char *pod, const struct check_task *task)
+{
+    struct task_sender *sender = agent_fleet_check(arg, cluster_key, pod);
+    struct strbuf text;
+    if (!sender)
+        return;
+    strbuf_init(&text, CHECK_TASK_MAX);
+    check_task_encode(task, &text);
+    task_sender_want(sender, SENDER, task->id, text.buf);
+    strbuf_release(&text);
+}
+
+/* ---- the end of a turn ---- */
+
+static int64_t again_ms(const struct drill_turn *turn, bool moved)
+{
+    const struct drill_controller_options *options = &turn->controller->options;
+    const struct drill_summary *summary = &turn->decision.summary;
+    int64_t ret = options->recheck_ms > 0 ? options->recheck_ms : RECHECK_MS;
+    if (moved)
+        return SOON_MS;
+    if (summary->phase != DRILL_PHASE_NONE)
+        ret = MIN_OF(ret, UNDER_WAY_MS);
+    if (summary->next_ms > 0)
+        ret = MIN_OF(ret, MAX_OF(0, summary->next_ms - turn->now_ms) + EARLY_MS);
+    return ret;
+}
+
+static void turn_finish(struct drill_turn *turn, bool moved)
+{
+    struct reconcile *run = turn->run;
+    struct error error = turn->error;
+    int64_t again = again_ms(turn, moved);
+    drill_turn_free(turn);
+    reconcile_finish(run, error.kind ? &error : NULL, error.kind ? 0 : again);
+}
+
+static void turn_fail(struct drill_turn *turn, const struct error *err, const char *what)
+{
+    turn->error = *err;
+    error_prefix(&turn->error, "%s", what);
+    turn_finish(turn, false);
+}
+
+static void KM_PRINTF(4, 5)
+    tell(const struct drill_turn *turn, enum event_type type, const char *reason, const char *fmt, ...)
+{
+    const struct event_target target = {turn->controller->cluster_resource, turn->ns, turn->name, turn->uid, NULL};
+    char text[KUBE_CONDITION_MESSAGE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    event_record(manager_events(turn->controller->manager), &target, type, reason, "%s", text);
+}
+
+/* ---- acts ---- */
+
+static void on_created(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct drill_turn *turn = arg;
+    if (err && err->kind != ERROR_EXISTS) {
+        tell(turn, EVENT_WARNING, "RestoreDrillBlocked", "MysqlCluster %s cannot be made: %s", turn->written.cluster,
+            err->message);
+        turn_fail(turn, err, "the scratch cluster");
+        return;
+    }
+    if (!err)
+        informer_observe_write(turn->controller->options.clusters, answer);
+    turn_finish(turn, false);
+}
+
+static void create_scratch(struct drill_turn *turn)
+{
+    json_t *object = drill_scratch_object(turn->ns, turn->name, turn->uid, turn->document, &turn->written);
+    kube_create(turn->controller->client, turn->controller->cluster_resource, turn->ns, object, on_created, turn);
+    json_decref(object);
+}
+
+static void on_deleted(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    UNUSED(answer);
+    struct drill_turn *turn = arg;
+    if (err && err->kind != ERROR_NOT_FOUND)
+        turn_fail(turn, err, "removing the scratch cluster");
+    else
+        turn_finish(turn, false);
+}
+
+static void delete_scratch(struct drill_turn *turn)
+{
+    const struct kube_delete_options options = {.uid = turn->scratch_uid, .grace_seconds = -1};
+    kube_delete(turn->controller->client, turn->controller->cluster_resource, turn->ns, turn->written.cluster, &options,
+        on_deleted, turn);
+}
+
+static void on_told(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct drill_turn *turn = arg;
+    if (err && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_CONFLICT) {
+        turn_fail(turn, err, "status.verified of the backup");
+        return;
+    }
+    if (!err)
+        informer_observe_write(turn->controller->options.backups, answer);
+    delete_scratch(turn);
+}
+
+/* A drill that was called off says nothing of its backup. */
+static bool must_tell_backup(const struct drill_turn *turn)
+{
+    return !turn->backup_is_told && turn->written.ended_ms > 0 && turn->written.ended_ms >= turn->written.start_ms;
+}
+
+static void tell_backup(struct drill_turn *turn)
+{
+    const struct drill_summary *summary = &turn->written;
+    char when[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(summary->ended_ms, when);
+    json_t *patch = json_build("{s:{s:s}, s:{s:{s:s, s:s, s:s}}}", "metadata", "uid", summary->backup_uid, "status",
+        "verified", "time", when, "result", str_eq(summary->reason, DRILL_VERIFIED) ? "Passed" : "Failed", "message",
+        summary->message);
+    kube_patch(turn->controller->client, turn->controller->backup_resource, turn->ns, summary->backup, "status",
+        KUBE_PATCH_MERGE, patch, on_told, turn);
+    json_decref(patch);
+}
+
+static void ask_for_check(const struct drill_turn *turn)
+{
+    struct check_task task = {.id = ""};
+    char pod[DERIVED_NAME_SIZE];
+    size_t len = strlen(turn->scratch.gtid);
+    bool whole = len < 3 || !str_eq(turn->scratch.gtid + len - 3, "..."); /* a position that was cut names nothing */
+    cluster_pod_name(pod, turn->written.cluster, 0);
+    snprintf(task.id, sizeof(task.id), "%s", turn->written.cluster);
+    snprintf(task.gtid, sizeof(task.gtid), "%s", whole ? turn->scratch.gtid : "");
+    turn->controller->agents.check(turn->controller->agents.arg, turn->scratch_key, pod, &task);
+}
+
+static void act(struct drill_turn *turn)
+{
+    switch (turn->decision.act) {
+    case DRILL_ACT_CREATE:
+        create_scratch(turn);
+        return;
+    case DRILL_ACT_DELETE:
+        if (must_tell_backup(turn))
+            tell_backup(turn);
+        else
+            delete_scratch(turn);
+        return;
+    case DRILL_ACT_CHECK:
+        ask_for_check(turn);
+        break;
+    default:
+        break;
+    }
+    turn_finish(turn, false);
+}
+
+/* ---- the status ---- */
+
+static void tell_news(const struct drill_turn *turn)
+{
+    const struct drill_summary *summary = &turn->decision.summary;
+    if (*summary->problem && !str_eq(summary->problem, turn->written.problem))
+        tell(turn, EVENT_WARNING, "RestoreDrillProblem", "%s", summary->problem);
+    if (turn->decision.news == DRILL_NEWS_BEGUN)
+        tell(turn, EVENT_NORMAL, "RestoreDrillStarted", "MysqlBackup %s is restored into MysqlCluster %s",
+            summary->backup, summary->cluster);
+    else if (turn->decision.news == DRILL_NEWS_VERIFIED)
+        tell(turn, EVENT_NORMAL, "RestoreVerified", "%s", summary->message);
+    else if (turn->decision.news == DRILL_NEWS_FAILED)
+        tell(turn, EVENT_WARNING, "RestoreDrillFailed", "%s: %s", summary->reason, summary->message);
+}
+
+static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct drill_turn *turn = arg;
+    if (err && err->kind != ERROR_NOT_FOUND) {
+        turn_fail(turn, err, "status.backup.drill");
+        return;
+    }
+    if (!err) {
+        informer_observe_write(turn->controller->options.clusters, answer);
+        tell_news(turn);
+    }
+    turn_finish(turn, !err);
+}
+
+/* The status first; what it says then is acted upon in the next turn. */
+static void write_status(struct drill_turn *turn)
+{
+    const struct drill_summary *summary = &turn->decision.summary;
+    if (drill_summary_same(summary, &turn->written)) {
+        act(turn);
+        return;
+    }
+    json_t *patch = json_build("{s:{s:s}, s:o}", "metadata", "uid", turn->uid, "status", drill_summary_patch(summary));
+    kube_patch(turn->controller->client, turn->controller->cluster_resource, turn->ns, turn->name, "status",
+        KUBE_PATCH_MERGE, patch, on_status_written, turn);
+    json_decref(patch);
+}
+
+static void on_claim_deleted(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    UNUSED(answer);
+    struct drill_turn *turn = arg;
+    if (err && err->kind != ERROR_NOT_FOUND)
+        turn_fail(turn, err, "removing the scratch volume");
+    else
+        write_status(turn);
+}
+
+/* A claim that was never bound has no owner yet that it would go with (cluster_volumes.c). */
+static void delete_claim(struct drill_turn *turn)
+{
+    char name[DERIVED_NAME_SIZE];
+    const struct kube_delete_options options = {.grace_seconds = -1};
+    cluster_claim_name(name, turn->written.cluster, 0);
+    kube_delete(
+        turn->controller->client, turn->controller->claim_resource, turn->ns, name, &options, on_claim_deleted, turn);
+}
+
+/* ---- reconcile ---- */
+
+static int64_t wall_ms(const struct drill_controller *controller)
+{
+    const struct drill_controller_options *options = &controller->options;
+    return options->now_ms ? options->now_ms(options->now_arg) : clock_realtime_ms();
+}
+
+static void reconcile(void *arg, const char *key, struct reconcile *run)
+{
+    struct drill_controller *controller = arg;
+    const struct custom_object *cluster =
+        (const struct custom_object *)store_get(informer_store(controller->options.clusters), key);
+    if (!cluster || !cluster->drills || !str_empty(cluster->drill_of) ||
+        !namespace_is_watched(controller->options.watch_namespaces, cluster->ns)) {
+        drill_memory_forget(&controller->memory, key);
+        reconcile_finish(run, NULL, 0);
+        return;
+    }
+    struct drill_turn *turn = drill_turn_new(&controller->options, cluster, wall_ms(controller));
+    turn->controller = controller;
+    turn->run = run;
+    drill_turn_decide(turn);
+    drill_memory_set(&controller->memory, key, &turn->decision.summary);
+    if (turn->decision.act == DRILL_ACT_FINISH)
+        delete_claim(turn);
+    else
+        write_status(turn);
+}
+
+/* ---- set-up ---- */
+
+static void emit_parent(const struct custom_object *cluster, controller_emit_fn emit, void *emit_arg)
+{
+    _cleanup_(freep) char *key = kube_key(cluster->ns, cluster->drill_of);
+    emit(emit_arg, key);
+}
+
+/* A scratch cluster wakes the one that it is made for. */
+static void map_cluster(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
+{
+    UNUSED(arg);
+    const struct custom_object *cluster = (const struct custom_object *)object;
+    if (str_empty(cluster->drill_of))
+        emit(emit_arg, object->key);
+    else
+        emit_parent(cluster, emit, emit_arg);
+}
+
+static bool cluster_matters(const struct kube_object *old_object, const struct kube_object *new_object)
+{
+    const struct kube_object *either = new_object ? new_object : old_object;
+    return !old_object || !new_object || !str_empty(((const struct custom_object *)either)->drill_of) ||
+        old_object->deleting != new_object->deleting || predicate_generation_or_digest_changed(old_object, new_object);
+}
+
+static void enqueue(void *arg, const char *key)
+{
+    const struct drill_controller *controller = arg;
+    controller_enqueue(controller->runtime, key);
+}
+
+/* Only scratch clusters have agents that matter here. */
+static void on_agent_news(void *arg, const char *cluster_key)
+{
+    struct drill_controller *controller = arg;
+    const struct custom_object *cluster =
+        (const struct custom_object *)store_get(informer_store(controller->options.clusters), cluster_key);
+    if (cluster && !str_empty(cluster->drill_of))
+        emit_parent(cluster, enqueue, controller);
+}
+
+void drill_controller_use_kinds(struct manager *manager)
+{
+    manager_use_kind(manager, &kube_kind_mysql_cluster);
+    manager_use_kind(manager, &kube_kind_mysql_backup);
+    manager_use_kind(manager, &kube_kind_persistent_volume_claim);
+}
+
+static void drill_controller_free(void *arg)
+{
+    struct drill_controller *controller = arg;
+    drill_memory_release(&controller->memory);
+    free(controller);
+}
+
+void drill_controller_setup(struct manager *manager, const struct drill_controller_options *options)
+{
+    struct drill_controller *controller = xnew(struct drill_controller);
+    controller->manager = manager;
+    controller->client = manager_client(manager);
+    controller->options = *options;
+    controller->agents =
+        options->agents ? *options->agents : (struct drill_agents){fleet_look, fleet_check, options->fleet};
+    controller->options.agents = &controller->agents;
+    controller->cluster_resource = manager_use_kind(manager, &kube_kind_mysql_cluster);
+    controller->backup_resource = manager_use_kind(manager, &kube_kind_mysql_backup);
+    controller->claim_resource = manager_use_kind(manager, &kube_kind_persistent_volume_claim);
+    drill_memory_init(&controller->memory);
+    drill_metrics_register(manager_metrics(manager), &controller->memory);
+    const struct reconciler reconciler = {"mysqlrestoredrill", reconcile, controller};
+    const struct controller_options runtime_options = {.concurrency = 4};
+    controller->runtime = manager_controller(manager, &reconciler, &runtime_options);
+    controller_watch(controller->runtime, options->clusters, cluster_matters, map_cluster, NULL);
+    controller_watch(controller->runtime, options->backups, backup_phase_changed, backup_map_cluster, NULL);
+    if (options->fleet)
+        agent_fleet_listen(options->fleet, on_agent_news, controller);
+    manager_defer(manager, drill_controller_free, controller);
+}
