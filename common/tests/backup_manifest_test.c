@@ -9,6 +9,7 @@
 #include "common/alloc.h"
 #include "common/backup_seal.h"
 #include "common/json.h"
+#include "common/tests/document_util.h"
 
 #define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define SHA_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
@@ -100,13 +101,8 @@ static void assert_refused(bool sealed, const char *key, json_t *value, const ch
     struct error err = ERROR_INIT;
 
     encode(sealed, &text);
-    _cleanup_(json_decrefp) json_t *document = json_parse(text.buf, text.len, NULL);
-    if (value)
-        json_object_set_new(document, key, value);
-    else
-        json_object_del(document, key);
     strbuf_init(&other, BACKUP_MANIFEST_MAX);
-    json_canonical(document, &other);
+    document_with(&text, key, value, &other);
     assert_int_equal(backup_manifest_decode(other.buf, other.len, sealed ? user_key : NULL, &got, &err), -1);
     assert_non_null(strstr(err.message, says));
     assert_int_equal(err.kind, str_eq(says, "altered") ? ERROR_FORBIDDEN : ERROR_PROTOCOL);
@@ -115,17 +111,6 @@ static void assert_refused(bool sealed, const char *key, json_t *value, const ch
 static json_t *pieces(int first, int second)
 {
     return json_build("[{s:i,s:s},{s:i,s:s}]", "bytes", first, "sha256", SHA_A, "bytes", second, "sha256", SHA_B);
-}
-
-static json_t *long_text(size_t len)
-{
-    char *text = xmalloc(len + 1);
-
-    memset(text, '1', len);
-    text[len] = '\0';
-    json_t *value = json_string(text);
-    free(text);
-    return value;
 }
 
 static void test_what_is_not_understood(void **state)
@@ -139,7 +124,7 @@ static void test_what_is_not_understood(void **state)
     assert_refused(false, "stream", json_string(""), "stream");
     assert_refused(false, "compression", json_string("lzma"), "compression");
     assert_refused(false, "gtid", json_integer(1), "gtid");
-    assert_refused(false, "gtid", long_text(AGENT_GTID_SIZE), "gtid: too long");
+    assert_refused(false, "gtid", document_long_text(AGENT_GTID_SIZE), "gtid: too long");
     assert_refused(false, "startedMs", json_string("now"), "startedMs");
     assert_refused(false, "completedMs", json_integer(999), "completedMs");
     assert_refused(false, "rawBytes", json_integer(-1), "rawBytes");

@@ -9,6 +9,7 @@
 #include "common/alloc.h"
 #include "common/backup_seal.h"
 #include "common/json.h"
+#include "common/tests/document_util.h"
 
 #define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define SHA_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
@@ -122,24 +123,11 @@ static void assert_refused(bool sealed, const char *key, json_t *value, const ch
     struct error err = ERROR_INIT;
 
     encode(sealed, &text);
-    _cleanup_(json_decrefp) json_t *document = json_parse(text.buf, text.len, NULL);
-    if (value)
-        json_object_set_new(document, key, value);
-    else
-        json_object_del(document, key);
     strbuf_init(&other, BINLOG_SEGMENT_META_MAX);
-    json_canonical(document, &other);
+    document_with(&text, key, value, &other);
     assert_int_equal(binlog_segment_decode(other.buf, other.len, sealed ? user_key : NULL, &got, &err), -1);
     assert_non_null(strstr(err.message, says));
     assert_int_equal(err.kind, str_eq(says, "altered") ? ERROR_FORBIDDEN : ERROR_PROTOCOL);
-}
-
-static json_t *long_text(size_t len)
-{
-    _cleanup_(freep) char *text = xmalloc(len);
-
-    memset(text, '1', len);
-    return json_stringn(text, len);
 }
 
 static void test_what_is_not_understood(void **state)
@@ -153,7 +141,7 @@ static void test_what_is_not_understood(void **state)
     assert_refused(false, "flavour", json_string("oracle"), "flavour");
     assert_refused(false, "flavour", NULL, "flavour");
     assert_refused(false, "until", json_integer(1), "until");
-    assert_refused(false, "until", long_text(AGENT_GTID_SIZE), "until: too long");
+    assert_refused(false, "until", document_long_text(AGENT_GTID_SIZE), "until: too long");
     assert_refused(false, "firstMs", json_string("now"), "firstMs");
     assert_refused(false, "gap", json_integer(1), "gap");
 }
