@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "common/gtid.h"
 #include "common/json.h"
+#include "operator/tests/agent_rules.h"
 #include "operator/tests/operator_world.h"
 
 #define WRITE_EVERY_MS 10
@@ -29,7 +30,7 @@ static int ordinal_of(const char *host)
     return str_starts_with(host, prefix) ? (int)strtol(host + strlen(prefix), NULL, 10) : -1;
 }
 
-static bool server_runs(const struct agent_double *agent)
+bool agent_model_server_runs(const struct agent_double *agent)
 {
     return agent->is_up && agent->status.phase == AGENT_PHASE_RUNNING && !agent->hangs;
 }
@@ -39,7 +40,7 @@ static const struct agent_double *source_of(const struct agent_double *agent)
 {
     const struct agent_double *source = agent->following < 0 ? NULL : &agent->all->members[agent->following];
     bool linked = source && source != agent && !source->is_cut && !agent->is_cut;
-    return linked && server_runs(source) ? source : NULL;
+    return linked && agent_model_server_runs(source) ? source : NULL;
 }
 
 static bool needs_purged(const struct agent_double *agent, const struct agent_double *source)
@@ -47,10 +48,10 @@ static bool needs_purged(const struct agent_double *agent, const struct agent_do
     return source->purged > agent->received;
 }
 
-static bool receives(const struct agent_double *agent)
+bool agent_model_receives(const struct agent_double *agent)
 {
     const struct agent_double *source = source_of(agent);
-    return server_runs(agent) && source && agent->errant == 0 && !needs_purged(agent, source);
+    return agent_model_server_runs(agent) && source && agent->errant == 0 && !needs_purged(agent, source);
 }
 
 static void position(const struct agent_double *agent, uint64_t count, char *out, size_t size)
@@ -61,94 +62,6 @@ static void position(const struct agent_double *agent, uint64_t count, char *out
     else
         snprintf(out, size, "0-%d-%llu", (agent->errant ? agent->ordinal : agent->all->writers[count - 1]) + 1,
             (unsigned long long)last);
-}
-
-static const json_t *cluster_status(const struct agent_doubles *doubles)
-{
-    return json_path(kube_api_double_get(doubles->api, PATH_CLUSTER), "status");
-}
-
-/* ---- rules ---- */
-
-static bool is_acknowledger(const json_t *status, int ordinal)
-{
-    size_t i;
-    const json_t *value;
-    json_array_foreach(json_path(status, "acknowledgers"), i, value) {
-        if (json_integer_value(value) == ordinal)
-            return true;
-    }
-    return false;
-}
-
-static void check_order(const struct agent_double *agent, const struct agent_order *order)
-{
-    const json_t *status = cluster_status(agent->all);
-    int64_t epoch = json_path_int(status, "epoch", 0);
-    const char *primary = json_path_str(status, "currentPrimary", "");
-    const char *named = order->role == AGENT_ROLE_PRIMARY ? agent->name : "";
-    char source[64];
-    snprintf(source, sizeof(source), "%.*s", (int)strcspn(order->source_host, "."), order->source_host);
-    if (order->role == AGENT_ROLE_REPLICA)
-        named = source;
-    if ((int64_t)order->epoch > epoch)
-        agent_model_fail(agent->all, "I2: %s got an order of epoch %llu before the status said more than %lld",
-            agent->name, (unsigned long long)order->epoch, (long long)epoch);
-    if ((int64_t)order->epoch == epoch && *named && !str_eq(named, primary))
-        agent_model_fail(agent->all, "I2: %s was told that %s is primary of epoch %lld, the status says %s",
-            agent->name, named, (long long)epoch, primary);
-    bool follows = agent->status.phase != AGENT_PHASE_SEEDING && order->role == AGENT_ROLE_REPLICA && *source;
-    if ((int64_t)order->epoch == epoch && follows && order->semi_sync && !is_acknowledger(status, agent->ordinal))
-        agent_model_fail(agent->all, "I4: %s is told to acknowledge, and the status does not say so", agent->name);
-}
-
-static void check_acks(const struct agent_double *agent, const struct agent_order *order)
-{
-    typeof(agent->all->told[0]) *told = &agent->all->told[order->role];
-    if (order->epoch < told->epoch || agent->status.phase == AGENT_PHASE_SEEDING)
-        return;
-    if (order->role == AGENT_ROLE_PRIMARY && order->epoch == told->epoch &&
-        (order->semi_sync != told->semi_sync || order->acks != told->acks))
-        agent_model_fail(agent->all,
-            "I2: %s is told of %u acknowledgements (semi-sync %d) under epoch %llu, which said %u (%d)", agent->name,
-            order->acks, order->semi_sync, (unsigned long long)order->epoch, told->acks, told->semi_sync);
-    told->epoch = order->epoch;
-    told->semi_sync = order->semi_sync;
-    told->acks = order->acks;
-}
-
-static unsigned acknowledgers(const struct agent_double *primary)
-{
-    unsigned count = 0;
-    for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
-        const struct agent_double *other = &primary->all->members[i];
-        count += other->following == primary->ordinal && other->order.semi_sync && receives(other);
-    }
-    return count;
-}
-
-/* Its clients are told that a commit is done. */
-static bool can_commit(const struct agent_double *primary)
-{
-    return primary->opened && server_runs(primary) &&
-        (!primary->open_as.semi_sync || acknowledgers(primary) >= MAX_OF(1U, primary->open_as.acks));
-}
-
-static void check_opening(const struct agent_double *agent)
-{
-    const struct agent_doubles *doubles = agent->all;
-    for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
-        const struct agent_double *other = &doubles->members[i];
-        if (other != agent && other->opened && (!other->open_as.semi_sync || can_commit(other)))
-            agent_model_fail(agent->all, "I1: %s (epoch %llu) is opened while %s (epoch %llu) takes writes",
-                agent->name, (unsigned long long)agent->epoch, other->name, (unsigned long long)other->epoch);
-    }
-    if (agent->executed < doubles->acknowledged)
-        agent_model_fail(agent->all, "I3: %s is opened with %llu of %llu acknowledged transactions", agent->name,
-            (unsigned long long)agent->executed, (unsigned long long)doubles->acknowledged);
-    if (agent->errant > 0)
-        agent_model_fail(
-            agent->all, "%s is opened with %u transactions that are not of the history", agent->name, agent->errant);
 }
 
 /* What nobody acknowledged, and the new primary has not, was never: others that have it hold errant transactions. */
@@ -167,39 +80,6 @@ static void decide_history(const struct agent_double *agent)
     doubles->acknowledged = MIN_OF(doubles->acknowledged, doubles->history);
     doubles->writer = agent->ordinal;
     doubles->writer_epoch = agent->order.epoch;
-}
-
-static void check_initialise(const struct agent_double *agent)
-{
-    const struct agent_doubles *doubles = agent->all;
-    if (json_path_bool(cluster_status(doubles), "initialized", false))
-        agent_model_fail(agent->all, "I8: %s initialises in a cluster that was initialised before", agent->name);
-    for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
-        if (&doubles->members[i] != agent && doubles->members[i].has_data)
-            agent_model_fail(
-                agent->all, "I8: %s initialises although %s has data", agent->name, doubles->members[i].name);
-    }
-}
-
-static void check_restore(const struct agent_double *agent)
-{
-    const json_t *restore = json_object_get(cluster_status(agent->all), "restore");
-    check_initialise(agent);
-    if (!str_eq(json_path_str(restore, "phase", ""), "Restoring") ||
-        !str_eq(json_path_str(restore, "backup", ""), agent->order.restore_id))
-        agent_model_fail(
-            agent->all, "I2: %s restores %s, which the status does not name", agent->name, agent->order.restore_id);
-}
-
-static void check_copy(const struct agent_double *agent, const struct agent_double *donor)
-{
-    if (!agent->has_data)
-        return;
-    if (agent->errant > agent->set_aside)
-        agent_model_fail(agent->all, "I7: the errant transactions of %s are thrown away", agent->name);
-    if (agent->executed > donor->executed)
-        agent_model_fail(agent->all, "%s, which has %llu transactions, is replaced by %llu of %s", agent->name,
-            (unsigned long long)agent->executed, (unsigned long long)donor->executed, donor->name);
 }
 
 /* ---- seeding ---- */
@@ -225,7 +105,7 @@ static const struct agent_double *donor_of(const struct agent_double *agent)
     const struct agent_double *donor =
         ordinal >= 0 && ordinal < AGENT_DOUBLES_MAX ? &agent->all->members[ordinal] : NULL;
     bool linked = donor && donor != agent && !donor->silent && !donor->is_cut && !agent->is_cut;
-    return linked && server_runs(donor) ? donor : NULL;
+    return linked && agent_model_server_runs(donor) ? donor : NULL;
 }
 
 static void begin_seed(struct agent_double *agent, int64_t now_ms)
@@ -263,7 +143,7 @@ static bool end_copy(struct agent_double *agent, const struct agent_double *dono
         seed_failed(agent, now_ms, "the stream broke off");
         return false;
     }
-    check_copy(agent, donor);
+    agent_rules_check_copy(agent, donor);
     agent->executed = agent->received = donor->executed;
     agent->purged = donor->executed;
     agent->errant = donor->errant;
@@ -276,12 +156,12 @@ static bool end_seed(struct agent_double *agent, int64_t now_ms)
     if (agent->order.seed == AGENT_SEED_CLONE && !end_copy(agent, donor_of(agent), now_ms))
         return false;
     if (agent->order.seed == AGENT_SEED_INITIALISE) {
-        check_initialise(agent);
+        agent_rules_check_initialise(agent);
         agent->executed = agent->received = agent->purged = agent->all->history = 0;
         agent->errant = 0;
     }
     if (agent->order.seed == AGENT_SEED_RESTORE) {
-        check_restore(agent);
+        agent_rules_check_restore(agent);
         agent->all->history = MAX_OF(agent->all->history, RESTORED_TRANSACTIONS);
         agent->executed = agent->received = agent->purged = agent->all->history;
         memcpy(agent->restored, agent->order.restore_id, sizeof(agent->restored));
@@ -340,7 +220,7 @@ static void open_server(struct agent_double *agent, int64_t now_ms)
         return;
     agent->open_as = agent->order;
     if (agent->order.epoch >= agent->all->writer_epoch) {
-        check_opening(agent);
+        agent_rules_check_opening(agent);
         decide_history(agent);
     } /* else it can commit nothing: write_one holds that */
     agent->opened = true;
@@ -387,7 +267,7 @@ static bool role_is_stuck(const struct agent_double *agent)
 static void role_turn(struct agent_double *agent, int64_t now_ms)
 {
     if (!agent->has_order || agent->status.order_done || now_ms < agent->due_ms || role_is_stuck(agent) ||
-        !server_runs(agent))
+        !agent_model_server_runs(agent))
         return;
     if (agent->order.role != AGENT_ROLE_PRIMARY)
         follow_source(agent, now_ms);
@@ -414,7 +294,8 @@ static unsigned others_heard(const struct agent_double *primary)
 static void guard_isolation(struct agent_double *agent, int64_t now_ms)
 {
     const struct agent_order *order = &agent->order;
-    if (!agent->has_order || order->role != AGENT_ROLE_PRIMARY || order->self_fence_ms == 0 || !server_runs(agent))
+    if (!agent->has_order || order->role != AGENT_ROLE_PRIMARY || order->self_fence_ms == 0 ||
+        !agent_model_server_runs(agent))
         return;
     if (!agent->isolated && others_heard(agent) >= MAX_OF(1U, order->self_fence_members))
         agent->heard_ms = now_ms;
@@ -500,8 +381,8 @@ bool agent_model_order(struct agent_double *agent, const struct agent_order *ord
     char hash[17];
     if (order->epoch < agent->epoch)
         return false;
-    check_order(agent, order);
-    check_acks(agent, order);
+    agent_rules_check_order(agent, order);
+    agent_rules_check_acks(agent, order);
     agent->epoch = order->epoch;
     bool seeds = agent->status.phase == AGENT_PHASE_SEEDING && order->seed != AGENT_SEED_NONE;
     agent->heard_ms = clock_monotonic_ms();
@@ -547,7 +428,7 @@ static void acknowledge(const struct agent_double *primary)
     for (int pass = 0; pass < 2 && needed > 0; pass++) {
         for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
             struct agent_double *other = &doubles->members[i];
-            if (other->following != primary->ordinal || !other->order.semi_sync || !receives(other) ||
+            if (other->following != primary->ordinal || !other->order.semi_sync || !agent_model_receives(other) ||
                 other->is_slow != (pass == 1))
                 continue;
             other->received = primary->executed;
@@ -562,7 +443,7 @@ static void acknowledge(const struct agent_double *primary)
 static void write_one(struct agent_double *primary, int64_t now_ms)
 {
     struct agent_doubles *doubles = primary->all;
-    bool can = can_commit(primary);
+    bool can = agent_rules_can_commit(primary);
     bool superseded = doubles->writer != primary->ordinal || primary->open_as.epoch < doubles->writer_epoch;
     if (superseded && can)
         agent_model_fail(doubles, "I1: %s commits although %s was opened after it", primary->name,
@@ -588,7 +469,7 @@ static void note_connection(struct agent_double *agent, int64_t now_ms)
 static void follow(struct agent_double *agent)
 {
     bool replicates = agent->has_order && agent->order.role != AGENT_ROLE_NONE;
-    if (receives(agent) && !agent->is_slow)
+    if (agent_model_receives(agent) && !agent->is_slow)
         agent->received = MAX_OF(agent->received, source_of(agent)->executed);
     if (!agent->applier_is_stuck && (agent->following >= 0 || replicates))
         agent->executed = agent->received;
@@ -601,7 +482,7 @@ void agent_model_flow(struct agent_doubles *doubles, int64_t now_ms)
         doubles->written_ms = now_ms;
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
         struct agent_double *agent = &doubles->members[i];
-        if (!server_runs(agent))
+        if (!agent_model_server_runs(agent))
             continue;
         note_connection(agent, now_ms);
         guard_isolation(agent, now_ms);
@@ -667,7 +548,7 @@ void agent_model_status(const struct agent_double *agent, struct agent_status *r
     snprintf(ret->long_transaction, sizeof(ret->long_transaction), "%s",
         agent->long_transactions ? "thread 17 of app@10.1.2.3, 42 s: UPDATE t" : "");
     ret->semi_sync = agent->has_order && agent->order.semi_sync;
-    ret->semi_sync_replicas = agent->opened ? acknowledgers(agent) : 0;
+    ret->semi_sync_replicas = agent->opened ? agent_rules_acknowledgers(agent) : 0;
     ret->waiting_commits = agent->blocked;
     ret->writes_blocked_ms = agent->opened && agent->blocked ? clock_monotonic_ms() - agent->blocked_ms : 0;
     ret->stalled_ms = agent->opened ? agent->stalled_ms : 0;

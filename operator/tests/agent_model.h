@@ -1,5 +1,5 @@
 /*
- * agent_model.h: what an agent double's order leads to: seeding, roles, the flow of transactions, and the rules. For agent_double.c only.
+ * agent_model.h: what an agent double's order leads to: seeding, roles, the flow of transactions. For agent_double.c only.
  */
 #ifndef KM_AGENT_MODEL_H
 #define KM_AGENT_MODEL_H
@@ -56,6 +56,10 @@ void agent_model_recover(struct agent_double *agent);
 /* Writes on who is open, and what replicas receive and apply. */
 void agent_model_flow(struct agent_doubles *doubles, int64_t now_ms);
 void agent_model_status(const struct agent_double *agent, struct agent_status *ret);
+/* Its server answers. */
+bool agent_model_server_runs(const struct agent_double *agent);
+/* It follows a source, and gets what that writes. */
+bool agent_model_receives(const struct agent_double *agent);
 void agent_model_fail(struct agent_doubles *doubles, const char *fmt, ...) KM_PRINTF(2, 3);
 
 #endif
