@@ -80,30 +80,13 @@ static void await_equal(struct seed_rig *world)
     await_equal_at(world, world->member);
 }
 
-/* ---- a writer, while the data is copied ---- */
-
-static void start_writer(struct seed_rig *world)
-{
-    fflush(NULL);
-    world->helper = fork();
-    if (world->helper == 0)
-        _exit(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "CALL d.write_on()", NULL) ? 0 : 1);
-    for (int i = 0; i < 500 && seed_rig_is(world->donor, "SELECT COUNT(*) FROM d.live", "0"); i++)
-        usleep(20 * 1000);
-}
-
-static void stop_writer(struct seed_rig *world)
-{
-    assert_true(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "DELETE FROM d.go", NULL));
-    waitpid(world->helper, NULL, 0);
-    world->helper = 0;
-}
+/* ---- while the data is copied ---- */
 
 static void test_clone_under_writes(void **state)
 {
     struct seed_rig *world = *state;
 
-    start_writer(world);
+    seed_rig_start_writer(world);
     struct agent_process init = seed_rig_clone(world, world->donor, false);
     assert_int_equal(agent_rig_wait(&init), 0);
     assert_false(agent_rig_has(world->member, "vol/data.new"));
@@ -112,7 +95,7 @@ static void test_clone_under_writes(void **state)
     start_replica(world);
     assert_false(agent_rig_has(world->member, "vol/data/kube-mysql-seed.json")); /* told to the server, once */
     usleep(300 * 1000);
-    stop_writer(world);
+    seed_rig_stop_writer(world);
     await_equal(world);
 
     /* A copy of the copy, whose own binary log has hardly begun: its position is the donor's all the same. */

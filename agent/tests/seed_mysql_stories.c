@@ -89,28 +89,11 @@ static void await_equal(const struct seed_rig *world)
 
 /* ---- stories ---- */
 
-static void start_writer(struct seed_rig *world)
-{
-    fflush(NULL);
-    world->helper = fork();
-    if (world->helper == 0)
-        _exit(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "CALL d.write_on()", NULL) ? 0 : 1);
-    for (int i = 0; i < 500 && seed_rig_is(world->donor, "SELECT COUNT(*) FROM d.live", "0"); i++)
-        usleep(20 * 1000);
-}
-
-static void stop_writer(struct seed_rig *world)
-{
-    assert_true(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "DELETE FROM d.go", NULL));
-    waitpid(world->helper, NULL, 0);
-    world->helper = 0;
-}
-
 static void test_clone_under_writes(void **state)
 {
     struct seed_rig *world = *state;
 
-    start_writer(world);
+    seed_rig_start_writer(world);
     struct agent_process init = seed_rig_clone(world, world->donor, false);
     assert_int_equal(agent_rig_wait(&init), 0);
     assert_true(agent_rig_has(world->member, "vol/data"));
@@ -118,7 +101,7 @@ static void test_clone_under_writes(void **state)
     expect_nothing_left(world->member);
     seed_rig_start_replica(world, world->member);
     usleep(300 * 1000);
-    stop_writer(world);
+    seed_rig_stop_writer(world);
     await_equal(world);
 }
 
@@ -309,7 +292,7 @@ static void test_dump_under_writes(void **state)
 {
     struct seed_rig *world = *state;
 
-    start_writer(world);
+    seed_rig_start_writer(world);
     struct agent_process init = seed_rig_clone(world, world->donor, false);
     assert_int_equal(agent_rig_wait(&init), 0);
     assert_true(agent_rig_file_says(world->member, "init.log", "the copy has been loaded"));
@@ -318,7 +301,7 @@ static void test_dump_under_writes(void **state)
     expect_nothing_left(world->member);
     seed_rig_start_replica(world, world->member);
     usleep(300 * 1000);
-    stop_writer(world);
+    seed_rig_stop_writer(world);
     await_equal(world);
     expect_all_of_it(world);
     _cleanup_(freep) char *uuid = seed_rig_text(world->donor, "SELECT @@server_uuid");

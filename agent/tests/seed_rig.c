@@ -216,3 +216,20 @@ uint16_t seed_rig_start_liar(struct seed_rig *world, const struct http_route *ro
     tls_keypair_release(&pair);
     return port;
 }
+
+void seed_rig_start_writer(struct seed_rig *world)
+{
+    fflush(NULL);
+    world->helper = fork();
+    if (world->helper == 0)
+        _exit(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "CALL d.write_on()", NULL) ? 0 : 1);
+    for (int i = 0; i < 500 && seed_rig_is(world->donor, "SELECT COUNT(*) FROM d.live", "0"); i++)
+        usleep(20 * 1000);
+}
+
+void seed_rig_stop_writer(struct seed_rig *world)
+{
+    assert_true(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "DELETE FROM d.go", NULL));
+    waitpid(world->helper, NULL, 0);
+    world->helper = 0;
+}

@@ -51,4 +51,8 @@ char *seed_rig_text(const struct agent_rig *rig, const char *sql);
 uint16_t seed_rig_start_liar(struct seed_rig *world, const struct http_route *routes, void *arg);
 void seed_rig_end_helper(struct seed_rig *world);
 
+/* Writes on the donor, in the helper process: its procedure d.write_on goes on for as long as d.go holds rows, and fills d.live. */
+void seed_rig_start_writer(struct seed_rig *world);
+void seed_rig_stop_writer(struct seed_rig *world);
+
 #endif
