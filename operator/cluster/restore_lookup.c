@@ -399,6 +399,12 @@ static void read_keys(struct restore_lookup *lookup, const json_t *destination, 
     lookup->keys_reading = backup_keys_read(lookup->options.loop, &request);
 }
 
+static void drop_task(struct restore_lookup *lookup)
+{
+    backup_task_release(&lookup->task);
+    lookup->has_task = false;
+}
+
 static void look(struct restore_lookup *lookup)
 {
     stop(lookup);
@@ -425,6 +431,8 @@ void restore_lookup_want(struct restore_lookup *lookup, const struct restore_spe
     restore_spec_read(lookup->spec, &lookup->wish);
     restore_answer_release(&lookup->answer);
     lookup->answer.found.from = json_deep_copy(spec->document);
+    cluster_restore_release(&lookup->restore); /* of another wish; what is tried again from now on is the look */
+    drop_task(lookup);
     look(lookup);
 }
 
@@ -438,12 +446,6 @@ const struct restore_answer *restore_lookup_answer(const struct restore_lookup *
 static void copy_text(char *to, size_t size, const char *text)
 {
     snprintf(to, size, "%s", text);
-}
-
-static void drop_task(struct restore_lookup *lookup)
-{
-    backup_task_release(&lookup->task);
-    lookup->has_task = false;
 }
 
 static void make_task(struct restore_lookup *lookup, struct backup_keys *keys)
@@ -478,11 +480,23 @@ static void on_task_keys(void *arg, struct backup_keys *keys, const struct error
     tell(lookup);
 }
 
+static bool same_document(const json_t *a, const json_t *b)
+{
+    return a == b || json_equal(a, b);
+}
+
+/* All that goes into it: the same backup may be wished for up to another point. */
+static bool is_same_task(const struct cluster_restore *a, const struct cluster_restore *b)
+{
+    return a->phase == b->phase && str_eq(a->backup, b->backup) && str_eq(a->folder, b->folder) &&
+        str_eq(a->digest, b->digest) && str_eq(a->binlogs, b->binlogs) && str_eq(a->until_gtid, b->until_gtid) &&
+        a->until_ms == b->until_ms && same_document(a->destination, b->destination) &&
+        same_document(a->encryption, b->encryption);
+}
+
 void restore_lookup_want_task(struct restore_lookup *lookup, const struct cluster_restore *restore)
 {
-    bool same = lookup->restore.phase == restore->phase && str_eq(lookup->restore.backup, restore->backup) &&
-        json_equal(lookup->restore.destination, restore->destination);
-    if (same)
+    if (is_same_task(&lookup->restore, restore))
         return;
     stop(lookup);
     loop_timer_cancel(&lookup->retry);

@@ -363,6 +363,31 @@ static void test_gap(void **state)
     operator_world_free(world);
 }
 
+static bool wish_for_a_gtid(struct operator_world *world)
+{
+    role_story_edit_spec(world, "{'restoreFrom': {'pointInTime': null, 'gtid': '0-1-77'}}");
+    return true;
+}
+
+static bool is_told_of_the_gtid(struct operator_world *world)
+{
+    return str_eq(world_agent(world, 0)->task_until_gtid, "0-1-77");
+}
+
+/* The same backup, but another point: what was made for the wish before is not what is asked for now. */
+static void test_another_point(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        break_with_a_gap, says_gap, wish_for_a_gtid, is_told_of_the_gtid, mend, role_story_settled, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}, 'pointInTime': 'latest'}");
+    operator_world_run(world, steps);
+    assert_restored(world, "b-1");
+    assert_replays(world, "ns1/old/binlogs/u-1", 0, "0-1-77");
+    operator_world_free(world);
+}
+
 /* ---- by the store ---- */
 
 static void put_manifest_at(struct s3_double *s3, const char *id, int64_t completed_ms, const char *gtid)
@@ -554,6 +579,7 @@ int main(void)
         cmocka_unit_test(test_to_all_and_to_a_gtid),
         cmocka_unit_test(test_points_that_are_refused),
         cmocka_unit_test(test_gap),
+        cmocka_unit_test(test_another_point),
         cmocka_unit_test(test_latest_before_a_point),
         cmocka_unit_test(test_no_backup_before_a_point),
         cmocka_unit_test(test_latest),
