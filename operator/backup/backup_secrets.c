@@ -63,10 +63,13 @@ static char *text_of(const json_t *secret, const char *key, size_t *ret_len)
 static char *either_of(const json_t *secret, const char *key, const char *other)
 {
     char *text = text_of(secret, key, NULL);
-    if (text && *text)
-        return text;
-    secret_free(text);
-    return text_of(secret, other, NULL);
+    if (str_empty(text)) {
+        secret_free(text);
+        text = text_of(secret, other, NULL);
+    }
+    if (text)
+        text[strcspn(text, "\r\n")] = '\0'; /* `kubectl create secret --from-file` leaves line ends */
+    return text;
 }
 
 uint64_t backup_secrets_meant(const json_t *spec)

@@ -161,7 +161,7 @@ static void test_agent_restarts(void **state)
 
 static bool rotate(struct operator_world *world)
 {
-    archive_world_put_keys(world, "a2V5Mg=="); /* "key2" */
+    archive_world_put_keys(world, "a2V5Mgo="); /* "key2" and a line end, as of a file */
     return true;
 }
 
