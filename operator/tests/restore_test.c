@@ -355,7 +355,7 @@ static bool says_gap(struct operator_world *world)
 static void test_gap(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {break_with_a_gap, says_gap, mend, role_story_settled, NULL};
+    static const world_step_fn steps[] = {break_with_a_gap, says_gap, mend, role_story_settled, role_story_quiet, NULL};
     struct operator_world *world = operator_world_new();
     world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}, 'pointInTime': 'latest'}");
     operator_world_run(world, steps);
@@ -378,8 +378,8 @@ static bool is_told_of_the_gtid(struct operator_world *world)
 static void test_another_point(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {
-        break_with_a_gap, says_gap, wish_for_a_gtid, is_told_of_the_gtid, mend, role_story_settled, NULL};
+    static const world_step_fn steps[] = {break_with_a_gap, says_gap, wish_for_a_gtid, is_told_of_the_gtid, mend,
+        role_story_settled, role_story_quiet, NULL};
     struct operator_world *world = operator_world_new();
     world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}, 'pointInTime': 'latest'}");
     operator_world_run(world, steps);
