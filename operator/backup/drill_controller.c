@@ -44,6 +44,8 @@ static bool fleet_look(void *arg, const char *cluster_key, const char *pod, stru
         return false;
     ret->open = status->writable && status->order_done && status->role == AGENT_ROLE_PRIMARY;
     ret->gave_up = status->seed.step == AGENT_SEED_STEP_FAILED && status->seed.gave_up;
+    snprintf(ret->reason, sizeof(ret->reason), "%s", status->seed.reason);
+    snprintf(ret->message, sizeof(ret->message), "%s", status->seed.message);
     ret->check = status->check;
     return true;
 }

@@ -17,8 +17,9 @@
 
 /* What of one member's agent matters here. */
 struct drill_member {
-    bool open;    /* its server takes writes as it was ordered */
-    bool gave_up; /* its restore is not tried further before something changes */
+    bool open;                     /* its server takes writes as it was ordered */
+    bool gave_up;                  /* its restore is not tried further before something changes */
+    char reason[48], message[256]; /* then: why */
     struct check_report check;
 };
 

@@ -119,6 +119,10 @@ static void look_at_member(const struct drill_controller_options *options, struc
         return;
     scratch->open = turn->member.open;
     scratch->gave_up = turn->member.gave_up;
+    if (scratch->gave_up && *turn->member.reason) { /* the scratch cluster's status may not say so yet */
+        snprintf(scratch->restore_reason, sizeof(scratch->restore_reason), "%s", turn->member.reason);
+        snprintf(scratch->restore_message, sizeof(scratch->restore_message), "%s: %s", pod, turn->member.message);
+    }
     scratch->check = &turn->member.check;
 }
 

@@ -40,6 +40,7 @@ struct stage {
     char failure[512];
     /* What the scratch cluster comes to. */
     const char *restore_fails; /* reason; NULL: it goes well */
+    const char *gives_up;      /* its agent's reason, before any status says so */
     const char *check_fails;   /* likewise */
     bool hangs;                /* the restore never ends */
     struct check_task task;    /* what its agent was told last */
@@ -112,6 +113,9 @@ static bool look(void *arg, const char *cluster_key, const char *pod, struct dri
     if (!scratch || !str_starts_with(pod, json_path_str(scratch, "metadata.name", "?")))
         return false;
     ret->open = str_eq(json_path_str(scratch, "status.restore.phase", ""), "Completed");
+    ret->gave_up = stage->gives_up != NULL;
+    snprintf(ret->reason, sizeof(ret->reason), "%s", str_or_empty(stage->gives_up));
+    snprintf(ret->message, sizeof(ret->message), "piece 3 is damaged");
     if (!str_eq(stage->task.id, json_path_str(scratch, "metadata.name", "")))
         return true;
     snprintf(ret->check.task, sizeof(ret->check.task), "%s", stage->task.id);
@@ -450,6 +454,11 @@ static bool fails_to_restore(struct stage *stage)
         strstr(verified_of(stage, "newest", "message"), "piece 3 is damaged");
 }
 
+static bool gives_up(struct stage *stage)
+{
+    return has_failed(stage, "KeyInvalid", "piece 3 is damaged");
+}
+
 static bool fails_the_check(struct stage *stage)
 {
     return has_failed(stage, "TablesDamaged", "table d.t: Corrupt") &&
@@ -459,6 +468,7 @@ static bool fails_the_check(struct stage *stage)
 static void test_failures(void **state)
 {
     static const step_fn unrestorable[] = {waits_for_its_time, its_time_comes, fails_to_restore, NULL};
+    static const step_fn given_up[] = {waits_for_its_time, its_time_comes, gives_up, NULL};
     static const step_fn damaged[] = {waits_for_its_time, its_time_comes, fails_the_check, NULL};
     UNUSED(state);
     for (size_t kill_after = 0; kill_after < 9; kill_after++) {
@@ -466,6 +476,12 @@ static void test_failures(void **state)
         stage->kill_after = kill_after;
         stage->restore_fails = "BackupDamaged";
         stage_run(stage, unrestorable);
+        stage_free(stage);
+        stage = stage_new(DRILL, "");
+        stage->kill_after = kill_after;
+        stage->hangs = true;
+        stage->gives_up = "KeyInvalid";
+        stage_run(stage, given_up);
         stage_free(stage);
         stage = stage_new(DRILL, "");
         stage->kill_after = kill_after;
