@@ -46,6 +46,7 @@ struct seed {
     struct strbuf task; /* how to do a restore (backup_task.h), as it came; secret. status.seed.task is its id */
     struct seed_attempt *attempt;
     struct agent_order attempt_order; /* what it works on */
+    bool task_is_other;               /* since it began: it works on another one */
     struct backoff backoff;
     int64_t waiting_logged_ms;
     uint64_t rate_bytes;
@@ -160,7 +161,7 @@ static bool order_stands(const struct seed *seed)
 {
     const struct agent_order *works_on = &seed->attempt_order, *now = &seed->order;
 
-    return works_on->seed == now->seed && works_on->replace == now->replace &&
+    return !seed->task_is_other && works_on->seed == now->seed && works_on->replace == now->replace &&
         str_eq(works_on->restore_id, now->restore_id) && str_eq(works_on->donor_host, now->donor_host) &&
         works_on->donor_port == now->donor_port && works_on->donor_agent_port == now->donor_agent_port;
 }
@@ -223,6 +224,7 @@ static void start_attempt(struct seed *seed, enum seed_act act)
     };
 
     seed->attempt_order = seed->order;
+    seed->task_is_other = false;
     seed->status.seed.attempts++;
     seed->rate_at_ms = 0;
     if (seed->status.problem_count == 0)
@@ -379,7 +381,25 @@ static bool on_order(void *arg, const struct agent_order *order, uint64_t *ret_e
     return true;
 }
 
-/* Other keys count from the next attempt on; one that runs goes on with those that it has. */
+/* What the order's id does not tell apart: the same backup up to another point. */
+static bool is_same_restore(const struct backup_task *a, const struct backup_task *b)
+{
+    return str_eq(a->id, b->id) && str_eq(a->folder, b->folder) && str_eq(a->digest, b->digest) &&
+        str_eq(a->binlogs_folder, b->binlogs_folder) && str_eq(a->until_gtid, b->until_gtid) &&
+        a->until_ms == b->until_ms;
+}
+
+static bool texts_are_of_same_restore(const struct strbuf *before, const char *text, size_t len)
+{
+    struct backup_task a = {.folder = NULL}, b = {.folder = NULL};
+    bool ret = backup_task_decode(before->buf, before->len, &a, NULL) == 0 &&
+        backup_task_decode(text, len, &b, NULL) == 0 && is_same_restore(&a, &b);
+    backup_task_release(&a);
+    backup_task_release(&b);
+    return ret;
+}
+
+/* Other keys count from the next attempt on; one that runs goes on with those that it has. It ends if anything else has changed. */
 static void on_task(void *arg, const char *id, const char *text, size_t len)
 {
     struct seed *seed = arg;
@@ -388,6 +408,8 @@ static void on_task(void *arg, const char *id, const char *text, size_t len)
     if (same)
         return;
     log_info("told how to do a restore", LOG_STR("backup", id));
+    if (seed->attempt && seed->attempt_order.seed == AGENT_SEED_RESTORE)
+        seed->task_is_other |= !texts_are_of_same_restore(&seed->task, text, len);
     strbuf_release_secret(&seed->task);
     strbuf_add(&seed->task, text, len);
     snprintf(seed->status.seed.task, sizeof(seed->status.seed.task), "%s", id);

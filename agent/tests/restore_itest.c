@@ -344,6 +344,25 @@ static void test_mended_by_another_task(void **state)
     assert_true(agent_rig_has(world->pods->member, "vol/data/ibdata1"));
 }
 
+/* What makes another restore of it, though the order's id is the same, ends an attempt that waits for its store: it must not come to its end. */
+static void test_another_task_in_the_midst(void **state)
+{
+    struct restore_world *world = *state;
+
+    back_up(world, "b1", NULL, false);
+    assert_int_equal(kill(world->store.inner, SIGSTOP), 0);
+    struct agent_process init = begin(world, "b1", NULL, "");
+    assert_true(agent_rig_await_status(world->pods->member, "\"seedAttempts\":1", 30000));
+    _cleanup_(freep) char *other = task_text(world, "b1", NULL, "00");
+    tell(world, other);
+    assert_int_equal(kill(world->store.inner, SIGCONT), 0);
+    assert_true(agent_rig_await_status(world->pods->member, "not the one that was chosen", 30000));
+    assert_no_data(world);
+    _cleanup_(freep) char *task = task_text(world, "b1", NULL, "");
+    tell(world, task);
+    assert_int_equal(agent_rig_wait(&init), 0);
+}
+
 static void test_store_goes_and_comes(void **state)
 {
     struct restore_world *world = *state;
@@ -400,12 +419,14 @@ static void test_who_may_tell(void **state)
 
 int main(void)
 {
+    cmocka_set_test_filter(getenv("TEST_CASE"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_same_rows_position_and_new_accounts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_logical, setup, teardown),
         cmocka_unit_test_setup_teardown(test_touched_backups, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_does_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_mended_by_another_task, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_task_in_the_midst, setup, teardown),
         cmocka_unit_test_setup_teardown(test_store_goes_and_comes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_at_each_stage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_may_tell, setup, teardown),
