@@ -22,6 +22,8 @@ enum role_action {
     ROLE_ACTION_CLOSE,
     ROLE_ACTION_STOP,
     ROLE_ACTION_FOLLOW,
+    ROLE_ACTION_PREPARE, /* all but the start of following */
+    ROLE_ACTION_ROTATE,
     ROLE_ACTION_HOLD, /* receives no more, goes on applying */
     ROLE_ACTION_COUNT
 };
@@ -51,7 +53,9 @@ struct role_state {
     bool opened;   /* this order made it a primary */
     bool was_open; /* clients may have written since it was closed last */
 
-    uint64_t source_wanted;   /* identifies host, port and password; 0: there is no password */
+    uint64_t source_wanted; /* identifies host, port and password; 0: there is no password */
+    bool prepared; /* the source is named, and has not been asked for anything yet: what the receiver says is of another one */
+    uint64_t rotated_epoch;   /* in which the binary log has begun a new file as ordered */
     uint64_t source_followed; /* what was configured; 0: not by this process */
     int64_t followed_ms;      /* since when this source is followed */
     int64_t restarted_ms;     /* when a thread that had failed was started again */
@@ -66,6 +70,7 @@ struct source_view {
     char accounts_hash[65]; /* of the accounts that are applied there */
     uint64_t epoch;         /* the largest one accepted there */
     bool is_primary;        /* it is ordered to be */
+    bool is_open;           /* and it is, for writes */
     int64_t clock_ms;       /* of the last status that came from there (hearing.h) */
     struct error error;     /* of the latest request */
 };

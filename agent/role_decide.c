@@ -237,6 +237,16 @@ static bool is_overtaken(const struct instance_state *state)
     return state->source.is_primary && state->source.epoch > state->role.order.epoch;
 }
 
+bool role_awaits_source(const struct instance_state *state)
+{
+    const struct agent_order *order = &state->role.order;
+    const struct source_view *source = &state->source;
+
+    if (!state->role.has_order || order->role != AGENT_ROLE_REPLICA || !order->await_source)
+        return false;
+    return !(source->known && source->is_open && source->epoch >= order->epoch);
+}
+
 /* ---- whether the source is heard ---- */
 
 static bool is_of_order(const struct replication_facts *facts, const struct agent_order *order)
@@ -283,7 +293,7 @@ bool role_source_lost(const struct instance_state *state)
     const struct stream_view *view = &state->stream;
     uint32_t limit_ms = state->role.order.silence_ms ? state->role.order.silence_ms : SILENCE_DEFAULT_MS;
 
-    if (!view->observed_ms || view->refused || is_overtaken(state))
+    if (!view->observed_ms || view->refused || is_overtaken(state) || role_awaits_source(state))
         return false;
     bool silent = view->observed_ms - view->heard_ms >= (int64_t)limit_ms;
     /* Without a beat of its own a source that has nothing to say is silent, too. */
@@ -317,10 +327,19 @@ static struct role_decision decide_replica(const struct instance_state *state, i
     }
     if (!role->source_wanted)
         return decision;
+    if (role_awaits_source(state)) {
+        bool ready = role->source_followed && source_is_right(state) && !must_reconfigure(state);
+        decision.action = ready ? ROLE_ACTION_NONE : ROLE_ACTION_PREPARE;
+        return decision;
+    }
     bool wants = wants_start(state, now_ms, &decision.restart);
+    decision.restart = decision.restart || role->prepared;
+    wants = wants || role->prepared;
     decision.reconfigure = must_reconfigure(state) || role->draining_ms;
     if (wants || decision.reconfigure || role->source_followed == 0 || !source_is_right(state))
         decision.action = ROLE_ACTION_FOLLOW;
+    else if (role->order.rotate && role->rotated_epoch != role->order.epoch)
+        decision.action = ROLE_ACTION_ROTATE;
     return decision;
 }
 

@@ -44,6 +44,9 @@ bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms);
 /* A primary that must close itself, or has: nobody was heard for self_fence_ms (I6). Stays true once state->role.isolated is. Without an order: a server that an
  * earlier agent left open (self_fence.h), by the same measure, from this agent's start on. */
 bool role_is_isolated(const struct instance_state *state, int64_t now_ms);
+/* The source has yet to be opened (agent_order.h: await_source). */
+bool role_awaits_source(const struct instance_state *state);
+
 /* Keeps state->stream up to date with a look at the server that began at at_ms. */
 void role_note_stream(struct instance_state *state, const struct replication_facts *facts, int64_t at_ms);
 /* By the server's own connection alone: the source's agent may be dead while its server serves, and the other way round. What a look did not see

@@ -34,6 +34,7 @@ struct role_keeper {
     struct healing *healing;
     char *password;
     uint64_t job_source; /* source_wanted of the job that runs */
+    uint64_t job_epoch;
     int64_t accepted_ms;
     struct self_fence fence; /* as it will be noted once the worker is done */
     bool server_changed;     /* while a job ran: its result is of another server */
@@ -301,6 +302,8 @@ static const char *const action_texts[ROLE_ACTION_COUNT] = {
     [ROLE_ACTION_CLOSE] = "closed",
     [ROLE_ACTION_STOP] = "replication stopped",
     [ROLE_ACTION_FOLLOW] = "follows its source",
+    [ROLE_ACTION_PREPARE] = "ready to follow its source",
+    [ROLE_ACTION_ROTATE] = "its binary log begins a new file",
     [ROLE_ACTION_HOLD] = "receives no more",
 };
 
@@ -308,10 +311,15 @@ static void note_success(struct role_keeper *keeper, const struct role_result *r
 {
     struct role_state *role = &keeper->state->role;
     enum role_action action = role->running;
+    bool turned = result->done && (action == ROLE_ACTION_FOLLOW || action == ROLE_ACTION_PREPARE);
 
     error_clear(&role->error);
+    if (turned)
+        role->prepared = action == ROLE_ACTION_PREPARE;
     if (action == ROLE_ACTION_CLOSE)
         role->was_open = false;
+    if (action == ROLE_ACTION_ROTATE)
+        role->rotated_epoch = keeper->job_epoch;
     if (action == ROLE_ACTION_OPEN && result->done) {
         role->opened = role->order.role == AGENT_ROLE_PRIMARY;
         role->source_followed = 0;
@@ -319,7 +327,7 @@ static void note_success(struct role_keeper *keeper, const struct role_result *r
     }
     if (action == ROLE_ACTION_FOLLOW)
         role->draining_ms = result->done ? 0 : role->draining_ms ? role->draining_ms : now_ms;
-    if (action == ROLE_ACTION_FOLLOW && result->done && role->source_followed != keeper->job_source) {
+    if (turned && role->source_followed != keeper->job_source) {
         role->source_followed = keeper->job_source;
         role->followed_ms = now_ms;
     }
@@ -374,13 +382,14 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
     memcpy(job.fetched, keeper->state->healing.fetched, sizeof(job.fetched));
     if (decision->urgent) /* what stands in the way does not end by itself */
         job.order.drain_ms = 0;
-    if (decision->action == ROLE_ACTION_FOLLOW)
+    if (decision->action == ROLE_ACTION_FOLLOW || decision->action == ROLE_ACTION_PREPARE)
         job.password = xstrdup(keeper->password);
     if (decision->action == ROLE_ACTION_OPEN)
         role->was_open = true;
     if (decision->restart)
         role->restarted_ms = now_ms;
     keeper->job_source = role->source_wanted;
+    keeper->job_epoch = role->order.epoch;
     role->running = decision->action;
     role->running_ms = now_ms;
     role_lane_start(keeper->lane, &job);

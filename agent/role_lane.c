@@ -49,6 +49,8 @@ static int follow(struct role_lane *lane, const struct dialect *dialect, struct 
         .reconfigure = job->reconfigure,
         .restart = job->restart,
         .drain = job->drain,
+        .superseded = &lane->superseded,
+        .prepare = job->action == ROLE_ACTION_PREPARE,
     };
     struct role_followed followed = {.done = false};
 
@@ -117,7 +119,10 @@ static int change(struct role_lane *lane, const struct dialect *dialect, struct 
         return role_stop(lane->session, dialect, err);
     case ROLE_ACTION_HOLD:
         return role_hold(lane->session, dialect, err);
+    case ROLE_ACTION_ROTATE:
+        return session_exec(lane->session, "FLUSH BINARY LOGS", err);
     case ROLE_ACTION_FOLLOW:
+    case ROLE_ACTION_PREPARE:
         return follow(lane, dialect, err);
     default:
         return 0;

@@ -97,6 +97,8 @@ static const char *replica_reason(const struct instance_state *state)
 
     if (!facts->read_only)
         return "a replica is to be read-only and is not yet";
+    if (role_awaits_source(state))
+        return NULL;
     if (!facts->configured)
         return "replication is not set up yet";
     if (facts->applier != AGENT_THREAD_RUNNING)

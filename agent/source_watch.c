@@ -3,6 +3,7 @@
 #include "agent/source_watch.h"
 
 #include "agent/mysql/replication_facts.h"
+#include "agent/role_decide.h"
 #include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -76,7 +77,9 @@ static void judge(struct source_watch *watch, const struct agent_status *theirs)
     memcpy(view->accounts_hash, theirs->accounts_hash, sizeof(view->accounts_hash));
     view->epoch = theirs->epoch;
     view->is_primary = theirs->role == AGENT_ROLE_PRIMARY;
-    if (!source_watch_is_calm(theirs))
+    view->is_open = view->is_primary && theirs->order_done && theirs->writable;
+    /* One that has yet to be opened may still have to execute what we have. */
+    if (!source_watch_is_calm(theirs) || role_awaits_source(watch->state))
         watch->own[0] = '\0'; /* read anew */
     if (!is_old_enough(watch) || !*theirs->gtid_executed)
         return;
@@ -85,13 +88,22 @@ static void judge(struct source_watch *watch, const struct agent_status *theirs)
     watch->own[0] = '\0';
 }
 
+static int64_t pause_ms(const struct instance_state *state)
+{
+    bool told = state->source.is_primary && state->source.epoch >= state->role.order.epoch;
+
+    if (role_awaits_source(state))
+        return told ? SOURCE_ASK_OPENING_MS : SOURCE_ASK_BEFORE_MS;
+    return state->catch_up.up ? SOURCE_ASK_MS : SOURCE_ASK_SOON_MS;
+}
+
 static void rearm(struct source_watch *watch)
 {
     if (!*watch->own) {
         snprintf(watch->own, sizeof(watch->own), "%s", watch->state->replication.gtid_executed);
         watch->own_ms = clock_monotonic_ms();
     }
-    loop_timer_arm(&watch->timer, watch->state->catch_up.up ? SOURCE_ASK_MS : SOURCE_ASK_SOON_MS);
+    loop_timer_arm(&watch->timer, pause_ms(watch->state));
 }
 
 static void on_answer(void *arg, const struct http_response *response, const struct error *err)

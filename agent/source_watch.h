@@ -16,7 +16,9 @@
 #include "common/tls.h"
 
 #define SOURCE_ASK_MS 1000
-#define SOURCE_ASK_SOON_MS 250 /* while what it says is needed to count again (catch_up.h) */
+#define SOURCE_ASK_BEFORE_MS 25 /* while it has yet to be told to open (agent_order.h: await_source) */
+#define SOURCE_ASK_OPENING_MS 5 /* from then on: clients wait for us */
+#define SOURCE_ASK_SOON_MS 250  /* while what it says is needed to count again (catch_up.h) */
 #define SOURCE_JUDGE_MS 5000
 
 struct source_watch;

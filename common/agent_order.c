@@ -33,6 +33,8 @@ static const struct json_field fields[] = {
     FIELD("sourceHost", JSON_FIELD_TEXT, source_host),
     FIELD("sourcePort", JSON_FIELD_U32, source_port),
     FIELD("sourceAgentPort", JSON_FIELD_U32, source_agent_port),
+    FIELD("awaitSource", JSON_FIELD_BOOL, await_source),
+    FIELD("rotate", JSON_FIELD_BOOL, rotate),
     FIELD("waitFor", JSON_FIELD_TEXT, wait_for),
     FIELD("heartbeat", JSON_FIELD_BOOL, heartbeat),
     FIELD("salvageHost", JSON_FIELD_TEXT, salvage_host),

@@ -59,6 +59,13 @@ struct agent_order {
     char source_host[AGENT_HOST_SIZE]; /* "c1-mysql-0.c1-mysql.ns.svc" */
     uint32_t source_port;              /* its server */
     uint32_t source_agent_port;        /* its agent's TLS door */
+    /* The source is about to become primary: all is made ready to follow it, but nothing is received from anybody before its agent says that it is open,
+     * under this order's epoch or a later one. Until then it has yet to get what this member may have already. What was received is
+     * applied first, however long that takes. */
+    bool await_source;
+    /* It is about to be told to become primary: its binary log begins a new file, once in an epoch. Those who will follow it have all that is in the
+     * files before, so it need not read them through for each of them while commits wait. */
+    bool rotate;
 
     /* role primary */
     char wait_for[AGENT_GTID_SIZE]; /* GTID set that must be executed before it is opened; "" nothing */

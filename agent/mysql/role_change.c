@@ -194,10 +194,35 @@ static int drain_relay_log(struct session *session, const struct dialect *dialec
     return await_executed(session, dialect, received, true, ret_done, err);
 }
 
+static void take_thread(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    if (count > 0 && values[0])
+        *(unsigned long long *)arg = strtoull(values[0], NULL, 10);
+}
+
+/* All that was received is executed; but a source that dies, or is left, leaves the beginning of a transaction, and the end of that is what MySQL's STOP waits
+ * for: a minute. A thread that has been killed before does not. */
+static int end_torn_applier(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    static const char torn[] =
+        "SELECT t.PROCESSLIST_ID FROM performance_schema.replication_applier_status_by_coordinator c "
+        "JOIN performance_schema.threads t USING (THREAD_ID) "
+        "WHERE c.CHANNEL_NAME = '' AND c.PROCESSING_TRANSACTION <> ''";
+    unsigned long long id = 0;
+
+    if (dialect->family == AGENT_FLAVOUR_MARIADB || session_query(session, torn, take_thread, &id, NULL) < 0 || id == 0)
+        return 0;
+    (void)(exec(session, NULL, "KILL %llu", id) == 0);
+    return await_end(session, id, err);
+}
+
 static int forget_source(struct session *session, const struct dialect *dialect, struct error *err)
 {
     const char *replica = dialect->replication->replica;
 
+    if (end_torn_applier(session, dialect, err) < 0)
+        return -1;
     if (exec(session, err, "STOP %s", replica) < 0)
         return -1;
     return exec(session, err, "RESET %s ALL", replica);
@@ -276,7 +301,8 @@ int role_open(struct session *session, const struct dialect *dialect, const stru
     if (!there)
         return await_source(session, dialect, &facts, wish->wait_for, err);
     if (facts.configured) {
-        if (drain_relay_log(session, dialect, &facts, &there, err) < 0)
+        if (semi_sync_replica(session, dialect, false, err) < 0 ||
+            drain_relay_log(session, dialect, &facts, &there, err) < 0)
             return -1;
         if (!there)
             return 0;
@@ -321,7 +347,9 @@ void role_follow_sql(const struct dialect *dialect, const struct role_source *so
     if (dialect->family == AGENT_FLAVOUR_MARIADB)
         strbuf_adds(out, ", MASTER_USE_GTID = slave_pos");
     else
-        strbuf_addf(out, ", %s_RETRY_COUNT = 86400, %s_AUTO_POSITION = 1", prefix, prefix);
+        strbuf_addf(out, ", %s_RETRY_COUNT = 86400", prefix);
+    if (dialect->family != AGENT_FLAVOUR_MARIADB && !source->applier_stays)
+        strbuf_addf(out, ", %s_AUTO_POSITION = 1", prefix);
 }
 
 /* MariaDB asks for what comes after gtid_slave_pos, which knows nothing of what the server itself wrote while it was a primary. */
@@ -405,6 +433,28 @@ static bool is_lost_by_start(const struct dialect *dialect, const struct replica
         facts->applier == AGENT_THREAD_OFF;
 }
 
+/* MySQL changes the receiver under a running applier: nothing is dropped. That would have to be stopped else, which takes a minute when what was received
+ * ends within a transaction. */
+static bool keeps_applier(const struct dialect *dialect, const struct replication_facts *facts)
+{
+    return dialect->family != AGENT_FLAVOUR_MARIADB && facts->configured && facts->source_tls &&
+        facts->applier != AGENT_THREAD_OFF;
+}
+
+static int change_receiver(
+    struct session *session, const struct dialect *dialect, const struct role_source *source, struct error *err)
+{
+    _cleanup_(strbuf_release_secret) struct strbuf sql;
+    struct role_source named = *source;
+
+    named.applier_stays = true;
+    strbuf_init(&sql, SQL_MAX);
+    role_follow_sql(dialect, &named, &sql);
+    if (stop_receiver(session, dialect, err) < 0 || session_exec_secret(session, sql.buf, err) < 0)
+        return -1;
+    return source->prepare ? 0 : exec(session, err, "START %s IO_THREAD", dialect->replication->replica);
+}
+
 /* Another source is named, which drops what was received: it is applied before that, if it can be, and within the caller's patience. */
 static int turn_to(struct session *session, const struct dialect *dialect, const struct role_source *source,
     const struct replication_facts *facts, struct role_followed *ret, struct error *err)
@@ -413,18 +463,24 @@ static int turn_to(struct session *session, const struct dialect *dialect, const
     bool wait = source->drain && !stands;
     bool there = true;
 
+    if (keeps_applier(dialect, facts)) {
+        ret->done = true;
+        return change_receiver(session, dialect, source, err);
+    }
     if (facts->configured) {
         int rc = stands ? stop_receiver(session, dialect, err) : role_hold(session, dialect, err);
         if (rc < 0 || is_applied(session, dialect, wait, &there, err) < 0)
             return -1;
     }
-    if (!there && wait)
+    if (!there && stands && source->prepare)
+        return error_set(err, ERROR_CONFLICT, "what was received is not applied, and would be dropped");
+    if (!there && (wait || source->prepare))
         return 0;
     ret->dropped = !there;
     if (change_source(session, dialect, source, facts->configured, err) < 0)
         return -1;
     ret->done = true;
-    return start(session, dialect, err);
+    return source->prepare ? 0 : start(session, dialect, err);
 }
 
 static int go_on(struct session *session, const struct dialect *dialect, const struct role_source *source,
@@ -454,9 +510,13 @@ int role_follow(struct session *session, const struct dialect *dialect, const st
     if (role_admit_clients(session, dialect, err) < 0 ||
         acknowledge(session, dialect, source->semi_sync, running, err) < 0)
         return -1;
+    if (right && source->prepare) {
+        ret->done = true;
+        return 0;
+    }
     int rc =
         right ? go_on(session, dialect, source, &facts, ret, err) : turn_to(session, dialect, source, &facts, ret, err);
-    return rc < 0 || !ret->done ? rc : role_release(session, dialect, err);
+    return rc < 0 || !ret->done || source->prepare ? rc : role_release(session, dialect, source->superseded, err);
 }
 
 int role_stop(struct session *session, const struct dialect *dialect, struct error *err)

@@ -21,10 +21,13 @@ struct role_source {
     uint32_t port;
     const char *password; /* secret, of the account "replication" */
     const char *ca_path;
-    bool semi_sync;   /* acknowledge */
-    bool reconfigure; /* also if host and port are right: another password */
-    bool restart;     /* start a thread again that stopped with an error */
-    bool drain;       /* what was received is applied before the source is changed, which drops it */
+    bool semi_sync;                /* acknowledge */
+    bool reconfigure;              /* also if host and port are right: another password */
+    bool restart;                  /* start a thread again that stopped with an error */
+    bool drain;                    /* what was received is applied before the source is changed, which drops it */
+    const atomic_bool *superseded; /* another order has come: what can wait is left out; may be NULL */
+    bool applier_stays;            /* MySQL: only the receiver is changed; role_follow finds out by itself */
+    bool prepare; /* all but the start: nothing is received, from nobody; nothing is dropped, whatever drain says */
 };
 
 struct role_followed {

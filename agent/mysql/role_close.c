@@ -19,6 +19,9 @@
 #define LOOK_MS 5    /* between two looks at the connections; doubled up to */
 #define LOOK_MAX_MS 50
 #define KILL_ROUNDS 4 /* for those who come meanwhile */
+/* Of 50 ms: until our replicas are gone, and then until the thread that listened to them has looked up. */
+#define LISTENER_LOOKS 22
+#define DISMISS_LOOKS (2 * LISTENER_LOOKS)
 #define IDS_MAX KM_MIB
 
 bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user)
@@ -57,15 +60,19 @@ static bool is_own_write(const char *user, const char *agent_user, const char *s
 /* Those that are not killed yet, as "1 2 3 ". */
 struct crowd {
     const char *agent_user;
+    bool at_once;                            /* many are killed by one statement (MariaDB) */
     unsigned long long barrier;              /* the session that sets read-only, 0: none does */
     struct strbuf waiting, others, replicas; /* clients: waiting for acknowledgements, and all others */
     bool blocked;                            /* the barrier stands: it waits for others itself */
     bool hangs;                              /* somebody waits for acknowledgements, killed or not */
+    bool serves;                             /* one of our replicas, killed or not */
 };
 
-static void crowd_init(struct crowd *crowd, const struct session *session, unsigned long long barrier)
+static void crowd_init(
+    struct crowd *crowd, const struct session *session, const struct dialect *dialect, unsigned long long barrier)
 {
-    *crowd = (struct crowd){.agent_user = session_user(session), .barrier = barrier};
+    *crowd = (struct crowd){
+        .agent_user = session_user(session), .at_once = dialect->family == AGENT_FLAVOUR_MARIADB, .barrier = barrier};
     strbuf_init(&crowd->waiting, IDS_MAX);
     strbuf_init(&crowd->others, IDS_MAX);
     strbuf_init(&crowd->replicas, IDS_MAX);
@@ -102,6 +109,7 @@ static void take_connection(void *arg, unsigned count, const char *const *names,
     bool killed = str_eq(command, "Killed");
     bool waits = str_starts_with(state, "Waiting for semi-sync ACK");
     crowd->hangs = crowd->hangs || waits;
+    crowd->serves = crowd->serves || str_eq(values[COLUMN_USER], REPLICATION_ACCOUNT);
     if (strtoull(values[COLUMN_ID], NULL, 10) == crowd->barrier)
         crowd->blocked = str_starts_with(state, "Waiting for");
     if (killed)
@@ -122,18 +130,53 @@ static int crowd_look(struct crowd *crowd, struct session *session, struct error
     strbuf_reset(&crowd->replicas);
     crowd->blocked = false;
     crowd->hangs = false;
+    crowd->serves = false;
     return session_query(session, "SHOW PROCESSLIST", take_connection, crowd, err);
 }
 
-static int kill_each(struct session *session, const struct strbuf *ids, struct error *err)
+static int compare_ids(const void *a, const void *b)
 {
-    struct error failure = ERROR_INIT;
+    unsigned long long left = *(const unsigned long long *)a;
+    unsigned long long right = *(const unsigned long long *)b;
+
+    return left < right ? 1 : left > right ? -1 : 0;
+}
+
+/* Newest first; the caller frees it. */
+static size_t list_ids(const struct strbuf *ids, unsigned long long **ret)
+{
+    size_t count = 0;
     char *end = ids->buf;
 
+    *ret = xnew_array(unsigned long long, ids->len / 2 + 1);
     while (*end) {
-        unsigned long long id = strtoull(end, &end, 10);
+        (*ret)[count++] = strtoull(end, &end, 10);
         end += *end == ' ';
-        _cleanup_(freep) char *sql = xasprintf("KILL %llu", id);
+    }
+    qsort(*ret, count, sizeof(**ret), compare_ids);
+    return count;
+}
+
+/* One statement of MariaDB for all: whoever commits for others, and does not wait once killed, must not get to the end before they are killed, too, as their
+ * clients would be told that they are done. For the same reason the newest go first: they commit with others rather than others with them. */
+static int kill_at_once(struct session *session, const unsigned long long *ids, size_t count, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf sql;
+
+    strbuf_init(&sql, 8 * IDS_MAX);
+    strbuf_adds(&sql, "BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1094 BEGIN END; ");
+    for (size_t i = 0; i < count; i++)
+        strbuf_addf(&sql, "KILL %llu; ", ids[i]);
+    strbuf_adds(&sql, "END");
+    return session_exec(session, sql.buf, err);
+}
+
+static int kill_one_by_one(struct session *session, const unsigned long long *ids, size_t count, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    for (size_t i = 0; i < count; i++) {
+        _cleanup_(freep) char *sql = xasprintf("KILL %llu", ids[i]);
         if (session_exec(session, sql, &failure) < 0 && failure.code != ER_NO_SUCH_THREAD) {
             if (err)
                 *err = failure;
@@ -141,6 +184,16 @@ static int kill_each(struct session *session, const struct strbuf *ids, struct e
         }
     }
     return 0;
+}
+
+static int kill_each(struct session *session, const struct crowd *crowd, const struct strbuf *ids, struct error *err)
+{
+    _cleanup_(freep) unsigned long long *list = NULL;
+    size_t count = list_ids(ids, &list);
+
+    if (count > 1 && crowd->at_once)
+        return kill_at_once(session, list, count, err);
+    return kill_one_by_one(session, list, count, err);
 }
 
 /* ---- out of the way ---- */
@@ -183,7 +236,7 @@ static int shut_newcomers_out(struct closing *closing, struct session *session, 
 /* All others' connections are gone. */
 static int let_go(struct closing *closing, struct session *session, const struct crowd *crowd, struct error *err)
 {
-    if (kill_each(session, &crowd->waiting, err) < 0)
+    if (kill_each(session, crowd, &crowd->waiting, err) < 0)
         return -1;
     if (is_mariadb(closing->dialect) || !crowd->hangs)
         return 0;
@@ -199,9 +252,9 @@ static int clear_the_way(struct closing *closing, struct crowd *crowd, struct er
         return -1;
     if (crowd->hangs && crowd->replicas.len > 0 && !closing->cut) {
         closing->cut = true;
-        return kill_each(session, &crowd->replicas, err);
+        return kill_each(session, crowd, &crowd->replicas, err);
     }
-    if (kill_each(session, &crowd->others, err) < 0)
+    if (kill_each(session, crowd, &crowd->others, err) < 0)
         return -1;
     return crowd->blocked ? let_go(closing, session, crowd, err) : 0;
 }
@@ -214,7 +267,7 @@ static int kill_others(struct session *session, struct crowd *crowd, struct erro
             return -1;
         if (crowd->others.len == 0)
             break;
-        if (kill_each(session, &crowd->others, err) < 0)
+        if (kill_each(session, crowd, &crowd->others, err) < 0)
             return -1;
     }
     return 0;
@@ -225,7 +278,7 @@ static int make_room(struct closing *closing, struct error *err)
 {
     struct crowd crowd;
 
-    crowd_init(&crowd, closing->barrier, 0);
+    crowd_init(&crowd, closing->barrier, closing->dialect, 0);
     int rc = kill_others(closing->barrier, &crowd, err);
     if (rc == 0)
         rc = let_go(closing, closing->barrier, &crowd, err);
@@ -250,7 +303,7 @@ static int clear_until_answered(struct closing *closing, struct error *err)
     int rc = 0;
     int look_ms = LOOK_MS;
 
-    crowd_init(&crowd, closing->barrier, session_id(closing->barrier));
+    crowd_init(&crowd, closing->barrier, closing->dialect, session_id(closing->barrier));
     do {
         /* A server that hangs lets nobody in, but has our first statement. */
         if (!closing->other)
@@ -303,14 +356,14 @@ static int close_gates(struct closing *closing, uint32_t drain_ms, struct error 
 }
 
 /* Nobody's commit is let go by this. */
-static int kill_remaining(struct session *session, struct error *err)
+static int kill_remaining(struct session *session, const struct dialect *dialect, struct error *err)
 {
     struct crowd crowd;
 
-    crowd_init(&crowd, session, 0);
+    crowd_init(&crowd, session, dialect, 0);
     int rc = crowd_look(&crowd, session, err);
     if (rc == 0)
-        rc = kill_each(session, &crowd.others, err);
+        rc = kill_each(session, &crowd, &crowd.others, err);
     crowd_release(&crowd);
     return rc;
 }
@@ -326,19 +379,50 @@ int role_close(struct session *session, const struct dialect *dialect, uint32_t 
     if (rc < 0 || events_switch(session, false, err) < 0 || role_admit_clients(session, dialect, err) < 0)
         return -1;
     /* Last, so that nobody stays who came while newcomers could not write. */
-    return kill_remaining(session, err);
+    return kill_remaining(session, dialect, err);
 }
 
-int role_release(struct session *session, const struct dialect *dialect, struct error *err)
+/* MySQL's thread that takes acknowledgements looks up once in a second as long as it has a replica to listen to. The statement that turns semi-sync off waits
+ * for that with a lock in its hand without which nobody can connect: so that is waited for before. */
+static int dismiss_replicas(
+    struct session *session, struct crowd *crowd, const atomic_bool *superseded, struct error *err)
 {
-    struct crowd crowd;
+    int alone = 0;
 
-    crowd_init(&crowd, session, 0);
+    for (int i = 0; i < DISMISS_LOOKS && alone < LISTENER_LOOKS && !(superseded && atomic_load(superseded)); i++) {
+        if (crowd_look(crowd, session, err) < 0 || kill_each(session, crowd, &crowd->replicas, err) < 0 ||
+            session_exec(session, "DO SLEEP(0.05)", err) < 0)
+            return -1;
+        alone = crowd->serves ? 0 : alone + 1;
+    }
+    return 0;
+}
+
+static void take_enabled(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    *(bool *)arg = count > 0 && values[0] && !str_eq(values[0], "0");
+}
+
+int role_release(
+    struct session *session, const struct dialect *dialect, const atomic_bool *superseded, struct error *err)
+{
+    _cleanup_(freep) char *sql = xasprintf("SELECT @@global.%s_enabled", dialect->replication->semi_source);
+    struct crowd crowd;
+    bool enabled = false;
+
+    if (session_query(session, sql, take_enabled, &enabled, err) < 0)
+        return -1;
+    if (!enabled)
+        return 0;
+    crowd_init(&crowd, session, dialect, 0);
     int rc = crowd_look(&crowd, session, err);
     if (rc == 0 && crowd.waiting.len > 0)
         rc = kill_others(session, &crowd, err);
     if (rc == 0)
-        rc = kill_each(session, &crowd.waiting, err);
+        rc = kill_each(session, &crowd, &crowd.waiting, err);
+    if (rc == 0 && !is_mariadb(dialect))
+        rc = dismiss_replicas(session, &crowd, superseded, err);
     crowd_release(&crowd);
     return rc < 0 ? -1 : semi_sync_off(session, dialect, err);
 }

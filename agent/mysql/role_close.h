@@ -18,6 +18,8 @@
 
 #include "common/base.h"
 
+#include <stdatomic.h>
+
 #include "agent/mysql/dialect.h"
 #include "agent/mysql/session.h"
 #include "common/error.h"
@@ -30,8 +32,10 @@ int role_close(
     struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct error *err) KM_MUST_CHECK;
 
 /* On a server that is closed: commits wait for nobody any more. MariaDB's accounts with READ ONLY ADMIN may have written since; the connections of
- * those that wait are gone before. */
-int role_release(struct session *session, const struct dialect *dialect, struct error *err) KM_MUST_CHECK;
+ * those that wait are gone before. With MySQL its own replicas are disconnected, and up to two seconds are waited so that newcomers need not; once
+ * *superseded (may be NULL) no longer. */
+int role_release(struct session *session, const struct dialect *dialect, const atomic_bool *superseded,
+    struct error *err) KM_MUST_CHECK;
 
 /* What a close that did not come to its end may have left. */
 int role_admit_clients(struct session *session, const struct dialect *dialect, struct error *err) KM_MUST_CHECK;

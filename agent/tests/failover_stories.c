@@ -669,7 +669,9 @@ static void test_what_was_received_is_applied_before_another_is_followed(void **
         assert_true(holds_all(rig, slow, before));
         assert_true(counts(&rig->members[slow]));
     }
-    assert_int_equal(rig->members[slow].status.replication.receiver, AGENT_THREAD_OFF);
+    /* MySQL keeps what it has received when it turns. */
+    if (rig->members[slow].status.flavour == AGENT_FLAVOUR_MARIADB)
+        assert_int_equal(rig->members[slow].status.replication.receiver, AGENT_THREAD_OFF);
     release_applier(rig, slow);
     await(rig, slow, member_ready, "ready");
     assert_true(counts(&rig->members[slow]));

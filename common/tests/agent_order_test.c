@@ -11,6 +11,8 @@ static const struct agent_order replica = {
     .source_host = "c1-mysql-0.c1-mysql.ns.svc",
     .source_port = 3306,
     .source_agent_port = 8443,
+    .await_source = true,
+    .rotate = true,
     .semi_sync = true,
     .max_lag_seconds = 10,
     .drain_ms = 500,
@@ -38,6 +40,7 @@ static void an_order_survives_the_wire(void **state)
     assert_true(read.epoch == replica.epoch);
     assert_int_equal(read.role, AGENT_ROLE_REPLICA);
     assert_string_equal(read.source_host, replica.source_host);
+    assert_true(read.await_source && read.rotate);
     assert_int_equal(read.seed, AGENT_SEED_CLONE);
     assert_true(read.replace);
     assert_int_equal(read.mark, AGENT_MARK_RESEED);

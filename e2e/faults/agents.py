@@ -47,6 +47,12 @@ def position(count):
     return f"0-1-{count}" if count else ""
 
 
+def _is_next_after(status, name, named, order):
+    """The next primary follows the old one, under the new epoch, until that one has closed."""
+    change = status.get("transition") or {}
+    return order.get("rotate", False) and change.get("kind") != "Failover" and (change.get("to"), change.get("from")) == (name, named)
+
+
 class Volume:
     def __init__(self):
         self.has_data, self.executed, self.epoch, self.mark = False, 0, 0, ""
@@ -94,7 +100,7 @@ class Fleet:
         named = {"primary": name, "replica": order.get("sourceHost", "").split(".")[0]}.get(order.get("role"))
         if epoch > known:
             return f"I2: {name} got an order of epoch {epoch} while the status says {known}"
-        if epoch == known and named and named != status.get("currentPrimary"):
+        if epoch == known and named and named != status.get("currentPrimary") and not _is_next_after(status, name, named, order):
             return f"I2: {name} was told that {named} is primary of epoch {epoch}, the status says {status.get('currentPrimary')}"
         return None
 
@@ -134,9 +140,8 @@ class Fleet:
                 self.history += 1
                 agent.volume.executed = self.history
         for agent in self.agents.values():
-            source = self.agents.get(agent.following)
-            if agent.runs and not agent.opened and source and source.runs:
-                agent.volume.executed = max(agent.volume.executed, source.volume.executed)
+            if agent.runs and not agent.opened and agent.receives():
+                agent.volume.executed = max(agent.volume.executed, self.agents[agent.following].volume.executed)
 
 
 class Agent:
@@ -184,7 +189,7 @@ class Agent:
         self.tell()
 
     def is_ready(self):
-        return self.runs and (self.opened or (self.following is not None and self._receives()))
+        return self.runs and (self.opened or (self.following is not None and self.receives()))
 
     def may_stop(self):
         """The preStop hook: a primary waits for its successor as long as an operator listens."""
@@ -196,9 +201,12 @@ class Agent:
         self.changed.set()
         self.changed = asyncio.Event()
 
-    def _receives(self):
+    def _awaits(self, source):
+        return self.order.get("awaitSource", False) and not (source.opened and source.volume.epoch >= self.order["epoch"])
+
+    def receives(self):
         source = self.fleet.agents.get(self.following)
-        return bool(source and source.runs)
+        return bool(source and source.runs and not self._awaits(source))
 
     # ---- status ----
 
@@ -214,7 +222,7 @@ class Agent:
         if self.runs:
             status.update(gtidExecuted=position(self.volume.executed), gtidReceived=position(self.volume.executed))
             if self.following is not None:
-                threads = "Running" if self._receives() else "Connecting"
+                threads = "Running" if self.receives() else "Connecting"
                 status.update(receiver=threads, applier="Running", sourceHost=self.order.get("sourceHost", ""))
         else:
             status.update(seed=self.step, seedAttempts=self.attempts, seedDonor=self.donor)

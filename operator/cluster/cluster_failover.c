@@ -92,9 +92,17 @@ static bool was_told_to_open(const struct cluster_transition *transition, const 
 }
 
 /* By its own word it has never seen the switchover's epoch. */
-static bool was_not_told(const struct cluster_transition *transition, const struct cluster_member *member)
+static bool has_not_heard(const struct cluster_transition *transition, const struct cluster_member *member)
 {
     return member && member_speaks(member) && member->agent->epoch < (uint64_t)transition->epoch;
+}
+
+/* The target is a replica under it until it is told to open. */
+static bool was_not_told_to_open(const struct cluster_transition *transition, const struct cluster_member *to)
+{
+    bool is_replica = to && member_speaks(to) && to->agent->epoch == (uint64_t)transition->epoch &&
+        to->agent->role == AGENT_ROLE_REPLICA;
+    return is_replica || has_not_heard(transition, to);
 }
 
 /* The new one was told only after the old one had taken up the epoch: if either has not seen it, the old one was open last. Otherwise nobody knows:
@@ -103,7 +111,7 @@ static void begin_instead(const struct cluster_snapshot *snapshot, const struct 
     const struct cluster_member *from, const struct cluster_member *to, struct cluster_intent *intent)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
-    bool by_from = was_not_told(transition, from) || was_not_told(transition, to);
+    bool by_from = has_not_heard(transition, from) || was_not_told_to_open(transition, to);
     begin(snapshot, by_from ? transition->from : transition->to, failure, settled(snapshot), intent);
     if (by_from)
         return;

@@ -7,6 +7,11 @@
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
 
+static void look_again_in(int64_t *again_ms, int64_t ms)
+{
+    *again_ms = *again_ms > 0 ? MIN_OF(*again_ms, ms) : ms;
+}
+
 static struct agent_order base_order(const struct cluster_snapshot *snapshot)
 {
     return (struct agent_order){
@@ -149,7 +154,73 @@ static void order_seed(const struct cluster_snapshot *snapshot, const struct clu
         order_clone(snapshot, orders, member, order);
 }
 
-/* ---- a switchover under way ---- */
+/* ---- a change of primaries under way ---- */
+
+/* Who may acknowledge stands in the status first: a failover asks all of them. */
+static bool may_follow(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return snapshot->last.acks == 0 || member_acknowledges(snapshot, member);
+}
+
+/* Everything but the last step before the new primary is open; that one its own agent takes. */
+static bool order_prepared(const struct cluster_snapshot *snapshot, const struct cluster_member *to,
+    const struct cluster_member *member, struct agent_order *order)
+{
+    if (!member_is_wanted(snapshot, member) || !member->pod || member->pod->object.deleting ||
+        !may_follow(snapshot, member))
+        return false;
+    order_replica(snapshot, to, order);
+    order->await_source = true;
+    order->truncate = false; /* the new one may have yet to get what would be cut off */
+    return true;
+}
+
+/* While the old primary takes writes, as many go on following it as its commits wait for: the new one, and for more than one acknowledgement
+ * those with the lowest numbers. */
+static bool is_needed_by(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    int needed = (int)snapshot->last.acks - 1;
+    for (int i = 0; i < snapshot->member_count && needed > 0; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (!member_runs(other) || str_eq(other->name, transition->from) || str_eq(other->name, transition->to))
+            continue;
+        if (other == member)
+            return true;
+        needed--;
+    }
+    return false;
+}
+
+/* Others are ready to acknowledge what the new primary commits: the old one need not compete with it for the machine. */
+static bool others_acknowledge(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    int count = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        count += member_runs(member) && member_is_wanted(snapshot, member) && may_follow(snapshot, member) &&
+            !str_eq(member->name, transition->from) && !str_eq(member->name, transition->to);
+    }
+    return count >= snapshot->last.acks;
+}
+
+/* The new primary takes up the epoch while it has time for that: a write to its volume. Once the old one has seen the epoch, too, the new one may have been
+ * told to open, by another operator perhaps. */
+static bool order_target(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
+    const struct cluster_member *member, bool fenced, struct agent_order *order)
+{
+    if (fenced)
+        order_primary(snapshot, from->agent->gtid_executed, order);
+    else if (!from || !member_runs(from) || from->agent->epoch >= (uint64_t)snapshot->last.epoch ||
+        !may_follow(snapshot, member))
+        return false;
+    else {
+        order_replica(snapshot, from, order);
+        order->rotate = true;
+    }
+    return true;
+}
 
 /* False: what the member was told before stands. */
 static bool order_in_transition(const struct cluster_snapshot *snapshot, const struct cluster_member *member,
@@ -157,24 +228,26 @@ static bool order_in_transition(const struct cluster_snapshot *snapshot, const s
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
     const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
-    if (str_eq(member->name, transition->to)) {
-        if (!from || !member_is_fenced(snapshot, from))
-            return false;
-        order_primary(snapshot, from->agent->gtid_executed, order);
-        return true;
-    }
-    if (!str_eq(member->name, transition->from))
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    bool fenced = from && member_is_fenced(snapshot, from);
+    if (member == to)
+        return order_target(snapshot, from, member, fenced, order);
+    int64_t age_ms = snapshot->now_ms - transition->started_ms;
+    if (member != from && !fenced && age_ms >= 0 && age_ms < CLUSTER_PREPARE_MS) {
+        look_again_in(again_ms, CLUSTER_PREPARE_MS - age_ms);
         return false;
-    int64_t lead_ms = transition->started_ms + CLUSTER_ROUTE_LEAD_MS - snapshot->now_ms;
-    if (lead_ms > 0 && lead_ms <= CLUSTER_ROUTE_LEAD_MS) {
-        *again_ms = lead_ms;
+    }
+    if (member != from)
+        return to && (fenced || !is_needed_by(snapshot, member)) && order_prepared(snapshot, to, member, order);
+    if (fenced && to && !others_acknowledge(snapshot) && order_prepared(snapshot, to, member, order))
+        return true;
+    if (age_ms >= 0 && age_ms < CLUSTER_ROUTE_LEAD_MS) {
+        look_again_in(again_ms, CLUSTER_ROUTE_LEAD_MS - age_ms);
         return false;
     }
     order->role = AGENT_ROLE_NONE;
     return true;
 }
-
-/* ---- a failover under way ---- */
 
 static void order_chosen(const struct cluster_snapshot *snapshot, struct agent_order *order)
 {
@@ -187,6 +260,19 @@ static void order_chosen(const struct cluster_snapshot *snapshot, struct agent_o
     order->salvage_agent_port = AGENT_PORT_TLS;
 }
 
+/* What nobody acknowledges before the new one is seen open may be left behind while binary logs are read (begin_again). The old primary may have to
+ * leave something behind before it follows. */
+static bool order_follower(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct agent_order *order)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    if (!to || transition->salvage || transition->doubtful || str_eq(member->name, transition->from) ||
+        member_is_seeding(member) || !str_empty(member->agent->errant))
+        return false;
+    return order_prepared(snapshot, to, member, order);
+}
+
 static void order_in_failover(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct agent_order *order)
 {
@@ -194,7 +280,7 @@ static void order_in_failover(
     bool is_from = !transition->doubtful && str_eq(member->name, transition->from);
     if (str_eq(member->name, transition->to) && !member_is_seeding(member))
         order_chosen(snapshot, order);
-    else if (!str_eq(member->name, transition->to))
+    else if (!str_eq(member->name, transition->to) && !order_follower(snapshot, member, order))
         order_held(snapshot, order);
     /* What the old primary has counts while nobody is chosen. Later it starts as a replica, which may have to leave something behind. */
     bool is_awaited = str_empty(transition->to) || str_eq(transition->to, transition->from) || transition->salvage;
@@ -275,7 +361,7 @@ static void order_reseed(const struct cluster_snapshot *snapshot, const struct c
     int64_t rest_ms = 0;
     bool diverged = has_diverged(snapshot, primary, member, &rest_ms);
     if (diverged && rest_ms > 0)
-        *again_ms = *again_ms > 0 ? MIN_OF(*again_ms, rest_ms) : rest_ms;
+        look_again_in(again_ms, rest_ms);
     if (is_behind_binlogs(snapshot, primary, member) || must_leave_errant_behind(snapshot, primary, member) ||
         (diverged && rest_ms == 0)) {
         order->mark = AGENT_MARK_RESEED;
@@ -310,8 +396,7 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
         order_primary(snapshot, "", order);
         return true;
     }
-    /* Who may acknowledge stands in the status first: a failover asks all of them. */
-    if (snapshot->last.acks > 0 && !member_is_seeding(member) && !member_acknowledges(snapshot, member))
+    if (!member_is_seeding(member) && !may_follow(snapshot, member))
         return false;
     order_replica(snapshot, primary, order);
     /* What is on its way to `init` may reach the agent after it. */

@@ -12,11 +12,12 @@
  * A planned switchover from A to B, each step derived from what is observed:
  *   1. status: epoch + 1, primary B, transition A to B
  *   2. the primary Service's EndpointSlice names B (its effect takes 60 to 90 ms and more: kube-proxy), pooled connections go on writing on A
+ *      B takes up the epoch and begins a new binary log; after CLUSTER_PREPARE_MS the others, but for those that A's commits need, get ready to follow it
  *   3. after CLUSTER_ROUTE_LEAD_MS: A becomes nothing (read-only, clients are disconnected, its position is final)
- *   4. B becomes primary, once it has executed A's position
- *   5. A and the others follow B; status: the transition is over
+ *   4. B becomes primary, once it has executed A's position; those that are ready follow as soon as its agent says that it is open
+ *   5. status: the transition is over; all follow B
  * Until A has reported that it is fenced, B cannot have been told: so a switchover whose B is lost goes back to A, as long as A proves that it never was,
- * or B itself says that its volume is empty.
+ * or B itself says that its volume is empty while nobody else has more than A.
  */
 #ifndef KM_CLUSTER_ROLES_H
 #define KM_CLUSTER_ROLES_H
@@ -26,6 +27,8 @@
 /* Between the new route and the end of writes on the old primary: a few times what kube-proxy takes (60 to 90 ms on a quiet node). Pooled connections
  * write on until then; connections that are made meanwhile may find the new primary still read-only, and have to try again. */
 #define CLUSTER_ROUTE_LEAD_MS 300
+/* From the route on, until replicas turn to the new primary: its binary log begins a new file before. They get ready for it while the old one still writes. */
+#define CLUSTER_PREPARE_MS 150
 /* A switchover whose target does not speak for so long goes back, if that is provably safe. */
 #define CLUSTER_TARGET_SILENCE_MS 3000
 /* A replica whose data has turned out to differ from its source's is seeded anew after so long. */

@@ -121,16 +121,18 @@ static void on_action(
             &round->snapshot, action->why);
 }
 
-/* Nor is there time for a report before the new primary is open. */
-static bool failover_is_young(const struct cluster_snapshot *snapshot)
+/* Nor is there time for a report before the new primary is open: what members say would wait for it. */
+static bool primary_is_about_to_change(const struct cluster_snapshot *snapshot)
 {
-    int64_t age_ms = snapshot->now_ms - snapshot->last.transition.started_ms;
-    return snapshot->last.transition.failover && age_ms >= 0 && age_ms < FAILOVER_REPORT_MS;
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    int64_t limit_ms = FAILOVER_REPORT_MS + (transition->failover ? 0 : CLUSTER_ROUTE_LEAD_MS);
+    int64_t age_ms = snapshot->now_ms - transition->started_ms;
+    return cluster_transition_is_set(transition) && age_ms >= 0 && age_ms < limit_ms;
 }
 
 static void after_plan(struct cluster_round *round)
 {
-    if (failover_is_young(&round->snapshot)) {
+    if (primary_is_about_to_change(&round->snapshot)) {
         cluster_round_again_in(round, FAILOVER_REPORT_MS);
         cluster_round_finish(round);
     } else if (cluster_round_wants_secrets(round))

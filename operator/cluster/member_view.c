@@ -47,10 +47,18 @@ bool member_is_open(const struct cluster_snapshot *snapshot, const struct cluste
         member->agent->writable;
 }
 
+/* Once it is fenced it is told to be ready to follow the new one. */
+static bool is_on_its_way(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    return !transition->failover && str_eq(member->name, transition->from) && member->agent->role == AGENT_ROLE_REPLICA;
+}
+
 bool member_is_fenced(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member_runs(member) && has_epoch(snapshot, member) && member->agent->role == AGENT_ROLE_NONE &&
-        member->agent->order_done && !member->agent->writable && !strstr(member->agent->gtid_executed, "...");
+    return member_runs(member) && has_epoch(snapshot, member) &&
+        (member->agent->role == AGENT_ROLE_NONE || is_on_its_way(snapshot, member)) && member->agent->order_done &&
+        !member->agent->writable && !strstr(member->agent->gtid_executed, "...");
 }
 
 /* As its server is configured: an order is taken up before the server has turned to the new source. */

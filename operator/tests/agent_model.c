@@ -35,10 +35,18 @@ bool agent_model_server_runs(const struct agent_double *agent)
     return agent->is_up && agent->status.phase == AGENT_PHASE_RUNNING && !agent->hangs;
 }
 
+static bool awaits_source(const struct agent_double *agent)
+{
+    const struct agent_double *source = agent->following < 0 ? NULL : &agent->all->members[agent->following];
+    return source && agent->order.await_source && !(source->opened && source->epoch >= agent->order.epoch);
+}
+
 /* The server that it should receive from, if that one is there. */
 static const struct agent_double *source_of(const struct agent_double *agent)
 {
     const struct agent_double *source = agent->following < 0 ? NULL : &agent->all->members[agent->following];
+    if (awaits_source(agent))
+        return NULL;
     bool linked = source && source != agent && !source->is_cut && !agent->is_cut;
     return linked && agent_model_server_runs(source) ? source : NULL;
 }
@@ -250,7 +258,7 @@ static void follow_source(struct agent_double *agent, int64_t now_ms)
     int source = agent->order.role == AGENT_ROLE_REPLICA ? ordinal_of(agent->order.source_host) : -1;
     bool held = agent->order.role == AGENT_ROLE_REPLICA && source < 0;
     close_server(agent);
-    if (source != agent->following && !held)
+    if (source != agent->following && !held && !agent->order.await_source)
         agent->received = agent->executed;
     if (source != agent->following)
         agent->seen = false;
@@ -500,7 +508,7 @@ static bool source_is_lost(const struct agent_double *agent)
 {
     int64_t limit_ms = agent->order.silence_ms ? agent->order.silence_ms : 2000;
     const struct agent_double *source = &agent->all->members[agent->following];
-    if (source_of(agent))
+    if (source_of(agent) || awaits_source(agent))
         return false;
     bool ended = !source->is_up || source->status.phase != AGENT_PHASE_RUNNING;
     return (ended && !source->is_cut && !agent->is_cut && agent->seen) ||
@@ -512,6 +520,8 @@ static void fill_receiver(const struct agent_double *agent, struct agent_status 
     const struct agent_double *source = source_of(agent);
     snprintf(ret->replication.source_host, sizeof(ret->replication.source_host), "%s", agent->order.source_host);
     ret->replication.receiver = source ? AGENT_THREAD_RUNNING : AGENT_THREAD_CONNECTING;
+    if (awaits_source(agent))
+        ret->replication.receiver = AGENT_THREAD_OFF;
     ret->replication.applier = AGENT_THREAD_RUNNING;
     ret->replication.lag_known = source != NULL;
     ret->replication.lag_ms = agent->lag_ms;

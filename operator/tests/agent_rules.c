@@ -21,6 +21,14 @@ static bool is_acknowledger(const json_t *status, int ordinal)
     return false;
 }
 
+/* The next primary follows the old one, under the new epoch, until that one has closed. */
+static bool is_next_after(const json_t *status, const char *name, const char *source)
+{
+    return !str_eq(json_path_str(status, "transition.kind", ""), "Failover") &&
+        str_eq(json_path_str(status, "transition.to", ""), name) &&
+        str_eq(json_path_str(status, "transition.from", ""), source);
+}
+
 void agent_rules_check_order(const struct agent_double *agent, const struct agent_order *order)
 {
     const json_t *status = cluster_status(agent->all);
@@ -34,7 +42,8 @@ void agent_rules_check_order(const struct agent_double *agent, const struct agen
     if ((int64_t)order->epoch > epoch)
         agent_model_fail(agent->all, "I2: %s got an order of epoch %llu before the status said more than %lld",
             agent->name, (unsigned long long)order->epoch, (long long)epoch);
-    if ((int64_t)order->epoch == epoch && *named && !str_eq(named, primary))
+    if ((int64_t)order->epoch == epoch && *named && !str_eq(named, primary) &&
+        !(order->rotate && is_next_after(status, agent->name, source)))
         agent_model_fail(agent->all, "I2: %s was told that %s is primary of epoch %lld, the status says %s",
             agent->name, named, (long long)epoch, primary);
     bool follows = agent->status.phase != AGENT_PHASE_SEEDING && order->role == AGENT_ROLE_REPLICA && *source;

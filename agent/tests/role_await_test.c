@@ -1,0 +1,114 @@
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "agent/heartbeat_lane.h"
+#include "agent/role_decide.h"
+#include "agent/role_status.h"
+
+#define NOW 1000000
+#define HOST "c1-mysql-0.c1-mysql.ns.svc"
+
+/* A replica that follows its source as ordered. */
+static struct instance_state replica(void)
+{
+    struct instance_state state = {
+        .replication = {.seen = true,
+            .read_only = true,
+            .configured = true,
+            .source_host = HOST,
+            .source_port = 3306,
+            .source_tls = true,
+            .receiver = AGENT_THREAD_RUNNING,
+            .applier = AGENT_THREAD_RUNNING},
+        .role = {.has_order = true,
+            .order =
+                {.epoch = 3, .role = AGENT_ROLE_REPLICA, .source_host = HOST, .source_port = 3306, .max_lag_seconds = 5},
+            .source_wanted = 7,
+            .source_followed = 7,
+            .followed_ms = NOW - 60000},
+    };
+
+    return state;
+}
+
+static enum role_action action_of(const struct instance_state *state)
+{
+    return role_decide(state, AGENT_PHASE_RUNNING, NOW).action;
+}
+
+static void test_a_source_that_is_yet_to_be_opened(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    state.role.order.await_source = true;
+    state.replication.receiver = AGENT_THREAD_OFF;
+    state.replication.applier = AGENT_THREAD_OFF;
+    assert_true(role_awaits_source(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE); /* all is ready */
+    state.role.source_followed = 6;
+    assert_int_equal(action_of(&state), ROLE_ACTION_PREPARE);
+    state.role.source_followed = 7;
+    state.role.prepared = true;
+    state.replication.receiver_errno = 2003; /* of the source before, which is dead */
+    snprintf(state.replication.source_host, sizeof(state.replication.source_host), "other");
+    assert_int_equal(action_of(&state), ROLE_ACTION_PREPARE);
+    snprintf(state.replication.source_host, sizeof(state.replication.source_host), HOST);
+    state.source = (struct source_view){.known = true, .is_primary = true, .epoch = 3}; /* it is on its way */
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.source =
+        (struct source_view){.known = true, .is_primary = true, .is_open = true, .epoch = 2}; /* of another time */
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.source.epoch = 3;
+    assert_false(role_awaits_source(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+    assert_true(role_decide(&state, AGENT_PHASE_RUNNING, NOW).restart);
+    state.source = (struct source_view){.known = false};
+    state.role.order.await_source = false; /* the operator has seen it open */
+    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+}
+
+static void test_who_waits_for_its_source_is_ready_and_has_lost_nobody(void **unused)
+{
+    struct instance_state state = replica();
+    char reason[128];
+
+    UNUSED(unused);
+    state.role.order.await_source = true;
+    state.replication.receiver = AGENT_THREAD_OFF;
+    state.replication.applier = AGENT_THREAD_OFF;
+    assert_true(role_ready(&state, NOW, reason, sizeof(reason)));
+    state.stream = (struct stream_view){.seen = true, .observed_ms = NOW, .heard_ms = NOW - 60000};
+    assert_false(role_source_lost(&state));
+    state.role.order.await_source = false;
+    assert_false(role_ready(&state, NOW, reason, sizeof(reason)));
+    assert_true(role_source_lost(&state));
+}
+
+static void test_a_new_binary_log_once_an_epoch(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    state.role.order.rotate = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_ROTATE);
+    state.role.rotated_epoch = 3;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.role.order.epoch = 4;
+    assert_int_equal(action_of(&state), ROLE_ACTION_ROTATE);
+    state.replication.receiver = AGENT_THREAD_OFF; /* first things first */
+    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_source_that_is_yet_to_be_opened),
+        cmocka_unit_test(test_who_waits_for_its_source_is_ready_and_has_lost_nobody),
+        cmocka_unit_test(test_a_new_binary_log_once_an_epoch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
