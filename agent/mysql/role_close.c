@@ -22,6 +22,7 @@
 /* Of 50 ms: until our replicas are gone, and then until the thread that listened to them has looked up. */
 #define LISTENER_LOOKS 22
 #define DISMISS_LOOKS (2 * LISTENER_LOOKS)
+#define END_LOOKS 100 /* of a millisecond, until those who waited have seen that they need not */
 #define IDS_MAX KM_MIB
 
 bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user)
@@ -60,7 +61,7 @@ static bool is_own_write(const char *user, const char *agent_user, const char *s
 /* Those that are not killed yet, as "1 2 3 ". */
 struct crowd {
     const char *agent_user;
-    bool at_once;                            /* many are killed by one statement (MariaDB) */
+    bool softly;                             /* whoever is killed still waits for acknowledgements (MariaDB) */
     unsigned long long barrier;              /* the session that sets read-only, 0: none does */
     struct strbuf waiting, others, replicas; /* clients: waiting for acknowledgements, and all others */
     bool blocked;                            /* the barrier stands: it waits for others itself */
@@ -72,7 +73,7 @@ static void crowd_init(
     struct crowd *crowd, const struct session *session, const struct dialect *dialect, unsigned long long barrier)
 {
     *crowd = (struct crowd){
-        .agent_user = session_user(session), .at_once = dialect->family == AGENT_FLAVOUR_MARIADB, .barrier = barrier};
+        .agent_user = session_user(session), .softly = dialect->family == AGENT_FLAVOUR_MARIADB, .barrier = barrier};
     strbuf_init(&crowd->waiting, IDS_MAX);
     strbuf_init(&crowd->others, IDS_MAX);
     strbuf_init(&crowd->replicas, IDS_MAX);
@@ -134,49 +135,35 @@ static int crowd_look(struct crowd *crowd, struct session *session, struct error
     return session_query(session, "SHOW PROCESSLIST", take_connection, crowd, err);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    unsigned long long left = *(const unsigned long long *)a;
-    unsigned long long right = *(const unsigned long long *)b;
-
-    return left < right ? 1 : left > right ? -1 : 0;
-}
-
-/* Newest first; the caller frees it. */
-static size_t list_ids(const struct strbuf *ids, unsigned long long **ret)
-{
-    size_t count = 0;
-    char *end = ids->buf;
-
-    *ret = xnew_array(unsigned long long, ids->len / 2 + 1);
-    while (*end) {
-        (*ret)[count++] = strtoull(end, &end, 10);
-        end += *end == ' ';
-    }
-    qsort(*ret, count, sizeof(**ret), compare_ids);
-    return count;
-}
-
-/* One statement of MariaDB for all: whoever commits for others, and does not wait once killed, must not get to the end before they are killed, too, as their
- * clients would be told that they are done. For the same reason the newest go first: they commit with others rather than others with them. */
-static int kill_at_once(struct session *session, const unsigned long long *ids, size_t count, struct error *err)
+/* One statement of MariaDB for all. Softly: the connection is shut, so nobody is told anything any more, but a commit goes on waiting for its
+ * acknowledgement. Killed otherwise it stops waiting, for all whose commits it leads as well (MYSQL_BIN_LOG::trx_group_commit_leader,
+ * Repl_semi_sync_master::commit_trx), and their clients were told that they are done before their turn to be killed had come. */
+static int kill_softly(struct session *session, const struct strbuf *ids, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf sql;
+    char *end = ids->buf;
 
     strbuf_init(&sql, 8 * IDS_MAX);
+    if (ids->len == 0)
+        return 0;
     strbuf_adds(&sql, "BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1094 BEGIN END; ");
-    for (size_t i = 0; i < count; i++)
-        strbuf_addf(&sql, "KILL %llu; ", ids[i]);
+    while (*end) {
+        strbuf_addf(&sql, "KILL SOFT %llu; ", strtoull(end, &end, 10));
+        end += *end == ' ';
+    }
     strbuf_adds(&sql, "END");
     return session_exec(session, sql.buf, err);
 }
 
-static int kill_one_by_one(struct session *session, const unsigned long long *ids, size_t count, struct error *err)
+static int kill_one_by_one(struct session *session, const struct strbuf *ids, struct error *err)
 {
     struct error failure = ERROR_INIT;
+    char *end = ids->buf;
 
-    for (size_t i = 0; i < count; i++) {
-        _cleanup_(freep) char *sql = xasprintf("KILL %llu", ids[i]);
+    while (*end) {
+        unsigned long long id = strtoull(end, &end, 10);
+        end += *end == ' ';
+        _cleanup_(freep) char *sql = xasprintf("KILL %llu", id);
         if (session_exec(session, sql, &failure) < 0 && failure.code != ER_NO_SUCH_THREAD) {
             if (err)
                 *err = failure;
@@ -188,12 +175,7 @@ static int kill_one_by_one(struct session *session, const unsigned long long *id
 
 static int kill_each(struct session *session, const struct crowd *crowd, const struct strbuf *ids, struct error *err)
 {
-    _cleanup_(freep) unsigned long long *list = NULL;
-    size_t count = list_ids(ids, &list);
-
-    if (count > 1 && crowd->at_once)
-        return kill_at_once(session, list, count, err);
-    return kill_one_by_one(session, list, count, err);
+    return crowd->softly ? kill_softly(session, ids, err) : kill_one_by_one(session, ids, err);
 }
 
 /* ---- out of the way ---- */
@@ -210,9 +192,9 @@ static bool is_mariadb(const struct dialect *dialect)
     return dialect->family == AGENT_FLAVOUR_MARIADB;
 }
 
-static int semi_sync_off(struct session *session, const struct dialect *dialect, struct error *err)
+static int semi_sync_switch(struct session *session, const struct dialect *dialect, bool on, struct error *err)
 {
-    _cleanup_(freep) char *sql = xasprintf("SET GLOBAL %s_enabled = 0", dialect->replication->semi_source);
+    _cleanup_(freep) char *sql = xasprintf("SET GLOBAL %s_enabled = %d", dialect->replication->semi_source, on);
 
     return session_exec(session, sql, err);
 }
@@ -233,14 +215,29 @@ static int shut_newcomers_out(struct closing *closing, struct session *session, 
     return session_exec(session, "SET GLOBAL transaction_read_only = 1, GLOBAL offline_mode = 1", err);
 }
 
+/* MariaDB, where all who wait are shut: semi-sync is off for as long as it takes them to see that. */
+static int end_waiting(struct session *session, const struct dialect *dialect, struct crowd *crowd, struct error *err)
+{
+    int rc = semi_sync_switch(session, dialect, false, err);
+
+    for (int i = 0; rc == 0 && crowd->hangs && i < END_LOOKS; i++) {
+        rc = crowd_look(crowd, session, err);
+        if (rc == 0 && crowd->hangs)
+            rc = session_exec(session, "DO SLEEP(0.001)", err);
+    }
+    return semi_sync_switch(session, dialect, true, rc < 0 ? NULL : err) < 0 ? -1 : rc;
+}
+
 /* All others' connections are gone. */
-static int let_go(struct closing *closing, struct session *session, const struct crowd *crowd, struct error *err)
+static int let_go(struct closing *closing, struct session *session, struct crowd *crowd, struct error *err)
 {
     if (kill_each(session, crowd, &crowd->waiting, err) < 0)
         return -1;
-    if (is_mariadb(closing->dialect) || !crowd->hangs)
+    if (!crowd->hangs)
         return 0;
-    return shut_newcomers_out(closing, session, err) < 0 ? -1 : semi_sync_off(session, closing->dialect, err);
+    if (is_mariadb(closing->dialect))
+        return end_waiting(session, closing->dialect, crowd, err);
+    return shut_newcomers_out(closing, session, err) < 0 ? -1 : semi_sync_switch(session, closing->dialect, false, err);
 }
 
 /* Who is not among those that are seen while the barrier stands has not written yet, and cannot begin to. */
@@ -424,5 +421,5 @@ int role_release(
     if (rc == 0 && !is_mariadb(dialect))
         rc = dismiss_replicas(session, &crowd, superseded, err);
     crowd_release(&crowd);
-    return rc < 0 ? -1 : semi_sync_off(session, dialect, err);
+    return rc < 0 ? -1 : semi_sync_switch(session, dialect, false, err);
 }

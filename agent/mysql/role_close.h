@@ -3,13 +3,15 @@
  * loses the connection first, and only then its commit is let go (I3).
  *
  * Of commits that go to the binary log together one, the leader, waits for the acknowledgement in the name of all. When MariaDB's leader is
- * killed, and when MySQL's semi-sync is turned off, all of them are done, and who is still connected is told so. So:
+ * killed, and when semi-sync is turned off, all of them are done, and who is still connected is told so. So:
  *
  *   1. one session sets the server read-only. As long as this is pending nobody's new statement can write, not even an administrator's, though
  *      what is open can still be committed;
  *   2. another one looks who is connected. Replicas are cut off if a commit waits for them, so that no other group begins to wait meanwhile;
- *      then all clients are killed, which shuts their sockets, those that wait for acknowledgements last;
- *   3. with that MariaDB is read-only; MySQL's commits outlive their connections, there semi-sync is turned off now.
+ *      then all clients are killed, which shuts their sockets. MariaDB's softly (KILL SOFT): a leader goes on waiting, so nobody it leads is let
+ *      go before he is shut, too. MySQL's wait ends for nobody by that;
+ *   3. once all are shut, semi-sync is turned off and the commits end. MariaDB's is on again when nobody waits any more; a close that finds no
+ *      connection left for a second session has no barrier at that moment, and a newcomer might commit unacknowledged. MySQL's stays off.
  *
  * An XA transaction that was prepared before can be committed by another connection during 2; that MariaDB's wait ends for it is not prevented.
  */

@@ -12,8 +12,9 @@
 #include "common/gtid.h"
 
 #define LONG_MS 60000
-#define STORMS 30
+#define STORMS 15
 #define WRITERS 8
+#define SOFT_KILLS 5
 
 static int setup(void **state, const char *root)
 {
@@ -79,18 +80,27 @@ static void test_the_members(void **state)
         rig, 0, "CREATE USER storm@'%' IDENTIFIED BY 'pw-storm'; GRANT SELECT, INSERT ON t.* TO storm@'%'", NULL));
 }
 
+static void end_writers(struct writer **writers)
+{
+    for (unsigned i = 0; i < WRITERS; i++) {
+        writer_stop(writers[i]);
+        writer_free(writers[i]);
+    }
+}
+
 static void start_writers(struct replication_rig *rig, struct writer **writers)
 {
     for (unsigned i = 0; i < WRITERS; i++) {
         bool root = i % 2 == 0;
         _cleanup_(freep) char *table = xasprintf("t.storm%u", i);
-        _cleanup_(freep) char *sql = xasprintf("CREATE TABLE %s (id BIGINT PRIMARY KEY)", table);
+        _cleanup_(freep) char *sql =
+            xasprintf("DROP TABLE IF EXISTS %s; CREATE TABLE %s (id BIGINT PRIMARY KEY)", table, table);
         assert_true(member_sql(rig, 0, sql, NULL));
         writers[i] = writer_start_at(rig, 0, root ? "root" : "storm", root ? "pw-root'\\\\" : "pw-storm", table);
     }
 }
 
-static void hold_replicas(struct replication_rig *rig)
+static void tell_to_hold(struct replication_rig *rig)
 {
     rig->epoch++;
     for (unsigned i = 1; i < MEMBERS; i++) {
@@ -98,6 +108,11 @@ static void hold_replicas(struct replication_rig *rig)
             .epoch = rig->epoch, .role = AGENT_ROLE_REPLICA, .max_lag_seconds = 5, .semi_sync = true};
         give(rig, i, order);
     }
+}
+
+static void hold_replicas(struct replication_rig *rig)
+{
+    tell_to_hold(rig);
     for (unsigned i = 1; i < MEMBERS; i++)
         await(rig, i, is_held, "held");
 }
@@ -154,6 +169,17 @@ static void open_again(struct replication_rig *rig)
     replication_rig_run(rig, 300);
 }
 
+/* Acknowledgements end while the server is being closed: who leads a group is killed before it begins to wait. */
+static void close_while_being_held(struct replication_rig *rig)
+{
+    tell_to_hold(rig);
+    give(rig, 0, replication_rig_fence(rig));
+    for (unsigned i = 1; i < MEMBERS; i++)
+        await(rig, i, is_held, "held");
+    await(rig, 0, is_fenced, "fenced");
+    replication_rig_run(rig, 200);
+}
+
 static int64_t close_in_storm(struct replication_rig *rig)
 {
     int64_t started_us = clock_monotonic_us();
@@ -187,19 +213,72 @@ static void test_closed_under_a_storm_of_writers(void **state)
         longest_ms = MAX_OF(longest_ms, took_ms);
     }
     printf("%d storms: closed after %lld ms at the longest\n", STORMS, (long long)longest_ms);
-    for (unsigned i = 0; i < WRITERS; i++) {
-        writer_stop(writers[i]);
-        writer_free(writers[i]);
+    end_writers(writers);
+}
+
+static void test_closed_as_acknowledgements_end(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct writer *writers[WRITERS];
+    uint64_t before = 0;
+
+    open_again(rig);
+    start_writers(rig, writers);
+    for (int storm = 0; storm < STORMS; storm++) {
+        open_again(rig);
+        close_while_being_held(rig);
+        uint64_t told = expect_told_is_held(rig, writers);
+        assert_true(told > before);
+        before = told;
     }
+    end_writers(writers);
+}
+
+/* What a close of MariaDB rests upon; with KILL in place of KILL SOFT rows are acknowledged that no replica has. */
+static void test_who_is_killed_softly_lets_nobody_go(void **state)
+{
+    static const char choice[] =
+        "SELECT GROUP_CONCAT('KILL SOFT ', id, '; ' SEPARATOR '') FROM "
+        "information_schema.processlist WHERE user = 'storm' OR state LIKE 'Waiting for semi%'";
+    _cleanup_(strbuf_release) struct strbuf kills;
+    struct replication_rig *rig = *state;
+    struct writer *writers[WRITERS];
+
+    strbuf_init(&kills, 65536);
+    open_again(rig);
+    start_writers(rig, writers);
+    for (int i = 0; i < SOFT_KILLS; i++) {
+        open_again(rig);
+        hold_replicas(rig);
+        await_waiting_commits(rig);
+        assert_true(member_owner_sql(rig, 0, choice, &kills));
+        _cleanup_(freep) char *sql =
+            xasprintf("DELIMITER //\nBEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1094 BEGIN END; "
+                      "%s END //\n",
+                kills.buf);
+        assert_true(member_owner_sql(rig, 0, sql, NULL));
+        replication_rig_run(rig, 200);
+        expect_told_is_held(rig, writers);
+        close_in_storm(rig);
+        expect_told_is_held(rig, writers);
+    }
+    end_writers(writers);
 }
 
 int close_stories_run(bool mysql)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest mysql_tests[] = {
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_closed_under_a_storm_of_writers),
+        cmocka_unit_test(test_closed_as_acknowledgements_end),
+    };
+    const struct CMUnitTest mariadb_tests[] = {
+        cmocka_unit_test(test_the_members),
+        cmocka_unit_test(test_closed_under_a_storm_of_writers),
+        cmocka_unit_test(test_closed_as_acknowledgements_end),
+        cmocka_unit_test(test_who_is_killed_softly_lets_nobody_go),
     };
 
-    return mysql ? cmocka_run_group_tests_name("close MySQL", tests, setup_mysql, teardown)
-                 : cmocka_run_group_tests_name("close MariaDB", tests, setup_mariadb, teardown);
+    return mysql ? cmocka_run_group_tests_name("close MySQL", mysql_tests, setup_mysql, teardown)
+                 : cmocka_run_group_tests_name("close MariaDB", mariadb_tests, setup_mariadb, teardown);
 }
