@@ -147,7 +147,7 @@ class Floor:
         self.words = FLAVOURS[bed.flavour]
         self.api, self.nodes = History(), self
         self.routed = (SERVICE_IP, None)
-        self.dead, self.old, self.fault_ns = None, None, 0
+        self.dead, self.old, self.fault_ns, self.last_why = None, None, 0, ""
         (self.folder / "sockets").mkdir(parents=True)
         (self.folder / "password").write_text(bed.user_password + "\n")
         self.password = bed.user_password
