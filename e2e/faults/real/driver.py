@@ -17,7 +17,7 @@ from results import Results
 
 async def main():
     parser = argparse.ArgumentParser()
-    for name in ("work", "tools", "results"):
+    for name in ("work", "tools", "results", "raw"):
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("--flavour", default="mariadb", choices=["mariadb", "mysql"])
     parser.add_argument("--mode", default="semiSync", choices=["semiSync", "async"])

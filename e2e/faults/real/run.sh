@@ -9,6 +9,7 @@
 #   FAULTS_SECONDS      no new cycle after this
 #   FAULTS_SPEC={}      more for the MysqlCluster's spec, as JSON
 #   FAULTS_KEEP=1       keep the cluster in namespace "bed"
+#   FAULTS_RAW=file     as in the fast bed
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 : "${BUILD:=build}" "${FLAVOUR:=mariadb}" "${MODE:=semiSync}" "${CASE:=all}" "${COUNT:=1}"
@@ -37,6 +38,6 @@ rm -rf "$work"
 mkdir -p "$work"
 rc=0
 python3 -B "$driver" --work="$work" --tools="$(realpath "$tools")" --flavour="$FLAVOUR" --mode="$MODE" --case="$CASE" --count="$COUNT" \
-  --seconds="${FAULTS_SECONDS:-86400}" --spec="${FAULTS_SPEC:-{\}}" ${FAULTS_KEEP:+--keep} ${RESULTS:+--results="$RESULTS"} 9>&- || rc=$?
+  --seconds="${FAULTS_SECONDS:-86400}" --spec="${FAULTS_SPEC:-{\}}" ${FAULTS_KEEP:+--keep} ${RESULTS:+--results="$RESULTS"} ${FAULTS_RAW:+--raw="$FAULTS_RAW"} 9>&- || rc=$?
 [[ -d $work/evidence ]] || rm -rf "$work"
 exit "$rc"
