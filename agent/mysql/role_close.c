@@ -24,10 +24,11 @@
 #define DISMISS_LOOKS (2 * LISTENER_LOOKS)
 #define END_LOOKS 100 /* of a millisecond, until those who waited have seen that they need not */
 #define IDS_MAX KM_MIB
+#define LOGGING_IN "unauthenticated user"
 
 bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user)
 {
-    static const char *const servers[] = {"system user", "event_scheduler", "mysql.session", "unauthenticated user"};
+    static const char *const servers[] = {"system user", "event_scheduler", "mysql.session", LOGGING_IN};
 
     if (str_eq(user, agent_user))
         return str_eq(database, HEARTBEAT_DATABASE);
@@ -67,6 +68,7 @@ struct crowd {
     bool blocked;                            /* the barrier stands: it waits for others itself */
     bool hangs;                              /* somebody waits for acknowledgements, killed or not */
     bool serves;                             /* one of our replicas, killed or not */
+    bool logins;                             /* whoever is logging in counts among the others */
 };
 
 static void crowd_init(
@@ -120,6 +122,7 @@ static void take_connection(void *arg, unsigned count, const char *const *names,
     else if (waits) /* also an event's */
         strbuf_addf(&crowd->waiting, "%s ", values[COLUMN_ID]);
     else if (role_is_client(values[COLUMN_USER], values[COLUMN_DATABASE], command, crowd->agent_user) ||
+        (crowd->logins && str_eq(values[COLUMN_USER], LOGGING_IN)) ||
         is_own_write(values[COLUMN_USER], crowd->agent_user, state, values[COLUMN_TEXT]))
         strbuf_addf(&crowd->others, "%s ", values[COLUMN_ID]);
 }
@@ -206,13 +209,14 @@ int role_admit_clients(struct session *session, const struct dialect *dialect, s
     return session_exec(session, "SET GLOBAL offline_mode = 0, GLOBAL transaction_read_only = 0", err);
 }
 
-/* MySQL only, where semi-sync is turned off while commits wait, which takes up to a second: administrators, who can still connect, may only read. */
+/* MySQL only, where semi-sync is turned off while commits wait. That takes up to a second, and for so long the barrier has come no further than
+ * read_only: administrators, who can still connect, may only read. */
 static int shut_newcomers_out(struct closing *closing, struct session *session, struct error *err)
 {
-    if (closing->shut_out)
-        return 0;
+    if (session_exec(session, "SET GLOBAL transaction_read_only = 1, GLOBAL offline_mode = 1", err) < 0)
+        return -1;
     closing->shut_out = true;
-    return session_exec(session, "SET GLOBAL transaction_read_only = 1, GLOBAL offline_mode = 1", err);
+    return 0;
 }
 
 /* MariaDB, where all who wait are shut: semi-sync is off for as long as it takes them to see that. */
@@ -237,7 +241,7 @@ static int let_go(struct closing *closing, struct session *session, struct crowd
         return 0;
     if (is_mariadb(closing->dialect))
         return end_waiting(session, closing->dialect, crowd, err);
-    return shut_newcomers_out(closing, session, err) < 0 ? -1 : semi_sync_switch(session, closing->dialect, false, err);
+    return semi_sync_switch(session, closing->dialect, false, err);
 }
 
 /* Who is not among those that are seen while the barrier stands has not written yet, and cannot begin to. */
@@ -245,6 +249,7 @@ static int clear_the_way(struct closing *closing, struct crowd *crowd, struct er
 {
     struct session *session = closing->other;
 
+    crowd->logins = closing->shut_out; /* those from before may do what newcomers may not */
     if (crowd_look(crowd, session, err) < 0)
         return -1;
     if (crowd->hangs && crowd->replicas.len > 0 && !closing->cut) {
@@ -253,7 +258,12 @@ static int clear_the_way(struct closing *closing, struct crowd *crowd, struct er
     }
     if (kill_each(session, crowd, &crowd->others, err) < 0)
         return -1;
-    return crowd->blocked ? let_go(closing, session, crowd, err) : 0;
+    if (!crowd->blocked)
+        return 0;
+    /* Who came before they were shut out is seen by the next look. */
+    if (crowd->hangs && !is_mariadb(closing->dialect) && !closing->shut_out)
+        return shut_newcomers_out(closing, session, err);
+    return let_go(closing, session, crowd, err);
 }
 
 /* Without a barrier: until nobody is left but who waits. */
@@ -276,7 +286,10 @@ static int make_room(struct closing *closing, struct error *err)
     struct crowd crowd;
 
     crowd_init(&crowd, closing->barrier, closing->dialect, 0);
-    int rc = kill_others(closing->barrier, &crowd, err);
+    int rc = is_mariadb(closing->dialect) ? 0 : shut_newcomers_out(closing, closing->barrier, err);
+    crowd.logins = true;
+    if (rc == 0)
+        rc = kill_others(closing->barrier, &crowd, err);
     if (rc == 0)
         rc = let_go(closing, closing->barrier, &crowd, err);
     crowd_release(&crowd);

@@ -3,6 +3,7 @@
 #include "agent/tests/close_stories.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <cmocka.h>
 
 #include "agent/tests/replication_rig.h"
@@ -63,9 +64,14 @@ static bool is_held(const struct member *member)
     return member_done(member) && member->status.replication.receiver == AGENT_THREAD_OFF;
 }
 
+static bool is_closed(const struct member *member)
+{
+    return !member->status.writable && runs(member);
+}
+
 static bool is_fenced(const struct member *member)
 {
-    return member_done(member) && !member->status.writable && runs(member);
+    return member_done(member) && is_closed(member);
 }
 
 static void test_the_members(void **state)
@@ -137,6 +143,19 @@ static unsigned received_most(const struct replication_rig *rig)
     return gtid_set_compare(one, two) == GTID_SUPERSET ? 1 : 2;
 }
 
+static int64_t closed_us; /* when the close began */
+
+static void print_missing(struct replication_rig *rig, const struct writer *writer, unsigned number)
+{
+    _cleanup_(freep) char *table = xasprintf("t.storm%u", number);
+    _cleanup_(freep) char *sql = xasprintf("SELECT id FROM %s WHERE id >= 0", table);
+    _cleanup_(strbuf_release) struct strbuf ids;
+
+    strbuf_init(&ids, 64 * KM_MIB);
+    if (member_sql(rig, received_most(rig), sql, &ids))
+        writer_print_missing(writer, table, ids.buf, closed_us);
+}
+
 /* Whoever was told that a row is written finds it on a replica. Returns how many rows that are. */
 static uint64_t expect_told_is_held(struct replication_rig *rig, struct writer *const *writers)
 {
@@ -153,7 +172,12 @@ static uint64_t expect_told_is_held(struct replication_rig *rig, struct writer *
         sum += writer_acknowledged(writers[i]);
     }
     _cleanup_(freep) char *count = xasprintf("%llu", (unsigned long long)sum);
-    assert_true(member_says(rig, received_most(rig), sql.buf, count));
+    bool held = member_says(rig, received_most(rig), sql.buf, count);
+    for (unsigned i = 1; i < MEMBERS && !held; i++)
+        printf("member %u has received %s\n", i, rig->members[i].status.gtid_received);
+    for (unsigned i = 0; i < WRITERS && !held; i++)
+        print_missing(rig, writers[i], i);
+    assert_true(held);
     return sum;
 }
 
@@ -173,6 +197,7 @@ static void open_again(struct replication_rig *rig)
 static void close_while_being_held(struct replication_rig *rig)
 {
     tell_to_hold(rig);
+    closed_us = clock_monotonic_us();
     give(rig, 0, replication_rig_fence(rig));
     for (unsigned i = 1; i < MEMBERS; i++)
         await(rig, i, is_held, "held");
@@ -182,11 +207,10 @@ static void close_while_being_held(struct replication_rig *rig)
 
 static int64_t close_in_storm(struct replication_rig *rig)
 {
-    int64_t started_us = clock_monotonic_us();
-
+    closed_us = clock_monotonic_us();
     give(rig, 0, replication_rig_fence(rig));
     await(rig, 0, is_fenced, "fenced");
-    int64_t took_ms = (rig->members[0].told_us - started_us) / 1000;
+    int64_t took_ms = (rig->members[0].told_us - closed_us) / 1000;
     replication_rig_run(rig, 200); /* who was let go is told now */
     return took_ms;
 }
@@ -265,17 +289,53 @@ static void test_who_is_killed_softly_lets_nobody_go(void **state)
     end_writers(writers);
 }
 
+static int await_end(struct replication_rig *rig, struct agent_process *process)
+{
+    int64_t end_ms = clock_monotonic_ms() + LONG_MS;
+    int code = -1;
+
+    while (!agent_rig_ended(process, &code) && clock_monotonic_ms() < end_ms)
+        replication_rig_run(rig, 20);
+    return code;
+}
+
+/* As the preStop hook leaves it, and then SIGTERM: nobody could move the primary. */
+static void test_stopped_while_commits_wait(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_process *server = &rig->members[0].rig->server;
+    struct writer *writers[WRITERS];
+
+    open_again(rig);
+    start_writers(rig, writers);
+    replication_rig_run(rig, 300);
+    hold_replicas(rig);
+    await_waiting_commits(rig);
+    closed_us = clock_monotonic_us();
+    agent_rig_put(rig->members[0].rig, "run/stopping", "");
+    await(rig, 0, is_closed, "closed");
+    assert_int_equal(kill(server->inner, SIGTERM), 0);
+    assert_int_equal(await_end(rig, server), 0);
+    replication_rig_run(rig, 200);
+    expect_told_is_held(rig, writers);
+    end_writers(writers);
+    replication_rig_start(rig, 0, "server");
+    await(rig, 0, runs, "up again");
+}
+
 int close_stories_run(bool mysql)
 {
     const struct CMUnitTest mysql_tests[] = {
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_closed_under_a_storm_of_writers),
         cmocka_unit_test(test_closed_as_acknowledgements_end),
+        cmocka_unit_test(test_stopped_while_commits_wait),
     };
     const struct CMUnitTest mariadb_tests[] = {
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_closed_under_a_storm_of_writers),
         cmocka_unit_test(test_closed_as_acknowledgements_end),
+        cmocka_unit_test(test_stopped_while_commits_wait),
         cmocka_unit_test(test_who_is_killed_softly_lets_nobody_go),
     };
 

@@ -2,8 +2,7 @@
 
 #include "agent/tests/replication_writer.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <mysql.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -29,91 +28,50 @@ struct writer {
     pid_t pid;
 };
 
-struct client {
-    pid_t pid;
-    int to, from;
-};
-
-static void client_close(struct client *client)
+/* The server's own answer to the statement counts: what a connection is told before it is closed is told. */
+static bool client_insert(MYSQL *client, const char *table, uint32_t id)
 {
-    if (client->pid <= 0)
-        return;
-    close(client->to);
-    close(client->from);
-    kill(client->pid, SIGKILL);
-    waitpid(client->pid, NULL, 0);
-    *client = (struct client){0};
+    char sql[256];
+
+    snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES (%u)", table, id);
+    return mysql_query(client, sql) == 0;
 }
 
-static void client_exec(const char *defaults, int in, int out)
+static MYSQL *client_open(const char *defaults)
 {
-    _cleanup_(freep) char *file = xasprintf("--defaults-file=%s", defaults);
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    MYSQL *client = mysql_init(NULL);
 
-    dup2(in, STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-    execlp(
-        "mariadb", "mariadb", file, "--batch", "--skip-column-names", "--unbuffered", "--skip-reconnect", (char *)NULL);
-    _exit(99);
-}
-
-static void client_open(struct client *client, const char *defaults)
-{
-    int to[2];
-    int from[2];
-
-    if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
-        _exit(1);
-    client->pid = fork();
-    if (client->pid == 0)
-        client_exec(defaults, to[0], from[1]);
-    close(to[0]);
-    close(from[1]);
-    client->to = to[1];
-    client->from = from[0];
-}
-
-/* The client ends at the first error, so an answer to the second statement acknowledges the first. */
-static bool client_insert(const struct client *client, const char *table, uint32_t id)
-{
-    char text[256];
-    int len = snprintf(text, sizeof(text), "INSERT INTO %s VALUES (%u);\nSELECT %u;\n", table, id, id);
-    char answer[64] = "";
-    size_t used = 0;
-
-    if (write(client->to, text, (size_t)len) != len)
-        return false;
-    while (used == 0 || answer[used - 1] != '\n') {
-        ssize_t got = read(client->from, answer + used, sizeof(answer) - 1 - used);
-        if (got <= 0)
-            return false;
-        used += (size_t)got;
-    }
-    answer[used] = '\0';
-    return strtoul(answer, NULL, 10) == id;
+    mysql_options(client, MYSQL_READ_DEFAULT_FILE, defaults);
+    mysql_options(client, MYSQL_READ_DEFAULT_GROUP, "client");
+    if (mysql_real_connect(client, NULL, NULL, NULL, NULL, 0, NULL, 0))
+        return client;
+    mysql_close(client);
+    return NULL;
 }
 
 static void write_rows(struct journal *journal, char *const *defaults, unsigned members, const char *table)
 {
-    struct client client = {0};
+    MYSQL *client = NULL;
     unsigned member = 0;
 
     while (!journal->stop && journal->tried < ROWS_MAX) {
         uint32_t id = journal->tried;
-        if (!client.pid)
-            client_open(&client, defaults[member]);
+        if (!client)
+            client = client_open(defaults[member]);
         journal->tried = id + 1;
-        if (client_insert(&client, table, id)) {
+        if (client && client_insert(client, table, id)) {
             journal->acked_us[id] = clock_monotonic_us();
             continue;
         }
-        client_close(&client);
+        if (client)
+            mysql_close(client);
+        client = NULL;
         member = (member + 1) % members;
         if (member == 0)
             usleep(PAUSE_US);
     }
-    client_close(&client);
+    if (client)
+        mysql_close(client);
 }
 
 static char *write_defaults(const struct agent_rig *rig, const char *user, const char *password)
@@ -195,6 +153,23 @@ void writer_check_sql(const struct writer *writer, const char *table, struct str
             strbuf_addf(out, ",%u", id);
     }
     strbuf_adds(out, ")");
+}
+
+void writer_print_missing(const struct writer *writer, const char *table, const char *ids, int64_t since_us)
+{
+    _cleanup_(freep) bool *there = xnew_array(bool, ROWS_MAX);
+    char *end = (char *)ids;
+
+    while (*end) {
+        uint32_t id = (uint32_t)strtoul(end, &end, 10);
+        there[MIN_OF(id, ROWS_MAX - 1)] = true;
+        end += strspn(end, "\n");
+    }
+    for (uint32_t id = 0; id < writer->journal->tried; id++) {
+        if (writer->journal->acked_us[id] && !there[id])
+            printf("%s: row %u was acknowledged after %lld us, and is not there\n", table, id,
+                (long long)(writer->journal->acked_us[id] - since_us));
+    }
 }
 
 static int compare_down(const void *a, const void *b)

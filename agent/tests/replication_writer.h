@@ -22,6 +22,8 @@ void writer_free(struct writer *writer);
 uint64_t writer_acknowledged(const struct writer *writer);
 /* Counts the acknowledged rows that are there. */
 void writer_check_sql(const struct writer *writer, const char *table, struct strbuf *out);
+/* Acknowledged rows that are not among ids, a line each: to standard output, with the time of the acknowledgement after since_us. */
+void writer_print_missing(const struct writer *writer, const char *table, const char *ids, int64_t since_us);
 /* Of the `count` longest gaps between two acknowledged writes, the percentile. */
 int64_t writer_gap_ms(const struct writer *writer, unsigned count, unsigned percentile);
 
