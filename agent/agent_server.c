@@ -76,8 +76,10 @@ static void handle_role_word(struct http_exchange *exchange, void *arg)
     struct agent_server *server = arg;
     const struct agent_status *status = server->view->status;
 
-    http_replyf(exchange, status->role == AGENT_ROLE_PRIMARY ? 200 : 404, "%s%s", role_word(status),
-        status_watch_count(server->watch) > 0 ? "" : " alone");
+    bool is_primary = status->role == AGENT_ROLE_PRIMARY;
+
+    http_replyf(exchange, is_primary ? 200 : 404, "%s%s%s", role_word(status),
+        is_primary && !status->writable ? " closed" : "", status_watch_count(server->watch) > 0 ? "" : " alone");
 }
 
 static const struct http_route plain_routes[] = {

@@ -104,6 +104,20 @@ static void pause_ms(long ms)
     nanosleep(&time, NULL);
 }
 
+static void close_primary(struct door *door)
+{
+    struct error err = ERROR_INIT;
+    int64_t end_ms = clock_monotonic_ms() + PRE_STOP_CLOSE_MS;
+
+    if (server_mark_stopping(&door->options->paths, &err) < 0) {
+        log_warn("the primary is stopped without being closed", LOG_STR("error", err.message));
+        return;
+    }
+    while (ask(door, "/role") && str_starts_with(door->text, "primary") && !strstr(door->text, "closed") &&
+        clock_monotonic_ms() < end_ms)
+        pause_ms(PRE_STOP_POLL_MS);
+}
+
 static void wait_for_handover(const struct agent_options *options)
 {
     struct door door = {.options = options};
@@ -117,6 +131,8 @@ static void wait_for_handover(const struct agent_options *options)
         pause_ms(PRE_STOP_POLL_MS);
     log_info("the server may be stopped",
         LOG_STR("reason", reason ? reason : "the time to hand over is up, and this member is still the primary"));
+    if (!door.status || str_starts_with(door.text, "primary"))
+        close_primary(&door);
     http_client_free(door.http);
     loop_free(door.loop);
 }

@@ -159,7 +159,7 @@ static struct role_decision decide_primary(const struct instance_state *state)
 {
     struct role_decision decision = {.action = ROLE_ACTION_NONE, .urgent = true};
 
-    if (state->role.closed_for_copy || state->role.isolated)
+    if (state->role.closed_for_copy || state->role.isolated || state->role.stopping)
         decision.action = is_closed(state) ? ROLE_ACTION_NONE : ROLE_ACTION_CLOSE;
     else if (!is_open(state))
         decision.action = ROLE_ACTION_OPEN;

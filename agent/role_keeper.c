@@ -3,6 +3,7 @@
 #include "agent/role_keeper.h"
 
 #include "agent/bootstrap/epoch_file.h"
+#include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
@@ -441,19 +442,30 @@ void role_keeper_heard(struct role_keeper *keeper, const char *member, int64_t a
         hearing_operator(&keeper->state->role.hearing, as_of_ms, now_ms);
 }
 
+static void note_stopping(struct role_keeper *keeper)
+{
+    struct role_state *role = &keeper->state->role;
+    bool stopping = server_is_stopping(keeper->paths);
+
+    if (stopping && !role->stopping)
+        log_info("the server is about to be stopped");
+    role->stopping = stopping;
+}
+
 void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_t now_ms)
 {
     struct instance_state *state = keeper->state;
     const struct agent_order *order = &state->role.order;
     note_copy(state, now_ms);
     note_isolation(state, now_ms);
+    note_stopping(keeper);
     healing_turn(keeper->healing);
     bool follows = state->role.has_order && order->role == AGENT_ROLE_REPLICA && order->source_agent_port;
 
     source_watch_set(keeper->source, follows ? order->source_host : "", follows ? order->source_agent_port : 0);
     struct role_decision decision = role_decide(state, phase, now_ms);
     if (state->role.has_order && order->role == AGENT_ROLE_PRIMARY && order->heartbeat && role_done(state) &&
-        !state->role.closed_for_copy && !state->role.isolated)
+        !state->role.closed_for_copy && !state->role.isolated && !state->role.stopping)
         heartbeat_lane_beat(keeper->beats, order->epoch);
     else if (state->beat.wanted)
         heartbeat_lane_rest(keeper->beats);

@@ -28,6 +28,7 @@ void agent_paths_init(struct agent_paths *paths, const char *volume_dir, const c
         .run_mycnf = xasprintf("%s/my.cnf", run),
         .init_file = xasprintf("%s/bootstrap.sql", run),
         .server_lock = xasprintf("%s/server.lock", run),
+        .stopping = xasprintf("%s/stopping", run),
         .config_dir = xstrdup(config),
         .config_mycnf = xasprintf("%s/my.cnf", config),
         .config_instance = xasprintf("%s/instance.json", config),
@@ -49,6 +50,7 @@ void agent_paths_release(struct agent_paths *paths)
     free(paths->run_mycnf);
     free(paths->init_file);
     free(paths->server_lock);
+    free(paths->stopping);
     free(paths->config_dir);
     free(paths->config_mycnf);
     free(paths->config_instance);

@@ -41,6 +41,7 @@ int server_exec(const struct agent_paths *paths, const char *const *extra, struc
         server_binary_release(&binary);
         return -1;
     }
+    unlink(paths->stopping);
     unlink(paths->socket); /* of a server that was killed: clients should be refused, not kept waiting */
     log_info("becoming the server", LOG_STR("path", binary.path), LOG_STR("version", binary.version.text));
     strvec_push_all(&argv, (const char *const[]){binary.path, defaults, NULL});
@@ -49,6 +50,21 @@ int server_exec(const struct agent_paths *paths, const char *const *extra, struc
     error_set_errno(err, errno, "executing %s", binary.path);
     server_binary_release(&binary);
     return -1;
+}
+
+int server_mark_stopping(const struct agent_paths *paths, struct error *err)
+{
+    int fd = open(paths->stopping, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+
+    if (fd < 0)
+        return error_set_errno(err, errno, "creating %s", paths->stopping);
+    close(fd);
+    return 0;
+}
+
+bool server_is_stopping(const struct agent_paths *paths)
+{
+    return access(paths->stopping, F_OK) == 0;
 }
 
 bool server_is_there(const struct agent_paths *paths)

@@ -15,6 +15,11 @@
 /* extra: further options of the server, NULL-terminated, may be NULL. Returns only if it fails. */
 int server_exec(const struct agent_paths *paths, const char *const *extra, struct error *err);
 
+/* The server is about to be sent SIGTERM: a primary is closed before, because a MySQL that shuts down tells clients whose commits wait for
+ * acknowledgements that they are done (I3). Stands until the next server is started in this pod. */
+int server_mark_stopping(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
+bool server_is_stopping(const struct agent_paths *paths); /* cheap */
+
 /* Whether a server process holds the lock now. Cheap; never blocks. */
 bool server_is_there(const struct agent_paths *paths);
 

@@ -108,10 +108,20 @@ static void test_a_closed_primary_waits_for_a_while(void **state)
     assert_true(ended_within(&hook, LONG_MS));
 }
 
-static void test_a_cluster_of_one_does_not_wait(void **state)
+static void test_a_primary_that_nobody_moves_is_closed(void **state)
 {
     struct agent_rig *rig = *state;
     order(rig, "{\"epoch\":5,\"role\":\"primary\"}");
+    assert_true(role_is(rig, "primary alone", 200));
+    struct agent_process hook = agent_rig_start(rig, "pre-stop");
+    assert_true(ended_within(&hook, LONG_MS));
+    assert_true(role_is(rig, "primary closed", 200));
+}
+
+static void test_a_cluster_of_one_does_not_wait(void **state)
+{
+    struct agent_rig *rig = *state;
+    order(rig, "{\"epoch\":6,\"role\":\"primary\"}");
     assert_true(role_is(rig, "primary", 200));
     put_instance(rig, 1);
     struct agent_process hook = agent_rig_start(rig, "pre-stop");
@@ -137,6 +147,7 @@ int main(void)
         cmocka_unit_test(test_without_an_order_nothing_is_waited_for),
         cmocka_unit_test(test_a_primary_waits_until_it_is_none),
         cmocka_unit_test(test_a_closed_primary_waits_for_a_while),
+        cmocka_unit_test(test_a_primary_that_nobody_moves_is_closed),
         cmocka_unit_test(test_a_cluster_of_one_does_not_wait),
         cmocka_unit_test(test_the_agent_outlives_the_server),
     };

@@ -77,6 +77,13 @@ static void test_a_primary(void **unused)
     state.role.order.semi_sync = true; /* I3: it must not go on without */
     assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
     assert_false(role_done(&state));
+    state = primary();
+    state.role.was_open = true;
+    state.role.stopping = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+    state.replication.read_only = true;
+    state.role.was_open = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
 }
 
 static void test_on_the_way_from_primary(void **unused)
