@@ -7,6 +7,7 @@
 
 #include "common/base.h"
 
+#include "agent/bootstrap/datadir_beside.h"
 #include "agent/bootstrap/self_fence.h"
 #include "agent/catch_up.h"
 #include "agent/hearing.h"
@@ -146,6 +147,7 @@ struct instance_state {
     struct role_state role;
     struct source_view source;
     struct healing_state healing;
+    struct datadir_beside beside; /* old_data.h */
     struct stream_view stream;
     struct beat_state beat;
 

@@ -7,6 +7,7 @@
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
+#include "agent/old_data.h"
 #include "agent/role_decide.h"
 #include "agent/role_lane.h"
 #include "agent/source_watch.h"
@@ -28,6 +29,7 @@ struct role_keeper {
     struct instance_state *state;
     void (*changed)(void *arg);
     void *arg;
+    struct old_data *old;
     struct worker *volume; /* writes epoch and mark: a slow disk must not stop the loop */
     struct role_lane *lane;
     struct heartbeat_lane *beats;
@@ -90,6 +92,7 @@ static void accept(struct role_keeper *keeper, const struct agent_order *order)
         role->isolated = false;
     bool renewed = role->has_order && strcmp(hash, role->order_hash) == 0;
     healing_ordered(keeper->healing, order, renewed);
+    old_data_ordered(keeper->old, order);
     if (renewed)
         return;
     role_lane_supersede(keeper->lane);
@@ -510,6 +513,7 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     keeper->changed = changed;
     keeper->arg = arg;
     keeper->volume = worker_new(loop, "volume");
+    keeper->old = old_data_new(loop, paths, state, on_healing, keeper);
     keeper->healing = healing_new(loop, paths, state, on_healing, keeper);
     keeper->lane = role_lane_new(loop, paths, user, on_result, keeper);
     keeper->beats = heartbeat_lane_new(loop, paths->socket, user, &state->beat, on_beat, keeper);
@@ -527,6 +531,7 @@ void role_keeper_free(struct role_keeper *keeper)
     if (!keeper)
         return;
     keeper->changed = NULL;
+    old_data_free(keeper->old);
     healing_free(keeper->healing); /* first: what waits for it goes to the worker below */
     worker_free(keeper->volume);
     heartbeat_lane_free(keeper->beats);

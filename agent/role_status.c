@@ -236,6 +236,8 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     healing_fill_status(state, ret);
     ret->epoch = role->epoch;
     ret->mark = role->mark;
+    ret->restored_number = state->beside.data;
+    ret->has_before = state->beside.has_before;
     ret->role = role->has_order ? role->order.role : AGENT_ROLE_NONE;
     memcpy(ret->order_hash, role->order_hash, sizeof(ret->order_hash));
     ret->order_done = role_done(state);

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "agent/bootstrap/datadir_beside.h"
 #include "agent/bootstrap/epoch_file.h"
 #include "agent/bootstrap/init.h"
 #include "agent/bootstrap/seed_decide.h"
@@ -84,7 +85,11 @@ static void look_at_volume(struct seed *seed)
 {
     struct agent_status *status = &seed->status;
     struct datadir_facts facts;
+    const struct datadir_beside beside = datadir_beside_look(&seed->options->paths);
 
+    status->restored_number = beside.data;
+    status->beside_number = beside.restored;
+    status->has_before = beside.has_before;
     if (fs_space(seed->options->paths.volume_dir, &status->volume_free_bytes, &status->volume_bytes, NULL) < 0)
         status->volume_bytes = 0;
     if (volume_mark_read(&seed->options->paths, &status->mark, NULL) < 0)
@@ -162,8 +167,9 @@ static bool order_stands(const struct seed *seed)
     const struct agent_order *works_on = &seed->attempt_order, *now = &seed->order;
 
     return !seed->task_is_other && works_on->seed == now->seed && works_on->replace == now->replace &&
-        str_eq(works_on->restore_id, now->restore_id) && str_eq(works_on->donor_host, now->donor_host) &&
-        works_on->donor_port == now->donor_port && works_on->donor_agent_port == now->donor_agent_port;
+        works_on->restore_number == now->restore_number && str_eq(works_on->restore_id, now->restore_id) &&
+        str_eq(works_on->donor_host, now->donor_host) && works_on->donor_port == now->donor_port &&
+        works_on->donor_agent_port == now->donor_agent_port;
 }
 
 /* In how many milliseconds; -1: not by itself. */
@@ -196,8 +202,10 @@ static void on_attempt_done(void *arg, const struct error *err, const struct res
 {
     struct seed *seed = arg;
 
+    bool beside = seed->attempt_order.seed == AGENT_SEED_RESTORE_BESIDE;
+
     seed->attempt = NULL;
-    if (!err && order_stands(seed)) {
+    if (!err && order_stands(seed) && !beside) {
         finish(seed);
         return;
     }
@@ -311,8 +319,13 @@ static void seed_turn(struct seed *seed)
     look_at_volume(seed);
     if (seed->has_order)
         write_mark(seed, &seed->order);
-    struct seed_decision decision = seed_decide(seed->has_order ? &seed->order : NULL,
-        seed->status.data != AGENT_DATA_EMPTY, seed->status.mark, seed->status.seed.task);
+    const struct seed_facts facts = {
+        .has_data = seed->status.data != AGENT_DATA_EMPTY,
+        .mark = seed->status.mark,
+        .task = seed->status.seed.task,
+        .beside = seed->status.beside_number,
+    };
+    struct seed_decision decision = seed_decide(seed->has_order ? &seed->order : NULL, &facts);
     if (decision.act == SEED_ACT_WAIT || decision.act == SEED_ACT_REFUSE) {
         say_step(
             seed, decision.act == SEED_ACT_WAIT ? AGENT_SEED_STEP_WAITING : AGENT_SEED_STEP_FAILED, decision.message);
@@ -408,7 +421,8 @@ static void on_task(void *arg, const char *id, const char *text, size_t len)
     if (same)
         return;
     log_info("told how to do a restore", LOG_STR("backup", id));
-    if (seed->attempt && seed->attempt_order.seed == AGENT_SEED_RESTORE)
+    if (seed->attempt &&
+        (seed->attempt_order.seed == AGENT_SEED_RESTORE || seed->attempt_order.seed == AGENT_SEED_RESTORE_BESIDE))
         seed->task_is_other |= !texts_are_of_same_restore(&seed->task, text, len);
     strbuf_release_secret(&seed->task);
     strbuf_add(&seed->task, text, len);

@@ -2,6 +2,7 @@
 
 #include "agent/seed_attempt.h"
 
+#include "agent/bootstrap/datadir_beside.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/seed_clone.h"
 #include "agent/seed_restore.h"
@@ -9,7 +10,7 @@
 #include "common/fs.h"
 
 /*
- *   keep, initialise:  LOCAL
+ *   keep, initialise, take:  LOCAL
  *   clone, restore:    BEGIN → COPY → FINISH, and CLEAN after whatever went wrong
  */
 enum stage { STAGE_LOCAL, STAGE_BEGIN, STAGE_COPY, STAGE_FINISH, STAGE_CLEAN };
@@ -50,6 +51,8 @@ static int run_stage(struct seed_attempt *attempt, struct error *err)
         /* The rename came last: what is still beside a complete database is rubbish of ours. */
         if (attempt->options.act == SEED_ACT_KEEP)
             return datadir_tidy(paths, err);
+        if (attempt->options.act == SEED_ACT_TAKE)
+            return datadir_take(paths, attempt->order.restore_number, err);
         return datadir_initialise(paths, &prepared->binary, prepared->user, err);
     case STAGE_BEGIN:
         return datadir_begin(paths, err);
@@ -68,7 +71,8 @@ static void run_job(void *arg)
         return;
     }
     error_clear(err);
-    if (run_stage(attempt, err) < 0 || attempt->stage == STAGE_BEGIN)
+    bool beside = attempt->order.seed == AGENT_SEED_RESTORE_BESIDE; /* the data is what it was */
+    if (run_stage(attempt, err) < 0 || attempt->stage == STAGE_BEGIN || beside)
         return;
     if (volume_mark_write(attempt->options.paths, AGENT_MARK_NONE, err) < 0)
         error_prefix(err, "the mark on the volume");

@@ -1,8 +1,8 @@
 /*
- * seed_attempt.h: one attempt to make what was ordered of the data folder: keep it, initialise it, clone or restore it. Lives on the loop; what blocks runs on a
+ * seed_attempt.h: one attempt to make what was ordered of the data folder: keep it, initialise it, clone or restore it, take what was restored beside it. Lives on the loop; what blocks runs on a
  * worker thread or is a process of its own.
  *
- * When it ends well, `data` holds a complete database that is on the disk. When it ends otherwise, `data` is what it was before (I8).
+ * When it ends well, `data` (of a restore beside it: `data.restored`) holds a complete database that is on the disk. When it ends otherwise, `data` is what it was before (I8).
  */
 #ifndef KM_AGENT_SEED_ATTEMPT_H
 #define KM_AGENT_SEED_ATTEMPT_H
@@ -23,7 +23,7 @@ struct seed_attempt_options {
     struct worker *worker; /* idle: one attempt at a time */
     const struct agent_paths *paths;
     const struct init_prepared *prepared;
-    enum seed_act act;               /* KEEP, INITIALISE, CLONE or RESTORE */
+    enum seed_act act;               /* all but WAIT and REFUSE */
     const struct agent_order *order; /* copied */
     const char *task;                /* RESTORE: as it came with PUT /v1/restore; copied. Secret */
     size_t task_len;

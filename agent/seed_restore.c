@@ -5,6 +5,7 @@
 #include "agent/bootstrap/clone_finish.h"
 #include "agent/bootstrap/clone_space.h"
 #include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/datadir_beside.h"
 #include "agent/bootstrap/load_mysql.h"
 #include "agent/bootstrap/restore_stream.h"
 #include "agent/bootstrap/seed_position.h"
@@ -448,6 +449,14 @@ static const char *position_of(const struct seed_restore *restore)
     return restore->replays ? restore->reached : restore->manifest.gtid;
 }
 
+/* 0: it becomes the data at once. */
+static uint64_t number_beside(const struct seed_restore *restore)
+{
+    const struct agent_order *order = restore->options.order;
+
+    return order->seed == AGENT_SEED_RESTORE_BESIDE ? order->restore_number : 0;
+}
+
 /* MySQL's dump has set it. */
 static int finish_loaded(struct seed_restore *restore, const char *donor, struct error *err)
 {
@@ -459,6 +468,8 @@ static int finish_loaded(struct seed_restore *restore, const char *donor, struct
     if (restore->options.prepared->binary.version.flavour == AGENT_FLAVOUR_MARIADB &&
         seed_position_write(paths->data_new_dir, &position, err) < 0)
         return -1;
+    if (number_beside(restore))
+        return datadir_keep_beside(paths, number_beside(restore), err);
     return datadir_publish(paths, restore->options.order->replace, err);
 }
 
@@ -470,6 +481,7 @@ int seed_restore_finish(struct seed_restore *restore, struct error *err)
         .server_version = restore->manifest.server_version,
         .gtid = position_of(restore),
         .replace = restore->options.order->replace,
+        .beside = number_beside(restore),
     };
 
     if (restore->manifest.stream == STREAM_METHOD_SQL)

@@ -6,7 +6,7 @@
  *   data       restore_stream into mbstream, or into load_mysql's server
  *   prepare    seed_prepare (MariaDB's files)
  *   replay     seed_replay; the position that is taken over is the one that was reached
- * `data` gets its name last, by seed_restore_finish (I8). After a crash at any point the next attempt begins anew.
+ * `data` (or `data.restored`, of a restore beside the data) gets its name last, by seed_restore_finish (I8). After a crash at any point the next attempt begins anew.
  *
  * The task holds keys: it is kept encoded in memory that is wiped, and goes to `download` by a pipe (I9).
  */
@@ -44,7 +44,7 @@ void seed_restore_free(struct seed_restore *restore);
 void seed_restore_copy(struct seed_restore *restore);
 /* `copied` follows. */
 void seed_restore_cancel(struct seed_restore *restore);
-/* After `copied` without an error: data.new becomes data. Blocking, for the worker's thread. */
+/* After `copied` without an error: data.new becomes data, or data.restored. Blocking, for the worker's thread. */
 int seed_restore_finish(struct seed_restore *restore, struct error *err) KM_MUST_CHECK;
 void seed_restore_progress(const struct seed_restore *restore, struct agent_status *status);
 /* After `copied` with an error. */

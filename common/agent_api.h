@@ -208,6 +208,9 @@ struct agent_status {
 
     enum agent_data data;
     enum agent_mark mark; /* on the volume */
+    /* Of restores in place (agent_order.h): by which one the data came, which one waits beside it, 0: none; whether the data from before is still there. */
+    uint64_t restored_number, beside_number;
+    bool has_before;
     struct {
         enum agent_seed_step step;
         char donor[AGENT_HOST_SIZE];

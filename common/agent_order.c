@@ -18,6 +18,8 @@ static const char *const seed_names[AGENT_SEED_COUNT] = {
     [AGENT_SEED_INITIALISE] = "initialise",
     [AGENT_SEED_CLONE] = "clone",
     [AGENT_SEED_RESTORE] = "restore",
+    [AGENT_SEED_RESTORE_BESIDE] = "restoreBeside",
+    [AGENT_SEED_TAKE_RESTORED] = "takeRestored",
 };
 const char *const agent_mark_names[AGENT_MARK_COUNT] = {
     [AGENT_MARK_NONE] = "",
@@ -53,9 +55,11 @@ static const struct json_field fields[] = {
     FIELD("donorPort", JSON_FIELD_U32, donor_port),
     FIELD("donorAgentPort", JSON_FIELD_U32, donor_agent_port),
     FIELD("restoreId", JSON_FIELD_TEXT, restore_id),
+    FIELD("restoreNumber", JSON_FIELD_U64, restore_number),
     JSON_FIELD_ENUM(agent_order, "mark", CHANGE_COUNTS, mark, agent_mark_names),
     FIELD("setAside", JSON_FIELD_BOOL, set_aside),
     FIELD("truncate", JSON_FIELD_BOOL, truncate),
+    FIELD("dropBefore", JSON_FIELD_BOOL, drop_before),
 };
 
 const char *agent_role_name(enum agent_role role)
@@ -81,8 +85,11 @@ static int check(const struct agent_order *order, struct error *err)
         return error_set(err, ERROR_INVALID, "salvageAgentPort: a door has a port");
     if (order->seed == AGENT_SEED_CLONE && (!*order->donor_host || order->donor_agent_port == 0))
         return error_set(err, ERROR_INVALID, "donorHost, donorAgentPort: a clone needs a donor");
-    if (order->seed == AGENT_SEED_RESTORE && !*order->restore_id)
+    bool beside = order->seed == AGENT_SEED_RESTORE_BESIDE;
+    if ((order->seed == AGENT_SEED_RESTORE || beside) && !*order->restore_id)
         return error_set(err, ERROR_INVALID, "restoreId: a restore needs the name of a backup");
+    if ((beside || order->seed == AGENT_SEED_TAKE_RESTORED) && order->restore_number == 0)
+        return error_set(err, ERROR_INVALID, "restoreNumber: a restore in place has a number");
     return 0;
 }
 

@@ -37,6 +37,10 @@ enum agent_seed {
     AGENT_SEED_INITIALISE, /* make a new database; an error if data is there */
     AGENT_SEED_CLONE,      /* copy it from the donor; an error if data is there, unless `replace` */
     AGENT_SEED_RESTORE, /* make it of a stored backup: the task of PUT /v1/restore with restore_id (backup_task.h); likewise */
+    /* The same, but beside the data that is there, which stays as it is: in data.restored, under restore_number (agent/bootstrap/datadir_beside.h). Then it
+     * waits: the status shows the number as besideNumber. */
+    AGENT_SEED_RESTORE_BESIDE,
+    AGENT_SEED_TAKE_RESTORED, /* what waits beside it under restore_number becomes the data; the old is kept as data.before */
     AGENT_SEED_COUNT,
 };
 
@@ -96,7 +100,8 @@ struct agent_order {
     char donor_host[AGENT_HOST_SIZE]; /* clone: a member's name, as source_host */
     uint32_t donor_port;
     uint32_t donor_agent_port;
-    char restore_id[AGENT_RESTORE_ID_SIZE]; /* restore: of the backup, and of the task that says how to get it */
+    char restore_id[AGENT_RESTORE_ID_SIZE]; /* restore, restoreBeside: of the backup, and of the task that says how to get it */
+    uint64_t restore_number;                /* restoreBeside, takeRestored: which one of this cluster's, from 1 */
 
     enum agent_mark mark;
     /* With mark reseed: first the binary logs that hold what the source has not, and a list of it, are set aside on the volume (I7); the mark is
@@ -105,6 +110,7 @@ struct agent_order {
     /* Replica: there is a primary that has all that was ever acknowledged, so a server that ended as a semi-sync primary may be started such that it cuts
      * off what nobody acknowledged (MariaDB), once that is set aside. */
     bool truncate;
+    bool drop_before; /* data.before, from before the last restore in place, is of no more use */
 };
 
 /* By enum, for tables of json_fields.h. */

@@ -4,6 +4,7 @@
 
 #include "agent/bootstrap/clone_space.h"
 #include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/datadir_beside.h"
 #include "agent/bootstrap/seed_position.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -124,5 +125,6 @@ int clone_finish_mariadb(const struct agent_paths *paths, const struct clone_ori
         write_version(paths->data_new_dir, origin->server_version, err) < 0)
         return -1;
     log_info("the copy is ready", LOG_STR("donor", origin->donor), LOG_STR("gtid", position.gtid));
-    return datadir_publish(paths, origin->replace, err);
+    return origin->beside ? datadir_keep_beside(paths, origin->beside, err)
+                          : datadir_publish(paths, origin->replace, err);
 }

@@ -31,9 +31,10 @@ struct clone_origin {
     const char *server_version; /* of the donor: whose system tables the copy holds */
     const char *gtid;           /* as the trailer says; not less than the copy's own files say */
     bool replace;               /* the database that is there goes */
+    uint64_t beside;            /* not 0: it gets that number and waits beside the data (datadir_beside.h) */
 };
 
-/* Position and version go into data.new, then it gets its name. */
+/* Position and version go into data.new, then it gets its name, or waits. */
 int clone_finish_mariadb(
     const struct agent_paths *paths, const struct clone_origin *origin, struct error *err) KM_MUST_CHECK;
 

@@ -8,7 +8,7 @@
  * Where a complete `data.new` replaces data that was proven to be of no more use, both change names in one step (RENAME_EXCHANGE), and what then
  * is `data.new` is removed. A file system that cannot do that (NFS) sees the old data move to `data.old` for a moment; a crash in that moment is
  * undone by datadir_recover. Where the volume cannot hold both, the old data goes before the new arrives: it gets the name `data.gone` first, so that
- * a crash never leaves half of it under the name `data`.
+ * a crash never leaves half of it under the name `data`. What a restore in place makes of the folders is in datadir_beside.h.
  */
 #ifndef KM_AGENT_BOOTSTRAP_DATADIR_H
 #define KM_AGENT_BOOTSTRAP_DATADIR_H
@@ -60,7 +60,7 @@ int datadir_discard(const struct agent_paths *paths, struct error *err) KM_MUST_
  * Blocking. */
 int datadir_make_room(const struct agent_paths *paths, uint64_t needed_bytes, bool replace, const char *what,
     struct error *err) KM_MUST_CHECK;
-/* Removes data.new, data.old and data.gone: rubbish of ours beside a complete database. Blocking. */
+/* Removes data.new, data.old, data.gone and data.restored: rubbish of ours beside a complete database. Blocking. */
 int datadir_tidy(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 /* What a crash in the middle of a replacement left: the old data gets its name back. */
 int datadir_recover(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/datadir_beside.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/log.h"
@@ -44,7 +45,8 @@ int datadir_tidy(const struct agent_paths *paths, struct error *err)
     _cleanup_(freep) char *old = old_dir(paths);
     _cleanup_(freep) char *gone = gone_dir(paths);
 
-    if (fs_remove_all(paths->data_new_dir, err) < 0 || fs_remove_all(gone, err) < 0)
+    if (fs_remove_all(paths->data_new_dir, err) < 0 || fs_remove_all(gone, err) < 0 ||
+        datadir_tidy_beside(paths, err) < 0)
         return -1;
     return fs_remove_all(old, err);
 }
@@ -96,6 +98,8 @@ int datadir_recover(const struct agent_paths *paths, struct error *err)
 {
     _cleanup_(freep) char *old = old_dir(paths);
 
+    if (datadir_recover_beside(paths, err) < 0)
+        return -1;
     if (!fs_exists(old) || fs_exists(paths->data_dir))
         return 0;
     log_info("a replacement was interrupted: the old data gets its name back", LOG_STR("folder", paths->data_dir));

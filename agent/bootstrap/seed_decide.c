@@ -40,7 +40,9 @@ static struct seed_decision keep(const struct agent_order *order, bool has_data)
 
 static struct seed_decision restore(const struct agent_order *order, bool has_data, const char *task)
 {
-    if (has_data && !order->replace)
+    bool beside = order->seed == AGENT_SEED_RESTORE_BESIDE;
+
+    if (!beside && has_data && !order->replace)
         return say(SEED_ACT_REFUSE,
             "ordered to restore %.100s, but the volume holds a database and the order does not say \"replace\"; it is left alone",
             order->restore_id);
@@ -49,24 +51,36 @@ static struct seed_decision restore(const struct agent_order *order, bool has_da
     return act(SEED_ACT_RESTORE);
 }
 
-struct seed_decision seed_decide(const struct agent_order *order, bool has_data, enum agent_mark mark, const char *task)
+static struct seed_decision restore_beside(const struct agent_order *order, const struct seed_facts *facts)
+{
+    if (facts->beside == order->restore_number)
+        return say(SEED_ACT_WAIT, "backup %.100s is restored beside the data; waiting for the word to take it",
+            order->restore_id);
+    return restore(order, facts->has_data, facts->task);
+}
+
+struct seed_decision seed_decide(const struct agent_order *order, const struct seed_facts *facts)
 {
     switch (order ? order->seed : AGENT_SEED_NONE) {
     case AGENT_SEED_KEEP:
-        return keep(order, has_data);
+        return keep(order, facts->has_data);
     case AGENT_SEED_INITIALISE:
-        if (has_data)
+        if (facts->has_data)
             return say(SEED_ACT_REFUSE, "ordered to make a new database, but the volume holds one; it is left alone");
         return act(SEED_ACT_INITIALISE);
     case AGENT_SEED_CLONE:
-        if (has_data && !order->replace)
+        if (facts->has_data && !order->replace)
             return say(SEED_ACT_REFUSE,
                 "ordered to clone from %.100s, but the volume holds a database and the order does not say \"replace\"; it is left alone",
                 order->donor_host);
         return act(SEED_ACT_CLONE);
     case AGENT_SEED_RESTORE:
-        return restore(order, has_data, task);
+        return restore(order, facts->has_data, facts->task);
+    case AGENT_SEED_RESTORE_BESIDE:
+        return restore_beside(order, facts);
+    case AGENT_SEED_TAKE_RESTORED:
+        return act(SEED_ACT_TAKE);
     default:
-        return wait_for_order(order, has_data, mark);
+        return wait_for_order(order, facts->has_data, facts->mark);
     }
 }

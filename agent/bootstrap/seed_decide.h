@@ -11,14 +11,29 @@
 
 #include "common/agent_order.h"
 
-enum seed_act { SEED_ACT_WAIT, SEED_ACT_REFUSE, SEED_ACT_KEEP, SEED_ACT_INITIALISE, SEED_ACT_CLONE, SEED_ACT_RESTORE };
+enum seed_act {
+    SEED_ACT_WAIT,
+    SEED_ACT_REFUSE,
+    SEED_ACT_KEEP,
+    SEED_ACT_INITIALISE,
+    SEED_ACT_CLONE,
+    SEED_ACT_RESTORE,
+    SEED_ACT_TAKE
+};
 
 struct seed_decision {
     enum seed_act act;
     char message[256]; /* what is waited for, or why the order is refused; "" otherwise */
 };
 
-/* order: NULL when there is none yet. has_data: the volume holds a database. task: the restore that we were told how to do; "" none. */
-struct seed_decision seed_decide(const struct agent_order *order, bool has_data, enum agent_mark mark, const char *task);
+struct seed_facts {
+    bool has_data; /* the volume holds a database */
+    enum agent_mark mark;
+    const char *task; /* the restore that we were told how to do; "" none */
+    uint64_t beside;  /* number of the restored database that waits beside the data; 0: none */
+};
+
+/* order: NULL when there is none yet. */
+struct seed_decision seed_decide(const struct agent_order *order, const struct seed_facts *facts);
 
 #endif

@@ -327,18 +327,23 @@ static void new_member(struct replay_world *world)
     world->pods->member = seed_rig_pod(world->pods, name);
 }
 
-static struct agent_process begin(struct replay_world *world, const struct target *target)
+static struct agent_process begin_as(struct replay_world *world, const struct target *target, const char *order)
 {
     struct agent_process init = agent_rig_start(world->pods->member, "init");
     _cleanup_(freep) char *task = task_text(world, target);
     _cleanup_(strbuf_release) struct strbuf body;
 
     strbuf_init(&body, KM_MIB);
-    seed_rig_order(world->pods->member, "{\"epoch\":1,\"seed\":\"restore\",\"restoreId\":\"" BACKUP "\"}");
+    seed_rig_order(world->pods->member, order);
     int code = agent_rig_restore(world->pods->member, task, &body);
     if (code != 202)
         fail_msg("PUT /v1/restore: %d %s", code, body.buf);
     return init;
+}
+
+static struct agent_process begin(struct replay_world *world, const struct target *target)
+{
+    return begin_as(world, target, "{\"epoch\":1,\"seed\":\"restore\",\"restoreId\":\"" BACKUP "\"}");
 }
 
 static void open_member(const struct replay_world *world)
@@ -466,6 +471,39 @@ static void test_exactly_there(void **state)
     assert_holds(world, gtid);
     restore(world, &(struct target){0});
     assert_rows(world->pods->member, 5, 5);
+}
+
+/* In place of data that is there, which is kept beside it. */
+static void test_in_place(void **state)
+{
+    struct replay_world *world = *state;
+    const struct agent_rig *donor = world->pods->donor;
+    _cleanup_(freep) char *begins = position_of(world, donor);
+
+    insert_rows(donor, 1, 5);
+    back_up(world);
+    insert_rows(donor, 6, 10);
+    _cleanup_(freep) char *gtid = position_of(world, donor);
+    insert_rows(donor, 11, 15);
+    archive(world, donor, 1, begins);
+    new_member(world);
+    struct agent_rig *member = world->pods->member;
+    seed_rig_start_primary(member);
+    sql_on(member, "CREATE DATABASE old");
+    agent_rig_kill(&member->agent);
+    agent_rig_kill(&member->server);
+    struct agent_process init = begin_as(world, &(struct target){.replay = true, .until_gtid = gtid},
+        "{\"epoch\":1,\"seed\":\"restoreBeside\",\"restoreId\":\"" BACKUP "\",\"restoreNumber\":4}");
+    assert_true(agent_rig_await_status(member, "\"besideNumber\":4", ENDS_S * 1000));
+    assert_true(agent_rig_has(member, "vol/data/old"));
+    seed_rig_order(member, "{\"epoch\":1,\"seed\":\"takeRestored\",\"restoreNumber\":4}");
+    assert_int_equal(agent_rig_wait(&init), 0);
+    open_member(world);
+    assert_rows(member, 10, 10);
+    assert_holds(world, gtid);
+    assert_true(agent_rig_await_status(member, "\"restoredNumber\":4", 5000));
+    assert_true(agent_rig_has(member, "vol/data.before/old"));
+    sql_on(member, "INSERT INTO d.t VALUES (1000, 'goes on')");
 }
 
 /* What the old primary had at its end, and the new one never. */
@@ -698,6 +736,7 @@ int replay_stories_run(const char *root)
     const struct CMUnitTest tests[] = {
         STORY(test_many_batches),
         STORY(test_exactly_there),
+        STORY(test_in_place),
         STORY(test_across_a_failover),
         STORY(test_refused),
         STORY(test_killed),

@@ -1,6 +1,6 @@
 /*
  * A stored backup becomes the data of a new member: a donor with a real server, its backup by `upload` in a folder that `store` serves, a member whose init restores it; and what becomes
- * of backups that somebody has touched, of wrong keys, of small volumes, and of an init that is killed.
+ * of backups that somebody has touched, of wrong keys, of small volumes, and of an init that is killed. Likewise in place of data that is there.
  */
 #include "common/base.h"
 
@@ -417,6 +417,157 @@ static void test_who_may_tell(void **state)
     agent_rig_kill(&init);
 }
 
+/* ---- in place ---- */
+
+/* The member has a database of its own; its pod has ended. */
+static void put_old_data(struct restore_world *world)
+{
+    struct agent_rig *member = world->pods->member;
+    seed_rig_start_primary(member);
+    assert_true(agent_rig_sql(member, "root", SEED_RIG_ROOT_PASSWORD,
+        "CREATE DATABASE old; CREATE TABLE old.t (id INT PRIMARY KEY); INSERT INTO old.t VALUES (42)", NULL));
+    agent_rig_kill(&member->agent);
+    agent_rig_kill(&member->server);
+}
+
+static struct agent_process begin_beside(struct restore_world *world, const char *id)
+{
+    struct agent_process init = agent_rig_start(world->pods->member, "init");
+    _cleanup_(freep) char *order =
+        xasprintf("{\"epoch\":2,\"seed\":\"restoreBeside\",\"restoreId\":\"%s\",\"restoreNumber\":1}", id);
+    _cleanup_(freep) char *task = task_text(world, id, NULL, "");
+    seed_rig_order(world->pods->member, order);
+    tell(world, task);
+    return init;
+}
+
+static void serve_again(struct restore_world *world)
+{
+    struct agent_rig *member = world->pods->member;
+    agent_rig_start(member, "server");
+    agent_rig_start(member, "run");
+    assert_true(agent_rig_await(member, "/startup", 200, 60000));
+    seed_rig_order(member, "{\"epoch\":3,\"role\":\"primary\"}");
+    assert_true(agent_rig_await_status(member, "\"writable\":true", 20000));
+}
+
+static void assert_old_data(struct restore_world *world)
+{
+    struct agent_rig *member = world->pods->member;
+    assert_true(seed_rig_is(member, "SELECT id FROM old.t", "42"));
+    assert_true(agent_rig_sql(member, "root", SEED_RIG_ROOT_PASSWORD, "INSERT INTO old.t VALUES (43)", NULL));
+    assert_false(agent_rig_has(member, "vol/data.before"));
+    assert_false(agent_rig_has(member, "vol/data.restored"));
+    assert_false(agent_rig_has(member, "vol/data.new"));
+}
+
+static void end_with_old_data(struct restore_world *world, struct agent_process *init)
+{
+    seed_rig_order(world->pods->member, "{\"epoch\":3,\"seed\":\"keep\"}");
+    assert_int_equal(agent_rig_wait(init), 0);
+    serve_again(world);
+    assert_old_data(world);
+}
+
+static void test_in_place(void **state)
+{
+    struct restore_world *world = *state;
+    struct agent_rig *member = world->pods->member;
+    _cleanup_(freep) char *position = donor_position(world);
+
+    back_up(world, "b1", NULL, false);
+    put_old_data(world);
+    struct agent_process init = begin_beside(world, "b1");
+    assert_true(agent_rig_await_status(member, "\"besideNumber\":1", 60000));
+    assert_true(agent_rig_has(member, "vol/data/old")); /* nothing has changed so far */
+    seed_rig_order(member, "{\"epoch\":3,\"seed\":\"takeRestored\",\"restoreNumber\":1}");
+    assert_int_equal(agent_rig_wait(&init), 0);
+    serve_again(world);
+    assert_same_data(world, position);
+    assert_true(agent_rig_await_status(member, "\"restoredNumber\":1", 5000));
+    assert_true(agent_rig_await_status(member, "\"dataBefore\":true", 5000));
+    assert_true(agent_rig_has(member, "vol/data.before/old"));
+    seed_rig_order(member, "{\"epoch\":3,\"role\":\"primary\",\"dropBefore\":true}");
+    for (int i = 0; i < 100 && agent_rig_has(member, "vol/data.before"); i++)
+        usleep(100 * 1000);
+    assert_false(agent_rig_has(member, "vol/data.before"));
+    assert_true(agent_rig_sql(member, "root", SEED_RIG_ROOT_PASSWORD, "INSERT INTO d.aria VALUES (2, 3)", NULL));
+}
+
+/* Given up although it is there: it goes, and the old data serves. */
+static void test_in_place_given_up(void **state)
+{
+    struct restore_world *world = *state;
+
+    back_up(world, "b1", NULL, true);
+    put_old_data(world);
+    struct agent_process init = begin_beside(world, "b1");
+    assert_true(agent_rig_await_status(world->pods->member, "\"besideNumber\":1", 60000));
+    end_with_old_data(world, &init);
+}
+
+static void test_in_place_of_a_truncated_backup(void **state)
+{
+    struct restore_world *world = *state;
+
+    back_up(world, "b1", NULL, false);
+    _cleanup_(freep) char *piece = stored(world, "b1", "data-000001");
+    assert_int_equal(truncate(piece, size_of(piece) / 2), 0);
+    put_old_data(world);
+    struct agent_process init = begin_beside(world, "b1");
+    assert_true(agent_rig_await_status(world->pods->member, "\"seedReason\":\"BackupDamaged\"", 30000));
+    assert_true(agent_rig_await_status(world->pods->member, "data-000001", 1000));
+    end_with_old_data(world, &init);
+}
+
+static void test_in_place_on_a_small_volume(void **state)
+{
+    struct restore_world *world = *state;
+
+    back_up(world, "b1", NULL, false);
+    seed_rig_limit_volume(world->pods, "300M");
+    put_old_data(world);
+    struct agent_process init = begin_beside(world, "b1");
+    assert_true(agent_rig_await_status(world->pods->member, "\"seedReason\":\"VolumeTooSmall\"", 30000));
+    end_with_old_data(world, &init);
+}
+
+/* I8, I10: until it is taken the old data is whole under its name, and afterwards it is whole beside the new. */
+static void test_in_place_killed_at_each_stage(void **state)
+{
+    static const unsigned moments_ms[] = {0, 50, 100, 200, 300, 400, 600, 800, 1000, 1400, 1800};
+    struct restore_world *world = *state;
+    struct agent_rig *member = world->pods->member;
+    _cleanup_(freep) char *position = donor_position(world);
+    unsigned halves = 0;
+
+    back_up(world, "b1", NULL, false);
+    put_old_data(world);
+    for (size_t i = 0; i < ARRAY_LEN(moments_ms) && !agent_rig_has(member, "vol/data.restored"); i++) {
+        struct agent_process init = begin_beside(world, "b1");
+        usleep(moments_ms[i] * 1000);
+        agent_rig_kill(&init);
+        halves += agent_rig_has(member, "vol/data.new");
+        assert_true(agent_rig_has(member, "vol/data/ibdata1") && agent_rig_has(member, "vol/data/old/t.ibd"));
+    }
+    assert_true(halves > 0); /* otherwise the test proved nothing */
+    struct agent_process init = begin_beside(world, "b1");
+    assert_true(agent_rig_await_status(member, "\"besideNumber\":1", 60000));
+    agent_rig_kill(&init);
+    init = begin_beside(world, "b1"); /* it waits on, without another copy */
+    assert_true(agent_rig_await_status(member, "the word to take it", 20000));
+    seed_rig_order(member, "{\"epoch\":3,\"seed\":\"takeRestored\",\"restoreNumber\":1}");
+    agent_rig_kill(&init);
+    for (int i = 0; i < 2; i++) { /* said once more to one that has taken it: nothing more happens */
+        init = agent_rig_start(member, "init");
+        seed_rig_order(member, "{\"epoch\":3,\"seed\":\"takeRestored\",\"restoreNumber\":1}");
+        assert_int_equal(agent_rig_wait(&init), 0);
+        assert_true(agent_rig_has(member, "vol/data.before/old/t.ibd"));
+    }
+    serve_again(world);
+    assert_same_data(world, position);
+}
+
 int main(void)
 {
     cmocka_set_test_filter(getenv("TEST_CASE"));
@@ -430,6 +581,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_store_goes_and_comes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_at_each_stage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_may_tell, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_in_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_in_place_given_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_in_place_of_a_truncated_backup, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_in_place_on_a_small_volume, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_in_place_killed_at_each_stage, setup, teardown),
     };
     return agent_rig_possible() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }

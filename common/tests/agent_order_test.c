@@ -77,6 +77,9 @@ static void what_is_no_order(void **state)
         {"{\"epoch\":7,\"role\":\"primary\",\"salvageHost\":\"a\"}", "salvageAgentPort"},
         {"{\"epoch\":7,\"seed\":\"clone\"}", "donorHost"},
         {"{\"epoch\":7,\"seed\":\"restore\"}", "restoreId"},
+        {"{\"epoch\":7,\"seed\":\"restoreBeside\",\"restoreNumber\":1}", "restoreId"},
+        {"{\"epoch\":7,\"seed\":\"restoreBeside\",\"restoreId\":\"b1\"}", "restoreNumber"},
+        {"{\"epoch\":7,\"seed\":\"takeRestored\"}", "restoreNumber"},
     };
     struct agent_order order = {.epoch = 3};
     struct error err;

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/datadir_beside.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/log.h"
@@ -69,6 +70,16 @@ static int replace(const struct agent_paths *paths, struct error *err)
     return datadir_publish(paths, true, err);
 }
 
+static int keep_beside(const struct agent_paths *paths, struct error *err)
+{
+    return datadir_keep_beside(paths, 7, err);
+}
+
+static int take(const struct agent_paths *paths, struct error *err)
+{
+    return datadir_take(paths, 7, err);
+}
+
 static const struct {
     const char *name;
     int (*run)(const struct agent_paths *paths, struct error *err);
@@ -82,6 +93,8 @@ static const struct {
     {"begin where the old data lost its name", begin, {"data.old", "data.new"}, false, "data.old"},
     {"replace", replace, {"data", "data.new"}, false, "data.new"},
     {"the first one", replace, {"data.new"}, true, "data.new"},
+    {"keep beside", keep_beside, {"data", "data.new", "data.restored"}, false, "data"},
+    {"tidy what waited", begin, {"data", "data.restored"}, false, "data"},
 };
 
 static void check_world(size_t i, const struct agent_paths *paths, unsigned nth)
@@ -138,6 +151,95 @@ static bool try_one(void *arg, unsigned nth)
     return killed;
 }
 
+/* ---- what was restored takes the place of the data ---- */
+
+/* Whose it is under that name. */
+static bool is_of(const struct agent_paths *paths, const char *dir, const char *origin)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s/d/c.ibd", paths->volume_dir, dir);
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, 64);
+    return fs_read_file(path, &text, NULL) == 0 && str_eq(text.buf, origin);
+}
+
+static int run_take(void *arg)
+{
+    return take(arg, NULL);
+}
+
+/* Whenever it is killed both are there, and the next start has one of them; taking it once more ends as it would have. */
+static bool try_take(void *arg, unsigned nth)
+{
+    struct agent_paths paths;
+    char root[] = "/tmp/km-crash-XXXXXX";
+
+    UNUSED(arg);
+    assert_non_null(mkdtemp(root));
+    agent_paths_init(&paths, root, NULL, NULL, NULL, NULL, NULL);
+    put_database(&paths, "data");
+    put_database(&paths, "data.new");
+    assert_int_equal(keep_beside(&paths, NULL), 0);
+    bool killed = crash_at(nth, run_take, &paths);
+    assert_int_equal(datadir_recover(&paths, NULL), 0);
+    assert_false(has(&paths, "data.aside"));
+    bool taken = datadir_beside_look(&paths).data == 7;
+    if (!is_of(&paths, "data", taken ? "data.new" : "data") ||
+        !is_of(&paths, taken ? "data.before" : "data.restored", taken ? "data" : "data.new"))
+        fail_msg("killed at call %u: one of the two is not where it should be", nth);
+    assert_true(killed || taken);
+    assert_int_equal(take(&paths, NULL), 0);
+    assert_true(is_of(&paths, "data", "data.new") && is_of(&paths, "data.before", "data"));
+    assert_int_equal(fs_remove_all(root, NULL), 0);
+    agent_paths_release(&paths);
+    return killed;
+}
+
+static void test_take_is_killed_at_every_call(void **state)
+{
+    UNUSED(state);
+    unsigned calls = crash_at_every_call(try_take, NULL);
+    printf("take: killed at %u calls\n", calls);
+    assert_true(calls >= 10);
+}
+
+/* I7: what is not ours to throw away stays. */
+static void test_what_is_not_taken(void **state)
+{
+    struct agent_paths paths;
+    struct error err = ERROR_INIT;
+    char root[] = "/tmp/km-beside-XXXXXX";
+
+    UNUSED(state);
+    assert_non_null(mkdtemp(root));
+    agent_paths_init(&paths, root, NULL, NULL, NULL, NULL, NULL);
+    put_database(&paths, "data");
+    assert_int_equal(take(&paths, &err), -1);
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    put_database(&paths, "data.new");
+    assert_int_equal(datadir_keep_beside(&paths, 6, NULL), 0);
+    assert_int_equal(take(&paths, &err), -1); /* another one's */
+    assert_int_equal(datadir_take(&paths, 6, NULL), 0);
+    assert_int_equal(datadir_tidy(&paths, NULL), 0);
+    assert_int_equal(datadir_begin(&paths, NULL), 0);
+    assert_true(is_of(&paths, "data.before", "data"));
+    put_database(&paths, "data.new");
+    assert_int_equal(keep_beside(&paths, NULL), 0);
+    assert_int_equal(take(&paths, &err), -1); /* the one before is still of use */
+    assert_int_equal(err.kind, ERROR_EXISTS);
+    assert_true(is_of(&paths, "data.before", "data"));
+    assert_int_equal(datadir_drop_before(&paths, NULL), 0);
+    assert_false(datadir_beside_look(&paths).has_before);
+    assert_int_equal(take(&paths, NULL), 0);
+    /* A volume that has lost its data does not get the old one back by itself. */
+    assert_int_equal(datadir_discard(&paths, NULL), 0);
+    assert_int_equal(datadir_recover(&paths, NULL), 0);
+    assert_false(has(&paths, "data"));
+    assert_true(has(&paths, "data.before/ibdata1"));
+    assert_int_equal(fs_remove_all(root, NULL), 0);
+    agent_paths_release(&paths);
+}
+
 static void test_killed_at_every_call(void **state)
 {
     UNUSED(state);
@@ -150,7 +252,8 @@ static void test_killed_at_every_call(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed_at_every_call)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed_at_every_call),
+        cmocka_unit_test(test_take_is_killed_at_every_call), cmocka_unit_test(test_what_is_not_taken)};
 
     log_setup(LOG_WARN, LOG_FORMAT_TEXT, STDERR_FILENO);
     return cmocka_run_group_tests(tests, NULL, NULL);

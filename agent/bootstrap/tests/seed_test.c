@@ -43,6 +43,9 @@ static void test_decide(void **state)
         {AGENT_SEED_RESTORE, false, AGENT_MARK_NONE, false, SEED_ACT_RESTORE, ""},
         {AGENT_SEED_RESTORE, false, AGENT_MARK_NONE, true, SEED_ACT_REFUSE, "left alone"},
         {AGENT_SEED_RESTORE, true, AGENT_MARK_NONE, true, SEED_ACT_RESTORE, ""},
+        {AGENT_SEED_RESTORE_BESIDE, false, AGENT_MARK_NONE, true, SEED_ACT_RESTORE, ""},
+        {AGENT_SEED_RESTORE_BESIDE, false, AGENT_MARK_NONE, false, SEED_ACT_RESTORE, ""},
+        {AGENT_SEED_TAKE_RESTORED, false, AGENT_MARK_NONE, true, SEED_ACT_TAKE, ""},
     };
 
     UNUSED(state);
@@ -51,17 +54,27 @@ static void test_decide(void **state)
             .replace = rows[i].replace,
             .mark = rows[i].order_mark,
             .donor_host = "c1-mysql-0",
-            .restore_id = "b1"};
-        struct seed_decision decision = seed_decide(&order, rows[i].has_data, AGENT_MARK_LEFT, "b1");
+            .restore_id = "b1",
+            .restore_number = 2};
+        const struct seed_facts facts = {
+            .has_data = rows[i].has_data, .mark = AGENT_MARK_LEFT, .task = "b1", .beside = 1};
+        struct seed_decision decision = seed_decide(&order, &facts);
         if (decision.act != rows[i].act || !strstr(decision.message, rows[i].says))
             fail_msg("row %zu: %d \"%s\"", i, decision.act, decision.message);
     }
-    assert_int_equal(seed_decide(NULL, false, AGENT_MARK_NONE, "").act, SEED_ACT_WAIT);
-    assert_non_null(strstr(seed_decide(NULL, true, AGENT_MARK_LEFT, "").message, "marked left"));
+    const struct seed_facts empty = {.task = ""}, left = {.has_data = true, .mark = AGENT_MARK_LEFT, .task = ""};
+    assert_int_equal(seed_decide(NULL, &empty).act, SEED_ACT_WAIT);
+    assert_non_null(strstr(seed_decide(NULL, &left).message, "marked left"));
     /* Not by another one's task. */
     const struct agent_order restore = {.seed = AGENT_SEED_RESTORE, .restore_id = "b2"};
-    assert_int_equal(seed_decide(&restore, false, AGENT_MARK_NONE, "b1").act, SEED_ACT_WAIT);
-    assert_non_null(strstr(seed_decide(&restore, false, AGENT_MARK_NONE, "").message, "waiting to be told where"));
+    const struct seed_facts of_another = {.task = "b1"};
+    assert_int_equal(seed_decide(&restore, &of_another).act, SEED_ACT_WAIT);
+    assert_non_null(strstr(seed_decide(&restore, &empty).message, "waiting to be told where"));
+    /* Once it is there it waits, whatever task comes. */
+    const struct agent_order beside = {.seed = AGENT_SEED_RESTORE_BESIDE, .restore_id = "b1", .restore_number = 2};
+    const struct seed_facts ready = {.has_data = true, .task = "", .beside = 2};
+    assert_int_equal(seed_decide(&beside, &ready).act, SEED_ACT_WAIT);
+    assert_non_null(strstr(seed_decide(&beside, &ready).message, "the word to take it"));
 }
 
 static void test_space(void **state)
