@@ -11,7 +11,7 @@
 const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PROGRESSING, CONDITION_AVAILABLE,
     CONDITION_HEALTHY, CONDITION_REPLICATED, CONDITION_WRITES_BLOCKED, CONDITION_LAGGING, CONDITION_CHILD_CONFLICT,
     CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, CONDITION_RESTORED, CONDITION_FINAL_BACKUP,
-    CONDITION_BINLOGS_ARCHIVED, CONDITION_RESTORE_VERIFIED, NULL};
+    CONDITION_BINLOGS_ARCHIVED, CONDITION_RESTORE_VERIFIED, CONDITION_RESTORED_IN_PLACE, NULL};
 
 /* Texts and numbers of the status and of an instance as tables: encode and decode cannot differ. */
 struct text_member {
@@ -289,6 +289,8 @@ json_t *cluster_status_encode(const struct cluster_status *status)
     put_failover(json, &status->last_failover);
     if (status->restore.phase != RESTORE_PHASE_NONE)
         json_put(json, "restore", cluster_restore_encode(&status->restore));
+    if (status->in_place.phase != IN_PLACE_PHASE_NONE)
+        json_put(json, "restoreInPlace", cluster_in_place_encode(&status->in_place));
     if (status->final_backup.phase != FINAL_BACKUP_NONE)
         json_put(json, "finalBackup", cluster_final_backup_encode(&status->final_backup));
     put_acknowledgers(json, status->acknowledgers);
@@ -434,6 +436,7 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     read_switchover(json_object_get(json, "lastSwitchover"), &ret->last_switchover);
     read_failover(json_object_get(json, "lastFailover"), &ret->last_failover);
     cluster_restore_decode(json_object_get(json, "restore"), &ret->restore);
+    cluster_in_place_decode(json_object_get(json, "restoreInPlace"), &ret->in_place);
     cluster_final_backup_decode(json_object_get(json, "finalBackup"), &ret->final_backup);
     json_copy_text(ret->archive.reason, sizeof(ret->archive.reason), json_path_str(json, "backup.archive.reason", ""));
     json_copy_text(
@@ -467,6 +470,7 @@ void cluster_status_copy(const struct cluster_status *from, struct cluster_statu
     ret->storage_volume_source = json_deep_copy(from->storage_volume_source);
     ret->storage = json_deep_copy(from->storage);
     cluster_restore_copy(&from->restore, &ret->restore);
+    cluster_in_place_copy(&from->in_place, &ret->in_place);
 }
 
 void cluster_status_release(struct cluster_status *status)
@@ -476,6 +480,7 @@ void cluster_status_release(struct cluster_status *status)
     json_decref(status->storage_volume_source);
     json_decref(status->storage);
     cluster_restore_release(&status->restore);
+    cluster_in_place_release(&status->in_place);
     *status = (struct cluster_status){0};
 }
 

@@ -5,7 +5,7 @@
  * changed is not written. encode leaves out what is empty; decode(encode(x)) is same as x. What moves all the time is told coarsely: lag in
  * whole seconds, and only news when it moved by a second and by a tenth; a seed's percentage in steps of five. Positions that move with every
  * transaction are in the agents' metrics, not here.
- * Release with cluster_status_release; a zeroed struct is valid and empty. Large (35 KiB): not for recursion.
+ * Release with cluster_status_release; a zeroed struct is valid and empty. Large (50 KiB): not for recursion.
  */
 #ifndef KM_CLUSTER_STATUS_H
 #define KM_CLUSTER_STATUS_H
@@ -16,6 +16,7 @@
 
 #include "common/agent_order.h"
 #include "operator/api/final_backup_status.h"
+#include "operator/api/in_place_status.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/names.h"
 #include "operator/api/restore_status.h"
@@ -34,6 +35,8 @@
 #define CONDITION_STORAGE_RESIZED "StorageResized" /* False: growth pending or refused */
 #define CONDITION_RESTORED \
     "Restored" /* spec.restoreFrom: the cluster has its data; False: reason and message say why not yet */
+#define CONDITION_RESTORED_IN_PLACE \
+    "RestoredInPlace" /* the annotation restore-in-place was carried out; False: reason and message say why not, or not yet */
 #define CONDITION_FINAL_BACKUP \
     "FinalBackup" /* being deleted: the cluster may go; False: reason and message say what it waits for */
 #define CONDITION_BINLOGS_ARCHIVED \
@@ -136,7 +139,8 @@ struct cluster_status {
     struct cluster_transition transition;
     struct cluster_switchover last_switchover;
     struct cluster_failover last_failover;
-    struct cluster_restore restore; /* owns documents */
+    struct cluster_restore restore;   /* owns documents */
+    struct cluster_in_place in_place; /* likewise */
     struct cluster_final_backup final_backup;
     /* Bit N: member N was told to acknowledge commits of the current primary. Only these may hold the only copy of a commit beside it. */
     uint64_t acknowledgers;

@@ -129,6 +129,7 @@ static const struct json_field fields[] = {
     FIELD("digest", TEXT, digest),
     FIELD("location", TEXT, location),
     FIELD("clusterUid", TEXT, cluster_uid),
+    FIELD("history", TEXT, history),
 };
 #undef FIELD
 #define FIELD(key, type, member) JSON_FIELD(backup_attempt, key, JSON_FIELD_##type, CHANGE_COUNTS, member)
@@ -140,6 +141,11 @@ static const struct json_field attempt_fields[] = {
     FIELD("cleaned", BOOL, cleaned),
 };
 #undef FIELD
+
+const char *backup_status_history(const struct backup_status *status)
+{
+    return *status->history ? status->history : status->cluster_uid;
+}
 
 bool backup_phase_is_final(enum backup_phase phase)
 {

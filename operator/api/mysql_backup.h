@@ -97,6 +97,7 @@ struct backup_status {
     char digest[65];
     char location[640];
     char cluster_uid[64];
+    char history[64];                 /* of the cluster then (cluster_history_name); "": its UID */
     json_t *destination, *encryption; /* owned; as in the spec; NULL: not chosen yet, none */
     int64_t verified_ms;
     char verified_result[64];
@@ -106,6 +107,8 @@ struct backup_status {
     struct kube_conditions conditions;
 };
 
+/* What binary logs that go on from it are filed under; "" unknown. */
+const char *backup_status_history(const struct backup_status *status);
 bool backup_phase_is_final(enum backup_phase phase);
 json_t *backup_status_encode(const struct backup_status *status);
 /* Absent or malformed members get zero values. NULL is fine. *ret is overwritten (not released). */

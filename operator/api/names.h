@@ -51,6 +51,9 @@
 /* MysqlCluster, set by people: one switchover to this member, named by ordinal or pod. */
 #define ANNOTATION_SWITCHOVER_TO "kubemysql.dev/switchover-to"
 
+/* MysqlCluster, set by people: an existing cluster gets the data of a stored backup (in_place_wish.h). */
+#define ANNOTATION_RESTORE_IN_PLACE "kubemysql.dev/restore-in-place"
+
 /* MysqlCluster, set by people: "true" lets a cluster that is being deleted go without its final backup. */
 #define ANNOTATION_SKIP_FINAL_BACKUP "kubemysql.dev/skip-final-backup"
 

@@ -5,6 +5,7 @@
 #include "common/alloc.h"
 #include "common/hashmap.h"
 #include "common/json.h"
+#include "operator/api/in_place_status.h"
 #include "operator/api/names.h"
 #include "operator/api/packed_text.h"
 #include "operator/api/quantity.h"
@@ -228,6 +229,8 @@ static struct kube_object *project_custom(struct json_slice object, struct error
         json_slice_member(meta.annotations, ANNOTATION_SWITCHOVER_TO), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, confirmed_lost),
         json_slice_member(meta.annotations, ANNOTATION_CONFIRMED_LOST), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, restore_in_place),
+        json_slice_member(meta.annotations, ANNOTATION_RESTORE_IN_PLACE), IN_PLACE_WISH_SIZE);
     texts_add(&texts, offsetof(struct custom_object, skip_final_backup),
         json_slice_member(meta.annotations, ANNOTATION_SKIP_FINAL_BACKUP), KUBE_LABEL_MAX);
     add_backup_texts(&texts, &meta, object);

@@ -39,6 +39,7 @@ struct custom_object {
     const char *password_secret;                  /* MysqlCluster: spec.passwordSecret.name */
     const char *switchover_to;                    /* MysqlCluster: annotation ANNOTATION_SWITCHOVER_TO, "" if none */
     const char *confirmed_lost;                   /* likewise ANNOTATION_CONFIRMED_LOST */
+    const char *restore_in_place;                 /* likewise ANNOTATION_RESTORE_IN_PLACE */
     const char *skip_final_backup;                /* likewise ANNOTATION_SKIP_FINAL_BACKUP */
     const char *drill_of;                         /* MysqlCluster: label LABEL_DRILL, "" if none */
     const char *phase;                            /* MysqlBackup: status.phase, "" if none */

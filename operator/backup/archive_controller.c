@@ -38,7 +38,7 @@ struct archive_controller {
 static struct archive_memory *memory_of(const struct archive_turn *turn)
 {
     struct archive_memory *memory = archive_memories_find(&turn->controller->memories, turn->key);
-    return memory && str_eq(memory->uid, turn->uid) ? memory : NULL;
+    return memory && str_eq(memory->uid, turn->history) ? memory : NULL;
 }
 
 static void turn_finish(struct archive_turn *turn)
@@ -186,7 +186,7 @@ static void start_sweep(const struct archive_turn *turn, struct archive_memory *
     const struct archive_sweep_request request = {
         .ns = turn->ns,
         .cluster = turn->name,
-        .uid = turn->uid,
+        .uid = turn->history,
         .store = &task->store,
         .tls = memory->keys.tls ? memory->keys.tls : ca_only,
         .backups = memory->backups,
@@ -387,7 +387,7 @@ static void on_secrets(void *arg, struct task_keys *keys, const struct error *er
 static void begin(struct archive_turn *turn)
 {
     struct archive_controller *controller = turn->controller;
-    struct archive_memory *memory = archive_memories_get(&controller->memories, turn->key, turn->uid, controller);
+    struct archive_memory *memory = archive_memories_get(&controller->memories, turn->key, turn->history, controller);
     if (turn->spec.archives && memory->since_ms == 0)
         memory->since_ms = turn->now_ms;
     if (secrets_are_due(turn, memory))

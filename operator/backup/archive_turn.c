@@ -5,6 +5,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "operator/api/in_place_status.h"
 #include "operator/api/mysql_backup.h"
 
 /* ---- the cluster ---- */
@@ -35,6 +36,8 @@ void archive_turn_look(struct archive_turn *turn, const struct custom_object *cl
     turn->document = custom_object_spec(cluster);
     read_spec(turn);
     snprintf(turn->primary, sizeof(turn->primary), "%s", json_path_str(status, "currentPrimary", ""));
+    cluster_history_name(
+        turn->uid, json_path_int(status, "restoreInPlace.taken", 0), turn->history, sizeof(turn->history));
     archive_summary_decode(status, &turn->written);
 }
 
@@ -84,8 +87,8 @@ static void take_backup(
     _cleanup_(json_decrefp) json_t *json = custom_object_status(backup);
     backup_status_decode(json, status);
     backup_destination_read(status->destination, &destination);
-    bool here =
-        str_eq(status->cluster_uid, turn->uid) && backup_destination_same_place(&destination, &turn->spec.destination);
+    bool here = str_eq(backup_status_history(status), turn->history) &&
+        backup_destination_same_place(&destination, &turn->spec.destination);
     if (!backup_phase_is_final(status->phase))
         memory->backup_runs = true;
     else if (here && status->phase == BACKUP_PHASE_COMPLETED && status->completion_ms > 0)
@@ -124,7 +127,7 @@ static void make_task(const struct archive_turn *turn, const struct backup_sourc
 {
     struct strbuf folder;
     strbuf_init(&folder, 512);
-    binlog_folder_of(turn->ns, turn->name, turn->uid, &folder);
+    binlog_folder_of(turn->ns, turn->name, turn->history, &folder);
     *ret = (struct archive_task){
         .folder = strbuf_detach(&folder, NULL),
         .interval_s = (uint32_t)turn->spec.archive_interval_s,
@@ -133,7 +136,7 @@ static void make_task(const struct archive_turn *turn, const struct backup_sourc
     };
     copy_name(ret->ns, sizeof(ret->ns), turn->ns);
     copy_name(ret->cluster, sizeof(ret->cluster), turn->name);
-    copy_name(ret->cluster_uid, sizeof(ret->cluster_uid), turn->uid);
+    copy_name(ret->cluster_uid, sizeof(ret->cluster_uid), turn->history);
     memcpy(ret->key, memory->keys.key, sizeof(ret->key));
     store_pod_describe(sources, turn->ns, turn->name, &turn->spec.destination, &memory->keys, &ret->store);
 }

@@ -14,6 +14,7 @@ struct archive_turn {
     struct archive_controller *controller;
     struct reconcile *run;
     char *key, *ns, *name, *uid;
+    char history[64];   /* what it is filed under (cluster_history_name) */
     int64_t now_ms;     /* wall clock */
     json_t *document;   /* the cluster's spec, which `spec` and `wish` borrow */
     bool accepted;      /* spec.backup can be read */

@@ -116,7 +116,7 @@ static void send_task(const struct backup_visit *visit, struct backup_memory *me
     snprintf(task.id, sizeof(task.id), "%s", snapshot->last.id);
     snprintf(task.ns, sizeof(task.ns), "%s", snapshot->ns);
     snprintf(task.cluster, sizeof(task.cluster), "%s", backup->cluster);
-    snprintf(task.cluster_uid, sizeof(task.cluster_uid), "%s", snapshot->last.cluster_uid);
+    snprintf(task.cluster_uid, sizeof(task.cluster_uid), "%s", backup_status_history(&snapshot->last));
     memcpy(task.key, memory->keys.key, sizeof(task.key));
     store_pod_describe(
         &visit->controller->sources, snapshot->ns, backup->cluster, &backup->destination, &memory->keys, &task.store);

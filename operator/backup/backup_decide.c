@@ -205,6 +205,7 @@ static void begin(const struct backup_snapshot *snapshot, struct backup_step *st
     snprintf(next->donor, sizeof(next->donor), "%s", donor->name);
     snprintf(next->donor_process, sizeof(next->donor_process), "%s", donor->process);
     snprintf(next->cluster_uid, sizeof(next->cluster_uid), "%s", snapshot->cluster_uid);
+    snprintf(next->history, sizeof(next->history), "%s", snapshot->history);
     snprintf(next->method, sizeof(next->method), "%s", backup_method_names[backup->method]);
     snprintf(next->compression, sizeof(next->compression), "%s", backup_compression_names[backup->compression]);
     snprintf(next->key_id, sizeof(next->key_id), "%s", snapshot->key_id);

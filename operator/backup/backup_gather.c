@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "operator/api/final_backup_status.h"
+#include "operator/api/in_place_status.h"
 #include "operator/api/projections.h"
 #include "operator/backup/store_pod.h"
 
@@ -180,6 +181,9 @@ bool backup_gather(const struct backup_sources *sources, const struct backup_mem
     read_memory(memory, ret);
     if (cluster) {
         snprintf(ret->cluster_uid, sizeof(ret->cluster_uid), "%s", cluster->uid);
+        int64_t taken = json_path_int(status, "restoreInPlace.taken", 0);
+        if (taken > 0)
+            cluster_history_name(cluster->uid, taken, ret->history, sizeof(ret->history));
         struct cluster_final_backup final;
         cluster_final_backup_decode(json_object_get(status, "finalBackup"), &final);
         const struct roles roles = {

@@ -76,8 +76,8 @@ struct backup_snapshot {
     char message[KUBE_CONDITION_MESSAGE_MAX];
 
     bool cluster_exists;
-    bool is_final; /* the last one of a cluster that is being deleted */
-    char cluster_uid[64];
+    bool is_final;                     /* the last one of a cluster that is being deleted */
+    char cluster_uid[64], history[64]; /* history: "" before any restore in place */
     struct backup_member members[CLUSTER_REPLICAS_MAX + 1];
     int member_count;
 

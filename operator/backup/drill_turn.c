@@ -5,6 +5,7 @@
 #include "common/alloc.h"
 #include "common/json.h"
 #include "operator/api/archive_status.h"
+#include "operator/api/in_place_status.h"
 #include "operator/api/mysql_backup.h"
 #include "operator/api/names.h"
 #include "operator/backup/drill_scratch.h"
@@ -49,7 +50,8 @@ static bool is_beside_archive(const struct drill_turn *turn, const struct backup
     bool same_key =
         json_is_object(key) ? status->encryption && json_equal(key, status->encryption) : !status->encryption;
     backup_destination_read(status->destination, &destination);
-    return same_key && backup_destination_same_place(&destination, &turn->spec.destination);
+    return same_key && str_eq(backup_status_history(status), turn->history) &&
+        backup_destination_same_place(&destination, &turn->spec.destination);
 }
 
 /* What of one counts here. */
@@ -159,6 +161,8 @@ struct drill_turn *drill_turn_new(
     turn->ns = xstrdup(cluster->ns);
     turn->name = xstrdup(cluster->name);
     turn->uid = xstrdup(cluster->uid);
+    cluster_history_name(
+        turn->uid, json_path_int(status, "restoreInPlace.taken", 0), turn->history, sizeof(turn->history));
     turn->document = custom_object_spec(cluster);
     turn->leaves = cluster->object.deleting;
     turn->now_ms = now_ms;

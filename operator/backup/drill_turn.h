@@ -15,6 +15,7 @@ struct drill_turn {
     struct drill_controller *controller;
     struct reconcile *run;
     char *key, *ns, *name, *uid;
+    char history[64]; /* what its archive is filed under */
     json_t *document; /* the cluster's spec, which `spec` borrows */
     struct backup_spec spec;
     struct time_zone zone;

@@ -5,6 +5,7 @@
 #include "common/alloc.h"
 #include "common/hashmap.h"
 #include "common/json.h"
+#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/cluster_roll.h"
 #include "operator/cluster/cluster_volumes.h"
 #include "operator/cluster/final_backup.h"
@@ -218,8 +219,10 @@ static void decide_labels(const struct cluster_snapshot *snapshot, struct cluste
     }
 }
 
-static const char *why_reseed(const struct cluster_member *member)
+static const char *why_reseed(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
+    if (in_place_is_stale(snapshot, member))
+        return "seed it again: what it holds is of the time before the restore in place";
     if (!str_empty(member->agent->errant))
         return "seed it again: what it holds beyond the primary is set aside on its volume";
     if (member->agent->replication.applier_errno)
@@ -235,12 +238,24 @@ static void decide_reseed(const struct cluster_snapshot *snapshot, struct cluste
         return;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member == primary || !member_is_wanted(snapshot, member) || !member_runs(member) ||
+        bool runs = member_runs(member) ||
+            (in_place_is_stale(snapshot, member) && member_speaks(member) && !member_is_seeding(member));
+        if (member == primary || !member_is_wanted(snapshot, member) || !runs ||
             member->agent->mark != AGENT_MARK_RESEED || !member->pod || member->pod->object.deleting)
             continue;
-        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why_reseed(member));
+        plan_add_delete(
+            decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why_reseed(snapshot, member));
         return;
     }
+}
+
+/* Its next `init` restores, or takes what was restored. */
+static void decide_in_place(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct cluster_member *member = in_place_leaver(snapshot);
+    if (member)
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
+            "the cluster is restored in place: its server makes room");
 }
 
 static void decide_roll(
@@ -283,7 +298,9 @@ void cluster_decide(
     struct roll roll = {.step = ROLL_DONE};
     *ret = (struct cluster_decision){.plan = plan_new()};
     bool may_change = snapshot->usable && !snapshot->cluster.paused && !snapshot->secrets_failed;
-    if (may_change)
+    if (may_change && in_place_is_under_way(snapshot))
+        ret->gate = GATE_HELD;
+    else if (may_change)
         gate_decide(snapshot, ret);
     if (may_change && ret->gate == GATE_OPEN) {
         if (!final_backup_is_closed(snapshot)) /* nobody is replaced any more: the primary is what a backup is taken of */
@@ -321,6 +338,7 @@ void cluster_decide(
     explain_gate(ret);
     explain_shrink(snapshot, ret);
     plan_next_stage(ret->plan);
+    decide_in_place(snapshot, ret);
     decide_reseed(snapshot, ret);
     decide_labels(snapshot, ret);
     cluster_volumes_decide(snapshot, ret->plan);

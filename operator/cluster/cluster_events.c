@@ -2,6 +2,7 @@
 
 #include "operator/cluster/cluster_events.h"
 
+#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/cluster_restore.h"
 
 /* Conditions whose good state is False. */
@@ -151,6 +152,7 @@ static void record_failover(struct event_recorder *recorder, const struct event_
     struct cluster_status now = snapshot->last; /* borrows what it owns */
     struct cluster_intent roles = *intent;
     roles.restore_step = RESTORE_STEP_NONE;
+    roles.in_place_step = IN_PLACE_STEP_NONE;
     cluster_intent_apply(snapshot, &roles, &now);
     int count = cluster_failover_news(&snapshot->last, &now, &snapshot->cluster.failover, news);
     for (int i = 0; i < count; i++)
@@ -188,6 +190,38 @@ static void record_restore(struct event_recorder *recorder, const struct event_t
     }
 }
 
+static void record_in_place(struct event_recorder *recorder, const struct event_target *target,
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_in_place *last = &snapshot->last.in_place;
+    _cleanup_(strbuf_release) struct strbuf point;
+    strbuf_init(&point, 512);
+    cluster_restore_point_text(&last->source, &point);
+    switch ((enum in_place_step)intent->in_place_step) {
+    case IN_PLACE_STEP_RESTORE:
+        event_record(recorder, target, EVENT_WARNING, "RestoreInPlaceStarted",
+            "nobody serves: %s makes a database of backup %s (%s) beside its data, which is kept", intent->primary,
+            snapshot->restore_answer->found.backup, snapshot->restore_answer->found.location);
+        break;
+    case IN_PLACE_STEP_TAKE:
+        event_record(recorder, target, EVENT_NORMAL, "RestoreInPlaceTaken",
+            "backup %s%s is restored: it becomes the data of %s, the others are seeded anew, epoch %lld",
+            last->source.backup, point.buf, last->member, (long long)intent->epoch);
+        break;
+    case IN_PLACE_STEP_COMPLETE:
+        event_record(recorder, target, EVENT_NORMAL, "RestoreInPlaceCompleted",
+            "all members have the data of backup %s%s; what was there before is removed", last->source.backup,
+            point.buf);
+        break;
+    case IN_PLACE_STEP_FAIL:
+        event_record(recorder, target, EVENT_WARNING, "RestoreInPlaceFailed",
+            "the cluster keeps the data that it has: %s: %s", intent->in_place_reason, intent->in_place_message);
+        break;
+    default:
+        break;
+    }
+}
+
 static void record_switchover(struct event_recorder *recorder, const struct event_target *target,
     const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
@@ -218,6 +252,7 @@ void cluster_events_intent(struct event_recorder *recorder, const struct kube_re
     else
         record_switchover(recorder, &target, snapshot, intent);
     record_restore(recorder, &target, snapshot, intent);
+    record_in_place(recorder, &target, snapshot, intent);
     if (intent->semi_sync != snapshot->last.semi_sync)
         event_record(recorder, &target, EVENT_NORMAL, intent->semi_sync ? "SemiSyncOn" : "SemiSyncOff",
             intent->semi_sync ? "enough replicas have joined: from now on commits wait for acknowledgements"

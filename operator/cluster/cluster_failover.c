@@ -4,6 +4,7 @@
 
 #include "common/gtid.h"
 #include "common/json_fields.h"
+#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/member_view.h"
 
@@ -295,7 +296,7 @@ void failover_continue(const struct cluster_snapshot *snapshot, struct cluster_i
 /* It has data, and a server that may soon acknowledge. */
 static bool may_acknowledge(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    if (!member_is_wanted(snapshot, member) || !member_speaks(member))
+    if (!member_is_wanted(snapshot, member) || !member_speaks(member) || in_place_is_stale(snapshot, member))
         return false;
     return member->agent->phase == AGENT_PHASE_RUNNING || member->agent->phase == AGENT_PHASE_STARTING;
 }

@@ -25,6 +25,7 @@ void cluster_snapshot_release(struct cluster_snapshot *snapshot)
     free(snapshot->config_version);
     free(snapshot->switchover_to);
     free(snapshot->confirmed_lost);
+    in_place_wish_release(&snapshot->in_place_wish);
     *snapshot = (struct cluster_snapshot){.ns = NULL};
 }
 
@@ -401,6 +402,7 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
         .switchover_to = xstrdup(object->switchover_to),
         .confirmed_lost = xstrdup(object->confirmed_lost),
     };
+    in_place_wish_read(object->restore_in_place, &ret->in_place_wish);
     _cleanup_(json_decrefp) json_t *status = custom_object_status(object);
     cluster_status_decode(status, &ret->last);
     cluster_names_init(&ret->names, ret->name);

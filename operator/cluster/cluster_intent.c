@@ -3,6 +3,7 @@
 
 #include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_failover.h"
+#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/cluster_roles.h"
 #include "operator/cluster/failover_election.h"
@@ -306,7 +307,9 @@ static void take_leave(const struct cluster_snapshot *snapshot, const struct clu
 static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *intent)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    failover_consider(snapshot, intent);
+    bool restores = in_place_is_under_way(snapshot); /* nobody else has this history */
+    if (!restores)
+        failover_consider(snapshot, intent);
     if (!primary || intent->transition.failover)
         return;
     bool open = member_is_open(snapshot, primary);
@@ -327,7 +330,7 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
         cluster_intent_say(intent,
             "move the primary away from %s, which was primary last and holds the data, then shrink to %d; waits until %s takes writes",
             primary->name, snapshot->cluster.replicas, primary->name);
-    if (!open || snapshot->cluster.paused)
+    if (!open || snapshot->cluster.paused || restores)
         return;
     tick_off_annotation(snapshot, primary, intent);
     const struct cluster_wish wish = find_wish(snapshot, primary, roll_waits);
@@ -343,6 +346,7 @@ static bool differs(const struct cluster_snapshot *snapshot, const struct cluste
         intent->acks != last->acks || intent->acknowledgers != last->acknowledgers ||
         intent->loss_allowed != last->loss_allowed || !cluster_confirmed_same(&intent->confirmed, &last->confirmed) ||
         !str_eq(intent->switchover_done, last->switchover_done) || intent->restore_step != RESTORE_STEP_NONE ||
+        intent->in_place_step != IN_PLACE_STEP_NONE || intent->stale != last->in_place.stale ||
         !cluster_final_backup_same(&intent->final_backup, &last->final_backup) ||
         !cluster_transition_same(&intent->transition, &last->transition);
 }
@@ -360,7 +364,8 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
         .acknowledgers = last->acknowledgers,
         .loss_allowed = last->loss_allowed,
         .confirmed = last->confirmed,
-        .final_backup = last->final_backup};
+        .final_backup = last->final_backup,
+        .stale = last->in_place.stale};
     set_primary(ret, last->current_primary);
     memcpy(ret->switchover_done, last->switchover_done, sizeof(ret->switchover_done));
     if (snapshot->cluster.replicas == 0)
@@ -371,12 +376,16 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
     } else if (cluster_newest_epoch(snapshot) > last->epoch)
         ret->epoch = cluster_newest_epoch(snapshot) +
             1; /* a volume of another life: the same primary under an epoch that all accept */
+    else if (in_place_holds(snapshot))
+        in_place_intend(snapshot, ret);
     else if (last->transition.failover)
         failover_continue(snapshot, ret);
     else if (cluster_transition_is_set(&last->transition))
         continue_transition(snapshot, ret);
     else
         stand(snapshot, roll_waits, ret);
+    if (!in_place_holds(snapshot))
+        in_place_consider(snapshot, ret);
     cluster_confirmed_weaken(snapshot, ret);
     ret->restore_step = restore_next_step(snapshot, ret);
     ret->changed = differs(snapshot, ret);
@@ -386,6 +395,7 @@ void cluster_intent_apply(
     const struct cluster_snapshot *snapshot, const struct cluster_intent *intent, struct cluster_status *status)
 {
     restore_take_step(snapshot, (enum restore_step)intent->restore_step, &status->restore);
+    in_place_apply(snapshot, intent, status);
     status->epoch = intent->epoch;
     status->initialized = intent->initialized;
     status->semi_sync = intent->semi_sync;

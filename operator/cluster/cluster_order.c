@@ -2,6 +2,7 @@
 #include "common/base.h"
 
 #include "operator/cluster/cluster_confirmed.h"
+#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/final_backup.h"
@@ -375,6 +376,15 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     const struct cluster_member *primary = cluster_primary(snapshot);
     if (snapshot->cluster.replicas == 0)
         return true; /* hibernation: nothing, so that no pod waits for its primary to be moved */
+    switch (in_place_order(snapshot, member, order)) {
+    case IN_PLACE_ORDER_PRIMARY:
+        order_primary(snapshot, "", order);
+        return true;
+    case IN_PLACE_ORDER_GIVEN:
+        return true;
+    case IN_PLACE_ORDER_USUAL:
+        break;
+    }
     if (snapshot->last.transition.failover && is_in_transition(snapshot)) {
         order_in_failover(snapshot, member, order);
         return true;
@@ -510,7 +520,7 @@ const char *cluster_state_name(const struct cluster_snapshot *snapshot)
     }
     if (snapshot->cluster.replicas == 0)
         return "Offline";
-    if (restore_is_under_way(snapshot))
+    if (restore_is_under_way(snapshot) || in_place_holds(snapshot))
         return "Restoring";
     if (!snapshot->last.initialized)
         return seeding > 0 || running > 0 ? "Cloning" : "Incomplete";

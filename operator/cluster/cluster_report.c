@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "operator/api/archive_status.h"
 #include "operator/api/drill_status.h"
+#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/cluster_volumes.h"
@@ -474,6 +475,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     report_applied_hash(&report);
     cluster_report_roles(snapshot, ret);
     restore_report(snapshot, ret);
+    in_place_report(snapshot, ret);
     final_backup_report(snapshot, ret);
     say_what_is_awaited(&report);
     set_accepted(&report);

@@ -25,6 +25,9 @@ struct restore_answer {
     enum restore_finding finding;
     struct cluster_restore
         found; /* BACKUP: all but phase and times; FAILED: reason, message; always: `from`, what it is an answer to */
+    /* BACKUP, as far as the MysqlBackup tells; "" and 0 else. */
+    char server_version[64], flavour[16];
+    uint64_t data_bytes;
 };
 void restore_answer_release(struct restore_answer *answer);
 

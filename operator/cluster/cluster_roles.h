@@ -59,6 +59,9 @@ struct cluster_intent {
     struct cluster_final_backup final_backup;
     int restore_step;                        /* enum restore_step (cluster_restore.h): what status.restore becomes */
     char switchover_done[KUBE_NAME_MAX + 1]; /* the annotation's value that was carried out */
+    int in_place_step; /* enum in_place_step (cluster_in_place.h): what status.restoreInPlace becomes */
+    char in_place_reason[48], in_place_message[512];
+    uint64_t stale; /* of status.restoreInPlace */
     /* For status.nextAction; "" nothing. */
     char next_action[512];
     bool waits_for_drain; /* only long transactions hold a wish up: since when is remembered outside */

@@ -12,6 +12,7 @@
 
 #include "common/agent_api.h"
 #include "operator/api/cluster_status.h"
+#include "operator/api/in_place_wish.h"
 #include "operator/api/mysql_backup.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/mysql_config.h"
@@ -97,9 +98,10 @@ struct cluster_snapshot {
     char *mycnf; /* rendered; NULL unless accepted */
     char mycnf_hash[65];
     const char *default_agent_image;
-    bool ipv6;            /* the cluster network's first family: an EndpointSlice cannot change its own */
-    char *switchover_to;  /* annotation ANNOTATION_SWITCHOVER_TO, "" if none */
-    char *confirmed_lost; /* annotation ANNOTATION_CONFIRMED_LOST, "" if none */
+    bool ipv6;                          /* the cluster network's first family: an EndpointSlice cannot change its own */
+    char *switchover_to;                /* annotation ANNOTATION_SWITCHOVER_TO, "" if none */
+    char *confirmed_lost;               /* annotation ANNOTATION_CONFIRMED_LOST, "" if none */
+    struct in_place_wish in_place_wish; /* annotation ANNOTATION_RESTORE_IN_PLACE */
 
     /* Acceptance: reason "" means accepted. When not `usable`, nothing may be applied from the spec; what roles are decided by (replicas, replication,
      * failover) is that of the last one that was, and the cluster is led on with it. */
@@ -125,7 +127,7 @@ struct cluster_snapshot {
         restore_task_error; /* why the first primary could not be told yet how to restore; "" or NULL: it was, or nobody tried */
 };
 
-/* Releases what the snapshot owns: texts, cluster, config, mycnf, last. Fine on a zeroed one. */
+/* Releases what the snapshot owns: texts, wish, cluster, config, mycnf, last. Fine on a zeroed one. */
 void cluster_snapshot_release(struct cluster_snapshot *snapshot);
 
 /* The object's controller is this cluster. */

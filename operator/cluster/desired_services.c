@@ -2,6 +2,7 @@
 
 #include "common/agent_api.h"
 #include "common/json.h"
+#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/desired.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
@@ -90,7 +91,8 @@ static bool fits_family(const struct cluster_snapshot *snapshot, const char *add
 static bool is_route_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
-    if (!primary || !primary->pod || !snapshot->last.initialized || final_backup_is_closed(snapshot))
+    if (!primary || !primary->pod || !snapshot->last.initialized || final_backup_is_closed(snapshot) ||
+        in_place_closes_route(snapshot))
         return false;
     if (transition->failover && str_empty(transition->to)) /* `primary` is the lost one */
         return false;

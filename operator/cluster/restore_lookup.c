@@ -168,7 +168,10 @@ static void take_backup(struct restore_lookup *lookup, const json_t *object)
         memcpy(found->digest, status.digest, sizeof(found->digest));
         memcpy(found->gtid, status.gtid, sizeof(found->gtid));
         found->bytes = status.raw_bytes;
-        if (take_point(lookup, lookup->ns, json_path_str(object, "spec.cluster", ""), status.cluster_uid))
+        memcpy(lookup->answer.server_version, status.server_version, sizeof(status.server_version));
+        memcpy(lookup->answer.flavour, status.flavour, sizeof(status.flavour));
+        lookup->answer.data_bytes = status.data_bytes;
+        if (take_point(lookup, lookup->ns, json_path_str(object, "spec.cluster", ""), backup_status_history(&status)))
             conclude(lookup, RESTORE_FINDING_BACKUP);
     }
     backup_status_release(&status);

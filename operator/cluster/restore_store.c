@@ -5,10 +5,21 @@
 #include "common/alloc.h"
 #include "common/json.h"
 #include "operator/api/backup_store_pod.h"
+#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/cluster_restore.h"
+
+/* The last one of an existing cluster, if there was one. */
+static bool is_in_place(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->last.in_place.phase != IN_PLACE_PHASE_NONE;
+}
 
 static void read_destination(const struct cluster_snapshot *snapshot, struct backup_destination *ret)
 {
+    if (is_in_place(snapshot)) {
+        backup_destination_read(snapshot->last.in_place.source.destination, ret);
+        return;
+    }
     const json_t *known = snapshot->last.restore.destination;
     bool named = snapshot->cluster.restore.source == RESTORE_SOURCE_BACKUP;
     backup_destination_read(known || named ? known : snapshot->cluster.restore.destination, ret);
@@ -17,7 +28,7 @@ static void read_destination(const struct cluster_snapshot *snapshot, struct bac
 bool restore_store_name(const struct cluster_snapshot *snapshot, char out[static DERIVED_NAME_SIZE])
 {
     struct backup_destination destination;
-    if (snapshot->last.restore.phase == RESTORE_PHASE_NONE)
+    if (snapshot->last.restore.phase == RESTORE_PHASE_NONE && !is_in_place(snapshot))
         return false;
     read_destination(snapshot, &destination);
     if (destination.kind != BACKUP_DESTINATION_VOLUME)
@@ -29,7 +40,8 @@ bool restore_store_name(const struct cluster_snapshot *snapshot, char out[static
 bool restore_store_is_wanted(const struct cluster_snapshot *snapshot)
 {
     char name[DERIVED_NAME_SIZE];
-    return restore_is_under_way(snapshot) && snapshot->cluster.replicas > 0 && restore_store_name(snapshot, name);
+    bool restores = restore_is_under_way(snapshot) || snapshot->last.in_place.phase == IN_PLACE_PHASE_RESTORING;
+    return restores && snapshot->cluster.replicas > 0 && restore_store_name(snapshot, name);
 }
 
 static bool is_outdated(const struct pod_object *pod, const json_t *wanted)

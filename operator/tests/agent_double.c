@@ -357,6 +357,8 @@ void agent_double_wipe(struct agent_double *agent)
     agent->has_data = false;
     agent->executed = agent->received = agent->purged = agent->epoch = 0;
     agent->errant = agent->set_aside = 0;
+    agent->line = agent->data_number = agent->beside_number = 0;
+    agent->has_before = false;
     agent->mark = AGENT_MARK_NONE;
 }
 

@@ -21,6 +21,7 @@
  *   - who is told to acknowledge stands among the status' acknowledgers
  *   - errant transactions are set aside on the volume before they are replaced (I7)
  *   - a backup is restored only when the status of the cluster names it, and by a task of the same id (I2)
+ *   - a restore in place is taken only after the status says so, and nobody follows, or is opened with, a history from before it
  *   - a database is made only where there is none: neither in the status of the cluster nor on another volume (I8)
  *   - a copy comes from a running member with data, and replaces data only on a volume that is not the last with all transactions
  *   - nobody but the operator gives orders
@@ -55,6 +56,10 @@ struct agent_double {
     uint64_t epoch;
     enum agent_mark mark;
     unsigned set_aside; /* errant transactions that were saved before the mark */
+    uint64_t line;      /* number of the restore in place that its history began with; 0: the first one */
+    uint64_t data_number,
+        beside_number; /* restores in place: by which one its data came, which one waits beside it; 0: none */
+    bool has_before;
 
     /* For tests to turn. Times in milliseconds. */
     bool silent;               /* the agent is not reachable, its server goes on */

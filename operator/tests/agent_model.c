@@ -48,6 +48,9 @@ static const struct agent_double *source_of(const struct agent_double *agent)
     if (awaits_source(agent))
         return NULL;
     bool linked = source && source != agent && !source->is_cut && !agent->is_cut;
+    if (linked && source->line != agent->line)
+        agent_model_fail(agent->all, "%s, whose history is %llu, follows %s, whose is %llu", agent->name,
+            (unsigned long long)agent->line, source->name, (unsigned long long)source->line);
     return linked && agent_model_server_runs(source) ? source : NULL;
 }
 
@@ -78,6 +81,8 @@ static void decide_history(const struct agent_double *agent)
     struct agent_doubles *doubles = agent->all;
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
         struct agent_double *other = &doubles->members[i];
+        if (other->line != agent->line)
+            continue;
         if (other->executed > agent->executed) {
             other->errant += (unsigned)(other->executed - agent->executed);
             other->executed = agent->executed;
@@ -123,12 +128,22 @@ static void begin_seed(struct agent_double *agent, int64_t now_ms)
         seed_say(agent, AGENT_SEED_STEP_WAITING, "waiting for the operator");
         return;
     }
-    if (seed == AGENT_SEED_RESTORE && !str_eq(agent->status.seed.task, agent->order.restore_id)) {
+    bool beside = seed == AGENT_SEED_RESTORE_BESIDE;
+    if (beside && agent->beside_number == agent->order.restore_number) {
+        seed_say(agent, AGENT_SEED_STEP_WAITING, "waiting for the word to take it");
+        return;
+    }
+    if ((seed == AGENT_SEED_RESTORE || beside) && !str_eq(agent->status.seed.task, agent->order.restore_id)) {
         seed_say(agent, AGENT_SEED_STEP_WAITING, "waiting to be told where it is stored");
         return;
     }
     agent->status.seed.attempts++;
-    if (seed == AGENT_SEED_RESTORE && (agent->has_data || agent->restore_fails)) {
+    bool not_there =
+        agent->data_number != agent->order.restore_number && agent->beside_number != agent->order.restore_number;
+    if (seed == AGENT_SEED_TAKE_RESTORED && not_there)
+        seed_failed(agent, now_ms, "no restored copy lies beside the data");
+    else if ((seed == AGENT_SEED_RESTORE && agent->has_data) ||
+        ((seed == AGENT_SEED_RESTORE || beside) && agent->restore_fails)) {
         snprintf(agent->status.seed.reason, sizeof(agent->status.seed.reason), "%s", str_or_empty(agent->restore_fails));
         seed_failed(agent, now_ms, "data-000003 is damaged");
     } else if (seed == AGENT_SEED_KEEP && !agent->has_data)
@@ -155,7 +170,24 @@ static bool end_copy(struct agent_double *agent, const struct agent_double *dono
     agent->executed = agent->received = donor->executed;
     agent->purged = donor->executed;
     agent->errant = donor->errant;
+    agent->line = donor->line;
+    agent->data_number = 0;
     return true;
+}
+
+static void end_taking(struct agent_double *agent)
+{
+    struct agent_doubles *doubles = agent->all;
+    agent_rules_check_taking(agent);
+    if (agent->data_number == agent->order.restore_number)
+        return;
+    agent->has_before = agent->has_data;
+    agent->data_number = agent->line = agent->order.restore_number;
+    agent->beside_number = 0;
+    agent->errant = 0;
+    doubles->line = agent->line;
+    doubles->history = doubles->acknowledged = RESTORED_TRANSACTIONS;
+    agent->executed = agent->received = agent->purged = doubles->history;
 }
 
 /* True when the volume is as ordered. */
@@ -174,6 +206,15 @@ static bool end_seed(struct agent_double *agent, int64_t now_ms)
         agent->executed = agent->received = agent->purged = agent->all->history;
         memcpy(agent->restored, agent->order.restore_id, sizeof(agent->restored));
     }
+    if (agent->order.seed == AGENT_SEED_RESTORE_BESIDE) {
+        agent_rules_check_restore(agent);
+        agent->beside_number = agent->order.restore_number;
+        seed_say(agent, AGENT_SEED_STEP_WAITING, "waiting for the word to take it");
+        return false;
+    }
+    if (agent->order.seed == AGENT_SEED_TAKE_RESTORED)
+        end_taking(agent);
+    agent->beside_number = 0;
     agent->has_data = true;
     agent->mark = AGENT_MARK_NONE;
     seed_say(agent, AGENT_SEED_STEP_DONE, "");
@@ -381,7 +422,8 @@ void agent_model_recover(struct agent_double *agent)
 
 static bool same_seed(const struct agent_order *a, const struct agent_order *b)
 {
-    return a->seed == b->seed && a->replace == b->replace && str_eq(a->donor_host, b->donor_host);
+    return a->seed == b->seed && a->replace == b->replace && a->restore_number == b->restore_number &&
+        str_eq(a->donor_host, b->donor_host);
 }
 
 bool agent_model_order(struct agent_double *agent, const struct agent_order *order)
@@ -400,6 +442,7 @@ bool agent_model_order(struct agent_double *agent, const struct agent_order *ord
         agent->set_aside = agent->errant;
     if (order->mark != AGENT_MARK_NONE && !seeds)
         agent->mark = order->mark;
+    agent->has_before &= !(order->drop_before && agent->status.phase == AGENT_PHASE_RUNNING);
     agent_order_hash(order, hash);
     if (agent->has_order && str_eq(hash, agent->status.order_hash))
         return true;
@@ -551,6 +594,9 @@ void agent_model_status(const struct agent_double *agent, struct agent_status *r
     ret->backup = agent->backup;
     ret->epoch = agent->epoch;
     ret->mark = agent->mark;
+    ret->restored_number = agent->data_number;
+    ret->beside_number = agent->beside_number;
+    ret->has_before = agent->has_before;
     ret->data = agent->has_data ? AGENT_DATA_DATABASE : AGENT_DATA_EMPTY;
     ret->writable = agent->opened;
     ret->read_only = !agent->opened;

@@ -17,6 +17,7 @@ struct agent_doubles {
     uint8_t writers[HISTORY_MAX]; /* ordinal of who wrote each transaction */
     uint64_t history;
     uint64_t acknowledged; /* the first of them */
+    uint64_t line;         /* number of the restore in place that the history began with; 0: none */
     int writer;            /* ordinal of who was opened last, -1: nobody yet */
     uint64_t writer_epoch; /* by an order of this one: an older one that is carried out late opens nobody else */
     int64_t written_ms;

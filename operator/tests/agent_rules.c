@@ -91,6 +91,9 @@ void agent_rules_check_opening(const struct agent_double *agent)
             agent_model_fail(agent->all, "I1: %s (epoch %llu) is opened while %s (epoch %llu) takes writes",
                 agent->name, (unsigned long long)agent->epoch, other->name, (unsigned long long)other->epoch);
     }
+    if (agent->line != doubles->line)
+        agent_model_fail(agent->all, "%s is opened with history %llu, which ended with restore %llu", agent->name,
+            (unsigned long long)agent->line, (unsigned long long)doubles->line);
     if (agent->executed < doubles->acknowledged)
         agent_model_fail(agent->all, "I3: %s is opened with %llu of %llu acknowledged transactions", agent->name,
             (unsigned long long)agent->executed, (unsigned long long)doubles->acknowledged);
@@ -111,9 +114,41 @@ void agent_rules_check_initialise(const struct agent_double *agent)
     }
 }
 
+static const json_t *in_place_of(const struct agent_double *agent)
+{
+    return json_object_get(cluster_status(agent->all), "restoreInPlace");
+}
+
+void agent_rules_check_taking(const struct agent_double *agent)
+{
+    const json_t *in_place = in_place_of(agent);
+    if (!str_eq(json_path_str(in_place, "phase", ""), "Taking") ||
+        json_path_int(in_place, "taken", 0) != (int64_t)agent->order.restore_number)
+        agent_model_fail(agent->all, "I2: %s takes restore %llu, which the status does not say", agent->name,
+            (unsigned long long)agent->order.restore_number);
+}
+
+static void check_restore_beside(const struct agent_double *agent)
+{
+    const json_t *in_place = in_place_of(agent);
+    if (!str_eq(json_path_str(in_place, "phase", ""), "Restoring") ||
+        !str_eq(json_path_str(in_place, "member", ""), agent->name) ||
+        !str_eq(json_path_str(in_place, "source.backup", ""), agent->order.restore_id))
+        agent_model_fail(agent->all, "I2: %s restores %s beside its data, which the status does not name", agent->name,
+            agent->order.restore_id);
+    for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
+        if (agent_double_is_open(&agent->all->members[i]))
+            agent_model_fail(agent->all, "%s serves while %s restores", agent->all->members[i].name, agent->name);
+    }
+}
+
 void agent_rules_check_restore(const struct agent_double *agent)
 {
     const json_t *restore = json_object_get(cluster_status(agent->all), "restore");
+    if (agent->order.seed == AGENT_SEED_RESTORE_BESIDE) {
+        check_restore_beside(agent);
+        return;
+    }
     agent_rules_check_initialise(agent);
     if (!str_eq(json_path_str(restore, "phase", ""), "Restoring") ||
         !str_eq(json_path_str(restore, "backup", ""), agent->order.restore_id))
@@ -123,7 +158,7 @@ void agent_rules_check_restore(const struct agent_double *agent)
 
 void agent_rules_check_copy(const struct agent_double *agent, const struct agent_double *donor)
 {
-    if (!agent->has_data)
+    if (!agent->has_data || agent->line != donor->line)
         return;
     if (agent->errant > agent->set_aside)
         agent_model_fail(agent->all, "I7: the errant transactions of %s are thrown away", agent->name);

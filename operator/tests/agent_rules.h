@@ -14,6 +14,7 @@ void agent_rules_check_acks(const struct agent_double *agent, const struct agent
 /* ---- it is about to be carried out ---- */
 void agent_rules_check_opening(const struct agent_double *agent);
 void agent_rules_check_initialise(const struct agent_double *agent);
+void agent_rules_check_taking(const struct agent_double *agent);
 void agent_rules_check_restore(const struct agent_double *agent);
 void agent_rules_check_copy(const struct agent_double *agent, const struct agent_double *donor);
 

@@ -1,0 +1,234 @@
+/* Restores in place as a table: from what stands in the status and what members say to the next step and to what they are told. */
+#include "common/base.h"
+
+#include "operator/cluster/cluster_in_place.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+#include "common/json.h"
+#include "operator/cluster/cluster_restore.h"
+#include "operator/cluster/member_view.h"
+#include "operator/cluster/tests/golden_snapshot.h"
+
+#define SOURCE "'source':{'phase':'Restoring','backup':'b1','from':{'backup':{'name':'nightly'}}}"
+#define RESOLVING \
+    "{'phase':'Resolving','wish':'nightly','number':1,'source':{'phase':'Resolving','from':{'backup':{'name':'nightly'}}}}"
+#define RESTORING "{'phase':'Restoring','wish':'nightly','number':1,'member':'shop-mysql-0'," SOURCE "}"
+#define TAKING \
+    "{'phase':'Taking','wish':'nightly','number':1,'taken':1,'stale':[1,2],'member':'shop-mysql-0'," SOURCE "}"
+#define RESEEDING(stale) \
+    "{'phase':'Reseeding','wish':'nightly','number':1,'taken':1,'member':'shop-mysql-0','stale':" stale "," SOURCE "}"
+#define OVER(phase) "{'phase':'" phase "','wish':'nightly','number':1,'taken':1,'member':'shop-mysql-0'," SOURCE "}"
+
+/* What members say. */
+#define SEEDING "'phase':'Seeding','role':'','writable':false,'ready':false,'receiver':'','applier':'','seedTask':'b1'"
+#define STOPPED "'role':'','writable':false,'ready':false,'receiver':'','applier':'','sourceHost':''"
+#define OTHERS_STOPPED ",'1':{" STOPPED "},'2':{" STOPPED "}"
+#define OTHERS_SEEDING ",'1':{" SEEDING ",'mark':'reseed'},'2':{" SEEDING ",'data':'Empty'}"
+
+static const struct row {
+    const char *name, *wish, *before, *agents;
+    enum restore_finding finding;
+    enum in_place_step step;
+    bool epoch_rises;
+    enum agent_seed seed;       /* of member 0 */
+    enum agent_role role;       /* likewise */
+    enum agent_mark mark;       /* of member 1 */
+    const char *state, *reason; /* of the condition; NULL: there is none */
+} rows[] = {
+    {"no wish", "", NULL, "{}", RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE, false, AGENT_SEED_NONE, AGENT_ROLE_PRIMARY,
+        AGENT_MARK_NONE, "Healthy", NULL},
+    {"a wish", "nightly", NULL, "{}", RESTORE_FINDING_NONE, IN_PLACE_STEP_BEGIN, false, AGENT_SEED_NONE,
+        AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", NULL},
+    {"not to be read", "Nightly", NULL, "{}", RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE, false, AGENT_SEED_NONE,
+        AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "InvalidWish"},
+    {"is looked for", "nightly", RESOLVING, "{}", RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE, false, AGENT_SEED_NONE,
+        AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "Resolving"},
+    {"is found", "nightly", RESOLVING, "{}", RESTORE_FINDING_BACKUP, IN_PLACE_STEP_RESTORE, true, AGENT_SEED_NONE,
+        AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "Resolving"},
+    {"not while somebody is silent", "nightly", RESOLVING, "{'2':null}", RESTORE_FINDING_BACKUP, IN_PLACE_STEP_NONE,
+        false, AGENT_SEED_NONE, AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Degraded", "Resolving"},
+    {"cannot be found", "nightly", RESOLVING, "{}", RESTORE_FINDING_FAILED, IN_PLACE_STEP_FAIL, false, AGENT_SEED_NONE,
+        AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "Resolving"},
+    {"old data of somebody else", "nightly", RESOLVING, "{'0':{'dataBefore':true}}", RESTORE_FINDING_BACKUP,
+        IN_PLACE_STEP_FAIL, false, AGENT_SEED_NONE, AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "Resolving"},
+    {"taken back in time", "", RESOLVING, "{}", RESTORE_FINDING_BACKUP, IN_PLACE_STEP_FAIL, false, AGENT_SEED_NONE,
+        AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "Resolving"},
+    {"is closed", "nightly", RESTORING, "{}", RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE, false, AGENT_SEED_NONE,
+        AGENT_ROLE_NONE, AGENT_MARK_NONE, "Restoring", "Restoring"},
+    {"restores beside", "nightly", RESTORING, "{'0':{" SEEDING "}" OTHERS_STOPPED "}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_NONE, false, AGENT_SEED_RESTORE_BESIDE, AGENT_ROLE_NONE, AGENT_MARK_NONE, "Restoring",
+        "Restoring"},
+    {"another number waits there", "nightly", RESTORING, "{'0':{" SEEDING ",'besideNumber':7}" OTHERS_STOPPED "}",
+        RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE, false, AGENT_SEED_RESTORE_BESIDE, AGENT_ROLE_NONE, AGENT_MARK_NONE,
+        "Restoring", "Restoring"},
+    {"is there", "nightly", RESTORING, "{'0':{" SEEDING ",'besideNumber':1}" OTHERS_STOPPED "}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_TAKE, true, AGENT_SEED_RESTORE_BESIDE, AGENT_ROLE_NONE, AGENT_MARK_NONE, "Restoring", "Restoring"},
+    {"not while somebody follows", "nightly", RESTORING, "{'0':{" SEEDING ",'besideNumber':1}}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_NONE, false, AGENT_SEED_RESTORE_BESIDE, AGENT_ROLE_NONE, AGENT_MARK_NONE, "Restoring",
+        "Restoring"},
+    {"not while somebody is silent then", "nightly", RESTORING,
+        "{'0':{" SEEDING ",'besideNumber':1},'1':{" STOPPED "},'2':null}", RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE,
+        false, AGENT_SEED_RESTORE_BESIDE, AGENT_ROLE_NONE, AGENT_MARK_NONE, "Restoring", "Restoring"},
+    {"is damaged", "nightly", RESTORING, "{'0':{" SEEDING ",'seed':'Failed','seedReason':'BackupDamaged'}}",
+        RESTORE_FINDING_NONE, IN_PLACE_STEP_FAIL, true, AGENT_SEED_RESTORE_BESIDE, AGENT_ROLE_NONE, AGENT_MARK_NONE,
+        "Restoring", "BackupDamaged"},
+    {"may pass", "nightly", RESTORING,
+        "{'0':{" SEEDING ",'seed':'Failed','seedReason':'StoreUnavailable','seedAttempts':4}}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_NONE, false, AGENT_SEED_RESTORE_BESIDE, AGENT_ROLE_NONE, AGENT_MARK_NONE, "Restoring",
+        "StoreUnavailable"},
+    {"does not pass", "nightly", RESTORING,
+        "{'0':{" SEEDING ",'seed':'Failed','seedReason':'StoreUnavailable','seedAttempts':5}}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_FAIL, true, AGENT_SEED_RESTORE_BESIDE, AGENT_ROLE_NONE, AGENT_MARK_NONE, "Restoring",
+        "StoreUnavailable"},
+    {"a failure of before", "nightly", RESTORING,
+        "{'0':{" SEEDING ",'epoch':2,'seed':'Failed','seedReason':'BackupDamaged'}}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_NONE, false, AGENT_SEED_RESTORE_BESIDE, AGENT_ROLE_NONE, AGENT_MARK_NONE, "Restoring",
+        "BackupDamaged"},
+    {"taken back", "weekly", RESTORING, "{'0':{" SEEDING ",'besideNumber':1}" OTHERS_STOPPED "}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_FAIL, true, AGENT_SEED_RESTORE_BESIDE, AGENT_ROLE_NONE, AGENT_MARK_NONE, "Restoring", "Restoring"},
+    {"is taken", "nightly", TAKING, "{'0':{" SEEDING ",'besideNumber':1}" OTHERS_STOPPED "}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_NONE, false, AGENT_SEED_TAKE_RESTORED, AGENT_ROLE_NONE, AGENT_MARK_RESEED, "Restoring", "Taking"},
+    {"cannot be taken back", "", TAKING, "{'0':{" SEEDING ",'besideNumber':1}" OTHERS_STOPPED "}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_NONE, false, AGENT_SEED_TAKE_RESTORED, AGENT_ROLE_NONE, AGENT_MARK_RESEED, "Restoring", "Taking"},
+    {"has taken it", "nightly", TAKING, "{'0':{'role':'','writable':false,'restoredNumber':1}" OTHERS_STOPPED "}",
+        RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE, false, AGENT_SEED_NONE, AGENT_ROLE_PRIMARY, AGENT_MARK_RESEED,
+        "Restoring", "Taking"},
+    {"has not", "nightly", TAKING, "{'0':{'role':'','writable':false}" OTHERS_STOPPED "}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_NONE, false, AGENT_SEED_NONE, AGENT_ROLE_NONE, AGENT_MARK_RESEED, "Restoring", "Taking"},
+    {"serves", "nightly", TAKING, "{'0':{'restoredNumber':1}" OTHERS_STOPPED "}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_RESEED, false, AGENT_SEED_NONE, AGENT_ROLE_PRIMARY, AGENT_MARK_RESEED, "Restoring", "Taking"},
+    {"others are stale", "nightly", RESEEDING("[1,2]"), "{'0':{'restoredNumber':1}" OTHERS_STOPPED "}",
+        RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE, false, AGENT_SEED_NONE, AGENT_ROLE_PRIMARY, AGENT_MARK_RESEED,
+        "Degraded", "Reseeding"},
+    {"others are not any more", "nightly", RESEEDING("[]"), "{'0':{'restoredNumber':1}" OTHERS_SEEDING "}",
+        RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE, false, AGENT_SEED_NONE, AGENT_ROLE_PRIMARY, AGENT_MARK_NONE,
+        "Cloning", "Reseeding"},
+    {"all follow", "nightly", RESEEDING("[]"), "{'0':{'restoredNumber':1}}", RESTORE_FINDING_NONE,
+        IN_PLACE_STEP_COMPLETE, false, AGENT_SEED_NONE, AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "Reseeding"},
+    {"is done once", "nightly", OVER("Completed"), "{}", RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE, false,
+        AGENT_SEED_NONE, AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "Completed"},
+    {"has failed once", "nightly", OVER("Failed"), "{}", RESTORE_FINDING_NONE, IN_PLACE_STEP_NONE, false,
+        AGENT_SEED_NONE, AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "Failed"},
+    {"another wish", "nightly@latest", OVER("Failed"), "{}", RESTORE_FINDING_NONE, IN_PLACE_STEP_BEGIN, false,
+        AGENT_SEED_NONE, AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "Failed"},
+    {"is forgotten", "", OVER("Completed"), "{}", RESTORE_FINDING_NONE, IN_PLACE_STEP_FORGET, false, AGENT_SEED_NONE,
+        AGENT_ROLE_PRIMARY, AGENT_MARK_NONE, "Healthy", "Completed"},
+};
+
+static json_t *parse(const char *text)
+{
+    _cleanup_(freep) char *copy = xstrdup(text);
+    for (char *at = copy; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    json_t *json = json_parse(copy, strlen(copy), NULL);
+    if (!json)
+        fail_msg("%s", text);
+    return json;
+}
+
+static json_t *cluster_of(const struct row *row)
+{
+    json_t *spec = parse("{'config': {'spec': {'images': {'mysql': 'mysql:8.4'}}}, 'replicas': 3,"
+                         "'storage': {'resources': {'requests': {'storage': '1Gi'}}}}");
+    json_t *status = parse("{'epoch':3,'currentPrimary':'shop-mysql-0','initialized':true,'semiSync':true}");
+    if (row->before)
+        json_object_set_new(status, "restoreInPlace", parse(row->before));
+    return json_build("{s:{s:i, s:{s:s}}, s:o, s:o}", "metadata", "generation", 2, "annotations",
+        ANNOTATION_RESTORE_IN_PLACE, row->wish, "spec", spec, "status", status);
+}
+
+static void answer(const struct row *row, struct restore_answer *ret)
+{
+    *ret = (struct restore_answer){.finding = row->finding};
+    snprintf(ret->found.backup, sizeof(ret->found.backup), "b1");
+    snprintf(ret->found.reason, sizeof(ret->found.reason), "BackupMissing");
+    ret->found.from = parse("{'backup':{'name':'nightly'}}");
+}
+
+static void check_orders(const struct row *row, const struct cluster_snapshot *snapshot)
+{
+    struct cluster_orders *orders = xcalloc(1, sizeof(*orders));
+    cluster_order(snapshot, orders);
+    const struct agent_order *first = &orders->orders[0], *second = &orders->orders[1];
+    if (!orders->given[0] || first->seed != row->seed || first->role != row->role || second->mark != row->mark)
+        fail_msg("%s: seed %d, role %d, mark %d", row->name, (int)first->seed, (int)first->role, (int)second->mark);
+    if (first->seed == AGENT_SEED_RESTORE_BESIDE)
+        assert_string_equal(first->restore_id, "b1");
+    assert_int_equal(first->restore_number, row->seed == AGENT_SEED_NONE ? 0 : 1);
+    if (in_place_holds(snapshot) || in_place_is_stale(snapshot, &snapshot->members[1]))
+        assert_int_equal(second->role, AGENT_ROLE_NONE);
+    assert_int_equal(second->seed == AGENT_SEED_KEEP, 0);
+    free(orders);
+}
+
+/* What is written is read back as it was, and then the same step is not taken again. */
+static void check_written(const struct row *row, struct golden *golden, const struct cluster_intent *intent)
+{
+    struct cluster_intent next;
+    struct cluster_status after, again;
+    cluster_status_copy(&golden->snapshot.last, &after);
+    cluster_intent_apply(&golden->snapshot, intent, &after);
+    _cleanup_(json_decrefp) json_t *json = cluster_status_encode(&after);
+    cluster_status_decode(json, &again);
+    assert_true(cluster_status_same(&after, &again));
+    if (row->step == IN_PLACE_STEP_TAKE) { /* what was acknowledged before needs nobody's word any more */
+        assert_int_equal(after.in_place.stale, 6);
+        assert_int_equal(after.acknowledgers, 0);
+        assert_false(after.semi_sync || after.confirmed.semi_sync);
+    }
+    cluster_status_release(&golden->snapshot.last);
+    golden->snapshot.last = again;
+    cluster_intend(&golden->snapshot, false, &next);
+    if (row->step != IN_PLACE_STEP_NONE && next.in_place_step == (int)row->step)
+        fail_msg("%s: taken twice", row->name);
+    cluster_status_release(&after);
+}
+
+static void check(const struct row *row, struct golden *golden)
+{
+    struct cluster_intent intent;
+    struct cluster_status status = {0};
+    const struct cluster_snapshot *snapshot = &golden->snapshot;
+    cluster_intend(snapshot, false, &intent);
+    in_place_report(snapshot, &status);
+    const struct kube_condition *condition = kube_conditions_find(&status.conditions, CONDITION_RESTORED_IN_PLACE);
+    const char *state = cluster_state_name(snapshot), *reason = condition ? condition->reason : NULL;
+    bool same_reason = reason == row->reason || str_eq(reason, row->reason);
+    if (intent.in_place_step != (int)row->step || (intent.epoch > 3) != row->epoch_rises ||
+        !str_eq(state, row->state) || !same_reason)
+        fail_msg("%s: step %d, epoch %lld, state %s, RestoredInPlace %s; %s", row->name, intent.in_place_step,
+            (long long)intent.epoch, state, reason ? reason : "-", intent.next_action);
+    assert_false(cluster_transition_is_set(&intent.transition));
+    check_orders(row, snapshot);
+    cluster_status_release(&status);
+    check_written(row, golden, &intent);
+}
+
+static void test_rows(void **state)
+{
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(json_decrefp) json_t *cluster = cluster_of(&rows[i]);
+        _cleanup_(json_decrefp) json_t *observed =
+            parse("{'children': {}, 'pods': {'0': {}, '1': {}, '2': {}}, 'claims': {'0': {}, '1': {}, '2': {}}}");
+        json_object_set_new(observed, "agents", parse(rows[i].agents));
+        struct golden *golden = golden_new(cluster, observed);
+        struct restore_answer found;
+        answer(&rows[i], &found);
+        golden->snapshot.restore_answer = &found;
+        if (!golden->snapshot.usable)
+            fail_msg("%s: %s", rows[i].name, golden->snapshot.message);
+        check(&rows[i], golden);
+        restore_answer_release(&found);
+        golden_free(golden);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
