@@ -143,6 +143,18 @@ static unsigned received_most(const struct replication_rig *rig)
     return gtid_set_compare(one, two) == GTID_SUPERSET ? 1 : 2;
 }
 
+static bool has_applied(const struct member *member)
+{
+    enum gtid_flavour flavour = member->status.flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = gtid_set_parse(flavour, member->status.gtid_executed, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *received = gtid_set_parse(flavour, member->status.gtid_received, NULL);
+
+    if (!executed || !received)
+        return false;
+    enum gtid_relation relation = gtid_set_compare(executed, received);
+    return relation == GTID_EQUAL || relation == GTID_SUPERSET;
+}
+
 static int64_t closed_us; /* when the close began */
 
 static void print_missing(struct replication_rig *rig, const struct writer *writer, unsigned number)
@@ -162,6 +174,7 @@ static uint64_t expect_told_is_held(struct replication_rig *rig, struct writer *
     _cleanup_(strbuf_release) struct strbuf sql;
     uint64_t sum = 0;
 
+    await(rig, received_most(rig), has_applied, "has applied what it has received");
     strbuf_init(&sql, 64 * KM_MIB);
     strbuf_adds(&sql, "SELECT 0");
     for (unsigned i = 0; i < WRITERS; i++) {
