@@ -65,13 +65,13 @@ wish "base@$moment"
 wait_until 60 "the restore" phase_is Restoring
 wait_until 400 "its end" phase_is Completed
 expect_match "its binary logs" "$(field myc db .status.restoreInPlace.source.binlogsFolder)" "$uid\$" || return 1
-expect_eq "restores so far" "$(field myc db .status.restoreInPlace.taken)" 2 || return 1
+expect_eq "number of the wish that the data is of" "$(field myc db .status.restoreInPlace.taken)" 3 || return 1
 holds 1,2
 
 say "another backup, after it, makes the new history recoverable"
 backup second "$(s3_destination)" physical '  encryption: {keySecret: {name: backup-key}}'
 wait_backup second
-expect_eq "its history" "$(field myb second .status.history)" "$uid-r2" || return 1
+expect_eq "its history" "$(field myb second .status.history)" "$uid-r3" || return 1
 wait_until 90 "an archive that goes on from it" recoverable_until "$(now)"
 
 say "with a key that is another: the old data serves"
