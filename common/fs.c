@@ -160,6 +160,14 @@ int fs_fsync_dir(const char *path, struct error *err)
     return 0;
 }
 
+int fs_sync_volume(const char *path, struct error *err)
+{
+    _cleanup_(close_fd) int fd = open_existing(path, O_RDONLY | O_DIRECTORY, err);
+    if (fd < 0)
+        return -1;
+    return syncfs(fd) != 0 ? error_set_errno(err, errno, "syncing %s", path) : 0;
+}
+
 static int make_dir(const char *path, mode_t mode, struct error *err)
 {
     if (mkdir(path, mode) == 0)

@@ -25,6 +25,8 @@ int fs_empty_dir(const char *path, const char *const *keep, struct error *err) K
 int fs_dir_is_empty(const char *path, const char *const *ignore, bool *ret_empty, struct error *err) KM_MUST_CHECK;
 bool fs_exists(const char *path);
 int fs_fsync_dir(const char *path, struct error *err) KM_MUST_CHECK;
+/* Everything on the file system that holds the folder: one syncfs instead of an fsync for each of the hundreds of files that the tools leave. Blocking. */
+int fs_sync_volume(const char *path, struct error *err) KM_MUST_CHECK;
 /* Copies bytes and mode, atomically as fs_write_file_atomic. */
 int fs_copy_file(const char *from, const char *to, mode_t mode, struct error *err) KM_MUST_CHECK;
 /* Free and total bytes for unprivileged users of the file system that holds path. */

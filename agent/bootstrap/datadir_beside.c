@@ -3,9 +3,7 @@
 #include "agent/bootstrap/datadir_beside.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "agent/bootstrap/datadir.h"
 #include "common/alloc.h"
@@ -64,19 +62,6 @@ struct datadir_beside datadir_beside_look(const struct agent_paths *paths)
     };
 }
 
-/* One syncfs for all that the tools left. */
-static int sync_volume(const char *dir, struct error *err)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0)
-        return error_set_errno(err, errno, "%s", dir);
-    int rc = syncfs(fd);
-    int errnum = errno;
-    close(fd);
-    return rc < 0 ? error_set_errno(err, errnum, "syncing %s", dir) : 0;
-}
-
 int datadir_keep_beside(const struct agent_paths *paths, uint64_t number, struct error *err)
 {
     _cleanup_(places_release) struct places places = places_of(paths);
@@ -84,7 +69,7 @@ int datadir_keep_beside(const struct agent_paths *paths, uint64_t number, struct
     char text[32];
 
     snprintf(text, sizeof(text), "%llu\n", (unsigned long long)number);
-    if (fs_write_file_atomic(file, text, strlen(text), 0600, err) < 0 || sync_volume(paths->data_new_dir, err) < 0 ||
+    if (fs_write_file_atomic(file, text, strlen(text), 0600, err) < 0 || fs_sync_volume(paths->data_new_dir, err) < 0 ||
         datadir_tidy_beside(paths, err) < 0)
         return -1;
     return move(paths, paths->data_new_dir, places.restored, err);

@@ -22,19 +22,6 @@ static char *gone_dir(const struct agent_paths *paths)
     return xasprintf("%s/data.gone", paths->volume_dir);
 }
 
-/* One syncfs instead of an fsync per file: the tools leave hundreds. */
-static int sync_volume(const char *dir, struct error *err)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0)
-        return error_set_errno(err, errno, "%s", dir);
-    int rc = syncfs(fd);
-    int errnum = errno;
-    close(fd);
-    return rc < 0 ? error_set_errno(err, errnum, "syncing %s", dir) : 0;
-}
-
 static int rename_dir(const char *from, const char *to, struct error *err)
 {
     return rename(from, to) < 0 ? error_set_errno(err, errno, "renaming %s to %s", from, to) : 0;
@@ -127,7 +114,7 @@ int datadir_publish(const struct agent_paths *paths, bool replace, struct error 
     static const char *const harmless[] = {"lost+found", NULL};
     bool empty = true;
 
-    if (sync_volume(paths->data_new_dir, err) < 0)
+    if (fs_sync_volume(paths->data_new_dir, err) < 0)
         return -1;
     if (fs_exists(paths->data_dir) && fs_dir_is_empty(paths->data_dir, harmless, &empty, err) < 0)
         return -1;
