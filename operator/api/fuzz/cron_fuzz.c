@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (cron_parse(text, &cron, NULL) < 0)
         return 0;
     struct time_zone_change changes[] = {
-        {input.at_s, input.moves_s[0] % 93600}, {input.at_s + 1 + input.days * 3600LL, input.moves_s[1] % 93600}};
+        {input.at_s, input.moves_s[0] % 93600}, {input.at_s + 1LL + input.days * 3600LL, input.moves_s[1] % 93600}};
     struct time_zone zone = {.changes = changes, .change_count = ARRAY_LEN(changes)};
     for (int64_t at_s = input.at_s - 200000LL; at_s < input.at_s + 400000LL; at_s += 77777)
         check(&cron, &zone, at_s);
