@@ -126,6 +126,9 @@ static json_t *container_mysql(const struct cluster_snapshot *snapshot)
     /* A crash recovery may take hours: until the server has answered once nobody judges it by the clock, the day is only there because the field
      * needs an end. */
     json_put(object, "startupProbe", http_probe("/startup", 1, 5, 86400));
+    /* Says nothing more, but a kubelet takes a container that has a startup probe and no readiness probe for ready only when it next looks at the whole pod, up to a
+     * minute later: https://github.com/kubernetes/kubernetes/issues/95140 */
+    json_put(object, "readinessProbe", http_probe("/startup", 1, 5, 3));
     /* Two minutes without progress by the agent's judgement; a restart of the agent alone takes seconds. */
     json_put(object, "livenessProbe", http_probe("/live", 10, 5, 12));
     put_resources(object, snapshot->config.resources);
