@@ -34,8 +34,11 @@ static void drop_look(struct backup_visit *visit)
 void backup_visit_finish(struct backup_visit *visit, const struct error *err)
 {
     struct reconcile *run = visit->run;
+    struct backup_memory *memory = backup_visit_memory(visit);
     struct error error = err ? *err : visit->error;
     int64_t again_ms = visit->again_ms > 0 ? visit->again_ms : IDLE_MS;
+    if (memory)
+        *memory->begins_with = '\0';
     drop_look(visit);
     free(visit->key);
     free(visit->uid);
@@ -52,7 +55,9 @@ static bool look(struct backup_visit *visit)
 {
     const struct backup_memory *memory = backup_visit_memory(visit);
     drop_look(visit);
-    if (!memory || !backup_gather(&visit->controller->sources, memory, clock_realtime_ms(), &visit->snapshot))
+    if (!memory ||
+        !backup_gather(
+            &visit->controller->sources, &visit->controller->memories, memory, clock_realtime_ms(), &visit->snapshot))
         return false;
     backup_decide(&visit->snapshot, &visit->step);
     visit->looked = true;
@@ -68,6 +73,8 @@ static void remember(const struct backup_visit *visit, struct backup_memory *mem
     str_replace(&memory->ns, snapshot->ns);
     str_replace(&memory->cluster, str_or_empty(backup->cluster));
     str_replace(&memory->claim, volume ? backup->destination.claim : "");
+    bool begins = snapshot->last.phase != BACKUP_PHASE_RUNNING && visit->step.next.phase == BACKUP_PHASE_RUNNING;
+    snprintf(memory->begins_with, sizeof(memory->begins_with), "%s", begins ? visit->step.next.donor : "");
     memory->wants_store = visit->step.wants_store;
     memory->phase = snapshot->last.phase;
     memory->start_ms = snapshot->last.start_ms;

@@ -577,9 +577,18 @@ static bool is_overdue(const struct backup_snapshot *snapshot)
 
 static void decide_overdue(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
-    char text[256];
-    snprintf(text, sizeof(text), "%s", str_empty(snapshot->last.message) ? "nothing was begun" : snapshot->last.message);
-    say(step, "not done within %lld s: %s", (long long)snapshot->backup.deadline_seconds, text);
+    char text[512];
+    const struct backup_status *last = &snapshot->last;
+    const struct backup_attempt *before = last->failure_count > 0 ? &last->failures[last->failure_count - 1] : NULL;
+    if (last->phase != BACKUP_PHASE_RUNNING &&
+        last_was_refused(snapshot)) /* without the promise that it is tried again */
+        snprintf(text, sizeof(text), "attempt %d with %s: the store refused it: %s", last->attempt, before->donor,
+            before->message);
+    else
+        snprintf(text, sizeof(text), "%s", str_empty(last->message) ? "nothing was begun" : last->message);
+    bool told = !before || strstr(text, before->message);
+    say(step, "not done within %lld s: %s%s%s", (long long)snapshot->backup.deadline_seconds, text,
+        told ? "" : "; the last attempt failed: ", told ? "" : before->message);
     close_attempt(step, "DeadlineExceeded", step->next.message);
     fail_for_good(snapshot, step, "DeadlineExceeded");
 }

@@ -54,9 +54,17 @@ static void read_spec(const struct custom_object *object, const json_t *cluster_
 
 /* ---- members ---- */
 
-static bool is_taken(const struct backup_sources *sources, const struct backup_snapshot *snapshot, const char *pod)
+/* What the members are asked, and for whom. */
+struct looker {
+    const struct backup_sources *sources;
+    const struct backup_memories *memories;
+    const struct backup_memory *memory;
+    const char *cluster_key;
+};
+
+static bool is_taken(const struct looker *looker, const struct backup_snapshot *snapshot, const char *pod)
 {
-    const struct store *backups = informer_store(sources->backups);
+    const struct store *backups = informer_store(looker->sources->backups);
     size_t cursor = 0;
     for (const struct kube_object *each; (each = store_next(backups, &cursor));) {
         const struct custom_object *other = (const struct custom_object *)each;
@@ -64,7 +72,7 @@ static bool is_taken(const struct backup_sources *sources, const struct backup_s
             str_eq(other->ns, snapshot->ns) && !str_eq(other->name, snapshot->name))
             return true;
     }
-    return false;
+    return backup_memories_have_begun(looker->memories, looker->memory, snapshot->ns, pod);
 }
 
 /* Of the cluster's status. */
@@ -101,14 +109,15 @@ static void read_words(const struct agent_status *status, const struct roles *ro
     ret->report = status->backup;
 }
 
-static void read_member(const struct backup_sources *sources, const struct backup_snapshot *snapshot,
-    const char *cluster_key, const struct roles *roles, struct backup_member *ret)
+static void read_member(const struct looker *looker, const struct backup_snapshot *snapshot, const struct roles *roles,
+    struct backup_member *ret)
 {
-    const struct agent_watch *watch = agent_fleet_get(sources->fleet, cluster_key, ret->name);
-    const struct agent_status *status = watch ? agent_fleet_status(sources->fleet, cluster_key, ret->name) : NULL;
+    struct agent_fleet *fleet = looker->sources->fleet;
+    const struct agent_watch *watch = agent_fleet_get(fleet, looker->cluster_key, ret->name);
+    const struct agent_status *status = watch ? agent_fleet_status(fleet, looker->cluster_key, ret->name) : NULL;
     ret->heard = watch && status && agent_watch_connected(watch);
     ret->silent_ms = watch ? agent_watch_age_ms(watch) : 0;
-    ret->taken = is_taken(sources, snapshot, ret->name);
+    ret->taken = is_taken(looker, snapshot, ret->name);
     if (status)
         read_words(status, roles, ret);
     if (!watch)
@@ -118,18 +127,17 @@ static void read_member(const struct backup_sources *sources, const struct backu
     snprintf(ret->send_error, sizeof(ret->send_error), "%s", backup_sender_error(sender, snapshot->last.id));
 }
 
-static void read_members(const struct backup_sources *sources, const char *cluster_key, const struct roles *roles,
-    struct backup_snapshot *ret)
+static void read_members(const struct looker *looker, const struct roles *roles, struct backup_snapshot *ret)
 {
     for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
         struct backup_member *member = &ret->members[ret->member_count];
         cluster_pod_name(member->name, ret->backup.cluster, ordinal);
         _cleanup_(freep) char *key = kube_key(ret->ns, member->name);
-        const struct pod_object *pod = (const struct pod_object *)store_get(informer_store(sources->pods), key);
+        const struct pod_object *pod = (const struct pod_object *)store_get(informer_store(looker->sources->pods), key);
         if (!pod || !str_eq(pod->cluster, ret->backup.cluster))
             continue;
         member->pod_ready = pod->ready && !pod->object.deleting;
-        read_member(sources, ret, cluster_key, roles, member);
+        read_member(looker, ret, roles, member);
         ret->member_count++;
     }
 }
@@ -162,8 +170,8 @@ static void read_memory(const struct backup_memory *memory, struct backup_snapsh
     ret->job = memory->view;
 }
 
-bool backup_gather(const struct backup_sources *sources, const struct backup_memory *memory, int64_t now_ms,
-    struct backup_snapshot *ret)
+bool backup_gather(const struct backup_sources *sources, const struct backup_memories *memories,
+    const struct backup_memory *memory, int64_t now_ms, struct backup_snapshot *ret)
 {
     const struct custom_object *object =
         (const struct custom_object *)store_get(informer_store(sources->backups), memory->key);
@@ -189,7 +197,8 @@ bool backup_gather(const struct backup_sources *sources, const struct backup_mem
         const struct roles roles = {
             json_path_str(status, "currentPrimary", ""), &final, json_path_int(status, "epoch", 0)};
         ret->is_final = cluster->object.deleting && str_eq(final.backup, ret->name);
-        read_members(sources, cluster->object.key, &roles, ret);
+        const struct looker looker = {sources, memories, memory, cluster->object.key};
+        read_members(&looker, &roles, ret);
     }
     read_store(sources, ret);
     return true;

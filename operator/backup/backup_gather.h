@@ -8,7 +8,7 @@
 #include "operator/backup/store_pod.h"
 
 /* False: there is no such object, or it is another one than the memory's. *ret must be released if true. */
-bool backup_gather(const struct backup_sources *sources, const struct backup_memory *memory, int64_t now_ms,
-    struct backup_snapshot *ret);
+bool backup_gather(const struct backup_sources *sources, const struct backup_memories *memories,
+    const struct backup_memory *memory, int64_t now_ms, struct backup_snapshot *ret);
 
 #endif

@@ -70,3 +70,14 @@ bool backup_memories_want_store(
     }
     return false;
 }
+
+bool backup_memories_have_begun(
+    const struct backup_memories *memories, const struct backup_memory *but, const char *ns, const char *pod)
+{
+    size_t cursor = 0;
+    for (const struct backup_memory *memory; (memory = hashmap_next(&memories->by_key, &cursor));) {
+        if (memory != but && str_eq(memory->begins_with, pod) && str_eq(memory->ns, ns))
+            return true;
+    }
+    return false;
+}

@@ -19,8 +19,9 @@ struct backup_memory {
     uint64_t keys_for;      /* backup_secrets_meant */
     struct backup_job *job; /* NULL: none is under way */
     struct backup_job_view view;
-    char donor[DERIVED_NAME_SIZE]; /* who was given the task by this process; "" nobody */
-    bool wants_store;              /* the pod in front of its volume */
+    char donor[DERIVED_NAME_SIZE];       /* who was given the task by this process; "" nobody */
+    char begins_with[DERIVED_NAME_SIZE]; /* the donor in a status that is being written; "" none */
+    bool wants_store;                    /* the pod in front of its volume */
     /* Of the last look. */
     char *ns, *cluster, *claim; /* claim "" without a volume */
     enum backup_phase phase;
@@ -42,5 +43,9 @@ void backup_memories_forget(struct backup_memories *memories, const char *key);
 /* Whether one of the cluster wants the pod in front of this claim. */
 bool backup_memories_want_store(
     const struct backup_memories *memories, const char *ns, const char *cluster, const char *claim);
+
+/* Whether another one is about to begin with this member: its status does not say so yet. */
+bool backup_memories_have_begun(
+    const struct backup_memories *memories, const struct backup_memory *but, const char *ns, const char *pod);
 
 #endif
