@@ -7,6 +7,7 @@
 #include "common/json_fields.h"
 
 #define SEED_PERCENT_STEP 5
+#define SEED_BYTES_STEP ((uint64_t)(1024 * KM_MIB)) /* where the whole is not known */
 
 const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PROGRESSING, CONDITION_AVAILABLE,
     CONDITION_HEALTHY, CONDITION_REPLICATED, CONDITION_WRITES_BLOCKED, CONDITION_LAGGING, CONDITION_CHILD_CONFLICT,
@@ -128,6 +129,18 @@ static void put_time(json_t *json, const char *key, int64_t realtime_ms)
     json_put_str(json, key, text);
 }
 
+static void put_seed_bytes(json_t *seed, const struct cluster_instance *instance)
+{
+    uint64_t left =
+        instance->seed_total_bytes > instance->seed_bytes ? instance->seed_total_bytes - instance->seed_bytes : 0;
+    uint64_t rate = instance->seed_bytes_per_second;
+    put_positive(seed, "bytes", (int64_t)instance->seed_bytes);
+    put_positive(seed, "totalBytes", (int64_t)instance->seed_total_bytes);
+    put_positive(seed, "bytesPerSecond", (int64_t)rate);
+    if (rate > 0 && left > 0)
+        json_put_int(seed, "secondsLeft", (int64_t)((left + rate - 1) / rate));
+}
+
 static void put_seed(json_t *json, const struct cluster_instance *instance)
 {
     if (!*instance->seed_step)
@@ -137,6 +150,7 @@ static void put_seed(json_t *json, const struct cluster_instance *instance)
     if (*instance->seed_donor)
         json_put_str(seed, "donor", instance->seed_donor);
     put_positive(seed, "percent", instance->seed_percent - instance->seed_percent % SEED_PERCENT_STEP);
+    put_seed_bytes(seed, instance);
     json_put(json, "seed", seed);
 }
 
@@ -339,6 +353,9 @@ static void read_progress(const json_t *json, struct cluster_instance *ret)
     snprintf(ret->seed_step, sizeof(ret->seed_step), "%s", json_path_str(seed, "step", ""));
     snprintf(ret->seed_donor, sizeof(ret->seed_donor), "%s", json_path_str(seed, "donor", ""));
     ret->seed_percent = MIN_OF(100, clamp_int(json_path_int(seed, "percent", 0)));
+    ret->seed_bytes = (uint64_t)MAX_OF(0, json_path_int(seed, "bytes", 0));
+    ret->seed_total_bytes = (uint64_t)MAX_OF(0, json_path_int(seed, "totalBytes", 0));
+    ret->seed_bytes_per_second = (uint64_t)MAX_OF(0, json_path_int(seed, "bytesPerSecond", 0));
 }
 
 static void read_transition(const json_t *json, struct cluster_transition *ret)
@@ -526,14 +543,28 @@ bool cluster_lag_moved(int64_t a_ms, int64_t b_ms)
     return difference >= 1000 && difference >= larger / 10;
 }
 
-/* Lag that did not move enough counts as the other's. */
-static void level_lag(const struct cluster_status *a, const struct cluster_status *b, json_t *b_json)
+/* Its bytes move all the time; they are written together with the percentage. */
+static bool seed_moved(const struct cluster_instance *a, const struct cluster_instance *b)
+{
+    if (!str_eq(a->seed_step, b->seed_step) || !str_eq(a->seed_donor, b->seed_donor) ||
+        (a->seed_total_bytes > 0) != (b->seed_total_bytes > 0))
+        return true;
+    if (a->seed_total_bytes > 0)
+        return a->seed_percent / SEED_PERCENT_STEP != b->seed_percent / SEED_PERCENT_STEP;
+    return a->seed_bytes / SEED_BYTES_STEP != b->seed_bytes / SEED_BYTES_STEP;
+}
+
+/* What did not move enough counts as the other's. */
+static void level_progress(const struct cluster_status *a, const struct cluster_status *b, json_t *b_json)
 {
     json_t *instances = json_object_get(b_json, "instances");
     for (int i = 0; i < a->instance_count && i < b->instance_count; i++) {
         const struct cluster_instance *one = &a->instances[i], *other = &b->instances[i];
+        json_t *instance = json_array_get(instances, (size_t)i);
         if (one->lag_known && other->lag_known && !cluster_lag_moved(one->lag_ms, other->lag_ms))
-            json_put_int(json_array_get(instances, (size_t)i), "lagSeconds", one->lag_ms / 1000);
+            json_put_int(instance, "lagSeconds", one->lag_ms / 1000);
+        if (*one->seed_step && !seed_moved(one, other))
+            put_seed(instance, one);
     }
 }
 
@@ -541,7 +572,7 @@ bool cluster_status_same(const struct cluster_status *a, const struct cluster_st
 {
     _cleanup_(json_decrefp) json_t *a_json = cluster_status_encode(a);
     _cleanup_(json_decrefp) json_t *b_json = cluster_status_encode(b);
-    level_lag(a, b, b_json);
+    level_progress(a, b, b_json);
     return is_same(a_json, b_json);
 }
 

@@ -3,7 +3,7 @@
  *
  * The controller decodes the last written status, changes a copy and writes it only if cluster_status_same says no: status that has not
  * changed is not written. encode leaves out what is empty; decode(encode(x)) is same as x. What moves all the time is told coarsely: lag in
- * whole seconds, and only news when it moved by a second and by a tenth; a seed's percentage in steps of five. Positions that move with every
+ * whole seconds, and only news when it moved by a second and by a tenth; a seed's progress in steps of five percent. Positions that move with every
  * transaction are in the agents' metrics, not here.
  * Release with cluster_status_release; a zeroed struct is valid and empty. Large (50 KiB): not for recursion.
  */
@@ -65,6 +65,7 @@ struct cluster_instance {
     char seed_step[16];                 /* Waiting, Initialising, Copying, ...; "" unless it is being seeded */
     char seed_donor[DERIVED_NAME_SIZE]; /* pod; "" if none */
     int seed_percent;                   /* 0..100; 0 also if unknown */
+    uint64_t seed_bytes, seed_total_bytes, seed_bytes_per_second; /* 0: none yet, unknown */
     char set_aside[256]; /* what its volume holds of transactions that the cluster has not (I7): "FOLDER: GTIDS"; "" nothing */
 };
 

@@ -37,6 +37,81 @@ static bool is_small_talk(const struct kube_condition *condition)
             str_eq(condition->reason, "Settled"));
 }
 
+struct bulletin {
+    struct cluster_news *news;
+    int count;
+};
+
+static void KM_PRINTF(4, 5)
+    tell(struct bulletin *bulletin, enum event_type type, const char *reason, const char *fmt, ...)
+{
+    struct cluster_news *news = &bulletin->news[bulletin->count++];
+    va_list ap;
+    *news = (struct cluster_news){.type = type, .reason = reason};
+    va_start(ap, fmt);
+    vsnprintf(news->message, sizeof(news->message), fmt, ap);
+    va_end(ap);
+}
+
+/* ---- members that get their data ---- */
+
+static const struct cluster_instance *instance_named(const struct cluster_status *status, const char *name)
+{
+    for (int i = 0; i < status->instance_count; i++) {
+        if (str_eq(status->instances[i].name, name))
+            return &status->instances[i];
+    }
+    return NULL;
+}
+
+static bool gets_data(const struct cluster_instance *instance)
+{
+    return instance && (str_eq(instance->seed_step, "Copying") || str_eq(instance->seed_step, "Preparing"));
+}
+
+/* Not that its pod has gone meanwhile. */
+static bool has_data(const struct cluster_instance *instance)
+{
+    return str_eq(instance->seed_step, "Done") ||
+        (!*instance->seed_step && (str_eq(instance->phase, "Starting") || str_eq(instance->phase, "Running")));
+}
+
+static void tell_of_seed(
+    struct bulletin *bulletin, const struct cluster_instance *before, const struct cluster_instance *now)
+{
+    const char *donor = *now->seed_donor ? now->seed_donor : "the backup";
+    bool other = before && !str_eq(before->seed_donor, now->seed_donor);
+    if (str_eq(now->seed_step, "Copying") && (!gets_data(before) || other)) {
+        if (now->seed_total_bytes > 0)
+            tell(bulletin, EVENT_NORMAL, "CopyStarted", "%s copies about %llu MiB from %s", now->name,
+                (unsigned long long)(now->seed_total_bytes / KM_MIB), donor);
+        else
+            tell(bulletin, EVENT_NORMAL, "CopyStarted", "%s copies from %s", now->name, donor);
+    } else if (gets_data(before) && has_data(now))
+        tell(bulletin, EVENT_NORMAL, "CopyDone", "%s has its data, from %s", now->name,
+            *before->seed_donor ? before->seed_donor : "the backup");
+    else if (gets_data(before) && str_eq(now->seed_step, "Failed"))
+        tell(bulletin, EVENT_WARNING, "CopyFailed", "%s could not copy from %s; it is tried again: %s", now->name,
+            *before->seed_donor ? before->seed_donor : "the backup", now->message);
+}
+
+int cluster_seed_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret)
+{
+    struct bulletin bulletin = {.news = ret};
+    for (int i = 0; i < now->instance_count; i++)
+        tell_of_seed(&bulletin, instance_named(before, now->instances[i].name), &now->instances[i]);
+    return bulletin.count;
+}
+
+static void record_seeds(struct event_recorder *recorder, const struct event_target *target,
+    const struct cluster_status *before, const struct cluster_status *now)
+{
+    struct cluster_news news[CLUSTER_SEED_NEWS_MAX];
+    int count = cluster_seed_news(before, now, news);
+    for (int i = 0; i < count; i++)
+        event_record(recorder, target, news[i].type, news[i].reason, "%s", news[i].message);
+}
+
 void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_status *status)
 {
@@ -55,25 +130,10 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
         event_record(recorder, &target, is_bad(now) ? EVENT_WARNING : EVENT_NORMAL, now->reason, "%s: %s", now->type,
             now->message);
     }
+    record_seeds(recorder, &target, &snapshot->last, status);
 }
 
 /* ---- failovers ---- */
-
-struct bulletin {
-    struct cluster_news *news;
-    int count;
-};
-
-static void KM_PRINTF(4, 5)
-    tell(struct bulletin *bulletin, enum event_type type, const char *reason, const char *fmt, ...)
-{
-    struct cluster_news *news = &bulletin->news[bulletin->count++];
-    va_list ap;
-    *news = (struct cluster_news){.type = type, .reason = reason};
-    va_start(ap, fmt);
-    vsnprintf(news->message, sizeof(news->message), fmt, ap);
-    va_end(ap);
-}
 
 static bool fails_over(const struct cluster_transition *transition)
 {

@@ -98,6 +98,9 @@ void cluster_report_replication(
     snprintf(instance->seed_donor, sizeof(instance->seed_donor), "%.*s", (int)strcspn(agent->seed.donor, "."),
         agent->seed.donor);
     instance->seed_percent = seed_percent(agent);
+    instance->seed_bytes = agent->seed.bytes;
+    instance->seed_total_bytes = agent->seed.total_bytes;
+    instance->seed_bytes_per_second = agent->seed.bytes_per_second;
 }
 
 static void KM_PRINTF(6, 7) set(const struct cluster_snapshot *snapshot, struct cluster_status *status,

@@ -74,6 +74,9 @@ static void fill(struct cluster_status *status)
     snprintf(instance->seed_step, sizeof(instance->seed_step), "Copying");
     snprintf(instance->seed_donor, sizeof(instance->seed_donor), "a-mysql-0");
     instance->seed_percent = 45;
+    instance->seed_bytes = 4500;
+    instance->seed_total_bytes = 10000;
+    instance->seed_bytes_per_second = 1000;
     instance->lag_known = true;
     instance->lag_ms = 7000;
     fill_replication(status);
@@ -97,6 +100,11 @@ static void round_trip(void **state)
     assert_string_equal(json_path_str(json, "transition.startedAt", ""), "2026-01-02T03:04:05.678Z");
     assert_string_equal(json_path_str(json, "lastSwitchover.finishedAt", ""), "2026-01-02T03:04:05.123Z");
     assert_int_equal(json_path_int(json, "instances[1].seed.percent", 0), 45);
+    assert_int_equal(json_path_int(json, "instances[1].seed.bytes", 0), 4500);
+    assert_int_equal(json_path_int(json, "instances[1].seed.totalBytes", 0), 10000);
+    assert_int_equal(json_path_int(json, "instances[1].seed.bytesPerSecond", 0), 1000);
+    assert_int_equal(json_path_int(json, "instances[1].seed.secondsLeft", 0), 6);
+    assert_int_equal(again.instances[1].seed_bytes, 4500);
     assert_int_equal(again.transition.started_ms, INT64_C(1767323045678));
     assert_string_equal(again.transition.position, "0-1-100");
     assert_int_equal(again.transition.epoch, 13);
@@ -271,6 +279,8 @@ static void small_progress_is_no_change(void **state)
     fill(&b);
     b.instances[1].lag_ms += 999;
     b.instances[1].seed_percent += 4;
+    b.instances[1].seed_bytes += 499;
+    b.instances[1].seed_bytes_per_second += 77;
     assert_true(cluster_status_same(&a, &b));
     b.instances[1].lag_ms = 6001;
     assert_true(cluster_status_same(&a, &b));
@@ -278,6 +288,16 @@ static void small_progress_is_no_change(void **state)
     b.instances[1].lag_ms = 91000;
     assert_true(cluster_status_same(&a, &b));
     b.instances[1].lag_ms = 90000;
+    assert_false(cluster_status_same(&a, &b));
+    b.instances[1].lag_ms = a.instances[1].lag_ms;
+    assert_true(cluster_status_same(&a, &b));
+    b.instances[1].seed_percent += 1;
+    assert_false(cluster_status_same(&a, &b));
+    /* Of a whole that nobody knows. */
+    a.instances[1].seed_total_bytes = b.instances[1].seed_total_bytes = 0;
+    a.instances[1].seed_percent = b.instances[1].seed_percent = 0;
+    assert_true(cluster_status_same(&a, &b));
+    b.instances[1].seed_bytes += UINT64_C(1) << 30;
     assert_false(cluster_status_same(&a, &b));
     cluster_status_release(&a);
     cluster_status_release(&b);

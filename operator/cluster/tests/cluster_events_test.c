@@ -187,6 +187,72 @@ static void the_longest(void **state)
         assert_true(strlen(news[i].message) < sizeof(news[i].message) - 1);
 }
 
+/* ---- members that get their data ---- */
+
+static void seed(struct cluster_status *status, const char *step, const char *donor)
+{
+    if (status->instance_count == 0)
+        cluster_status_add_instance(status, "shop-mysql-1", 1);
+    struct cluster_instance *instance = &status->instances[0];
+    snprintf(instance->seed_step, sizeof(instance->seed_step), "%s", step);
+    snprintf(instance->seed_donor, sizeof(instance->seed_donor), "%s", donor);
+    snprintf(instance->phase, sizeof(instance->phase), "%s", *step ? "Initializing" : "Starting");
+}
+
+static int tell_of_seeds(void)
+{
+    return cluster_seed_news(&before, &now, news);
+}
+
+static void a_copy_is_told_from_begin_to_end(void **state)
+{
+    UNUSED(state);
+    seed(&now, "Waiting", "");
+    assert_int_equal(tell_of_seeds(), 0);
+    seed(&before, "Waiting", "");
+    seed(&now, "Copying", "shop-mysql-0");
+    now.instances[0].seed_total_bytes = 3 * UINT64_C(1073741824);
+    assert_int_equal(tell_of_seeds(), 1);
+    told(0, EVENT_NORMAL, "CopyStarted", "shop-mysql-1 copies about 3072 MiB from shop-mysql-0");
+    before = now;
+    now.instances[0].seed_percent = 50;
+    assert_int_equal(tell_of_seeds(), 0);
+    seed(&now, "Preparing", "shop-mysql-0");
+    assert_int_equal(tell_of_seeds(), 0);
+    seed(&now, "Done", "");
+    assert_int_equal(tell_of_seeds(), 1);
+    told(0, EVENT_NORMAL, "CopyDone", "shop-mysql-1 has its data, from shop-mysql-0");
+    seed(&now, "", "");
+    assert_int_equal(tell_of_seeds(), 1);
+    before = now;
+    assert_int_equal(tell_of_seeds(), 0);
+}
+
+static void another_donor_is_another_copy(void **state)
+{
+    UNUSED(state);
+    seed(&before, "Copying", "shop-mysql-0");
+    seed(&now, "Failed", "shop-mysql-0");
+    snprintf(now.instances[0].message, sizeof(now.instances[0].message), "the donor has gone");
+    assert_int_equal(tell_of_seeds(), 1);
+    told(0, EVENT_WARNING, "CopyFailed",
+        "shop-mysql-1 could not copy from shop-mysql-0; it is tried again: the donor has gone");
+    seed(&now, "Copying", "shop-mysql-2");
+    assert_int_equal(tell_of_seeds(), 1);
+    told(0, EVENT_NORMAL, "CopyStarted", "shop-mysql-1 copies from shop-mysql-2");
+}
+
+static void a_pod_that_goes_has_no_data(void **state)
+{
+    UNUSED(state);
+    seed(&before, "Copying", "shop-mysql-0");
+    seed(&now, "", "");
+    snprintf(now.instances[0].phase, sizeof(now.instances[0].phase), "Pending");
+    assert_int_equal(tell_of_seeds(), 0);
+    now.instance_count = 0;
+    assert_int_equal(tell_of_seeds(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +264,9 @@ int main(void)
         cmocka_unit_test_setup(a_lost_one_that_is_back, set_up),
         cmocka_unit_test_setup(a_switchover_is_no_failover, set_up),
         cmocka_unit_test_setup(the_longest, set_up),
+        cmocka_unit_test_setup(a_copy_is_told_from_begin_to_end, set_up),
+        cmocka_unit_test_setup(another_donor_is_another_copy, set_up),
+        cmocka_unit_test_setup(a_pod_that_goes_has_no_data, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
