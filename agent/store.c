@@ -7,11 +7,14 @@
 #include "agent/backup/store_server.h"
 #include "agent/instance_files.h"
 #include "common/agent_api.h"
+#include "common/clock.h"
 #include "common/http_server.h"
 #include "common/log.h"
 #include "common/loop.h"
 
 #define LOOK_INTERVAL_MS 1000
+/* A store that has not been able to open for so long ends: the kubelet starts it again, and why stands in the pod's status, where the operator reads it. */
+#define OPEN_MAX_MS 10000
 
 struct store {
     const struct agent_options *options;
@@ -24,6 +27,8 @@ struct store {
     struct loop_timer timer;
     uint64_t files_signature;
     char trouble[ERROR_MESSAGE_MAX]; /* why it is not ready; logged */
+    int64_t begun_ms;
+    struct error error; /* it ends with it */
 };
 
 static const char *const peers[] = {AGENT_OPERATOR_COMMON_NAME, AGENT_COMMON_NAME, NULL};
@@ -110,6 +115,11 @@ static void on_look(void *arg)
     if (!str_eq(store->trouble, err.message))
         log_warn("the store is not ready, or its certificates are old", LOG_ERR(&err));
     snprintf(store->trouble, sizeof(store->trouble), "%s", err.message);
+    bool waits = err.kind == ERROR_CONFLICT; /* for another store, which is about to end */
+    if (store->door || waits || clock_monotonic_ms() - store->begun_ms < OPEN_MAX_MS)
+        return;
+    store->error = err;
+    loop_stop(store->loop);
 }
 
 /* ---- life ---- */
@@ -137,7 +147,7 @@ static void release(struct store *store)
 
 int store_run(const struct agent_options *options, struct error *err)
 {
-    struct store store = {.options = options, .loop = loop_new()};
+    struct store store = {.options = options, .loop = loop_new(), .begun_ms = clock_monotonic_ms()};
 
     if (str_empty(options->store_dir)) {
         loop_free(store.loop);
@@ -153,5 +163,9 @@ int store_run(const struct agent_options *options, struct error *err)
         loop_run(store.loop);
     }
     release(&store);
+    if (store.error.kind != ERROR_NONE) {
+        *err = store.error;
+        return -1;
+    }
     return rc;
 }

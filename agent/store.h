@@ -2,7 +2,8 @@
  * store.h: `kube-mysql-agent store --directory=DIR`: a volume's door for backups, as S3 has one (backup/store_server.h).
  *
  * Port 8443, mutual TLS with the cluster's CA: the operator and the members may come. Certificates are read from the mounted files and again when they change; until they are
- * usable, or while another store serves the same folder, the door stays shut, /ready says why and the log does once. Port 8080, plain: /live, /ready.
+ * usable, or while another store serves the same folder, the door stays shut, /ready says why and the log does once. A volume that cannot be used, or certificates that
+ * are missing, for ten seconds end it with an error. Port 8080, plain: /live, /ready.
  * Ends with SIGTERM and SIGINT: what is under way is cut off and leaves nothing behind; uploads that were begun go on with the next store on this node.
  */
 #ifndef KM_AGENT_STORE_H

@@ -104,13 +104,14 @@ static struct object_store *connect_as(const struct world *w, const struct tls_k
 
 static void exec_store(const struct world *w)
 {
-    const char *argv[] = {NULL, "store", NULL, NULL, NULL, NULL, "--bind=127.0.0.1", "--log-level=warn", NULL};
+    const char *argv[] = {NULL, "store", NULL, NULL, NULL, NULL, NULL, "--bind=127.0.0.1", "--log-level=warn", NULL};
 
     argv[0] = xasprintf("%s/kube-mysql-agent", getenv("KM_BUILD"));
     argv[2] = xasprintf("--directory=%s/backup", w->root);
     argv[3] = xasprintf("--tls-dir=%s/tls", w->root);
     argv[4] = xasprintf("--tls-port=%u", w->port);
     argv[5] = xasprintf("--plain-port=%u", w->plain_port);
+    argv[6] = xasprintf("--termination-log=%s/end", w->root);
     execv(argv[0], (char **)(uintptr_t)argv);
     _exit(127);
 }
@@ -473,6 +474,28 @@ static void test_one_store_after_the_other(void **state)
     assert_true(becomes(w, "/ready", 200));
 }
 
+/* What the kubelet shows of it is what the operator tells. */
+static void test_a_volume_that_cannot_be_used(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(freep) char *folder = xasprintf("%s/backup", w->root);
+    _cleanup_(freep) char *end = xasprintf("%s/end", w->root);
+    _cleanup_(strbuf_release) struct strbuf text;
+    int status = 0;
+
+    put_certificates(w);
+    assert_int_equal(rmdir(folder), 0);
+    put_file(w, "backup", "no folder");
+    start_store(w, NULL);
+    assert_true(becomes(w, "/ready", 503));
+    assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
+    w->pid = 0;
+    assert_int_equal(WEXITSTATUS(status), 1);
+    strbuf_init(&text, 4096);
+    assert_int_equal(fs_read_file(end, &text, NULL), 0);
+    assert_non_null(strstr(text.buf, "backup\" cannot be opened: Not a directory"));
+}
+
 static void test_words_that_are_wrong(void **state)
 {
     struct world *w = *state;
@@ -502,6 +525,7 @@ int main(void)
         WORLD(test_who_may_come),
         WORLD(test_certificates_come_and_change),
         WORLD(test_one_store_after_the_other),
+        WORLD(test_a_volume_that_cannot_be_used),
         WORLD(test_words_that_are_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
