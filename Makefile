@@ -120,6 +120,7 @@ test_jobs = $(shell echo $$(($(JOBS) * $(if $(filter thread,$(SANITIZE)),1,$(if 
 run_tests = SANITIZE=$(SANITIZE) TEST_JOBS=$(test_jobs) build-aux/run-tests.sh
 
 check-unit: $(unit_bin)  ## Build and run the unit tests
+	$(Q)build-aux/tests/run-tests-test.sh
 	$(Q)$(run_tests) unit $(unit_bin)
 
 check: check-unit check-layers check-headers check-size check-deploy  ## Unit tests, layers, headers, sizes, manifests: the quick gates

@@ -65,6 +65,10 @@ for exe in "$@"; do
   # shellcheck disable=SC2053 # TEST_FILTER is a glob
   [[ -z ${TEST_FILTER:-} || $exe == $TEST_FILTER ]] && selected+=("$exe")
 done
+if ((${#selected[@]} == 0 && $# > 0)); then
+  echo "$kind: TEST_FILTER='$TEST_FILTER' matches none of $# executables, of which the first is $1" >&2
+  exit 1
+fi
 # Those of whole operators take longest: they begin first.
 ((${#selected[@]})) && { printf '%s\n' "${selected[@]}" | grep '/operator/tests/'; printf '%s\n' "${selected[@]}" | grep -v '/operator/tests/'; } |
   tr '\n' '\0' | xargs -0 -n1 -P "${TEST_JOBS:-2}" bash -c 'run_one "$1"' _

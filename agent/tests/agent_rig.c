@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -262,6 +263,7 @@ static void become(const struct agent_rig *rig, const char *command, char *const
         enter(rig);
     if (setgroups(0, NULL) < 0 || setgid(rig->gid) < 0 || setuid(rig->uid) < 0)
         _exit(98);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* here, as a change of the user clears it */
     if (!rig->root)
         execv(rig->binary, argv);
     execv(inside, argv);
@@ -288,8 +290,8 @@ static void build_argv(const struct agent_rig *rig, const char *command, struct 
         strvec_pushf(argv, "--directory=%s/vol", rig->dir);
 }
 
-/* A middle process makes the namespace and dies with its first process's exit status; its own death takes nobody along, so what is
- * killed is always that first process. */
+/* A middle process makes the namespace and dies with its first process's exit status. What is killed is always that first process; when the test itself is
+ * killed, both go, and the namespace with them. */
 struct agent_process agent_rig_start(struct agent_rig *rig, const char *command)
 {
     _cleanup_(strvec_release) struct strvec argv;
@@ -303,6 +305,7 @@ struct agent_process agent_rig_start(struct agent_rig *rig, const char *command)
     pid_t outer = fork();
     assert_true(outer >= 0);
     if (outer == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (unshare(CLONE_NEWPID) < 0)
             _exit(97);
         inner = fork();

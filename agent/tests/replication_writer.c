@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -96,6 +97,7 @@ static struct writer *start(char *const *defaults, unsigned members, const char 
     fflush(NULL);
     writer->pid = fork();
     if (writer->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that was ended leaves nobody behind who writes on */
         signal(SIGPIPE, SIG_IGN);
         write_rows(writer->journal, defaults, members, table);
         _exit(0);

@@ -1,0 +1,33 @@
+#!/bin/bash
+# A runner that cannot fail runs nothing: executables that pass, fail, say nothing, die, and a filter that matches none of them.
+set -euo pipefail
+run=$(cd "$(dirname "$0")/.." && pwd)/run-tests.sh
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+unset RESULTS TEST_FILTER V
+
+make_test() { printf '#!/bin/bash\n%s\n' "$2" > "$tree/$1" && chmod +x "$tree/$1"; } # NAME SCRIPT
+make_test good 'echo "[  PASSED  ] 2 test(s)."'
+make_test bad 'echo "[  PASSED  ] 1 test(s)."; echo "[  FAILED  ] 1 test(s), listed below:"; exit 1'
+make_test silent 'exit 0'
+make_test dead 'echo "[  PASSED  ] 2 test(s)."; kill -SEGV $$'
+make_test absent 'exit 77'
+
+# expect RC TEXT FILTER NAME…
+expect() {
+  local want=$1 text=$2 filter=$3 rc=0 out
+  shift 3
+  out=$(TEST_FILTER=$filter "$run" kind "${@/#/$tree/}" 2>&1) || rc=$?
+  if [[ $rc != "$want" || $out != *"$text"* ]]; then
+    printf 'run-tests-test: %s with filter "%s": expected %s and "%s", got %s:\n%s\n' "$*" "$filter" "$want" "$text" "$rc" "$out" >&2
+    exit 1
+  fi
+}
+expect 0 'kind: 2 passed, 0 failed (1 executables)' '' good
+expect 1 'kind: 3 passed, 1 failed' '' good bad
+expect 1 '1 failed' '' silent
+expect 1 '1 failed' '' dead
+expect 0 '2 passed, 0 failed, 1 skipped' '' good absent
+expect 0 '2 passed, 0 failed' '*/good' good bad
+expect 1 'matches none of 2 executables' '*/other' good bad
+echo "run-tests-test: ok"
