@@ -3,14 +3,17 @@
 #include "agent/backup_keeper.h"
 
 #include "agent/backup/backup_run.h"
+#include "agent/backup/clone_local.h"
 #include "agent/backup/data_size.h"
 #include "agent/backup/dump_command.h"
 #include "agent/bootstrap/seed_position.h"
 #include "agent/bootstrap/server_binary.h"
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "common/fs.h"
 #include "common/log.h"
 #include "common/strvec.h"
+#include "common/subprocess.h"
 #include "common/worker.h"
 
 #define RETRY_AFTER_S "5"
@@ -24,9 +27,10 @@ struct backup_keeper {
     struct backup_task task;
     struct strvec tool_argv, child_argv;
     struct backup_commit commit;
-    bool asks_position;
+    enum backup_position position;
     uint64_t estimate_bytes;
     bool estimating, cancelled; /* before the run has begun */
+    bool sweeping;              /* a copy that nobody needs any more goes */
     struct backup_run *run;
     struct backup_report report;
     bool ending;
@@ -35,6 +39,36 @@ struct backup_keeper {
 static bool is_busy(const struct backup_keeper *keeper)
 {
     return keeper->estimating || keeper->run;
+}
+
+/* ---- what a copy-out leaves when it is killed ---- */
+
+static void run_sweep(void *arg)
+{
+    struct backup_keeper *keeper = arg;
+    const struct agent_paths *paths = keeper->options.paths;
+    struct error err = ERROR_INIT;
+
+    if (clone_local_remove(paths->socket, keeper->options.user, paths->copy_dir, &err) < 0)
+        log_warn("a copy of the data that nobody needs cannot be removed", LOG_ERR(&err));
+    else
+        log_info("a copy of the data that nobody needs was removed", LOG_STR("folder", paths->copy_dir));
+}
+
+static void on_swept(void *arg)
+{
+    struct backup_keeper *keeper = arg;
+
+    keeper->sweeping = false;
+}
+
+/* The worker is idle. */
+static void sweep(struct backup_keeper *keeper)
+{
+    struct worker_job job = {.run = run_sweep, .done = on_swept, .arg = keeper};
+
+    if (fs_exists(keeper->options.paths->copy_dir))
+        keeper->sweeping = worker_submit(keeper->worker, &job) == 0;
 }
 
 static void settle(struct backup_keeper *keeper)
@@ -68,6 +102,7 @@ static void on_ended(void *arg)
     if (lost && str_eq(keeper->report.error_reason, "ToolFailed"))
         snprintf(keeper->report.error_reason, sizeof(keeper->report.error_reason), "ServerLost");
     settle(keeper);
+    sweep(keeper);
     tell_end(&keeper->report);
     if (!keeper->ending)
         keeper->options.changed(keeper->options.arg);
@@ -106,7 +141,7 @@ static void on_estimated(void *arg)
         .commit = keeper->commit,
         .estimate_bytes = keeper->estimate_bytes,
         .worker = keeper->worker,
-        .asks_position = keeper->asks_position,
+        .position = keeper->position,
         .socket = keeper->options.paths->socket,
         .user = keeper->options.user,
         .ended = on_ended,
@@ -133,14 +168,31 @@ static char *find_tool(const char *name, const char *old_name)
     return path || !old_name ? path : server_binary_search(old_name);
 }
 
-static int plan_physical(struct backup_keeper *keeper, bool mariadb, struct error *err)
+static int plan_mysql_files(struct backup_keeper *keeper, struct error *err)
 {
     const struct agent_paths *paths = keeper->options.paths;
     struct strvec *argv = &keeper->tool_argv;
-    _cleanup_(freep) char *tool = mariadb ? find_tool("mariadb-backup", "mariabackup") : NULL;
+    struct server_version version;
 
-    if (!mariadb)
-        return error_set(err, ERROR_INVALID, "method: a physical backup of MySQL is not possible: only logical is");
+    if (server_version_parse(keeper->options.status->version, NULL, &version, err) < 0)
+        return -1;
+    if (!dialect_for(&version)->clone_plugin)
+        return error_set(err, ERROR_INVALID, "method: MySQL %s has no CLONE: only logical is possible", version.text);
+    strvec_push(argv, "/proc/self/exe");
+    strvec_push(argv, "copy-out");
+    strvec_pushf(argv, "--data-volume=%s", paths->volume_dir);
+    strvec_pushf(argv, "--run-dir=%s", paths->run_dir);
+    keeper->position = BACKUP_POSITION_TOLD;
+    keeper->commit.stream = STREAM_METHOD_TAR;
+    return 0;
+}
+
+static int plan_mariadb_files(struct backup_keeper *keeper, struct error *err)
+{
+    const struct agent_paths *paths = keeper->options.paths;
+    struct strvec *argv = &keeper->tool_argv;
+    _cleanup_(freep) char *tool = find_tool("mariadb-backup", "mariabackup");
+
     if (!tool)
         return error_set(err, ERROR_INVALID, "method: this image has no mariadb-backup: only logical is possible");
     strvec_push(argv, tool);
@@ -151,7 +203,7 @@ static int plan_physical(struct backup_keeper *keeper, bool mariadb, struct erro
     strvec_pushf(argv, "--user=%s", keeper->options.user);
     strvec_pushf(argv, "--datadir=%s", paths->data_dir);
     strvec_pushf(argv, "--target-dir=%s/backup", paths->run_dir); /* it must have one; a stream leaves it empty */
-    keeper->asks_position = true;
+    keeper->position = BACKUP_POSITION_ASKED;
     keeper->commit.stream = STREAM_METHOD_XBSTREAM;
     return 0;
 }
@@ -171,7 +223,7 @@ static int plan_logical(struct backup_keeper *keeper, bool mariadb, struct error
         dump_command_mariadb(tool, paths->socket, keeper->options.user, &keeper->tool_argv);
     else
         dump_command(&version, tool, paths->socket, keeper->options.user, &keeper->tool_argv);
-    keeper->asks_position = false;
+    keeper->position = BACKUP_POSITION_IN_DATA;
     keeper->commit.stream = STREAM_METHOD_SQL;
     return 0;
 }
@@ -191,7 +243,9 @@ static int plan(struct backup_keeper *keeper, enum backup_method method, struct 
     strvec_push(&keeper->child_argv, "/proc/self/exe");
     strvec_push(&keeper->child_argv, "upload");
     strvec_pushf(&keeper->child_argv, "--tls-dir=%s", keeper->options.paths->tls_dir);
-    int rc = method == BACKUP_METHOD_PHYSICAL ? plan_physical(keeper, mariadb, err) : plan_logical(keeper, mariadb, err);
+    int rc = method == BACKUP_METHOD_LOGICAL ? plan_logical(keeper, mariadb, err)
+        : mariadb                            ? plan_mariadb_files(keeper, err)
+                                             : plan_mysql_files(keeper, err);
     if (rc < 0) {
         strvec_release(&keeper->tool_argv);
         strvec_release(&keeper->child_argv);
@@ -211,6 +265,8 @@ static bool can_start(const struct backup_keeper *keeper, struct http_exchange *
 {
     if (is_busy(keeper))
         http_replyf(exchange, 409, "backup %s runs", keeper->report.id);
+    else if (keeper->sweeping)
+        refuse_for_now(exchange, "the copy that an earlier backup was made of is being removed");
     else if (keeper->options.status->phase != AGENT_PHASE_RUNNING)
         refuse_for_now(exchange, "this member's server does not answer");
     else if (donor_serving(keeper->options.donor) > 0)
@@ -233,7 +289,8 @@ static void start(struct backup_keeper *keeper, struct backup_task *task)
     keeper->cancelled = false;
     keeper->estimate_bytes = 0;
     keeper->estimating = true;
-    log_info("a backup begins", LOG_STR("id", keeper->task.id), LOG_STR("tool", keeper->tool_argv.v[0]));
+    log_info("a backup begins", LOG_STR("id", keeper->task.id),
+        LOG_STR("tool", subprocess_name((const char *const *)keeper->tool_argv.v)));
     if (worker_submit(keeper->worker, &job) < 0)
         abort(); /* one at a time */
     keeper->options.changed(keeper->options.arg);
@@ -295,6 +352,7 @@ struct backup_keeper *backup_keeper_new(const struct backup_keeper_options *opti
 
     keeper->options = *options;
     keeper->worker = worker_new(options->loop, "backup");
+    sweep(keeper);
     return keeper;
 }
 
@@ -306,7 +364,7 @@ void backup_keeper_free(struct backup_keeper *keeper)
     keeper->ending = true;
     if (keeper->run)
         backup_run_cancel(keeper->run);
-    while (keeper->run && clock_monotonic_ms() < until_ms)
+    while ((keeper->run || keeper->sweeping) && clock_monotonic_ms() < until_ms)
         loop_run_once(keeper->options.loop, 50);
     worker_free(keeper->worker);
     settle(keeper);

@@ -9,6 +9,7 @@
 #include "agent/backup/upload_process.h"
 #include "agent/bootstrap/init.h"
 #include "agent/check_process.h"
+#include "agent/copy_process.h"
 #include "agent/options.h"
 #include "agent/pre_stop.h"
 #include "agent/seed.h"
@@ -60,6 +61,8 @@ static int command_of_child(const struct agent_options *options, struct error *e
 
     if (options->command == COMMAND_CHECK_DATA)
         return check_process_run(&options->paths, err);
+    if (agent_command_is_tool(options->command))
+        return copy_process_run(options, err);
     if (options->command == COMMAND_REPLAY)
         return replay_process_run(&child, err);
     if (options->command == COMMAND_ARCHIVE)
@@ -105,7 +108,7 @@ int main(int argc, char **argv)
     }
     log_setup(options.log_level, options.log_format, STDERR_FILENO);
     int rc = run_command(&options, &err);
-    if (rc < 0) {
+    if (rc < 0 && !agent_command_is_tool(options.command)) {
         log_error("the agent ends", LOG_ERR(&err));
         if (!agent_command_is_child(options.command))
             write_termination_log(options.paths.termination_log, &err);

@@ -23,11 +23,13 @@ const char agent_options_help[] =
     "  download   a stored backup goes to standard output; likewise\n"
     "  replay     archived binary logs become relay logs in a folder; likewise\n"
     "  archive    one round of storing binary logs; likewise\n"
+    "  copy-out   a copy that MySQL makes of its files goes to standard output\n"
+    "  unpack     such a copy comes from standard input\n"
     "  check-data look through all tables; the task comes on standard input\n"
     "\n"
     "  --data-volume=DIR --run-dir=DIR --config-dir=DIR --accounts-dir=DIR --tls-dir=DIR\n"
     "  --termination-log=FILE --bind=ADDRESS --plain-port=N --tls-port=N --mysql-port=N --pod-name=NAME\n"
-    "  --wait-seconds=N --directory=DIR\n"
+    "  --wait-seconds=N --directory=DIR --max-bytes=N\n"
     "  --log-level=debug|info|warn|error --log-format=json|text\n";
 
 enum option_key {
@@ -44,6 +46,7 @@ enum option_key {
     OPT_POD_NAME,
     OPT_WAIT,
     OPT_DIRECTORY,
+    OPT_MAX_BYTES,
     OPT_LOG_LEVEL,
     OPT_LOG_FORMAT,
     OPT_COUNT,
@@ -63,6 +66,7 @@ static const char *const option_names[OPT_COUNT] = {
     [OPT_POD_NAME] = "--pod-name=",
     [OPT_WAIT] = "--wait-seconds=",
     [OPT_DIRECTORY] = "--directory=",
+    [OPT_MAX_BYTES] = "--max-bytes=",
     [OPT_LOG_LEVEL] = "--log-level=",
     [OPT_LOG_FORMAT] = "--log-format=",
 };
@@ -80,6 +84,8 @@ static const char *const command_names[] = {
     [COMMAND_DOWNLOAD] = "download",
     [COMMAND_REPLAY] = "replay",
     [COMMAND_ARCHIVE] = "archive",
+    [COMMAND_COPY_OUT] = "copy-out",
+    [COMMAND_UNPACK] = "unpack",
     [COMMAND_CHECK_DATA] = "check-data",
     [COMMAND_STORE] = "store",
 };
@@ -113,6 +119,16 @@ static int parse_seconds(const char *text, int *ret, struct error *err)
     if (text && !parse_number(text, INT32_MAX, &seconds))
         return error_set(err, ERROR_INVALID, "\"%s\" is no number of seconds", text);
     *ret = (int)seconds;
+    return 0;
+}
+
+static int parse_bytes(const char *text, uint64_t *ret, struct error *err)
+{
+    long bytes = 0;
+
+    if (text && !parse_number(text, LONG_MAX, &bytes))
+        return error_set(err, ERROR_INVALID, "\"%s\" is no number of bytes", text);
+    *ret = (uint64_t)bytes;
     return 0;
 }
 
@@ -154,7 +170,8 @@ static int convert(const char *const *values, struct agent_options *options, str
     if (parse_port(values[OPT_PLAIN_PORT], AGENT_PORT_PLAIN, &options->plain_port, err) < 0 ||
         parse_port(values[OPT_TLS_PORT], AGENT_PORT_TLS, &options->tls_port, err) < 0 ||
         parse_port(values[OPT_MYSQL_PORT], MYSQL_PORT, &options->mysql_port, err) < 0 ||
-        parse_seconds(values[OPT_WAIT], &options->wait_seconds, err) < 0)
+        parse_seconds(values[OPT_WAIT], &options->wait_seconds, err) < 0 ||
+        parse_bytes(values[OPT_MAX_BYTES], &options->max_bytes, err) < 0)
         return -1;
     if (values[OPT_LOG_LEVEL] && log_level_parse(values[OPT_LOG_LEVEL], &options->log_level) < 0)
         return error_set(err, ERROR_INVALID, "unknown log level \"%s\"", values[OPT_LOG_LEVEL]);
@@ -189,6 +206,11 @@ int agent_options_parse(int argc, char **argv, struct agent_options *ret, struct
 bool agent_command_is_child(enum agent_command command)
 {
     return command >= COMMAND_UPLOAD && command <= COMMAND_CHECK_DATA;
+}
+
+bool agent_command_is_tool(enum agent_command command)
+{
+    return command == COMMAND_COPY_OUT || command == COMMAND_UNPACK;
 }
 
 void agent_options_release(struct agent_options *options)

@@ -25,6 +25,8 @@ enum agent_command {
     COMMAND_DOWNLOAD,
     COMMAND_REPLAY,
     COMMAND_ARCHIVE,
+    COMMAND_COPY_OUT,
+    COMMAND_UNPACK,
     COMMAND_CHECK_DATA,
     COMMAND_STORE,
 };
@@ -39,7 +41,8 @@ struct agent_options {
     uint16_t plain_port;
     uint16_t tls_port;
     uint16_t mysql_port;
-    int wait_seconds; /* pre-stop, linger: at most */
+    uint64_t max_bytes; /* unpack: 0: any */
+    int wait_seconds;   /* pre-stop, linger: at most */
     enum log_level log_level;
     enum log_format log_format;
 };
@@ -49,6 +52,8 @@ int agent_options_parse(int argc, char **argv, struct agent_options *ret, struct
 void agent_options_release(struct agent_options *options);
 /* Of a container's process, not a container's own. */
 bool agent_command_is_child(enum agent_command command);
+/* Of those, one that is run as an image's own tools are (copy_process.h): it says itself why it failed, in plain text. */
+bool agent_command_is_tool(enum agent_command command);
 extern const char agent_options_help[];
 
 #endif

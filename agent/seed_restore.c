@@ -12,6 +12,7 @@
 #include "agent/instance_files.h"
 #include "agent/seed_prepare.h"
 #include "agent/seed_replay.h"
+#include "agent/seed_settle.h"
 #include "common/alloc.h"
 #include "common/backup_manifest.h"
 #include "common/clock.h"
@@ -35,8 +36,10 @@ struct seed_restore {
     struct load_mysql *load;
     struct restore_stream *stream;
     struct seed_prepare *prepare;
+    struct seed_settle *settle;
     struct seed_replay *replay; /* first the check, in the end the replay itself */
     bool replays;
+    char held[AGENT_GTID_SIZE];    /* by the backup: as its manifest says, or a server on it */
     char reached[AGENT_GTID_SIZE]; /* by the replay */
     struct loop_timer begin;       /* the archive has what is wanted: the data comes */
     struct loop_timer next;        /* what made the data has ended: the replay begins, or there is none */
@@ -60,6 +63,7 @@ static void stop(struct seed_restore *restore)
     restore_stream_free(steal_ptr(restore->stream));
     load_mysql_free(steal_ptr(restore->load));
     seed_prepare_free(steal_ptr(restore->prepare));
+    seed_settle_free(steal_ptr(restore->settle));
     seed_replay_free(steal_ptr(restore->replay));
     loop_timer_cancel(&restore->begin);
     loop_timer_cancel(&restore->next);
@@ -113,7 +117,7 @@ static void start_replay(struct seed_restore *restore, bool only_check,
         .prepared = restore->options.prepared,
         .task = restore->task_text.buf,
         .task_len = restore->task_text.len,
-        .gtid = restore->manifest.gtid,
+        .gtid = restore->held,
         .backup_ms = restore->manifest.started_ms,
         .only_check = only_check,
         .done = done,
@@ -130,6 +134,7 @@ static void on_next(void *arg)
 
     load_mysql_free(steal_ptr(restore->load));
     seed_prepare_free(steal_ptr(restore->prepare));
+    seed_settle_free(steal_ptr(restore->settle));
     if (!restore->replays) {
         end_with(restore, NULL, RESTORE_AT_TOOLS);
         return;
@@ -166,6 +171,30 @@ static void start_prepare(struct seed_restore *restore)
         end_with(restore, &err, RESTORE_AT_TOOLS);
 }
 
+static void on_settled(void *arg, const struct error *err)
+{
+    struct seed_restore *restore = arg;
+
+    if (!err)
+        snprintf(restore->held, sizeof(restore->held), "%s", seed_settle_gtid(restore->settle));
+    on_made(restore, err);
+}
+
+static void start_settle(struct seed_restore *restore)
+{
+    const struct seed_settle_options options = {
+        .loop = restore->options.loop,
+        .worker = restore->options.worker,
+        .paths = restore->options.paths,
+        .prepared = restore->options.prepared,
+        .gtid = restore->manifest.gtid,
+        .done = on_settled,
+        .arg = restore,
+    };
+
+    restore->settle = seed_settle_start(&options);
+}
+
 /* ---- the data ---- */
 
 static void on_stream_done(void *arg, const struct error *err, enum restore_place place)
@@ -181,8 +210,25 @@ static void on_stream_done(void *arg, const struct error *err, enum restore_plac
     restore->step = AGENT_SEED_STEP_PREPARING;
     if (restore->load)
         load_mysql_stop(restore->load);
+    else if (restore->manifest.stream == STREAM_METHOD_TAR)
+        start_settle(restore);
     else
         start_prepare(restore);
+}
+
+static int build_tool(const struct seed_restore *restore, struct strvec *argv, struct error *err)
+{
+    const struct agent_paths *paths = restore->options.paths;
+
+    if (restore->load)
+        return load_mysql_command(restore->load, argv, err);
+    if (restore->manifest.stream == STREAM_METHOD_XBSTREAM)
+        return clone_unpack_command(paths, argv, err);
+    strvec_push(argv, OURSELVES);
+    strvec_push(argv, "unpack");
+    strvec_pushf(argv, "--data-volume=%s", paths->volume_dir);
+    strvec_pushf(argv, "--max-bytes=%llu", (unsigned long long)restore->manifest.raw_bytes);
+    return 0;
 }
 
 static void start_stream(struct seed_restore *restore)
@@ -193,8 +239,7 @@ static void start_stream(struct seed_restore *restore)
     struct error err = ERROR_INIT;
 
     strvec_init(&argv);
-    if ((restore->load ? load_mysql_command(restore->load, &argv, &err)
-                       : clone_unpack_command(restore->options.paths, &argv, &err)) < 0) {
+    if (build_tool(restore, &argv, &err) < 0) {
         end_with(restore, &err, RESTORE_AT_TOOLS);
         return;
     }
@@ -341,6 +386,7 @@ static void on_manifest(void *arg, const struct object_got *got, const struct er
     log_info("the backup fits", LOG_STR("backup", restore->manifest.id),
         LOG_STR("version", restore->manifest.server_version), LOG_STR("gtid", restore->manifest.gtid),
         LOG_INT("dataBytes", restore->manifest.data_bytes));
+    memcpy(restore->held, restore->manifest.gtid, sizeof(restore->held));
     restore->replays = restore->task.binlogs_folder != NULL;
     backup_task_release(&restore->task);
     if (restore->replays)
@@ -434,6 +480,10 @@ void seed_restore_cancel(struct seed_restore *restore)
         load_mysql_cancel(restore->load);
         return; /* the worker's job ends first */
     }
+    if (restore->settle && !restore->next.armed && !restore->end.armed) {
+        seed_settle_cancel(restore->settle); /* likewise */
+        return;
+    }
     if (restore->replay && !restore->begin.armed && !restore->end.armed) {
         seed_replay_cancel(restore->replay); /* likewise */
         return;
@@ -446,7 +496,7 @@ void seed_restore_cancel(struct seed_restore *restore)
 /* All that data.new holds. */
 static const char *position_of(const struct seed_restore *restore)
 {
-    return restore->replays ? restore->reached : restore->manifest.gtid;
+    return restore->replays ? restore->reached : restore->held;
 }
 
 /* 0: it becomes the data at once. */
@@ -457,7 +507,7 @@ static uint64_t number_beside(const struct seed_restore *restore)
     return order->seed == AGENT_SEED_RESTORE_BESIDE ? order->restore_number : 0;
 }
 
-/* MySQL's dump has set it. */
+/* MySQL knows its position: its dump has set it, its files hold it. */
 static int finish_loaded(struct seed_restore *restore, const char *donor, struct error *err)
 {
     const struct agent_paths *paths = restore->options.paths;
@@ -484,7 +534,7 @@ int seed_restore_finish(struct seed_restore *restore, struct error *err)
         .beside = number_beside(restore),
     };
 
-    if (restore->manifest.stream == STREAM_METHOD_SQL)
+    if (restore->manifest.stream != STREAM_METHOD_XBSTREAM)
         return finish_loaded(restore, donor, err);
     return clone_finish_mariadb(restore->options.paths, &origin, err);
 }

@@ -3,8 +3,8 @@
  *
  *   manifest   read from the store and checked: digest, mac (so: the key), family and series of the server, room on the volume. Nothing is touched before
  *   archive    if binary logs are to be replayed: whether they lead from the backup to the target (seed_replay.h). Likewise
- *   data       restore_stream into mbstream, or into load_mysql's server
- *   prepare    seed_prepare (MariaDB's files)
+ *   data       restore_stream into mbstream, into load_mysql's server, or into our own `unpack` (MySQL's files)
+ *   prepare    seed_prepare (MariaDB's files), seed_settle (MySQL's)
  *   replay     seed_replay; the position that is taken over is the one that was reached
  * `data` (or `data.restored`, of a restore beside the data) gets its name last, by seed_restore_finish (I8). After a crash at any point the next attempt begins anew.
  *

@@ -6,7 +6,7 @@
  *
  * FOLDER is NAMESPACE/CLUSTER/backups/ID below the destination's prefix. IDs are unique and sort by time: 20261121T204512Z-NAME-ATTEMPT.
  *
- *   stream  = the tool's own bytes (xbstream, SQL), then compressed (one zstd frame with content checksum), then sealed (backup_seal.h)
+ *   stream  = the tool's own bytes (xbstream, SQL, tar), then compressed (one zstd frame with content checksum), then sealed (backup_seal.h)
  *   digest of a piece    = SHA-256 over the 32-byte SHA-256 of each of its parts, in order: each byte is hashed once, for the request's signature and for this
  *   digest of a backup   = SHA-256 of manifest.json as stored
  *

@@ -11,6 +11,7 @@ const char *const stream_method_names[STREAM_METHOD_COUNT] = {
     [STREAM_METHOD_XBSTREAM] = "xbstream",
     [STREAM_METHOD_BINLOG] = "binlog",
     [STREAM_METHOD_SQL] = "sql",
+    [STREAM_METHOD_TAR] = "tar",
 };
 static const char *const status_names[] = {"failed", "ok"};
 

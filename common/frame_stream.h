@@ -34,9 +34,10 @@ enum stream_method {
     STREAM_METHOD_XBSTREAM, /* MariaDB: files, by mariadb-backup */
     STREAM_METHOD_BINLOG,
     STREAM_METHOD_SQL, /* MySQL: statements, by mysqldump */
+    STREAM_METHOD_TAR, /* MySQL: files, by CLONE LOCAL (agent/backup/tar_stream.h); stored backups only */
     STREAM_METHOD_COUNT,
 };
-extern const char *const stream_method_names[STREAM_METHOD_COUNT]; /* "", "xbstream", "binlog", "sql" */
+extern const char *const stream_method_names[STREAM_METHOD_COUNT]; /* "", "xbstream", "binlog", "sql", "tar" */
 
 struct stream_header {
     enum stream_method method;

@@ -39,6 +39,15 @@ struct subprocess {
     bool freed; /* by a callback: nothing more is called, the outermost frame frees */
 };
 
+const char *subprocess_name(const char *const *argv)
+{
+    const char *slash = strrchr(argv[0], '/');
+
+    if (str_eq(argv[0], "/proc/self/exe") && argv[1])
+        return argv[1];
+    return slash ? slash + 1 : argv[0];
+}
+
 /* ---- callbacks that may free the process ---- */
 
 static void give_data(struct subprocess *process, const char *data, size_t len)

@@ -34,6 +34,9 @@ struct subprocess_options {
 #define SUBPROCESS_READ_MAX ((size_t)(128 * KM_KIB))
 #define SUBPROCESS_CONTROL_MAX ((size_t)(128 * KM_KIB))
 
+/* What to call it in messages: the program's file name; of this program itself ("/proc/self/exe") the command that it is given. */
+const char *subprocess_name(const char *const *argv);
+
 struct subprocess_result {
     int exit_code;   /* -1 if ended by a signal */
     int term_signal; /* 0 if it exited */

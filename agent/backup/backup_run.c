@@ -15,7 +15,7 @@
 #define PIPE_BYTES ((size_t)(1 * KM_MIB))
 /* The tool's last lines go to our log, the very last one into the report. */
 #define TAIL_LINES 8
-#define TAIL_LINE_BYTES 200
+#define TAIL_LINE_BYTES 320
 /* A line of the child: a report with a position as long as one may be. */
 #define CHILD_LINE_MAX ((size_t)(16 * KM_KIB))
 
@@ -27,6 +27,7 @@ struct backup_run {
     struct strbuf line;        /* of the child, not whole yet */
     struct backup_report told; /* the child's latest */
     struct copy_position position;
+    bool told_position;     /* of the tool; it is in the commit */
     struct error ask_error; /* the worker's */
     bool asking, cancelled, over;
     bool cleaning;           /* by a second child, since the first one cannot */
@@ -143,7 +144,10 @@ static void on_tool_line(void *arg, const char *line)
     struct backup_run *run = arg;
 
     snprintf(run->tail[run->tail_next++ % TAIL_LINES], TAIL_LINE_BYTES, "%s", line);
-    copy_position_find(line, &run->position);
+    if (run->options.position == BACKUP_POSITION_ASKED)
+        copy_position_find(line, &run->position);
+    else if (run->options.position == BACKUP_POSITION_TOLD)
+        run->told_position = copy_position_told(line, run->options.commit.gtid) || run->told_position;
 }
 
 static const char *last_line(const struct backup_run *run)
@@ -153,11 +157,9 @@ static const char *last_line(const struct backup_run *run)
 
 static void note_failed_tool(struct backup_run *run, const struct subprocess_result *result)
 {
-    const char *path = run->options.tool_argv[0];
-    const char *slash = strrchr(path, '/');
     unsigned count = MIN_OF(run->tail_next, TAIL_LINES);
 
-    error_set(&run->tool_error, ERROR_IO, "%s ended with %s %d: %s", slash ? slash + 1 : path,
+    error_set(&run->tool_error, ERROR_IO, "%s ended with %s %d: %s", subprocess_name(run->options.tool_argv),
         result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
         last_line(run));
     if (run->cancelled || run->child_ended)
@@ -176,14 +178,14 @@ static void on_tool_exited(void *arg, const struct subprocess_result *result)
         give_up(run);
     } else if (run->cancelled || run->child_ended) {
         give_up(run);
-    } else if (run->options.asks_position && *run->position.file) {
+    } else if (run->options.position == BACKUP_POSITION_ASKED && *run->position.file) {
         ask_position(run);
-    } else if (run->options.asks_position) {
+    } else if (run->options.position == BACKUP_POSITION_IN_DATA || run->told_position) {
+        say_commit(run);
+    } else {
         error_set(&run->tool_error, ERROR_IO,
             "the tool did not say which transactions the copy holds: has the server a binary log?");
         give_up(run);
-    } else {
-        say_commit(run);
     }
     look(run);
 }

@@ -19,6 +19,13 @@
 /* How long a child that was told to end may take for cleaning; then it is killed. */
 #define BACKUP_RUN_GRACE_MS (45 * 1000)
 
+/* Who says which transactions the data holds. */
+enum backup_position {
+    BACKUP_POSITION_IN_DATA, /* the child finds it there (dump_position.h) */
+    BACKUP_POSITION_ASKED, /* the tool says where the binary log ended, the server is asked what that is (copy_position.h) */
+    BACKUP_POSITION_TOLD, /* the tool (copy_position_told) */
+};
+
 struct backup_run_options {
     struct loop *loop;
     const char *const *tool_argv; /* none of these texts is copied */
@@ -26,8 +33,8 @@ struct backup_run_options {
     const struct backup_task *task;
     struct backup_commit commit; /* gtid is found out here, or by the child (logical) */
     uint64_t estimate_bytes;
-    struct worker *worker; /* asks the server what the copy holds, if asks_position (copy_position.h); free until then */
-    bool asks_position;
+    struct worker *worker; /* asks the server what the copy holds, if POSITION_ASKED; free until then */
+    enum backup_position position;
     const char *socket, *user;
     void (*ended)(void *arg); /* once, from the loop; the run may be freed inside. How: backup_run_report */
     void *arg;

@@ -43,6 +43,12 @@ bool copy_position_find(const char *line, struct copy_position *ret)
     return true;
 }
 
+bool copy_position_told(const char *line, char ret[static AGENT_GTID_SIZE])
+{
+    return str_starts_with(line, COPY_POSITION_TOLD "'") &&
+        find_quoted(line, COPY_POSITION_TOLD "'", ret, AGENT_GTID_SIZE);
+}
+
 int copy_position_join(const char *told, const char *at_offset, char ret[static AGENT_GTID_SIZE], struct error *err)
 {
     _cleanup_(freep) char *both = xasprintf("%s,%s", told, at_offset);

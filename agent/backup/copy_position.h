@@ -19,6 +19,9 @@
 
 #define COPY_POSITION_FILE_SIZE 256
 
+/* Our own tool's line (agent/copy_process.h): these words, and the GTIDs in quotes. MySQL; no other tool says it. */
+#define COPY_POSITION_TOLD "the copy holds "
+
 struct copy_position {
     char file[COPY_POSITION_FILE_SIZE]; /* "" : not said */
     uint64_t offset;
@@ -27,6 +30,8 @@ struct copy_position {
 
 /* Pure. From a line of the tool's standard error; false if it is another line. */
 bool copy_position_find(const char *line, struct copy_position *ret);
+/* Pure. From the line of our own tool; false if it is another line. */
+bool copy_position_told(const char *line, char ret[static AGENT_GTID_SIZE]);
 /* Pure. The further one of both for each domain. ERROR_TOO_LARGE, ERROR_INVALID. */
 int copy_position_join(
     const char *told, const char *at_offset, char ret[static AGENT_GTID_SIZE], struct error *err) KM_MUST_CHECK;

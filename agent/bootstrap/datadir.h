@@ -60,7 +60,7 @@ int datadir_discard(const struct agent_paths *paths, struct error *err) KM_MUST_
  * Blocking. */
 int datadir_make_room(const struct agent_paths *paths, uint64_t needed_bytes, bool replace, const char *what,
     struct error *err) KM_MUST_CHECK;
-/* Removes data.new, data.old, data.gone and data.restored: rubbish of ours beside a complete database. Blocking. */
+/* Removes data.new, data.old, data.gone, data.restored and what a backup left (copy_dir): rubbish of ours beside a complete database. Blocking. */
 int datadir_tidy(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 /* What a crash in the middle of a replacement left: the old data gets its name back. */
 int datadir_recover(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;

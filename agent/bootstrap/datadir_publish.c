@@ -33,7 +33,7 @@ int datadir_tidy(const struct agent_paths *paths, struct error *err)
     _cleanup_(freep) char *gone = gone_dir(paths);
 
     if (fs_remove_all(paths->data_new_dir, err) < 0 || fs_remove_all(gone, err) < 0 ||
-        datadir_tidy_beside(paths, err) < 0)
+        fs_remove_all(paths->copy_dir, err) < 0 || datadir_tidy_beside(paths, err) < 0)
         return -1;
     return fs_remove_all(old, err);
 }

@@ -16,6 +16,8 @@
 
 #define INITIALISE_TIMEOUT_MS (10 * 60 * 1000)
 #define START_TIMEOUT_MS 120000
+/* One on a copy applies its redo log first, and perhaps upgrades its tables; its end is noticed. */
+#define RECOVERY_TIMEOUT_MS (6LL * 60 * 60 * 1000)
 #define CONNECT_PAUSE_US 100000
 #define CONNECT_TIMEOUT_S 5
 #define LINE_BYTES 300
@@ -90,7 +92,8 @@ static int await_server(const struct load_mysql *load, struct error *err)
         .connect_timeout_s = CONNECT_TIMEOUT_S,
         .io_timeout_s = CONNECT_TIMEOUT_S,
     };
-    int64_t end_ms = clock_monotonic_ms() + START_TIMEOUT_MS;
+    int64_t limit_ms = load->options.existing ? RECOVERY_TIMEOUT_MS : START_TIMEOUT_MS;
+    int64_t end_ms = clock_monotonic_ms() + limit_ms;
     struct session *session = NULL;
 
     while (!(session = session_open(&options, err))) {

@@ -22,6 +22,7 @@ void agent_paths_init(struct agent_paths *paths, const char *volume_dir, const c
         .data_dir = xasprintf("%s/data", volume),
         .data_new_dir = xasprintf("%s/data.new", volume),
         .state_dir = xasprintf("%s/.kube-mysql", volume),
+        .copy_dir = xasprintf("%s/.kube-mysql/copy", volume),
         .run_dir = xstrdup(run),
         .socket = xasprintf("%s/mysqld.sock", run),
         .pid_file = xasprintf("%s/mysqld.pid", run),
@@ -44,6 +45,7 @@ void agent_paths_release(struct agent_paths *paths)
     free(paths->data_dir);
     free(paths->data_new_dir);
     free(paths->state_dir);
+    free(paths->copy_dir);
     free(paths->run_dir);
     free(paths->socket);
     free(paths->pid_file);

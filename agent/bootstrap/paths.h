@@ -11,6 +11,7 @@ struct agent_paths {
     char *data_dir;     /* volume_dir/data */
     char *data_new_dir; /* volume_dir/data.new: an initialisation that is not complete */
     char *state_dir;    /* volume_dir/.kube-mysql */
+    char *copy_dir;     /* state_dir/copy: what a backup of MySQL's files is sent from; rubbish when none runs */
     char *run_dir;
     char *socket;
     char *pid_file;

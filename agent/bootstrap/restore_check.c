@@ -23,7 +23,11 @@ int restore_check_manifest(
             "the backup is of server %s, this image holds the %s %s: restore it with an image of its own series, then change the image",
             manifest->server_version,
             server_version_series(&writer) > server_version_series(server) ? "older" : "newer", server->text);
-    bool files = mariadb && manifest->stream == STREAM_METHOD_XBSTREAM;
+    bool files = manifest->stream == (mariadb ? STREAM_METHOD_XBSTREAM : STREAM_METHOD_TAR);
+    if (files && !mariadb && writer.number > server->number)
+        return error_set(err, ERROR_INVALID,
+            "the backup holds the files of server %s, this image holds the older %s: MySQL's files cannot go back, use an image of at least that version",
+            manifest->server_version, server->text);
     if (!files && manifest->stream != STREAM_METHOD_SQL)
         return error_set(err, ERROR_INVALID, "the backup is in a form that this image and its agent cannot unpack");
     return 0;

@@ -2,7 +2,7 @@
  * restore_check.h: whether a stored backup can become this member's data, said before anything is touched; and what kind of failure a failed restore is. Pure.
  *
  * A backup is made ready by the tools of its own series (prepare, or system tables in a dump): an older one is restored with an image of its series, which is
- * changed afterwards.
+ * changed afterwards. MySQL's files (tar) go forward within their series, too, never back to an older release of it.
  */
 #ifndef KM_AGENT_BOOTSTRAP_RESTORE_CHECK_H
 #define KM_AGENT_BOOTSTRAP_RESTORE_CHECK_H

@@ -75,7 +75,7 @@ static void on_end(void *arg)
         return;
     }
     if (is_tools_fault(stream)) {
-        describe(&stream->tool_end, stream->tool_argv.v[0], ERROR_IO, &err);
+        describe(&stream->tool_end, subprocess_name((const char *const *)stream->tool_argv.v), ERROR_IO, &err);
         error_prefix(&err, "unpacking the backup");
         stream->options.done(stream->options.arg, &err, RESTORE_AT_TOOLS);
         return;

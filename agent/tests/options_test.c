@@ -57,6 +57,21 @@ static void test_places_and_ports_move(void **unused)
     agent_options_release(&options);
 }
 
+static void test_tools(void **unused)
+{
+    static const char *const args[] = {"agent", "unpack", "--data-volume=/v", "--max-bytes=9000000000000", NULL};
+    struct agent_options options;
+
+    UNUSED(unused);
+    assert_int_equal(parse(args, &options, NULL), 0);
+    assert_true(agent_command_is_tool(options.command) && agent_command_is_child(options.command));
+    assert_true(agent_command_is_tool(COMMAND_COPY_OUT) && agent_command_is_child(COMMAND_COPY_OUT));
+    assert_false(agent_command_is_tool(COMMAND_UPLOAD) || agent_command_is_child(COMMAND_STORE));
+    assert_true(options.max_bytes == 9000000000000);
+    assert_string_equal(options.paths.copy_dir, "/v/.kube-mysql/copy");
+    agent_options_release(&options);
+}
+
 static void test_what_is_wrong_is_named(void **unused)
 {
     static const struct {
@@ -71,6 +86,7 @@ static void test_what_is_wrong_is_named(void **unused)
         {{"agent", "run", "--plain-port=", NULL}, "no port"},
         {{"agent", "run", "--log-level=loud", NULL}, "loud"},
         {{"agent", "pre-stop", "--wait-seconds=-1", NULL}, "no number of seconds"},
+        {{"agent", "unpack", "--max-bytes=1M", NULL}, "no number of bytes"},
     };
     UNUSED(unused);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -104,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_are_those_of_the_contract),
         cmocka_unit_test(test_places_and_ports_move),
+        cmocka_unit_test(test_tools),
         cmocka_unit_test(test_what_is_wrong_is_named),
         cmocka_unit_test(test_hooks_wait_for_as_long_as_they_are_told),
     };

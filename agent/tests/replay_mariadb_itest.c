@@ -6,5 +6,5 @@
 
 int main(void)
 {
-    return agent_rig_possible() ? replay_stories_run(NULL) : 77;
+    return agent_rig_possible() ? replay_stories_run(NULL, BACKUP_METHOD_PHYSICAL) : 77;
 }

@@ -1,4 +1,4 @@
-/* Point-in-time recovery with MySQL: replay_stories.h. */
+/* Point-in-time recovery with MySQL on a dump: replay_stories.h. */
 #include "common/base.h"
 
 #include "agent/tests/agent_rig.h"
@@ -9,5 +9,5 @@ int main(void)
 {
     _cleanup_(freep) char *root = agent_rig_possible() ? agent_rig_mysql_root() : NULL;
 
-    return root ? replay_stories_run(root) : 77;
+    return root ? replay_stories_run(root, BACKUP_METHOD_LOGICAL) : 77;
 }

@@ -24,6 +24,23 @@ static int run(
 
 #define OPTIONS(...) ((struct subprocess_options){__VA_ARGS__})
 
+static void test_name(void **state)
+{
+    static const struct {
+        const char *argv[3];
+        const char *name;
+    } rows[] = {
+        {{"/usr/bin/mariadb-backup", "--backup", NULL}, "mariadb-backup"},
+        {{"true", NULL}, "true"},
+        {{"/proc/self/exe", "copy-out", NULL}, "copy-out"},
+        {{"/proc/self/exe", NULL}, "exe"},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_string_equal(subprocess_name(rows[i].argv), rows[i].name);
+}
+
 static void test_run_status(void **state)
 {
     UNUSED(state);
@@ -465,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_pipes_hold_back),
         cmocka_unit_test(test_end_while_paused),
         cmocka_unit_test(test_child_that_does_not_read),
+        cmocka_unit_test(test_name),
         cmocka_unit_test(test_run_status),
         cmocka_unit_test(test_run_input_and_output),
         cmocka_unit_test(test_stderr_tail),

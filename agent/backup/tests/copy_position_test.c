@@ -26,6 +26,26 @@ static void test_find(void **state)
     assert_string_equal(position.gtid, "");
 }
 
+/* Our own tool's; nothing else is taken for it, and what is not whole is not. */
+static void test_told(void **state)
+{
+    char gtid[AGENT_GTID_SIZE] = "kept";
+    char many[AGENT_GTID_SIZE + 40] = COPY_POSITION_TOLD "'";
+
+    UNUSED(state);
+    assert_false(copy_position_told("the server makes another copy", gtid));
+    assert_false(copy_position_told(COPY_POSITION_TOLD "'30bddb81-e6e1-11f1-8660-02fc00000001:1-34", gtid));
+    assert_false(copy_position_told("it is said that " COPY_POSITION_TOLD "'a:1'", gtid));
+    memset(many + strlen(many), '1', sizeof(many) - strlen(many) - 2);
+    many[sizeof(many) - 2] = '\'';
+    assert_false(copy_position_told(many, gtid));
+    assert_string_equal(gtid, "kept");
+    assert_true(copy_position_told(COPY_POSITION_TOLD "'30bddb81-e6e1-11f1-8660-02fc00000001:1-34'", gtid));
+    assert_string_equal(gtid, "30bddb81-e6e1-11f1-8660-02fc00000001:1-34");
+    assert_true(copy_position_told(COPY_POSITION_TOLD "''", gtid)); /* no transaction yet */
+    assert_string_equal(gtid, "");
+}
+
 static void test_join(void **state)
 {
     static const struct {
@@ -66,6 +86,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_told),
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_join_refuses),
     };

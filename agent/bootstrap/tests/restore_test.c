@@ -30,6 +30,13 @@ static void test_manifest_fits_server(void **state)
         {"mariadb", "10.11.19-MariaDB", STREAM_METHOD_SQL, "9.7.4", "MySQL", "cannot be restored here"},
         {"mysql", "9.7.4", STREAM_METHOD_XBSTREAM, "9.7.4", "MySQL", "cannot unpack"},
         {"mariadb", "10.11.19-MariaDB", STREAM_METHOD_BINLOG, "10.11.19-MariaDB", "MariaDB", "cannot unpack"},
+        {"mysql", "9.7.4", STREAM_METHOD_TAR, "9.7.4", "MySQL", ""},
+        {"mysql", "8.0.36", STREAM_METHOD_TAR, "8.0.41", "MySQL", ""},
+        {"percona", "8.0.36-28", STREAM_METHOD_TAR, "8.0.36", "MySQL", ""},
+        {"mysql", "8.0.41", STREAM_METHOD_TAR, "8.0.36", "MySQL", "the older 8.0.36: MySQL's files cannot go back"},
+        {"mysql", "8.0.41", STREAM_METHOD_TAR, "8.4.3", "MySQL", "holds the newer 8.4.3"},
+        {"mysql", "8.0.41", STREAM_METHOD_TAR, "10.11.19-MariaDB", "MariaDB", "cannot be restored here"},
+        {"mariadb", "10.11.19-MariaDB", STREAM_METHOD_TAR, "10.11.19-MariaDB", "MariaDB", "cannot unpack"},
         {"mysql", "nonsense", STREAM_METHOD_SQL, "9.7.4", "MySQL", "server version"},
     };
 

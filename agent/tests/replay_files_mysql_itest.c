@@ -1,0 +1,13 @@
+/* Point-in-time recovery with MySQL on its files: replay_stories.h. */
+#include "common/base.h"
+
+#include "agent/tests/agent_rig.h"
+#include "agent/tests/replay_stories.h"
+#include "common/alloc.h"
+
+int main(void)
+{
+    _cleanup_(freep) char *root = agent_rig_possible() ? agent_rig_mysql_root() : NULL;
+
+    return root ? replay_stories_run(root, BACKUP_METHOD_PHYSICAL) : 77;
+}
