@@ -23,7 +23,10 @@ skip() {
   exit 77
 }
 # shellcheck disable=SC2317 # called by trap
-story_failed() { echo "FAILED at ${BASH_SOURCE[1]##*/}:${BASH_LINENO[0]}: $BASH_COMMAND"; }
+story_failed() {
+  local file=${BASH_SOURCE[1]:-}
+  echo "FAILED at ${file##*/}:${BASH_LINENO[0]}: $BASH_COMMAND"
+}
 
 # wait_until SECONDS WHAT COMMAND…   polls; says what it waited for when it gives up
 wait_until() {
@@ -131,8 +134,8 @@ install_operator() { deploy_operator && configs; }
 # story_evidence NS: what a person would look at first
 story_evidence() {
   echo "---- evidence from $1"
-  k -n "$1" get myc,myt,sts,pod,svc,pvc,endpointslice -o wide
-  k -n "$1" get myc -o json | jq -c '.items[] | {name: .metadata.name, status: .status}'
+  k -n "$1" get myc,myb,myt,sts,pod,svc,pvc,endpointslice -o wide
+  k -n "$1" get myc,myb -o json | jq -c '.items[] | {name: .metadata.name, status: .status}'
   k -n "$1" get events --sort-by=.lastTimestamp -o custom-columns=O:.involvedObject.name,R:.reason,M:.message --no-headers | tail -25
   local pod
   for pod in $(k -n "$1" get pod -o name); do
@@ -146,6 +149,7 @@ story_evidence() {
 
 story_cleanup() {
   k -n "$1" annotate myc --all kubemysql.dev/skip-final-backup=true # one that waits for its last backup would hold the namespace
+  k -n "$1" annotate myb --all kubemysql.dev/skip-data-deletion=true > /dev/null # so would one whose Secrets went before it
   k -n "$1" delete myc,myt --all --wait=false --ignore-not-found
   k delete namespace "$1" --wait=false
   k get mysqlconfig -o name | grep -F "/$1" | while read -r config; do k delete "$config"; done

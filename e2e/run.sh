@@ -3,8 +3,8 @@
 #
 # Each story is a file in stories/, runs in a namespace of its own and fails at the first expectation that does not hold. Exit code 77
 # is "skipped", with the reason printed. The operator is installed first (from the images of this checkout) if it is not there or not of this
-# build. Environment: KUBECONFIG (default: the local cluster), E2E_JOBS (2 stories at a time), KEEP=1 leaves the
-# namespaces of failed stories, RESULTS as in build-aux/test.sh.
+# build. Environment: KUBECONFIG (default: the local cluster), E2E_JOBS (2 stories at a time), E2E_STORY_SECONDS (400: how long a story may
+# take; one that says "# seconds N" at least N), KEEP=1 leaves the namespaces of failed stories, RESULTS as in build-aux/test.sh.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=e2e/lib.sh
@@ -38,18 +38,21 @@ trap 'exit 130' INT TERM
 
 # One story in its namespace; leaves "RC SECONDS" in $work/NAME.rc and its output in $work/NAME.log
 run_story() {
-  local file=$1 name start rc=0
+  local file=$1 name start seconds dir rc=0
   name=$(basename "$file" .sh)
+  seconds=$(sed -n 's/^# seconds //p' "$file")
+  ((${seconds:-0} > E2E_STORY_SECONDS)) || seconds=$E2E_STORY_SECONDS
   start=$SECONDS
   # Names of namespaces carry the run, so that leftovers of an earlier run that are still going away do not matter.
   NS=e2e-$name-$(printf '%04x' $((RANDOM % 65536)))
   export NS
   k create namespace "$NS" > /dev/null && k label namespace "$NS" kubemysql.dev/e2e=true > /dev/null
   # shellcheck disable=SC2016 # expanded by the inner shell
-  timeout --kill-after=10 "$E2E_STORY_SECONDS" bash -c '. e2e/lib.sh; set -eEuo pipefail; trap story_failed ERR; . "$1"' story "$file" \
+  timeout --kill-after=10 "$seconds" bash -c '. e2e/lib.sh; set -eEuo pipefail; trap story_failed ERR; . "$1"' story "$file" \
     > "$work/$name.log" 2>&1 < /dev/null || rc=$?
+  for dir in "$work/$NS".*; do [[ ! -d $dir ]] || : > "$dir/stop"; done # writing clients of a story that did not come to its end
   if ((rc != 0 && rc != 77)); then
-    ((rc != 124)) || echo "no end within $E2E_STORY_SECONDS s" >> "$work/$name.log"
+    ((rc != 124)) || echo "no end within $seconds s" >> "$work/$name.log"
     story_evidence "$NS" >> "$work/$name.log" 2>&1
   fi
   if ((rc == 0 || rc == 77)) || [[ -z ${KEEP:-} ]]; then
