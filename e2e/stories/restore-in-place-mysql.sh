@@ -1,0 +1,7 @@
+# MySQL: restore in place of a cluster of two, to its backup and to a moment after it.
+# alone
+# long
+# seconds 700
+# shellcheck shell=bash
+. e2e/stories/restore-in-place.inc
+story_restore_in_place mysql logical
