@@ -102,6 +102,8 @@ class Cycle:
         figures["service"] = watchers.outage(SERVICE, bed.fault_ns, elsewhere)
         figures["open"] = watchers.opened(bed.fault_ns, bed.old) if expect == cases.FAILOVER else None
         figures["double_open"] = watchers.double_open_ms()
+        if expect == cases.FAILOVER:
+            figures["phases"] = (bed.status().get("lastFailover") or {}).get("phases")
         figures["lost"], figures["twice"], problems = await check(bed, watchers)
         self.problems += problems
         if figures["lost"] and not (bed.mode == "async" and (bed.status().get("lastFailover") or {}).get("mayBeLost")):

@@ -39,6 +39,22 @@ def print_row(name, cycles):
     print(f"| {name} | {expects} | {len(cycles)} | {len(cycles) - failed} | {failed} | {rows} | {lost} | {spread(cycles, 'service')} |")
 
 
+PHASES = ("decidedMs", "fencedMs", "openedMs", "publishedMs")
+
+
+def print_phases(cases):
+    """Milliseconds from the moment at which the operator heard of it, as the status records them."""
+    told = {name: [cycle["phases"] for cycle in cycles if cycle.get("phases")] for name, cycles in cases.items()}
+    if not any(told.values()):
+        return
+    print("\n| fault | failovers | decided, ms: p50 / p90 | fenced | opened | published |")
+    print("| --- | ---: | --- | --- | --- | --- |")
+    for name in sorted(name for name in told if told[name]):
+        columns = ([phases[key] for phases in told[name] if key in phases] for key in PHASES)
+        cells = (" / ".join(ms(quantile(values, q)) for q in (0.5, 0.9)) for values in columns)
+        print(f"| {name} | {len(told[name])} | {' | '.join(cells)} |")
+
+
 def main():
     for (flavour, mode), cases in read(sys.argv[1:]).items():
         everything = [cycle for cycles in cases.values() for cycle in cycles]
@@ -50,6 +66,7 @@ def main():
             print_row(name, cases[name])
         print(f"| all | | {len(everything)} | {sum(cycle['ok'] for cycle in everything)} | {sum(not cycle['ok'] for cycle in everything)}"
               f" | {sum(cycle.get('acknowledged', 0) for cycle in everything)} | {lost_unsaid(everything)} | |")
+        print_phases(cases)
 
 
 if __name__ == "__main__":
