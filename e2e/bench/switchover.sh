@@ -48,6 +48,7 @@ for ((i = 1; i <= SWITCHOVERS; i++)); do
   kn annotate --overwrite myc db "kubemysql.dev/switchover-to=$target" > /dev/null
   wait_until 60 "db-mysql-$target as primary" primary_is db "db-mysql-$target"
   wait_until 60 "the end of switchover $i" eval '[[ -z $(field myc db .status.transition.to) ]] && condition_is myc db Replicated True'
+  { field myc db .status.lastSwitchover.writesBlockedMs; echo; } >> "$E2E_WORK/blocked"
   sleep "$PAUSE"
 done
 writer_stop db
@@ -58,6 +59,9 @@ awk '/^SWITCH/ { s[++n] = $2 } /^GAP/ { for (i = n; i >= 1; i--) if ($2 + $3 >= 
   END { for (i = 1; i <= n; i++) print max[i] + 0 > "'"$E2E_WORK/gaps"'"; print rest + 0 > "'"$E2E_WORK/rest"'" }' "$E2E_WORK/switches" "$log"
 result "switchover: writes waited, p50, $FLAVOUR" "$(quantile "$E2E_WORK/gaps" 0.5)" ms 60
 result "switchover: writes waited, p99" "$(quantile "$E2E_WORK/gaps" 0.99)" ms 250
+result "  of that no member took writes, p50" "$(quantile "$E2E_WORK/blocked" 0.5)" ms
+result "  the same, p99" "$(quantile "$E2E_WORK/blocked" 0.99)" ms
+[[ -z ${RAW:-} ]] || paste "$E2E_WORK/gaps" "$E2E_WORK/blocked" > "$RAW"
 result "  longest pause of the client before" "$(cat "$E2E_WORK/rest")" ms
 result "switchovers" "$SWITCHOVERS" ""
 result "transactions that failed for good" "$(jq .lost <<< "$last")" "" 0
