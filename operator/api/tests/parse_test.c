@@ -204,7 +204,7 @@ static void assert_failover_defaults(const struct cluster_failover_spec *failove
     assert_false(failover->allow_data_loss);
     assert_int_equal(failover->silence_ms, 1500);
     assert_int_equal(failover->hung_ms, 2000);
-    assert_int_equal(failover->writes_blocked_ms, 3000);
+    assert_int_equal(failover->writes_blocked_ms, 2000);
     assert_int_equal(failover->stalled_ms, 5000);
     assert_int_equal(failover->start_ms, 20000);
     assert_int_equal(failover->self_fence_ms, 4000);
