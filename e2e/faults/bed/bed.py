@@ -118,6 +118,10 @@ class Bed:
         self.environment = dict(
             os.environ, KM_RUN=str(self.folder / "control"), KM_LIGHT_BIND="0.0.0.0", INSTANCE="bed", KM_AUDIT="0",
         )
+        if self.options.etcd == "memory":
+            state = self.folder / "control-light-bed"
+            state.mkdir()
+            run("mount", "-t", "tmpfs", "etcd", str(state))
         output = subprocess.run(
             inside("api") + ["e2e/cluster/control-plane.sh", "up"], env=self.environment, stdout=subprocess.PIPE, text=True, check=True,
             stderr=open(self.folder / "control-plane.log", "w"),

@@ -180,6 +180,7 @@ async def main():
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("--flavour", default="mariadb", choices=["mariadb", "mysql"])
     parser.add_argument("--mode", default="semiSync", choices=["semiSync", "async"])
+    parser.add_argument("--etcd", default="disk", choices=["disk", "memory"])
     parser.add_argument("--case", default="all")
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=86400)

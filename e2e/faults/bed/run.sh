@@ -9,6 +9,7 @@
 #   FAULTS_SECONDS      no new cycle after this
 #   FAULTS_SPEC={}      more for the MysqlCluster's spec, as JSON
 #   FAULTS_OPERATOR     more flags for the operators
+#   FAULTS_ETCD=memory  etcd's files in memory: what is left is what its disk does not account for
 #   FAULTS_KEEP=1       keep logs
 #   FAULTS_RAW=file     a line of JSON per cycle is added to it; table.py makes one table of many such files
 # Everything runs below one process in process, mount and network namespaces of its own: when that ends, however it ends, the kernel ends all the rest.
@@ -63,7 +64,7 @@ unshare --net --mount --pid --fork --kill-child=KILL --mount-proc --propagation=
   mkdir -p /run/netns && mount -t tmpfs netns /run/netns && exec "$@"' bash \
   python3 -B "$driver" --work="$work" --tools="$(realpath "$tools")" --build="$(realpath "$BUILD")" --mysql-root="$mysql_root" --flavour="$FLAVOUR" \
   --mode="$MODE" --case="$CASE" --count="$COUNT" --seconds="${FAULTS_SECONDS:-86400}" --spec="${FAULTS_SPEC:-{\}}" \
-  --operator-flags="${FAULTS_OPERATOR:-}" ${RESULTS:+--results="$RESULTS"} ${FAULTS_RAW:+--raw="$FAULTS_RAW"} 9>&- &
+  --operator-flags="${FAULTS_OPERATOR:-}" ${FAULTS_ETCD:+--etcd="$FAULTS_ETCD"} ${RESULTS:+--results="$RESULTS"} ${FAULTS_RAW:+--raw="$FAULTS_RAW"} 9>&- &
 bed=$!
 rc=0
 wait "$bed" || rc=$?
