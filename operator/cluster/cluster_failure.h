@@ -8,6 +8,9 @@
  *   AcknowledgementsLost  commits wait (writesBlockedMilliseconds), and the replicas that could acknowledge say that they have lost it
  *   MemberLost            its agent is silent (silenceMilliseconds), and the replicas that we hear say that they have lost it, too
  *
+ * Commits on a primary that none of its replicas has been connected to yet are given CLUSTER_CONNECT_MS: a connection over TLS needs some fifteen round
+ * trips, so behind 200 ms of latency each new primary would be given up before anybody could have acknowledged anything.
+ *
  * When all servers have only just started, as after an outage or hibernation, nobody has been connected to the primary yet: then its loss must
  * last for startMilliseconds, so that it can come back as what it was.
  *
@@ -18,6 +21,8 @@
 #define KM_CLUSTER_FAILURE_H
 
 #include "operator/cluster/cluster_snapshot.h"
+
+#define CLUSTER_CONNECT_MS 10000
 
 struct cluster_failure {
     const char *reason; /* as above, static; "" the primary is not known to be lost */

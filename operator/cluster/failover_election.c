@@ -550,7 +550,9 @@ void failover_choose(const struct cluster_snapshot *snapshot, struct failover_ch
     if (hold_ms > 0) {
         ret->again_ms = hold_ms;
         wait_for(ret, "waits until %s has stopped receiving", answers.awaited->name);
-    } else if (answers.diverged)
+    } else if (answers.diverged && answers.from && reaches_floor(snapshot, answers.from))
+        choose(snapshot, answers.from, "is back and has everything, and the others differ", ret);
+    else if (answers.diverged)
         wait_for(ret, "%s and %s hold different transactions; a person must decide: remove one of them, or its data",
             answers.best->name, answers.diverged->name);
     else if (safe)
