@@ -228,8 +228,6 @@ static const char *why_ineligible(const struct cluster_snapshot *snapshot, const
         return "it cannot apply what it has received";
     if (!str_empty(member->agent->errant) || has_strange_tail(snapshot, member))
         return "it holds transactions that the lost primary had not";
-    if (member_has_problem(member, "VolumeFull"))
-        return "its volume is full";
     return "";
 }
 
@@ -292,14 +290,17 @@ static bool shares_node(const struct cluster_member *a, const struct cluster_mem
     return a->pod && b && b->pod && !str_empty(a->pod->node_name) && str_eq(a->pod->node_name, b->pod->node_name);
 }
 
-/* Both have received the same: the wished one, one that no roll waits for, one on another node than the lost one, one that has less to apply. */
+/* Both have received the same: one whose volume has room (where none has, the database still goes on: it is told of before the last byte), the wished one,
+ * one that no roll waits for, one on another node than the lost one, one that has less to apply. */
 static bool is_better_equal(
     const struct cluster_snapshot *snapshot, const struct cluster_member *a, const struct cluster_member *b)
 {
     const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);
     const struct cluster_member *wish = wished(snapshot);
-    bool of_a[] = {wish && a == wish, !member_is_outdated(snapshot, a), !shares_node(a, from)};
-    bool of_b[] = {wish && b == wish, !member_is_outdated(snapshot, b), !shares_node(b, from)};
+    bool of_a[] = {!member_has_problem(a, "VolumeFull"), wish && a == wish, !member_is_outdated(snapshot, a),
+        !shares_node(a, from)};
+    bool of_b[] = {!member_has_problem(b, "VolumeFull"), wish && b == wish, !member_is_outdated(snapshot, b),
+        !shares_node(b, from)};
     for (size_t i = 0; i < ARRAY_LEN(of_a); i++) {
         if (of_a[i] != of_b[i])
             return of_a[i];

@@ -126,6 +126,13 @@ const struct cluster_member *election_first(const struct cluster_snapshot *snaps
 
 /* ---- a successor ---- */
 
+/* Clients would stand still on it soon, and do not where they are. */
+static bool has_less_room(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    return member_has_problem(member, "VolumeFull") && primary && !member_has_problem(primary, "VolumeFull");
+}
+
 bool election_can_take_over(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
 {
@@ -137,6 +144,8 @@ bool election_can_take_over(
         snprintf(why, size, "the pod of %s is leaving", member->name);
     else if (!str_empty(not_following))
         snprintf(why, size, "%s: %s", member->name, not_following);
+    else if (has_less_room(snapshot, member))
+        snprintf(why, size, "the volume of %s is full", member->name);
     else if (member->agent->replication.lag_known && member->agent->replication.lag_ms > ELECTION_LAG_MAX_MS)
         snprintf(why, size, "%s lags %lld s", member->name, (long long)(member->agent->replication.lag_ms / 1000));
     return str_empty(why);
