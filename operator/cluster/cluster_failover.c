@@ -120,6 +120,26 @@ static void begin_instead(const struct cluster_snapshot *snapshot, const struct 
     intent->acknowledgers |= bit_of(from) | bit_of(to);
 }
 
+/* A switchover's old primary is fenced, so clients wait for this one, which runs: it never will be open, or has not been for too long. */
+static void judge_opening(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *to, struct cluster_failure *ret)
+{
+    int64_t since_ms = snapshot->fenced_since_ms > 0 ? snapshot->fenced_since_ms : snapshot->now_ms;
+    int64_t waited_ms = MAX_OF(0, snapshot->now_ms - since_ms);
+    if (!to || !member_runs(to))
+        return;
+    if (to->agent->replication.applier_errno != 0) {
+        ret->reason = "CannotApply";
+        snprintf(ret->evidence, sizeof(ret->evidence), "%s cannot apply what it has received: %.150s", to->name,
+            to->agent->replication.applier_error);
+    } else if (waited_ms >= CLUSTER_OPEN_MAX_MS) {
+        ret->reason = "CannotOpen";
+        snprintf(ret->evidence, sizeof(ret->evidence), "%s has not opened within %lld s", to->name,
+            (long long)(waited_ms / 1000));
+    } else
+        ret->again_ms = CLUSTER_OPEN_MAX_MS - waited_ms;
+}
+
 bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure failure;
@@ -134,6 +154,8 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
         cluster_target_is_lost(snapshot, transition->to, &failure);
     else
         cluster_find_failure(snapshot, transition->from, &failure);
+    if (fenced && str_empty(failure.reason))
+        judge_opening(snapshot, to, &failure);
     look_again_in(intent, failure.again_ms);
     if (str_empty(failure.reason))
         return false;

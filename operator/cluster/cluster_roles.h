@@ -31,6 +31,8 @@
 #define CLUSTER_PREPARE_MS 150
 /* A switchover whose target does not speak for so long goes back, if that is provably safe. */
 #define CLUSTER_TARGET_SILENCE_MS 3000
+/* A switchover whose target runs and still is not open so long after the old primary was fenced goes back by a failover: the old one has everything. */
+#define CLUSTER_OPEN_MAX_MS 30000
 /* A replica whose data has turned out to differ from its source's is seeded anew after so long. */
 #define CLUSTER_DIVERGED_MS 60000
 /* What running transactions are given on the old primary once the route is moved; long ones were waited for before (drainSeconds). */
