@@ -59,7 +59,8 @@ struct role_state {
     bool prepared; /* the source is named, and has not been asked for anything yet: what the receiver says is of another one */
     uint64_t rotated_epoch;   /* in which the binary log has begun a new file as ordered */
     uint64_t source_followed; /* what was configured; 0: not by this process */
-    int64_t followed_ms;      /* since when this source is followed */
+    int64_t followed_ms;      /* since when this source is followed, or the epoch is this one */
+    int64_t lag_before_ms;    /* when the epoch became this one: what was to be applied was so old */
     int64_t restarted_ms;     /* when a thread that had failed was started again */
     int64_t draining_ms;      /* what was received is being applied before the source is changed, since; 0: it is not */
 };

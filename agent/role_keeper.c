@@ -10,6 +10,7 @@
 #include "agent/old_data.h"
 #include "agent/role_decide.h"
 #include "agent/role_lane.h"
+#include "agent/role_status.h"
 #include "agent/source_watch.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -80,9 +81,8 @@ static void accept(struct role_keeper *keeper, const struct agent_order *order)
     bool new_epoch = order->epoch > role->epoch;
 
     agent_order_hash(order, hash);
-    /* The first heartbeat of a new epoch has yet to come: that is no lag of ours. */
-    if (order->epoch != role->epoch && role->followed_ms)
-        role->followed_ms = clock_monotonic_ms();
+    if (order->epoch != role->epoch)
+        role_lag_carry(keeper->state, clock_monotonic_ms());
     role->epoch = order->epoch;
     if (order->mark != AGENT_MARK_NONE)
         role->mark = order->mark;

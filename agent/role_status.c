@@ -18,9 +18,9 @@ bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_l
 
     if (!role->has_order || role->order.role != AGENT_ROLE_REPLICA || !facts->has_beat)
         return false;
-    /* Of another primary, by another clock: so long has the one that is followed now not been heard of. */
+    /* Of another primary, by another clock: so long has the one that is followed now not been heard of, and there may be as much to apply as before. */
     if (facts->beat_epoch < role->order.epoch) {
-        *ret_lag_ms = role->followed_ms ? now_ms - role->followed_ms : 0;
+        *ret_lag_ms = role->followed_ms ? role->lag_before_ms + now_ms - role->followed_ms : 0;
         return role->followed_ms != 0;
     }
     if (!state->source.known)
@@ -28,6 +28,17 @@ bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_l
     int64_t age_us = facts->beat_read_us + state->source.offset_us - facts->beat_us;
     *ret_lag_ms = MAX_OF(age_us / 1000 - HEARTBEAT_INTERVAL_MS, 0);
     return true;
+}
+
+void role_lag_carry(struct instance_state *state, int64_t now_ms)
+{
+    struct role_state *role = &state->role;
+    int64_t lag_ms = 0;
+
+    if (!role->followed_ms)
+        return;
+    role->lag_before_ms = role_lag(state, now_ms, &lag_ms) ? lag_ms : 0;
+    role->followed_ms = now_ms;
 }
 
 bool role_beat_is_late(const struct instance_state *state, int64_t now_ms)

@@ -20,6 +20,8 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
 
 /* Age of the newest heartbeat that was applied, less the interval between two; false: not known. */
 bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms);
+/* Before the epoch changes: until a heartbeat of the new one is applied the lag is what it was, and what has passed since. */
+void role_lag_carry(struct instance_state *state, int64_t now_ms);
 /* Since when no commit gets through although some wait, as a duration; 0: they do. */
 int64_t role_blocked_ms(const struct instance_state *state, int64_t now_ms);
 /* The heartbeat takes longer than it should: worth a look at what it waits for. */
