@@ -182,6 +182,7 @@ static const struct json_field fields[] = {
     FIELD_ENUM("applier", replication.applier, thread_names),
     FIELD("lagKnown", BOOL, CHANGE_COUNTS, replication.lag_known),
     FIELD("lagMs", I64, CHANGE_IGNORED, replication.lag_ms),
+    FIELD("appliedEpoch", U64, CHANGE_COUNTS, replication.applied_epoch),
     FIELD("receiverErrno", U32, CHANGE_COUNTS, replication.receiver_errno),
     FIELD("receiverError", TEXT, CHANGE_COUNTS, replication.receiver_error),
     FIELD("applierErrno", U32, CHANGE_COUNTS, replication.applier_errno),

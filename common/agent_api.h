@@ -184,6 +184,8 @@ struct agent_status {
         enum agent_thread receiver, applier;
         bool lag_known;
         int64_t lag_ms;
+        /* Of the youngest heartbeat that was applied; 0: none. Everything that was committed under earlier epochs, and is part of the history, is applied. */
+        uint64_t applied_epoch;
         uint32_t receiver_errno, applier_errno;
         char receiver_error[192], applier_error[192];
         int64_t stopped_ms; /* since when the applier has been stopped by an error; 0: it is not */

@@ -66,11 +66,14 @@ static void order_held(const struct cluster_snapshot *snapshot, struct agent_ord
 
 /* ---- seeding ---- */
 
+/* Receivers drop what bears their own server id, as it went round: a former primary that is copied from a replica which has not applied all of that one's
+ * reign yet would never get the rest, and nothing would tell. The first heartbeat of the present epoch comes after it. */
 static bool can_donate(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     if (!member->pod || member->pod->object.deleting || !member_is_wanted(snapshot, member))
         return false;
-    return member_is_open(snapshot, member) || member_follows(snapshot, member);
+    return member_is_open(snapshot, member) ||
+        (member_follows(snapshot, member) && member->agent->replication.applied_epoch >= (uint64_t)snapshot->last.epoch);
 }
 
 static bool copies_from(

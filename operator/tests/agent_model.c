@@ -568,6 +568,7 @@ static void fill_receiver(const struct agent_double *agent, struct agent_status 
     ret->replication.applier = AGENT_THREAD_RUNNING;
     ret->replication.lag_known = source != NULL;
     ret->replication.lag_ms = agent->lag_ms;
+    ret->replication.applied_epoch = source && source->opened ? source->order.epoch : 0;
     ret->replication.source_seen = agent->seen;
     ret->replication.source_lost = source_is_lost(agent);
     if (!source || (agent->errant == 0 && !needs_purged(agent, source)))

@@ -247,6 +247,7 @@ static json_t *healthy_agent(const struct golden *golden, const struct cluster_m
         json_put_str(agent, "applier", "Running");
         json_put_bool(agent, "sourceSeen", true);
         json_put_bool(agent, "caughtUp", true);
+        json_put_int(agent, "appliedEpoch", last->epoch);
         put_source(golden, agent);
     }
     return agent;
