@@ -223,7 +223,7 @@ class Agent:
             status.update(gtidExecuted=position(self.volume.executed), gtidReceived=position(self.volume.executed))
             if self.following is not None:
                 threads = "Running" if self.receives() else "Connecting"
-                status.update(receiver=threads, applier="Running", sourceHost=self.order.get("sourceHost", ""))
+                status.update(receiver=threads, applier="Running", sourceHost=self.order.get("sourceHost", ""), appliedEpoch=self.volume.epoch)
         else:
             status.update(seed=self.step, seedAttempts=self.attempts, seedDonor=self.donor)
         return status
