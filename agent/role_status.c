@@ -8,6 +8,8 @@
 
 /* A heartbeat takes a millisecond or a few; one that takes as long as the next is due waits for something. */
 #define BEAT_BLOCKED_MS HEARTBEAT_INTERVAL_MS
+/* A warning in time: a set grows with every server that has ever written. */
+#define GTID_LONG (AGENT_GTID_SIZE / 4 * 3)
 /* Between two heartbeats that wait for a lock there is none that could be looked at. */
 #define BEAT_LOCKED_MS 3000
 
@@ -225,6 +227,12 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
     ret->writes_blocked_ms = role_blocked_ms(state, now_ms);
     ret->stalled_ms = role_stalled_ms(state, now_ms);
     ret->long_transactions = facts->long_transactions;
+    size_t gtid_len = strlen(facts->gtid_executed);
+    if (gtid_len >= GTID_LONG)
+        agent_status_add_problem(ret, "GtidSetLong",
+            "the GTID set takes %zu bytes; from %d on members can no longer be compared, and neither a failover nor a switchover is "
+            "possible",
+            gtid_len, AGENT_GTID_SIZE);
     if (state->role.closed_for_copy)
         agent_status_add_problem(ret, "ClosedForCopy",
             "commits waited for a replica, and the copy that a member makes waited for those commits: closed for writes until it is "

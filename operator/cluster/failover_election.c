@@ -80,6 +80,12 @@ static bool may_answer_soon(const struct cluster_snapshot *snapshot, const struc
     return member_runs(member) && member_is_wanted(snapshot, member) && !has_answered(snapshot, member);
 }
 
+/* More than can be told: nobody can compare it. */
+static bool is_cut(const char *position)
+{
+    return strstr(position, "...") != NULL;
+}
+
 /* One that was primary has received nothing; one that was only to become it has. */
 static const char *position_of(const struct cluster_member *member)
 {
@@ -89,7 +95,7 @@ static const char *position_of(const struct cluster_member *member)
 static struct gtid_set *parse(const struct cluster_member *like, const char *text)
 {
     enum gtid_flavour flavour = like->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-    return strstr(text, "...") ? NULL : gtid_set_parse(flavour, text, NULL);
+    return is_cut(text) ? NULL : gtid_set_parse(flavour, text, NULL);
 }
 
 /* a against b; what cannot be read is taken for different. */
@@ -222,7 +228,7 @@ static const char *why_ineligible(const struct cluster_snapshot *snapshot, const
         return "it is beyond spec.replicas";
     if (!member->pod || member->pod->object.deleting)
         return "its pod is leaving";
-    if (strstr(position_of(member), "..."))
+    if (is_cut(position_of(member)) && !is_from(snapshot, member))
         return "its GTID set is too long";
     if (member->agent->replication.applier_errno != 0)
         return "it cannot apply what it has received";
@@ -405,6 +411,8 @@ static void name_missing(const struct cluster_snapshot *snapshot, char *out, siz
 static bool reaches_floor(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const char *floor = snapshot->last.transition.position;
+    if (is_cut(position_of(member)) && is_from(snapshot, member))
+        return true; /* the one that took writes last */
     return str_empty(floor) || holds(member, position_of(member), floor);
 }
 
@@ -578,19 +586,24 @@ static bool could_be_held(const struct cluster_snapshot *snapshot, const struct 
 
 bool failover_can_succeed(const struct cluster_snapshot *snapshot, const char *lost, char *why, size_t size)
 {
-    int acknowledgers = 0, others = 0, needed = failover_answers_needed(snapshot, lost);
+    int acknowledgers = 0, others = 0, too_long = 0, needed = failover_answers_needed(snapshot, lost);
     const struct cluster_member *from = cluster_member_named(snapshot, lost);
     bool has_logs = from && member_speaks(from) && from->agent->phase == AGENT_PHASE_DOWN;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member == from || !could_be_held(snapshot, member))
             continue;
+        if (is_cut(position_of(member))) {
+            too_long++;
+            continue;
+        }
         others++;
         acknowledgers += is_proof(snapshot, member);
     }
     *why = '\0';
     if (others == 0)
-        snprintf(why, size, "no other member runs");
+        snprintf(why, size,
+            too_long ? "the GTID sets of the other members are too long to be compared" : "no other member runs");
     else if (acknowledgers < needed && !has_logs && !snapshot->cluster.failover.allow_data_loss) {
         if (needed == INT_MAX)
             snprintf(why, size, "only %s can tell what it acknowledged; spec.failover.dataLoss is never", lost);

@@ -1,11 +1,12 @@
-/* Lag over changes of the epoch: role_status.h. */
+/* What a member says of its role: role_status.h. */
 #include "common/base.h"
+
+#include "agent/role_status.h"
 
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include "agent/heartbeat_lane.h"
-#include "agent/role_status.h"
 
 #define NOW 1000000
 
@@ -81,12 +82,32 @@ static void test_who_followed_nobody_has_no_lag_to_carry(void **unused)
     assert_int_equal(state.role.followed_ms, NOW + 50);
 }
 
+static bool warns_of_its_set(size_t len)
+{
+    struct instance_state state = replica();
+    struct agent_status status = {.instance = "db-mysql-0"};
+
+    state.role.order.role = AGENT_ROLE_PRIMARY;
+    memset(state.replication.gtid_executed, 'a', len);
+    role_fill_status(&state, NOW, &status);
+    return status.problem_count == 1 && str_eq(status.problems[0].reason, "GtidSetLong");
+}
+
+static void test_a_long_gtid_set_is_told_in_time(void **unused)
+{
+    UNUSED(unused);
+    assert_false(warns_of_its_set(AGENT_GTID_SIZE / 2));
+    assert_true(warns_of_its_set(AGENT_GTID_SIZE / 4 * 3));
+    assert_true(warns_of_its_set(AGENT_GTID_SIZE - 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_new_epoch_hides_no_lag),
         cmocka_unit_test(test_a_new_epoch_is_no_lag),
         cmocka_unit_test(test_who_followed_nobody_has_no_lag_to_carry),
+        cmocka_unit_test(test_a_long_gtid_set_is_told_in_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
