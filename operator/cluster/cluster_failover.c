@@ -236,13 +236,13 @@ static void elect(const struct cluster_snapshot *snapshot, struct cluster_intent
 }
 
 /* Who was to take something over from binary logs has not said that it is open: they are still needed, and what it had is no floor yet. What it may have
- * taken unheard nobody has acknowledged if commits wait for that; if they do not, and it is silent, nobody knows. */
+ * taken unheard nobody has acknowledged if commits wait for that; if they do not, and it cannot say that it was never open, nobody knows. */
 static void begin_again(
     const struct cluster_snapshot *snapshot, const struct cluster_failure *failure, struct cluster_intent *intent)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
-    bool from_logs = transition->salvage && (snapshot->last.semi_sync || (to && member_speaks(to)));
+    bool from_logs = transition->salvage && (snapshot->last.semi_sync || (to && member_runs(to)));
     begin(snapshot, from_logs ? transition->from : transition->to, failure,
         from_logs ? settled(snapshot) : transition->position, intent);
     intent->transition.doubtful = transition->salvage && !from_logs;
