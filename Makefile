@@ -125,10 +125,11 @@ check-unit: $(unit_bin)  ## Build and run the unit tests
 
 check: check-unit check-layers check-headers check-size check-deploy  ## Unit tests, layers, headers, sizes, manifests: the quick gates
 
-check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts ask for metrics that exist
+check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts ask for metrics that exist; uninstall.sh keeps stored backups
 	$(Q)build-aux/gen-reference.sh --check
 	$(Q)deploy/tests/check-restricted-test.sh
 	$(Q)deploy/tests/check-rules-test.sh
+	$(Q)deploy/tests/uninstall-test.sh
 
 check-asan:  ## Unit tests under the address and undefined-behaviour sanitizers
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address check-unit
