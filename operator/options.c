@@ -183,6 +183,9 @@ static int set_help(struct operator_options *options, const char *value, struct 
     return want_bool(value, &options->show_help, err);
 }
 
+#define TEXT_OF_VALUE(value) #value
+#define TEXT_OF(macro) TEXT_OF_VALUE(macro) /* of its value, as a text */
+
 static const struct flag flags[] = {
     {"kubeconfig", "FILE", NULL, set_kubeconfig,
         "how to reach the API server (default: $KUBECONFIG, else in-cluster, else ~/.kube/config)"},
@@ -194,9 +197,12 @@ static const struct flag flags[] = {
     {"leader-elect", "BOOL", "true", set_leader_elect, "work only while holding the Lease (default: true)"},
     {"leader-namespace", "NAME", NULL, set_leader_namespace,
         "namespace of the Lease (default: $POD_NAMESPACE, else the kubeconfig's)"},
-    {"lease-duration", "TIME", NULL, set_lease_duration, "how long others wait for a silent leader (default: 15s)"},
-    {"renew-deadline", "TIME", NULL, set_renew_deadline, "a leader that cannot renew for so long ends (default: 10s)"},
-    {"retry-period", "TIME", NULL, set_retry_period, "how often a leader renews (default: 2s)"},
+    {"lease-duration", "TIME", NULL, set_lease_duration,
+        "how long others wait for a silent leader (default: " TEXT_OF(LEADER_LEASE_DURATION_MS) "ms)"},
+    {"renew-deadline", "TIME", NULL, set_renew_deadline,
+        "a leader that cannot renew for so long ends (default: " TEXT_OF(LEADER_RENEW_DEADLINE_MS) "ms)"},
+    {"retry-period", "TIME", NULL, set_retry_period,
+        "how often a leader renews (default: " TEXT_OF(LEADER_RETRY_PERIOD_MS) "ms)"},
     {"bind-address", "ADDRESS", NULL, set_bind_address, "of /healthz, /readyz and /metrics (default: 0.0.0.0)"},
     {"metrics-port", "PORT", NULL, set_metrics_port, "port for these; 0: none (default: 8080)"},
     {"qps", "N", NULL, set_qps, "requests a second to the API server, in the long run (default: 2000)"},

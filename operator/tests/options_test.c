@@ -141,7 +141,9 @@ static void test_help_names_every_flag(void **state)
     fclose(out);
     static const char *const flags[] = {"--kubeconfig", "--context", "--leader-elect", "--leader-namespace",
         "--lease-duration", "--renew-deadline", "--retry-period", "--bind-address", "--metrics-port", "--log-level",
-        "--log-format", "--qps", "--burst", "--version", "--watch-namespaces", "--help"};
+        "--log-format", "--qps", "--burst", "--version", "--watch-namespaces", "--help",
+        /* The defaults that test_defaults has seen. */
+        "silent leader (default: 6000ms)", "for so long ends (default: 4000ms)", "a leader renews (default: 1000ms)"};
     for (size_t i = 0; i < ARRAY_LEN(flags); i++)
         assert_non_null(strstr(text, flags[i]));
     free(text);
