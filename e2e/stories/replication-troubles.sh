@@ -11,7 +11,9 @@ replication_password() { printf '{"data":{"replication":"%s"}}' "$(printf %s "$1
 # by_hand POD SQL: what somebody does on a replica: root may write in its pod, read-only or not
 by_hand() { sql "$@"; }
 
+# An errant member would be set aside and copied anew else.
 cluster db mariadb '  replicas: 3
+  failover: {reseed: false}
   storage: {resources: {requests: {storage: 1Gi}}}'
 wait_replicated db 3 240
 sql db-mysql-0 'CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY, v INT); INSERT INTO shop.t VALUES (1, 1), (2, 2)'
