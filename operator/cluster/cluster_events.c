@@ -66,7 +66,9 @@ static const struct cluster_instance *instance_named(const struct cluster_status
 
 static bool gets_data(const struct cluster_instance *instance)
 {
-    return instance && (str_eq(instance->seed_step, "Copying") || str_eq(instance->seed_step, "Preparing"));
+    return instance &&
+        (str_eq(instance->seed_step, "Copying") || str_eq(instance->seed_step, "Preparing") ||
+            str_eq(instance->seed_step, "Replaying"));
 }
 
 /* Not that its pod has gone meanwhile. */
@@ -95,19 +97,31 @@ static void tell_of_seed(
             *before->seed_donor ? before->seed_donor : "the backup", now->message);
 }
 
-int cluster_seed_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret)
+static void tell_of_set_aside(
+    struct bulletin *bulletin, const struct cluster_instance *before, const struct cluster_instance *now)
+{
+    if (*now->set_aside && !(before && str_eq(before->set_aside, now->set_aside)))
+        tell(bulletin, EVENT_WARNING, "TransactionsSetAside",
+            "what %s had and the cluster may not have is kept on its volume, in .kube-mysql/set-aside/%s", now->name,
+            now->set_aside);
+}
+
+int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret)
 {
     struct bulletin bulletin = {.news = ret};
-    for (int i = 0; i < now->instance_count; i++)
-        tell_of_seed(&bulletin, instance_named(before, now->instances[i].name), &now->instances[i]);
+    for (int i = 0; i < now->instance_count; i++) {
+        const struct cluster_instance *known = instance_named(before, now->instances[i].name);
+        tell_of_set_aside(&bulletin, known, &now->instances[i]);
+        tell_of_seed(&bulletin, known, &now->instances[i]);
+    }
     return bulletin.count;
 }
 
-static void record_seeds(struct event_recorder *recorder, const struct event_target *target,
+static void record_members(struct event_recorder *recorder, const struct event_target *target,
     const struct cluster_status *before, const struct cluster_status *now)
 {
-    struct cluster_news news[CLUSTER_SEED_NEWS_MAX];
-    int count = cluster_seed_news(before, now, news);
+    struct cluster_news news[CLUSTER_MEMBER_NEWS_MAX];
+    int count = cluster_member_news(before, now, news);
     for (int i = 0; i < count; i++)
         event_record(recorder, target, news[i].type, news[i].reason, "%s", news[i].message);
 }
@@ -130,7 +144,7 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
         event_record(recorder, &target, is_bad(now) ? EVENT_WARNING : EVENT_NORMAL, now->reason, "%s: %s", now->type,
             now->message);
     }
-    record_seeds(recorder, &target, &snapshot->last, status);
+    record_members(recorder, &target, &snapshot->last, status);
 }
 
 /* ---- failovers ---- */
@@ -159,7 +173,9 @@ static void tell_of_transition(struct bulletin *bulletin, const struct cluster_t
     if (!str_empty(now->waits_for) && !str_eq(before->waits_for, now->waits_for))
         tell(bulletin, EVENT_WARNING, "FailoverWaits", "nobody takes over from %s yet (failover.dataLoss: %s): %s",
             now->from, spec->allow_data_loss ? "allow" : "never", now->waits_for);
-    if (!str_empty(now->to) && !str_eq(before->to, now->to))
+    if (!str_empty(now->to) && !str_eq(before->to, now->to) && str_eq(now->to, now->from))
+        tell(bulletin, EVENT_NORMAL, "FailoverChosen", "%s goes on itself: %s", now->to, now->candidate_why);
+    else if (!str_empty(now->to) && !str_eq(before->to, now->to))
         tell(bulletin, EVENT_NORMAL, "FailoverChosen", "%s takes over from %s: %s", now->to, now->from,
             now->candidate_why);
     if (!str_empty(now->may_be_lost) && !str_eq(before->may_be_lost, now->may_be_lost))
@@ -172,6 +188,14 @@ static void add_phase(char *text, size_t size, const char *name, int64_t ms)
     size_t len = strlen(text);
     if (ms >= 0)
         snprintf(text + len, size - len, "%s%s after %lld ms", len ? ", " : "", name, (long long)ms);
+}
+
+/* The lost one was back before another one was chosen, or has more than all others. */
+static void tell_of_return(struct bulletin *bulletin, const struct cluster_failover *done)
+{
+    tell(bulletin, EVENT_NORMAL, "FailoverUndone",
+        "%s is back and stays the primary; no member took writes for %lld ms%s", done->to,
+        (long long)done->writes_blocked_ms, *done->may_be_lost ? "; transactions may be lost" : "");
 }
 
 static void tell_of_end(struct bulletin *bulletin, const struct cluster_failover *done)
@@ -195,13 +219,12 @@ int cluster_failover_news(const struct cluster_status *before, const struct clus
     struct bulletin bulletin = {.news = ret};
     const struct cluster_failover *last = &before->last_failover, *done = &now->last_failover;
     bool ended = !str_empty(done->to) && (done->epoch != last->epoch || done->finished_ms != last->finished_ms);
-    if (ended)
+    if (ended && str_eq(done->from, done->to))
+        tell_of_return(&bulletin, done);
+    else if (ended)
         tell_of_end(&bulletin, done);
     if (fails_over(&now->transition))
         tell_of_transition(&bulletin, &before->transition, &now->transition, spec);
-    else if (fails_over(&before->transition) && !ended)
-        tell(&bulletin, EVENT_NORMAL, "FailoverUndone", "%s stays the primary, epoch %lld", now->current_primary,
-            (long long)now->epoch);
     return bulletin.count;
 }
 

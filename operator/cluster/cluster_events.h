@@ -8,12 +8,13 @@
 #include "operator/cluster/cluster_snapshot.h"
 #include "operator/kube/event_recorder.h"
 
-/* One Event for every condition whose status or reason differs between snapshot->last and status, and for members that get their data. Bad news are Warnings. */
+/* One Event for every condition whose status or reason differs between snapshot->last and status, and for members: cluster_member_news. Bad news are
+ * Warnings. */
 void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_status *status);
 
 #define CLUSTER_NEWS_MAX 5
-#define CLUSTER_SEED_NEWS_MAX (CLUSTER_REPLICAS_MAX + 1)
+#define CLUSTER_MEMBER_NEWS_MAX (2 * (CLUSTER_REPLICAS_MAX + 1))
 
 /* An Event to be. */
 struct cluster_news {
@@ -27,8 +28,9 @@ struct cluster_news {
 int cluster_failover_news(const struct cluster_status *before, const struct cluster_status *now,
     const struct cluster_failover_spec *spec, struct cluster_news ret[static CLUSTER_NEWS_MAX]);
 
-/* What a new status tells of members that get their data: a copy that begins, its end, its failure. At most one each, so ret has room for CLUSTER_SEED_NEWS_MAX. Pure. */
-int cluster_seed_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
+/* What a new status tells of members: a copy that begins, its end, its failure; transactions that were set aside. At most one of each for a member, so ret has
+ * room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
+int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
 /* What is about to be written about roles: a new primary, a switchover or a failover that begins, goes on or ends. */
 void cluster_events_intent(struct event_recorder *recorder, const struct kube_resource *resource,

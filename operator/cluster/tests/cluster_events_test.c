@@ -1,4 +1,4 @@
-/* What is told of failovers: each step once, whatever else is written meanwhile. */
+/* What is told of failovers and of members: each step once, whatever else is written meanwhile. */
 #include "common/base.h"
 
 #include "operator/cluster/cluster_events.h"
@@ -152,9 +152,19 @@ static void a_lost_one_that_is_back(void **state)
 {
     UNUSED(state);
     lose_the_primary(&before);
-    now.epoch = 9;
+    lose_the_primary(&now);
+    snprintf(now.transition.to, sizeof(now.transition.to), "shop-mysql-0");
+    snprintf(now.transition.candidate_why, sizeof(now.transition.candidate_why), "it is back");
     assert_int_equal(tell(&never), 1);
-    told(0, EVENT_NORMAL, "FailoverUndone", "shop-mysql-0 stays the primary, epoch 9");
+    told(0, EVENT_NORMAL, "FailoverChosen", "shop-mysql-0 goes on itself: it is back");
+    before = now;
+    end(&now);
+    snprintf(now.last_failover.to, sizeof(now.last_failover.to), "shop-mysql-0");
+    assert_int_equal(tell(&never), 1);
+    told(0, EVENT_NORMAL, "FailoverUndone",
+        "shop-mysql-0 is back and stays the primary; no member took writes for 40 ms");
+    before = now;
+    assert_int_equal(tell(&never), 0);
 }
 
 static void a_switchover_is_no_failover(void **state)
@@ -199,33 +209,76 @@ static void seed(struct cluster_status *status, const char *step, const char *do
     snprintf(instance->phase, sizeof(instance->phase), "%s", *step ? "Initializing" : "Starting");
 }
 
-static int tell_of_seeds(void)
+static int tell_of_members(void)
 {
-    return cluster_seed_news(&before, &now, news);
+    return cluster_member_news(&before, &now, news);
 }
 
 static void a_copy_is_told_from_begin_to_end(void **state)
 {
     UNUSED(state);
     seed(&now, "Waiting", "");
-    assert_int_equal(tell_of_seeds(), 0);
+    assert_int_equal(tell_of_members(), 0);
     seed(&before, "Waiting", "");
     seed(&now, "Copying", "shop-mysql-0");
     now.instances[0].seed_total_bytes = 3 * UINT64_C(1073741824);
-    assert_int_equal(tell_of_seeds(), 1);
+    assert_int_equal(tell_of_members(), 1);
     told(0, EVENT_NORMAL, "CopyStarted", "shop-mysql-1 copies about 3072 MiB from shop-mysql-0");
     before = now;
     now.instances[0].seed_percent = 50;
-    assert_int_equal(tell_of_seeds(), 0);
+    assert_int_equal(tell_of_members(), 0);
     seed(&now, "Preparing", "shop-mysql-0");
-    assert_int_equal(tell_of_seeds(), 0);
+    assert_int_equal(tell_of_members(), 0);
     seed(&now, "Done", "");
-    assert_int_equal(tell_of_seeds(), 1);
+    assert_int_equal(tell_of_members(), 1);
     told(0, EVENT_NORMAL, "CopyDone", "shop-mysql-1 has its data, from shop-mysql-0");
     seed(&now, "", "");
-    assert_int_equal(tell_of_seeds(), 1);
+    assert_int_equal(tell_of_members(), 1);
     before = now;
-    assert_int_equal(tell_of_seeds(), 0);
+    assert_int_equal(tell_of_members(), 0);
+}
+
+/* A restore to a point in time: the backup, then what was archived after it. */
+static void a_replay_is_part_of_the_copy(void **state)
+{
+    UNUSED(state);
+    seed(&before, "Preparing", "");
+    seed(&now, "Replaying", "");
+    assert_int_equal(tell_of_members(), 0);
+    before = now;
+    seed(&now, "Failed", "");
+    snprintf(now.instances[0].message, sizeof(now.instances[0].message), "a segment is damaged");
+    assert_int_equal(tell_of_members(), 1);
+    told(0, EVENT_WARNING, "CopyFailed",
+        "shop-mysql-1 could not copy from the backup; it is tried again: a segment is damaged");
+    seed(&now, "Done", "");
+    assert_int_equal(tell_of_members(), 1);
+    told(0, EVENT_NORMAL, "CopyDone", "shop-mysql-1 has its data, from the backup");
+}
+
+static void what_is_set_aside_is_told_once(void **state)
+{
+    UNUSED(state);
+    seed(&before, "", "");
+    seed(&now, "", "");
+    snprintf(now.instances[0].set_aside, sizeof(now.instances[0].set_aside), "2026-11-23T06-00-00Z-epoch8: 0-1001-17");
+    assert_int_equal(tell_of_members(), 1);
+    told(0, EVENT_WARNING, "TransactionsSetAside",
+        "what shop-mysql-1 had and the cluster may not have is kept on its volume, in "
+        ".kube-mysql/set-aside/2026-11-23T06-00-00Z-epoch8: 0-1001-17");
+    before = now;
+    now.ready_replicas = 1;
+    assert_int_equal(tell_of_members(), 0);
+    /* Once more, and with news of its copy. */
+    seed(&now, "Copying", "shop-mysql-0");
+    memset(now.instances[0].set_aside, 's', sizeof(now.instances[0].set_aside) - 1);
+    assert_int_equal(tell_of_members(), 2);
+    assert_string_equal(news[0].reason, "TransactionsSetAside");
+    assert_true(strlen(news[0].message) < sizeof(news[0].message) - 1);
+    assert_string_equal(news[1].reason, "CopyStarted");
+    before = now;
+    now.instances[0].set_aside[0] = '\0';
+    assert_int_equal(tell_of_members(), 0);
 }
 
 static void another_donor_is_another_copy(void **state)
@@ -234,11 +287,11 @@ static void another_donor_is_another_copy(void **state)
     seed(&before, "Copying", "shop-mysql-0");
     seed(&now, "Failed", "shop-mysql-0");
     snprintf(now.instances[0].message, sizeof(now.instances[0].message), "the donor has gone");
-    assert_int_equal(tell_of_seeds(), 1);
+    assert_int_equal(tell_of_members(), 1);
     told(0, EVENT_WARNING, "CopyFailed",
         "shop-mysql-1 could not copy from shop-mysql-0; it is tried again: the donor has gone");
     seed(&now, "Copying", "shop-mysql-2");
-    assert_int_equal(tell_of_seeds(), 1);
+    assert_int_equal(tell_of_members(), 1);
     told(0, EVENT_NORMAL, "CopyStarted", "shop-mysql-1 copies from shop-mysql-2");
 }
 
@@ -248,9 +301,9 @@ static void a_pod_that_goes_has_no_data(void **state)
     seed(&before, "Copying", "shop-mysql-0");
     seed(&now, "", "");
     snprintf(now.instances[0].phase, sizeof(now.instances[0].phase), "Pending");
-    assert_int_equal(tell_of_seeds(), 0);
+    assert_int_equal(tell_of_members(), 0);
     now.instance_count = 0;
-    assert_int_equal(tell_of_seeds(), 0);
+    assert_int_equal(tell_of_members(), 0);
 }
 
 int main(void)
@@ -265,6 +318,8 @@ int main(void)
         cmocka_unit_test_setup(a_switchover_is_no_failover, set_up),
         cmocka_unit_test_setup(the_longest, set_up),
         cmocka_unit_test_setup(a_copy_is_told_from_begin_to_end, set_up),
+        cmocka_unit_test_setup(a_replay_is_part_of_the_copy, set_up),
+        cmocka_unit_test_setup(what_is_set_aside_is_told_once, set_up),
         cmocka_unit_test_setup(another_donor_is_another_copy, set_up),
         cmocka_unit_test_setup(a_pod_that_goes_has_no_data, set_up),
     };
