@@ -76,7 +76,7 @@ before=$(rows)
 writer_start db 120 1000
 wait_until 20 "the writer writes" eval '(($(rows) > before + 100))'
 kn delete pod db-mysql-1 db-mysql-2 > /dev/null
-wait_until 20 "the condition" condition_says myc db WritesBlocked 'AcknowledgementsMissing: .*wait for 1 acknowledgements, 0 replicas give them; awaited: .*db-mysql-1.*db-mysql-2'
+wait_until 20 "the condition" condition_says myc db WritesBlocked 'AcknowledgementsMissing: .*wait for 1 acknowledgement, 0 replicas give them; awaited: .*db-mysql-1.*db-mysql-2'
 wait_until 10 "the event" event_says 'AcknowledgementsMissing WritesBlocked: '
 before=$(rows)
 sleep 3

@@ -156,6 +156,8 @@ static void name_the_awaited(const struct cluster_snapshot *snapshot, char *out,
         len += (size_t)snprintf(out + len, size - len, "%s%s: %s", len ? ", " : "; awaited: ", member->name,
             member_why_not_following(snapshot, member));
     }
+    if (len == 0)
+        snprintf(out, size, "; all of them follow, and are slow to answer");
 }
 
 static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct cluster_status *status)
@@ -167,9 +169,10 @@ static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct c
         return;
     }
     name_the_awaited(snapshot, awaited, sizeof(awaited));
+    int acks = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : snapshot->last.acks; /* it counts no further */
     set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "AcknowledgementsMissing",
-        "commits on %s wait for %d acknowledgements, %u replicas give them%s", primary->name, snapshot->last.acks,
-        primary->agent->semi_sync_replicas, awaited);
+        "commits on %s wait for %d acknowledgement%s, %u replicas give them%s", primary->name, acks,
+        acks == 1 ? "" : "s", primary->agent->semi_sync_replicas, awaited);
 }
 
 static void set_lagging(const struct cluster_snapshot *snapshot, struct cluster_status *status)
