@@ -131,6 +131,12 @@ void cluster_in_place_release(struct cluster_in_place *in_place)
     *in_place = (struct cluster_in_place){0};
 }
 
+bool cluster_in_place_is_over(const struct cluster_in_place *in_place)
+{
+    return in_place->phase == IN_PLACE_PHASE_NONE || in_place->phase == IN_PLACE_PHASE_COMPLETED ||
+        in_place->phase == IN_PLACE_PHASE_FAILED;
+}
+
 void cluster_history_name(const char *uid, int64_t taken, char *out, size_t size)
 {
     if (taken > 0)

@@ -46,6 +46,8 @@ json_t *cluster_in_place_encode(const struct cluster_in_place *in_place); /* NUL
 void cluster_in_place_decode(const json_t *json, struct cluster_in_place *ret);
 void cluster_in_place_copy(const struct cluster_in_place *from, struct cluster_in_place *ret);
 void cluster_in_place_release(struct cluster_in_place *in_place);
+/* None is under way. */
+bool cluster_in_place_is_over(const struct cluster_in_place *in_place);
 
 /* What binary logs and backups of the cluster are filed under: its UID, and "-rN" after its Nth restore in place was taken: another history, whose positions must not be
  * mixed with those before. */

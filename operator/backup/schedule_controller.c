@@ -7,6 +7,8 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "operator/api/api_kinds.h"
+#include "operator/api/in_place_status.h"
+#include "operator/api/in_place_wish.h"
 #include "operator/api/mysql_backup.h"
 #include "operator/api/projections.h"
 #include "operator/api/restore_spec.h"
@@ -197,18 +199,48 @@ static bool wants(const struct turn *turn, const struct custom_object *cluster, 
     return restore->source != RESTORE_SOURCE_NONE && str_eq(ns, turn->ns) && str_eq(name, turn->name);
 }
 
-static void hold_for(const struct turn *turn, const struct custom_object *cluster, struct item_list *list)
+/* Of a cluster that has no data yet. */
+static void hold_first(const struct turn *turn, const struct custom_object *cluster, const json_t *spec,
+    const json_t *status, struct item_list *list)
 {
     struct restore_spec restore;
-    _cleanup_(json_decrefp) json_t *spec = custom_object_spec(cluster);
-    if (!json_is_object(json_object_get(spec, "restoreFrom")))
-        return;
-    _cleanup_(json_decrefp) json_t *status = custom_object_status(cluster);
-    if (json_path_bool(status, "initialized", false))
+    if (!json_is_object(json_object_get(spec, "restoreFrom")) || json_path_bool(status, "initialized", false))
         return;
     restore_spec_read(spec, &restore);
     for (size_t i = 0; i < list->count; i++)
         list->items[i].held = list->items[i].held || wants(turn, cluster, &restore, &list->items[i]);
+}
+
+static void hold_wish(
+    const struct turn *turn, const struct custom_object *cluster, const char *text, struct item_list *list)
+{
+    struct in_place_wish wish;
+    in_place_wish_read(text, &wish);
+    for (size_t i = 0; wish.document && i < list->count; i++)
+        list->items[i].held = list->items[i].held || wants(turn, cluster, &wish.spec, &list->items[i]);
+    in_place_wish_release(&wish);
+}
+
+/* Of a cluster that has data: what the annotation asks for and was not dealt with yet, and what is under way. */
+static void hold_in_place(
+    const struct turn *turn, const struct custom_object *cluster, const json_t *status, struct item_list *list)
+{
+    struct cluster_in_place *last = xnew(struct cluster_in_place);
+    cluster_in_place_decode(json_object_get(status, "restoreInPlace"), last);
+    if (!cluster_in_place_is_over(last))
+        hold_wish(turn, cluster, last->wish, list);
+    if (!str_eq(cluster->restore_in_place, last->wish))
+        hold_wish(turn, cluster, cluster->restore_in_place, list);
+    cluster_in_place_release(last);
+    free(last);
+}
+
+static void hold_for(const struct turn *turn, const struct custom_object *cluster, struct item_list *list)
+{
+    _cleanup_(json_decrefp) json_t *spec = custom_object_spec(cluster);
+    _cleanup_(json_decrefp) json_t *status = custom_object_status(cluster);
+    hold_first(turn, cluster, spec, status, list);
+    hold_in_place(turn, cluster, status, list);
 }
 
 static void hold_restored(const struct turn *turn, struct item_list *list)

@@ -6,7 +6,7 @@
  * Running a backup, and removing the data of one that is deleted, is the backup controller's.
  *
  * Backups belong to their cluster by its UID: those of an earlier cluster of the same name are neither counted nor removed. While some cluster is still
- * being restored from backups of this one, those that it may need are held.
+ * being restored from backups of this one, or is to be, in place, too, those that it may need are held.
  *
  * Events on the cluster: BackupScheduled, BackupSkipped, BackupScheduleProblem.
  */

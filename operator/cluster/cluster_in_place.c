@@ -14,12 +14,6 @@ static const struct cluster_in_place *last_of(const struct cluster_snapshot *sna
     return &snapshot->last.in_place;
 }
 
-static bool is_over(const struct cluster_in_place *last)
-{
-    return last->phase == IN_PLACE_PHASE_NONE || last->phase == IN_PLACE_PHASE_COMPLETED ||
-        last->phase == IN_PLACE_PHASE_FAILED;
-}
-
 static uint64_t bit_of(const struct cluster_member *member)
 {
     return UINT64_C(1) << member->ordinal;
@@ -218,7 +212,7 @@ void in_place_consider(const struct cluster_snapshot *snapshot, struct cluster_i
         resolve(snapshot, intent);
     else if (last->phase == IN_PLACE_PHASE_RESEEDING && is_whole(snapshot))
         intent->in_place_step = IN_PLACE_STEP_COMPLETE;
-    else if (is_over(last))
+    else if (cluster_in_place_is_over(last))
         consider_wish(snapshot, intent);
 }
 
@@ -403,7 +397,8 @@ static enum in_place_order order_holding(
 static bool may_drop_before(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct cluster_in_place *last = last_of(snapshot);
-    return member->agent->has_before && last->taken > 0 && (is_over(last) || last->phase == IN_PLACE_PHASE_RESOLVING);
+    return member->agent->has_before && last->taken > 0 &&
+        (cluster_in_place_is_over(last) || last->phase == IN_PLACE_PHASE_RESOLVING);
 }
 
 enum in_place_order in_place_order(
@@ -477,7 +472,7 @@ static void report_condition(const struct cluster_snapshot *snapshot, struct clu
         cluster_restore_point_text(&in_place->source, &text);
         strbuf_adds(&text, ")");
     }
-    if (!str_empty(problem) && is_over(in_place))
+    if (!str_empty(problem) && cluster_in_place_is_over(in_place))
         kube_conditions_set(&status->conditions, CONDITION_RESTORED_IN_PLACE, KUBE_CONDITION_FALSE, "InvalidWish",
             snapshot->generation, snapshot->now_ms, "%s", problem);
     else if (in_place->phase == IN_PLACE_PHASE_NONE)

@@ -398,6 +398,63 @@ static void test_what_stays(void **state)
     schedule_stage_free(stage);
 }
 
+/* A restore in place: what the annotation asks for, what is under way, and what is over. */
+static const struct {
+    const char *wish, *status; /* the annotation; status.restoreInPlace */
+    bool stays;
+} in_place_cases[] = {
+    {"old", "null", true},
+    {"old@2026-11-04T12:00:00Z", "null", true},
+    {"old", "{'phase': 'Resolving', 'wish': 'old', 'number': 1}", true},
+    {"old@latest", "{'phase': 'Restoring', 'wish': 'old@latest', 'number': 1}", true},
+    {"", "{'phase': 'Restoring', 'wish': 'old', 'number': 1}", true},
+    {"new", "{'phase': 'Taking', 'wish': 'old', 'number': 1}", true},
+    {"old", "{'phase': 'Reseeding', 'wish': 'old', 'number': 1}", true},
+    {"old", "{'phase': 'Failed', 'wish': 'new', 'number': 1}", true},
+    {"old", "{'phase': 'Completed', 'wish': 'old', 'number': 1}", false},
+    {"old", "{'phase': 'Failed', 'wish': 'old', 'number': 1}", false},
+    {"old and more", "null", false},
+    {"older", "null", false},
+};
+
+static bool old_stays(struct schedule_stage *stage)
+{
+    return schedule_stage_is_quiet(stage) && schedule_stage_backup_of(stage, "old") &&
+        !schedule_stage_backup_of(stage, "oldest") && schedule_stage_backup_of(stage, "new");
+}
+
+static bool old_goes(struct schedule_stage *stage)
+{
+    return schedule_stage_is_quiet(stage) && !schedule_stage_backup_of(stage, "old") &&
+        schedule_stage_backup_of(stage, "new");
+}
+
+static void play_in_place(size_t i)
+{
+    const schedule_step_fn steps[] = {in_place_cases[i].stays ? old_stays : old_goes, NULL};
+    struct schedule_stage *stage = schedule_stage_new("2026-11-21T12:00:00Z");
+    schedule_stage_put_cluster(stage, "'schedule': '@daily', 'keep': {'last': 1}", "");
+    _cleanup_(freep) char *text = xasprintf("{'metadata': {'annotations': {'kubemysql.dev/restore-in-place': '%s'}}, "
+                                            "'status': {'initialized': true, 'restoreInPlace': %s}}",
+        in_place_cases[i].wish, in_place_cases[i].status);
+    schedule_stage_edit(stage, PATH_CLUSTER, text);
+    _cleanup_(freep) char *uid = xstrdup(schedule_stage_cluster_str(stage, "metadata.uid"));
+    schedule_stage_put_backup(stage, "oldest", "2026-11-03T00:00:00Z", uid, OURS);
+    schedule_stage_put_backup(stage, "old", "2026-11-04T00:00:00Z", uid, OURS);
+    schedule_stage_put_backup(stage, "new", "2026-11-05T00:00:00Z", uid, OURS);
+    schedule_stage_run(stage, steps);
+    schedule_stage_free(stage);
+}
+
+static void test_restore_in_place_holds(void **state)
+{
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(in_place_cases); i++) {
+        print_message("case %zu: %s, %s\n", i, in_place_cases[i].wish, in_place_cases[i].status);
+        play_in_place(i);
+    }
+}
+
 /* More than go in one turn. */
 static bool only_the_newest(struct schedule_stage *stage)
 {
@@ -451,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_two_leaders),
         cmocka_unit_test(test_paused_and_stopped),
         cmocka_unit_test(test_what_stays),
+        cmocka_unit_test(test_restore_in_place_holds),
         cmocka_unit_test(test_many_go),
         cmocka_unit_test(test_no_schedule),
     };
