@@ -65,6 +65,10 @@ enum backup_phase {
 };
 extern const char *const backup_phase_names[BACKUP_PHASE_COUNT]; /* "", "Pending", ... */
 
+/* status.verified.result: what the last drill with it found. */
+#define BACKUP_VERIFIED_PASSED "Passed"
+#define BACKUP_VERIFIED_FAILED "Failed"
+
 /* One that did not succeed. */
 struct backup_attempt {
     char id[BACKUP_ID_SIZE];
@@ -100,7 +104,7 @@ struct backup_status {
     char history[64];                 /* of the cluster then (cluster_history_name); "": its UID */
     json_t *destination, *encryption; /* owned; as in the spec; NULL: not chosen yet, none */
     int64_t verified_ms;
-    char verified_result[64];
+    char verified_result[64]; /* "" there was none */
     char verified_message[512];
     struct backup_attempt failures[BACKUP_ATTEMPTS_MAX]; /* earlier attempts */
     int failure_count;

@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "operator/api/api_kinds.h"
+#include "operator/api/mysql_backup.h"
 #include "operator/backup/backup_maps.h"
 #include "operator/backup/drill_metrics.h"
 #include "operator/backup/drill_scratch.h"
@@ -170,7 +171,8 @@ static void tell_backup(struct drill_turn *turn)
     char when[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(summary->ended_ms, when);
     json_t *patch = json_build("{s:{s:s}, s:{s:{s:s, s:s, s:s}}}", "metadata", "uid", summary->backup_uid, "status",
-        "verified", "time", when, "result", str_eq(summary->reason, DRILL_VERIFIED) ? "Passed" : "Failed", "message",
+        "verified", "time", when, "result",
+        str_eq(summary->reason, DRILL_VERIFIED) ? BACKUP_VERIFIED_PASSED : BACKUP_VERIFIED_FAILED, "message",
         summary->message);
     kube_patch(turn->controller->client, turn->controller->backup_resource, turn->ns, summary->backup, "status",
         KUBE_PATCH_MERGE, patch, on_told, turn);

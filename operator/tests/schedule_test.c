@@ -455,6 +455,31 @@ static void test_restore_in_place_holds(void **state)
     }
 }
 
+/* The last one that was proven stays behind two whose drills failed. */
+static bool only_doubtless_stay(struct schedule_stage *stage)
+{
+    return schedule_stage_is_quiet(stage) && schedule_stage_count_backups(stage) == 4 &&
+        schedule_stage_backup_of(stage, "proven");
+}
+
+static void test_drills_count(void **state)
+{
+    UNUSED(state);
+    static const schedule_step_fn steps[] = {only_doubtless_stay, NULL};
+    static const char *const names[] = {"oldest", "proven", "untried", "doubtful", "newest"};
+    struct schedule_stage *stage = schedule_stage_new("2026-11-21T12:00:00Z");
+    schedule_stage_put_cluster(stage, "'keep': {'last': 2}", "");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        _cleanup_(freep) char *when = xasprintf("2026-11-0%zuT00:00:00Z", i + 1);
+        schedule_stage_put_backup(stage, names[i], when, schedule_stage_cluster_str(stage, "metadata.uid"), OURS);
+    }
+    schedule_stage_edit(stage, SCHEDULE_BACKUPS "proven", "{'status': {'verified': {'result': 'Passed'}}}");
+    schedule_stage_edit(stage, SCHEDULE_BACKUPS "doubtful", "{'status': {'verified': {'result': 'Failed'}}}");
+    schedule_stage_edit(stage, SCHEDULE_BACKUPS "newest", "{'status': {'verified': {'result': 'Failed'}}}");
+    schedule_stage_run(stage, steps);
+    schedule_stage_free(stage);
+}
+
 /* More than go in one turn. */
 static bool only_the_newest(struct schedule_stage *stage)
 {
@@ -509,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_paused_and_stopped),
         cmocka_unit_test(test_what_stays),
         cmocka_unit_test(test_restore_in_place_holds),
+        cmocka_unit_test(test_drills_count),
         cmocka_unit_test(test_many_go),
         cmocka_unit_test(test_no_schedule),
     };

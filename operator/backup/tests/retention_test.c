@@ -103,6 +103,67 @@ static void test_tables(void **state)
     }
 }
 
+/* Of one day each, newest last: g good, p proven, d doubtful, f failed, h doubtful and held; the verdicts as above. */
+static const struct {
+    const char *kinds, *verdicts;
+    struct backup_keep keep;
+    int floor; /* the day; 0 none */
+} drills[] = {
+    /* The last proven one, and those that failed their drills: the rules hold for both. */
+    {"pdd", "kkk", {true, .last = 2}, 0},
+    {"ggpdd", "xkkkk", {true, .last = 2}, 0},
+    {"pgggdgg", "kxxxxkk", {true, .last = 2}, 0},
+    {"ppgg", "xkkk", {true, .last = 2}, 0},
+    /* What failed its drill goes as any other, unless it is held. */
+    {"dpgg", "xkkk", {true, .last = 2}, 0},
+    {"hggg", "kxkk", {true, .last = 2}, 0},
+    {"pdddd", "kxxxk", {true, .last = 1}, 0},
+    {"gdddd", "kxxxk", {true, .last = 1}, 0},
+    {"dddd", "xxkk", {true, .last = 2}, 0},
+    {"d", "k", {.present = true}, 0},
+    {"dgdg", "xkkk", {true, .daily = 2}, 0},
+    {"gggddd", "kkkkkk", {true, .days = 2}, 0},
+    {"ggggdddd", "kkkkkkkk", {true, .days = 3}, 0},
+    {"gggggdddd", "xkkkkkkkk", {true, .days = 3}, 0},
+    /* The link, and one to go back to that is sound. */
+    {"ggdggg", "xkkxxk", {true, .last = 1}, 3},
+    /* Failed ones are no backups. */
+    {"gfpfd", "xkkkk", {true, .last = 1}, 0},
+    {"pd", "kk", {.present = false}, 0},
+};
+
+static struct retention_item of_day(char kind, const char *name, int day)
+{
+    int64_t ms = at("2026-11-01T01:00:00Z") + (day - 1) * DAY_MS;
+    return (struct retention_item){.name = name,
+        .begun_ms = ms,
+        .ended_ms = ms,
+        .good = kind != 'f',
+        .proven = kind == 'p',
+        .doubtful = kind == 'd' || kind == 'h',
+        .held = kind == 'h'};
+}
+
+static void test_drills(void **state)
+{
+    UNUSED(state);
+    struct time_zone zone = utc();
+    static const char *const names[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "10"};
+    for (size_t i = 0; i < ARRAY_LEN(drills); i++) {
+        struct retention_item items[ARRAY_LEN(names)];
+        size_t count = strlen(drills[i].kinds);
+        for (size_t j = 0; j < count; j++)
+            items[j] = of_day(drills[i].kinds[j], names[j], (int)j + 1);
+        int64_t floor_ms = drills[i].floor ? of_day('g', "", drills[i].floor).ended_ms : 0;
+        retention_decide(&drills[i].keep, &zone, floor_ms, items, count);
+        for (size_t j = 0; j < count; j++) {
+            bool removed = find(items, count, names[j])->remove;
+            if (removed != (drills[i].verdicts[j] == 'x'))
+                fail_msg("%s, case %zu: %s %s", drills[i].kinds, i, names[j], removed ? "goes" : "stays");
+        }
+    }
+}
+
 /* Half past midnight in Berlin is the day before in UTC. */
 static void test_days_are_those_of_the_zone(void **state)
 {
@@ -177,6 +238,15 @@ static void make_history(struct random *random, bool with_failures, struct world
     }
 }
 
+static void add_drills(struct random *random, struct world *world)
+{
+    for (size_t i = 0; i < world->count; i++) {
+        unsigned draw = below(random, 6);
+        world->items[i].proven = world->items[i].good && draw == 0;
+        world->items[i].doubtful = world->items[i].good && draw > 3;
+    }
+}
+
 static struct backup_keep make_keep(struct random *random)
 {
     struct backup_keep keep = {.present = true};
@@ -246,6 +316,36 @@ static void test_what_always_stays(void **state)
     free(world);
 }
 
+/* Whatever drills found, what would have stayed without them stays; and what would stay if those that they doubt were not there. */
+static void test_drills_only_keep(void **state)
+{
+    UNUSED(state);
+    struct random random = {7};
+    struct time_zone zone = utc();
+    struct world *plain = xnew(struct world), *drilled = xnew(struct world), *sound = xnew(struct world);
+    for (int round = 0; round < 500; round++) {
+        make_history(&random, true, plain);
+        struct backup_keep keep = make_keep(&random);
+        *drilled = *plain;
+        add_drills(&random, drilled);
+        sound->count = 0;
+        for (size_t i = 0; i < drilled->count; i++) {
+            if (!drilled->items[i].doubtful)
+                sound->items[sound->count++] = drilled->items[i];
+        }
+        retention_decide(&keep, &zone, 0, plain->items, plain->count);
+        retention_decide(&keep, &zone, 0, drilled->items, drilled->count);
+        retention_decide(&keep, &zone, 0, sound->items, sound->count);
+        for (size_t i = 0; i < plain->count; i++)
+            assert_true(plain->items[i].remove || !find(drilled->items, drilled->count, plain->items[i].name)->remove);
+        for (size_t i = 0; i < sound->count; i++)
+            assert_true(sound->items[i].remove || !find(drilled->items, drilled->count, sound->items[i].name)->remove);
+    }
+    free(plain);
+    free(drilled);
+    free(sound);
+}
+
 static void drop_removed(struct world *world)
 {
     size_t count = 0;
@@ -274,6 +374,8 @@ static void test_step_by_step_is_at_once(void **state)
     struct world *all = xnew(struct world), *slow = xnew(struct world);
     for (int round = 0; round < 300; round++) {
         make_history(&random, false, all);
+        if (round % 2)
+            add_drills(&random, all);
         struct backup_keep keep = make_keep(&random);
         slow->count = 0;
         for (size_t i = 0; i < all->count; i++) {
@@ -300,10 +402,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_drills),
         cmocka_unit_test(test_days_are_those_of_the_zone),
         cmocka_unit_test(test_failed),
         cmocka_unit_test(test_held),
         cmocka_unit_test(test_what_always_stays),
+        cmocka_unit_test(test_drills_only_keep),
         cmocka_unit_test(test_step_by_step_is_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
