@@ -63,6 +63,7 @@ static void take_memory(struct archive_report *report, const struct archive_memo
     memcpy(report->from_gtid, memory->from_gtid, sizeof(report->from_gtid));
     report->from_ms = memory->from_ms;
     memcpy(report->until_gtid, memory->until, sizeof(report->until_gtid));
+    report->newest_ms = memory->newest_ms;
     report->gap_ms = MAX_OF(report->gap_ms, memory->gap_ms);
 }
 

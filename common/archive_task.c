@@ -116,6 +116,7 @@ static const struct json_field report_fields[] = {
     REPORT("fromMs", I64, COUNTS, from_ms),
     REPORT("untilGtid", TEXT, COUNTS, until_gtid),
     REPORT("untilMs", I64, IGNORED, until_ms),
+    REPORT("newestMs", I64, COUNTS, newest_ms),
     REPORT("gapMs", I64, COUNTS, gap_ms),
     REPORT("segments", U64, COUNTS, segments),
     REPORT("storedBytes", U64, COUNTS, stored_bytes),

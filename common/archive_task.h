@@ -50,7 +50,8 @@ struct archive_report {
     int64_t from_ms;                  /* when that one was archived */
     char until_gtid[AGENT_GTID_SIZE]; /* all that is archived */
     int64_t until_ms; /* everything that had been committed by then is archived: when the last round that found nothing more to archive began */
-    int64_t gap_ms;   /* when the last gap was noticed: on its other side the chain begins; 0: none known */
+    int64_t newest_ms; /* when the last archived transaction was committed (whole seconds); no restore is sure to reach a later time. 0: not told */
+    int64_t gap_ms;    /* when the last gap was noticed: on its other side the chain begins; 0: none known */
     uint64_t segments, stored_bytes; /* by this agent since it is primary */
     char error_reason[48]; /* of the last round: StoreRefused, StoreUnavailable, ArchiveDamaged, BinlogsUnreadable, ArchiveFailed (the process ended without a word); "" it went well */
     char message[256];

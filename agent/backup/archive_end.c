@@ -237,6 +237,7 @@ int archive_end_find(struct archive_end *end, struct archive_memory *ret, struct
     }
     ret->newest = segment.name;
     memcpy(ret->until, segment.until, sizeof(ret->until));
+    ret->newest_ms = segment.last_ms;
     gtid_set_free(end->limit);
     end->limit = parse(end, segment.after, err);
     end->at = newest;

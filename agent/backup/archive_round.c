@@ -76,6 +76,7 @@ static void remember(struct running *running, const struct binlog_segment *segme
     memory->newest = segment->name;
     memcpy(memory->digest, digest, sizeof(memory->digest));
     memcpy(memory->until, segment->until, sizeof(memory->until));
+    memory->newest_ms = segment->last_ms;
     memory->chain = segment->chain;
     if (binlog_segment_name_compare(&segment->chain, &segment->name) == 0) {
         memcpy(memory->from_gtid, segment->after, sizeof(memory->from_gtid));

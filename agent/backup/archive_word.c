@@ -20,6 +20,7 @@ static const struct json_field memory_fields[] = {
     MEMORY("fromMs", I64, from_ms),
     MEMORY("gapMs", I64, gap_ms),
     MEMORY("until", TEXT, until),
+    MEMORY("newestMs", I64, newest_ms),
     MEMORY("file", TEXT, file),
     MEMORY("offset", U64, offset),
     MEMORY("head", U64, head),

@@ -23,6 +23,7 @@ struct archive_memory {
     int64_t from_ms;
     int64_t gap_ms;
     char until[AGENT_GTID_SIZE];
+    int64_t newest_ms; /* when the newest segment's last transaction was committed */
     /* Where the server's logs were read to: a file of that name, whose beginning has that hash. "": not known. */
     char file[128];
     uint64_t offset, head;

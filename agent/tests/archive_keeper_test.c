@@ -192,6 +192,7 @@ static struct archive_word good_word(void)
         .from_gtid = "0-1-1",
         .from_ms = 1000,
         .until = "0-1-7",
+        .newest_ms = 3000,
         .file = "binlog.000001",
         .offset = 77};
     return word;
@@ -215,6 +216,7 @@ static void test_a_round(void **state)
     assert_string_equal(order.flavour, "mariadb");
     assert_string_equal(order.executed, "0-1-7");
     assert_true(report->known && report->epoch == 3 && report->sequence == 9 && report->until_ms == 5000);
+    assert_true(report->newest_ms == 3000);
     assert_string_equal(report->from_gtid, "0-1-1");
     assert_string_equal(report->until_gtid, "0-1-7");
     assert_true(report->segments == 1 && report->stored_bytes == 100);

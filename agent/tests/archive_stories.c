@@ -9,6 +9,7 @@
 
 #include "agent/tests/archive_rig.h"
 #include "common/alloc.h"
+#include "common/clock.h"
 #include "common/subprocess.h"
 
 #define LONG_MS 60000
@@ -276,6 +277,8 @@ static void test_by_the_agent(void **state)
     archive_task_digest(&rig->task, digest);
     assert_string_equal(report->task, digest);
     assert_true(report->epoch == rig->members->epoch && report->gap_ms > 0);
+    int64_t age_ms = clock_realtime_ms() - report->newest_ms; /* whole seconds */
+    assert_true(age_ms >= 0 && age_ms < LONG_MS);
     assert_false(rig->members->members[2].status.archive.known);
     agent_rig_kill(&rig->store_process);
     await(rig, 1, has_no_store, "without a store");

@@ -151,6 +151,7 @@ static struct archive_report report_of(void)
         .from_ms = 5000,
         .until_gtid = "0-1-9",
         .until_ms = 7000,
+        .newest_ms = 6000,
         .gap_ms = 4000,
         .segments = 8,
         .stored_bytes = 100,

@@ -223,7 +223,7 @@ static void decide(struct archive_turn *turn, struct archive_memory *memory, con
     };
     archive_decide(&view, &turn->decision);
     if (status && status->archive.known)
-        memory->noticed_ms = status->archive.until_ms;
+        archive_memory_notice(memory, &status->archive);
     memory->recoverable_from_ms = turn->decision.summary.recoverable_from_ms;
     memory->gap = str_eq(turn->decision.summary.reason, ARCHIVE_GAP);
     snprintf(memory->primary, sizeof(memory->primary), "%s", turn->primary);

@@ -10,6 +10,11 @@ int64_t archive_patience_ms(int interval_s)
     return MAX_OF(3000LL * interval_s, (int64_t)ARCHIVE_BEHIND_MIN_MS);
 }
 
+int64_t archive_reach_ms(const struct archive_report *report)
+{
+    return report->newest_ms > 0 ? MIN_OF(report->until_ms, report->newest_ms) : report->until_ms;
+}
+
 static bool holds(const struct archive_backup *backup, const struct gtid_set *from, enum gtid_flavour flavour)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *held = gtid_set_parse(flavour, backup->gtid, NULL);
@@ -47,6 +52,18 @@ static bool is_heard(const struct archive_view *view)
     return view->report && view->report->known;
 }
 
+/* A restore goes from a backup up to what is archived: there may be nothing in between. Where nothing was committed since the backup there is no later moment to go to. */
+static void set_recoverable(const struct archive_view *view, struct archive_summary *summary)
+{
+    const struct archive_report *report = view->report;
+    /* Without a segment there is no chain yet that a backup could be part of. */
+    int64_t from_ms = report->epoch > 0 ? archive_oldest_link_ms(view, report->from_gtid) : 0;
+    int64_t reach_ms = archive_reach_ms(report);
+    bool possible = from_ms > 0 && report->until_ms >= from_ms;
+    summary->recoverable_from_ms = possible ? from_ms : 0;
+    summary->recoverable_until_ms = possible && reach_ms >= from_ms ? reach_ms : 0;
+}
+
 /* Of a primary that has not looked into the archive yet nothing is taken: what is known stays. */
 static void take_report(const struct archive_view *view, struct archive_summary *summary)
 {
@@ -59,17 +76,7 @@ static void take_report(const struct archive_view *view, struct archive_summary 
     summary->until_ms = report->until_ms;
     summary->gap_ms = report->gap_ms;
     json_copy_text(summary->until, sizeof(summary->until), report->until_gtid);
-    /* Without a segment there is no chain yet that a backup could be part of. */
-    summary->recoverable_from_ms = report->epoch > 0 ? archive_oldest_link_ms(view, report->from_gtid) : 0;
-}
-
-/* A restore goes from a backup up to what is archived: there may be nothing in between. */
-static void set_recoverable(struct archive_summary *summary)
-{
-    bool possible = summary->recoverable_from_ms > 0 && summary->until_ms >= summary->recoverable_from_ms;
-    summary->recoverable_until_ms = possible ? summary->until_ms : 0;
-    if (!possible)
-        summary->recoverable_from_ms = 0;
+    set_recoverable(view, summary);
 }
 
 static bool is_behind(const struct archive_view *view, const struct archive_summary *summary)
@@ -153,7 +160,6 @@ void archive_decide(const struct archive_view *view, struct archive_decision *re
         ret->summary = (struct archive_summary){.epoch = 0};
     else {
         take_report(view, &ret->summary);
-        set_recoverable(&ret->summary);
         judge(view, &ret->summary);
     }
     ret->new_gap = ret->summary.gap_ms / 1000 > view->last.gap_ms / 1000;

@@ -47,6 +47,9 @@ struct archive_decision {
 };
 
 void archive_decide(const struct archive_view *view, struct archive_decision *ret);
+/* The latest moment that a restore can go to: all that was committed by then is archived, and a transaction that is not earlier shows it. Nothing else in an archive tells a replay that nothing is
+ * missing. Agents that do not tell of that transaction are believed. */
+int64_t archive_reach_ms(const struct archive_report *report);
 /* After how long without a word an archive is behind. */
 int64_t archive_patience_ms(int interval_s);
 /* When the oldest of the backups was completed from which the chain of a report goes on; 0: there is none. */

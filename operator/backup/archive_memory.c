@@ -63,6 +63,12 @@ struct archive_memory *archive_memories_get(
     return memory;
 }
 
+void archive_memory_notice(struct archive_memory *memory, const struct archive_report *report)
+{
+    memory->noticed_ms = report->until_ms;
+    memory->reach_ms = archive_reach_ms(report);
+}
+
 size_t archive_memories_sweeps(const struct archive_memories *memories)
 {
     size_t iterator = 0, ret = 0;
@@ -76,7 +82,7 @@ size_t archive_memories_sweeps(const struct archive_memories *memories)
 struct sample {
     const struct archive_memory *memory;
     const struct archive_report *report; /* of the primary; NULL: it is not heard, or knows nothing yet */
-    int64_t until_ms, now_ms;
+    int64_t until_ms, reach_ms, now_ms;
 };
 
 /* False: no sample. */
@@ -112,8 +118,9 @@ static bool from_of(const struct sample *sample, double *ret)
 
 static bool until_of(const struct sample *sample, double *ret)
 {
-    *ret = (double)sample->until_ms / 1e3;
-    return sample->memory->recoverable_from_ms > 0 && sample->until_ms > 0;
+    int64_t from_ms = sample->memory->recoverable_from_ms;
+    *ret = (double)sample->reach_ms / 1e3;
+    return from_ms > 0 && sample->reach_ms >= from_ms;
 }
 
 static const struct {
@@ -161,6 +168,7 @@ static struct sample sample_of(const struct archive_memories *memories, const st
         .memory = memory,
         .report = known ? &status->archive : NULL,
         .until_ms = known ? status->archive.until_ms : memory->noticed_ms,
+        .reach_ms = known ? archive_reach_ms(&status->archive) : memory->reach_ms,
         .now_ms = clock_realtime_ms(),
     };
 }

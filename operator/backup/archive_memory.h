@@ -5,7 +5,7 @@
  *   kubemysql_cluster_archive_gap{namespace,name}                              1: something was lost before it was archived, and no backup was completed since
  *   kubemysql_cluster_archive_segments_total, _bytes_total{namespace,name}     written by the present primary since it is primary
  *   kubemysql_cluster_recoverable_from_timestamp_seconds{namespace,name}       none while nothing can be recovered to
- *   kubemysql_cluster_recoverable_until_timestamp_seconds{namespace,name}      likewise; exact
+ *   kubemysql_cluster_recoverable_until_timestamp_seconds{namespace,name}      likewise, and while nothing was committed since the backup; exact
  * A cluster whose binary logs are not archived has none of them.
  */
 #ifndef KM_ARCHIVE_MEMORY_H
@@ -24,10 +24,10 @@ struct archive_memory {
     void *owner; /* whoever made it: for callbacks */
     char *key, *uid;
     struct task_keys keys;
-    int64_t keys_ms;                /* monotonic, when they were read; 0: they are not there */
-    uint64_t keys_for;              /* backup_secrets_meant */
-    int64_t since_ms;               /* wall clock: since when it is wanted; 0: it is not */
-    int64_t noticed_ms;             /* wall clock: until when all is archived, as heard last */
+    int64_t keys_ms;              /* monotonic, when they were read; 0: they are not there */
+    uint64_t keys_for;            /* backup_secrets_meant */
+    int64_t since_ms;             /* wall clock: since when it is wanted; 0: it is not */
+    int64_t noticed_ms, reach_ms; /* wall clock: until when all is archived, and archive_reach_ms of it, as heard last */
     struct archive_backup *backups; /* completed ones that count, as of: */
     size_t backup_count;
     uint64_t backups_digest;     /* of all of the cluster, and of the destination; 0: never looked */
@@ -57,6 +57,8 @@ struct archive_memory *archive_memories_get(
     struct archive_memories *memories, const char *key, const char *uid, void *owner);
 void archive_memories_forget(struct archive_memories *memories, const char *key);
 /* How many sweeps are under way. */
+/* What a primary says, for the time when it is not heard. */
+void archive_memory_notice(struct archive_memory *memory, const struct archive_report *report);
 size_t archive_memories_sweeps(const struct archive_memories *memories);
 /* memories must outlive the renderings. */
 void archive_metrics_register(struct metrics *metrics, const struct archive_memories *memories);

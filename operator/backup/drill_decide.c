@@ -178,8 +178,8 @@ static void begin(const struct drill_view *view, int64_t due, struct drill_decis
     summary->start_ms = view->now_ms;
     /* What the archive claims is what is tried; where it claims nothing its own condition says why. */
     summary->replays = view->spec->archives && candidate->beside_archive && view->recoverable_from_ms > 0 &&
-        view->recoverable_from_ms <= candidate->completed_ms && view->recoverable_until_ms >= candidate->completed_ms;
-    summary->until_ms = summary->replays ? view->recoverable_until_ms : candidate->completed_ms;
+        view->recoverable_from_ms <= candidate->completed_ms && view->archived_until_ms >= candidate->completed_ms;
+    summary->until_ms = summary->replays ? view->archived_until_ms : candidate->completed_ms;
     snprintf(summary->backup, sizeof(summary->backup), "%s", candidate->name);
     snprintf(summary->backup_uid, sizeof(summary->backup_uid), "%s", candidate->uid);
     drill_scratch_name(view->cluster, view->uid, due, summary->cluster);

@@ -54,7 +54,8 @@ struct drill_view {
     bool leaves; /* the cluster is being deleted: nothing new, and what there is goes */
     int64_t now_ms;
     struct drill_candidate candidate;
-    int64_t recoverable_from_ms, recoverable_until_ms; /* by archived binary logs; 0: not */
+    int64_t recoverable_from_ms; /* by archived binary logs; 0: not */
+    int64_t archived_until_ms;   /* until when all is archived, be there a transaction that late or not */
     struct drill_summary last;
     struct drill_scratch scratch;
 };

@@ -169,7 +169,7 @@ struct drill_turn *drill_turn_new(
     drill_summary_decode(status, &turn->written);
     archive_summary_decode(status, archive);
     turn->recoverable_from_ms = archive->recoverable_from_ms;
-    turn->recoverable_until_ms = archive->recoverable_until_ms;
+    turn->archived_until_ms = archive->until_ms; /* they replay all there is */
     free(archive);
     read_spec(options, turn);
     look_at_backups(options, turn);
@@ -191,7 +191,7 @@ void drill_turn_decide(struct drill_turn *turn)
         .now_ms = turn->now_ms,
         .candidate = {turn->candidate_name, turn->candidate_uid, turn->candidate_ms, turn->candidate_beside_archive},
         .recoverable_from_ms = turn->recoverable_from_ms,
-        .recoverable_until_ms = turn->recoverable_until_ms,
+        .archived_until_ms = turn->archived_until_ms,
         .last = turn->written,
         .scratch = turn->scratch,
     };

@@ -26,7 +26,7 @@ struct drill_turn {
     char *candidate_name, *candidate_uid; /* NULL: none */
     int64_t candidate_ms;
     bool candidate_beside_archive;
-    int64_t recoverable_from_ms, recoverable_until_ms;
+    int64_t recoverable_from_ms, archived_until_ms;
     struct drill_summary written; /* the status as it is */
     struct drill_scratch scratch;
     char *scratch_key, *scratch_uid; /* NULL: it is not there */

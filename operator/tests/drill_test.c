@@ -431,7 +431,7 @@ static void test_the_archive_counts_where_the_backup_is(void **state)
         stage->hangs = true;
         edit(stage, BACKUPS "newest", text);
         edit(stage, PATH_CLUSTER,
-            "{'status': {'backup': {'recoverableFrom': '2026-11-20T03:00:00Z', 'recoverableUntil': '2026-11-21T11:59:00Z'}}}");
+            "{'status': {'backup': {'recoverableFrom': '2026-11-20T03:00:00Z', 'archive': {'untilTime': '2026-11-21T11:59:00Z'}}}}");
         stage_run(stage, cases[i].steps);
         stage_free(stage);
     }

@@ -57,6 +57,7 @@ struct world {
     uint64_t seed;
     char dir[64];
     bool purged;
+    int64_t newest_ms; /* as the last round told it */
 };
 
 static unsigned pick(struct world *w, unsigned below)
@@ -229,6 +230,7 @@ static bool archive(struct world *w)
     int rc = archive_round_run(&round, &word, &err);
     if (rc < 0)
         fail_msg("seed %llu: %s: %s", (unsigned long long)w->seed, word.error_reason, word.message);
+    w->newest_ms = word.memory.newest_ms;
     w->order.memory = pick(w, 3) ? word.memory : (struct archive_memory){0};
     w->order.named_after_ms = clock_realtime_ms();
     return word.full;
@@ -363,8 +365,11 @@ static struct target choose_target(struct world *w)
     size_t last = pick(w, (unsigned)primary->count);
     struct target target = {.end = primary->count};
 
-    switch (pick(w, 3)) {
+    switch (pick(w, 4)) {
     case 0:
+        break;
+    case 3: /* the latest moment that is told to be in reach */
+        target.ms = w->newest_ms;
         break;
     case 1:
         print_one(w, primary->list[last], target.gtid, sizeof(target.gtid));
@@ -451,6 +456,8 @@ static void live(struct world *w, bool purges)
     write_some(w);
     while (archive(w))
         ;
+    const struct member *primary = &w->members[w->primary];
+    assert_true(w->newest_ms == (FIRST_S + (int64_t)primary->list[primary->count - 1]) * 1000);
     for (size_t i = 0; i < 2 * w->backup_count; i++)
         check(w, &w->backups[i / 2]);
 }

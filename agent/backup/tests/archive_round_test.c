@@ -151,10 +151,15 @@ static void test_rounds(void **state)
     struct binlog_segment first = segment_of(w, &w->word.memory.newest);
     assert_true(first.name.epoch == 3 && first.name.sequence == 1 && first.count == 5 && !first.gap);
     assert_true(first.first_ms == 1000001000 && first.last_ms == 1000005000);
+    assert_true(w->word.memory.newest_ms == first.last_ms);
     assert_true(binlog_segment_name_compare(&first.chain, &first.name) == 0);
     assert_string_equal(first.writer, "db-mysql-0");
     run_well(w); /* nothing new */
     assert_int_equal(w->word.segments, 0);
+    assert_true(w->word.memory.newest_ms == first.last_ms);
+    w->order.memory = (struct archive_memory){0}; /* nothing new to one that knows nothing, either */
+    run_well(w);
+    assert_true(w->word.segments == 0 && w->word.memory.newest_ms == first.last_ms);
     binlog_double_add_range(&w->logs, 1, 6, 7);
     binlog_double_add_part(&w->logs, "0-1-8", 60);
     run_well(w);

@@ -119,21 +119,30 @@ static void test_recoverable(void **state)
     UNUSED(state);
     static const struct {
         const char *name, *from;
-        int64_t until_ms, expected_from, expected_until;
+        int64_t until_ms, expected_from, expected_until, newest_ms;
     } rows[] = {
-        {"all of them", "", NOW, NOW - 60 * MINUTE, NOW},
-        {"the chain begins where the first one ends", "0-1-100", NOW, NOW - 60 * MINUTE, NOW},
-        {"it begins behind the first", "0-1-101", NOW, NOW - 40 * MINUTE, NOW},
-        {"another server's transaction of that number", "0-2-300", NOW, NOW - 20 * MINUTE, NOW},
-        {"behind all", "0-1-501", NOW, 0, 0},
-        {"another domain that no backup knows", "0-1-100,1-1-1", NOW, 0, 0},
-        {"not archived that far yet", "0-1-500", NOW - 30 * MINUTE, 0, 0},
-        {"no position", "?", NOW, 0, 0},
+        {"all of them", "", NOW, NOW - 60 * MINUTE, NOW, 0},
+        {"the chain begins where the first one ends", "0-1-100", NOW, NOW - 60 * MINUTE, NOW, 0},
+        {"it begins behind the first", "0-1-101", NOW, NOW - 40 * MINUTE, NOW, 0},
+        {"another server's transaction of that number", "0-2-300", NOW, NOW - 20 * MINUTE, NOW, 0},
+        {"behind all", "0-1-501", NOW, 0, 0, 0},
+        {"another domain that no backup knows", "0-1-100,1-1-1", NOW, 0, 0, 0},
+        {"not archived that far yet", "0-1-500", NOW - 30 * MINUTE, 0, 0, 0},
+        {"no position", "?", NOW, 0, 0, 0},
+        /* No further than a transaction shows it. */
+        {"the heartbeat of the second before", "", NOW, NOW - 60 * MINUTE, NOW - 1000, NOW - 1000},
+        {"one of the same second, later", "", NOW, NOW - 60 * MINUTE, NOW, NOW + 1000},
+        {"nobody wrote for long", "", NOW, NOW - 60 * MINUTE, NOW - 30 * MINUTE, NOW - 30 * MINUTE},
+        {"nor since the backup", "", NOW, NOW - 60 * MINUTE, 0, NOW - 60 * MINUTE - 1000},
+        {"at the end of the backup", "", NOW, NOW - 60 * MINUTE, NOW - 60 * MINUTE, NOW - 60 * MINUTE},
+        {"not archived that far, whatever is written", "0-1-500", NOW - 30 * MINUTE, 0, 0, NOW},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct archive_report report = report_of(rows[i].from, rows[i].until_ms);
         struct archive_view view = view_of(&report);
+        report.newest_ms = rows[i].newest_ms;
         struct archive_summary summary = decide(&view);
+        assert_string_equal(summary.reason, rows[i].until_ms < NOW ? "Behind" : "UpToDate");
         if (summary.recoverable_from_ms != rows[i].expected_from ||
             summary.recoverable_until_ms != rows[i].expected_until)
             fail_msg("%s: %lld %lld", rows[i].name, (long long)summary.recoverable_from_ms,
@@ -216,7 +225,9 @@ static void test_failover(void **state)
     UNUSED(state);
     struct archive_report report = report_of("0-1-100", NOW - MINUTE);
     struct archive_view view = view_of(&report);
+    report.newest_ms = NOW - MINUTE - 1000;
     view.last = decide(&view);
+    assert_true(view.last.recoverable_until_ms == report.newest_ms);
     report = (struct archive_report){.known = false};
     view.noticed_ms = NOW - MINUTE;
     struct archive_summary summary = decide(&view);

@@ -36,7 +36,8 @@ static void test_metrics(void **state)
     assert_true(value_of(metrics, "kubemysql_cluster_archive_gap") == 0);
     assert_true(value_of(metrics, "kubemysql_cluster_archive_lag_seconds") == -1);
     assert_true(value_of(metrics, "kubemysql_cluster_recoverable_from_timestamp_seconds") == -1);
-    memory->noticed_ms = clock_realtime_ms() - 100000;
+    int64_t now_ms = clock_realtime_ms();
+    archive_memory_notice(memory, &(struct archive_report){.until_ms = now_ms - 100000, .newest_ms = 7000});
     memory->gap = true;
     double lag = value_of(metrics, "kubemysql_cluster_archive_lag_seconds");
     assert_true(lag >= 100 && lag < 10000);
@@ -44,7 +45,12 @@ static void test_metrics(void **state)
     assert_true(value_of(metrics, "kubemysql_cluster_recoverable_until_timestamp_seconds") == -1);
     memory->recoverable_from_ms = 5000;
     assert_true(value_of(metrics, "kubemysql_cluster_recoverable_from_timestamp_seconds") == 5);
-    assert_true(value_of(metrics, "kubemysql_cluster_recoverable_until_timestamp_seconds") > 1e9);
+    assert_true(value_of(metrics, "kubemysql_cluster_recoverable_until_timestamp_seconds") == 7);
+    memory->recoverable_from_ms = 8000; /* nothing was committed since */
+    assert_true(value_of(metrics, "kubemysql_cluster_recoverable_from_timestamp_seconds") == 8);
+    assert_true(value_of(metrics, "kubemysql_cluster_recoverable_until_timestamp_seconds") == -1);
+    archive_memory_notice(memory, &(struct archive_report){.until_ms = 9000, .newest_ms = 10000});
+    assert_true(value_of(metrics, "kubemysql_cluster_recoverable_until_timestamp_seconds") == 9);
     assert_ptr_equal(archive_memories_get(&memories, "ns1/shop", "u1", NULL), memory);
     memory = archive_memories_get(&memories, "ns1/shop", "u2", NULL);
     assert_true(memory->since_ms == 0 && memory->noticed_ms == 0);

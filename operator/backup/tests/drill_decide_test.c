@@ -279,7 +279,7 @@ static void test_the_archive_is_tried_where_it_claims(void **state)
         assert_int_equal(set_up((void **)&w), 0);
         w->spec.archives = cases[i].archives;
         w->view.recoverable_from_ms = cases[i].from ? at(cases[i].from) : 0;
-        w->view.recoverable_until_ms = cases[i].until ? at(cases[i].until) : 0;
+        w->view.archived_until_ms = cases[i].until ? at(cases[i].until) : 0;
         decide(w);
         assert_int_equal(w->decision.summary.replays, cases[i].replays);
         assert_true(
@@ -294,7 +294,7 @@ static void test_the_archive_is_tried_where_it_claims(void **state)
     elsewhere->spec.archives = true;
     elsewhere->view.candidate.beside_archive = false;
     elsewhere->view.recoverable_from_ms = at("2026-11-20T00:00:00Z");
-    elsewhere->view.recoverable_until_ms = at("2026-11-22T03:59:00Z");
+    elsewhere->view.archived_until_ms = at("2026-11-22T03:59:00Z");
     decide(elsewhere);
     assert_false(elsewhere->decision.summary.replays);
     free(elsewhere);
