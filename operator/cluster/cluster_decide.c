@@ -292,6 +292,16 @@ static void explain_shrink(const struct cluster_snapshot *snapshot, struct clust
     next_action(decision, text);
 }
 
+/* Behind whatever comes first. */
+static void explain_growth(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    if (snapshot->grows_to == 0)
+        return;
+    size_t len = strlen(decision->next_action);
+    snprintf(decision->next_action + len, sizeof(decision->next_action) - len,
+        len > 0 ? "; then grow to %d" : "grow to %d, once all members have the new template", snapshot->grows_to);
+}
+
 void cluster_decide(
     const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *ret)
 {
@@ -337,6 +347,7 @@ void cluster_decide(
         decide_roll(snapshot, &roll, ret);
     explain_gate(ret);
     explain_shrink(snapshot, ret);
+    explain_growth(snapshot, ret);
     plan_next_stage(ret->plan);
     decide_in_place(snapshot, ret);
     decide_reseed(snapshot, ret);

@@ -9,6 +9,7 @@
 #include "common/tls.h"
 #include "operator/api/backup_spec.h"
 #include "operator/api/mycnf.h"
+#include "operator/cluster/cluster_growth.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/restore_store.h"
 
@@ -327,10 +328,24 @@ static void gather_final_backup(const struct cluster_sources *sources, struct cl
     free(status);
 }
 
+/* The snapshot may be one that is gathered again. */
+static void hold_growth(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot)
+{
+    int replicas = cluster_growth_replicas(snapshot);
+    if (!snapshot->usable || replicas == snapshot->cluster.replicas)
+        return;
+    snapshot->grows_to = snapshot->cluster.replicas;
+    snapshot->cluster.replicas = replicas;
+    gather_members(sources, key, snapshot);
+}
+
 static void gather_world(
     const struct cluster_sources *sources, const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
 {
     _cleanup_(freep) char *key = kube_key(snapshot->ns, snapshot->name);
+    if (snapshot->grows_to > 0)
+        snapshot->cluster.replicas = snapshot->grows_to;
+    snapshot->grows_to = 0;
     gather_children(sources, memory, snapshot);
     if (!snapshot->usable)
         assume_roles(snapshot);
@@ -338,6 +353,7 @@ static void gather_world(
         snapshot->cluster.replicas = MIN_OF(final_backup_wakes(snapshot), CLUSTER_REPLICAS_MAX);
     gather_final_backup(sources, snapshot);
     gather_members(sources, key, snapshot);
+    hold_growth(sources, key, snapshot);
     if (!memory)
         return;
     snapshot->secrets = memory->secrets;

@@ -92,7 +92,9 @@ struct cluster_snapshot {
     const char *awaited_hash, *awaited_position; /* NULL: not noted */
     int64_t epoch_since_ms; /* when the epoch was raised for the same primary, 0: not in our life */
 
-    struct mysql_cluster cluster; /* parsed spec; storage is the one in force if a change was refused */
+    /* Parsed spec; storage is the one in force if a change was refused, replicas those that the cluster has while it may not grow yet. */
+    struct mysql_cluster cluster;
+    int grows_to; /* spec.replicas then (cluster_growth.h); 0: nothing is held back */
     struct mysql_config_spec config;
     struct cluster_names names;
     char *mycnf; /* rendered; NULL unless accepted */
