@@ -22,7 +22,13 @@ static bool is_serving(const struct cluster_snapshot *snapshot, const struct clu
     return !member_speaks(member) || member_is_open(snapshot, member) || member_follows(snapshot, member);
 }
 
-/* A wanted member that is up to date (or missing) and not serving: the roll waits for it. */
+/* A copy that arrives is not thrown away: hours perhaps, and a server of another series could not have it from the same donor. */
+static bool is_being_copied(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return snapshot->last.initialized && member != cluster_primary(snapshot) && member_is_being_cloned(member);
+}
+
+/* A wanted member that is not serving, and up to date, missing or about to have data: the roll waits for it. */
 static const struct cluster_member *find_unfinished(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
@@ -30,6 +36,8 @@ static const struct cluster_member *find_unfinished(const struct cluster_snapsho
         if (member->ordinal >= snapshot->cluster.replicas)
             continue;
         if (!member->pod)
+            return member;
+        if (is_being_copied(snapshot, member))
             return member;
         if (!member_is_outdated(snapshot, member) && !is_serving(snapshot, member))
             return member;
@@ -57,6 +65,8 @@ static const struct cluster_member *find_outdated(const struct cluster_snapshot 
     for (int i = snapshot->member_count - 1; i >= 0; i--) {
         const struct cluster_member *member = &snapshot->members[i];
         if (health != HEALTH_BROKEN && member == primary && snapshot->cluster.replicas > 1)
+            continue;
+        if (is_being_copied(snapshot, member))
             continue;
         if (member_is_outdated(snapshot, member) && health_of(snapshot, member) == health)
             return member;

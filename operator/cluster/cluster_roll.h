@@ -5,6 +5,7 @@
  * One at a time, each ready before the next; the primary last, after another member has taken over. A member that is not serving anyway goes first: that is what heals
  * a roll that ran into a bad template. A changed my.cnf is given to the servers first (mycnf_sender.h): only those that cannot take all of it up are
  * replaced, and none before all that run have said whether they can.
+ * A copy that arrives is waited for, whatever template its member has.
  */
 #ifndef KM_CLUSTER_ROLL_H
 #define KM_CLUSTER_ROLL_H
