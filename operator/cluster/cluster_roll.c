@@ -3,6 +3,7 @@
 #include "operator/cluster/cluster_roll.h"
 
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/server_series.h"
 
 static const struct cluster_member *find_leaving(const struct cluster_snapshot *snapshot)
 {
@@ -28,6 +29,33 @@ static bool is_being_copied(const struct cluster_snapshot *snapshot, const struc
     return snapshot->last.initialized && member != cluster_primary(snapshot) && member_is_being_cloned(member);
 }
 
+/* Only a copy that is taken after more members were replaced is of use to it. */
+static bool awaits_donor(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (!member_is_seeding(member) || (member->agent->data != AGENT_DATA_EMPTY && !member_data_is_stale(member)) ||
+        member_is_being_cloned(member) || member == cluster_primary(snapshot) || str_empty(member->agent->version))
+        return false;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (member_is_outdated(snapshot, other) && member_runs(other) && !str_empty(other->agent->version) &&
+            other->agent->flavour == member->agent->flavour &&
+            !server_series_same(other->agent->version, member->agent->version))
+            return true;
+    }
+    return false;
+}
+
+static const struct cluster_member *find_awaiting(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_is_wanted(snapshot, member) && member_has_newest_template(snapshot, member) &&
+            awaits_donor(snapshot, member))
+            return member;
+    }
+    return NULL;
+}
+
 /* A wanted member that is not serving, and up to date, missing or about to have data: the roll waits for it. */
 static const struct cluster_member *find_unfinished(const struct cluster_snapshot *snapshot)
 {
@@ -39,7 +67,7 @@ static const struct cluster_member *find_unfinished(const struct cluster_snapsho
             return member;
         if (is_being_copied(snapshot, member))
             return member;
-        if (!member_is_outdated(snapshot, member) && !is_serving(snapshot, member))
+        if (!member_is_outdated(snapshot, member) && !is_serving(snapshot, member) && !awaits_donor(snapshot, member))
             return member;
     }
     return NULL;
@@ -145,6 +173,31 @@ static void roll_primary(const struct cluster_snapshot *snapshot, struct roll *r
         roll_set(roll, ROLL_SWITCHOVER, "move the primary away from %s, which has an older template", primary->name);
 }
 
+/* Who has no data cannot stand in for who is replaced. */
+static bool others_acknowledge_without(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    int needed = snapshot->last.semi_sync ? snapshot->last.acks : 0;
+    return cluster_follower_count(snapshot) - member_follows(snapshot, member) >= needed;
+}
+
+static void wait_for_donor(const struct cluster_snapshot *snapshot, const struct cluster_member *awaiting,
+    const struct cluster_member *next, struct roll *roll)
+{
+    static const char remedy[] = "the image before, or fewer members, would end this";
+    const char *name = awaiting->name, *version = awaiting->agent->version;
+    if (next)
+        roll_set(roll, ROLL_WAIT,
+            "wait: %s needs a copy, its server (%s) takes one of its own series only, and without %s too few members would "
+            "acknowledge commits; %s",
+            name, version, next->name, remedy);
+    else if (cluster_follower_count(snapshot) == 0)
+        roll_set(roll, ROLL_WAIT,
+            "wait: %s needs a copy, its server (%s) takes one of its own series only, and nobody can take over from the primary; %s",
+            name, version, remedy);
+    else
+        roll_set(roll, ROLL_WAIT, "wait until it is ready before the primary is replaced: %s", name);
+}
+
 static void choose_step(const struct cluster_snapshot *snapshot, struct roll *roll)
 {
     const struct cluster_member *leaving = find_leaving(snapshot);
@@ -153,6 +206,7 @@ static void choose_step(const struct cluster_snapshot *snapshot, struct roll *ro
     const struct cluster_member *unfinished = find_unfinished(snapshot);
     const struct cluster_member *taking_up = find_taking_up(snapshot);
     const struct cluster_member *next = find_outdated(snapshot, HEALTH_SERVING);
+    const struct cluster_member *awaiting = find_awaiting(snapshot), *goes = limping ? limping : next;
     if (cluster_transition_is_set(&snapshot->last.transition)) /* whoever is fenced meanwhile is not broken */
         roll_set(roll, ROLL_WAIT, "wait until the switchover is over: %s", snapshot->last.transition.to);
     else if (leaving)
@@ -163,6 +217,8 @@ static void choose_step(const struct cluster_snapshot *snapshot, struct roll *ro
         roll_set(roll, ROLL_WAIT, "wait until it is ready before the next pod is replaced: %s", unfinished->name);
     else if (taking_up)
         wait_for_mycnf(taking_up, roll);
+    else if (awaiting && !(goes && others_acknowledge_without(snapshot, goes)))
+        wait_for_donor(snapshot, awaiting, goes, roll);
     else if (limping)
         roll_delete(roll, limping, why_broken(snapshot, limping));
     else if (next)
