@@ -7,6 +7,7 @@
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
+#include "agent/log_watch.h"
 #include "agent/old_data.h"
 #include "agent/role_decide.h"
 #include "agent/role_lane.h"
@@ -34,6 +35,7 @@ struct role_keeper {
     struct worker *volume; /* writes epoch and mark: a slow disk must not stop the loop */
     struct role_lane *lane;
     struct heartbeat_lane *beats;
+    struct log_watch *log;
     struct source_watch *source;
     struct healing *healing;
     char *password;
@@ -472,6 +474,7 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
         heartbeat_lane_beat(keeper->beats, order->epoch);
     else if (state->beat.wanted)
         heartbeat_lane_rest(keeper->beats);
+    log_watch_turn(keeper->log, now_ms);
     if (decision.action == ROLE_ACTION_NONE)
         return;
     if (decision.action == ROLE_ACTION_OPEN && healing_holds(keeper->healing))
@@ -517,6 +520,7 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     keeper->healing = healing_new(loop, paths, state, on_healing, keeper);
     keeper->lane = role_lane_new(loop, paths, user, on_result, keeper);
     keeper->beats = heartbeat_lane_new(loop, paths->socket, user, &state->beat, on_beat, keeper);
+    keeper->log = log_watch_new(loop, paths->data_dir, &state->beat);
     keeper->source = source_watch_new(loop, state, on_source, keeper);
     state->role.epoch = epoch;
     state->role.mark = mark;
@@ -535,6 +539,7 @@ void role_keeper_free(struct role_keeper *keeper)
     healing_free(keeper->healing); /* first: what waits for it goes to the worker below */
     worker_free(keeper->volume);
     heartbeat_lane_free(keeper->beats);
+    log_watch_free(keeper->log);
     role_lane_free(keeper->lane);
     source_watch_free(keeper->source);
     secret_free(keeper->password);

@@ -10,7 +10,7 @@
 #define BEAT_BLOCKED_MS HEARTBEAT_INTERVAL_MS
 /* A warning in time: a set grows with every server that has ever written. */
 #define GTID_LONG (AGENT_GTID_SIZE / 4 * 3)
-/* Between two heartbeats that wait for a lock there is none that could be looked at. */
+/* Between two heartbeats that wait for a lock there is none that could be looked at; the log is looked at once a second. */
 #define BEAT_LOCKED_MS 3000
 
 bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms)
@@ -56,6 +56,16 @@ static bool is_locked_out(const struct beat_state *beat, int64_t now_ms)
     return beat->locked_ms && beat->locked_ms >= beat->blocked_since_ms && now_ms - beat->locked_ms <= BEAT_LOCKED_MS;
 }
 
+/* It waits for a large transaction to get into the binary log: that is work, unless commits wait for acknowledgements behind it. */
+static bool is_behind_log(const struct instance_state *state, int64_t now_ms)
+{
+    const struct beat_state *beat = &state->beat;
+
+    if (state->replication.semi_sync_source && state->replication.waiting_commits > 0)
+        return false;
+    return beat->log_ms && beat->log_ms >= beat->blocked_since_ms && now_ms - beat->log_ms <= BEAT_LOCKED_MS;
+}
+
 int64_t role_blocked_ms(const struct instance_state *state, int64_t now_ms)
 {
     int64_t since_ms = state->commits_blocked_since_ms;
@@ -64,7 +74,8 @@ int64_t role_blocked_ms(const struct instance_state *state, int64_t now_ms)
     if (!state->replication.semi_sync_source)
         return 0;
     /* One look at waiting commits proves nothing, a heartbeat that is late does. */
-    bool late = !role_stalled_ms(state, now_ms) && !is_locked_out(beat, now_ms) && role_beat_is_late(state, now_ms);
+    bool late = !role_stalled_ms(state, now_ms) && !is_locked_out(beat, now_ms) && !is_behind_log(state, now_ms) &&
+        role_beat_is_late(state, now_ms);
     if (late && (!since_ms || beat->blocked_since_ms < since_ms))
         since_ms = beat->blocked_since_ms;
     else if (!late && since_ms && now_ms - since_ms < 2 * BEAT_BLOCKED_MS)
@@ -90,11 +101,11 @@ int64_t role_stalled_ms(const struct instance_state *state, int64_t now_ms)
 
     /* The last look at a server that hangs is an old one. */
     bool hangs = state->unanswered_since_ms && now_ms - state->unanswered_since_ms > BEAT_BLOCKED_MS;
-    if (hangs || is_locked_out(beat, now_ms) || !beat_hangs(state, now_ms))
+    if (hangs || is_locked_out(beat, now_ms) || is_behind_log(state, now_ms) || !beat_hangs(state, now_ms))
         return 0;
     if (state->replication.semi_sync_source && state->replication.waiting_commits > 0)
         return 0;
-    return now_ms - MAX_OF(beat->blocked_since_ms, beat->locked_ms);
+    return now_ms - MAX_OF(MAX_OF(beat->blocked_since_ms, beat->locked_ms), beat->log_ms);
 }
 
 /* ---- ready ---- */

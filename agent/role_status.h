@@ -26,7 +26,8 @@ void role_lag_carry(struct instance_state *state, int64_t now_ms);
 int64_t role_blocked_ms(const struct instance_state *state, int64_t now_ms);
 /* The heartbeat takes longer than it should: worth a look at what it waits for. */
 bool role_beat_is_late(const struct instance_state *state, int64_t now_ms);
-/* Since when the heartbeat cannot be written although no commit waits for acknowledgements, nor it for a lock of somebody else's: the storage; 0: it can. */
+/* Since when the heartbeat cannot be written although no commit waits for acknowledgements, nor it for a lock of somebody else's, nor for a large
+ * transaction on its way into the binary log: the storage; 0: it can. */
 int64_t role_stalled_ms(const struct instance_state *state, int64_t now_ms);
 
 #endif
