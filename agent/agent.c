@@ -213,7 +213,9 @@ static void on_probe(void *arg, struct probe_result *result)
     if (result->error.kind == ERROR_NONE) {
         struct server_status last = state->observed.status;
         bool partial_revokes = state->observed.partial_revokes;
-        bool restarted = result->observed.uptime_s < state->observed.uptime_s;
+        struct uptime_look look = {result->asked_ms, result->answered_ms, result->observed.uptime_s};
+        bool restarted = agent_server_restarted(&state->uptime, &look);
+        state->uptime = look;
         state->observed = result->observed;
         state->last_answer_ms = state->probe_started_ms;
         state->probe_us = result->probe_us;

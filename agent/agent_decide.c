@@ -31,6 +31,17 @@ static bool is_unknown(const struct instance_state *state, int64_t now_ms)
         (!state->unanswered_since_ms || now_ms - state->unanswered_since_ms < STARTING_SILENCE_MS);
 }
 
+bool agent_server_restarted(const struct uptime_look *last, const struct uptime_look *look)
+{
+    /* Whole seconds, the rest is cut off: it was started up to one earlier. */
+    int64_t last_started_ms = last->answered_ms - last->uptime_s * 1000;
+    int64_t started_ms = look->asked_ms - (look->uptime_s + 1) * 1000;
+
+    if (!last->asked_ms)
+        return false;
+    return look->uptime_s < last->uptime_s || started_ms > last_started_ms + UPTIME_TOLERANCE_MS;
+}
+
 enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_ms)
 {
     if (!state->server_there && !state->socket_accepts)

@@ -16,6 +16,8 @@
 #define PROBE_STARTING_INTERVAL_MS 200
 /* A server that never answered may listen while it still starts; after this long it hangs. */
 #define STARTING_SILENCE_MS 10000
+/* A server tells its age by a clock that may be set. */
+#define UPTIME_TOLERANCE_MS 1000
 /* Counters: at every probe while somebody scrapes, else now and then. */
 #define STATUS_INTERVAL_MS 10000
 #define STATUS_SCRAPED_WITHIN_MS 90000
@@ -39,6 +41,10 @@ void agent_note_turn(struct instance_state *state, int64_t now_ms);
 /* A probe begins; the latest has ended. */
 void agent_note_probe(struct instance_state *state, int64_t now_ms);
 void agent_note_answer(struct instance_state *state, const struct error *error);
+
+/* The server of this look was started after the last one: it is younger than it was, or has not become as much older as time went by, as after the agent
+ * was stopped over the restart of a young server. */
+bool agent_server_restarted(const struct uptime_look *last, const struct uptime_look *look);
 
 enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_ms);
 /* Open for writes as ordered. */

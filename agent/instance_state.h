@@ -88,6 +88,13 @@ struct stream_view {
     int64_t observed_ms; /* the latest look; 0: none yet */
 };
 
+/* The server said for how long it runs, between two times of ours. */
+struct uptime_look {
+    int64_t asked_ms; /* 0: there was none */
+    int64_t answered_ms;
+    int64_t uptime_s;
+};
+
 /* The primary's heartbeat, as this agent writes it. */
 struct beat_state {
     bool wanted;
@@ -128,10 +135,11 @@ struct instance_state {
     int64_t turn_ms; /* of the loop, the latest */
 
     /* Probes. */
-    bool probe_now;           /* whatever the interval */
-    int64_t probe_started_ms; /* of the probe that runs now, 0: none */
-    int64_t last_probe_ms;    /* start of the latest probe */
-    int64_t last_answer_ms;   /* start of the latest probe that was answered, 0: never since the server came */
+    bool probe_now;            /* whatever the interval */
+    int64_t probe_started_ms;  /* of the probe that runs now, 0: none */
+    int64_t last_probe_ms;     /* start of the latest probe */
+    int64_t last_answer_ms;    /* start of the latest probe that was answered, 0: never since the server came */
+    struct uptime_look uptime; /* the latest */
     int64_t unanswered_since_ms; /* start of the first probe of those that have not been answered; 0: the latest was, or failed at once */
     int64_t last_status_ms;   /* latest collection of counters */
     struct error probe_error; /* of the latest finished probe; ERROR_NONE: it was answered */

@@ -55,7 +55,7 @@ static void run(void *arg)
     struct probe_result *result = &lane->result;
     int64_t started_us = clock_monotonic_us();
 
-    *result = (struct probe_result){0};
+    *result = (struct probe_result){.asked_ms = clock_monotonic_ms()};
     session_close(lane->old_sentinel);
     lane->old_sentinel = NULL;
     if (look(lane, &result->error) < 0 && lane->session && session_is_broken(lane->session)) {
@@ -63,6 +63,7 @@ static void run(void *arg)
         lane->session = NULL;
     }
     result->probe_us = clock_monotonic_us() - started_us;
+    result->answered_ms = clock_monotonic_ms();
     if (fs_space(lane->volume_dir, &result->volume_free_bytes, &result->volume_bytes, NULL) < 0)
         result->volume_bytes = 0;
 }

@@ -20,6 +20,7 @@ struct probe_lane;
 struct probe_result {
     struct error error; /* ERROR_NONE: the server answered */
     int64_t probe_us;
+    int64_t asked_ms, answered_ms;
     struct observation observed;          /* if it answered */
     struct replication_facts replication; /* likewise */
     uint64_t volume_bytes;

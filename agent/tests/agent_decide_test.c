@@ -403,6 +403,36 @@ static void test_volume(void **unused)
     }
 }
 
+/* Two looks, of which the first took no time; times in ms, ages in s. */
+static void test_a_restart_is_seen_by_the_age(void **unused)
+{
+    static const struct {
+        int64_t last_age, asked_ms, answered_ms, age;
+        bool restarted;
+    } rows[] = {
+        {3, NOW + 500, NOW + 501, 3, false},
+        {3, NOW + 1000, NOW + 1001, 4, false},
+        {3, NOW + 1000, NOW + 3000, 4, false}, /* asked early, answered late */
+        {3, NOW + 60000, NOW + 60001, 63, false},
+        {3, NOW + 60000, NOW + 60001, 62, false},  /* cut off */
+        {3, NOW + 60000, NOW + 60001, 200, false}, /* the clock was put forward */
+        {3, NOW + 500, NOW + 501, 2, true},
+        {3, NOW + 20000, NOW + 20001, 5, true}, /* the agent was stopped meanwhile */
+        {3, NOW + 6100, NOW + 6101, 5, true},
+        {600, NOW + 700000, NOW + 700001, 605, true},
+    };
+    const struct uptime_look none = {0};
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct uptime_look last = {NOW, NOW, rows[i].last_age};
+        struct uptime_look look = {rows[i].asked_ms, rows[i].answered_ms, rows[i].age};
+        if (agent_server_restarted(&last, &look) != rows[i].restarted)
+            fail_msg("row %zu", i);
+        assert_false(agent_server_restarted(&none, &look));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_volume),
         cmocka_unit_test(test_a_pause_of_our_own_is_no_hang),
         cmocka_unit_test(test_a_look_that_is_due_is_no_start),
+        cmocka_unit_test(test_a_restart_is_seen_by_the_age),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
