@@ -29,14 +29,28 @@ static bool is_unwanted(void *arg)
     return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
 }
 
+struct lying {
+    const struct clone_local *clone;
+    uint64_t reserve;
+};
+
+static int may_lie_on(void *arg, struct error *err)
+{
+    const struct lying *lying = arg;
+
+    return clone_local_may_go_on(lying->clone, lying->reserve, err);
+}
+
 static int copy_out(const struct clone_local *clone, struct error *err)
 {
-    char gtid[AGENT_GTID_SIZE];
+    struct clone_local_made made = {0};
 
-    if (clone_local_make(clone, gtid, err) < 0)
+    if (clone_local_make(clone, &made, err) < 0)
         return -1;
-    fprintf(stderr, COPY_POSITION_TOLD "'%s'\n", gtid);
-    return copy_folder_send(clone->folder, STDOUT_FILENO, err);
+    fprintf(stderr, COPY_POSITION_TOLD "'%s'\n", made.gtid);
+    struct lying lying = {.clone = clone, .reserve = made.reserve};
+    const struct copy_folder_watch watch = {.may_go_on = may_lie_on, .arg = &lying};
+    return copy_folder_send(clone->folder, STDOUT_FILENO, &watch, err);
 }
 
 static int copy_out_run(const struct agent_paths *paths, struct error *err)

@@ -39,8 +39,7 @@ struct making {
     const struct clone_local *clone;
     struct session *worker; /* the statement's */
     struct session *asker;
-    uint64_t reserve;
-    char gtid[AGENT_GTID_SIZE];
+    struct clone_local_made made;
     struct error why; /* it was ended */
 };
 
@@ -55,6 +54,27 @@ int clone_local_check_room(uint64_t data_bytes, uint64_t free_bytes, uint64_t *r
         "the volume is too small for a copy beside the data: %llu MiB of data and a reserve of %llu MiB, %llu MiB are free; a full volume would stop the database",
         (unsigned long long)(data_bytes / KM_MIB), (unsigned long long)(reserve / KM_MIB),
         (unsigned long long)(free_bytes / KM_MIB));
+}
+
+int clone_local_check_left(uint64_t free_bytes, uint64_t reserve, struct error *err)
+{
+    if (free_bytes >= reserve / 2)
+        return 0;
+    return error_set(err, ERROR_TOO_LARGE,
+        "the copy was given up when %llu MiB were left on the volume: a full one would stop the database",
+        (unsigned long long)(free_bytes / KM_MIB));
+}
+
+int clone_local_may_go_on(const struct clone_local *clone, uint64_t reserve, struct error *err)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total = 0;
+
+    if (clone->is_unwanted(clone->arg))
+        return error_set(err, ERROR_CANCELLED, "nobody takes the copy any more");
+    if (fs_space(clone->data_dir, &free_bytes, &total, NULL) < 0)
+        return 0; /* nothing is known */
+    return clone_local_check_left(free_bytes, reserve, err);
 }
 
 /* ---- asking ---- */
@@ -126,7 +146,7 @@ static int check_room(struct making *making, struct error *err)
     if (data_size_estimate(making->clone->data_dir, &size, err) < 0 ||
         fs_space(making->clone->data_dir, &free_bytes, &total, err) < 0)
         return -1;
-    return clone_local_check_room(size.bytes, free_bytes, &making->reserve, err);
+    return clone_local_check_room(size.bytes, free_bytes, &making->made.reserve, err);
 }
 
 /* ---- while the server copies ---- */
@@ -138,22 +158,13 @@ static void take_position(struct making *making)
 
     if (ask_gtid(making->asker, gtid, NULL) == 0 && ask(making->asker, ask_last_pages, &last_pages, NULL) == 0 &&
         !last_pages)
-        memcpy(making->gtid, gtid, sizeof(gtid));
+        memcpy(making->made.gtid, gtid, sizeof(gtid));
 }
 
 /* Whether it may go on. */
 static bool may_go_on(struct making *making)
 {
-    uint64_t free_bytes = 0;
-    uint64_t total = 0;
-
-    if (making->clone->is_unwanted(making->clone->arg))
-        error_set(&making->why, ERROR_CANCELLED, "nobody takes the copy any more");
-    else if (fs_space(making->clone->data_dir, &free_bytes, &total, NULL) == 0 && free_bytes < making->reserve / 2)
-        error_set(&making->why, ERROR_TOO_LARGE,
-            "the copy was given up when %llu MiB were left on the volume: a full one would stop the database",
-            (unsigned long long)(free_bytes / KM_MIB));
-    return making->why.kind == ERROR_NONE;
+    return clone_local_may_go_on(making->clone, making->made.reserve, &making->why) == 0;
 }
 
 static void end_statement(const struct making *making)
@@ -179,7 +190,7 @@ static int run_statement(struct making *making, struct error *err)
     strbuf_init(&sql, STATEMENT_MAX);
     strbuf_adds(&sql, "CLONE LOCAL DATA DIRECTORY = ");
     sql_add_string(&sql, making->clone->folder);
-    if (ask_gtid(making->asker, making->gtid, err) < 0 || session_send(making->worker, sql.buf, err) < 0)
+    if (ask_gtid(making->asker, making->made.gtid, err) < 0 || session_send(making->worker, sql.buf, err) < 0)
         return -1;
     watch(making);
     int rc = session_receive(making->worker, err);
@@ -234,7 +245,7 @@ static int make(struct making *making, struct error *err)
     return making->worker ? copy(making, err) : -1;
 }
 
-int clone_local_make(const struct clone_local *clone, char ret_gtid[static AGENT_GTID_SIZE], struct error *err)
+int clone_local_make(const struct clone_local *clone, struct clone_local_made *ret, struct error *err)
 {
     struct making making = {.clone = clone, .why = ERROR_INIT};
 
@@ -245,7 +256,7 @@ int clone_local_make(const struct clone_local *clone, char ret_gtid[static AGENT
     session_close(making.worker);
     session_close(making.asker);
     if (rc == 0)
-        memcpy(ret_gtid, making.gtid, sizeof(making.gtid));
+        *ret = making.made;
     return rc;
 }
 

@@ -3,12 +3,12 @@
  * https://dev.mysql.com/doc/refman/8.0/en/clone-plugin-local.html
  *
  * The copy needs as much room as the data, beside it; a full volume would stop the database. So room is asked for before (clone_local_check_room), and a copy is
- * ended while half of the reserve is still free.
+ * ended while half of the reserve is still free: while the server makes it, and by clone_local_may_go_on as long as it lies there.
  *
  * Facts (manual; tried on 9.7.4): the statement is silent until it is through, is in no binary log, and needs BACKUP_ADMIN and the plugin. A server makes one
  * copy at a time, another member's CLONE counted. Tables of other engines than InnoDB come out empty: such are refused here. Until 8.0.26 DDL waits for it.
  * The copy has no binary log; its executed GTIDs are in its tables, and only a server on it says them exactly: what has been committed while the last pages
- * are copied is in it, or not. What is told here (ret_gtid) is what had been committed before that: it holds all of it, and perhaps a moment more.
+ * are copied is in it, or not. What is told here (ret->gtid) is what had been committed before that: it holds all of it, and perhaps a moment more.
  *
  * All of it is blocking, for a process or thread of its own.
  */
@@ -36,14 +36,22 @@ struct clone_local {
     void *arg;
 };
 
+struct clone_local_made {
+    char gtid[AGENT_GTID_SIZE];
+    uint64_t reserve; /* bytes */
+};
+
 /* Pure. ERROR_TOO_LARGE with the numbers; ret_reserve: what must stay free. */
 int clone_local_check_room(
     uint64_t data_bytes, uint64_t free_bytes, uint64_t *ret_reserve, struct error *err) KM_MUST_CHECK;
+/* Pure. ERROR_TOO_LARGE: half of the reserve is used. */
+int clone_local_check_left(uint64_t free_bytes, uint64_t reserve, struct error *err) KM_MUST_CHECK;
+/* Whether a copy may lie there any longer. ERROR_CANCELLED, ERROR_TOO_LARGE. */
+int clone_local_may_go_on(const struct clone_local *clone, uint64_t reserve, struct error *err) KM_MUST_CHECK;
 
 /* ERROR_INVALID: the server cannot, or a table would be lost; ERROR_TOO_LARGE: no room; ERROR_CONFLICT: it makes another copy for too long; ERROR_CANCELLED. What is
  * in the folder after a failure is for clone_local_remove. */
-int clone_local_make(
-    const struct clone_local *clone, char ret_gtid[static AGENT_GTID_SIZE], struct error *err) KM_MUST_CHECK;
+int clone_local_make(const struct clone_local *clone, struct clone_local_made *ret, struct error *err) KM_MUST_CHECK;
 
 /* Ends a CLONE into this folder that still runs (of a process that was killed), waits until it has, and removes the folder. A server that does not answer runs none. */
 int clone_local_remove(const char *socket, const char *user, const char *folder, struct error *err) KM_MUST_CHECK;

@@ -5,11 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/backup/tar_stream.h"
 #include "common/alloc.h"
+#include "common/clock.h"
 #include "common/strvec.h"
 
 #define PIECE_BYTES ((size_t)(256 * KM_KIB))
@@ -20,34 +22,59 @@ static void close_fd(int *fd)
         close(*fd);
 }
 
-static int write_all(int fd, const char *data, size_t len, struct error *err)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_set_errno(err, errno, "writing");
-        data += n;
-        len -= (size_t)n;
-    }
-    return 0;
-}
-
 /* ---- out ---- */
 
 struct sending {
     int to;
+    const struct copy_folder_watch *watch;
+    int64_t look_ms; /* the next time to ask */
     char *piece;
     struct strbuf head;
 };
+
+static int look(struct sending *sending, struct error *err)
+{
+    if (!sending->watch)
+        return 0;
+    sending->look_ms = clock_monotonic_ms() + COPY_FOLDER_LOOK_MS;
+    return sending->watch->may_go_on(sending->watch->arg, err);
+}
+
+/* Nobody reads at the moment. */
+static int await_reader(const struct sending *sending, struct error *err)
+{
+    struct pollfd to = {.fd = sending->to, .events = POLLOUT};
+
+    if (poll(&to, 1, COPY_FOLDER_LOOK_MS) < 0 && errno != EINTR)
+        return error_set_errno(err, errno, "waiting for the reader");
+    return 0;
+}
+
+static int send_bytes(struct sending *sending, const char *data, size_t len, struct error *err)
+{
+    while (len > 0) {
+        if (clock_monotonic_ms() >= sending->look_ms && look(sending, err) < 0)
+            return -1;
+        ssize_t n = write(sending->to, data, len);
+        if (n >= 0) {
+            data += n;
+            len -= (size_t)n;
+        } else if (errno == EAGAIN) {
+            if (await_reader(sending, err) < 0)
+                return -1;
+        } else if (errno != EINTR) {
+            return error_set_errno(err, errno, "writing");
+        }
+    }
+    return 0;
+}
 
 static int send_head(struct sending *sending, const struct tar_entry *entry, struct error *err)
 {
     strbuf_reset(&sending->head);
     if (tar_write_entry(entry, &sending->head, err) < 0)
         return -1;
-    return write_all(sending->to, sending->head.buf, sending->head.len, err);
+    return send_bytes(sending, sending->head.buf, sending->head.len, err);
 }
 
 static int send_content(struct sending *sending, int fd, const struct tar_entry *entry, struct error *err)
@@ -63,13 +90,13 @@ static int send_content(struct sending *sending, int fd, const struct tar_entry 
             return error_set_errno(err, errno, "%s", entry->path);
         if (n == 0)
             return error_set(err, ERROR_IO, "%s has become smaller", entry->path);
-        if (write_all(sending->to, sending->piece, (size_t)n, err) < 0)
+        if (send_bytes(sending, sending->piece, (size_t)n, err) < 0)
             return -1;
         left -= (uint64_t)n;
     }
     if (read(fd, sending->piece, 1) != 0)
         return error_set(err, ERROR_IO, "%s has become larger", entry->path);
-    return write_all(sending->to, zeros, tar_filling(entry->size), err);
+    return send_bytes(sending, zeros, tar_filling(entry->size), err);
 }
 
 static int send_file(struct sending *sending, int dir, const char *name, struct tar_entry *entry, struct error *err)
@@ -80,7 +107,7 @@ static int send_file(struct sending *sending, int dir, const char *name, struct 
     if (fd < 0 || fstat(fd, &st) < 0)
         return error_set_errno(err, errno, "%s", entry->path);
     entry->size = (uint64_t)st.st_size;
-    if (send_head(sending, entry, err) < 0 || send_content(sending, fd, entry, err) < 0)
+    if (look(sending, err) < 0 || send_head(sending, entry, err) < 0 || send_content(sending, fd, entry, err) < 0)
         return -1;
     return unlinkat(dir, name, 0) < 0 ? error_set_errno(err, errno, "removing %s", entry->path) : 0;
 }
@@ -142,12 +169,12 @@ static int send_folder(struct sending *sending, int dir, const char *path, struc
     return 0;
 }
 
-int copy_folder_send(const char *dir, int to, struct error *err)
+int copy_folder_send(const char *dir, int to, const struct copy_folder_watch *watch, struct error *err)
 {
     _cleanup_(close_fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct sending sending = {.to = to};
+    struct sending sending = {.to = to, .watch = watch};
 
-    if (fd < 0)
+    if (fd < 0 || fcntl(to, F_SETFL, O_NONBLOCK) < 0)
         return error_set_errno(err, errno, "%s", dir);
     sending.piece = xcalloc(1, PIECE_BYTES);
     strbuf_init(&sending.head, TAR_HEAD_MAX);
@@ -155,7 +182,7 @@ int copy_folder_send(const char *dir, int to, struct error *err)
     if (rc == 0) {
         strbuf_reset(&sending.head);
         tar_write_end(&sending.head);
-        rc = write_all(to, sending.head.buf, sending.head.len, err);
+        rc = send_bytes(&sending, sending.head.buf, sending.head.len, err);
     }
     strbuf_release(&sending.head);
     free(sending.piece);
@@ -163,6 +190,20 @@ int copy_folder_send(const char *dir, int to, struct error *err)
 }
 
 /* ---- in ---- */
+
+static int write_all(int fd, const char *data, size_t len, struct error *err)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set_errno(err, errno, "writing");
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
 
 struct receiving {
     int dir;

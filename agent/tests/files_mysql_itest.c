@@ -548,14 +548,36 @@ static void test_refused(void **state)
     agent_rig_put(donor, "vol/data/large.ibd", NULL);
 }
 
-/* Clients fill the volume while the server copies: it gets back what the copy took, and goes on. */
+/* Clients fill it: less than half of the reserve is left. */
+static void fill_volume(const struct agent_rig *rig)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total = 0;
+
+    assert_int_equal(fs_space(agent_rig_path(rig, "vol"), &free_bytes, &total, NULL), 0);
+    int fd = open(agent_rig_path(rig, "vol/filling"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0 && free_bytes > (uint64_t)40 * KM_MIB);
+    assert_int_equal(posix_fallocate(fd, 0, (off_t)(free_bytes - (uint64_t)40 * KM_MIB)), 0);
+    close(fd);
+}
+
+static void expect_given_up(const struct agent_rig *rig, const char *id)
+{
+    struct backup_report report;
+
+    await_end(rig, id, &report);
+    printf("%s: %s\n", report.error_reason, report.message);
+    assert_string_equal(report.error_reason, "ToolFailed");
+    assert_non_null(strstr(report.message, "the copy was given up when"));
+    assert_true(await_file(rig, COPY, false));
+    agent_rig_put(rig, "vol/filling", NULL);
+}
+
+/* While the server copies, and while the copy is sent: the database gets back what the copy took, and goes on. */
 static void test_volume_fills(void **state)
 {
     struct world *world = *state;
     struct agent_rig *member = world->pods->member;
-    struct backup_report report;
-    uint64_t free_bytes = 0;
-    uint64_t total = 0;
 
     seed_rig_limit_volume(world->pods, "900M");
     seed_rig_start_primary(member);
@@ -566,17 +588,15 @@ static void test_volume_fills(void **state)
     slow_down(member);
     order(world, member, "v-1", 0);
     assert_true(await_file(member, COPY "/ibdata1", true));
-    assert_int_equal(fs_space(agent_rig_path(member, "vol"), &free_bytes, &total, NULL), 0);
-    int fd = open(agent_rig_path(member, "vol/filling"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(fd >= 0 && free_bytes > (uint64_t)40 * KM_MIB);
-    assert_int_equal(posix_fallocate(fd, 0, (off_t)(free_bytes - (uint64_t)40 * KM_MIB)), 0);
-    close(fd);
-    await_end(member, "v-1", &report);
-    printf("%s: %s\n", report.error_reason, report.message);
-    assert_string_equal(report.error_reason, "ToolFailed");
-    assert_non_null(strstr(report.message, "the copy was given up when"));
-    assert_true(await_file(member, COPY, false));
-    sql_on(member, "CREATE DATABASE goes_on");
+    fill_volume(member);
+    expect_given_up(member, "v-1");
+    sql_on(member, "CREATE DATABASE goes_on; SET GLOBAL clone_max_data_bandwidth = 0");
+
+    order(world, member, "v-2", 1000000);
+    await_parts(member);
+    fill_volume(member);
+    expect_given_up(member, "v-2");
+    sql_on(member, "CREATE DATABASE goes_on_again");
 }
 
 /* The manifest says that a later release wrote the files, or another family. Nothing is touched. */

@@ -74,10 +74,23 @@ static int send_to(const char *dir, const char *archive, struct error *err)
 {
     int fd = open(archive, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
-    int rc = copy_folder_send(dir, fd, err);
+    int rc = copy_folder_send(dir, fd, NULL, err);
 
     close(fd);
     return rc;
+}
+
+/* ---- whether it may go on ---- */
+
+struct asked {
+    unsigned times, limit; /* of yes */
+};
+
+static int may_go_on(void *arg, struct error *err)
+{
+    struct asked *asked = arg;
+
+    return ++asked->times <= asked->limit ? 0 : error_set(err, ERROR_TOO_LARGE, "no more");
 }
 
 static int receive_from(const char *archive, const char *dir, uint64_t max_bytes, struct error *err)
@@ -163,6 +176,70 @@ static void test_refused(void **state)
     assert_int_equal(err.kind, ERROR_EXISTS);
 }
 
+/* Before each file. */
+static void test_not_any_more(void **state)
+{
+    _cleanup_(freep) char *from = xasprintf("%s/from", (char *)*state);
+    _cleanup_(freep) char *archive = xasprintf("%s/archive", (char *)*state);
+    struct error err = ERROR_INIT;
+
+    for (unsigned limit = 0; limit <= ARRAY_LEN(files); limit++) {
+        struct asked asked = {.limit = limit};
+        const struct copy_folder_watch watch = {.may_go_on = may_go_on, .arg = &asked};
+        int fd = open(archive, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        fill(from);
+        assert_int_equal(copy_folder_send(from, fd, &watch, &err), -1);
+        assert_int_equal(err.kind, ERROR_TOO_LARGE);
+        close(fd);
+    }
+    fill(from);
+    struct asked asked = {.limit = 1000};
+    const struct copy_folder_watch watch = {.may_go_on = may_go_on, .arg = &asked};
+    int fd = open(archive, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_int_equal(copy_folder_send(from, fd, &watch, &err), 0);
+    assert_true(asked.times >= ARRAY_LEN(files));
+    close(fd);
+}
+
+/* The store does not answer for an hour: it is asked meanwhile. */
+static void test_nobody_reads(void **state)
+{
+    _cleanup_(freep) char *from = xasprintf("%s/from", (char *)*state);
+    struct asked asked = {.limit = 5};
+    const struct copy_folder_watch watch = {.may_go_on = may_go_on, .arg = &asked};
+    struct error err = ERROR_INIT;
+    int ends[2];
+
+    fill(from);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_true(fcntl(ends[1], F_SETPIPE_SZ, 4096) > 0);
+    alarm(60);
+    assert_int_equal(copy_folder_send(from, ends[1], &watch, &err), -1);
+    alarm(0);
+    assert_int_equal(err.kind, ERROR_TOO_LARGE);
+    assert_int_equal(asked.times, 6);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* While it lies there. */
+static void test_left(void **state)
+{
+    static const struct {
+        uint64_t free, reserve;
+        bool may;
+    } rows[] = {{64, 128, true}, {63, 128, false}, {500, 1000, true}, {499, 1000, false}};
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct error err = ERROR_INIT;
+        int rc = clone_local_check_left(rows[i].free * KM_MIB, rows[i].reserve * KM_MIB, &err);
+        if ((rc == 0) != rows[i].may)
+            fail_msg("row %zu: %d", i, rc);
+        assert_int_equal(err.kind, rc < 0 ? ERROR_TOO_LARGE : ERROR_NONE);
+    }
+}
+
 /* Without a server: whether there is room is said first. */
 static void test_room(void **state)
 {
@@ -197,6 +274,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_out_and_in, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_not_any_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_reads, setup, teardown),
+        cmocka_unit_test(test_left),
         cmocka_unit_test(test_room),
     };
 
