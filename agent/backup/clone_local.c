@@ -167,19 +167,24 @@ static bool may_go_on(struct making *making)
     return clone_local_may_go_on(making->clone, making->made.reserve, &making->why) == 0;
 }
 
+/* By a session of its own: one that has waited for a full disk is broken. */
 static void end_statement(const struct making *making)
 {
+    _cleanup_(session_closep) struct session *session =
+        open_session(making->clone->socket, making->clone->user, CONNECT_TIMEOUT_S, NULL);
     _cleanup_(freep) char *sql = xasprintf("KILL QUERY %lu", session_id(making->worker));
 
-    (void)(session_exec(making->asker, sql, NULL) == 0); /* it has ended, or the server has */
+    if (session)
+        (void)(session_exec(session, sql, NULL) == 0); /* it has ended, or the next look tries again */
 }
 
 static void watch(struct making *making)
 {
     while (!session_is_answered(making->worker, CLONE_LOCAL_LOOK_MS)) {
-        take_position(making);
-        if (making->why.kind == ERROR_NONE && !may_go_on(making))
+        if (making->why.kind != ERROR_NONE || !may_go_on(making))
             end_statement(making);
+        else
+            take_position(making);
     }
 }
 

@@ -573,6 +573,23 @@ static void expect_given_up(const struct agent_rig *rig, const char *id)
     agent_rig_put(rig, "vol/filling", NULL);
 }
 
+/* The session that the tool asks by while the server copies ends. */
+static void break_asker(const struct agent_rig *rig)
+{
+    static const char find[] =
+        "SELECT CONCAT('KILL ', processlist_id) FROM performance_schema.threads JOIN"
+        " performance_schema.events_statements_current USING (thread_id)"
+        " WHERE sql_text LIKE 'SELECT stage FROM performance_schema.clone%' AND processlist_id <> CONNECTION_ID()";
+
+    for (int i = 0; i < 100; i++) {
+        _cleanup_(freep) char *kill_it = line_of(rig, find);
+        if (*kill_it && agent_rig_sql(rig, "root", SEED_RIG_ROOT_PASSWORD, kill_it, NULL))
+            return;
+        usleep(50 * 1000);
+    }
+    fail_msg("nobody asks");
+}
+
 /* While the server copies, and while the copy is sent: the database gets back what the copy took, and goes on. */
 static void test_volume_fills(void **state)
 {
@@ -590,7 +607,14 @@ static void test_volume_fills(void **state)
     assert_true(await_file(member, COPY "/ibdata1", true));
     fill_volume(member);
     expect_given_up(member, "v-1");
-    sql_on(member, "CREATE DATABASE goes_on; SET GLOBAL clone_max_data_bandwidth = 0");
+    sql_on(member, "CREATE DATABASE goes_on");
+
+    order(world, member, "v-broken", 0);
+    assert_true(await_file(member, COPY "/ibdata1", true));
+    break_asker(member);
+    fill_volume(member);
+    expect_given_up(member, "v-broken");
+    sql_on(member, "SET GLOBAL clone_max_data_bandwidth = 0");
 
     order(world, member, "v-2", 1000000);
     await_parts(member);
