@@ -12,6 +12,7 @@
 #include "agent/backup/tar_stream.h"
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "common/fs.h"
 #include "common/strvec.h"
 
 #define PIECE_BYTES ((size_t)(256 * KM_KIB))
@@ -112,22 +113,35 @@ static int send_file(struct sending *sending, int dir, const char *name, struct 
     return unlinkat(dir, name, 0) < 0 ? error_set_errno(err, errno, "removing %s", entry->path) : 0;
 }
 
-/* In the order of their names, so that the same files give the same bytes. */
-static int list_names(int dir, struct strvec *ret)
+static int read_names(DIR *stream, const char *path, struct strvec *ret, struct error *err)
 {
-    int copy = fcntl(dir, F_DUPFD_CLOEXEC, 3);
-    DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
     const struct dirent *entry;
 
-    if (!stream)
-        return -1;
-    while ((entry = readdir(stream))) { /* NOLINT(concurrency-mt-unsafe): the stream is ours alone */
+    for (;;) {
+        errno = 0;
+        entry = readdir(stream); /* NOLINT(concurrency-mt-unsafe): the stream is ours alone */
+        if (!entry)
+            return errno ? error_set_errno(err, errno, "reading the folder %s", path) : 0;
         if (!str_eq(entry->d_name, ".") && !str_eq(entry->d_name, ".."))
             strvec_push(ret, entry->d_name);
     }
+}
+
+/* In the order of their names, so that the same files give the same bytes. */
+static int list_names(int dir, const char *path, struct strvec *ret, struct error *err)
+{
+    int copy = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+    DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+
+    if (!stream) {
+        int rc = error_set_errno(err, errno, "the folder %s", path);
+        close_fd(&copy);
+        return rc;
+    }
+    int rc = read_names(stream, path, ret, err);
     closedir(stream);
     strvec_sort(ret);
-    return 0;
+    return rc;
 }
 
 static int send_folder(struct sending *sending, int dir, const char *path, struct error *err);
@@ -160,13 +174,23 @@ static int send_folder(struct sending *sending, int dir, const char *path, struc
     _cleanup_(strvec_release) struct strvec names;
 
     strvec_init(&names);
-    if (list_names(dir, &names) < 0)
-        return error_set_errno(err, errno, "the folder %s", path);
+    if (list_names(dir, path, &names, err) < 0)
+        return -1;
     for (size_t i = 0; i < names.n; i++) {
         if (send_one(sending, dir, path, names.v[i], err) < 0)
             return -1;
     }
     return 0;
+}
+
+/* A folder below is removed only if nothing is in it; this one stays. */
+static int check_empty(const char *dir, struct error *err)
+{
+    bool empty = false;
+
+    if (fs_dir_is_empty(dir, NULL, &empty, err) < 0)
+        return -1;
+    return empty ? 0 : error_set(err, ERROR_IO, "%s holds what was not sent", dir);
 }
 
 int copy_folder_send(const char *dir, int to, const struct copy_folder_watch *watch, struct error *err)
@@ -179,6 +203,8 @@ int copy_folder_send(const char *dir, int to, const struct copy_folder_watch *wa
     sending.piece = xcalloc(1, PIECE_BYTES);
     strbuf_init(&sending.head, TAR_HEAD_MAX);
     int rc = send_folder(&sending, fd, "", err);
+    if (rc == 0)
+        rc = check_empty(dir, err);
     if (rc == 0) {
         strbuf_reset(&sending.head);
         tar_write_end(&sending.head);

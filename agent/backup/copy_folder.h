@@ -22,7 +22,7 @@ struct copy_folder_watch {
     void *arg;
 };
 
-/* Anything but files and folders in it is an error; so is a file that changes its size meanwhile. The folder itself stays, empty. `to` does not
+/* Anything but files and folders in it is an error; so is a file that changes its size meanwhile, or one that is still there in the end. The folder itself stays, empty. `to` does not
  * block any more afterwards. watch: NULL if nothing can stop it. */
 int copy_folder_send(const char *dir, int to, const struct copy_folder_watch *watch, struct error *err) KM_MUST_CHECK;
 /* dir is there and empty. Files get mode 0600, folders 0700. max_bytes: of content, 0: any. ERROR_PROTOCOL: not such an archive, or not whole. Nothing is synced. */

@@ -3,6 +3,9 @@
 
 #include "agent/backup/copy_folder.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <sys/stat.h>
@@ -29,6 +32,30 @@ static const struct {
     {"shop/empty", 0},
     {"shop/t.ibd", 513},
 };
+
+/* Of entries that can be read before the disk gives an error; < 0: all. */
+static int readable = -1;
+
+static struct dirent *real_readdir(DIR *stream)
+{
+    struct dirent *(*real)(DIR *);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "readdir");
+    return real(stream);
+}
+
+/* Instead of the C library's. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the library's names are reserved */
+struct dirent *readdir(DIR *stream)
+{
+    if (readable < 0)
+        return real_readdir(stream);
+    if (readable-- > 0)
+        return real_readdir(stream);
+    readable = -1;
+    errno = EIO;
+    return NULL;
+}
 
 static char *run(const char *script)
 {
@@ -176,6 +203,44 @@ static void test_refused(void **state)
     assert_int_equal(err.kind, ERROR_EXISTS);
 }
 
+/* What cannot be listed is not taken for all there is: not in the folder itself (seven entries and the end), nor in the first one below. */
+static void test_unreadable_folder(void **state)
+{
+    _cleanup_(freep) char *from = xasprintf("%s/from", (char *)*state);
+    _cleanup_(freep) char *archive = xasprintf("%s/archive", (char *)*state);
+
+    for (int i = 0; i < 12; i++) {
+        struct error err = ERROR_INIT;
+        fill(from);
+        readable = i;
+        if (send_to(from, archive, &err) == 0)
+            fail_msg("after %d entries", i);
+        assert_int_equal(readable, -1);
+        assert_non_null(strstr(err.message, strerror(EIO)));
+    }
+}
+
+static int make_another(void *arg, struct error *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/another", (const char *)arg);
+
+    return fs_write_file_atomic(path, "x", 1, 0600, err);
+}
+
+static void test_more_than_was_listed(void **state)
+{
+    _cleanup_(freep) char *from = xasprintf("%s/from", (char *)*state);
+    _cleanup_(freep) char *archive = xasprintf("%s/archive", (char *)*state);
+    const struct copy_folder_watch watch = {.may_go_on = make_another, .arg = from};
+    struct error err = ERROR_INIT;
+
+    fill(from);
+    int fd = open(archive, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_int_equal(copy_folder_send(from, fd, &watch, &err), -1);
+    assert_non_null(strstr(err.message, "what was not sent"));
+    close(fd);
+}
+
 /* Before each file. */
 static void test_not_any_more(void **state)
 {
@@ -274,6 +339,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_out_and_in, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unreadable_folder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_more_than_was_listed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_any_more, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nobody_reads, setup, teardown),
         cmocka_unit_test(test_left),
