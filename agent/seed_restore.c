@@ -175,9 +175,12 @@ static void on_settled(void *arg, const struct error *err)
 {
     struct seed_restore *restore = arg;
 
-    if (!err)
-        snprintf(restore->held, sizeof(restore->held), "%s", seed_settle_gtid(restore->settle));
-    on_made(restore, err);
+    if (err) {
+        end_with(restore, err, RESTORE_AT_COPY);
+        return;
+    }
+    snprintf(restore->held, sizeof(restore->held), "%s", seed_settle_gtid(restore->settle));
+    on_made(restore, NULL);
 }
 
 static void start_settle(struct seed_restore *restore)

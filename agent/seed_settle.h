@@ -23,7 +23,8 @@ struct seed_settle_options {
     const struct agent_paths *paths;
     const struct init_prepared *prepared;
     const char *gtid; /* the backup's; outlives it */
-    /* Once, from the loop, not after seed_settle_free. err: NULL when the server has ended cleanly. The owner frees, not from inside it. */
+    /* Once, from the loop, not after seed_settle_free. err: NULL when the server has ended cleanly; INVALID: it ended by itself,
+     * PROTOCOL: the copy holds less than it should. The owner frees, not from inside it. */
     void (*done)(void *arg, const struct error *err);
     void *arg;
 };

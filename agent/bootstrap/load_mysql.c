@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/mycnf_check.h"
 #include "agent/mysql/session.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -20,7 +21,7 @@
 #define RECOVERY_TIMEOUT_MS (6LL * 60 * 60 * 1000)
 #define CONNECT_PAUSE_US 100000
 #define CONNECT_TIMEOUT_S 5
-#define LINE_BYTES 300
+#define LINE_BYTES 190
 #define NOBODYS_SERVER_ID "4294967295"
 /* An empty server and a margin; what is loaded is judged by the stream's header. */
 #define EMPTY_FREE_MIN (256ULL * KM_MIB)
@@ -33,7 +34,9 @@ struct load_mysql {
     atomic_bool ended;  /* the server has gone, or should */
     bool cancelled;
     bool stopping;
-    char line[LINE_BYTES]; /* the last one that the server called an error */
+    struct subprocess_result end; /* once `ended` by itself */
+    bool exited;
+    char first[LINE_BYTES], last[LINE_BYTES]; /* of what the server called errors */
 };
 
 static bool is_mariadb(const struct load_mysql *load)
@@ -124,12 +127,37 @@ static void submit(struct load_mysql *load, void (*run)(void *), void (*done)(vo
         done(load); /* init ends */
 }
 
+/* The first one is mostly the cause, the last one what the server ended for. */
+static void describe_lines(const struct load_mysql *load, char *ret, size_t size)
+{
+    bool two = !str_eq(load->first, load->last);
+
+    snprintf(
+        ret, size, "%s%s%s", *load->first ? load->first : "it said nothing", two ? "; … " : "", two ? load->last : "");
+}
+
+/* Whatever it met in the files it meets again; one that was killed met nothing. */
+static void describe_end(const struct load_mysql *load, struct error *err)
+{
+    const struct subprocess_result *end = &load->end;
+    bool killed = end->term_signal == SIGKILL || end->term_signal == SIGTERM;
+    char lines[2 * LINE_BYTES + 8];
+
+    describe_lines(load, lines, sizeof(lines));
+    error_set(err, killed ? ERROR_IO : ERROR_INVALID, "the server ended by itself with %s %d: %s",
+        end->term_signal ? "signal" : "status", end->term_signal ? end->term_signal : end->exit_code, lines);
+}
+
 static void be_ready(struct load_mysql *load)
 {
+    const struct error failure = load->error;
+
     if (load->cancelled)
         error_set(&load->error, ERROR_CANCELLED, "another order came");
-    else if (load->error.kind != ERROR_NONE && *load->line)
-        log_warn("the server that was to load the copy said", LOG_STR("line", load->line));
+    else if (failure.kind != ERROR_NONE && failure.kind != ERROR_CANCELLED && load->exited)
+        describe_end(load, &load->error);
+    else if (failure.kind != ERROR_NONE && *load->last)
+        error_set_code(&load->error, failure.kind, failure.code, "%.250s; it said: %s", failure.message, load->last);
     load->options.ready(load->options.arg, load->error.kind == ERROR_NONE ? NULL : &load->error);
 }
 
@@ -141,9 +169,13 @@ static void on_awaited(void *arg)
 static void on_server_line(void *arg, const char *line)
 {
     struct load_mysql *load = arg;
+    char reason[LINE_BYTES];
 
-    if (strstr(line, "[ERROR]"))
-        snprintf(load->line, sizeof(load->line), "%s", line);
+    mycnf_check_reason(line, reason, sizeof(reason));
+    if (*reason)
+        memcpy(load->last, reason, sizeof(reason));
+    if (!*load->first)
+        memcpy(load->first, reason, sizeof(reason));
     log_debug("the loading server", LOG_STR("line", line));
 }
 
@@ -152,13 +184,15 @@ static void on_server_exited(void *arg, const struct subprocess_result *result)
     struct load_mysql *load = arg;
     struct error err = ERROR_INIT;
 
+    load->end = *result;
+    load->exited = true;
     atomic_store(&load->ended, true); /* a job that waits for it notices, and so does the client */
     if (!load->stopping)
         return;
     if (result->exit_code != 0)
         error_set(&err, ERROR_IO, "the server that loaded the copy ended with %s %d: %s",
             result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
-            load->line);
+            load->last);
     load->options.stopped(load->options.arg, err.kind == ERROR_NONE ? NULL : &err);
 }
 
@@ -252,7 +286,7 @@ void load_mysql_stop(struct load_mysql *load)
         subprocess_kill(load->server, SIGTERM);
         return;
     }
-    error_set(&err, ERROR_IO, "the server that loaded the copy has ended by itself: %s", load->line);
+    describe_end(load, &err);
     load->options.stopped(load->options.arg, &err);
 }
 

@@ -30,9 +30,9 @@ struct load_mysql_options {
     const struct agent_paths *paths; /* data.new is empty, but for `existing` */
     bool existing;                   /* data.new holds a database */
     bool replace;                    /* where there is no room to begin, the data that is there goes first */
-    /* Once: it takes statements, or why not (CANCELLED after load_mysql_cancel). */
+    /* Once: it takes statements, or why not (CANCELLED after load_mysql_cancel; INVALID: it has ended by itself, its own words are in the message). */
     void (*ready)(void *arg, const struct error *err);
-    /* Once, after load_mysql_stop: data.new holds what was loaded. */
+    /* Once, after load_mysql_stop: data.new holds what was loaded. INVALID as above. */
     void (*stopped)(void *arg, const struct error *err);
     void *arg;
 };

@@ -72,6 +72,12 @@ struct restore_failure restore_classify(enum restore_place place, const struct e
         if (err->kind == ERROR_TOO_LARGE)
             return failure(RESTORE_RETRY_SLOWLY, "VolumeTooSmall");
         return failure(RESTORE_RETRY, "ToolFailed");
+    case RESTORE_AT_COPY:
+        if (err->kind == ERROR_INVALID)
+            return failure(RESTORE_GIVE_UP, "CopyUnusable");
+        if (err->kind == ERROR_PROTOCOL)
+            return failure(RESTORE_GIVE_UP, "BackupDamaged");
+        return restore_classify(RESTORE_AT_TOOLS, err);
     default:
         return err->kind == ERROR_TOO_LARGE ? failure(RESTORE_RETRY_SLOWLY, "VolumeTooSmall")
                                             : failure(RESTORE_RETRY, "ToolFailed");

@@ -26,7 +26,7 @@ enum restore_retry {
 struct restore_failure {
     enum restore_retry retry;
     const char *
-        reason; /* CamelCase: KeyInvalid, BackupDamaged, BackupMissing, ServerMismatch, VolumeTooSmall, StoreRefused, StoreUnavailable, ToolFailed; of a replay:
+        reason; /* CamelCase: KeyInvalid, BackupDamaged, BackupMissing, ServerMismatch, CopyUnusable (a server ends by itself on it), VolumeTooSmall, StoreRefused, StoreUnavailable, ToolFailed; of a replay:
                    GapInArchive, TargetNotCovered (yet), BackupTooNew, ReplayFailed (the server's applier) */
 };
 
@@ -36,6 +36,7 @@ enum restore_place {
     RESTORE_AT_CHECK,    /* restore_check_manifest, room on the volume */
     RESTORE_AT_DATA,     /* download; UNAUTHORIZED: the key of the encryption */
     RESTORE_AT_TOOLS,    /* unpacking, loading, preparing */
+    RESTORE_AT_COPY,     /* a server on MySQL's files (agent/seed_settle.h) */
 };
 struct restore_failure restore_classify(enum restore_place place, const struct error *err);
 /* Of a reason by its name, as a child says it; one that is not known is "ToolFailed". */

@@ -657,6 +657,26 @@ static void test_other_servers(void **state)
     }
 }
 
+/* It is given up, for what the server said: no attempt that downloads all of it again. */
+static void test_server_refuses_copy(void **state)
+{
+    struct world *world = *state;
+    struct agent_rig *member = world->pods->member;
+    struct backup_report report;
+
+    back_up(world, world->pods->donor, "x-1", &report);
+    agent_rig_put(member, "config/my.cnf",
+        "[mysqld]\nbind_address = 127.0.0.1\nskip_name_resolve = 1\ninnodb_buffer_pool_size = 32M\n"
+        "lower_case_table_names = 1\n");
+    struct agent_process init = begin(world, member, "x-1", "restore");
+    assert_true(agent_rig_await_status(member, "\"seedReason\":\"CopyUnusable\"", 60000));
+    assert_true(agent_rig_await_status(member, "Different lower_case_table_names settings", 1000));
+    assert_true(agent_rig_await_status(member, "\"seedGaveUp\":true", 1000));
+    assert_false(agent_rig_has(member, "vol/data.new"));
+    assert_false(agent_rig_has(member, "vol/data"));
+    agent_rig_kill(&init);
+}
+
 /* A server is on the copy already when another task comes, then when init is killed: it begins anew, and comes to the same. */
 static void test_another_task_in_the_midst(void **state)
 {
@@ -713,6 +733,7 @@ int main(void)
         STORY(test_refused),
         STORY(test_volume_fills),
         STORY(test_other_servers),
+        STORY(test_server_refuses_copy),
         STORY(test_another_task_in_the_midst),
         STORY(test_beside_a_seed),
     };

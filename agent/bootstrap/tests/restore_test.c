@@ -77,6 +77,11 @@ static void test_what_follows_from_a_failure(void **state)
         {RESTORE_AT_DATA, ERROR_NOT_FOUND, RESTORE_RETRY_SLOWLY, "BackupMissing"},
         {RESTORE_AT_DATA, ERROR_UNAVAILABLE, RESTORE_RETRY, "StoreUnavailable"},
         {RESTORE_AT_TOOLS, ERROR_IO, RESTORE_RETRY, "ToolFailed"},
+        {RESTORE_AT_TOOLS, ERROR_INVALID, RESTORE_RETRY, "ToolFailed"},
+        {RESTORE_AT_COPY, ERROR_INVALID, RESTORE_GIVE_UP, "CopyUnusable"},
+        {RESTORE_AT_COPY, ERROR_PROTOCOL, RESTORE_GIVE_UP, "BackupDamaged"},
+        {RESTORE_AT_COPY, ERROR_IO, RESTORE_RETRY, "ToolFailed"},
+        {RESTORE_AT_COPY, ERROR_TOO_LARGE, RESTORE_RETRY_SLOWLY, "VolumeTooSmall"},
     };
 
     UNUSED(state);
