@@ -79,14 +79,23 @@ static void on_end(void *arg)
     restore->options.copied(restore->options.arg, error.kind == ERROR_NONE ? NULL : &error);
 }
 
+static void fail(struct seed_restore *restore, const struct error *err, enum restore_place place)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total = 0;
+
+    restore->error = *err;
+    if (fs_space(restore->options.paths->volume_dir, &free_bytes, &total, NULL) == 0)
+        restore_check_full(place, free_bytes, &restore->error);
+    restore->failure = restore_classify(place, &restore->error);
+}
+
 static void end_with(struct seed_restore *restore, const struct error *err, enum restore_place place)
 {
     if (restore->end.armed)
         return;
-    if (err) {
-        restore->error = *err;
-        restore->failure = restore_classify(place, err);
-    }
+    if (err)
+        fail(restore, err, place);
     loop_timer_arm(&restore->end, 0);
 }
 

@@ -84,6 +84,16 @@ struct restore_failure restore_classify(enum restore_place place, const struct e
     }
 }
 
+void restore_check_full(enum restore_place place, uint64_t free_bytes, struct error *err)
+{
+    bool of_tools = place == RESTORE_AT_TOOLS || place == RESTORE_AT_COPY;
+
+    if (!of_tools || err->kind == ERROR_CANCELLED || free_bytes >= RESTORE_FULL_BYTES)
+        return;
+    error_prefix(err, "%llu MiB are left on the volume", (unsigned long long)(free_bytes / KM_MIB));
+    err->kind = ERROR_TOO_LARGE;
+}
+
 struct restore_failure restore_failure_named(const char *reason)
 {
     static const struct restore_failure failures[] = {

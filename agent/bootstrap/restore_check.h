@@ -30,6 +30,9 @@ struct restore_failure {
                    GapInArchive, TargetNotCovered (yet), BackupTooNew, ReplayFailed (the server's applier) */
 };
 
+/* Less than this is left: whatever a tool said, it had no room. Not zero: a server gives back what it began to take. */
+#define RESTORE_FULL_BYTES ((uint64_t)(16 * KM_MIB))
+
 /* Where it happened: kinds mean different things there. */
 enum restore_place {
     RESTORE_AT_MANIFEST, /* reading it; its mac is checked with the key */
@@ -39,6 +42,8 @@ enum restore_place {
     RESTORE_AT_COPY,     /* a server on MySQL's files (agent/seed_settle.h) */
 };
 struct restore_failure restore_classify(enum restore_place place, const struct error *err);
+/* Tools end with words of their own on a full volume: of a failure RESTORE_AT_TOOLS or RESTORE_AT_COPY, at once after it. It becomes TOO_LARGE if the volume is full. */
+void restore_check_full(enum restore_place place, uint64_t free_bytes, struct error *err);
 /* Of a reason by its name, as a child says it; one that is not known is "ToolFailed". */
 struct restore_failure restore_failure_named(const char *reason);
 

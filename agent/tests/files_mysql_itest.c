@@ -626,6 +626,17 @@ static void test_volume_fills(void **state)
     sql_on(member, "CREATE DATABASE goes_on_again");
 }
 
+static void edit_manifest(const struct world *world, const char *id, const char *from, const char *to)
+{
+    _cleanup_(freep) char *script =
+        xasprintf("cd %s/" FOLDER "%s && grep -q '%s' manifest.json && sed -i 's/%s/%s/' manifest.json",
+            agent_rig_path(world->pods->other, "vol"), id, from, from, to);
+    const char *argv[] = {"sh", "-c", script, NULL};
+    struct subprocess_options options = {.argv = argv};
+
+    assert_int_equal(subprocess_run(&options, NULL, NULL, NULL, NULL), 0);
+}
+
 /* The manifest says that a later release wrote the files, or another family. Nothing is touched. */
 static void test_other_servers(void **state)
 {
@@ -642,12 +653,7 @@ static void test_other_servers(void **state)
 
     back_up(world, world->pods->donor, "o-1", &report);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        _cleanup_(freep) char *script =
-            xasprintf("cd %s/" FOLDER "o-1 && grep -q '%s' manifest.json && sed -i 's/%s/%s/' manifest.json",
-                agent_rig_path(world->pods->other, "vol"), rows[i].from, rows[i].from, rows[i].to);
-        const char *argv[] = {"sh", "-c", script, NULL};
-        struct subprocess_options options = {.argv = argv};
-        assert_int_equal(subprocess_run(&options, NULL, NULL, NULL, NULL), 0);
+        edit_manifest(world, "o-1", rows[i].from, rows[i].to);
         struct agent_process init = begin(world, member, "o-1", "restore");
         assert_true(agent_rig_await_status(member, "\"seedReason\":\"ServerMismatch\"", 30000));
         assert_true(agent_rig_await_status(member, rows[i].says, 1000));
@@ -655,6 +661,25 @@ static void test_other_servers(void **state)
         assert_false(agent_rig_has(member, "vol/data.new/ibdata1"));
         agent_rig_kill(&init);
     }
+}
+
+/* There seemed to be room, and then there is none: that is said, and tried again without haste. */
+static void test_no_room_for_copy(void **state)
+{
+    struct world *world = *state;
+    struct agent_rig *member = world->pods->member;
+    struct backup_report report;
+
+    seed_rig_limit_volume(world->pods, "140M");
+    sql_on(
+        world->pods->donor, "INSERT INTO d.big (v) SELECT a.v FROM d.big a, (VALUES ROW(1), ROW(2), ROW(3), ROW(4)) b");
+    back_up(world, world->pods->donor, "z-1", &report);
+    assert_true(report.raw_bytes > (uint64_t)150 * KM_MIB); /* otherwise the test proves nothing */
+    edit_manifest(world, "z-1", "\"dataBytes\":[0-9]*", "\"dataBytes\":1000");
+    struct agent_process init = begin(world, member, "z-1", "restore");
+    assert_true(agent_rig_await_status(member, "\"seedReason\":\"VolumeTooSmall\"", 60000));
+    assert_true(agent_rig_await_status(member, "No space left on device", 1000));
+    agent_rig_kill(&init);
 }
 
 /* It is given up, for what the server said: no attempt that downloads all of it again. */
@@ -733,6 +758,7 @@ int main(void)
         STORY(test_refused),
         STORY(test_volume_fills),
         STORY(test_other_servers),
+        STORY(test_no_room_for_copy),
         STORY(test_server_refuses_copy),
         STORY(test_another_task_in_the_midst),
         STORY(test_beside_a_seed),

@@ -93,6 +93,32 @@ static void test_what_follows_from_a_failure(void **state)
     }
 }
 
+static void test_full_volume(void **state)
+{
+    static const struct {
+        enum restore_place place;
+        uint64_t free;
+        enum error_kind kind, becomes;
+    } rows[] = {
+        {RESTORE_AT_TOOLS, RESTORE_FULL_BYTES - 1, ERROR_IO, ERROR_TOO_LARGE},
+        {RESTORE_AT_TOOLS, RESTORE_FULL_BYTES, ERROR_IO, ERROR_IO},
+        {RESTORE_AT_COPY, 0, ERROR_INVALID, ERROR_TOO_LARGE},
+        {RESTORE_AT_COPY, 0, ERROR_CANCELLED, ERROR_CANCELLED},
+        {RESTORE_AT_DATA, 0, ERROR_UNAVAILABLE, ERROR_UNAVAILABLE},
+        {RESTORE_AT_MANIFEST, 0, ERROR_FORBIDDEN, ERROR_FORBIDDEN},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct error err = ERROR_INIT;
+        error_set(&err, rows[i].kind, "the tool's words");
+        restore_check_full(rows[i].place, rows[i].free, &err);
+        if (err.kind != rows[i].becomes || !strstr(err.message, "the tool's words"))
+            fail_msg("row %zu: %s", i, err.message);
+        assert_true(!strstr(err.message, "are left on the volume") == (err.kind == rows[i].kind));
+    }
+}
+
 /* ---- the children ---- */
 
 struct verdict {
@@ -211,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_named_failures),
         cmocka_unit_test(test_manifest_fits_server),
         cmocka_unit_test(test_what_follows_from_a_failure),
+        cmocka_unit_test(test_full_volume),
         cmocka_unit_test(test_children),
     };
 
