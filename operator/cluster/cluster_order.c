@@ -7,6 +7,7 @@
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/server_series.h"
 
 static void look_again_in(int64_t *again_ms, int64_t ms)
 {
@@ -110,7 +111,15 @@ static bool is_busy(const struct cluster_snapshot *snapshot, const struct cluste
     return false;
 }
 
-/* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile. Else a replica rather than the primary, and another one than the last attempt failed with. */
+/* Only a server of its own series can make a copy ready; not known is as good. */
+static bool is_of_its_series(const struct cluster_member *donor, const struct cluster_member *receiver)
+{
+    const char *of_donor = donor->agent->version, *of_receiver = receiver->agent->version;
+    return str_empty(of_donor) || str_empty(of_receiver) || server_series_same(of_donor, of_receiver);
+}
+
+/* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile. Else one of its own series, another one than the last attempt failed with, a replica rather than
+ * the primary. */
 static const struct cluster_member *choose_donor(
     const struct cluster_snapshot *snapshot, const struct cluster_orders *orders, const struct cluster_member *receiver)
 {
@@ -122,8 +131,8 @@ static const struct cluster_member *choose_donor(
         if (donor == receiver ||
             (!under_way && (!can_donate(snapshot, donor) || is_busy(snapshot, orders, donor, receiver))))
             continue;
-        int rank = (under_way ? 4 : 0) + (has_failed_with(snapshot, receiver, donor) ? 0 : 2) +
-            (donor == cluster_primary(snapshot) ? 0 : 1);
+        int rank = (under_way ? 8 : 0) + (is_of_its_series(donor, receiver) ? 4 : 0) +
+            (has_failed_with(snapshot, receiver, donor) ? 0 : 2) + (donor == cluster_primary(snapshot) ? 0 : 1);
         if (rank > best_rank) {
             best = donor;
             best_rank = rank;
