@@ -443,6 +443,7 @@ static void agent_turn(struct agent *agent)
     role_keeper_turn(agent->roles, decision.phase, now_ms);
     publish(agent, now_ms);
     archive_keeper_turn(agent->archive, now_ms);
+    agent->state.beat.log_wanted = archive_keeper_is_active(agent->archive);
     check_keeper_turn(agent->check);
     if (agent->fallen_ticks > 0 && decision.phase != AGENT_PHASE_DOWN)
         agent->fallen_ticks--;
@@ -496,8 +497,12 @@ static int make_parts(struct agent *agent, const struct agent_options *options, 
         .donor = agent->donor,
         .changed = on_backup,
         .arg = agent});
-    agent->archive = archive_keeper_new(&(struct archive_keeper_options){
-        .loop = agent->loop, .paths = &options->paths, .status = &agent->status, .changed = on_backup, .arg = agent});
+    agent->archive = archive_keeper_new(&(struct archive_keeper_options){.loop = agent->loop,
+        .paths = &options->paths,
+        .status = &agent->status,
+        .newest_log = &agent->state.beat.log_file,
+        .changed = on_backup,
+        .arg = agent});
     agent->check = check_keeper_new(&(struct check_keeper_options){
         .loop = agent->loop, .paths = &options->paths, .status = &agent->status, .changed = on_backup, .arg = agent});
     agent->tail_donor = tail_donor_new(agent->loop, &options->paths, agent->state.gone_executed);

@@ -25,6 +25,7 @@ struct archive_keeper {
     uint64_t epoch; /* that the report and the memory are of; 0: not primary */
     struct archive_memory memory;
     int64_t next_ms;        /* when the next round begins */
+    uint64_t log;           /* the newest binary log when that was looked at last; 0: it was not */
     int64_t named_after_ms; /* wall clock: when the last child ended, or this agent began */
     /* The round that runs. */
     struct subprocess *child;
@@ -265,6 +266,18 @@ static void enter_epoch(struct archive_keeper *keeper, uint64_t epoch)
     tell(keeper, &last);
 }
 
+/* What is in a log that is complete is to be archived soon: the server may be about to write fast. */
+static void look_at_newest_log(struct archive_keeper *keeper)
+{
+    uint64_t log = keeper->options.newest_log ? *keeper->options.newest_log : 0;
+
+    if (!log)
+        return;
+    if (keeper->log && keeper->log != log)
+        keeper->next_ms = 0;
+    keeper->log = log;
+}
+
 void archive_keeper_turn(struct archive_keeper *keeper, int64_t now_ms)
 {
     const struct agent_status *status = keeper->options.status;
@@ -275,8 +288,14 @@ void archive_keeper_turn(struct archive_keeper *keeper, int64_t now_ms)
     if (keeper->child)
         return;
     enter_epoch(keeper, epoch);
+    look_at_newest_log(keeper);
     if (epoch > 0 && now_ms >= keeper->next_ms)
         start(keeper, now_ms);
+}
+
+bool archive_keeper_is_active(const struct archive_keeper *keeper)
+{
+    return keeper->epoch > 0;
 }
 
 /* ---- the doors ---- */

@@ -108,9 +108,10 @@ static void done(void *arg)
     struct log_watch *watch = arg;
 
     watch->busy = false;
-    if (watch->ending || !watch->look.at_ms || !watch->beat->wanted)
+    if (watch->ending || !watch->look.at_ms)
         return;
-    if (log_progress_take(&watch->progress, &watch->look, watch->beat->blocked_since_ms))
+    watch->beat->log_file = watch->look.file;
+    if (watch->beat->wanted && log_progress_take(&watch->progress, &watch->look, watch->beat->blocked_since_ms))
         watch->beat->log_ms = watch->look.at_ms;
 }
 
@@ -128,10 +129,10 @@ void log_watch_turn(struct log_watch *watch, int64_t now_ms)
 {
     struct worker_job job = {.run = run, .done = done, .arg = watch};
 
-    if (!watch->beat->wanted) {
+    if (!watch->beat->wanted)
         watch->progress = (struct log_progress){0};
+    if (!watch->beat->wanted && !watch->beat->log_wanted)
         return;
-    }
     if (watch->busy || now_ms < watch->next_ms)
         return;
     watch->busy = true;

@@ -38,9 +38,9 @@ bool log_progress_take(struct log_progress *progress, const struct log_look *loo
 
 struct log_watch;
 
-/* Keeps beat->log_ms up to date. data_dir and beat must outlive it. */
+/* Keeps beat->log_ms and beat->log_file up to date. data_dir and beat must outlive it. */
 struct log_watch *log_watch_new(struct loop *loop, const char *data_dir, struct beat_state *beat);
-/* As often as one likes: while beats are wanted, a look begins when one is due and none is under way. */
+/* As often as one likes: while beats are wanted, or it is to be noticed when a new log begins, a look begins when one is due and none is under way. */
 void log_watch_turn(struct log_watch *watch, int64_t now_ms);
 void log_watch_free(struct log_watch *watch);
 

@@ -27,6 +27,7 @@ struct world {
     struct archive_keeper *keeper;
     char *script;
     const char *argv[4];
+    uint64_t newest_log;
     unsigned changes;
 };
 
@@ -64,6 +65,7 @@ static int set_up(void **state)
     w->keeper = archive_keeper_new(&(struct archive_keeper_options){.loop = w->loop,
         .paths = &w->paths,
         .status = &w->status,
+        .newest_log = &w->newest_log,
         .child_argv = w->argv,
         .changed = on_changed,
         .arg = w});
@@ -338,6 +340,28 @@ static void test_another_epoch(void **state)
     await_report(w, has_until);
 }
 
+static void test_a_new_log(void **state)
+{
+    struct world *w = *state;
+    struct archive_word word = good_word();
+    char line[16384];
+
+    lay(w, &word, "0");
+    set_task(w);
+    await_report(w, has_until);
+    w->newest_log = 7; /* it is known now; not before */
+    for (int i = 0; i < 10; i++)
+        turn(w);
+    assert_int_equal(lines_in(w, "orders", line, sizeof(line)), 1);
+    w->newest_log = 8;
+    await_rounds(w, "orders", 2);
+    for (int i = 0; i < 10; i++)
+        turn(w);
+    assert_int_equal(lines_in(w, "orders", line, sizeof(line)), 2);
+    w->newest_log = 9;
+    await_rounds(w, "orders", 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -349,6 +373,7 @@ int main(void)
         TEST(test_failures),
         TEST(test_ended_by_order),
         TEST(test_another_epoch),
+        TEST(test_a_new_log),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

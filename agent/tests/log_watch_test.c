@@ -95,6 +95,46 @@ static void the_newest_log_is_looked_at(void **state)
     assert_int_equal(fs_remove_all(dir, NULL), 0);
 }
 
+/* Until another one than `known` is seen; 0: none was. */
+static uint64_t newest_log(const char *dir, struct beat_state *beat, int64_t for_ms)
+{
+    struct loop *loop = loop_new();
+    struct log_watch *watch = log_watch_new(loop, dir, beat);
+    uint64_t known = beat->log_file;
+    int64_t end_ms = clock_monotonic_ms() + for_ms;
+
+    while (beat->log_file == known && clock_monotonic_ms() < end_ms) {
+        log_watch_turn(watch, clock_monotonic_ms());
+        loop_run_once(loop, 100);
+    }
+    log_watch_free(watch);
+    loop_free(loop);
+    return beat->log_file == known ? 0 : beat->log_file;
+}
+
+static void a_new_log_is_seen(void **state)
+{
+    UNUSED(state);
+    static const char one[] = "./binlog.000001\n", two[] = "./binlog.000001\n./binlog.000002\n";
+    char dir[] = "/tmp/log-watch-XXXXXX", path[128];
+    struct beat_state beat = {.log_wanted = true};
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/binlog.000001", dir);
+    assert_int_equal(fs_write_file_atomic(path, "", 0, 0600, NULL), 0);
+    snprintf(path, sizeof(path), "%s/binlog.index", dir);
+    assert_int_equal(fs_write_file_atomic(path, one, strlen(one), 0600, NULL), 0);
+    uint64_t first = newest_log(dir, &beat, 10000);
+    assert_true(first > 0);
+    snprintf(path, sizeof(path), "%s/binlog.000002", dir);
+    assert_int_equal(fs_write_file_atomic(path, "", 0, 0600, NULL), 0);
+    snprintf(path, sizeof(path), "%s/binlog.index", dir);
+    assert_int_equal(fs_write_file_atomic(path, two, strlen(two), 0600, NULL), 0);
+    assert_true(newest_log(dir, &beat, 10000) > 0);
+    beat = (struct beat_state){.log_wanted = false}; /* neither heartbeats nor an archive: nobody asks */
+    assert_int_equal(newest_log(dir, &beat, 300), 0);
+    assert_int_equal(fs_remove_all(dir, NULL), 0);
+}
+
 #define NOW 100000
 
 /* What a primary makes of it. */
@@ -125,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_moves_as_in_the_table),
         cmocka_unit_test(the_newest_log_is_looked_at),
+        cmocka_unit_test(a_new_log_is_seen),
         cmocka_unit_test(a_heartbeat_behind_a_large_commit_has_not_stalled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
