@@ -1,0 +1,7 @@
+# Restore drills of MySQL, of its files: drill.inc.
+# alone
+# long
+# seconds 900
+# shellcheck shell=bash
+. e2e/stories/drill.inc
+story_drill mysql
