@@ -71,16 +71,30 @@ struct log_watch {
     struct log_look look;
 };
 
+/* The seventh number of the line is that of sectors written (Documentation/block/stat.rst). */
+static bool sectors_written(const char *text, uint64_t *ret)
+{
+    for (int field = 1; field <= 7; field++) {
+        char *end;
+        unsigned long long value = strtoull(text, &end, 10);
+        if (end == text)
+            return false;
+        text = end;
+        *ret = value;
+    }
+    return true;
+}
+
 /* Bytes that the disk under the file has written; 0: there is no such number, as of a network's file system. */
 static uint64_t disk_written(dev_t device)
 {
     char path[64];
     _cleanup_(strbuf_release) struct strbuf text;
-    unsigned long long sectors = 0;
+    uint64_t sectors = 0;
 
     snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", major(device), minor(device));
     strbuf_init(&text, DISK_STAT_MAX);
-    if (fs_read_file(path, &text, NULL) < 0 || sscanf(text.buf, "%*u %*u %*u %*u %*u %*u %llu", &sectors) != 1)
+    if (fs_read_file(path, &text, NULL) < 0 || !sectors_written(text.buf, &sectors))
         return 0;
     return sectors * SECTOR_BYTES;
 }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/log_watch.h"
 #include "agent/role_status.h"
 #include "common/clock.h"
 #include "common/error.h"

@@ -78,7 +78,8 @@ static void judge_blocked(const struct cluster_snapshot *snapshot, const struct 
     bool lost = told->lost_acknowledgers >= needed && told->lost_acknowledgers > 0;
     if (lost && !told->seen && blocked_ms < CLUSTER_CONNECT_MS) {
         look_again_in(ret, CLUSTER_CONNECT_MS - blocked_ms);
-        doubt(ret, "commits on %s wait, but no replica has been connected to it yet: they are given time", primary->name);
+        doubt(
+            ret, "commits on %s wait, but no replica has been connected to it yet: they are given time", primary->name);
     } else if (lost)
         found(ret, "AcknowledgementsLost",
             "commits on %s have waited for %lld ms, and %d replicas that could acknowledge have lost it", primary->name,
