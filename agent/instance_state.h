@@ -101,6 +101,7 @@ struct beat_state {
     int64_t started_ms;       /* of the write that runs now, 0: none */
     int64_t blocked_since_ms; /* start of the first write of those that have not got through, 0: the latest did */
     int64_t locked_ms;        /* latest look that found it waiting for a lock of somebody else */
+    int64_t waited_ms;        /* latest look that found commits waiting for acknowledgements */
     int64_t log_ms;           /* latest look that found the binary log being written meanwhile (log_watch.h) */
     bool log_wanted;          /* binary logs are archived: the newest one is looked at in any case */
     uint64_t log_file;        /* identifies the newest binary log; 0: not known */

@@ -278,8 +278,7 @@ static void take_facts(struct instance_state *state, const struct replication_fa
     state->replication = *facts;
     state->replication_ms = started_ms;
     state->role.unseen = false;
-    if (facts->beat_locked)
-        state->beat.locked_ms = started_ms;
+    role_note_beat(state, facts, started_ms);
     role_note_stream(state, facts, started_ms);
 }
 

@@ -43,6 +43,14 @@ void role_lag_carry(struct instance_state *state, int64_t now_ms)
     role->followed_ms = now_ms;
 }
 
+void role_note_beat(struct instance_state *state, const struct replication_facts *facts, int64_t at_ms)
+{
+    if (facts->beat_locked)
+        state->beat.locked_ms = at_ms;
+    if (facts->semi_sync_source && facts->waiting_commits > 0)
+        state->beat.waited_ms = at_ms;
+}
+
 bool role_beat_is_late(const struct instance_state *state, int64_t now_ms)
 {
     const struct beat_state *beat = &state->beat;
@@ -105,7 +113,8 @@ int64_t role_stalled_ms(const struct instance_state *state, int64_t now_ms)
         return 0;
     if (state->replication.semi_sync_source && state->replication.waiting_commits > 0)
         return 0;
-    return now_ms - MAX_OF(MAX_OF(beat->blocked_since_ms, beat->locked_ms), beat->log_ms);
+    int64_t excused_ms = MAX_OF(MAX_OF(beat->locked_ms, beat->log_ms), beat->waited_ms);
+    return now_ms - MAX_OF(beat->blocked_since_ms, excused_ms);
 }
 
 /* ---- ready ---- */

@@ -24,9 +24,11 @@ bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_l
 void role_lag_carry(struct instance_state *state, int64_t now_ms);
 /* Since when no commit gets through although some wait, as a duration; 0: they do. */
 int64_t role_blocked_ms(const struct instance_state *state, int64_t now_ms);
+/* A look at the server: what a heartbeat that is late may have waited for. */
+void role_note_beat(struct instance_state *state, const struct replication_facts *facts, int64_t at_ms);
 /* The heartbeat takes longer than it should: worth a look at what it waits for. */
 bool role_beat_is_late(const struct instance_state *state, int64_t now_ms);
-/* Since when the heartbeat cannot be written although no commit waits for acknowledgements, nor it for a lock of somebody else's, nor for a large
+/* For how long the heartbeat cannot be written although no commit waits for acknowledgements, nor it for a lock of somebody else's, nor for a large
  * transaction on its way into the binary log: the storage; 0: it can. */
 int64_t role_stalled_ms(const struct instance_state *state, int64_t now_ms);
 

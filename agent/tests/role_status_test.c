@@ -101,6 +101,38 @@ static void test_a_long_gtid_set_is_told_in_time(void **unused)
     assert_true(warns_of_its_set(AGENT_GTID_SIZE - 1));
 }
 
+static void look_at(struct instance_state *state, uint32_t waiting, int64_t at_ms)
+{
+    state->replication.semi_sync_source = true;
+    state->replication.waiting_commits = waiting;
+    role_note_beat(state, &state->replication, at_ms);
+}
+
+/* Replicas that were frozen for five seconds are back: the heartbeat is late for what they did, not for its storage. */
+static void test_acknowledgements_that_come_late_are_no_stalled_storage(void **unused)
+{
+    struct instance_state state = {.beat = {.wanted = true, .started_ms = NOW - 1000, .blocked_since_ms = NOW - 5200}};
+
+    UNUSED(unused);
+    look_at(&state, 3, NOW - 200);
+    assert_int_equal(role_stalled_ms(&state, NOW - 100), 0);
+    look_at(&state, 0, NOW);
+    assert_int_equal(role_stalled_ms(&state, NOW), 200);
+    assert_int_equal(role_stalled_ms(&state, NOW + 4000), 4200); /* and then it was the storage */
+    state.beat.blocked_since_ms = NOW + 1000;
+    assert_int_equal(role_stalled_ms(&state, NOW + 4000), 3000);
+}
+
+static void test_without_semi_sync_nothing_waits_for_acknowledgements(void **unused)
+{
+    struct instance_state state = {.beat = {.wanted = true, .started_ms = NOW - 1000, .blocked_since_ms = NOW - 5200},
+        .replication = {.waiting_commits = 3}};
+
+    UNUSED(unused);
+    role_note_beat(&state, &state.replication, NOW - 200);
+    assert_int_equal(role_stalled_ms(&state, NOW), 5200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +140,8 @@ int main(void)
         cmocka_unit_test(test_a_new_epoch_is_no_lag),
         cmocka_unit_test(test_who_followed_nobody_has_no_lag_to_carry),
         cmocka_unit_test(test_a_long_gtid_set_is_told_in_time),
+        cmocka_unit_test(test_acknowledgements_that_come_late_are_no_stalled_storage),
+        cmocka_unit_test(test_without_semi_sync_nothing_waits_for_acknowledgements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
