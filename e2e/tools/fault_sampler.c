@@ -5,7 +5,9 @@
  *
  * A sample is an INSERT that is rolled back: it needs no acknowledgement and leaves no trace. One line on stdout at the end of each run of equal samples:
  * "NAME STATE START-NS END-NS" with STATE open, closed (the server refused as read-only), away (no answer, or another error); START is when the first
- * sample of the run was answered, END when the last one was. A pause of more than GAP_MS between samples ends a run. Clock: CLOCK_MONOTONIC. SIGTERM ends it.
+ * sample of the run was answered, END when the last one was asked for: the member was so for all of that time, however long an answer lay unread. END may be
+ * before START. The very first sample of a member has a line of its own, at once. A pause of more than GAP_MS between samples ends a run. Clock:
+ * CLOCK_MONOTONIC. SIGTERM ends it.
  */
 #include "fault_client.h"
 
@@ -26,7 +28,7 @@ struct member {
     pthread_t thread;
     struct session session;
     enum state state;
-    int64_t start_ns, end_ns;
+    int64_t start_ns, end_ns, last_ns; /* last_ns: when the last one was answered */
 };
 
 static void on_signal(int number)
@@ -65,14 +67,19 @@ static void *run(void *arg)
     struct member *member = arg;
     mysql_thread_init();
     while (!stopped) {
+        const int64_t asked = now_ns();
         const enum state state = sample(member);
         const int64_t now = now_ns();
-        if (member->start_ns == 0 || state != member->state || now - member->end_ns > GAP_MS * NS_PER_MS) {
+        const bool is_first = member->start_ns == 0;
+        if (is_first || state != member->state || now - member->last_ns > GAP_MS * NS_PER_MS) {
             end_run(member);
             member->start_ns = now;
             member->state = state;
         }
-        member->end_ns = now;
+        member->end_ns = asked;
+        member->last_ns = now;
+        if (is_first)
+            end_run(member);
         pause_us(period_us);
     }
     end_run(member);

@@ -411,12 +411,12 @@ def only_semi_sync(bed):
 
 CASES = [
     Case("none", "no fault at all", "I1", NONE, nothing, seconds=2, max_outage_ms=CALM_MS),
-    Case("floor", "kill -9 of a primary without operator, agent and Kubernetes; a script promotes by plain SQL", "I3", FAILOVER, kill_and_promote, on_floor=True),
+    Case("floor", "kill -9 of a primary without operator, agent and Kubernetes; a script promotes by plain SQL", "I3", FAILOVER, kill_and_promote, fenced_by_acks=True, on_floor=True),
     Case("switchover", "a planned switchover by annotation", "I1 I2 I3", FAILOVER, switch_over, mend=forget_order),
     # processes
     Case("mysqld-killed", "kill -9 of the primary's server", "I1 I2 I3 I4", FAILOVER, killing("mysql"), expect_async=SERVES),
     Case("agent-killed", "kill -9 of the primary's agent", "I5", NONE, killing("agent"), seconds=4, max_outage_ms=CALM_MS),
-    Case("mysqld-and-agent-killed", "kill -9 of both", "I1 I3 I4 I5", FAILOVER, killing("mysql", "agent"), expect_async=SERVES),
+    Case("mysqld-and-agent-killed", "kill -9 of both", "I1 I3 I4 I5", SERVES, killing("mysql", "agent")),
     Case("replica-mysqld-killed", "kill -9 of a replica's server", "I3 I5", NONE, killing("mysql", replica=True), seconds=3, max_outage_ms=1500),
     Case("mysqld-frozen-1s", "SIGSTOP of the primary's server for 1 s", "I5", NONE, freezing(1), seconds=3, max_outage_ms=2500),
     Case("mysqld-frozen-2s", "for 2.2 s: it comes back in the middle of the promotion", "I1 I3", EITHER, freezing(2.2), seconds=6, fenced_by_acks=True),

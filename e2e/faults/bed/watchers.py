@@ -45,14 +45,17 @@ class Watchers:
         ], [])
 
     async def writes(self, count, seconds):
-        """Until each way has got some acknowledgements; returns whether it has."""
+        """Until each way has got some acknowledgements and each member was asked; returns whether that is so."""
         for _ in range(int(seconds / 0.1)):
             await asyncio.sleep(0.1)
             self._read_writer()
             ways = collections.Counter(self.routes[each.thread] for each in self.acks)
-            if ways[SERVICE] >= count and ways[DIRECT] >= count:
+            if ways[SERVICE] >= count and ways[DIRECT] >= count and self._sampled() >= set(self.bed.members()):
                 return True
         return False
+
+    def _sampled(self):
+        return {line.split()[0] for line in (self.folder / "sampler").read_text().splitlines(keepends=True) if line.endswith("\n")}
 
     def acknowledged_since(self, since):
         self._read_writer()
