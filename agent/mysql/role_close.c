@@ -13,6 +13,10 @@
 #define REPLICATION_ACCOUNT "replication"
 #define ER_LOCK_WAIT_TIMEOUT 1205
 #define ER_NO_SUCH_THREAD 1094
+#define ER_TOO_MANY_CONNECTIONS 1040
+#define ROOM 16 /* connections more, when none is left: some of them newcomers may be quicker to take */
+#define ROOM_ATTEMPTS 5
+#define HANG_MAX_MS 60000 /* after that the first session is given up, too */
 #define CLOSE_ATTEMPTS 3
 #define CLEARING_S 3 /* how long the server waits for what is being killed, each time */
 #define GRACE_MS 20  /* commits that are being acknowledged are not in the way for longer */
@@ -280,20 +284,36 @@ static int kill_others(struct session *session, struct crowd *crowd, struct erro
     return 0;
 }
 
-/* No connection is left for a second session: room is made by the first one. */
+static void take_number(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    *(unsigned long long *)arg = count > 0 && values[0] ? strtoull(values[0], NULL, 10) : 0;
+}
+
+static int allow_connections(struct session *session, unsigned long long number, struct error *err)
+{
+    _cleanup_(freep) char *sql = xasprintf("SET GLOBAL max_connections = %llu", number);
+
+    return session_exec(session, sql, err);
+}
+
+/* No connection is left for a second session, and the barrier does not stand while the first one makes room for it. So nobody is let go here: semi-sync
+ * off without a barrier, and a newcomer is told of a commit that nobody has. */
 static int make_room(struct closing *closing, struct error *err)
 {
-    struct crowd crowd;
+    struct session *session = closing->barrier;
+    unsigned long long allowed = 0;
 
-    crowd_init(&crowd, closing->barrier, closing->dialect, 0);
-    int rc = is_mariadb(closing->dialect) ? 0 : shut_newcomers_out(closing, closing->barrier, err);
-    crowd.logins = true;
-    if (rc == 0)
-        rc = kill_others(closing->barrier, &crowd, err);
-    if (rc == 0)
-        rc = let_go(closing, closing->barrier, &crowd, err);
-    crowd_release(&crowd);
-    return rc;
+    if (!is_mariadb(closing->dialect) && shut_newcomers_out(closing, session, err) < 0)
+        return -1;
+    if (session_query(session, "SELECT @@global.max_connections", take_number, &allowed, err) < 0 ||
+        allow_connections(session, allowed + ROOM, err) < 0)
+        return -1;
+    for (int i = 0; !closing->other && i < ROOM_ATTEMPTS; i++)
+        closing->other = session_open_another(session, err);
+    if (allow_connections(session, allowed, closing->other ? err : NULL) < 0)
+        return -1;
+    return closing->other ? 0 : -1;
 }
 
 /* ---- the barrier ---- */
@@ -312,15 +332,18 @@ static int clear_until_answered(struct closing *closing, struct error *err)
     struct crowd crowd;
     int rc = 0;
     int look_ms = LOOK_MS;
+    int64_t end_ms = clock_monotonic_ms() + HANG_MAX_MS;
 
     crowd_init(&crowd, closing->barrier, closing->dialect, session_id(closing->barrier));
     do {
-        /* A server that hangs lets nobody in, but has our first statement. */
+        struct error failure = ERROR_INIT;
+        /* A server that hangs lets nobody in, but has our first statement: what is in its way must go as soon as the server goes on. */
         if (!closing->other)
-            closing->other = session_open_another(closing->barrier, NULL);
-        if (!closing->other)
+            closing->other = session_open_another(closing->barrier, &failure);
+        if (closing->other)
+            rc = clear_the_way(closing, &crowd, err);
+        else if (failure.code == ER_TOO_MANY_CONNECTIONS || clock_monotonic_ms() >= end_ms)
             break;
-        rc = clear_the_way(closing, &crowd, err);
         if (rc == 0 && session_is_answered(closing->barrier, look_ms))
             break;
         look_ms = MIN_OF(2 * look_ms, LOOK_MAX_MS);

@@ -10,9 +10,10 @@
  *   2. another one looks who is connected. Replicas are cut off if a commit waits for them, so that no other group begins to wait meanwhile;
  *      then all clients are killed, which shuts their sockets. MariaDB's softly (KILL SOFT): a leader goes on waiting, so nobody it leads is let
  *      go before he is shut, too. MySQL's wait ends for nobody by that;
- *   3. once all are shut, semi-sync is turned off and the commits end. MariaDB's is on again when nobody waits any more; a close that finds no
- *      connection left for a second session has no barrier at that moment, and a newcomer might commit unacknowledged. MySQL's stays off;
+ *   3. once all are shut, semi-sync is turned off and the commits end. MariaDB's is on again when nobody waits any more. MySQL's stays off;
  *      as its barrier may already be past read_only, which stops no administrator, newcomers are made to read only before all are killed.
+ *
+ * Where no connection is left for the second session, max_connections is raised until it has one: without it there is no barrier during 3.
  *
  * An XA transaction that was prepared before can be committed by another connection during 2; that MariaDB's wait ends for it is not prevented.
  */

@@ -16,6 +16,9 @@
 #define STORMS 15
 #define WRITERS 8
 #define SOFT_KILLS 5
+#define HANGS 4
+#define GIVEN_UP_MS 3000
+#define HANG_MS 3500 /* longer than a second session is tried for at once */
 
 static int setup(void **state, const char *root)
 {
@@ -320,6 +323,58 @@ static void test_who_is_killed_softly_lets_nobody_go(void **state)
     end_writers(writers);
 }
 
+/* A server that hangs has the first statement in its socket and lets nobody in: clients come back with it. What is in the way goes then, and not only when the
+ * server has given the statement up (CLEARING_S in role_close.c). */
+static void test_closed_when_it_goes_on(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct writer *writers[WRITERS];
+    int64_t shortest_ms = LONG_MS;
+
+    open_again(rig);
+    start_writers(rig, writers);
+    for (int hang = 0; hang < HANGS; hang++) {
+        open_again(rig);
+        hold_replicas(rig);
+        await_waiting_commits(rig);
+        assert_int_equal(kill(rig->members[0].rig->server.inner, SIGSTOP), 0);
+        closed_us = clock_monotonic_us();
+        give(rig, 0, replication_rig_fence(rig));
+        replication_rig_run(rig, HANG_MS);
+        assert_int_equal(kill(rig->members[0].rig->server.inner, SIGCONT), 0);
+        int64_t goes_on_us = clock_monotonic_us();
+        await(rig, 0, is_fenced, "fenced");
+        int64_t took_ms = (rig->members[0].told_us - goes_on_us) / 1000;
+        printf("hang %d: closed %lld ms after it went on\n", hang, (long long)took_ms);
+        shortest_ms = MIN_OF(shortest_ms, took_ms);
+        replication_rig_run(rig, 200);
+        expect_told_is_held(rig, writers);
+    }
+    assert_true(shortest_ms < GIVEN_UP_MS);
+    end_writers(writers);
+}
+
+/* Commits that wait keep their connections, and clients come back for more: nobody else gets in, not even by the one that is kept for administrators. */
+static void test_closed_without_a_connection_left(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct writer *writers[WRITERS];
+
+    open_again(rig);
+    start_writers(rig, writers);
+    for (int hang = 0; hang < HANGS; hang++) {
+        open_again(rig);
+        hold_replicas(rig);
+        await_waiting_commits(rig);
+        assert_true(member_owner_sql(rig, 0, "SET GLOBAL max_connections = 10", NULL));
+        printf("storm %d: closed after %lld ms\n", hang, (long long)close_in_storm(rig));
+        expect_told_is_held(rig, writers);
+        assert_true(member_says(rig, 0, "SELECT @@global.max_connections", "10"));
+        assert_true(member_owner_sql(rig, 0, "SET GLOBAL max_connections = 151", NULL));
+    }
+    end_writers(writers);
+}
+
 static int await_end(struct replication_rig *rig, struct agent_process *process)
 {
     int64_t end_ms = clock_monotonic_ms() + LONG_MS;
@@ -360,12 +415,16 @@ int close_stories_run(bool mysql)
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_closed_under_a_storm_of_writers),
         cmocka_unit_test(test_closed_as_acknowledgements_end),
+        cmocka_unit_test(test_closed_when_it_goes_on),
+        cmocka_unit_test(test_closed_without_a_connection_left),
         cmocka_unit_test(test_stopped_while_commits_wait),
     };
     const struct CMUnitTest mariadb_tests[] = {
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_closed_under_a_storm_of_writers),
         cmocka_unit_test(test_closed_as_acknowledgements_end),
+        cmocka_unit_test(test_closed_when_it_goes_on),
+        cmocka_unit_test(test_closed_without_a_connection_left),
         cmocka_unit_test(test_stopped_while_commits_wait),
         cmocka_unit_test(test_who_is_killed_softly_lets_nobody_go),
     };
