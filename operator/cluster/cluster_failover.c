@@ -39,8 +39,8 @@ static void begin(const struct cluster_snapshot *snapshot, const char *lost, con
     struct cluster_transition *transition = &intent->transition;
     intent->epoch = cluster_newest_epoch(snapshot) + 1;
     *transition = (struct cluster_transition){.failover = true, .started_ms = snapshot->now_ms, .epoch = intent->epoch};
-    if (from && !member_speaks(from))
-        transition->silent_ms = MIN_OF(from->silent_ms, INT64_C(86400000));
+    if (from && !member_speaks(from) && from->silent_ms < INT64_MAX)
+        transition->silent_ms = from->silent_ms;
     snprintf(transition->from, sizeof(transition->from), "%s", lost);
     list_before(snapshot, transition);
     snprintf(transition->reason, sizeof(transition->reason), "%s", failure->reason);

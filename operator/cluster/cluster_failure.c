@@ -147,7 +147,7 @@ static void judge_by_others(const struct cluster_snapshot *snapshot, const struc
     const struct testimony *told, struct cluster_failure *ret)
 {
     int64_t rest_ms = failover_silence_ms(snapshot) - primary->silent_ms;
-    long long silent_ms = (long long)MIN_OF(primary->silent_ms, INT64_C(86400000));
+    const char *losers = told->lost == 1 ? "one replica has" : "all replicas that are heard have";
     if (rest_ms > 0) {
         look_again_in(ret, rest_ms);
         return;
@@ -156,9 +156,11 @@ static void judge_by_others(const struct cluster_snapshot *snapshot, const struc
         doubt(ret, "the agent of %s is silent, but %s still receives from its server", primary->name, told->not ->name);
     else if (told->lost == 0)
         doubt(ret, "the agent of %s is silent, and no replica can be asked", primary->name);
+    else if (primary->silent_ms == INT64_MAX)
+        found(ret, "MemberLost", "the pod of %s is gone, and %s lost its server", primary->name, losers);
     else
         found(ret, "MemberLost", "the agent of %s has been silent for %lld ms, and %s lost its server", primary->name,
-            silent_ms, told->lost == 1 ? "one replica has" : "all replicas that are heard have");
+            (long long)primary->silent_ms, losers);
 }
 
 /* ---- all of it ---- */

@@ -51,7 +51,7 @@ struct cluster_member {
     const struct pvc_object *claim;   /* NULL: there is none */
     const struct agent_status *agent; /* the last word, NULL: never heard */
     bool agent_connected;             /* that word is from a standing stream */
-    int64_t silent_ms;                /* since its last word, or since we began to listen */
+    int64_t silent_ms; /* since its last word, or since we began to listen; INT64_MAX: there is no agent to listen to */
     bool agent_awaited; /* there should be an agent, and nobody has tried to speak with it yet: a restart of ours, a new pod */
     const char *agent_error;          /* why not connected; never NULL */
     enum mycnf_verdict mycnf_verdict; /* on the wanted my.cnf */

@@ -32,6 +32,8 @@ static json_t *describe_transition(const struct cluster_transition *transition)
         if (!str_empty(texts[i][1]))
             json_put_str(json, texts[i][0], texts[i][1]);
     }
+    if (transition->silent_ms > 0)
+        json_put_int(json, "silentMs", transition->silent_ms);
     if (transition->salvage)
         json_put_bool(json, "salvage", true);
     if (transition->doubtful)
