@@ -76,10 +76,13 @@ static void handle_role_word(struct http_exchange *exchange, void *arg)
     struct agent_server *server = arg;
     const struct agent_status *status = server->view->status;
 
+    enum role_action running = server->view->state->role.running;
     bool is_primary = status->role == AGENT_ROLE_PRIMARY;
+    bool is_turning = running == ROLE_ACTION_FOLLOW || running == ROLE_ACTION_PREPARE;
 
-    http_replyf(exchange, is_primary ? 200 : 404, "%s%s%s", role_word(status),
-        is_primary && !status->writable ? " closed" : "", status_watch_count(server->watch) > 0 ? "" : " alone");
+    http_replyf(exchange, is_primary ? 200 : 404, "%s%s%s%s", role_word(status),
+        is_primary && !status->writable ? " closed" : "", is_turning ? " turning" : "",
+        status_watch_count(server->watch) > 0 ? "" : " alone");
 }
 
 static const struct http_route plain_routes[] = {

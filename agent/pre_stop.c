@@ -30,6 +30,7 @@ const char *pre_stop_may_go(struct pre_stop *state, const struct pre_stop_answer
 {
     bool is_primary = answer->answered && str_starts_with(answer->role, "primary");
     bool is_fenced = answer->answered && str_starts_with(answer->role, "fenced");
+    bool is_turning = answer->answered && strstr(answer->role, "turning");
     bool is_alone = answer->answered && strstr(answer->role, "alone");
 
     if (lasts(!answer->answered, &state->silent_since_ms, PRE_STOP_SILENCE_MS, now_ms))
@@ -38,6 +39,9 @@ const char *pre_stop_may_go(struct pre_stop *state, const struct pre_stop_answer
         return NULL;
     if (!answer->live)
         return "the server hangs";
+    bool turns_for_ever = lasts(is_turning, &state->turning_since_ms, PRE_STOP_TURN_MS, now_ms);
+    if (is_turning && !turns_for_ever)
+        return NULL;
     if (!is_primary && !is_fenced)
         return "this member is not the primary";
     if (lasts(is_alone, &state->alone_since_ms, PRE_STOP_ALONE_MS, now_ms))
@@ -124,7 +128,10 @@ static void wait_for_handover(const struct agent_options *options)
     struct pre_stop state = {0};
     const char *reason = NULL;
     int64_t end_ms = clock_monotonic_ms() + (int64_t)options->wait_seconds * 1000;
+    struct error err = ERROR_INIT;
 
+    if (server_mark_leaving(&options->paths, &err) < 0)
+        log_warn("the agent does not know that the server is to be stopped", LOG_STR("error", err.message));
     door.loop = loop_new();
     door.http = http_client_new(door.loop);
     while (!(reason = ask_once(&door, &state)) && clock_monotonic_ms() < end_ms)

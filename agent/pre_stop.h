@@ -24,12 +24,15 @@
 #define PRE_STOP_CLOSE_MS 3000
 /* The primary is closed, and another member fetches its last transactions; or the whole cluster is being stopped. */
 #define PRE_STOP_FENCED_MS 10000
+/* Its replication is being set up: a MySQL that is told to end meanwhile may not (server_mark_leaving). */
+#define PRE_STOP_TURN_MS 5000
 
 /* Since when it is so, monotonic; 0: it is not. */
 struct pre_stop {
     int64_t silent_since_ms;
     int64_t alone_since_ms;
     int64_t fenced_since_ms;
+    int64_t turning_since_ms;
 };
 
 /* What the agent answered; answered false: it did not. */

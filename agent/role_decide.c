@@ -325,7 +325,7 @@ static struct role_decision decide_replica(const struct instance_state *state, i
         decision.action = wants_hold(&state->replication) ? ROLE_ACTION_HOLD : ROLE_ACTION_NONE;
         return decision;
     }
-    if (!role->source_wanted)
+    if (!role->source_wanted || role->leaving)
         return decision;
     if (role_awaits_source(state)) {
         bool ready = role->source_followed && source_is_right(state) && !must_reconfigure(state);

@@ -454,6 +454,7 @@ static void note_stopping(struct role_keeper *keeper)
     if (stopping && !role->stopping)
         log_info("the server is about to be stopped");
     role->stopping = stopping;
+    role->leaving = server_is_leaving(keeper->paths);
 }
 
 void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_t now_ms)

@@ -29,6 +29,7 @@ void agent_paths_init(struct agent_paths *paths, const char *volume_dir, const c
         .run_mycnf = xasprintf("%s/my.cnf", run),
         .init_file = xasprintf("%s/bootstrap.sql", run),
         .server_lock = xasprintf("%s/server.lock", run),
+        .leaving = xasprintf("%s/leaving", run),
         .stopping = xasprintf("%s/stopping", run),
         .config_dir = xstrdup(config),
         .config_mycnf = xasprintf("%s/my.cnf", config),
@@ -52,6 +53,7 @@ void agent_paths_release(struct agent_paths *paths)
     free(paths->run_mycnf);
     free(paths->init_file);
     free(paths->server_lock);
+    free(paths->leaving);
     free(paths->stopping);
     free(paths->config_dir);
     free(paths->config_mycnf);

@@ -18,6 +18,7 @@ struct agent_paths {
     char *run_mycnf;
     char *init_file;   /* run_dir/bootstrap.sql: executed by the server at every start */
     char *server_lock; /* run_dir/server.lock: held by the server process while it lives */
+    char *leaving;     /* run_dir/leaving: there from the beginning of the preStop hook to the next start of a server */
     char *stopping;    /* run_dir/stopping: there from the end of the preStop hook to the next start of a server */
     char *config_dir;
     char *config_mycnf;

@@ -41,6 +41,7 @@ int server_exec(const struct agent_paths *paths, const char *const *extra, struc
         server_binary_release(&binary);
         return -1;
     }
+    unlink(paths->leaving);
     unlink(paths->stopping);
     unlink(paths->socket); /* of a server that was killed: clients should be refused, not kept waiting */
     log_info("becoming the server", LOG_STR("path", binary.path), LOG_STR("version", binary.version.text));
@@ -52,14 +53,29 @@ int server_exec(const struct agent_paths *paths, const char *const *extra, struc
     return -1;
 }
 
-int server_mark_stopping(const struct agent_paths *paths, struct error *err)
+static int leave_mark(const char *path, struct error *err)
 {
-    int fd = open(paths->stopping, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
 
     if (fd < 0)
-        return error_set_errno(err, errno, "creating %s", paths->stopping);
+        return error_set_errno(err, errno, "creating %s", path);
     close(fd);
     return 0;
+}
+
+int server_mark_leaving(const struct agent_paths *paths, struct error *err)
+{
+    return leave_mark(paths->leaving, err);
+}
+
+bool server_is_leaving(const struct agent_paths *paths)
+{
+    return access(paths->leaving, F_OK) == 0;
+}
+
+int server_mark_stopping(const struct agent_paths *paths, struct error *err)
+{
+    return leave_mark(paths->stopping, err);
 }
 
 bool server_is_stopping(const struct agent_paths *paths)

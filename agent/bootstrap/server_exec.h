@@ -15,6 +15,10 @@
 /* extra: further options of the server, NULL-terminated, may be NULL. Returns only if it fails. */
 int server_exec(const struct agent_paths *paths, const char *const *extra, struct error *err);
 
+/* The pod is being stopped: the server will be, once a primary has handed over. It begins to follow nobody any more: a MySQL 9.7 that gets SIGTERM while its
+ * replication starts does not end (seen: until it was killed, two minutes later). Stands until the next server is started in this pod. */
+int server_mark_leaving(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
+bool server_is_leaving(const struct agent_paths *paths); /* cheap */
 /* The server is about to be sent SIGTERM: a primary is closed before, because a MySQL that shuts down tells clients whose commits wait for
  * acknowledgements that they are done (I3). Stands until the next server is started in this pod. */
 int server_mark_stopping(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;

@@ -43,7 +43,8 @@ static void what_lasts_ends_the_wait(void **unused)
     static const struct {
         const char *role;
         int64_t max_ms;
-    } cases[] = {{NULL, PRE_STOP_SILENCE_MS}, {"primary alone\n", PRE_STOP_ALONE_MS}, {"fenced\n", PRE_STOP_FENCED_MS}};
+    } cases[] = {{NULL, PRE_STOP_SILENCE_MS}, {"replica turning\n", PRE_STOP_TURN_MS},
+        {"primary alone\n", PRE_STOP_ALONE_MS}, {"fenced\n", PRE_STOP_FENCED_MS}};
     UNUSED(unused);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct pre_stop state = {0};

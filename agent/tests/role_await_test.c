@@ -102,10 +102,34 @@ static void test_a_new_binary_log_once_an_epoch(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
 }
 
+/* A MySQL that is told to end while its replication starts may not end. */
+static void test_a_server_that_leaves_begins_to_follow_nobody(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    state.replication.configured = false;
+    state.replication.receiver = AGENT_THREAD_OFF;
+    state.replication.applier = AGENT_THREAD_OFF;
+    state.role.source_followed = 0;
+    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+    state.role.leaving = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.role.order.await_source = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.role.was_open = true; /* closed it is in any case */
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+    state = replica();
+    state.role.leaving = true;
+    state.role.order.source_host[0] = '\0'; /* and it is held back from a primary that is lost */
+    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_source_that_is_yet_to_be_opened),
+        cmocka_unit_test(test_a_server_that_leaves_begins_to_follow_nobody),
         cmocka_unit_test(test_who_waits_for_its_source_is_ready_and_has_lost_nobody),
         cmocka_unit_test(test_a_new_binary_log_once_an_epoch),
     };
