@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "agent/bootstrap/server_exec.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/fs.h"
@@ -115,22 +116,26 @@ static int64_t hook_ms(struct double_door *door, const char *wait_seconds, int r
     struct error err = ERROR_INIT;
     uint16_t port = 1;
     pid_t pid = door ? start_door(door, &port) : 0;
-    _cleanup_(freep) char *dir = xasprintf("%s/pre-stop", getenv("TMPDIR"));
+    _cleanup_(freep) char *dir = xasprintf("%s/pre-stop", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     _cleanup_(freep) char *file = xasprintf("%s/instance.json", dir);
     _cleanup_(freep) char *config = xasprintf("{\"cluster\":\"c\",\"replicas\":%d}", replicas);
     assert_int_equal(fs_mkdir_all(dir, 0755, &err), 0);
     assert_int_equal(fs_write_file_atomic(file, config, strlen(config), 0644, &err), 0);
     _cleanup_(freep) char *port_arg = xasprintf("--plain-port=%u", port);
     _cleanup_(freep) char *config_arg = xasprintf("--config-dir=%s", dir);
+    _cleanup_(freep) char *run_arg = xasprintf("--run-dir=%s", dir);
     _cleanup_(freep) char *wait_arg = xasprintf("--wait-seconds=%s", wait_seconds);
-    char *args[] = {(char[]){"agent"}, (char[]){"pre-stop"}, port_arg, config_arg, wait_arg, NULL};
+    char *args[] = {(char[]){"agent"}, (char[]){"pre-stop"}, port_arg, config_arg, run_arg, wait_arg, NULL};
     struct agent_options options;
-    if (agent_options_parse(5, args, &options, &err) < 0)
+    if (agent_options_parse(6, args, &options, &err) < 0)
         fail_msg("%s", err.message);
     int64_t before_ms = clock_monotonic_ms();
     if (pre_stop_run(&options, &err) < 0)
         fail_msg("%s", err.message);
     int64_t took_ms = clock_monotonic_ms() - before_ms;
+    assert_int_equal(server_is_leaving(&options.paths), replicas > 1);
+    unlink(options.paths.leaving);
+    unlink(options.paths.stopping);
     agent_options_release(&options);
     if (pid > 0) {
         kill(pid, SIGKILL);

@@ -113,9 +113,11 @@ static void test_a_server_that_leaves_begins_to_follow_nobody(void **unused)
     state.replication.applier = AGENT_THREAD_OFF;
     state.role.source_followed = 0;
     assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+    state.role.order.await_source = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_PREPARE);
     state.role.leaving = true;
     assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
-    state.role.order.await_source = true;
+    state.role.order.await_source = false;
     assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
     state.role.was_open = true; /* closed it is in any case */
     assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
