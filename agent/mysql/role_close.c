@@ -14,9 +14,9 @@
 #define ER_LOCK_WAIT_TIMEOUT 1205
 #define ER_NO_SUCH_THREAD 1094
 #define ER_TOO_MANY_CONNECTIONS 1040
-#define ROOM 16 /* connections more, when none is left: some of them newcomers may be quicker to take */
+#define ROOM "16" /* connections more, when none is left: some of them newcomers may be quicker to take */
 #define ROOM_ATTEMPTS 5
-#define HANG_MAX_MS 60000 /* after that the first session is given up, too */
+#define HANG_MAX_MS 60000 /* after that only its answer to the first session is waited for */
 #define CLOSE_ATTEMPTS 3
 #define CLEARING_S 3 /* how long the server waits for what is being killed, each time */
 #define GRACE_MS 20  /* commits that are being acknowledged are not in the way for longer */
@@ -284,34 +284,20 @@ static int kill_others(struct session *session, struct crowd *crowd, struct erro
     return 0;
 }
 
-static void take_number(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    UNUSED(names);
-    *(unsigned long long *)arg = count > 0 && values[0] ? strtoull(values[0], NULL, 10) : 0;
-}
-
-static int allow_connections(struct session *session, unsigned long long number, struct error *err)
-{
-    _cleanup_(freep) char *sql = xasprintf("SET GLOBAL max_connections = %llu", number);
-
-    return session_exec(session, sql, err);
-}
-
 /* No connection is left for a second session, and the barrier does not stand while the first one makes room for it. So nobody is let go here: semi-sync
  * off without a barrier, and a newcomer is told of a commit that nobody has. */
 static int make_room(struct closing *closing, struct error *err)
 {
     struct session *session = closing->barrier;
-    unsigned long long allowed = 0;
 
     if (!is_mariadb(closing->dialect) && shut_newcomers_out(closing, session, err) < 0)
         return -1;
-    if (session_query(session, "SELECT @@global.max_connections", take_number, &allowed, err) < 0 ||
-        allow_connections(session, allowed + ROOM, err) < 0)
+    if (session_exec(session, "SET @allowed = @@global.max_connections", err) < 0 ||
+        session_exec(session, "SET GLOBAL max_connections = @allowed + " ROOM, err) < 0)
         return -1;
     for (int i = 0; !closing->other && i < ROOM_ATTEMPTS; i++)
         closing->other = session_open_another(session, err);
-    if (allow_connections(session, allowed, closing->other ? err : NULL) < 0)
+    if (session_exec(session, "SET GLOBAL max_connections = @allowed", closing->other ? err : NULL) < 0)
         return -1;
     return closing->other ? 0 : -1;
 }

@@ -135,6 +135,12 @@ static void await_waiting_commits(struct replication_rig *rig)
     replication_rig_run(rig, 200);
 }
 
+static void let_commits_wait(struct replication_rig *rig)
+{
+    hold_replicas(rig);
+    await_waiting_commits(rig);
+}
+
 static unsigned received_most(const struct replication_rig *rig)
 {
     enum gtid_flavour flavour = rig->members[1].status.flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
@@ -262,8 +268,7 @@ static void test_closed_under_a_storm_of_writers(void **state)
     for (int storm = 0; storm < STORMS; storm++) {
         open_again(rig);
         await_acknowledged(rig, writers, before);
-        hold_replicas(rig);
-        await_waiting_commits(rig);
+        let_commits_wait(rig);
         int64_t took_ms = close_in_storm(rig);
         uint64_t told = expect_told_is_held(rig, writers);
         printf("storm %d: closed and told so after %lld ms, %llu rows acknowledged\n", storm, (long long)took_ms,
@@ -307,8 +312,7 @@ static void test_who_is_killed_softly_lets_nobody_go(void **state)
     start_writers(rig, writers);
     for (int i = 0; i < SOFT_KILLS; i++) {
         open_again(rig);
-        hold_replicas(rig);
-        await_waiting_commits(rig);
+        let_commits_wait(rig);
         assert_true(member_owner_sql(rig, 0, choice, &kills));
         _cleanup_(freep) char *sql =
             xasprintf("DELIMITER //\nBEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1094 BEGIN END; "
@@ -335,8 +339,7 @@ static void test_closed_when_it_goes_on(void **state)
     start_writers(rig, writers);
     for (int hang = 0; hang < HANGS; hang++) {
         open_again(rig);
-        hold_replicas(rig);
-        await_waiting_commits(rig);
+        let_commits_wait(rig);
         assert_int_equal(kill(rig->members[0].rig->server.inner, SIGSTOP), 0);
         closed_us = clock_monotonic_us();
         give(rig, 0, replication_rig_fence(rig));
@@ -364,8 +367,7 @@ static void test_closed_without_a_connection_left(void **state)
     start_writers(rig, writers);
     for (int hang = 0; hang < HANGS; hang++) {
         open_again(rig);
-        hold_replicas(rig);
-        await_waiting_commits(rig);
+        let_commits_wait(rig);
         assert_true(member_owner_sql(rig, 0, "SET GLOBAL max_connections = 10", NULL));
         printf("storm %d: closed after %lld ms\n", hang, (long long)close_in_storm(rig));
         expect_told_is_held(rig, writers);
@@ -395,8 +397,7 @@ static void test_stopped_while_commits_wait(void **state)
     open_again(rig);
     start_writers(rig, writers);
     await_acknowledged(rig, writers, 0);
-    hold_replicas(rig);
-    await_waiting_commits(rig);
+    let_commits_wait(rig);
     closed_us = clock_monotonic_us();
     agent_rig_put(rig->members[0].rig, "run/stopping", "");
     await(rig, 0, is_closed, "closed");
