@@ -411,7 +411,7 @@ def only_semi_sync(bed):
 
 CASES = [
     Case("none", "no fault at all", "I1", NONE, nothing, seconds=2, max_outage_ms=CALM_MS),
-    Case("floor", "kill -9 of a primary without operator, agent and Kubernetes; a script promotes by plain SQL", "I3", FAILOVER, kill_and_promote, fenced_by_acks=True, on_floor=True),
+    Case("floor", "kill -9 of a primary without operator, agent and Kubernetes; a script promotes by plain SQL", "I3", FAILOVER, kill_and_promote, on_floor=True),
     Case("switchover", "a planned switchover by annotation", "I1 I2 I3", FAILOVER, switch_over, mend=forget_order),
     # processes
     Case("mysqld-killed", "kill -9 of the primary's server", "I1 I2 I3 I4", FAILOVER, killing("mysql"), expect_async=SERVES),
