@@ -122,7 +122,8 @@ bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms)
     const struct replication_facts *facts = &state->replication;
     const struct role_state *role = &state->role;
 
-    if (!role->has_order || role->order.role != AGENT_ROLE_PRIMARY || state->serving_copies == 0)
+    if (!role->has_order || role->order.role != AGENT_ROLE_PRIMARY ||
+        (state->serving_copies == 0 && !facts->gives_clone))
         return false;
     if (role->closed_for_copy)
         return true;

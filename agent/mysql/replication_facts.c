@@ -253,6 +253,52 @@ static int observe_semi_sync(
     return session_query(session, "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync%'", take_semi_sync, &semi, err);
 }
 
+bool replication_is_clone(const char *command, const char *info)
+{
+    return strcasecmp(str_or_empty(command), "clone") == 0 ||
+        strncasecmp(str_or_empty(info), "CLONE LOCAL ", strlen("CLONE LOCAL ")) == 0;
+}
+
+static void take_clone(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct replication_facts *facts = arg;
+
+    UNUSED(names);
+    if (count >= 8 && replication_is_clone(values[4], values[7]))
+        facts->gives_clone = true;
+}
+
+static void take_wait(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct replication_facts *facts = arg;
+
+    UNUSED(names);
+    UNUSED(values);
+    facts->copy_waits = facts->copy_waits || count > 0;
+}
+
+/* CLONE waits for every commit that is in the binary log to end before it copies the redo log, and says so each five seconds, in the server's log only. */
+static int observe_clone(struct session *session, struct replication_facts *facts, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (facts->waiting_commits == 0 && !(facts->read_only && !facts->configured))
+        return 0;
+    if (session_query(session, "SHOW PROCESSLIST", take_clone, facts, err) < 0)
+        return -1;
+    if (!facts->gives_clone || facts->waiting_commits == 0)
+        return 0;
+    if (session_query(session,
+            "SELECT 1 FROM performance_schema.error_log WHERE logged > NOW(6) - INTERVAL 8 SECOND AND "
+            "data LIKE 'Waiting for prepared transaction to exit%' LIMIT 1",
+            take_wait, facts, &failure) == 0 ||
+        failure.kind == ERROR_DATABASE) /* before 8.0.22 there is no such table */
+        return 0;
+    if (err)
+        *err = failure;
+    return -1;
+}
+
 static void take_copy(void *arg, unsigned count, const char *const *names, const char *const *values)
 {
     struct replication_facts *facts = arg;
@@ -267,7 +313,9 @@ static void take_copy(void *arg, unsigned count, const char *const *names, const
 static int observe_copy(
     struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
 {
-    if (dialect->family != AGENT_FLAVOUR_MARIADB || !facts->semi_sync_source || facts->waiting_commits == 0)
+    if (dialect->family != AGENT_FLAVOUR_MARIADB)
+        return observe_clone(session, facts, err);
+    if (!facts->semi_sync_source || facts->waiting_commits == 0)
         return 0;
     return session_query(session, "SHOW PROCESSLIST", take_copy, facts, err);
 }

@@ -43,8 +43,9 @@ struct replication_facts {
     bool semi_sync_gives;   /* as the server does: the source that is connected gets them */
     uint32_t semi_sync_clients;
     uint32_t waiting_commits;
-    bool copy_waits;       /* MariaDB: a backup tool waits for commits to end, while some wait for an acknowledgement */
-    uint64_t acknowledged; /* commits, since the server's start */
+    bool gives_clone; /* MySQL: a copy of it is being made by CLONE; only asked while commits wait or nobody may write */
+    bool copy_waits;  /* who copies it waits for commits to end, while some wait for an acknowledgement */
+    uint64_t acknowledged;   /* commits, since the server's start */
     uint64_t unacknowledged; /* commits that ended without, likewise */
 
     bool beat_locked;   /* replication_beat_locked; only asked when a heartbeat is late */
@@ -70,6 +71,9 @@ int replication_facts_observe(struct session *session, const struct dialect *dia
 int replication_beat_locked(struct session *session, const char *agent_user, bool *ret, struct error *err) KM_MUST_CHECK;
 /* Pure: by one row of SHOW FULL PROCESSLIST. */
 bool replication_is_locked_beat(const char *user, const char *state, const char *info, const char *agent_user);
+
+/* Pure: whether one row of SHOW PROCESSLIST is of a copy that is being made, by CLONE INSTANCE of another server or CLONE LOCAL of this one. */
+bool replication_is_clone(const char *command, const char *info);
 
 /* Whole sets, for those that must be sure. The caller frees (gtid_set_free). */
 struct gtid_set *replication_executed(struct session *session, const struct dialect *dialect, struct error *err);

@@ -443,7 +443,8 @@ static void test_without_replicas_commits_wait_and_say_so(void **state)
 
 static bool is_closed_for_copy(const struct member *member)
 {
-    return member_has_problem(member, "ClosedForCopy") && !member->status.ready && member->status.semi_sync;
+    return member_has_problem(member, "ClosedForCopy") && !member->status.ready &&
+        member->status.semi_sync == (member->status.flavour == AGENT_FLAVOUR_MARIADB); /* role_close.h */
 }
 
 static bool is_open_again(const struct member *member)
@@ -489,19 +490,31 @@ static int exit_code_of(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* What the donor of CLONE INSTANCE does, CLONE LOCAL does as well. */
+static pid_t start_clone(struct replication_rig *rig)
+{
+    _cleanup_(freep) char *sql =
+        xasprintf("CLONE LOCAL DATA DIRECTORY = '%s'", agent_rig_path(rig->members[0].rig, "vol/clone"));
+
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(member_owner_sql(rig, 0, sql, NULL) ? 0 : 1);
+    return pid;
+}
+
 /* The only replicas are gone and the copy for one of them waits for commits that wait for it. */
 static void test_a_copy_and_commits_do_not_wait_for_each_other(void **state)
 {
     struct replication_rig *rig = *state;
 
-    if (rig->members[0].status.flavour != AGENT_FLAVOUR_MARIADB)
-        return;
     agent_rig_kill(&rig->members[2].rig->server);
     agent_rig_kill(&rig->members[1].rig->server);
     pid_t commits[] = {
         start_commit(rig, "INSERT INTO t.w VALUES (-20)"), start_commit(rig, "INSERT INTO t.w VALUES (-21)")};
     assert_true(replication_rig_await(rig, 0, is_blocked, "blocked", LONG_MS));
-    pid_t copy = start_copy(rig);
+    pid_t copy = rig->members[0].status.flavour == AGENT_FLAVOUR_MARIADB ? start_copy(rig) : start_clone(rig);
     assert_true(replication_rig_await(rig, 0, is_closed_for_copy, "closed for the copy", LONG_MS));
     assert_true(replication_rig_await(rig, 0, is_open_again, "open again", LONG_MS));
     assert_int_equal(exit_code_of(copy), 0);

@@ -244,6 +244,9 @@ static void test_closed_for_a_copy(void **unused)
     assert_int_equal(role_decide(&state, AGENT_PHASE_RUNNING, NOW).action, ROLE_ACTION_NONE);
     assert_false(role_done(&state));
     state.serving_copies = 0;
+    state.replication.gives_clone = true;
+    assert_true(role_closed_for_copy(&state, NOW));
+    state.replication.gives_clone = false;
     state.role.closed_for_copy = role_closed_for_copy(&state, NOW);
     assert_false(state.role.closed_for_copy);
     assert_int_equal(role_decide(&state, AGENT_PHASE_RUNNING, NOW).action, ROLE_ACTION_OPEN);
