@@ -16,6 +16,7 @@
 #include "agent/check_keeper.h"
 #include "agent/donor.h"
 #include "agent/instance_files.h"
+#include "agent/mysql/room.h"
 #include "agent/probe_lane.h"
 #include "agent/readiness.h"
 #include "agent/role_keeper.h"
@@ -142,6 +143,15 @@ static void keep_sentinel(struct agent *agent, struct session *sentinel)
     agent->sentinel_watch = loop_fd_new(agent->loop, session_fd(sentinel), LOOP_READABLE, on_sentinel_fallen, agent);
 }
 
+/* The probe has lost its connection, clients have taken the last ones, and the sentinel has one. */
+static bool lend_sentinel(struct agent *agent)
+{
+    if (!agent->sentinel || agent->old_sentinel || !room_is_lacking(&agent->state.probe_error))
+        return false;
+    drop_sentinel(agent);
+    return true;
+}
+
 /* A server that has gone: what was known of it is no longer true. */
 static void forget_server(struct agent *agent)
 {
@@ -230,6 +240,7 @@ static void on_probe(void *arg, struct probe_result *result)
             state->observed.partial_revokes = partial_revokes;
         }
         keep_sentinel(agent, steal_ptr(result->sentinel));
+        role_keeper_admit(agent->roles, steal_ptr(result->admitted));
     }
     if (result->volume_bytes) {
         state->volume_bytes = result->volume_bytes;
@@ -391,13 +402,16 @@ static void act(struct agent *agent, const struct agent_decision *decision, int6
     struct instance_state *state = &agent->state;
 
     if (decision->probe) {
+        bool is_spare = lend_sentinel(agent);
         struct session *old_sentinel = steal_ptr(agent->old_sentinel);
         struct probe_wish wish = {
+            .is_spare = is_spare,
             .with_status = decision->probe_with_status,
             .sentinel = !agent->sentinel,
             .beat_late = role_beat_is_late(state, now_ms),
             .old_sentinel = old_sentinel,
         };
+        wish.admit = role_keeper_is_shut_out(agent->roles, &wish.admitted);
         agent_note_probe(state, now_ms);
         (void)(probe_lane_start(agent->probes, &wish) == 0);
     }

@@ -2,6 +2,7 @@
 
 #include "agent/probe_lane.h"
 
+#include "agent/mysql/room.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/fs.h"
@@ -22,9 +23,22 @@ struct probe_lane {
     struct session *old_sentinel;
     bool with_status;
     bool want_sentinel;
-    bool beat_late;
+    bool beat_late, is_spare, admit;
+    struct session_options admitted;
     struct probe_result result;
 };
+
+static struct session *open_session(struct probe_lane *lane, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+    struct session *session = session_open(&lane->options, &failure);
+
+    if (!session && lane->is_spare && room_is_lacking(&failure))
+        return steal_ptr(lane->old_sentinel);
+    if (!session && err)
+        *err = failure;
+    return session;
+}
 
 static int look(struct probe_lane *lane, struct error *err)
 {
@@ -35,7 +49,7 @@ static int look(struct probe_lane *lane, struct error *err)
         lane->session = NULL;
     }
     if (!lane->session)
-        lane->session = session_open(&lane->options, err);
+        lane->session = open_session(lane, err);
     if (!lane->session || observe_server(lane->session, lane->with_status, &result->observed, err) < 0)
         return -1;
     const struct dialect *dialect = dialect_for(&result->observed.version);
@@ -44,6 +58,8 @@ static int look(struct probe_lane *lane, struct error *err)
     if (lane->beat_late &&
         replication_beat_locked(lane->session, lane->options.user, &result->replication.beat_locked, err) < 0)
         return -1;
+    if (lane->admit)
+        result->admitted = room_open(lane->session, &lane->admitted, NULL);
     if (lane->want_sentinel)
         result->sentinel = session_open(&lane->options, NULL);
     return 0;
@@ -56,12 +72,13 @@ static void run(void *arg)
     int64_t started_us = clock_monotonic_us();
 
     *result = (struct probe_result){.asked_ms = clock_monotonic_ms()};
-    session_close(lane->old_sentinel);
-    lane->old_sentinel = NULL;
+    if (!lane->is_spare)
+        session_close(steal_ptr(lane->old_sentinel));
     if (look(lane, &result->error) < 0 && lane->session && session_is_broken(lane->session)) {
         session_close(lane->session);
         lane->session = NULL;
     }
+    session_close(steal_ptr(lane->old_sentinel));
     result->probe_us = clock_monotonic_us() - started_us;
     result->answered_ms = clock_monotonic_ms();
     if (fs_space(lane->volume_dir, &result->volume_free_bytes, &result->volume_bytes, NULL) < 0)
@@ -75,8 +92,8 @@ static void done(void *arg)
     lane->busy = false;
     if (lane->fn)
         lane->fn(lane->arg, &lane->result);
-    session_close(lane->result.sentinel);
-    lane->result.sentinel = NULL;
+    session_close(steal_ptr(lane->result.sentinel));
+    session_close(steal_ptr(lane->result.admitted));
 }
 
 struct probe_lane *probe_lane_new(struct loop *loop, const char *socket, const char *user, const char *volume_dir,
@@ -108,6 +125,9 @@ int probe_lane_start(struct probe_lane *lane, const struct probe_wish *wish)
     lane->want_sentinel = wish->sentinel;
     lane->beat_late = wish->beat_late;
     lane->old_sentinel = wish->old_sentinel;
+    lane->is_spare = wish->is_spare;
+    lane->admit = wish->admit;
+    lane->admitted = wish->admitted;
     if (worker_submit(lane->worker, &job) < 0)
         abort(); /* one job at a time cannot fill the queue */
     return 0;

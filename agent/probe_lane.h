@@ -25,7 +25,8 @@ struct probe_result {
     struct replication_facts replication; /* likewise */
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
-    struct session *sentinel; /* new, if one was asked for; the receiver takes it (steal_ptr) */
+    /* New, if they were asked for; the receiver takes them (steal_ptr). */
+    struct session *sentinel, *admitted;
 };
 
 /* fn runs on the loop after every probe. socket, user, volume_dir must outlive the lane. */
@@ -36,6 +37,9 @@ struct probe_wish {
     bool sentinel;                /* open one */
     bool beat_late;               /* see whether the heartbeat waits for a lock */
     struct session *old_sentinel; /* closed on the thread; may be NULL */
+    bool is_spare;                /* old_sentinel is whole: it probes if there is no connection left for that */
+    bool admit;                   /* room is made for a session with these options */
+    struct session_options admitted;
 };
 /* At most one probe at a time: -1 while one runs. */
 int probe_lane_start(struct probe_lane *lane, const struct probe_wish *wish);

@@ -484,6 +484,21 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
     begin(keeper, &decision, now_ms);
 }
 
+bool role_keeper_is_shut_out(const struct role_keeper *keeper, struct session_options *ret)
+{
+    *ret = role_lane_session_options(keeper->lane);
+    return role_lane_is_shut_out(keeper->lane);
+}
+
+void role_keeper_admit(struct role_keeper *keeper, struct session *session)
+{
+    if (!session)
+        return;
+    log_warn("the server had no connection left for changes of role: one was made");
+    role_lane_admit(keeper->lane, session);
+    keeper->state->role.retry_ms = 0;
+}
+
 /* ---- life ---- */
 
 static void on_beat(void *arg)

@@ -9,6 +9,7 @@
 
 #include "agent/bootstrap/paths.h"
 #include "agent/instance_state.h"
+#include "agent/mysql/session.h"
 #include "common/agent_order.h"
 #include "common/error.h"
 #include "common/loop.h"
@@ -35,6 +36,9 @@ void role_keeper_server_gone(struct role_keeper *keeper);
 void role_keeper_heard(struct role_keeper *keeper, const char *member, int64_t as_of_ms);
 /* A look at the server that began at started_ms: taken over unless a change of role came in between. */
 void role_keeper_observed(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms);
+/* Changes of role need a connection and the server has none left: one with these options is to be made by a session that exists (room.h). */
+bool role_keeper_is_shut_out(const struct role_keeper *keeper, struct session_options *ret);
+void role_keeper_admit(struct role_keeper *keeper, struct session *session); /* takes it; NULL: there was no way */
 /* The next step, if one is due. */
 void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_t now_ms);
 

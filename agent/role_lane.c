@@ -10,6 +10,7 @@
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_change.h"
 #include "agent/mysql/role_close.h"
+#include "agent/mysql/room.h"
 #include "agent/mysql/session.h"
 #include "agent/salvage.h"
 #include "common/alloc.h"
@@ -29,10 +30,13 @@ struct role_lane {
     char *ca_path;
     void (*fn)(void *arg, const struct role_result *result);
     void *arg;
-    bool busy; /* loop thread */
+    /* Of the loop's thread. */
+    bool busy, shut_out;
+    struct session *admitted; /* for the next job, if it has none */
     atomic_bool superseded;
     /* From start to done these belong to the thread. */
     struct session *session;
+    bool fresh, full; /* the session is new; there is no connection left for one */
     struct role_job job;
     struct role_result result;
 };
@@ -144,15 +148,18 @@ static void work(struct role_lane *lane)
     struct error failure = ERROR_INIT;
 
     drop_broken(lane);
-    bool fresh = !lane->session;
-    if (fresh)
+    if (!lane->session) {
         lane->session = session_open(&lane->options, &failure);
+        lane->fresh = true;
+    }
+    lane->full = !lane->session && room_is_lacking(&failure);
     if (!lane->session) {
         result->error = failure;
         return;
     }
-    if (fresh)
+    if (lane->fresh)
         salvage_forget(lane->paths, dialect, lane->session);
+    lane->fresh = false;
     /* A copy's server knows which transactions it holds before it replicates or is written to. */
     if (seed_position_apply(lane->paths, lane->session, &failure) < 0 || change(lane, dialect, &failure) < 0) {
         result->error = failure;
@@ -180,6 +187,7 @@ static void done(void *arg)
     secret_free(lane->job.password);
     lane->job.password = NULL;
     lane->busy = false;
+    lane->shut_out = lane->full;
     if (lane->fn)
         lane->fn(lane->arg, &lane->result);
 }
@@ -203,6 +211,36 @@ struct role_lane *role_lane_new(struct loop *loop, const struct agent_paths *pat
     return lane;
 }
 
+bool role_lane_is_shut_out(const struct role_lane *lane)
+{
+    return lane->shut_out;
+}
+
+struct session_options role_lane_session_options(const struct role_lane *lane)
+{
+    return lane->options;
+}
+
+void role_lane_admit(struct role_lane *lane, struct session *session)
+{
+    session_close(lane->admitted);
+    lane->admitted = session;
+    lane->shut_out = false;
+}
+
+static void use_admitted(struct role_lane *lane)
+{
+    struct session *session = steal_ptr(lane->admitted);
+
+    drop_broken(lane);
+    if (!session || lane->session) {
+        session_close(session);
+        return;
+    }
+    lane->session = session;
+    lane->fresh = true;
+}
+
 void role_lane_start(struct role_lane *lane, const struct role_job *job)
 {
     struct worker_job work_job = {.run = run, .done = done, .arg = lane};
@@ -212,6 +250,7 @@ void role_lane_start(struct role_lane *lane, const struct role_job *job)
     lane->busy = true;
     atomic_store(&lane->superseded, false);
     lane->job = *job;
+    use_admitted(lane);
     if (worker_submit(lane->worker, &work_job) < 0)
         abort();
 }
@@ -228,6 +267,7 @@ void role_lane_free(struct role_lane *lane)
     lane->fn = NULL;
     worker_free(lane->worker);
     session_close(lane->session);
+    session_close(lane->admitted);
     free(lane->ca_path);
     free(lane);
 }

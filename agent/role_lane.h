@@ -10,6 +10,7 @@
 #include "agent/bootstrap/paths.h"
 #include "agent/instance_state.h"
 #include "agent/mysql/dialect.h"
+#include "agent/mysql/session.h"
 #include "common/error.h"
 #include "common/loop.h"
 
@@ -42,6 +43,11 @@ struct role_result {
 /* fn runs on the loop after every job. paths and user must outlive the lane. */
 struct role_lane *role_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user,
     void (*fn)(void *arg, const struct role_result *result), void *arg);
+/* The last job found no connection left; of no use (room.h) is to wait for that: another lane's session makes room for ours. */
+bool role_lane_is_shut_out(const struct role_lane *lane);
+struct session_options role_lane_session_options(const struct role_lane *lane);
+/* Takes it. */
+void role_lane_admit(struct role_lane *lane, struct session *session);
 /* At most one at a time (abort). */
 void role_lane_start(struct role_lane *lane, const struct role_job *job);
 /* The job that runs is of an order that no longer counts: it opens nothing any more. */

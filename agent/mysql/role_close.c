@@ -6,21 +6,23 @@
 
 #include "agent/mysql/events.h"
 #include "agent/mysql/replication_facts.h"
+#include "agent/mysql/room.h"
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/strbuf.h"
 
 #define REPLICATION_ACCOUNT "replication"
 #define ER_LOCK_WAIT_TIMEOUT 1205
 #define ER_NO_SUCH_THREAD 1094
-#define ER_TOO_MANY_CONNECTIONS 1040
-#define ROOM "16" /* connections more, when none is left: some of them newcomers may be quicker to take */
-#define ROOM_ATTEMPTS 5
+#define ER_QUERY_INTERRUPTED 1317
 #define HANG_MAX_MS 60000 /* after that only its answer to the first session is waited for */
 #define CLOSE_ATTEMPTS 3
 #define CLEARING_S 3 /* how long the server waits for what is being killed, each time */
-#define GRACE_MS 20  /* commits that are being acknowledged are not in the way for longer */
-#define LOOK_MS 5    /* between two looks at the connections; doubled up to */
+/* MariaDB's barrier while commits are let go: for so long it does not give up by itself, whatever stops the agent meanwhile; less than the session's patience. */
+#define FIRM_S 50
+#define GRACE_MS 20 /* commits that are being acknowledged are not in the way for longer */
+#define LOOK_MS 5   /* between two looks at the connections; doubled up to */
 #define LOOK_MAX_MS 50
 #define KILL_ROUNDS 4 /* for those who come meanwhile */
 /* Of 50 ms: until our replicas are gone, and then until the thread that listened to them has looked up. */
@@ -192,6 +194,9 @@ struct closing {
     struct session *other;   /* NULL: could not be opened (yet) */
     const struct dialect *dialect;
     bool shut_out, cut;
+    int64_t firm_ms; /* since when the barrier stands until it is taken back, 0: it gives up by itself */
+    bool due;        /* the barrier has not been answered */
+    bool closed;     /* read-only */
 };
 
 static bool is_mariadb(const struct dialect *dialect)
@@ -223,17 +228,29 @@ static int shut_newcomers_out(struct closing *closing, struct session *session, 
     return 0;
 }
 
-/* MariaDB, where all who wait are shut: semi-sync is off for as long as it takes them to see that. */
-static int end_waiting(struct session *session, const struct dialect *dialect, struct crowd *crowd, struct error *err)
+/* MariaDB, where all who wait are shut: semi-sync is off for as long as it takes them to see that. One statement, so that it is never off without the barrier,
+ * and not for longer either, if the agent is stopped or dies in the midst of this. */
+static int end_waiting(
+    struct session *session, const struct dialect *dialect, unsigned long long barrier, struct error *err)
 {
-    int rc = semi_sync_switch(session, dialect, false, err);
+    const char *name = dialect->replication->semi_source;
+    _cleanup_(freep) char *sql = xasprintf(
+        "BEGIN NOT ATOMIC DECLARE looks INT DEFAULT 0; "
+        "DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN SET GLOBAL %s_enabled = 1; RESIGNAL; END; "
+        "IF EXISTS (SELECT 1 FROM information_schema.processlist WHERE id = %llu AND state LIKE 'Waiting for%%') THEN "
+        "SET GLOBAL %s_enabled = 0; "
+        "WHILE looks < %d AND EXISTS (SELECT 1 FROM information_schema.processlist WHERE state LIKE 'Waiting for semi-sync ACK%%') DO "
+        "DO SLEEP(0.001); SET looks = looks + 1; END WHILE; "
+        "SET GLOBAL %s_enabled = 1; END IF; END",
+        name, barrier, name, END_LOOKS, name);
 
-    for (int i = 0; rc == 0 && crowd->hangs && i < END_LOOKS; i++) {
-        rc = crowd_look(crowd, session, err);
-        if (rc == 0 && crowd->hangs)
-            rc = session_exec(session, "DO SLEEP(0.001)", err);
-    }
-    return semi_sync_switch(session, dialect, true, rc < 0 ? NULL : err) < 0 ? -1 : rc;
+    return session_exec(session, sql, err);
+}
+
+/* Whether the barrier stands for as long as that takes. MySQL has other means (shut_newcomers_out). */
+static bool lets_go(const struct closing *closing)
+{
+    return closing->firm_ms != 0 || !is_mariadb(closing->dialect);
 }
 
 /* All others' connections are gone. */
@@ -244,7 +261,7 @@ static int let_go(struct closing *closing, struct session *session, struct crowd
     if (!crowd->hangs)
         return 0;
     if (is_mariadb(closing->dialect))
-        return end_waiting(session, closing->dialect, crowd, err);
+        return end_waiting(session, closing->dialect, crowd->barrier, err);
     return semi_sync_switch(session, closing->dialect, false, err);
 }
 
@@ -262,7 +279,7 @@ static int clear_the_way(struct closing *closing, struct crowd *crowd, struct er
     }
     if (kill_each(session, crowd, &crowd->others, err) < 0)
         return -1;
-    if (!crowd->blocked)
+    if (!crowd->blocked || (crowd->hangs && !lets_go(closing)))
         return 0;
     /* Who came before they were shut out is seen by the next look. */
     if (crowd->hangs && !is_mariadb(closing->dialect) && !closing->shut_out)
@@ -288,33 +305,71 @@ static int kill_others(struct session *session, struct crowd *crowd, struct erro
  * off without a barrier, and a newcomer is told of a commit that nobody has. */
 static int make_room(struct closing *closing, struct error *err)
 {
-    struct session *session = closing->barrier;
+    const struct session_options options = session_options_of(closing->barrier);
 
-    if (!is_mariadb(closing->dialect) && shut_newcomers_out(closing, session, err) < 0)
+    if (!is_mariadb(closing->dialect) && shut_newcomers_out(closing, closing->barrier, err) < 0)
         return -1;
-    if (session_exec(session, "SET @allowed = @@global.max_connections", err) < 0 ||
-        session_exec(session, "SET GLOBAL max_connections = @allowed + " ROOM, err) < 0)
-        return -1;
-    for (int i = 0; !closing->other && i < ROOM_ATTEMPTS; i++)
-        closing->other = session_open_another(session, err);
-    if (session_exec(session, "SET GLOBAL max_connections = @allowed", closing->other ? err : NULL) < 0)
-        return -1;
+    closing->other = room_open(closing->barrier, &options, err);
     return closing->other ? 0 : -1;
 }
 
 /* ---- the barrier ---- */
 
 /* One statement: what comes after it is only sent when it was answered. Assignments are made from left to right. */
-static int set_read_only(const struct closing *closing, uint32_t drain_ms, struct error *err)
+static int set_read_only(struct closing *closing, uint32_t timeout_s, struct error *err)
 {
-    _cleanup_(freep) char *sql = xasprintf("SET SESSION lock_wait_timeout = %u, GLOBAL %s = 1",
-        (drain_ms + 999) / 1000 + CLEARING_S, is_mariadb(closing->dialect) ? "read_only" : "super_read_only");
+    _cleanup_(freep) char *sql = xasprintf("SET SESSION lock_wait_timeout = %u, GLOBAL %s = 1", timeout_s,
+        is_mariadb(closing->dialect) ? "read_only" : "super_read_only");
 
-    return session_send(closing->barrier, sql, err);
+    closing->due = session_send(closing->barrier, sql, err) == 0;
+    return closing->due ? 0 : -1;
+}
+
+static int set_firmly(struct closing *closing, struct error *err)
+{
+    closing->firm_ms = clock_monotonic_ms();
+    return set_read_only(closing, FIRM_S, err);
+}
+
+/* The session is of no use before. */
+static int receive(struct closing *closing, struct error *err)
+{
+    closing->due = false;
+    closing->closed = session_receive(closing->barrier, err) == 0;
+    return closing->closed ? 0 : -1;
+}
+
+static bool gave_up(const struct error *failure)
+{
+    return failure->code == ER_LOCK_WAIT_TIMEOUT || failure->code == ER_QUERY_INTERRUPTED;
+}
+
+static int take_back(const struct closing *closing, struct error *err)
+{
+    _cleanup_(freep) char *sql = xasprintf("KILL QUERY %lu", session_id(closing->barrier));
+
+    return session_exec(closing->other, sql, err);
+}
+
+/* Nobody may be let go behind a barrier that gives up by itself: its time may be over before theirs. So another one takes its place. */
+static int make_firm(struct closing *closing, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (take_back(closing, err) < 0)
+        return -1;
+    if (receive(closing, &failure) == 0)
+        return 0;
+    if (gave_up(&failure))
+        return set_firmly(closing, err);
+    if (err)
+        *err = failure;
+    return -1;
 }
 
 static int clear_until_answered(struct closing *closing, struct error *err)
 {
+    const struct session_options options = session_options_of(closing->barrier);
     struct crowd crowd;
     int rc = 0;
     int look_ms = LOOK_MS;
@@ -325,34 +380,57 @@ static int clear_until_answered(struct closing *closing, struct error *err)
         struct error failure = ERROR_INIT;
         /* A server that hangs lets nobody in, but has our first statement: what is in its way must go as soon as the server goes on. */
         if (!closing->other)
-            closing->other = session_open_another(closing->barrier, &failure);
+            closing->other = session_open(&options, &failure);
         if (closing->other)
             rc = clear_the_way(closing, &crowd, err);
-        else if (failure.code == ER_TOO_MANY_CONNECTIONS || clock_monotonic_ms() >= end_ms)
+        else if (room_is_lacking(&failure) || clock_monotonic_ms() >= end_ms)
             break;
-        if (rc == 0 && session_is_answered(closing->barrier, look_ms))
+        if (rc == 0 && !lets_go(closing) && crowd.blocked && crowd.hangs) {
+            rc = make_firm(closing, err);
+            look_ms = 1;
+        }
+        if (rc < 0 || closing->closed || session_is_answered(closing->barrier, look_ms))
             break;
         look_ms = MIN_OF(2 * look_ms, LOOK_MAX_MS);
-    } while (rc == 0);
+    } while (closing->firm_ms == 0 || clock_monotonic_ms() < closing->firm_ms + CLEARING_S * 1000);
     crowd_release(&crowd);
     return rc;
+}
+
+static int await_barrier(struct closing *closing, struct error *err)
+{
+    if (!closing->due)
+        return 0;
+    if (closing->firm_ms && !session_is_answered(closing->barrier, 0) && take_back(closing, NULL) < 0)
+        log_debug("the barrier is waited for");
+    return receive(closing, err);
 }
 
 static int attempt(struct closing *closing, uint32_t drain_ms, struct error *err)
 {
     struct error failure = ERROR_INIT;
+    bool firmly = closing->other && is_mariadb(closing->dialect);
     int rc = 0;
 
-    if (set_read_only(closing, drain_ms, err) < 0)
+    closing->firm_ms = 0;
+    if ((firmly ? set_firmly(closing, err) : set_read_only(closing, (drain_ms + 999) / 1000 + CLEARING_S, err)) < 0)
         return -1;
     if (!session_is_answered(closing->barrier, (int)MAX_OF(drain_ms, (uint32_t)GRACE_MS)))
         rc = clear_until_answered(closing, &failure);
-    /* Always: the session is of no use while an answer is due. */
-    if (session_receive(closing->barrier, err) < 0)
+    if (await_barrier(closing, err) < 0)
         return -1;
     if (rc < 0 && err)
         *err = failure;
     return rc;
+}
+
+/* A KILL that came just after the answer meets the next statement: so that is one which may fail. */
+static void settle(const struct closing *closing)
+{
+    _cleanup_(freep) char *sql = xasprintf("SET SESSION lock_wait_timeout = %d", CLEARING_S);
+
+    if (closing->firm_ms && session_exec(closing->barrier, sql, NULL) < 0)
+        log_debug("the session that closed the server was interrupted too late");
 }
 
 static int close_gates(struct closing *closing, uint32_t drain_ms, struct error *err)
@@ -363,7 +441,8 @@ static int close_gates(struct closing *closing, uint32_t drain_ms, struct error 
     for (int i = 0; rc < 0 && i < CLOSE_ATTEMPTS; i++) {
         error_clear(&failure);
         rc = attempt(closing, drain_ms, &failure);
-        if (rc == 0 || failure.code != ER_LOCK_WAIT_TIMEOUT)
+        settle(closing);
+        if (rc == 0 || !gave_up(&failure))
             break;
         if (!closing->other && make_room(closing, &failure) < 0)
             break;

@@ -10,10 +10,11 @@
  *   2. another one looks who is connected. Replicas are cut off if a commit waits for them, so that no other group begins to wait meanwhile;
  *      then all clients are killed, which shuts their sockets. MariaDB's softly (KILL SOFT): a leader goes on waiting, so nobody it leads is let
  *      go before he is shut, too. MySQL's wait ends for nobody by that;
- *   3. once all are shut, semi-sync is turned off and the commits end. MariaDB's is on again when nobody waits any more. MySQL's stays off;
+ *   3. once all are shut, semi-sync is turned off and the commits end. MariaDB's is on again when nobody waits any more; before, 1 is asked anew
+ *      so that it does not give up meanwhile, and one statement sees that it is pending, turns semi-sync off and on again. MySQL's stays off;
  *      as its barrier may already be past read_only, which stops no administrator, newcomers are made to read only before all are killed.
  *
- * Where no connection is left for the second session, max_connections is raised until it has one: without it there is no barrier during 3.
+ * Where no connection is left for the second session, room is made for it (room.h): without it there is no barrier during 3.
  *
  * An XA transaction that was prepared before can be committed by another connection during 2; that MariaDB's wait ends for it is not prevented.
  */

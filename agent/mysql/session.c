@@ -131,16 +131,14 @@ unsigned long session_id(const struct session *session)
     return mysql_thread_id(session->mysql);
 }
 
-struct session *session_open_another(const struct session *session, struct error *err)
+struct session_options session_options_of(const struct session *session)
 {
-    struct session_options options = {
+    return (struct session_options){
         .socket = session->socket,
         .user = session->user,
         .connect_timeout_s = session->connect_timeout_s,
         .io_timeout_s = session->io_timeout_s,
     };
-
-    return session_open(&options, err);
 }
 
 int session_fd(const struct session *session)

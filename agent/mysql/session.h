@@ -39,8 +39,8 @@ static inline void session_closep(struct session **p)
 bool session_is_broken(const struct session *session);
 const char *session_user(const struct session *session);
 unsigned long session_id(const struct session *session); /* as the list of connections has it */
-/* Another connection with the same options; as session_open. */
-struct session *session_open_another(const struct session *session, struct error *err);
+/* Those it was opened with, as long as it lives. */
+struct session_options session_options_of(const struct session *session);
 /* The descriptor of the connection: it becomes readable when an idle session's server ends. */
 int session_fd(const struct session *session);
 
