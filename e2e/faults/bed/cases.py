@@ -452,7 +452,7 @@ CASES = [
     Case("cut-primary-off-in", "none to it", "I1 I3 I5 I6", FAILOVER, cutting(primary, everybody_but_clients, "in"), hold=3, fenced_by_acks=True),
     Case("cut-everybody", "no packets between any two of members and operators", "I1 I5 I6", WAITS, cutting(members, lambda bed: bed.members() + operators(bed)), seconds=10, expect_async=EITHER),
     Case("slow", "200 ms of latency and 5 % loss for 15 s", "I5", NONE, slow(100, 5), seconds=15, limit_ms=4000),
-    Case("slow-mysqld-killed", "kill -9 of the primary's server amid 200 ms of latency and 1 % loss", "I1 I3 I4", FAILOVER, slow(100, 1, killing("mysql")), limit_ms=4000),
+    Case("slow-mysqld-killed", "kill -9 of the primary's server amid 200 ms of latency and 1 % loss", "I1 I3 I4", FAILOVER, slow(100, 1, killing("mysql")), expect_async=SERVES, limit_ms=4000),
     Case("calm-30min", "200 ms of latency, 5 % loss, all processors busy, for half an hour: nothing may happen", "I5", NONE, slow(100, 5, load=2), seconds=1800, limit_ms=8000, by_name_only=True),
     # operators, API server
     Case("operator-killed", "kill -9 of the primary's server and, up to 250 ms later, of the leading operator", "I2 I10", SERVES, kill_leader_soon, seconds=30),
@@ -464,12 +464,12 @@ CASES = [
     Case("api-away-node-crashed", "and the primary's node crashes meanwhile", "I2", WAITS, api_away(20, crash_node), seconds=15, heal_seconds=120),
     Case("api-away-minutes", "for three minutes, with the primary's server killed", "I2", EITHER, api_away(180, killing("mysql")), seconds=180, heal_seconds=90, by_name_only=True),
     # while something else goes on
-    Case("during-clone", "kill -9 of the primary's server while a replica is copied", "I3 I4 I8", FAILOVER, fail_during_clone, seconds=40, heal_seconds=120),
+    Case("during-clone", "kill -9 of the primary's server while a replica is copied", "I3 I4 I8", FAILOVER, fail_during_clone, expect_async=SERVES, seconds=40, heal_seconds=120),
     Case("during-roll", "while pods are replaced", "I3 I4", EITHER, fail_during_roll, seconds=10, heal_seconds=180),
     Case("during-scale-in", "while the set shrinks", "I3 I4", EITHER, fail_during_scale_in, mend=scale_out_again, seconds=10, heal_seconds=120),
     Case("received-more", "the primary dies; one replica has received all and applied little, the other has applied all of less", "I3 I4", FAILOVER, received_more, verify=first_won),
-    Case("clock-of-candidate", "kill -9 of the server while a replica's clock is an hour off", "I4", FAILOVER, killing("mysql"), prepare=turn_clock, mend=turn_clock_back, needs=needs_faketime),
-    Case("clock-of-primary", "the same with the primary's clock", "I4 I5", FAILOVER, killing("mysql"), prepare=turn_clock_of_primary, mend=turn_clock_back, needs=needs_faketime),
+    Case("clock-of-candidate", "kill -9 of the server while a replica's clock is an hour off", "I4", FAILOVER, killing("mysql"), expect_async=SERVES, prepare=turn_clock, mend=turn_clock_back, needs=needs_faketime),
+    Case("clock-of-primary", "the same with the primary's clock", "I4 I5", FAILOVER, killing("mysql"), expect_async=SERVES, prepare=turn_clock_of_primary, mend=turn_clock_back, needs=needs_faketime),
     # orders of people
     Case("failover-disabled", "kill -9 of the server with failover.enabled false", "I5", NONE, killing("mysql"), prepare=disable, mend=enable, seconds=8),
     Case("async-never", "the primary's node crashes, dataLoss never: no replica is certain to have all", "I3 I4", WAITS, crash_node, prepare=forbid_loss, mend=allow_loss, seconds=12, needs=only_async),
