@@ -36,8 +36,7 @@ void catch_up_look(
         catch_up->up = holds(flavour, received, catch_up->goal);
 }
 
-/* By our clock, and not later than it was in truth. */
-static int64_t read_ms(const struct agent_status *theirs, int64_t asked_ms)
+int64_t catch_up_read_ms(const struct agent_status *theirs, int64_t asked_ms)
 {
     bool known = theirs->looked_ms > 0 && theirs->looked_ms <= theirs->clock_ms;
 
@@ -49,7 +48,7 @@ void catch_up_heard(struct catch_up *catch_up, const struct agent_status *theirs
     /* One that is not open yet may still have to apply what it was chosen for; a commit that waits for others may not be in its set yet. */
     bool tells = theirs->phase == AGENT_PHASE_RUNNING && theirs->writable && theirs->writes_blocked_ms == 0;
 
-    if (catch_up->up || *catch_up->goal || !tells || read_ms(theirs, asked_ms) <= catch_up->gap_ms)
+    if (catch_up->up || *catch_up->goal || !tells || catch_up_read_ms(theirs, asked_ms) <= catch_up->gap_ms)
         return;
     memcpy(catch_up->goal, theirs->gtid_executed, sizeof(catch_up->goal));
 }

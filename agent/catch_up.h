@@ -25,6 +25,8 @@ void catch_up_look(
     struct catch_up *catch_up, enum agent_flavour flavour, const char *before, const char *received, int64_t now_ms);
 /* The source's agent, asked at asked_ms. */
 void catch_up_heard(struct catch_up *catch_up, const struct agent_status *theirs, int64_t asked_ms);
+/* When the source's server was asked for the sets in this answer: by our clock, and not later than it was in truth. */
+int64_t catch_up_read_ms(const struct agent_status *theirs, int64_t asked_ms);
 /* Another source is followed: it need not have what the one before had executed, only what was acknowledged. */
 void catch_up_other_source(struct catch_up *catch_up);
 /* It was opened as a primary, at the position that the operator took for everything. */

@@ -56,13 +56,16 @@ void source_watch_errant(enum agent_flavour flavour, const char *own, const char
 
 bool source_watch_is_calm(const struct agent_status *theirs)
 {
+    if (theirs->looked_ms && theirs->clock_ms - theirs->looked_ms > SOURCE_LOOK_MS)
+        return false;
     return theirs->phase == AGENT_PHASE_RUNNING && theirs->writes_blocked_ms == 0 && theirs->stalled_ms == 0;
 }
 
-/* By the start of the request. */
-static bool is_old_enough(const struct source_watch *watch)
+/* An agent goes on answering while its server hangs: what counts is when that was asked. */
+bool source_watch_proves(const struct agent_status *theirs, int64_t asked_ms, int64_t own_ms)
 {
-    return *watch->own && watch->asked_ms - watch->own_ms >= SOURCE_JUDGE_MS;
+    return *theirs->gtid_executed && source_watch_is_calm(theirs) &&
+        catch_up_read_ms(theirs, asked_ms) - own_ms >= SOURCE_JUDGE_MS;
 }
 
 static void judge(struct source_watch *watch, const struct agent_status *theirs)
@@ -81,7 +84,7 @@ static void judge(struct source_watch *watch, const struct agent_status *theirs)
     /* One that has yet to be opened may still have to execute what we have. */
     if (!source_watch_is_calm(theirs) || role_awaits_source(watch->state))
         watch->own[0] = '\0'; /* read anew */
-    if (!is_old_enough(watch) || !*theirs->gtid_executed)
+    if (!*watch->own || !source_watch_proves(theirs, watch->asked_ms, watch->own_ms))
         return;
     source_watch_errant(
         watch->state->observed.version.flavour, watch->own, theirs->gtid_executed, view->errant, sizeof(view->errant));

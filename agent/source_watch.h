@@ -2,7 +2,7 @@
  * source_watch.h: asks the agent of the source for its status every second, by mutual TLS with the member's own certificate.
  *
  * It tells the source that it is not alone (I6). And three things come of it. How its clock differs from ours (its now_ms against the middle of our request), for the lag. Which transactions
- * are executed here but not there, for certain: our set was read SOURCE_JUDGE_MS before, the source's is at most two probes old. And which account
+ * are executed here but not there, for certain: our set was read SOURCE_JUDGE_MS before the source's server was asked for its own. And which account
  * files it has applied: a new password counts there from then on. And
  * what must be received here after a restart for this member's word to count in a failover (catch_up.h).
  */
@@ -20,6 +20,7 @@
 #define SOURCE_ASK_OPENING_MS 5 /* from then on: clients wait for us */
 #define SOURCE_ASK_SOON_MS 250  /* while what it says is needed to count again (catch_up.h) */
 #define SOURCE_JUDGE_MS 5000
+#define SOURCE_LOOK_MS 2000 /* after so long without a look at its server, an agent cannot tell which commits wait */
 
 struct source_watch;
 
@@ -32,8 +33,11 @@ void source_watch_set_tls(struct source_watch *watch, const struct tls_keypair *
 void source_watch_set(struct source_watch *watch, const char *host, uint32_t port);
 
 /* Pure. Whether the source's set can be taken for all that it has. A commit that waits for acknowledgements enters it after that (MySQL, AFTER_SYNC), while the
- * replicas that gave theirs have executed it: one that waits for as long as our set must have been read before shows as blocked in every answer since then. */
+ * replicas that gave theirs have executed it: one that waits for as long as our set must have been read before shows as blocked in every answer since then,
+ * if the server was looked at all the time. */
 bool source_watch_is_calm(const struct agent_status *theirs);
+/* Pure. Whether what is in our set, read at own_ms, and not in this answer to a request of asked_ms is errant. */
+bool source_watch_proves(const struct agent_status *theirs, int64_t asked_ms, int64_t own_ms);
 /* Pure. `own` was read well before `theirs`. Cut texts prove nothing: "". */
 void source_watch_errant(enum agent_flavour flavour, const char *own, const char *theirs, char *ret, size_t size);
 

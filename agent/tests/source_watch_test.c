@@ -53,21 +53,58 @@ static void test_a_source_that_waits_proves_nothing(void **unused)
 {
     static const struct {
         enum agent_phase phase;
-        int64_t blocked_ms, stalled_ms;
+        int64_t blocked_ms, stalled_ms, age_ms;
         bool calm;
     } rows[] = {
-        {AGENT_PHASE_RUNNING, 0, 0, true},
-        {AGENT_PHASE_RUNNING, 1, 0, false},
-        {AGENT_PHASE_RUNNING, 0, 1, false},
-        {AGENT_PHASE_HUNG, 0, 0, false},
-        {AGENT_PHASE_DOWN, 0, 0, false},
+        {AGENT_PHASE_RUNNING, 0, 0, 600, true},
+        {AGENT_PHASE_RUNNING, 1, 0, 600, false},
+        {AGENT_PHASE_RUNNING, 0, 1, 600, false},
+        {AGENT_PHASE_RUNNING, 0, 0, SOURCE_LOOK_MS, true},
+        {AGENT_PHASE_RUNNING, 0, 0, SOURCE_LOOK_MS + 1, false}, /* hangs, though not for hungMilliseconds yet */
+        {AGENT_PHASE_HUNG, 0, 0, 600, false},
+        {AGENT_PHASE_DOWN, 0, 0, 600, false},
     };
 
     UNUSED(unused);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct agent_status theirs = {
-            .phase = rows[i].phase, .writes_blocked_ms = rows[i].blocked_ms, .stalled_ms = rows[i].stalled_ms};
+        struct agent_status theirs = {.phase = rows[i].phase,
+            .writes_blocked_ms = rows[i].blocked_ms,
+            .stalled_ms = rows[i].stalled_ms,
+            .clock_ms = 70000,
+            .looked_ms = 70000 - rows[i].age_ms};
         assert_int_equal(source_watch_is_calm(&theirs), rows[i].calm);
+    }
+}
+
+/* Its agent answers while the server hangs, with what that had before: what arrived here since then is no proof. */
+static void test_what_counts_is_when_the_source_was_looked_at(void **unused)
+{
+    static const struct {
+        int64_t since_ms; /* from our look to our request */
+        int64_t age_ms;   /* of theirs in the answer; -1: not told */
+        const char *executed;
+        bool proves;
+    } rows[] = {
+        {SOURCE_JUDGE_MS + 600, 600, "0-1-7", true},
+        {SOURCE_JUDGE_MS + 599, 600, "0-1-7", false},
+        {SOURCE_JUDGE_MS, 1, "0-1-7", false},
+        {SOURCE_JUDGE_MS, 0, "0-1-7", true},
+        {SOURCE_JUDGE_MS + 1000, 1500, "0-1-7", false},
+        {60000, SOURCE_LOOK_MS, "0-1-7", true},
+        {60000, SOURCE_LOOK_MS + 1, "0-1-7", false}, /* nobody saw which commits wait */
+        {60000, 59000, "0-1-7", false},
+        {SOURCE_JUDGE_MS + 4999, -1, "0-1-7", false}, /* by an agent that does not tell */
+        {SOURCE_JUDGE_MS + 5000, -1, "0-1-7", true},
+        {60000, 100, "", false},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct agent_status theirs = {.phase = AGENT_PHASE_RUNNING, .clock_ms = 70000};
+        theirs.looked_ms = rows[i].age_ms < 0 ? 0 : theirs.clock_ms - rows[i].age_ms;
+        snprintf(theirs.gtid_executed, sizeof(theirs.gtid_executed), "%s", rows[i].executed);
+        if (source_watch_proves(&theirs, 1000000 + rows[i].since_ms, 1000000) != rows[i].proves)
+            fail_msg("row %zu", i);
     }
 }
 
@@ -90,6 +127,7 @@ int main(void)
         cmocka_unit_test(test_what_was_proven_outlives_the_source),
         cmocka_unit_test(test_a_goal_is_of_one_source),
         cmocka_unit_test(test_a_source_that_waits_proves_nothing),
+        cmocka_unit_test(test_what_counts_is_when_the_source_was_looked_at),
         cmocka_unit_test(test_errant),
     };
 
