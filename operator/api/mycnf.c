@@ -16,6 +16,7 @@ struct owned_key {
 #define REASON_NET "Services, probes and agents rely on it"
 #define REASON_ROLE "the operator decides which member accepts writes"
 #define REASON_BINLOG "replication and point-in-time recovery rely on it"
+#define REASON_WHOLE "replicas must hold everything that was acknowledged, and positions would not tell what they lack"
 #define REASON_TLS "certificates are issued and renewed by the operator"
 #define REASON_LOGIN "it would lock out the operator, or let everybody in"
 
@@ -23,6 +24,8 @@ struct owned_key {
 static const struct owned_key owned_keys[] = {
     {"basedir", "the database image decides it"},
     {"bind_address", REASON_NET},
+    {"binlog_do_db", REASON_WHOLE},
+    {"binlog_ignore_db", REASON_WHOLE},
     {"admin_address", REASON_NET},
     {"chroot", REASON_PLACE},
     {"console", "logs go to the container's output"},
@@ -65,6 +68,13 @@ static const struct owned_key owned_keys[] = {
     {"relay_log_info_file", REASON_BINLOG},
     {"master_info_file", REASON_BINLOG},
     {"replica_start", REASON_ROLE}, /* skip_replica_start */
+    {"replica_skip_errors", REASON_WHOLE},
+    {"replicate_do_*", REASON_WHOLE}, /* ..._db, ..._table */
+    {"replicate_events_marked_for_skip", REASON_WHOLE},
+    {"replicate_ignore_*", REASON_WHOLE},
+    {"replicate_rewrite_*", REASON_WHOLE},
+    {"replicate_same_server_id", REASON_BINLOG},
+    {"replicate_wild_*", REASON_WHOLE},
     {"report_host", REASON_IDENTITY},
     {"report_port", REASON_IDENTITY},
     {"rpl_semi_sync_*", REASON_ROLE},
@@ -72,6 +82,7 @@ static const struct owned_key owned_keys[] = {
     {"server_id", REASON_IDENTITY},
     {"slave_start", REASON_ROLE}, /* skip_slave_start */
     {"slave_load_tmpdir", REASON_PLACE},
+    {"slave_skip_errors", REASON_WHOLE},
     {"replica_load_tmpdir", REASON_PLACE},
     {"socket", REASON_PLACE},
     {"ssl", REASON_TLS}, /* skip_ssl */
@@ -130,6 +141,14 @@ static const char *strip_modifiers(const char *key)
     return key;
 }
 
+/* MariaDB takes filters of one connection, too: NAME.replicate_do_db. All other dots belong to components' variables. */
+static const char *strip_connection(const char *key)
+{
+    const char *dot = strrchr(key, '.');
+    const char *rest = dot ? strip_modifiers(dot + 1) : key;
+    return str_starts_with(rest, "replicate_") ? rest : key;
+}
+
 /* Servers take abbreviations of options for the whole, in option files too: `datadi` is datadir. So a key that an owned one begins with is owned. */
 static bool owned_matches(const struct owned_key *owned, const char *key)
 {
@@ -143,7 +162,7 @@ static bool owned_matches(const struct owned_key *owned, const char *key)
 
 const char *mycnf_owned_reason(const char *key)
 {
-    const char *bare = strip_modifiers(key);
+    const char *bare = strip_connection(strip_modifiers(key));
     for (size_t i = 0; i < ARRAY_LEN(owned_keys); i++) {
         if (owned_matches(&owned_keys[i], key) || owned_matches(&owned_keys[i], bare))
             return owned_keys[i].reason;

@@ -24,11 +24,17 @@ static void keys_of_the_operator(void **state)
         "skip_log_bin", "disable_log_bin", "loose_skip_grant_tables", "skip_networking", "log_bin", "gtid_mode",
         "plugin_load", "socket", "port", "rpl_semi_sync_master_enabled", "loose_rpl_semi_sync_source_timeout",
         "wsrep_on", "skip_slave_start", "ssl_ca", "skip_ssl", "user", "init_file", "tmpdir", "enable_named_pipe",
-        "maximum_server_id", "datadi", "skip_grant", "loose_skip_netw", "wsrep", "plugin_loa"};
+        "maximum_server_id", "datadi", "skip_grant", "loose_skip_netw", "wsrep", "plugin_loa", "replicate_do_db",
+        "replicate_ignore_db", "replicate_do_table", "replicate_ignore_table", "replicate_wild_do_table",
+        "replicate_wild_ignore_table", "replicate_rewrite_db", "loose_replicate_do_db", "replicate_wild_ig",
+        "replicate_same_server_id", "replicate_events_marked_for_skip", "one.replicate_do_db",
+        "loose_a.b.replicate_ignore_table", "one.loose_replicate_rewrite_db", "binlog_do_db", "binlog_ignore_db",
+        "loose_binlog_ignore", "slave_skip_errors", "replica_skip_errors", "loose_slave_skip_errors"};
     static const char *const free_keys[] = {"max_connections", "plugin_load_add", "skip_name_resolve", "sync_binlog",
         "binlog_format", "log_bin_trust_function_creators", "read_only_compressed", "port_open_timeout", "sql_mode",
         "ssl_cipher", "tmp_table_size", "validate_password.policy", "innodb_buffer_pool_size", "user_statistics",
-        "loose_foo"};
+        "loose_foo", "replicate_annotate_row_events", "one.replicate_annotate_row_events", "binlog_row_image",
+        "slave_parallel_threads", "validate_password.replicate", "component.user"};
     for (size_t i = 0; i < ARRAY_LEN(owned); i++) {
         if (!mycnf_owned_reason(owned[i]))
             fail_msg("%s must be owned", owned[i]);
@@ -49,6 +55,9 @@ static void refusals(void **state)
         {"{\"data-dir\": 1}", ""},
         {"{\"server-id\": 1}",
             "spec.mycnf.server-id: is managed by kube-mysql: it differs between members and the operator keeps it unique"},
+        {"{\"loose-replicate-do-db\": \"shop\"}",
+            "spec.mycnf.loose-replicate-do-db: is managed by kube-mysql: replicas must hold everything that was "
+            "acknowledged, and positions would not tell what they lack"},
         {"{\"y-z\": 1, \"y_z\": 2}", "spec.mycnf.y_z: is given twice ('-' and '_' are the same)"},
         {"{\"x\": \"x\\ny\"}", "spec.mycnf.x: must not hold line breaks or control characters"},
         {"{\"x\": [\"x\", \"\\u0007\"]}", "spec.mycnf.x: must not hold line breaks or control characters"},
