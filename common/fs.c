@@ -133,6 +133,42 @@ int fs_write_file_atomic(const char *path, const void *data, size_t len, mode_t 
     return atomic_commit(&file, err);
 }
 
+static bool is_full(const struct error *err)
+{
+    return err->kind != ERROR_NONE && (err->code == ENOSPC || err->code == EDQUOT);
+}
+
+static int overwrite(const char *path, const char *text, size_t len, struct error *err)
+{
+    char note[FS_NOTE_MAX];
+    struct stat st;
+    _cleanup_(close_fd) int fd = open_existing(path, O_WRONLY | O_NOFOLLOW | O_NOCTTY, err);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) != 0)
+        return error_set_errno(err, errno, "stat %s", path);
+    size_t size = (size_t)st.st_size;
+    if (!S_ISREG(st.st_mode) || size < len || size > sizeof(note))
+        return error_set(err, ERROR_INVALID, "%s has another length", path);
+    memset(note, '\n', sizeof(note));
+    memcpy(note, text, len);
+    if (pwrite(fd, note, size, 0) != (ssize_t)size || fdatasync(fd) != 0)
+        return error_set_errno(err, errno, "overwrite %s", path);
+    return 0;
+}
+
+int fs_write_note(const char *path, const char *text, mode_t mode, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+    if (fs_write_file_atomic(path, text, strlen(text), mode, &failure) == 0)
+        return 0;
+    if (is_full(&failure) && overwrite(path, text, strlen(text), NULL) == 0)
+        return 0;
+    if (err)
+        *err = failure;
+    return -1;
+}
+
 int fs_copy_file(const char *from, const char *to, mode_t mode, struct error *err)
 {
     _cleanup_(close_fd) int source = open_existing(from, O_RDONLY | O_NOCTTY, err);

@@ -15,6 +15,10 @@
 int fs_read_file(const char *path, struct strbuf *out, struct error *err) KM_MUST_CHECK;
 /* Writes a temporary file beside it (mode from the start), fsyncs file and folder, renames: old or new, never half. */
 int fs_write_file_atomic(const char *path, const void *data, size_t len, mode_t mode, struct error *err) KM_MUST_CHECK;
+/* As fs_write_file_atomic for a text, which may be written over the old one where the volume is full: if that is as long at least (newlines fill up), and
+ * of at most FS_NOTE_MAX bytes. A file begins at the beginning of a block, so these lie in one sector, and disks write a sector whole or not at all. File
+ * systems that never write in place may have no room for that either: then it fails with the error of a full volume, and the old text stays. */
+int fs_write_note(const char *path, const char *text, mode_t mode, struct error *err) KM_MUST_CHECK;
 /* mkdir -p; existing folders are fine and keep their mode. */
 int fs_mkdir_all(const char *path, mode_t mode, struct error *err) KM_MUST_CHECK;
 /* rm -rf that never follows symbolic links and never leaves the file system it starts on. A missing path is fine. */

@@ -16,6 +16,7 @@
 
 /* fs.h: the largest file we read whole: kubeconfig, certificates, tokens. */
 #define FS_READ_MAX (1 * KM_MIB)
+#define FS_NOTE_MAX 512 /* one sector */
 
 /* json.h: nesting depth that we follow; Kubernetes objects stay under 40. */
 #define JSON_DEPTH_MAX 128

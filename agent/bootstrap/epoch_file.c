@@ -9,6 +9,7 @@
 #include "common/strbuf.h"
 
 #define EPOCH_TEXT_MAX 64
+#define EPOCH_DIGITS 20
 
 int epoch_file_read(const struct agent_paths *paths, uint64_t *ret, struct error *err)
 {
@@ -35,13 +36,25 @@ int epoch_file_read(const struct agent_paths *paths, uint64_t *ret, struct error
     return 0;
 }
 
+static int write_padded(const char *path, uint64_t epoch, int digits, struct error *err)
+{
+    _cleanup_(freep) char *text = xasprintf("%0*llu\n", digits, (unsigned long long)epoch);
+
+    return fs_write_note(path, text, 0600, err);
+}
+
+/* Always of the same length, so that a full volume takes it, too. A file that an older agent left there is shorter. */
 int epoch_file_write(const struct agent_paths *paths, uint64_t epoch, struct error *err)
 {
     _cleanup_(freep) char *path = xasprintf("%s/epoch", paths->state_dir);
-    char text[EPOCH_TEXT_MAX];
+    _cleanup_(strbuf_release) struct strbuf old;
 
-    int len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)epoch);
+    strbuf_init(&old, EPOCH_TEXT_MAX);
     if (fs_mkdir_all(paths->state_dir, 0700, err) < 0)
         return -1;
-    return fs_write_file_atomic(path, text, (size_t)len, 0600, err);
+    if (write_padded(path, epoch, EPOCH_DIGITS, err) == 0)
+        return 0;
+    if (fs_read_file(path, &old, NULL) < 0 || old.len < 2 || old.len > EPOCH_DIGITS)
+        return -1;
+    return write_padded(path, epoch, (int)old.len - 1, err);
 }

@@ -49,7 +49,7 @@ int self_fence_write(const struct agent_paths *paths, const struct self_fence *f
         return unlink(path) == 0 || errno == ENOENT ? 0 : error_set_errno(err, errno, "removing %s", path);
     json_fields_encode(fields, ARRAY_LEN(fields), fence, object);
     _cleanup_(freep) char *text = json_text(object);
-    return fs_write_file_atomic(path, text, strlen(text), 0600, err);
+    return fs_write_note(path, text, 0600, err);
 }
 
 struct self_fence self_fence_read(const struct agent_paths *paths)

@@ -43,5 +43,5 @@ int volume_mark_write(const struct agent_paths *paths, enum agent_mark mark, str
     }
     if (fs_mkdir_all(paths->state_dir, 0700, err) < 0)
         return -1;
-    return fs_write_file_atomic(path, text, strlen(text), 0600, err);
+    return fs_write_note(path, text, 0600, err);
 }

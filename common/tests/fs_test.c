@@ -2,6 +2,7 @@
 
 #include "common/fs.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <sys/stat.h>
@@ -9,6 +10,20 @@
 #include <cmocka.h>
 
 #include "common/alloc.h"
+
+static int full_with; /* an errno: there is no room for anything new */
+
+/* Instead of the C library's. What overwrites uses pwrite. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the library's names are reserved */
+ssize_t write(int fd, const void *data, size_t len)
+{
+    ssize_t (*real)(int, const void *, size_t);
+    *(void **)&real = dlsym(RTLD_NEXT, "write");
+    if (!full_with)
+        return real(fd, data, len);
+    errno = full_with;
+    return -1;
+}
 
 static int enter_tmp(void **state)
 {
@@ -91,6 +106,61 @@ static void test_read_limits(void **state)
     assert_int_equal(fs_read_file(".", &out, &err), -1);
     assert_int_equal(err.kind, ERROR_IO);
     strbuf_release(&out);
+}
+
+static void test_notes_on_a_full_volume(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *old, *text, *then;
+        int full_with, rc;
+    } rows[] = {
+        {"old\n", "new\n", "new\n", 0, 0},
+        {"old\n", "longer\n", "longer\n", 0, 0},
+        {"old\n", "new\n", "new\n", ENOSPC, 0},
+        {"old\n", "new\n", "new\n", EDQUOT, 0},
+        {"older\n", "new\n", "new\n\n\n", ENOSPC, 0},
+        {"old\n", "longer\n", "old\n", ENOSPC, -1},
+        {"old\n", "new\n", "old\n", EIO, -1},
+        {NULL, "new\n", NULL, ENOSPC, -1},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct error err = ERROR_INIT;
+        if (rows[i].old)
+            write_text("note", rows[i].old);
+        full_with = rows[i].full_with;
+        int rc = fs_write_note("note", rows[i].text, 0640, &err);
+        full_with = 0;
+        assert_int_equal(rc, rows[i].rc);
+        assert_int_equal(err.code, rc < 0 ? rows[i].full_with : 0);
+        if (rows[i].then)
+            assert_holds("note", rows[i].then);
+        else
+            assert_false(fs_exists("note"));
+        assert_int_equal(fs_remove_all("note", NULL), 0);
+    }
+}
+
+/* What could be torn, or is no file of ours, is not overwritten. */
+static void test_only_notes_are_overwritten(void **state)
+{
+    UNUSED(state);
+    char text[FS_NOTE_MAX + 2];
+    memset(text, 'x', sizeof(text));
+    text[FS_NOTE_MAX] = '\0';
+    write_text("note", text);
+    text[FS_NOTE_MAX] = 'x';
+    text[FS_NOTE_MAX + 1] = '\0';
+    write_text("long", text);
+    assert_int_equal(symlink("note", "link"), 0);
+    full_with = ENOSPC;
+    int rc = fs_write_note("note", "x", 0600, NULL), rc_long = fs_write_note("long", "x", 0600, NULL);
+    int rc_link = fs_write_note("link", "x", 0600, NULL);
+    full_with = 0;
+    assert_int_equal(rc, 0);
+    assert_int_equal(rc_long, -1);
+    assert_int_equal(rc_link, -1);
+    assert_holds("long", text);
 }
 
 static void test_mkdir_all(void **state)
@@ -216,6 +286,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         in_tmp(test_write_and_read),
         in_tmp(test_read_limits),
+        in_tmp(test_notes_on_a_full_volume),
+        in_tmp(test_only_notes_are_overwritten),
         in_tmp(test_mkdir_all),
         in_tmp(test_removal_never_follows_links),
         in_tmp(test_empty_dir_keeps_what_is_named),
