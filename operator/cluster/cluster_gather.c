@@ -231,6 +231,7 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     member->agent = agent_fleet_status(sources->fleet, key, member->name);
     member->agent_connected = agent_watch_connected(watch);
     member->agent_error = agent_watch_error(watch);
+    snprintf(member->order_error, sizeof(member->order_error), "%s", agent_watch_order_error(watch));
     member->mycnf_verdict = agent_watch_mycnf_verdict(watch, snapshot->mycnf_hash, &member->mycnf_text);
 }
 

@@ -54,6 +54,7 @@ struct cluster_member {
     int64_t silent_ms; /* since its last word, or since we began to listen; INT64_MAX: there is no agent to listen to */
     bool agent_awaited; /* there should be an agent, and nobody has tried to speak with it yet: a restart of ours, a new pod */
     const char *agent_error;          /* why not connected; never NULL */
+    char order_error[160];            /* why it could not be given its order last time; "" it was, or nobody tried */
     enum mycnf_verdict mycnf_verdict; /* on the wanted my.cnf */
     const char *mycnf_text;           /* see mycnf_sender_verdict; never NULL */
 };

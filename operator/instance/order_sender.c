@@ -128,7 +128,9 @@ static void on_answer(void *arg, const struct http_response *response, const str
     else if (response->status == 409)
         take_refusal(sender, response);
     else
-        take_failure(sender, xasprintf("the order was answered %d: %.200s", response->status, response->body));
+        take_failure(sender,
+            xasprintf("the order was answered %d: %.*s", response->status,
+                (int)MIN_OF(strcspn(response->body, "\n"), 200), response->body));
 }
 
 /* ---- what is wanted and what is ---- */

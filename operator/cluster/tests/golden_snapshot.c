@@ -326,6 +326,10 @@ static void put_times(struct golden *golden, const json_t *observed)
         char path[32];
         snprintf(path, sizeof(path), "silentMs.%d", member);
         golden->snapshot.members[member].silent_ms = json_path_int(observed, path, 60000);
+        snprintf(path, sizeof(path), "orderErrors.%d", member);
+        char *order_error = golden->snapshot.members[member].order_error;
+        snprintf(
+            order_error, sizeof(golden->snapshot.members[member].order_error), "%s", json_path_str(observed, path, ""));
     }
     golden->snapshot.drain_since_ms = drain_ms > 0 ? GOLDEN_NOW_MS - drain_ms : 0;
     golden->snapshot.fenced_since_ms = fenced_ms > 0 ? GOLDEN_NOW_MS - fenced_ms : 0;

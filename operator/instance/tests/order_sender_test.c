@@ -46,7 +46,7 @@ static void a_new_order_is_given_at_once(void **state)
     rig->put_text = "not now";
     agent_watch_order(rig->watch, &first);
     RUN_UNTIL(rig, rig->puts >= 6); /* the back-off is at its longest */
-    assert_string_equal(agent_watch_order_error(rig->watch), "the order was answered 500: not now\n");
+    assert_string_equal(agent_watch_order_error(rig->watch), "the order was answered 500: not now");
     rig->put_answer = 0;
     int puts = rig->puts;
     int64_t before_ms = clock_monotonic_ms();
