@@ -58,6 +58,12 @@ void catch_up_other_source(struct catch_up *catch_up)
     catch_up->goal[0] = '\0';
 }
 
+void catch_up_resume(struct catch_up *catch_up, enum agent_flavour flavour, const char *noted, const char *received)
+{
+    if (holds(flavour, received, noted))
+        catch_up_opened(catch_up);
+}
+
 void catch_up_opened(struct catch_up *catch_up)
 {
     catch_up->up = true;

@@ -29,6 +29,8 @@ void catch_up_heard(struct catch_up *catch_up, const struct agent_status *theirs
 int64_t catch_up_read_ms(const struct agent_status *theirs, int64_t asked_ms);
 /* Another source is followed: it need not have what the one before had executed, only what was acknowledged. */
 void catch_up_other_source(struct catch_up *catch_up);
+/* An agent before this one had proven it of this server process, when that had received what is noted (catch_up_note.h). */
+void catch_up_resume(struct catch_up *catch_up, enum agent_flavour flavour, const char *noted, const char *received);
 /* It was opened as a primary, at the position that the operator took for everything. */
 void catch_up_opened(struct catch_up *catch_up);
 

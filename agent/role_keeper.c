@@ -5,6 +5,7 @@
 #include "agent/bootstrap/epoch_file.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/volume_mark.h"
+#include "agent/catch_up_note.h"
 #include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
 #include "agent/log_watch.h"
@@ -43,7 +44,8 @@ struct role_keeper {
     uint64_t job_epoch;
     int64_t accepted_ms;
     struct self_fence fence; /* as it will be noted once the worker is done */
-    bool server_changed;     /* while a job ran: its result is of another server */
+    struct catch_up_note note;
+    bool server_changed; /* while a job ran: its result is of another server */
 };
 
 struct acceptance {
@@ -225,6 +227,14 @@ void role_keeper_set_tls(struct role_keeper *keeper, const struct tls_keypair *p
     healing_set_tls(keeper->healing, pair, ca_pem);
 }
 
+static void keep_note(struct role_keeper *keeper)
+{
+    const struct instance_state *state = keeper->state;
+    bool calm = state->role.running == ROLE_ACTION_NONE && !state->role.unseen;
+
+    catch_up_note_keep(&keeper->note, state->catch_up.up && calm, state->replication.gtid_received);
+}
+
 void role_keeper_server_gone(struct role_keeper *keeper)
 {
     struct instance_state *state = keeper->state;
@@ -238,6 +248,7 @@ void role_keeper_server_gone(struct role_keeper *keeper)
     state->replication = (struct replication_facts){0};
     state->replication_ms = 0;
     catch_up_gap(&state->catch_up, clock_monotonic_ms());
+    keep_note(keeper);
     role->draining_ms = 0;
     role->unseen = false;
     state->stream = (struct stream_view){0};
@@ -271,10 +282,14 @@ static void note_stopped(struct instance_state *state, const struct replication_
         state->applier_stopped_since_ms = now_ms;
 }
 
-static void take_facts(struct instance_state *state, const struct replication_facts *facts, int64_t started_ms)
+static void take_facts(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms)
 {
-    catch_up_look(&state->catch_up, state->observed.version.flavour, state->replication.gtid_received,
-        facts->gtid_received, clock_monotonic_ms());
+    struct instance_state *state = keeper->state;
+    enum agent_flavour flavour = state->observed.version.flavour;
+    int64_t now_ms = clock_monotonic_ms();
+
+    catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, now_ms);
+    catch_up_note_look(&keeper->note, &state->catch_up, flavour, facts->gtid_received, now_ms);
     state->replication = *facts;
     state->replication_ms = started_ms;
     state->role.unseen = false;
@@ -294,7 +309,8 @@ void role_keeper_observed(struct role_keeper *keeper, const struct replication_f
     note_stopped(keeper->state, facts, started_ms);
     if (role->running == ROLE_ACTION_NONE)
         role_note_unacknowledged(keeper->state, facts, false);
-    take_facts(keeper->state, facts, started_ms);
+    take_facts(keeper, facts, started_ms);
+    keep_note(keeper);
     if (!keeper->state->replication.read_only)
         role->was_open = true;
 }
@@ -354,7 +370,7 @@ static void on_result(void *arg, const struct role_result *result)
             catch_up_gap(&keeper->state->catch_up, now_ms);
         if (result->has_facts) {
             role_note_unacknowledged(keeper->state, &result->facts, role->running == ROLE_ACTION_CLOSE);
-            take_facts(keeper->state, &result->facts, now_ms - result->took_us / 1000);
+            take_facts(keeper, &result->facts, now_ms - result->took_us / 1000);
         }
         if (role->running == ROLE_ACTION_OPEN)
             healing_opened(keeper->healing, result);
@@ -368,6 +384,7 @@ static void on_result(void *arg, const struct role_result *result)
     }
     role->running = ROLE_ACTION_NONE;
     role->finished_ms = now_ms;
+    keep_note(keeper);
     on_change(keeper);
 }
 
@@ -397,6 +414,7 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
     keeper->job_epoch = role->order.epoch;
     role->running = decision->action;
     role->running_ms = now_ms;
+    keep_note(keeper);
     role_lane_start(keeper->lane, &job);
 }
 
@@ -542,6 +560,7 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     state->role.started_ms = clock_monotonic_ms();
     state->role.fence = keeper->fence = self_fence_read(paths);
     catch_up_gap(&state->catch_up, clock_monotonic_ms());
+    catch_up_note_init(&keeper->note, paths);
     return keeper;
 }
 

@@ -8,8 +8,23 @@
 
 #include "agent/bootstrap/server_binary.h"
 #include "common/alloc.h"
+#include "common/fs.h"
 #include "common/log.h"
+#include "common/strbuf.h"
 #include "common/strvec.h"
+#include "common/tls.h"
+
+/* Without room for it there is none: nothing is proven by that. */
+static int write_run_id(int fd, const char *path, struct error *err)
+{
+    _cleanup_(freep) char *id = tls_random_password(SERVER_RUN_SIZE - 1);
+
+    if (ftruncate(fd, 0) < 0)
+        return error_set_errno(err, errno, "%s", path);
+    if (write(fd, id, SERVER_RUN_SIZE - 1) != SERVER_RUN_SIZE - 1 && ftruncate(fd, 0) < 0)
+        return error_set_errno(err, errno, "%s", path);
+    return 0;
+}
 
 static int take_lock(const char *path, struct error *err)
 {
@@ -24,7 +39,7 @@ static int take_lock(const char *path, struct error *err)
         close(fd);
         return error_set_errno(err, errnum, "another server runs in this pod (%s)", path);
     }
-    return 0;
+    return write_run_id(fd, path, err);
 }
 
 int server_exec(const struct agent_paths *paths, const char *const *extra, struct error *err)
@@ -81,6 +96,15 @@ int server_mark_stopping(const struct agent_paths *paths, struct error *err)
 bool server_is_stopping(const struct agent_paths *paths)
 {
     return access(paths->stopping, F_OK) == 0;
+}
+
+void server_run_id(const struct agent_paths *paths, char ret[static SERVER_RUN_SIZE])
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, SERVER_RUN_SIZE - 1);
+    bool is_whole = fs_read_file(paths->server_lock, &text, NULL) == 0 && text.len == SERVER_RUN_SIZE - 1;
+    snprintf(ret, SERVER_RUN_SIZE, "%s", is_whole ? text.buf : "");
 }
 
 bool server_is_there(const struct agent_paths *paths)

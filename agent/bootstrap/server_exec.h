@@ -2,7 +2,8 @@
  * server_exec.h: the container "mysql": the agent's program becomes the server.
  *
  * Before it does, it takes a lock (an open-file-description lock on run_dir/server.lock) whose descriptor the server inherits: it is free again exactly when
- * that process is gone, which other containers of the pod can see. That is the proof that mysqld is down (I5), where a silent socket is none.
+ * that process is gone, which other containers of the pod can see. That is the proof that mysqld is down (I5), where a silent socket is none. In the file stands
+ * a name for that process, which no other one ever has: by it an agent that is started anew knows whether the server is the one that was there before.
  */
 #ifndef KM_AGENT_BOOTSTRAP_SERVER_EXEC_H
 #define KM_AGENT_BOOTSTRAP_SERVER_EXEC_H
@@ -11,6 +12,8 @@
 
 #include "agent/bootstrap/paths.h"
 #include "common/error.h"
+
+#define SERVER_RUN_SIZE 25
 
 /* extra: further options of the server, NULL-terminated, may be NULL. Returns only if it fails. */
 int server_exec(const struct agent_paths *paths, const char *const *extra, struct error *err);
@@ -24,6 +27,8 @@ bool server_is_leaving(const struct agent_paths *paths); /* cheap */
 int server_mark_stopping(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 bool server_is_stopping(const struct agent_paths *paths); /* cheap */
 
+/* The name of the server process that took the lock last; "" not known. Cheap. */
+void server_run_id(const struct agent_paths *paths, char ret[static SERVER_RUN_SIZE]);
 /* Whether a server process holds the lock now. Cheap; never blocks. */
 bool server_is_there(const struct agent_paths *paths);
 

@@ -402,7 +402,7 @@ static void name_missing(const struct cluster_snapshot *snapshot, char *out, siz
             : !member_runs(member)     ? "its server does not run"
             : !has_answered(snapshot, member)
             ? (str_empty(member->order_error) ? "it has not stopped receiving yet" : member->order_error)
-            : "its server was started anew and may have dropped what it had acknowledged";
+            : "it was started anew and may have dropped what it had acknowledged";
         len += (size_t)snprintf(out + len, size - len, "%s%s (%s)", len ? ", " : "", member->name, why);
     }
 }

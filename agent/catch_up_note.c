@@ -1,0 +1,106 @@
+#include "common/base.h"
+
+#include "agent/catch_up_note.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <unistd.h>
+
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/json.h"
+#include "common/json_fields.h"
+#include "common/log.h"
+#include "common/strbuf.h"
+
+#define TEXT_MAX (2 * AGENT_GTID_SIZE)
+
+static const struct json_field fields[] = {
+    JSON_FIELD(caught_up, "server", JSON_FIELD_TEXT, CHANGE_COUNTS, server),
+    JSON_FIELD(caught_up, "received", JSON_FIELD_TEXT, CHANGE_COUNTS, received),
+};
+
+static char *note_path(const struct catch_up_note *note)
+{
+    return xasprintf("%s/caught-up.json", note->paths->run_dir);
+}
+
+static void read_note(struct catch_up_note *note)
+{
+    _cleanup_(freep) char *path = note_path(note);
+    _cleanup_(strbuf_release) struct strbuf text;
+    struct caught_up found = {0};
+
+    strbuf_init(&text, TEXT_MAX);
+    note->is_there = fs_exists(path);
+    if (fs_read_file(path, &text, NULL) < 0)
+        return;
+    _cleanup_(json_decrefp) json_t *object = json_loadb(text.buf, text.len, 0, NULL);
+    if (object && json_fields_decode(fields, ARRAY_LEN(fields), object, &found, NULL) == 0)
+        note->found = found;
+}
+
+void catch_up_note_init(struct catch_up_note *note, const struct agent_paths *paths)
+{
+    *note = (struct catch_up_note){.paths = paths};
+    read_note(note);
+    server_run_id(paths, note->server);
+}
+
+void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, enum agent_flavour flavour,
+    const char *received, int64_t now_ms)
+{
+    char server[SERVER_RUN_SIZE];
+
+    server_run_id(note->paths, server);
+    bool same = strcmp(server, note->server) == 0;
+    note->known = same && *server;
+    if (!same) {
+        catch_up_gap(catch_up, now_ms);
+    } else if (note->known && strcmp(server, note->found.server) == 0) {
+        catch_up_resume(catch_up, flavour, note->found.received, received);
+        log_info("an agent is back beside its server", LOG_BOOL("caughtUp", catch_up->up));
+    }
+    memcpy(note->server, server, sizeof(server));
+    note->found = (struct caught_up){0};
+}
+
+/* Half a note is none: it cannot be read. */
+static bool write_note(const struct catch_up_note *note, const char *received)
+{
+    _cleanup_(freep) char *path = note_path(note);
+    _cleanup_(json_decrefp) json_t *object = json_object();
+    struct caught_up caught_up = {0};
+
+    memcpy(caught_up.server, note->server, sizeof(caught_up.server));
+    snprintf(caught_up.received, sizeof(caught_up.received), "%s", received);
+    json_fields_encode(fields, ARRAY_LEN(fields), &caught_up, object);
+    _cleanup_(freep) char *text = json_text(object);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    (void)(write(fd, text, strlen(text)) > 0);
+    close(fd);
+    return true;
+}
+
+static bool remove_note(struct catch_up_note *note)
+{
+    _cleanup_(freep) char *path = note_path(note);
+
+    note->found = (struct caught_up){0};
+    if (unlink(path) == 0 || errno == ENOENT || truncate(path, 0) == 0)
+        return true;
+    log_warn("a note that is no longer true cannot be removed", LOG_STR("path", path));
+    return false;
+}
+
+void catch_up_note_keep(struct catch_up_note *note, bool up, const char *received)
+{
+    bool wanted = up && note->known && *received && !strstr(received, "..."); /* cut */
+
+    if (wanted == note->is_there)
+        return;
+    note->is_there = wanted ? write_note(note, received) : !remove_note(note);
+}

@@ -1,0 +1,40 @@
+/*
+ * catch_up_note.h: run_dir/caught-up.json: that this server process holds all that it can have acknowledged, for an agent that is started anew beside it.
+ *
+ * Such an agent could prove it only by what the source says (catch_up.h), and in a failover there is no source: an agent that was killed then would hold the
+ * failover up for as long as the primary is away, although nothing had happened to the server. The note tells by which process (server_exec.h) and what that had
+ * received. It is there only while nothing is being changed: it goes before a change of role begins, which may drop relay logs, and comes back when that
+ * has ended well. What the server does by itself drops none, or makes another process of it. Nothing is synced: a node that crashes takes the server with it.
+ */
+#ifndef KM_AGENT_CATCH_UP_NOTE_H
+#define KM_AGENT_CATCH_UP_NOTE_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/paths.h"
+#include "agent/bootstrap/server_exec.h"
+#include "agent/catch_up.h"
+
+struct caught_up {
+    char server[SERVER_RUN_SIZE]; /* "" nobody */
+    char received[AGENT_GTID_SIZE];
+};
+
+struct catch_up_note {
+    const struct agent_paths *paths;
+    struct caught_up found;       /* left by the agent before, until the first look */
+    char server[SERVER_RUN_SIZE]; /* before the next look */
+    bool known;                   /* the latest look was at that one */
+    bool is_there;                /* the file */
+};
+
+/* Reads what an agent before this one has left. paths must outlive it. */
+void catch_up_note_init(struct catch_up_note *note, const struct agent_paths *paths);
+/* A look at the server has shown what it has received. The process is the one that was there before the look and still is after it; another one than
+ * before is a gap, and the one of the note goes on. */
+void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, enum agent_flavour flavour,
+    const char *received, int64_t now_ms);
+/* After each look, and before and after each change: whether it is proven and nothing is being changed. Writes or removes the file when that has changed. */
+void catch_up_note_keep(struct catch_up_note *note, bool up, const char *received);
+
+#endif
