@@ -50,7 +50,7 @@ static struct testimony ask_replicas(const struct cluster_snapshot *snapshot, co
     cluster_member_host(snapshot, primary, host);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member == primary || !member_is_wanted(snapshot, member) || !follows_host(member, host))
+        if (member == primary || !failover_asks(snapshot, member) || !follows_host(member, host))
             continue;
         told.heard++;
         told.seen |= member->agent->replication.source_seen;

@@ -274,18 +274,31 @@ static bool leaving_do_not_count(const struct cluster_snapshot *snapshot)
     return true;
 }
 
-/* Replicas acknowledge before commits wait for them, so what nobody waits for yet can be raised at once. */
-static bool may_set_acks(const struct cluster_snapshot *snapshot, int wanted)
+/* A failover asks them, should the primary be lost: who acknowledged is not forgotten before it is open. */
+static bool acknowledgers_are_there(const struct cluster_snapshot *snapshot)
 {
-    if (wanted == 0 || !snapshot->last.semi_sync)
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member != cluster_primary(snapshot) && member->pod && member_acknowledges(snapshot, member))
+            return true;
+    }
+    return false;
+}
+
+/* Replicas acknowledge before commits wait for them, so what nobody waits for yet can be raised at once. */
+static bool may_set_acks(const struct cluster_snapshot *snapshot, bool open, int wanted)
+{
+    if (!snapshot->last.semi_sync)
         return true;
+    if (wanted == 0)
+        return open || !acknowledgers_are_there(snapshot);
     return wanted > snapshot->last.acks ? cluster_follower_count(snapshot) >= wanted : leaving_do_not_count(snapshot);
 }
 
 static void set_acks(const struct cluster_snapshot *snapshot, bool open, struct cluster_intent *intent)
 {
     int wanted = cluster_wanted_acks(snapshot);
-    if (may_set_acks(snapshot, wanted))
+    if (may_set_acks(snapshot, open, wanted))
         intent->acks = wanted;
     if (intent->acks == 0)
         intent->semi_sync = false;

@@ -382,6 +382,16 @@ static void order_reseed(const struct cluster_snapshot *snapshot, const struct c
     }
 }
 
+/* While no primary is open it may hold the only copy of a commit, and a failover asks it. */
+static bool must_stay(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if ((primary && member_is_open(snapshot, primary)) || in_place_holds(snapshot))
+        return false;
+    return member_acknowledges(snapshot, member) &&
+        !(member_is_seeding(member) && (member->agent->data == AGENT_DATA_EMPTY || member_data_is_stale(member)));
+}
+
 static bool order_member(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders,
     const struct cluster_member *member, struct agent_order *order, int64_t *again_ms)
 {
@@ -403,7 +413,7 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     }
     if (!member_is_seeding(member) && is_in_transition(snapshot))
         return order_in_transition(snapshot, member, order, again_ms);
-    if (!member_is_wanted(snapshot, member) && member != primary) {
+    if (!member_is_wanted(snapshot, member) && member != primary && !must_stay(snapshot, member)) {
         order->mark = AGENT_MARK_LEFT;
         return true;
     }
@@ -477,10 +487,15 @@ void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_order
 }
 
 /* Who can be told marks its volume first. Who was never asked, as after a restart of ours, will be. "": it may. */
-static void why_not_leave(const struct cluster_member *member, char *why, size_t size)
+static void why_not_leave(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
 {
     *why = '\0';
-    if (member->agent_awaited)
+    if (must_stay(snapshot, member))
+        snprintf(why, size, "no primary is open, and it may hold commits that only the last one has");
+    else if (!member->pod)
+        return;
+    else if (member->agent_awaited)
         snprintf(why, size, "nobody has spoken with its agent yet");
     else if (!member_speaks(member) && cluster_member_is_ready(member))
         snprintf(why, size, "it is ready, but its agent does not answer, and its volume must be marked first%s%.160s",
@@ -494,9 +509,10 @@ const struct cluster_member *cluster_shrink_blocker(const struct cluster_snapsho
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member_is_wanted(snapshot, member) || member == cluster_primary(snapshot) || !member->pod)
+        bool is_gone = !member->pod && (!snapshot->stateful_set || member->ordinal >= snapshot->stateful_set->replicas);
+        if (member_is_wanted(snapshot, member) || member == cluster_primary(snapshot) || is_gone)
             continue;
-        why_not_leave(member, why, size);
+        why_not_leave(snapshot, member, why, size);
         if (!str_empty(why))
             return member;
     }

@@ -91,7 +91,8 @@ struct cluster_orders {
 void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret);
 
 /* How many pods there should be: spec.replicas, unless a member beyond it may not go yet, or, in a cluster that wakes, has to come first: the primary, which
- * holds what is true and is moved by a switchover. Members that go have marked their volumes if they speak; those that may yet speak have been asked. */
+ * holds what is true and is moved by a switchover. Members that go have marked their volumes if they speak; those that may yet speak have been asked. While no
+ * primary is open, those that acknowledged stay. */
 int cluster_wanted_pods(const struct cluster_snapshot *snapshot);
 /* The member, other than the primary, that keeps the StatefulSet from shrinking, and why; NULL: none. */
 const struct cluster_member *cluster_shrink_blocker(const struct cluster_snapshot *snapshot, char *why, size_t size);

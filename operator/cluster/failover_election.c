@@ -56,6 +56,11 @@ bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct c
         (snapshot->last.acknowledgers >> (unsigned)member->ordinal & 1) != 0;
 }
 
+bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member_is_wanted(snapshot, member) || member_acknowledges(snapshot, member);
+}
+
 bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return member_runs(member) && snapshot->last.epoch > 0 && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
@@ -77,7 +82,7 @@ static bool has_answered(const struct cluster_snapshot *snapshot, const struct c
 /* A server that runs and has not answered yet soon will, unless it is cut off. */
 static bool may_answer_soon(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member_runs(member) && member_is_wanted(snapshot, member) && !has_answered(snapshot, member);
+    return member_runs(member) && failover_asks(snapshot, member) && !has_answered(snapshot, member);
 }
 
 /* More than can be told: nobody can compare it. */
@@ -224,7 +229,7 @@ static bool has_strange_tail(const struct cluster_snapshot *snapshot, const stru
 /* Why it cannot be opened; "" it can. */
 static const char *why_ineligible(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    if (!member_is_wanted(snapshot, member))
+    if (!failover_asks(snapshot, member))
         return "it is beyond spec.replicas";
     if (!member->pod || member->pod->object.deleting)
         return "its pod is leaving";
@@ -296,17 +301,17 @@ static bool shares_node(const struct cluster_member *a, const struct cluster_mem
     return a->pod && b && b->pod && !str_empty(a->pod->node_name) && str_eq(a->pod->node_name, b->pod->node_name);
 }
 
-/* Both have received the same: one whose volume has room (where none has, the database still goes on: it is told of before the last byte), the wished one,
+/* Both have received the same: one that stays, one whose volume has room (where none has, the database still goes on: it is told of before the last byte), the wished one,
  * one that no roll waits for, one on another node than the lost one, one that has less to apply. */
 static bool is_better_equal(
     const struct cluster_snapshot *snapshot, const struct cluster_member *a, const struct cluster_member *b)
 {
     const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);
     const struct cluster_member *wish = wished(snapshot);
-    bool of_a[] = {!member_has_problem(a, "VolumeFull"), wish && a == wish, !member_is_outdated(snapshot, a),
-        !shares_node(a, from)};
-    bool of_b[] = {!member_has_problem(b, "VolumeFull"), wish && b == wish, !member_is_outdated(snapshot, b),
-        !shares_node(b, from)};
+    bool of_a[] = {member_is_wanted(snapshot, a), !member_has_problem(a, "VolumeFull"), wish && a == wish,
+        !member_is_outdated(snapshot, a), !shares_node(a, from)};
+    bool of_b[] = {member_is_wanted(snapshot, b), !member_has_problem(b, "VolumeFull"), wish && b == wish,
+        !member_is_outdated(snapshot, b), !shares_node(b, from)};
     for (size_t i = 0; i < ARRAY_LEN(of_a); i++) {
         if (of_a[i] != of_b[i])
             return of_a[i];
@@ -580,7 +585,7 @@ void failover_choose(const struct cluster_snapshot *snapshot, struct failover_ch
 
 static bool could_be_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member_runs(member) && member_is_wanted(snapshot, member) && member->pod && !member->pod->object.deleting &&
+    return member_runs(member) && failover_asks(snapshot, member) && member->pod && !member->pod->object.deleting &&
         member->agent->data == AGENT_DATA_DATABASE;
 }
 

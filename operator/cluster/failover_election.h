@@ -43,6 +43,8 @@ bool failover_can_succeed(const struct cluster_snapshot *snapshot, const char *l
 bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* Its received set holds this one; a set that cannot be read is held by nobody. */
 bool failover_has_received(const struct cluster_member *member, const char *gtids);
+/* One that leaves is asked as long as it may hold the only copy of a commit. */
+bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* It was told to acknowledge commits of the current primary. */
 bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 
