@@ -120,11 +120,10 @@ static void begin_instead(const struct cluster_snapshot *snapshot, const struct 
     intent->acknowledgers |= bit_of(from) | bit_of(to);
 }
 
-/* A switchover's old primary is fenced, so clients wait for this one, which runs: it never will be open, or has not been for too long. */
-static void judge_opening(
-    const struct cluster_snapshot *snapshot, const struct cluster_member *to, struct cluster_failure *ret)
+/* Clients wait for a switchover's target, which runs: it never will be open, or has not been for too long. */
+static void judge_opening(const struct cluster_snapshot *snapshot, const struct cluster_member *to, int64_t since_ms,
+    struct cluster_failure *ret)
 {
-    int64_t since_ms = snapshot->fenced_since_ms > 0 ? snapshot->fenced_since_ms : snapshot->now_ms;
     int64_t waited_ms = MAX_OF(0, snapshot->now_ms - since_ms);
     if (!to || !member_runs(to))
         return;
@@ -140,6 +139,39 @@ static void judge_opening(
         ret->again_ms = CLUSTER_OPEN_MAX_MS - waited_ms;
 }
 
+/* By the old one's last word, which it gave when it was fenced: nothing more is needed of it. */
+static bool has_final_position(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *from, const struct cluster_member *to)
+{
+    const struct agent_status *last = from ? from->agent : NULL;
+    return last && last->epoch == (uint64_t)snapshot->last.transition.epoch && last->role == AGENT_ROLE_NONE &&
+        last->order_done && !last->writable && !strstr(last->gtid_executed, "...") &&
+        failover_has_received(to, last->gtid_executed);
+}
+
+/* The target was told to open, and nobody can ask the old one what the target waits for: if that is lost, it may wait for ever. Nobody is stopped for a
+ * failover that could not end: the target may still open. */
+static void judge_told(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
+    const struct cluster_member *to, struct cluster_failure *ret)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    int64_t since_ms = snapshot->fenced_since_ms > 0 ? snapshot->fenced_since_ms : transition->started_ms;
+    judge_opening(snapshot, to, since_ms, ret);
+    if (str_empty(ret->reason) && !has_final_position(snapshot, from, to)) {
+        struct cluster_failure lost;
+        cluster_target_is_lost(snapshot, transition->from, &lost);
+        ret->again_ms = lost.again_ms > 0 ? lost.again_ms : ret->again_ms;
+        ret->reason = lost.reason;
+        snprintf(ret->evidence, sizeof(ret->evidence), "%s was lost before %s was seen open for writes",
+            transition->from, transition->to);
+    }
+    char why[256];
+    if (str_empty(ret->reason) || failover_can_succeed(snapshot, transition->to, true, why, sizeof(why)))
+        return;
+    ret->reason = "";
+    snprintf(ret->doubt, sizeof(ret->doubt), "%.120s; %.120s", ret->evidence, why);
+}
+
 bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure failure;
@@ -148,17 +180,23 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     if (!snapshot->cluster.failover.enabled || snapshot->cluster.paused)
         return false;
-    bool fenced = from && member_is_fenced(snapshot, from);
-    bool by_target = fenced || was_told_to_open(transition, to);
-    if (by_target)
+    bool fenced = from && member_is_fenced(snapshot, from), told = was_told_to_open(transition, to);
+    if (fenced || told)
         cluster_target_is_lost(snapshot, transition->to, &failure);
     else
         cluster_find_failure(snapshot, transition->from, &failure);
     if (fenced && str_empty(failure.reason))
-        judge_opening(snapshot, to, &failure);
+        judge_opening(
+            snapshot, to, snapshot->fenced_since_ms > 0 ? snapshot->fenced_since_ms : snapshot->now_ms, &failure);
+    else if (told && str_empty(failure.reason))
+        judge_told(snapshot, from, to, &failure);
     look_again_in(intent, failure.again_ms);
-    if (str_empty(failure.reason))
+    if (str_empty(failure.reason)) {
+        if (told && !fenced)
+            cluster_intent_say(intent, "move the primary from %s to %s; waits until %s has applied everything%s%s",
+                transition->from, transition->to, transition->to, str_empty(failure.doubt) ? "" : ": ", failure.doubt);
         return false;
+    }
     if (fenced)
         begin(snapshot, transition->to, &failure, from->agent->gtid_executed, intent);
     else

@@ -19,7 +19,7 @@
 
 /* Starts one if the primary is lost; says what it doubts otherwise. */
 void failover_consider(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
-/* A switchover whose old or new primary is lost before the new one is open becomes a failover. False: it is none. */
+/* A switchover whose old or new primary is lost before the new one is open, or whose new one never opens, becomes a failover. False: it is none. */
 bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
 /* The status' transition is a failover. */
 void failover_continue(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);

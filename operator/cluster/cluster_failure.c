@@ -201,7 +201,7 @@ void cluster_find_failure(const struct cluster_snapshot *snapshot, const char *n
     if (str_empty(ret->reason) || needs_patience(snapshot, &told, ret))
         return;
     char why[256];
-    if (failover_can_succeed(snapshot, primary->name, why, sizeof(why)))
+    if (failover_can_succeed(snapshot, primary->name, false, why, sizeof(why)))
         return;
     char evidence[sizeof(ret->evidence)];
     memcpy(evidence, ret->evidence, sizeof(evidence));

@@ -255,12 +255,11 @@ static int acks_in_force(const struct cluster_snapshot *snapshot)
     return 1;
 }
 
-int failover_answers_needed(const struct cluster_snapshot *snapshot, const char *lost)
+static int answers_needed(const struct cluster_snapshot *snapshot, const char *lost, bool doubtful)
 {
     int acknowledgers = 0;
     if (cluster_confirmed_acks(snapshot) < 1)
         return INT_MAX;
-    bool doubtful = snapshot->last.transition.failover && snapshot->last.transition.doubtful;
     for (int ordinal = 0; ordinal < CLUSTER_ACKNOWLEDGERS_MAX; ordinal++) {
         bool counts = (snapshot->last.acknowledgers >> (unsigned)ordinal & 1) != 0;
         acknowledgers += counts && (doubtful || ordinal != names_ordinal(lost));
@@ -268,6 +267,12 @@ int failover_answers_needed(const struct cluster_snapshot *snapshot, const char 
     /* When it is not known which one took writes last, both are asked as all others are: so one more holds each commit. */
     int holders = acks_in_force(snapshot) + doubtful;
     return acknowledgers < holders ? INT_MAX : acknowledgers - holders + 1;
+}
+
+int failover_answers_needed(const struct cluster_snapshot *snapshot, const char *lost)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    return answers_needed(snapshot, lost, transition->failover && transition->doubtful);
 }
 
 /* It was told to acknowledge, and still has all that it did: a server that was started anew may have dropped what it had received. */
@@ -589,10 +594,11 @@ static bool could_be_held(const struct cluster_snapshot *snapshot, const struct 
         member->agent->data == AGENT_DATA_DATABASE;
 }
 
-bool failover_can_succeed(const struct cluster_snapshot *snapshot, const char *lost, char *why, size_t size)
+bool failover_can_succeed(
+    const struct cluster_snapshot *snapshot, const char *lost, bool doubtful, char *why, size_t size)
 {
-    int acknowledgers = 0, others = 0, too_long = 0, needed = failover_answers_needed(snapshot, lost);
-    const struct cluster_member *from = cluster_member_named(snapshot, lost);
+    int acknowledgers = 0, others = 0, too_long = 0, needed = answers_needed(snapshot, lost, doubtful);
+    const struct cluster_member *from = doubtful ? NULL : cluster_member_named(snapshot, lost);
     bool has_logs = from && member_speaks(from) && from->agent->phase == AGENT_PHASE_DOWN;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];

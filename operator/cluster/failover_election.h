@@ -36,8 +36,9 @@ void failover_choose(const struct cluster_snapshot *snapshot, struct failover_ch
 /* How many acknowledgers other than `lost` must have answered; INT_MAX: only its own word will do. */
 int failover_answers_needed(const struct cluster_snapshot *snapshot, const char *lost);
 
-/* Whether a failover from `lost` that begins now could end, as far as can be seen. why: "" or what is missing. */
-bool failover_can_succeed(const struct cluster_snapshot *snapshot, const char *lost, char *why, size_t size);
+/* Whether a failover from `lost` that begins now could end, as far as can be seen. doubtful: as in cluster_transition. why: "" or what is missing. */
+bool failover_can_succeed(
+    const struct cluster_snapshot *snapshot, const char *lost, bool doubtful, char *why, size_t size);
 
 /* It has carried out the order to receive from nobody, under the epoch of the status: what it has received is final. */
 bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
