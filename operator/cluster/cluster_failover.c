@@ -333,6 +333,36 @@ static bool must_choose_again(const struct cluster_snapshot *snapshot, struct cl
     return true;
 }
 
+/* How long the chosen one has had to open, as far as we saw. */
+static int64_t chosen_for_ms(const struct cluster_snapshot *snapshot)
+{
+    int64_t chosen_ms = snapshot->failover_times.chosen_ms;
+    return chosen_ms > 0 ? MAX_OF(0, snapshot->now_ms - chosen_ms) : 0;
+}
+
+/* It runs and met no error, but a full disk, perhaps, or a lock: somebody else has all that it must apply. */
+static bool must_move_on(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *to, struct cluster_intent *intent)
+{
+    struct cluster_failure why = {.reason = "CannotOpen"};
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    int64_t waited_ms = chosen_for_ms(snapshot);
+    bool is_back = str_eq(transition->to, transition->from) && str_eq(transition->reason, why.reason);
+    if (waited_ms < CLUSTER_OPEN_MAX_MS || !to || !member_speaks(to))
+        return false;
+    const struct cluster_member *other = transition->salvage || is_back ? NULL : failover_substitute(snapshot, to);
+    snprintf(
+        why.evidence, sizeof(why.evidence), "%s has not opened within %lld s", to->name, (long long)(waited_ms / 1000));
+    if (other)
+        begin_again(snapshot, &why, intent);
+    else
+        cluster_intent_say(intent,
+            "fail over from %s to %s; waits until %s has applied everything%s: %s, and nobody else could be opened instead",
+            transition->from, to->name, to->name, transition->salvage ? ", what was salvaged included" : "",
+            why.evidence);
+    return other;
+}
+
 void failover_continue(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure failure;
@@ -344,7 +374,7 @@ void failover_continue(const struct cluster_snapshot *snapshot, struct cluster_i
         end(snapshot, to, intent);
     else if (cluster_target_is_lost(snapshot, transition->to, &failure))
         begin_again(snapshot, &failure, intent);
-    else if (!must_choose_again(snapshot, intent)) {
+    else if (!must_choose_again(snapshot, intent) && !must_move_on(snapshot, to, intent)) {
         look_again_in(intent, failure.again_ms > 0 ? failure.again_ms : 1000);
         cluster_intent_say(intent, "fail over from %s to %s; waits until %s has applied everything%s", transition->from,
             transition->to, transition->to, transition->salvage ? ", what was salvaged included" : "");

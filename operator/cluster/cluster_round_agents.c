@@ -79,7 +79,9 @@ static void note_loss(struct cluster_round *round)
     }
     if (memory->failover_times.written_ms == 0 && str_empty(transition->to))
         memory->failover_times.written_ms = snapshot->now_ms;
-    if (memory->failover_times.chosen_ms == 0 && !str_empty(transition->to))
+    if (str_empty(transition->to)) /* not yet, or not any more: the next one is given its own time to open */
+        memory->failover_times.chosen_ms = 0;
+    else if (memory->failover_times.chosen_ms == 0)
         memory->failover_times.chosen_ms = snapshot->now_ms;
 }
 

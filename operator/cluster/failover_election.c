@@ -306,17 +306,34 @@ static bool shares_node(const struct cluster_member *a, const struct cluster_mem
     return a->pod && b && b->pod && !str_empty(a->pod->node_name) && str_eq(a->pod->node_name, b->pod->node_name);
 }
 
-/* Both have received the same: one that stays, one whose volume has room (where none has, the database still goes on: it is told of before the last byte), the wished one,
+/* It was chosen and given up, as it did not open. The first of those before is the primary that was lost: nobody has tried that one yet. */
+static bool was_tried(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    char name[DERIVED_NAME_SIZE], earlier[DERIVED_NAME_SIZE];
+    if (str_eq(member->name, transition->from))
+        return str_eq(transition->reason, "CannotOpen") || str_eq(transition->reason, "CannotApply");
+    name_before(snapshot, 0, name);
+    for (int n = 1; !str_empty(name); n++) {
+        name_before(snapshot, n, earlier);
+        if (str_eq(member->name, name) && !str_empty(earlier))
+            return true;
+        memcpy(name, earlier, sizeof(name));
+    }
+    return false;
+}
+
+/* Both have received the same: one that stays, one that has not failed to open, one whose volume has room (where none has, the database still goes on: it is told of before the last byte), the wished one,
  * one that no roll waits for, one on another node than the lost one, one that has less to apply. */
 static bool is_better_equal(
     const struct cluster_snapshot *snapshot, const struct cluster_member *a, const struct cluster_member *b)
 {
     const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);
     const struct cluster_member *wish = wished(snapshot);
-    bool of_a[] = {member_is_wanted(snapshot, a), !member_has_problem(a, "VolumeFull"), wish && a == wish,
-        !member_is_outdated(snapshot, a), !shares_node(a, from)};
-    bool of_b[] = {member_is_wanted(snapshot, b), !member_has_problem(b, "VolumeFull"), wish && b == wish,
-        !member_is_outdated(snapshot, b), !shares_node(b, from)};
+    bool of_a[] = {member_is_wanted(snapshot, a), !was_tried(snapshot, a), !member_has_problem(a, "VolumeFull"),
+        wish && a == wish, !member_is_outdated(snapshot, a), !shares_node(a, from)};
+    bool of_b[] = {member_is_wanted(snapshot, b), !was_tried(snapshot, b), !member_has_problem(b, "VolumeFull"),
+        wish && b == wish, !member_is_outdated(snapshot, b), !shares_node(b, from)};
     for (size_t i = 0; i < ARRAY_LEN(of_a); i++) {
         if (of_a[i] != of_b[i])
             return of_a[i];
@@ -584,6 +601,22 @@ void failover_choose(const struct cluster_snapshot *snapshot, struct failover_ch
         choose_despite_loss(snapshot, &answers, ret);
     else
         say_what_is_missing(snapshot, &answers, ret);
+}
+
+const struct cluster_member *failover_substitute(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *chosen)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member == chosen || !member_runs(member) || member->agent->writable ||
+            member->agent->epoch != (uint64_t)snapshot->last.epoch || was_tried(snapshot, member) ||
+            !str_empty(why_ineligible(snapshot, member)))
+            continue;
+        if (failover_has_received(member, snapshot->last.transition.position) &&
+            holds(member, member->agent->gtid_executed, chosen->agent->gtid_executed))
+            return member;
+    }
+    return NULL;
 }
 
 /* ---- before it begins ---- */

@@ -40,6 +40,11 @@ int failover_answers_needed(const struct cluster_snapshot *snapshot, const char 
 bool failover_can_succeed(
     const struct cluster_snapshot *snapshot, const char *lost, bool doubtful, char *why, size_t size);
 
+/* Somebody else who could be opened: has heard of the failover, has received all that `chosen` must apply and executed no less than that one. Nobody who was
+ * given up for not opening since this began: so each is tried once, and the last one stays. NULL: nobody. */
+const struct cluster_member *failover_substitute(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *chosen);
+
 /* It has carried out the order to receive from nobody, under the epoch of the status: what it has received is final. */
 bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* Its received set holds this one; a set that cannot be read is held by nobody. */

@@ -15,7 +15,8 @@
  *                 under epoch 1 and the others follow, unless the status of the cluster has an epoch of its own
  *   mycnf         verdicts on the wanted my.cnf, by ordinal: {"verdict": "pending" | "applied" | "needsRestart" | "failed", "text": "..."}
  *   awaited       [ordinals] of members whose agents nobody has tried to reach yet
- *   since         {"drainMs": N, "fencedMs": N}: for how long a wish waits for transactions, and the old primary takes no writes
+ *   since         {"drainMs": N, "fencedMs": N, "chosenMs": N}: for how long a wish waits for transactions, the old primary takes no writes, a failover's
+ *                 next primary has been chosen
  *   secrets       {"userPassword": "secretMissing" | "keyMissing", "failed": true, "certificateDays": N}
  *   error         {"kind": "AlreadyExists", "message": "...", "of": "Service"}: how the plan ended
  * Times are relative to GOLDEN_NOW_MS.
