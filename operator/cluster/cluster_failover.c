@@ -204,6 +204,49 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
     return true;
 }
 
+/* ---- a status of the past ---- */
+
+/* The one that was primary last, as far as is heard; NULL unless another one than the status' has been since. */
+static const struct cluster_member *find_later_primary(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *last = NULL;
+    bool is_another = false;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!member_speaks(member) || member->agent->epoch <= (uint64_t)snapshot->last.epoch ||
+            (member->agent->role != AGENT_ROLE_PRIMARY && !member->agent->writable))
+            continue;
+        is_another |= !str_eq(member->name, snapshot->last.current_primary);
+        if (!last || member->agent->epoch > last->agent->epoch)
+            last = member;
+    }
+    return is_another ? last : NULL;
+}
+
+/* Who acknowledged since is not known, nor for how many commits waited: whoever has not left may have, and they waited for one at least if the
+ * last primary says that they did. While somebody is silent, that one may have been primary later still. */
+bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_failure why = {.reason = "StatusOutdated"};
+    const struct cluster_member *last = find_later_primary(snapshot);
+    if (!last)
+        return false;
+    snprintf(why.evidence, sizeof(why.evidence), "%s is primary under epoch %lld, and the status was of epoch %lld",
+        last->name, (long long)last->agent->epoch, (long long)snapshot->last.epoch);
+    begin(snapshot, last->name, &why, "", intent);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!member->pod && (!member->claim || !member_is_wanted(snapshot, member)))
+            continue;
+        intent->transition.doubtful |= !member_speaks(member);
+        intent->acknowledgers |= bit_of(member);
+    }
+    intent->initialized = true;
+    intent->confirmed.semi_sync &= last->agent->semi_sync;
+    intent->confirmed.acks = intent->confirmed.semi_sync ? MIN_OF(intent->confirmed.acks, 1) : 0;
+    return true;
+}
+
 /* ---- the end ---- */
 
 static int64_t since(int64_t base_ms, int64_t when_ms)

@@ -8,8 +8,8 @@
  *   3. enough of them have answered what they have received: status: transition to C, what C must execute before it opens, who may acknowledge next
  *   4. C becomes primary; the Service names it meanwhile
  *   5. C is open: the others follow it; status: what happened
- * A C that is lost in between, or has not opened after CLUSTER_OPEN_MAX_MS while somebody else could, is the P of the next failover, which must reach what this one has reached (position). P, should its server be back
- * meanwhile with everything, is as good a C as any.
+ * A C that is lost in between, or has not opened after CLUSTER_OPEN_MAX_MS while somebody else could, is the P of the next failover, which must
+ * reach what this one has reached (position). P, should its server be back meanwhile with everything, is as good a C as any.
  */
 #ifndef KM_CLUSTER_FAILOVER_H
 #define KM_CLUSTER_FAILOVER_H
@@ -21,6 +21,9 @@
 void failover_consider(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
 /* A switchover whose old or new primary is lost before the new one is open, or whose new one never opens, becomes a failover. False: it is none. */
 bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
+/* Members have seen a later epoch than the status, which was restored from a backup of etcd, perhaps: if another one than it names has become primary
+ * since, a failover from the latest of them. False: nobody has. */
+bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
 /* The status' transition is a failover. */
 void failover_continue(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
 

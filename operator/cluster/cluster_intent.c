@@ -364,6 +364,22 @@ static bool differs(const struct cluster_snapshot *snapshot, const struct cluste
         !cluster_transition_same(&intent->transition, &last->transition);
 }
 
+/* A volume of another life: the same primary under an epoch that all accept. Or a status that is older than its members: then they are heard first, as
+ * another one may be open. */
+static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (!snapshot->members[i].agent_awaited)
+            continue;
+        cluster_intent_say(
+            intent, "raise the epoch above that of the members; waits to hear from %s", snapshot->members[i].name);
+        intent->again_ms = 1000;
+        return;
+    }
+    if (in_place_holds(snapshot) || !failover_from_later(snapshot, intent))
+        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+}
+
 void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)
 {
     const struct cluster_status *last = &snapshot->last;
@@ -387,8 +403,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
         if (snapshot->usable && !snapshot->cluster.paused)
             choose_first(snapshot, ret);
     } else if (cluster_newest_epoch(snapshot) > last->epoch)
-        ret->epoch = cluster_newest_epoch(snapshot) +
-            1; /* a volume of another life: the same primary under an epoch that all accept */
+        catch_up(snapshot, ret);
     else if (in_place_holds(snapshot))
         in_place_intend(snapshot, ret);
     else if (last->transition.failover)

@@ -454,11 +454,12 @@ static bool has_all_of_from(const struct answers *answers)
     return answers->witness && holds(answers->best, position_of(answers->best), position_of(answers->witness));
 }
 
-/* A server that was only started anew goes on where it was; one that hung, or was cut off from its replicas, may do so again. */
+/* A server that was only started anew goes on where it was, as does one that nothing ails; one that hung, or was cut off from its replicas, may do so
+ * again. */
 static bool may_go_on(const struct cluster_snapshot *snapshot)
 {
     const char *reason = snapshot->last.transition.reason;
-    return str_eq(reason, "ServerDown") || str_eq(reason, "MemberLost");
+    return str_eq(reason, "ServerDown") || str_eq(reason, "MemberLost") || str_eq(reason, "StatusOutdated");
 }
 
 /* Which of the two was open last is not known, but both have answered. */
