@@ -588,6 +588,12 @@ static void test_a_replica_that_crashed_with_its_primary(void **state)
             whole = i;
     }
     assert_true(counts(&rig->members[whole]));
+    agent_rig_kill(&rig->members[whole].rig->agent); /* and nothing happens to its server */
+    replication_rig_start(rig, whole, "run");
+    await(rig, whole, has_no_order, "up again");
+    give(rig, whole, hold_order(rig));
+    await(rig, whole, is_held_again, "held");
+    assert_true(counts(&rig->members[whole]));
     tell_to_open(stage, whole);
     await(rig, whole, member_done, "open");
     stage->primary = whole;
