@@ -28,6 +28,7 @@ struct probe_lane {
     struct probe_result result;
 };
 
+/* The sentinel is given up for it if no other connection is left. */
 static struct session *open_session(struct probe_lane *lane, struct error *err)
 {
     struct error failure = ERROR_INIT;

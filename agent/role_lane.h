@@ -43,7 +43,7 @@ struct role_result {
 /* fn runs on the loop after every job. paths and user must outlive the lane. */
 struct role_lane *role_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user,
     void (*fn)(void *arg, const struct role_result *result), void *arg);
-/* The last job found no connection left; of no use (room.h) is to wait for that: another lane's session makes room for ours. */
+/* The last job found no connection left, and clients may keep them for ever: a session of another lane is to make room for one of ours (room.h). */
 bool role_lane_is_shut_out(const struct role_lane *lane);
 struct session_options role_lane_session_options(const struct role_lane *lane);
 /* Takes it. */

@@ -323,8 +323,8 @@ static bool was_tried(const struct cluster_snapshot *snapshot, const struct clus
     return false;
 }
 
-/* Both have received the same: one that stays, one that has not failed to open, one whose volume has room (where none has, the database still goes on: it is told of before the last byte), the wished one,
- * one that no roll waits for, one on another node than the lost one, one that has less to apply. */
+/* Both have received the same: one that stays, one that has not failed to open, one whose volume has room (where none has, the database still goes on: it is
+ * told of before the last byte), the wished one, one that no roll waits for, one on another node than the lost one, one that has less to apply. */
 static bool is_better_equal(
     const struct cluster_snapshot *snapshot, const struct cluster_member *a, const struct cluster_member *b)
 {
