@@ -21,8 +21,9 @@
 
 /* One event in the API server, and what we know of it. */
 struct aggregate {
-    struct list_node lru; /* most recently used first */
-    char key[KEY_SIZE];   /* object, type, reason and message, hashed */
+    struct list_node lru;     /* most recently used first */
+    struct list_node waiting; /* in recorder->waiting, or alone */
+    char key[KEY_SIZE];       /* object, type, reason and message, hashed */
     struct event_recorder *recorder;
     struct kube_request *request; /* the write under way */
     char *ns;
@@ -31,7 +32,7 @@ struct aggregate {
     int64_t first_ms;      /* wall clock */
     int64_t last_ms;
     int64_t count;
-    json_t *document; /* only while a write is under way */
+    json_t *document; /* only while a write waits or is under way */
     bool created;
     bool dirty; /* counted since the last write began */
 };
@@ -52,6 +53,8 @@ struct event_recorder {
     char *component;
     char *instance;
     uint64_t random_state;
+    struct list_node waiting; /* aggregates, the first to be recorded first */
+    struct loop_timer timer;
     struct hashmap aggregates;
     struct list_node aggregates_lru;
     struct hashmap buckets;
@@ -79,46 +82,22 @@ static void aggregate_free(struct aggregate *aggregate)
     if (aggregate->request)
         kube_request_cancel(aggregate->request);
     list_remove(&aggregate->lru);
+    list_remove(&aggregate->waiting);
     free(aggregate->ns);
     free(aggregate->name);
     aggregate_drop_document(aggregate);
     free(aggregate);
 }
 
+static bool aggregate_is_idle(const struct aggregate *aggregate)
+{
+    return !aggregate->request && list_empty(&aggregate->waiting);
+}
+
 static void aggregate_forget(struct aggregate *aggregate)
 {
     hashmap_remove(&aggregate->recorder->aggregates, aggregate->key);
     aggregate_free(aggregate);
-}
-
-struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client *client,
-    const struct kube_resource *event, const char *component, const char *instance)
-{
-    struct event_recorder *recorder = xnew(struct event_recorder);
-    recorder->loop = loop;
-    recorder->client = client;
-    recorder->resource = *event;
-    recorder->component = xstrdup(component);
-    recorder->instance = xstrdup(instance);
-    recorder->random_state = random_seed();
-    hashmap_init(&recorder->aggregates, aggregate_key);
-    hashmap_init(&recorder->buckets, bucket_key);
-    list_init(&recorder->aggregates_lru);
-    list_init(&recorder->buckets_lru);
-    return recorder;
-}
-
-void event_recorder_free(struct event_recorder *recorder)
-{
-    if (!recorder)
-        return;
-    hashmap_release(&recorder->aggregates, NULL);
-    hashmap_release(&recorder->buckets, free);
-    while (!list_empty(&recorder->aggregates_lru))
-        aggregate_free(container_of(list_next(&recorder->aggregates_lru), struct aggregate, lru));
-    free(recorder->component);
-    free(recorder->instance);
-    free(recorder);
 }
 
 /* ---- how much an object may say ------------------------------------------------------------------------------- */
@@ -247,6 +226,66 @@ static json_t *event_document(const struct aggregate *aggregate, const struct ev
     return document;
 }
 
+void event_recorder_flush(struct event_recorder *recorder)
+{
+    if (!recorder)
+        return;
+    loop_timer_cancel(&recorder->timer);
+    while (!list_empty(&recorder->waiting)) {
+        struct aggregate *aggregate = container_of(list_next(&recorder->waiting), struct aggregate, waiting);
+        list_remove(&aggregate->waiting);
+        aggregate_write(aggregate);
+    }
+}
+
+static void on_timer(void *arg)
+{
+    event_recorder_flush(arg);
+}
+
+static void aggregate_write_later(struct aggregate *aggregate)
+{
+    struct event_recorder *recorder = aggregate->recorder;
+    if (list_empty(&recorder->waiting))
+        loop_timer_arm(&recorder->timer, EVENT_DELAY_MS);
+    list_push_back(&recorder->waiting, &aggregate->waiting);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------- */
+
+struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client *client,
+    const struct kube_resource *event, const char *component, const char *instance)
+{
+    struct event_recorder *recorder = xnew(struct event_recorder);
+    recorder->loop = loop;
+    recorder->client = client;
+    recorder->resource = *event;
+    recorder->component = xstrdup(component);
+    recorder->instance = xstrdup(instance);
+    recorder->random_state = random_seed();
+    hashmap_init(&recorder->aggregates, aggregate_key);
+    hashmap_init(&recorder->buckets, bucket_key);
+    list_init(&recorder->aggregates_lru);
+    list_init(&recorder->buckets_lru);
+    list_init(&recorder->waiting);
+    loop_timer_init(&recorder->timer, loop, on_timer, recorder);
+    return recorder;
+}
+
+void event_recorder_free(struct event_recorder *recorder)
+{
+    if (!recorder)
+        return;
+    hashmap_release(&recorder->aggregates, NULL);
+    hashmap_release(&recorder->buckets, free);
+    while (!list_empty(&recorder->aggregates_lru))
+        aggregate_free(container_of(list_next(&recorder->aggregates_lru), struct aggregate, lru));
+    loop_timer_release(&recorder->timer);
+    free(recorder->component);
+    free(recorder->instance);
+    free(recorder);
+}
+
 /* ---- recording ------------------------------------------------------------------------------------------------ */
 
 /* Room for one more: the least recently used that has no write under way goes. */
@@ -256,7 +295,7 @@ static bool recorder_make_room(struct event_recorder *recorder)
         return true;
     for (struct list_node *node = recorder->aggregates_lru.prev; node != &recorder->aggregates_lru; node = node->prev) {
         struct aggregate *aggregate = container_of(node, struct aggregate, lru);
-        if (!aggregate->request) {
+        if (aggregate_is_idle(aggregate)) {
             aggregate_forget(aggregate);
             return true;
         }
@@ -280,6 +319,7 @@ static struct aggregate *aggregate_new(
     aggregate->name = event_name(recorder, target->name);
     aggregate->first_seen_ms = clock_monotonic_ms();
     aggregate->first_ms = clock_realtime_ms();
+    list_init(&aggregate->waiting);
     list_push_front(&recorder->aggregates_lru, &aggregate->lru);
     hashmap_put(&recorder->aggregates, aggregate);
     return aggregate;
@@ -292,7 +332,7 @@ static struct aggregate *aggregate_find(struct event_recorder *recorder, const c
     if (!aggregate)
         return NULL;
     bool old = clock_monotonic_ms() - aggregate->first_seen_ms > AGGREGATE_WINDOW_MS;
-    if (old && !aggregate->request) {
+    if (old && aggregate_is_idle(aggregate)) {
         aggregate_forget(aggregate);
         return NULL;
     }
@@ -335,8 +375,8 @@ static void record_message(struct event_recorder *recorder, const struct event_t
     aggregate->count++;
     aggregate->last_ms = clock_realtime_ms();
     aggregate->dirty = true;
-    if (!aggregate->request)
-        aggregate_write(aggregate);
+    if (aggregate_is_idle(aggregate))
+        aggregate_write_later(aggregate);
 }
 
 void event_record(struct event_recorder *recorder, const struct event_target *target, enum event_type type,

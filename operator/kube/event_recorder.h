@@ -5,7 +5,10 @@
  * raises `count` and lastTimestamp of the first instead of making another (a patch); per object a token bucket (burst 100, one per
  * 30 seconds refill; client-go's spam filter has 25 and 5 minutes, for objects that say less). At most EVENT_CACHE_MAX aggregates are remembered (least recently used goes).
  *
- * A repetition while the first write is still under way is counted and written when that ends, so an object never has two writes of one event in
+ * What is recorded is written EVENT_DELAY_MS later: events are for people, and in a failover, or when a cluster is made, they would stand in the API
+ * server's queue before the writes that clients wait for. What waits when a process is killed is lost with it.
+ *
+ * A repetition while the first write waits or is still under way is counted and written when that ends, so an object never has two writes of one event in
  * flight. An event that the server has already expired (404) is made anew. Messages are cut at 1,024 bytes (the API's limit) and are never
  * logged; callers keep secrets out of them (I9). RBAC: core events create, patch.
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
@@ -19,6 +22,7 @@
 #include "operator/kube/kube_client.h"
 
 #define EVENT_CACHE_MAX 1024
+#define EVENT_DELAY_MS 250
 
 struct event_recorder;
 
@@ -36,8 +40,10 @@ struct event_target {
 /* component: source.component and reportingComponent; instance: reportingInstance. */
 struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client *client,
     const struct kube_resource *event, const char *component, const char *instance);
-/* Writes under way are cancelled. */
+/* Writes under way are cancelled; what waits is not written any more. */
 void event_recorder_free(struct event_recorder *recorder);
+/* What waits is written now: the process is about to end. */
+void event_recorder_flush(struct event_recorder *recorder);
 void event_record(struct event_recorder *recorder, const struct event_target *target, enum event_type type,
     const char *reason, const char *fmt, ...) KM_PRINTF(5, 6);
 

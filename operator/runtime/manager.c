@@ -372,6 +372,7 @@ static void on_stop_timer(void *arg)
     }
     if (in_work > 0)
         log_warn("reconciles did not end in time", LOG_INT("count", in_work));
+    event_recorder_flush(manager->events);
     if (!manager->elector) {
         manager_end(manager, 0);
         return;

@@ -363,14 +363,20 @@ static bool is_verified(struct stage *stage)
 
 static const step_fn good_life[] = {waits_for_its_time, its_time_comes, is_verified, NULL};
 
+/* Events come later than what they are about. */
+static bool is_told(struct stage *stage)
+{
+    return has_event(stage, "RestoreDrillStarted") && has_event(stage, "\"RestoreVerified\"");
+}
+
 static void test_goes_well(void **state)
 {
+    static const step_fn steps[] = {waits_for_its_time, its_time_comes, is_verified, is_told, NULL};
     UNUSED(state);
     struct stage *stage = stage_new(DRILL, "");
-    stage_run(stage, good_life);
+    stage_run(stage, steps);
     assert_int_equal(stage->made, 1);
     assert_string_equal(stage->task.gtid, "0-1-99");
-    assert_true(has_event(stage, "RestoreDrillStarted") && has_event(stage, "\"RestoreVerified\""));
     stage_free(stage);
 }
 

@@ -69,6 +69,19 @@ void kube_request_cancel(struct kube_request *request)
     request->cancelled = true;
 }
 
+/* All that is recorded goes out. */
+static void KM_PRINTF(4, 5)
+    record(const struct event_target *about, enum event_type type, const char *reason, const char *fmt, ...)
+{
+    char message[4096];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof(message), fmt, ap);
+    va_end(ap);
+    event_record(recorder, about, type, reason, "%s", message);
+    event_recorder_flush(recorder);
+}
+
 static void answer(size_t i, enum error_kind kind)
 {
     struct error err = ERROR_INIT;
@@ -136,7 +149,7 @@ static void test_fields(void **state)
         {"involvedObject.uid", "uid-1"},
         {"involvedObject.resourceVersion", "42"},
     };
-    event_record(recorder, &target, EVENT_WARNING, "VolumeFull", "%d %% used", 97);
+    record(&target, EVENT_WARNING, "VolumeFull", "%d %% used", 97);
     assert_int_equal(write_count, 1);
     const json_t *body = writes[0].body;
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
@@ -155,7 +168,7 @@ static void test_cluster_scope_goes_to_default(void **state)
 {
     UNUSED(state);
     const struct event_target cluster = {.resource = &set_resource, .name = "config", .uid = "u"};
-    event_record(recorder, &cluster, EVENT_NORMAL, "Used", "by nobody");
+    record(&cluster, EVENT_NORMAL, "Used", "by nobody");
     assert_string_equal(writes[0].ns, "default");
     assert_string_equal(json_path_str(writes[0].body, "type", ""), "Normal");
     assert_null(json_path(writes[0].body, "involvedObject.namespace"));
@@ -165,9 +178,9 @@ static void test_cluster_scope_goes_to_default(void **state)
 static void test_repetition_counts(void **state)
 {
     UNUSED(state);
-    event_record(recorder, &target, EVENT_NORMAL, "Rolled", "pod 0");
+    record(&target, EVENT_NORMAL, "Rolled", "pod 0");
     answer(0, ERROR_NONE);
-    event_record(recorder, &target, EVENT_NORMAL, "Rolled", "pod 0");
+    record(&target, EVENT_NORMAL, "Rolled", "pod 0");
     assert_int_equal(write_count, 2);
     assert_false(writes[1].create);
     assert_string_equal(writes[1].name, writes[0].name);
@@ -176,9 +189,9 @@ static void test_repetition_counts(void **state)
     assert_null(json_path(writes[1].body, "message"));
     answer(1, ERROR_NONE);
     /* Anything else is another event. */
-    event_record(recorder, &target, EVENT_NORMAL, "Rolled", "pod 1");
-    event_record(recorder, &target, EVENT_WARNING, "Rolled", "pod 0");
-    event_record(recorder, &target, EVENT_NORMAL, "Stuck", "pod 0");
+    record(&target, EVENT_NORMAL, "Rolled", "pod 1");
+    record(&target, EVENT_WARNING, "Rolled", "pod 0");
+    record(&target, EVENT_NORMAL, "Stuck", "pod 0");
     assert_int_equal(write_count, 5);
     for (size_t i = 2; i < 5; i++)
         assert_true(writes[i].create);
@@ -188,7 +201,7 @@ static void test_repetitions_during_a_write_become_one(void **state)
 {
     UNUSED(state);
     for (int i = 0; i < 5; i++)
-        event_record(recorder, &target, EVENT_NORMAL, "Rolled", "pod 0");
+        record(&target, EVENT_NORMAL, "Rolled", "pod 0");
     assert_int_equal(write_count, 1);
     answer(0, ERROR_NONE);
     assert_int_equal(write_count, 2);
@@ -197,12 +210,67 @@ static void test_repetitions_during_a_write_become_one(void **state)
     assert_int_equal(write_count, 2);
 }
 
-static void test_an_expired_event_is_made_anew(void **state)
+static void stop(void *arg)
+{
+    loop_stop(arg);
+}
+
+/* Not before its time, all in their order, and what is repeated meanwhile once. */
+static void test_what_is_recorded_waits(void **state)
+{
+    UNUSED(state);
+    struct loop_timer timer = {0};
+    loop_timer_init(&timer, loop, stop, loop);
+    int64_t began_ms = clock_monotonic_ms();
+    event_record(recorder, &target, EVENT_NORMAL, "Started", "it");
+    event_record(recorder, &target, EVENT_NORMAL, "Done", "it");
+    event_record(recorder, &target, EVENT_NORMAL, "Started", "it");
+    assert_int_equal(write_count, 0);
+    for (int i = 0; i < 100 && write_count == 0; i++) {
+        loop_timer_arm(&timer, 100);
+        loop_run(loop);
+    }
+    assert_true(clock_monotonic_ms() - began_ms >= EVENT_DELAY_MS);
+    assert_int_equal(write_count, 2);
+    assert_string_equal(json_path_str(writes[0].body, "reason", ""), "Started");
+    assert_int_equal(json_path_int(writes[0].body, "count", 0), 2);
+    assert_string_equal(json_path_str(writes[1].body, "reason", ""), "Done");
+    event_recorder_flush(recorder);
+    assert_int_equal(write_count, 2);
+    loop_timer_release(&timer);
+}
+
+static void test_free_drops_what_waits(void **state)
 {
     UNUSED(state);
     event_record(recorder, &target, EVENT_NORMAL, "Rolled", "pod 0");
+    event_recorder_free(recorder);
+    recorder = NULL;
+    assert_int_equal(write_count, 0);
+    event_recorder_flush(NULL);
+}
+
+/* Those that wait are not the ones that go. */
+static void test_memory_is_bounded_while_all_wait(void **state)
+{
+    UNUSED(state);
+    char uid[32];
+    struct event_target many = {.resource = &set_resource, .ns = "shop", .name = "db", .uid = uid};
+    for (int i = 0; i < EVENT_CACHE_MAX + 5; i++) {
+        snprintf(uid, sizeof(uid), "uid-%d", i);
+        event_record(recorder, &many, EVENT_NORMAL, "Made", "it");
+    }
+    event_recorder_flush(recorder);
+    assert_int_equal(write_count, EVENT_CACHE_MAX);
+    assert_string_equal(json_path_str(writes[0].body, "involvedObject.uid", ""), "uid-0");
+}
+
+static void test_an_expired_event_is_made_anew(void **state)
+{
+    UNUSED(state);
+    record(&target, EVENT_NORMAL, "Rolled", "pod 0");
     answer(0, ERROR_NONE);
-    event_record(recorder, &target, EVENT_NORMAL, "Rolled", "pod 0");
+    record(&target, EVENT_NORMAL, "Rolled", "pod 0");
     answer(1, ERROR_NOT_FOUND);
     assert_int_equal(write_count, 3);
     assert_true(writes[2].create);
@@ -214,10 +282,10 @@ static void test_an_expired_event_is_made_anew(void **state)
 static void test_a_failed_write_is_dropped(void **state)
 {
     UNUSED(state);
-    event_record(recorder, &target, EVENT_NORMAL, "Rolled", "pod 0");
+    record(&target, EVENT_NORMAL, "Rolled", "pod 0");
     answer(0, ERROR_FORBIDDEN);
     assert_int_equal(write_count, 1);
-    event_record(recorder, &target, EVENT_NORMAL, "Rolled", "pod 0");
+    record(&target, EVENT_NORMAL, "Rolled", "pod 0");
     assert_int_equal(write_count, 2);
     assert_true(writes[1].create);
     /* A namespace that is gone answers 404 to a create: no loop. */
@@ -229,10 +297,10 @@ static void test_an_object_cannot_flood(void **state)
 {
     UNUSED(state);
     for (int i = 0; i < 200; i++)
-        event_record(recorder, &target, EVENT_WARNING, "Loop", "round %d", i);
+        record(&target, EVENT_WARNING, "Loop", "round %d", i);
     assert_int_equal(write_count, 100);
     const struct event_target other = {.resource = &set_resource, .ns = "shop", .name = "other", .uid = "uid-2"};
-    event_record(recorder, &other, EVENT_WARNING, "Loop", "round 0");
+    record(&other, EVENT_WARNING, "Loop", "round 0");
     assert_int_equal(write_count, 101); /* each has its own bucket */
 }
 
@@ -244,7 +312,7 @@ static void test_memory_is_bounded(void **state)
     for (int i = 0; i < EVENT_CACHE_MAX + 50; i++) {
         snprintf(name, sizeof(name), "db-%d", i);
         snprintf(uid, sizeof(uid), "uid-%d", i);
-        event_record(recorder, &many, EVENT_NORMAL, "Made", "it");
+        record(&many, EVENT_NORMAL, "Made", "it");
         if (i >= 10)
             answer(write_count - 1, ERROR_NONE);
     }
@@ -252,12 +320,12 @@ static void test_memory_is_bounded(void **state)
     /* The ones still under way were kept, the oldest idle one went: it is made anew, a recent one is counted. */
     snprintf(name, sizeof(name), "db-10");
     snprintf(uid, sizeof(uid), "uid-10");
-    event_record(recorder, &many, EVENT_NORMAL, "Made", "it");
+    record(&many, EVENT_NORMAL, "Made", "it");
     assert_true(writes[write_count - 1].create);
     answer(write_count - 1, ERROR_NONE);
     snprintf(name, sizeof(name), "db-%d", EVENT_CACHE_MAX + 49);
     snprintf(uid, sizeof(uid), "uid-%d", EVENT_CACHE_MAX + 49);
-    event_record(recorder, &many, EVENT_NORMAL, "Made", "it");
+    record(&many, EVENT_NORMAL, "Made", "it");
     assert_false(writes[write_count - 1].create);
     for (size_t i = 0; i < 10; i++)
         assert_true(writes[i].open);
@@ -271,7 +339,7 @@ static void test_all_under_way_drops_the_next(void **state)
     struct event_target many = {.resource = &set_resource, .ns = "shop", .name = "db", .uid = uid};
     for (int i = 0; i < EVENT_CACHE_MAX + 5; i++) {
         snprintf(uid, sizeof(uid), "uid-%d", i);
-        event_record(recorder, &many, EVENT_NORMAL, "Made", "it");
+        record(&many, EVENT_NORMAL, "Made", "it");
     }
     assert_int_equal(write_count, EVENT_CACHE_MAX);
 }
@@ -279,7 +347,7 @@ static void test_all_under_way_drops_the_next(void **state)
 static void test_free_cancels(void **state)
 {
     UNUSED(state);
-    event_record(recorder, &target, EVENT_NORMAL, "Rolled", "pod 0");
+    record(&target, EVENT_NORMAL, "Rolled", "pod 0");
     event_recorder_free(recorder);
     recorder = NULL;
     assert_true(writes[0].cancelled);
@@ -296,8 +364,8 @@ static void test_long_texts_are_cut(void **state)
     memset(name, 'n', sizeof(name));
     name[KUBE_NAME_MAX] = '\0';
     const struct event_target big = {.resource = &set_resource, .ns = "shop", .name = name, .uid = "u"};
-    event_record(recorder, &big, EVENT_NORMAL, "Long", "x%s", message);
-    event_record(recorder, &big, EVENT_NORMAL, "Long", "%s", message);
+    record(&big, EVENT_NORMAL, "Long", "x%s", message);
+    record(&big, EVENT_NORMAL, "Long", "%s", message);
     for (size_t i = 0; i < 2; i++) {
         const char *cut = json_path_str(writes[i].body, "message", ""); /* a broken character would not be JSON */
         assert_in_range(strlen(cut), 1020, 1024);
@@ -314,6 +382,9 @@ int main(void)
         CASE(test_cluster_scope_goes_to_default),
         CASE(test_repetition_counts),
         CASE(test_repetitions_during_a_write_become_one),
+        CASE(test_what_is_recorded_waits),
+        CASE(test_free_drops_what_waits),
+        CASE(test_memory_is_bounded_while_all_wait),
         CASE(test_an_expired_event_is_made_anew),
         CASE(test_a_failed_write_is_dropped),
         CASE(test_an_object_cannot_flood),
