@@ -117,13 +117,18 @@ int cluster_member_news(const struct cluster_status *before, const struct cluste
     return bulletin.count;
 }
 
+static void record_news(
+    struct event_recorder *recorder, const struct event_target *target, const struct cluster_news *news, int count)
+{
+    for (int i = 0; i < count; i++)
+        event_record(recorder, target, news[i].type, news[i].reason, "%s", news[i].message);
+}
+
 static void record_members(struct event_recorder *recorder, const struct event_target *target,
     const struct cluster_status *before, const struct cluster_status *now)
 {
     struct cluster_news news[CLUSTER_MEMBER_NEWS_MAX];
-    int count = cluster_member_news(before, now, news);
-    for (int i = 0; i < count; i++)
-        event_record(recorder, target, news[i].type, news[i].reason, "%s", news[i].message);
+    record_news(recorder, target, news, cluster_member_news(before, now, news));
 }
 
 void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
@@ -228,24 +233,22 @@ int cluster_failover_news(const struct cluster_status *before, const struct clus
     return bulletin.count;
 }
 
-static void record_failover(struct event_recorder *recorder, const struct event_target *target,
-    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+static void tell_of_failover(
+    struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
-    struct cluster_news news[CLUSTER_NEWS_MAX];
     struct cluster_status now = snapshot->last; /* borrows what it owns */
     struct cluster_intent roles = *intent;
     roles.restore_step = RESTORE_STEP_NONE;
     roles.in_place_step = IN_PLACE_STEP_NONE;
     cluster_intent_apply(snapshot, &roles, &now);
-    int count = cluster_failover_news(&snapshot->last, &now, &snapshot->cluster.failover, news);
-    for (int i = 0; i < count; i++)
-        event_record(recorder, target, news[i].type, news[i].reason, "%s", news[i].message);
+    bulletin->count +=
+        cluster_failover_news(&snapshot->last, &now, &snapshot->cluster.failover, bulletin->news + bulletin->count);
 }
 
 /* ---- planned changes ---- */
 
-static void record_restore(struct event_recorder *recorder, const struct event_target *target,
-    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+static void tell_of_restore(
+    struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
     const struct cluster_restore *last = &snapshot->last.restore;
     _cleanup_(strbuf_release) struct strbuf point;
@@ -253,28 +256,27 @@ static void record_restore(struct event_recorder *recorder, const struct event_t
     switch ((enum restore_step)intent->restore_step) {
     case RESTORE_STEP_FOUND:
         cluster_restore_point_text(&snapshot->restore_answer->found, &point);
-        event_record(recorder, target, EVENT_NORMAL, "RestoreStarted", "the cluster is made of backup %s (%s)%s",
+        tell(bulletin, EVENT_NORMAL, "RestoreStarted", "the cluster is made of backup %s (%s)%s",
             snapshot->restore_answer->found.backup, snapshot->restore_answer->found.location, point.buf);
         break;
     case RESTORE_STEP_COMPLETE:
         cluster_restore_point_text(last, &point);
-        event_record(recorder, target, EVENT_NORMAL, "RestoreCompleted", "the cluster was made of backup %s%s",
-            last->backup, point.buf);
+        tell(bulletin, EVENT_NORMAL, "RestoreCompleted", "the cluster was made of backup %s%s", last->backup, point.buf);
         break;
     case RESTORE_STEP_EMPTY:
-        event_record(recorder, target, EVENT_WARNING, "RestoreEmpty",
+        tell(bulletin, EVENT_WARNING, "RestoreEmpty",
             "no backup is stored: the cluster begins with an empty database (orEmpty)");
         break;
     case RESTORE_STEP_SKIP:
-        event_record(recorder, target, EVENT_NORMAL, "RestoreSkipped", "the volumes hold data, which is kept");
+        tell(bulletin, EVENT_NORMAL, "RestoreSkipped", "the volumes hold data, which is kept");
         break;
     default:
         break;
     }
 }
 
-static void record_in_place(struct event_recorder *recorder, const struct event_target *target,
-    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+static void tell_of_in_place(
+    struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
     const struct cluster_in_place *last = &snapshot->last.in_place;
     _cleanup_(strbuf_release) struct strbuf point;
@@ -282,64 +284,72 @@ static void record_in_place(struct event_recorder *recorder, const struct event_
     cluster_restore_point_text(&last->source, &point);
     switch ((enum in_place_step)intent->in_place_step) {
     case IN_PLACE_STEP_RESTORE:
-        event_record(recorder, target, EVENT_WARNING, "RestoreInPlaceStarted",
+        tell(bulletin, EVENT_WARNING, "RestoreInPlaceStarted",
             "nobody serves: %s makes a database of backup %s (%s) beside its data, which is kept", intent->primary,
             snapshot->restore_answer->found.backup, snapshot->restore_answer->found.location);
         break;
     case IN_PLACE_STEP_TAKE:
-        event_record(recorder, target, EVENT_NORMAL, "RestoreInPlaceTaken",
+        tell(bulletin, EVENT_NORMAL, "RestoreInPlaceTaken",
             "backup %s%s is restored: it becomes the data of %s, the others are seeded anew, epoch %lld",
             last->source.backup, point.buf, last->member, (long long)intent->epoch);
         break;
     case IN_PLACE_STEP_COMPLETE:
-        event_record(recorder, target, EVENT_NORMAL, "RestoreInPlaceCompleted",
+        tell(bulletin, EVENT_NORMAL, "RestoreInPlaceCompleted",
             "all members have the data of backup %s%s; what was there before is removed", last->source.backup,
             point.buf);
         break;
     case IN_PLACE_STEP_FAIL:
-        event_record(recorder, target, EVENT_WARNING, "RestoreInPlaceFailed",
-            "the cluster keeps the data that it has: %s: %s", intent->in_place_reason, intent->in_place_message);
+        tell(bulletin, EVENT_WARNING, "RestoreInPlaceFailed", "the cluster keeps the data that it has: %s: %s",
+            intent->in_place_reason, intent->in_place_message);
         break;
     default:
         break;
     }
 }
 
-static void record_switchover(struct event_recorder *recorder, const struct event_target *target,
-    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+static void tell_of_switchover(
+    struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
     const struct cluster_transition *before = &snapshot->last.transition, *now = &intent->transition;
     bool was_set = cluster_transition_is_set(before), is_set = cluster_transition_is_set(now);
     if (!was_set && is_set)
-        event_record(recorder, target, EVENT_NORMAL, "SwitchoverStarted",
-            "the primary moves from %s to %s (%s), epoch %lld", now->from, now->to, now->reason, (long long)now->epoch);
+        tell(bulletin, EVENT_NORMAL, "SwitchoverStarted", "the primary moves from %s to %s (%s), epoch %lld", now->from,
+            now->to, now->reason, (long long)now->epoch);
     else if (was_set && !is_set && intent->epoch == snapshot->last.epoch)
-        event_record(recorder, target, EVENT_NORMAL, "SwitchoverDone", "%s is primary; writes waited for %lld ms",
-            before->to, (long long)intent->last_switchover.writes_blocked_ms);
+        tell(bulletin, EVENT_NORMAL, "SwitchoverDone", "%s is primary; writes waited for %lld ms", before->to,
+            (long long)intent->last_switchover.writes_blocked_ms);
     else if (was_set && !is_set)
-        event_record(recorder, target, EVENT_WARNING, "SwitchoverUndone",
+        tell(bulletin, EVENT_WARNING, "SwitchoverUndone",
             "%s does not answer or has lost its data, and does not become primary; %s stays it, epoch %lld", before->to,
             intent->primary, (long long)intent->epoch);
     else if (!str_eq(intent->primary, snapshot->last.current_primary))
-        event_record(recorder, target, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld",
-            intent->primary, (long long)intent->epoch);
+        tell(bulletin, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld", intent->primary,
+            (long long)intent->epoch);
 }
 
-void cluster_events_intent(struct event_recorder *recorder, const struct kube_resource *resource,
-    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,
+    struct cluster_news ret[static CLUSTER_INTENT_NEWS_MAX])
+{
+    struct bulletin bulletin = {.news = ret};
+    if (fails_over(&snapshot->last.transition) || fails_over(&intent->transition))
+        tell_of_failover(&bulletin, snapshot, intent);
+    else
+        tell_of_switchover(&bulletin, snapshot, intent);
+    tell_of_restore(&bulletin, snapshot, intent);
+    tell_of_in_place(&bulletin, snapshot, intent);
+    if (intent->semi_sync != snapshot->last.semi_sync)
+        tell(&bulletin, EVENT_NORMAL, intent->semi_sync ? "SemiSyncOn" : "SemiSyncOff", "%s",
+            intent->semi_sync ? "enough replicas have joined: from now on commits wait for acknowledgements"
+                              : "commits no longer wait for acknowledgements");
+    return bulletin.count;
+}
+
+void cluster_events_tell(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const struct cluster_news *news, int count)
 {
     const struct event_target target = {
         .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
-    if (fails_over(&snapshot->last.transition) || fails_over(&intent->transition))
-        record_failover(recorder, &target, snapshot, intent);
-    else
-        record_switchover(recorder, &target, snapshot, intent);
-    record_restore(recorder, &target, snapshot, intent);
-    record_in_place(recorder, &target, snapshot, intent);
-    if (intent->semi_sync != snapshot->last.semi_sync)
-        event_record(recorder, &target, EVENT_NORMAL, intent->semi_sync ? "SemiSyncOn" : "SemiSyncOff",
-            intent->semi_sync ? "enough replicas have joined: from now on commits wait for acknowledgements"
-                              : "commits no longer wait for acknowledgements");
+    record_news(recorder, &target, news, count);
 }
 
 void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,

@@ -32,9 +32,13 @@ int cluster_failover_news(const struct cluster_status *before, const struct clus
  * room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
 int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
-/* What is about to be written about roles: a new primary, a switchover or a failover that begins, goes on or ends. */
-void cluster_events_intent(struct event_recorder *recorder, const struct kube_resource *resource,
-    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent);
+#define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 3)
+/* What an intent does to roles: a new primary, a switchover, a failover or a restore that begins, goes on or ends. It is told once the status says so
+ * (cluster_events_tell): the snapshot has forgotten by then what this is made of. Pure. */
+int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,
+    struct cluster_news ret[static CLUSTER_INTENT_NEWS_MAX]);
+void cluster_events_tell(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const struct cluster_news *news, int count);
 /* A pod was deleted so that a new one takes its place; why: "replace NAME-mysql-1: it has an older template". */
 void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const char *why);

@@ -42,6 +42,7 @@ static void round_free(struct cluster_round *round)
 {
     cluster_decision_release(&round->decision);
     cluster_snapshot_release(&round->snapshot);
+    free(round->news);
     free(round->key);
     free(round);
 }

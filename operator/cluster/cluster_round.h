@@ -14,6 +14,7 @@
 
 #include "operator/cluster/cluster_controller.h"
 #include "operator/cluster/cluster_decide.h"
+#include "operator/cluster/cluster_events.h"
 #include "operator/cluster/cluster_gather.h"
 #include "operator/cluster/cluster_memory.h"
 #include "operator/cluster/final_backup.h"
@@ -49,7 +50,9 @@ struct cluster_round {
     struct cluster_decision decision;
     bool planned;
     bool recheck_soon;
-    int intents;                     /* written in this round */
+    int intents;               /* written in this round */
+    struct cluster_news *news; /* of the intent that is being written; owned */
+    int news_count;
     int64_t again_ms;                /* look again then, 0: at the usual time */
     enum final_backup_act final_act; /* after the status */
     struct error error;              /* the first one; the round goes on to its report */

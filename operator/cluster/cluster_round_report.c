@@ -1,5 +1,6 @@
 #include "common/base.h"
 
+#include "common/alloc.h"
 #include "common/json.h"
 #include "operator/api/api_kinds.h"
 #include "operator/cluster/cluster_confirmed.h"
@@ -36,10 +37,21 @@ static void on_intent_written(void *arg, const struct kube_answer *answer, const
         return;
     }
     informer_observe_write(round->controller->sources.clusters, answer);
+    cluster_events_tell(manager_events(round->controller->manager), round->controller->cluster_resource,
+        &round->snapshot, round->news, round->news_count);
     if (cluster_round_look_again(round))
         cluster_round_plan(round);
     else
         cluster_round_abandon(round);
+}
+
+/* Nothing has happened as long as the status does not say so. */
+static void keep_news(struct cluster_round *round, const struct cluster_intent *intent)
+{
+    struct cluster_news news[CLUSTER_INTENT_NEWS_MAX];
+    round->news_count = cluster_intent_news(&round->snapshot, intent, news);
+    free(round->news);
+    round->news = xmemdup(news, (size_t)round->news_count * sizeof(*news));
 }
 
 void cluster_round_write_intent(struct cluster_round *round)
@@ -52,8 +64,7 @@ void cluster_round_write_intent(struct cluster_round *round)
     round->intents++;
     cluster_status_copy(&round->snapshot.last, &status);
     cluster_intent_apply(&round->snapshot, intent, &status);
-    cluster_events_intent(
-        manager_events(round->controller->manager), round->controller->cluster_resource, &round->snapshot, intent);
+    keep_news(round, intent);
     send_status(round, &status, on_intent_written);
     cluster_status_release(&status);
     cluster_decision_release(&round->decision);
