@@ -540,6 +540,39 @@ static void the_api_server_is_away_while_the_primary_dies(void **state)
     failover_play(FAILOVER_THREE, steps, failover_check_moved);
 }
 
+static bool status_cannot_be_written(struct operator_world *world)
+{
+    static const struct kube_api_fault refused = {.method = "PATCH",
+        .path_prefix = PATH_CLUSTER "/status",
+        .kind = KUBE_API_FAULT_STATUS,
+        .status = 503,
+        .times = -1};
+    kube_api_double_fault(world->api, &refused);
+    return true;
+}
+
+static bool is_told_of(struct operator_world *world)
+{
+    _cleanup_(freep) char *dump = kube_api_double_dump(world->api);
+    return strstr(dump, "\"FailoverStarted\"") != NULL;
+}
+
+static bool nothing_is_told(struct operator_world *world)
+{
+    if (is_told_of(world))
+        failover_break_rule(world, "an event tells of what has not begun");
+    return failover_passed(world, 1500);
+}
+
+static void a_failover_is_told_of_once_it_is_written(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {FAILOVER_UNTIL_SETTLED, status_cannot_be_written, failover_crash_0,
+        nothing_is_told, api_server_is_back, failover_another_is_primary, is_told_of, failover_recover_0,
+        FAILOVER_UNTIL_SETTLED, NULL};
+    failover_play(FAILOVER_THREE, steps, failover_check_moved);
+}
+
 static void the_operator_dies_with_the_primary(void **state)
 {
     UNUSED(state);
@@ -606,6 +639,7 @@ int main(void)
         cmocka_unit_test(without_acknowledgements_nothing_may_be_lost),
         cmocka_unit_test(without_acknowledgements_a_dead_servers_logs_have_it_all),
         cmocka_unit_test(the_api_server_is_away_while_the_primary_dies),
+        cmocka_unit_test(a_failover_is_told_of_once_it_is_written),
         cmocka_unit_test(the_operator_dies_with_the_primary),
         cmocka_unit_test(a_failover_that_is_not_wanted_is_only_told),
         cmocka_unit_test(a_single_member_never_fails_over),
