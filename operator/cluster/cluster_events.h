@@ -19,8 +19,8 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
 /* An Event to be. */
 struct cluster_news {
     enum event_type type;
-    const char *reason; /* static */
-    char message[1024];
+    const char *reason;     /* static */
+    char message[1024 + 8]; /* longer than an Event's may be: the recorder cuts it, between characters, and says so */
 };
 
 /* What a new status tells of failovers that the one before did not: begun, whom it waits for, who was chosen, what may be lost, how it ended. Pure.
