@@ -66,6 +66,7 @@ static const struct text_member transition_texts[] = {
     TEXT(cluster_transition, "to", to),
     TEXT(cluster_transition, "reason", reason),
     TEXT(cluster_transition, "position", position),
+    TEXT(cluster_transition, "floor", floor),
     TEXT(cluster_transition, "before", before),
     TEXT(cluster_transition, "evidence", evidence),
     TEXT(cluster_transition, "waitsFor", waits_for),

@@ -75,10 +75,11 @@ struct cluster_transition {
     char to[DERIVED_NAME_SIZE];     /* pod; "" while it is not chosen. Both empty: nothing is being changed */
     char reason[64];                /* CamelCase */
     char position[AGENT_GTID_SIZE]; /* what `to` must have executed before it is opened; "" not known yet */
-    int64_t started_ms;             /* wall clock */
-    int64_t epoch;                  /* of the order that opens `to` */
-    bool failover;                  /* `from` was lost; else a planned switchover */
-    bool salvage; /* failover: `to` takes over what the binary logs of `from` hold before it is opened */
+    char floor[AGENT_GTID_SIZE]; /* failover: what was known to be acknowledged when it began: nobody who has less is opened; "" nothing */
+    int64_t started_ms; /* wall clock */
+    int64_t epoch;      /* of the order that opens `to` */
+    bool failover;      /* `from` was lost; else a planned switchover */
+    bool salvage;       /* failover: `to` takes over what the binary logs of `from` hold before it is opened */
     bool doubtful; /* failover: whether `from` or the one before it was open last is not known: neither's word alone proves anything */
     char before[256]; /* failover out of another change: who was, or may have been, open before `from`, latest first: "a-mysql-1,a-mysql-0" */
     int64_t silent_ms; /* failover: from the last sign of life until the loss was certain */

@@ -46,6 +46,7 @@ static void begin(const struct cluster_snapshot *snapshot, const char *lost, con
     snprintf(transition->reason, sizeof(transition->reason), "%s", failure->reason);
     snprintf(transition->evidence, sizeof(transition->evidence), "%s", failure->evidence);
     snprintf(transition->position, sizeof(transition->position), "%s", floor);
+    snprintf(transition->floor, sizeof(transition->floor), "%s", floor);
     snprintf(intent->primary, sizeof(intent->primary), "%s", lost);
     intent->again_ms = FAILOVER_HOLD_MS;
 }
@@ -62,6 +63,13 @@ static const char *settled(const struct cluster_snapshot *snapshot)
 {
     const char *position = snapshot->last.last_failover.position;
     return strstr(position, "...") ? "" : position;
+}
+
+/* What the one under way began with: whoever is chosen, and lost before it is open, takes nothing of that back. One of an older operator does not tell. */
+static const char *floor_of(const struct cluster_snapshot *snapshot)
+{
+    const char *floor = snapshot->last.transition.floor;
+    return str_empty(floor) ? settled(snapshot) : floor;
 }
 
 void failover_consider(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -233,7 +241,8 @@ bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster
         return false;
     snprintf(why.evidence, sizeof(why.evidence), "%s is primary under epoch %lld, and the status was of epoch %lld",
         last->name, (long long)last->agent->epoch, (long long)snapshot->last.epoch);
-    begin(snapshot, last->name, &why, "", intent);
+    begin(snapshot, last->name, &why, floor_of(snapshot), intent);
+    intent->transition.doubtful = !last->agent->writable; /* it may never have been open */
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (!member->pod && (!member->claim || !member_is_wanted(snapshot, member)))
@@ -325,7 +334,7 @@ static void begin_again(
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     bool from_logs = transition->salvage && (snapshot->last.semi_sync || (to && member_runs(to)));
     begin(snapshot, from_logs ? transition->from : transition->to, failure,
-        from_logs ? settled(snapshot) : transition->position, intent);
+        from_logs ? floor_of(snapshot) : transition->position, intent);
     intent->transition.doubtful = transition->salvage && !from_logs;
     memcpy(intent->transition.may_be_lost, transition->may_be_lost, sizeof(transition->may_be_lost));
 }
@@ -363,7 +372,7 @@ static bool must_choose_again(const struct cluster_snapshot *snapshot, struct cl
             is_back ? "has come back" : "was lost altogether");
         /* What the new one has taken unheard was acknowledged at once, unless commits wait: then the two must be compared. */
         bool unheard = is_back && to && !snapshot->last.semi_sync;
-        begin(snapshot, unheard ? transition->to : transition->from, &why, settled(snapshot), intent);
+        begin(snapshot, unheard ? transition->to : transition->from, &why, floor_of(snapshot), intent);
         intent->transition.doubtful = unheard;
         return true;
     }

@@ -438,7 +438,7 @@ static void name_missing(const struct cluster_snapshot *snapshot, char *out, siz
 static bool reaches_floor(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const char *floor = snapshot->last.transition.position;
-    if (is_cut(position_of(member)) && is_from(snapshot, member))
+    if (is_cut(position_of(member)) && is_from(snapshot, member) && str_empty(snapshot->last.transition.before))
         return true; /* the one that took writes last */
     return str_empty(floor) || holds(member, position_of(member), floor);
 }
