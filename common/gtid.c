@@ -433,6 +433,16 @@ struct gtid_set *gtid_set_intersect(const struct gtid_set *a, const struct gtid_
     return out;
 }
 
+struct gtid_set *gtid_set_of_source(const struct gtid_set *set, const char *uuid)
+{
+    struct gtid_set *out = gtid_set_new(set->flavour);
+    for (size_t i = 0; i < set->n && strlen(uuid) == UUID_LEN; i++) {
+        if (strncasecmp(set->v[i].source, uuid, UUID_LEN) == 0)
+            append(out, &set->v[i]);
+    }
+    return out;
+}
+
 void gtid_set_unite(struct gtid_set *set, const struct gtid_set *other)
 {
     for (size_t i = 0; i < other->n; i++)

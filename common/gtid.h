@@ -44,6 +44,8 @@ enum gtid_relation gtid_set_compare(const struct gtid_set *a, const struct gtid_
 struct gtid_set *gtid_set_subtract(const struct gtid_set *a, const struct gtid_set *b);
 /* What both hold. MariaDB: per domain the position that is behind; of two servers' transactions of the same number neither is in it. New set. */
 struct gtid_set *gtid_set_intersect(const struct gtid_set *a, const struct gtid_set *b);
+/* MySQL: the transactions that the server of this UUID wrote, under any tag. New set. */
+struct gtid_set *gtid_set_of_source(const struct gtid_set *set, const char *uuid);
 /* Adds all of other. MariaDB: per domain the position that is ahead stays. */
 void gtid_set_unite(struct gtid_set *set, const struct gtid_set *other);
 

@@ -316,6 +316,32 @@ static void test_laws(void **state)
     }
 }
 
+static void test_of_source(void **state)
+{
+    static const struct {
+        const char *set, *uuid, *expected;
+    } rows[] = {
+        {"aaaaaaaa-71ca-11e1-9e33-c80aa9429562:1-5,bbbbbbbb-71ca-11e1-9e33-c80aa9429562:7",
+            "aaaaaaaa-71ca-11e1-9e33-c80aa9429562", "aaaaaaaa-71ca-11e1-9e33-c80aa9429562:1-5"},
+        {"aaaaaaaa-71ca-11e1-9e33-c80aa9429562:1-5:tag:1-2", "AAAAAAAA-71ca-11e1-9e33-c80aa9429562",
+            "aaaaaaaa-71ca-11e1-9e33-c80aa9429562:1-5:tag:1-2"},
+        {"aaaaaaaa-71ca-11e1-9e33-c80aa9429562:1-5", "cccccccc-71ca-11e1-9e33-c80aa9429562", ""},
+        {"aaaaaaaa-71ca-11e1-9e33-c80aa9429562:1-5", "", ""},
+        {"aaaaaaaa-71ca-11e1-9e33-c80aa9429562:1-5", "aaaaaaaa", ""},
+    };
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(strbuf_release) struct strbuf text;
+        strbuf_init(&text, KM_KIB);
+        struct gtid_set *set = gtid_set_parse(GTID_MYSQL, rows[i].set, NULL);
+        struct gtid_set *part = gtid_set_of_source(set, rows[i].uuid);
+        gtid_set_print(part, &text);
+        assert_string_equal(str_or_empty(text.buf), rows[i].expected);
+        gtid_set_free(part);
+        gtid_set_free(set);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_compare_and_subtract),
         cmocka_unit_test(test_intersect_and_unite),
+        cmocka_unit_test(test_of_source),
         cmocka_unit_test(test_laws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,12 +66,16 @@ static const struct text_member transition_texts[] = {
     TEXT(cluster_transition, "to", to),
     TEXT(cluster_transition, "reason", reason),
     TEXT(cluster_transition, "position", position),
-    TEXT(cluster_transition, "floor", floor),
     TEXT(cluster_transition, "before", before),
     TEXT(cluster_transition, "evidence", evidence),
     TEXT(cluster_transition, "waitsFor", waits_for),
     TEXT(cluster_transition, "candidateWhy", candidate_why),
     TEXT(cluster_transition, "mayBeLost", may_be_lost),
+};
+static const struct text_member reign_texts[] = {
+    TEXT(cluster_reign, "primary", primary),
+    TEXT(cluster_reign, "origin", origin),
+    TEXT(cluster_reign, "floor", floor),
 };
 static const struct text_member switchover_texts[] = {
     TEXT(cluster_switchover, "from", from),
@@ -179,7 +183,39 @@ bool cluster_transition_same(const struct cluster_transition *a, const struct cl
             return false;
     }
     return a->started_ms == b->started_ms && a->epoch == b->epoch && a->failover == b->failover &&
-        a->doubtful == b->doubtful && a->salvage == b->salvage && a->silent_ms == b->silent_ms;
+        a->salvage == b->salvage && a->silent_ms == b->silent_ms;
+}
+
+bool cluster_reigns_same(const struct cluster_reigns *a, const struct cluster_reigns *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (int i = 0; i < a->count; i++) {
+        const struct cluster_reign *left = &a->list[i], *right = &b->list[i];
+        if (left->epoch != right->epoch || left->opened != right->opened ||
+            left->floor_is_partial != right->floor_is_partial || !str_eq(left->primary, right->primary) ||
+            !str_eq(left->origin, right->origin) || !str_eq(left->floor, right->floor))
+            return false;
+    }
+    return true;
+}
+
+static void put_reigns(json_t *json, const struct cluster_reigns *reigns)
+{
+    if (reigns->count == 0)
+        return;
+    json_t *array = json_array();
+    for (int i = 0; i < reigns->count; i++) {
+        json_t *value = json_object();
+        put_positive(value, "epoch", reigns->list[i].epoch);
+        put_texts(value, &reigns->list[i], reign_texts, ARRAY_LEN(reign_texts));
+        if (reigns->list[i].floor_is_partial)
+            json_put_bool(value, "floorIsPartial", true);
+        if (reigns->list[i].opened)
+            json_put_bool(value, "opened", true);
+        json_array_append_new(array, value);
+    }
+    json_put(json, "reigns", array);
 }
 
 static void put_transition(json_t *json, const struct cluster_transition *transition)
@@ -194,8 +230,6 @@ static void put_transition(json_t *json, const struct cluster_transition *transi
     put_positive(value, "silentMs", transition->silent_ms);
     if (transition->salvage)
         json_put_bool(value, "salvage", true);
-    if (transition->doubtful)
-        json_put_bool(value, "doubtful", true);
     json_put(json, "transition", value);
 }
 
@@ -300,6 +334,7 @@ json_t *cluster_status_encode(const struct cluster_status *status)
         json_put_int(
             json, status_ints[i].key, *(const int *)(const void *)((const char *)status + status_ints[i].offset));
     put_transition(json, &status->transition);
+    put_reigns(json, &status->reigns);
     put_switchover(json, &status->last_switchover);
     put_failover(json, &status->last_failover);
     if (status->restore.phase != RESTORE_PHASE_NONE)
@@ -367,7 +402,40 @@ static void read_transition(const json_t *json, struct cluster_transition *ret)
     ret->failover = str_eq(json_path_str(json, "kind", NULL), "Failover");
     ret->silent_ms = MAX_OF(0, json_path_int(json, "silentMs", 0));
     ret->salvage = json_path_bool(json, "salvage", false);
-    ret->doubtful = json_path_bool(json, "doubtful", false);
+}
+
+/* One that was written by a later version and lists more is read as far as there is room: the latest. */
+static void read_reigns(const json_t *array, struct cluster_reigns *ret)
+{
+    size_t i;
+    json_t *element;
+    json_array_foreach(array, i, element) {
+        if (!json_is_object(element) || ret->count == CLUSTER_REIGNS_MAX)
+            continue;
+        struct cluster_reign *reign = &ret->list[ret->count++];
+        read_texts(element, reign, reign_texts, ARRAY_LEN(reign_texts));
+        reign->epoch = MAX_OF(0, json_path_int(element, "epoch", 0));
+        reign->floor_is_partial = json_path_bool(element, "floorIsPartial", false);
+        reign->opened = json_path_bool(element, "opened", false);
+    }
+}
+
+/* Versions without reigns said of a failover that it is not known which of two members was open last, or which of all. */
+static void read_doubt(const json_t *json, const struct cluster_transition *transition, struct cluster_reigns *ret)
+{
+    bool between_two = !str_empty(transition->before);
+    if (ret->count > 0 || !json_path_bool(json, "doubtful", false))
+        return;
+    ret->count = between_two ? 2 : 1;
+    for (int i = 0; i < ret->count; i++) {
+        ret->list[i].floor_is_partial = true;
+        snprintf(ret->list[i].floor, sizeof(ret->list[i].floor), "%s", transition->position);
+    }
+    if (!between_two)
+        return;
+    snprintf(ret->list[0].primary, sizeof(ret->list[0].primary), "%s", transition->from);
+    snprintf(ret->list[1].primary, sizeof(ret->list[1].primary), "%.*s", (int)strcspn(transition->before, ","),
+        transition->before);
 }
 
 static void read_switchover(const json_t *json, struct cluster_switchover *ret)
@@ -451,6 +519,8 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     ret->semi_sync = json_path_bool(json, "semiSync", false);
     ret->acks = clamp_int(json_path_int(json, "acks", ret->semi_sync ? 1 : 0));
     read_transition(json_object_get(json, "transition"), &ret->transition);
+    read_reigns(json_object_get(json, "reigns"), &ret->reigns);
+    read_doubt(json_object_get(json, "transition"), &ret->transition, &ret->reigns);
     read_switchover(json_object_get(json, "lastSwitchover"), &ret->last_switchover);
     read_failover(json_object_get(json, "lastFailover"), &ret->last_failover);
     cluster_restore_decode(json_object_get(json, "restore"), &ret->restore);

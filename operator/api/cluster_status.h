@@ -80,14 +80,33 @@ struct cluster_transition {
     int64_t epoch;      /* of the order that opens `to` */
     bool failover;      /* `from` was lost; else a planned switchover */
     bool salvage;       /* failover: `to` takes over what the binary logs of `from` hold before it is opened */
-    bool doubtful; /* failover: whether `from` or the one before it was open last is not known: neither's word alone proves anything */
-    char before[256]; /* failover out of another change: who was, or may have been, open before `from`, latest first: "a-mysql-1,a-mysql-0" */
+    char before[256]; /* failover out of another change: who was to be primary before `from`, latest first: "a-mysql-1,a-mysql-0" */
     int64_t silent_ms; /* failover: from the last sign of life until the loss was certain */
     /* Failover only, for people: */
     char evidence[256];      /* what was seen of the loss */
     char waits_for[256];     /* whom the choice of `to` waits for, and what would let it go on; "" nobody */
     char candidate_why[256]; /* why `to` and no other */
     char may_be_lost[256];   /* see cluster_failover: here, so that whoever finishes this tells it */
+};
+
+#define CLUSTER_REIGNS_MAX 4
+#define CLUSTER_ORIGIN_SIZE 40
+
+/* The time in which one member is primary, or is to become it. Written before that member is ordered to open, so whoever may have acknowledged a commit is listed. */
+struct cluster_reign {
+    int64_t epoch;                   /* it began with */
+    char primary[DERIVED_NAME_SIZE]; /* pod; "" not known */
+    char origin[CLUSTER_ORIGIN_SIZE]; /* who wrote its transactions: server UUID (MySQL), server id (MariaDB); "" not known */
+    char floor[AGENT_GTID_SIZE]; /* transactions that may have been acknowledged before it began; "" none, or not known */
+    bool floor_is_partial; /* those are not all of them: while its primary was to open, the one before it still took writes */
+    bool opened;           /* its primary was seen open for writes under it */
+};
+
+/* Latest first. An earlier one is listed until as many members as a commit waits for hold a transaction of a later one: only then can nobody lead who lacks what
+ * the earlier one acknowledged. */
+struct cluster_reigns {
+    int count;
+    struct cluster_reign list[CLUSTER_REIGNS_MAX];
 };
 
 /* The last planned switchover that ended. */
@@ -139,6 +158,7 @@ struct cluster_status {
     int64_t epoch;    /* the largest one that an order was given under (I2) */
     bool initialized; /* a primary of this cluster has been open for writes at some time */
     struct cluster_transition transition;
+    struct cluster_reigns reigns; /* none: written by a version that had no reigns (reigns.h reads what is known) */
     struct cluster_switchover last_switchover;
     struct cluster_failover last_failover;
     struct cluster_restore restore;   /* owns documents */
@@ -186,6 +206,7 @@ bool cluster_lag_moved(int64_t a_ms, int64_t b_ms);
 bool cluster_transition_same(const struct cluster_transition *a, const struct cluster_transition *b);
 /* Whether a transition is going on. */
 bool cluster_transition_is_set(const struct cluster_transition *transition);
+bool cluster_reigns_same(const struct cluster_reigns *a, const struct cluster_reigns *b);
 bool cluster_status_same(const struct cluster_status *a, const struct cluster_status *b);
 /* Adds one, or NULL when full. Keep them in order of ordinals. */
 struct cluster_instance *cluster_status_add_instance(struct cluster_status *status, const char *name, int ordinal);

@@ -7,6 +7,7 @@
 #include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/reigns.h"
 
 /* 0 for nobody. */
 static uint64_t bit_of(const struct cluster_member *member)
@@ -31,10 +32,11 @@ static void list_before(const struct cluster_snapshot *snapshot, struct cluster_
         memcpy(ret->before, last->from, sizeof(last->from));
 }
 
-/* `floor`: what an unfinished failover had reached; the next one must reach it as well. */
-static void begin(const struct cluster_snapshot *snapshot, const char *lost, const struct cluster_failure *failure,
-    const char *floor, struct cluster_intent *intent)
+/* From the primary of the latest reign in `reigns`. */
+static void begin(const struct cluster_snapshot *snapshot, const struct cluster_failure *failure,
+    const struct cluster_reigns *reigns, struct cluster_intent *intent)
 {
+    const char *lost = reigns->list[0].primary;
     const struct cluster_member *from = cluster_member_named(snapshot, lost);
     struct cluster_transition *transition = &intent->transition;
     intent->epoch = cluster_newest_epoch(snapshot) + 1;
@@ -45,31 +47,24 @@ static void begin(const struct cluster_snapshot *snapshot, const char *lost, con
     list_before(snapshot, transition);
     snprintf(transition->reason, sizeof(transition->reason), "%s", failure->reason);
     snprintf(transition->evidence, sizeof(transition->evidence), "%s", failure->evidence);
-    snprintf(transition->position, sizeof(transition->position), "%s", floor);
-    snprintf(transition->floor, sizeof(transition->floor), "%s", floor);
+    snprintf(transition->position, sizeof(transition->position), "%s", reigns_floor(reigns));
     snprintf(intent->primary, sizeof(intent->primary), "%s", lost);
+    intent->reigns = *reigns;
     intent->again_ms = FAILOVER_HOLD_MS;
+}
+
+static void begin_in_force(
+    const struct cluster_snapshot *snapshot, const struct cluster_failure *failure, struct cluster_intent *intent)
+{
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    begin(snapshot, failure, &reigns, intent);
 }
 
 static void look_again_in(struct cluster_intent *intent, int64_t ms)
 {
     if (ms > 0)
         intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, ms) : ms;
-}
-
-/* What the last failover was sure of was acknowledged, and history only grows: nobody who has less may be opened, whoever answers. A member that was told to
- * follow the new primary may have dropped what it had received from the old one. */
-static const char *settled(const struct cluster_snapshot *snapshot)
-{
-    const char *position = snapshot->last.last_failover.position;
-    return strstr(position, "...") ? "" : position;
-}
-
-/* What the one under way began with: whoever is chosen, and lost before it is open, takes nothing of that back. One of an older operator does not tell. */
-static const char *floor_of(const struct cluster_snapshot *snapshot)
-{
-    const char *floor = snapshot->last.transition.floor;
-    return str_empty(floor) ? settled(snapshot) : floor;
 }
 
 void failover_consider(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -90,7 +85,7 @@ void failover_consider(const struct cluster_snapshot *snapshot, struct cluster_i
         cluster_intent_say(
             intent, "a failover from %s (%s): not done, as spec.paused is true", primary, failure.evidence);
     else
-        begin(snapshot, primary, &failure, settled(snapshot), intent);
+        begin_in_force(snapshot, &failure, intent);
 }
 
 /* Under the transition's epoch it was told to open: it speaks, and says so. */
@@ -100,10 +95,11 @@ static bool was_told_to_open(const struct cluster_transition *transition, const 
         to->agent->epoch >= (uint64_t)transition->epoch;
 }
 
-/* By its own word it has never seen the switchover's epoch. */
+/* By its own report it has never seen the switchover's epoch. A volume that was lost does not tell. */
 static bool has_not_heard(const struct cluster_transition *transition, const struct cluster_member *member)
 {
-    return member && member_speaks(member) && member->agent->epoch < (uint64_t)transition->epoch;
+    return member && member_speaks(member) && member->agent->data != AGENT_DATA_EMPTY &&
+        member->agent->epoch < (uint64_t)transition->epoch;
 }
 
 /* The target is a replica under it until it is told to open. */
@@ -114,18 +110,18 @@ static bool was_not_told_to_open(const struct cluster_transition *transition, co
     return is_replica || has_not_heard(transition, to);
 }
 
-/* The new one was told only after the old one had taken up the epoch: if either has not seen it, the old one was open last. Otherwise nobody knows:
- * the new one may have been opened, or may not even have executed what the old one had. */
+/* The target is ordered to open only after the old primary has taken up the epoch: if either has not seen it, the target's reign has not begun. */
 static void begin_instead(const struct cluster_snapshot *snapshot, const struct cluster_failure *failure,
     const struct cluster_member *from, const struct cluster_member *to, struct cluster_intent *intent)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
-    bool by_from = has_not_heard(transition, from) || was_not_told_to_open(transition, to);
-    begin(snapshot, by_from ? transition->from : transition->to, failure, settled(snapshot), intent);
-    if (by_from)
-        return;
-    intent->transition.doubtful = true;
-    intent->acknowledgers |= bit_of(from) | bit_of(to);
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    if (has_not_heard(transition, from) || was_not_told_to_open(transition, to))
+        reigns_drop_latest(&reigns);
+    else /* each may have acknowledged the other */
+        intent->acknowledgers |= bit_of(from) | bit_of(to);
+    begin(snapshot, failure, &reigns, intent);
 }
 
 /* Clients wait for a switchover's target, which runs: it never will be open, or has not been for too long. */
@@ -205,10 +201,7 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
                 transition->from, transition->to, transition->to, str_empty(failure.doubt) ? "" : ": ", failure.doubt);
         return false;
     }
-    if (fenced)
-        begin(snapshot, transition->to, &failure, from->agent->gtid_executed, intent);
-    else
-        begin_instead(snapshot, &failure, from, to, intent);
+    begin_instead(snapshot, &failure, from, to, intent);
     return true;
 }
 
@@ -231,25 +224,39 @@ static const struct cluster_member *find_later_primary(const struct cluster_snap
     return is_another ? last : NULL;
 }
 
+/* Of this reign nothing is known but who is open under it. If nobody is, anybody may have been primary last. */
+static void begin_later_reign(const struct cluster_snapshot *snapshot, const struct cluster_member *last,
+    const struct cluster_failure *why, struct cluster_intent *intent)
+{
+    struct cluster_reigns reigns = {.count = 0};
+    reigns_begin(last, (int64_t)last->agent->epoch, "", 0, &reigns);
+    reigns.list[0].floor_is_partial = reigns.list[0].opened = true;
+    begin(snapshot, why, &reigns, intent);
+    if (!last->agent->writable)
+        intent->reigns.list[0].primary[0] = intent->reigns.list[0].origin[0] = '\0';
+}
+
 /* Who acknowledged since is not known, nor for how many commits waited: whoever has not left may have, and they waited for one at least if the
  * last primary says that they did. While somebody is silent, that one may have been primary later still. */
 bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure why = {.reason = "StatusOutdated"};
     const struct cluster_member *last = find_later_primary(snapshot);
+    bool anybody_silent = false;
     if (!last)
         return false;
     snprintf(why.evidence, sizeof(why.evidence), "%s is primary under epoch %lld, and the status was of epoch %lld",
         last->name, (long long)last->agent->epoch, (long long)snapshot->last.epoch);
-    begin(snapshot, last->name, &why, floor_of(snapshot), intent);
-    intent->transition.doubtful = !last->agent->writable; /* it may never have been open */
+    begin_later_reign(snapshot, last, &why, intent);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (!member->pod && (!member->claim || !member_is_wanted(snapshot, member)))
             continue;
-        intent->transition.doubtful |= !member_speaks(member);
+        anybody_silent |= !member_speaks(member);
         intent->acknowledgers |= bit_of(member);
     }
+    if (anybody_silent)
+        intent->reigns.list[0].primary[0] = intent->reigns.list[0].origin[0] = '\0';
     intent->initialized = true;
     intent->confirmed.semi_sync &= last->agent->semi_sync;
     intent->confirmed.acks = intent->confirmed.semi_sync ? MIN_OF(intent->confirmed.acks, 1) : 0;
@@ -288,9 +295,24 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
     /* If the old one goes on, what it alone has is nothing that anybody must reach. */
     snprintf(done->position, sizeof(done->position), "%s", transition->position);
     intent->transition = (struct cluster_transition){.from = ""};
+    reigns_in_force(snapshot, &intent->reigns);
+    intent->reigns.list[0].opened = true;
 }
 
 /* ---- on the way ---- */
+
+/* Who is held receives from nobody: what it acknowledged is in the floor of the new reign. Who has not answered may go on acknowledging whomever it follows,
+ * the new primary perhaps. If the reigns before still count, so do all who acknowledged them. */
+static uint64_t unheard_acknowledgers(const struct cluster_snapshot *snapshot, const struct failover_choice *choice)
+{
+    uint64_t acknowledgers = snapshot->last.acknowledgers;
+    bool is_in_floor = !choice->salvage && !choice->goes_on;
+    for (int i = 0; i < snapshot->member_count && is_in_floor; i++) {
+        if (member_is_held(snapshot, &snapshot->members[i]))
+            acknowledgers &= ~bit_of(&snapshot->members[i]);
+    }
+    return acknowledgers;
+}
 
 static void take_choice(
     const struct cluster_snapshot *snapshot, const struct failover_choice *choice, struct cluster_intent *intent)
@@ -304,10 +326,13 @@ static void take_choice(
     transition->waits_for[0] = '\0';
     transition->salvage = choice->salvage;
     snprintf(intent->primary, sizeof(intent->primary), "%s", choice->candidate->name);
-    /* Unless the new one has all that the old one's acknowledgers hold: they may be asked again. */
-    bool is_proven = !choice->salvage && !str_eq(choice->candidate->name, transition->from);
-    intent->acknowledgers =
-        acknowledgers_of(snapshot, choice->candidate) | (is_proven ? 0 : snapshot->last.acknowledgers);
+    reigns_in_force(snapshot, &intent->reigns);
+    if (choice->goes_on)
+        reigns_continue(transition->epoch, choice->first_reign, &intent->reigns);
+    else
+        reigns_begin(choice->candidate, transition->epoch, choice->position, choice->first_reign, &intent->reigns);
+    intent->reigns.list[0].floor_is_partial |= choice->salvage;
+    intent->acknowledgers = acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);
 }
 
 static void elect(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -325,17 +350,17 @@ static void elect(const struct cluster_snapshot *snapshot, struct cluster_intent
         json_copy_text(intent->transition.waits_for, sizeof(intent->transition.waits_for), choice.waits);
 }
 
-/* Who was to take something over from binary logs has not said that it is open: they are still needed, and what it had is no floor yet. What it may have
- * taken unheard nobody has acknowledged if commits wait for that; if they do not, and it cannot say that it was never open, nobody knows. */
+/* While binary logs are taken over nobody is ordered to follow the new primary: where commits wait, it has acknowledged nothing. */
 static void begin_again(
     const struct cluster_snapshot *snapshot, const struct cluster_failure *failure, struct cluster_intent *intent)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
-    bool from_logs = transition->salvage && (snapshot->last.semi_sync || (to && member_runs(to)));
-    begin(snapshot, from_logs ? transition->from : transition->to, failure,
-        from_logs ? floor_of(snapshot) : transition->position, intent);
-    intent->transition.doubtful = transition->salvage && !from_logs;
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    if (transition->salvage && (snapshot->last.semi_sync || (to && member_runs(to) && !to->agent->writable)))
+        reigns_drop_latest(&reigns);
+    begin(snapshot, failure, &reigns, intent);
     memcpy(intent->transition.may_be_lost, transition->may_be_lost, sizeof(transition->may_be_lost));
 }
 
@@ -363,17 +388,14 @@ static bool must_choose_again(const struct cluster_snapshot *snapshot, struct cl
 {
     struct cluster_failure why = {.reason = ""};
     const struct cluster_transition *transition = &snapshot->last.transition;
-    const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
+    const struct cluster_member *from = transition->salvage ? reigns_salvaged(snapshot) : NULL;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     if (transition->salvage && from != to && has_no_logs_any_more(snapshot, from)) {
         bool is_back = from && member_speaks(from);
         why.reason = is_back ? "ServerDown" : "MemberLost";
-        snprintf(why.evidence, sizeof(why.evidence), "%s %s before its binary logs were read", transition->from,
-            is_back ? "has come back" : "was lost altogether");
-        /* What the new one has taken unheard was acknowledged at once, unless commits wait: then the two must be compared. */
-        bool unheard = is_back && to && !snapshot->last.semi_sync;
-        begin(snapshot, unheard ? transition->to : transition->from, &why, floor_of(snapshot), intent);
-        intent->transition.doubtful = unheard;
+        snprintf(why.evidence, sizeof(why.evidence), "%s %s before its binary logs were read",
+            from ? from->name : "a member", is_back ? "has come back" : "was lost altogether");
+        begin_again(snapshot, &why, intent);
         return true;
     }
     if (!to || !cannot_open(snapshot, to))
@@ -472,16 +494,14 @@ bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct c
     return wanted && needed == 0;
 }
 
-/* It has nothing, by its own word, or has left: it can neither acknowledge any more nor answer. */
-static bool has_nothing(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+/* It can acknowledge nothing more of this primary's commits without an order of ours: by its own report it follows nobody under the present epoch, or it has no
+ * server, and gets one only after its `init` has asked. */
+static bool has_stopped_acknowledging(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    if (member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY)
+    if (!member->pod || !member->pod->initialized || member_is_seeding(member))
         return true;
-    if (member_is_wanted(snapshot, member))
-        return !member->pod && !member->claim;
-    return !member->pod ||
-        (member_speaks(member) && member->agent->mark == AGENT_MARK_LEFT && member->agent->role == AGENT_ROLE_NONE &&
-            member->agent->order_done);
+    return member_speaks(member) && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+        member->agent->role == AGENT_ROLE_NONE && member->agent->order_done;
 }
 
 void acknowledgers_keep(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -498,7 +518,7 @@ void acknowledgers_keep(const struct cluster_snapshot *snapshot, struct cluster_
         if (member != primary && may_acknowledge(snapshot, member))
             intent->acknowledgers |= bit_of(member);
         else if ((intent->acknowledgers & bit_of(member)) && member_is_open(snapshot, primary) &&
-            has_nothing(snapshot, member) &&
+            has_stopped_acknowledging(snapshot, member) &&
             acknowledgers_cover(snapshot, primary, primary->agent->gtid_executed, member))
             intent->acknowledgers &= ~bit_of(member);
     }

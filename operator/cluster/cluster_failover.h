@@ -8,8 +8,9 @@
  *   3. enough of them have answered what they have received: status: transition to C, what C must execute before it opens, who may acknowledge next
  *   4. C becomes primary; the Service names it meanwhile
  *   5. C is open: the others follow it; status: what happened
- * A C that is lost in between, or has not opened after CLUSTER_OPEN_MAX_MS while somebody else could, is the P of the next failover, which must
- * reach what this one has reached (position). P, should its server be back meanwhile with everything, is as good a C as any.
+ * C's reign (reigns.h) is added in step 3, with all that C must execute as its floor. A C that is lost in between, or has not opened after CLUSTER_OPEN_MAX_MS
+ * while somebody else could, is the P of the next failover; its floor stays, whoever is chosen and lost. P, should its server be back meanwhile with everything,
+ * is as good a C as any.
  */
 #ifndef KM_CLUSTER_FAILOVER_H
 #define KM_CLUSTER_FAILOVER_H

@@ -10,6 +10,7 @@
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/primary_election.h"
+#include "operator/cluster/reigns.h"
 
 #define POD_DRAIN_MAX_MS 60000
 
@@ -65,6 +66,7 @@ static void choose_first(const struct cluster_snapshot *snapshot, struct cluster
     intent->epoch = cluster_newest_epoch(snapshot) + 1;
     intent->acks = cluster_wanted_acks(snapshot);
     set_primary(intent, first->name);
+    reigns_begin(first, intent->epoch, first->agent->gtid_executed, 0, &intent->reigns);
 }
 
 /* ---- a switchover under way ---- */
@@ -79,6 +81,23 @@ static void begin_transition(const struct cluster_snapshot *snapshot, const stru
     snprintf(intent->transition.to, sizeof(intent->transition.to), "%s", to->name);
     snprintf(intent->transition.reason, sizeof(intent->transition.reason), "%s", reason);
     intent->acknowledgers |= acknowledgers_of(snapshot, to);
+    reigns_in_force(snapshot, &intent->reigns);
+    reigns_begin(to, intent->epoch, from->agent->gtid_executed, 0, &intent->reigns);
+    intent->reigns.list[0].floor_is_partial = true;
+}
+
+/* The old primary's position is final once it is fenced. */
+static void end_reign_of(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *from, struct cluster_intent *intent)
+{
+    struct cluster_reign *latest = &intent->reigns.list[0];
+    reigns_in_force(snapshot, &intent->reigns);
+    latest->opened = true;
+    if (!from || !member_is_fenced(snapshot, from))
+        return;
+    snprintf(latest->floor, sizeof(latest->floor), "%s", from->agent->gtid_executed);
+    latest->floor_is_partial = false;
+    intent->reigns.count = 1; /* all that earlier reigns acknowledged is in the floor */
 }
 
 static void end_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -92,6 +111,7 @@ static void end_transition(const struct cluster_snapshot *snapshot, struct clust
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));
     memcpy(done->reason, transition->reason, sizeof(done->reason));
+    end_reign_of(snapshot, cluster_member_named(snapshot, transition->from), intent);
     intent->transition = (struct cluster_transition){.from = ""};
 }
 
@@ -129,6 +149,8 @@ static void go_back(
 {
     intent->epoch = cluster_newest_epoch(snapshot) + 1;
     set_primary(intent, from->name);
+    reigns_in_force(snapshot, &intent->reigns);
+    reigns_drop_latest(&intent->reigns);
     intent->transition = (struct cluster_transition){.from = ""};
 }
 
@@ -246,6 +268,10 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
         snprintf(why, sizeof(why), "the GTID set of %s is too long", primary->name);
         target = NULL;
     }
+    if (target && intent->reigns.count == CLUSTER_REIGNS_MAX) {
+        snprintf(why, sizeof(why), "nobody has acknowledged a commit of %s since it became primary", primary->name);
+        target = NULL;
+    }
     if (!target)
         cluster_intent_say(intent, "move the primary away from %s (%s); blocked: %s", primary->name, wish->reason, why);
     else if (!must_drain(snapshot, wish->reason, primary, intent))
@@ -361,7 +387,8 @@ static bool differs(const struct cluster_snapshot *snapshot, const struct cluste
         !str_eq(intent->switchover_done, last->switchover_done) || intent->restore_step != RESTORE_STEP_NONE ||
         intent->in_place_step != IN_PLACE_STEP_NONE || intent->stale != last->in_place.stale ||
         !cluster_final_backup_same(&intent->final_backup, &last->final_backup) ||
-        !cluster_transition_same(&intent->transition, &last->transition);
+        !cluster_transition_same(&intent->transition, &last->transition) ||
+        !cluster_reigns_same(&intent->reigns, &last->reigns);
 }
 
 /* A volume of another life: the same primary under an epoch that all accept. Or a status that is older than its members: then they are heard first, as
@@ -388,6 +415,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
         .semi_sync = last->semi_sync,
         .acks = last->acks,
         .transition = last->transition,
+        .reigns = last->reigns,
         .last_switchover = last->last_switchover,
         .last_failover = last->last_failover,
         .acknowledgers = last->acknowledgers,
@@ -434,6 +462,7 @@ void cluster_intent_apply(
     status->confirmed = intent->confirmed;
     status->final_backup = intent->final_backup;
     status->transition = intent->transition;
+    status->reigns = intent->reigns;
     status->last_switchover = intent->last_switchover;
     memcpy(status->current_primary, intent->primary, sizeof(status->current_primary));
     memcpy(status->switchover_done, intent->switchover_done, sizeof(status->switchover_done));

@@ -7,6 +7,7 @@
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/reigns.h"
 #include "operator/cluster/server_series.h"
 
 static void look_again_in(int64_t *again_ms, int64_t ms)
@@ -265,9 +266,9 @@ static bool order_in_transition(const struct cluster_snapshot *snapshot, const s
 static void order_chosen(const struct cluster_snapshot *snapshot, struct agent_order *order)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
-    const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
+    const struct cluster_member *from = transition->salvage ? reigns_salvaged(snapshot) : NULL;
     order_primary(snapshot, transition->position, order);
-    if (!transition->salvage || !from)
+    if (!from)
         return;
     cluster_member_host(snapshot, from, order->salvage_host);
     order->salvage_agent_port = AGENT_PORT_TLS;
@@ -280,8 +281,8 @@ static bool order_follower(
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
-    if (!to || transition->salvage || transition->doubtful || str_eq(member->name, transition->from) ||
-        member_is_seeding(member) || !str_empty(member->agent->errant))
+    if (!to || transition->salvage || str_eq(member->name, transition->from) || member_is_seeding(member) ||
+        !str_empty(member->agent->errant))
         return false;
     return order_prepared(snapshot, to, member, order);
 }
@@ -290,7 +291,9 @@ static void order_in_failover(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct agent_order *order)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
-    bool is_from = !transition->doubtful && str_eq(member->name, transition->from);
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    bool is_from = str_eq(member->name, transition->from) || reigns_index(&reigns, member->name) >= 0;
     if (str_eq(member->name, transition->to) && !member_is_seeding(member))
         order_chosen(snapshot, order);
     else if (!str_eq(member->name, transition->to) && !order_follower(snapshot, member, order))

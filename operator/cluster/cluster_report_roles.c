@@ -5,6 +5,7 @@
 #include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_roles.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/reigns.h"
 
 /* Commits that wait this long for acknowledgements are no hiccup. */
 #define WRITES_BLOCKED_MS 1000
@@ -40,6 +41,8 @@ void cluster_report_roles(const struct cluster_snapshot *snapshot, struct cluste
     status->semi_sync = last->semi_sync;
     status->acks = last->acks;
     status->transition = last->transition;
+    status->reigns = last->reigns;
+    reigns_settle(snapshot, &status->reigns);
     status->last_switchover = last->last_switchover;
     status->last_failover = last->last_failover;
     status->acknowledgers = last->acknowledgers;

@@ -53,6 +53,7 @@ struct cluster_intent {
     bool semi_sync;
     int acks;
     struct cluster_transition transition;
+    struct cluster_reigns reigns;
     struct cluster_switchover last_switchover;
     struct cluster_failover last_failover;
     uint64_t acknowledgers;

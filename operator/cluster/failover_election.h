@@ -2,9 +2,8 @@
  * failover_election.h: who takes over from a lost primary: pure.
  *
  * Members are judged by what they say themselves, under the failover's epoch, after they have stopped to receive (held): not by Kubernetes (I4).
- * A commit was acknowledged to its client only after `acks` members had received it, so of the members that were told to acknowledge
- * (status.acknowledgers, A of them) any A - acks + 1 hold it between them; and the old primary itself holds everything. With fewer answers
- * nobody is chosen, unless spec.failover.dataLoss is allow: then the old primary must have had time to close itself (I6).
+ * What they prove together about the reigns in force, and so who holds everything that was ever acknowledged, is in ballot.h. Nobody else is chosen, unless
+ * spec.failover.dataLoss is allow: then the old primary must have had time to close itself (I6).
  * The one that has received most is chosen, and opens when it has applied all of that.
  */
 #ifndef KM_FAILOVER_ELECTION_H
@@ -25,6 +24,8 @@ struct failover_choice {
     char position[AGENT_GTID_SIZE]; /* all that it has received: executed before it is opened; the old primary has it in any case */
     char why[256];                  /* why this one */
     bool salvage;                   /* the lost one's binary logs are to be asked first */
+    int first_reign;       /* those before it are empty; reigns.count: what was acknowledged in any is in `position` */
+    bool goes_on;          /* the primary of reign `first_reign`, which goes on */
     char may_be_lost[256]; /* what may be lost with it; "" nothing */
     char waits[512];       /* nobody yet: for what, in words */
     int64_t again_ms;
@@ -36,9 +37,10 @@ void failover_choose(const struct cluster_snapshot *snapshot, struct failover_ch
 /* How many acknowledgers other than `lost` must have answered; INT_MAX: only its own word will do. */
 int failover_answers_needed(const struct cluster_snapshot *snapshot, const char *lost);
 
-/* Whether a failover from `lost` that begins now could end, as far as can be seen. doubtful: as in cluster_transition. why: "" or what is missing. */
+/* Whether a failover from `lost` that begins now could end, as far as can be seen. may_answer: `lost` itself may be asked, it only does not open. why: "" or
+ * what is missing. */
 bool failover_can_succeed(
-    const struct cluster_snapshot *snapshot, const char *lost, bool doubtful, char *why, size_t size);
+    const struct cluster_snapshot *snapshot, const char *lost, bool may_answer, char *why, size_t size);
 
 /* Somebody else who could be opened: has heard of the failover, has received all that `chosen` must apply and executed no less than that one. Nobody who was
  * given up for not opening since this began: so each is tried once, and the last one stays. NULL: nobody. */
@@ -47,6 +49,8 @@ const struct cluster_member *failover_substitute(
 
 /* It has carried out the order to receive from nobody, under the epoch of the status: what it has received is final. */
 bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* All that it holds. One that was primary has received nothing; one that was only to become it has. */
+const char *failover_position_of(const struct cluster_member *member);
 /* Its received set holds this one; a set that cannot be read is held by nobody. */
 bool failover_has_received(const struct cluster_member *member, const char *gtids);
 /* One that leaves is asked as long as it may hold the only copy of a commit. */

@@ -23,7 +23,9 @@ static void fill_failover(struct cluster_status *status)
 {
     status->transition.failover = true;
     status->transition.salvage = true;
-    status->transition.doubtful = true;
+    status->reigns = (struct cluster_reigns){2,
+        {{13, "a-mysql-1", "1001", "0-1000-100", .floor_is_partial = true},
+            {11, "a-mysql-0", "1000", "0-1002-50", .opened = true}}};
     status->transition.silent_ms = 2100;
     snprintf(status->transition.before, sizeof(status->transition.before), "a-mysql-2,a-mysql-3");
     status->loss_allowed = true;
@@ -112,7 +114,7 @@ static void round_trip(void **state)
     assert_int_equal(again.epoch, 12);
     assert_true(again.transition.failover);
     assert_true(again.transition.salvage);
-    assert_true(again.transition.doubtful);
+    assert_true(cluster_reigns_same(&again.reigns, &status.reigns));
     assert_int_equal(again.transition.silent_ms, 2100);
     assert_true(again.loss_allowed);
     assert_string_equal(json_path_str(json, "transition.kind", ""), "Failover");
@@ -227,6 +229,33 @@ static void every_change_counts(void **state)
     CHANGED(kube_conditions_remove(&b.conditions, CONDITION_AVAILABLE));
 }
 
+/* A failover that a version without reigns has begun. */
+static void doubt_of_an_earlier_version_is_read(void **state)
+{
+    UNUSED(state);
+    static const char between_two[] =
+        "{\"transition\": {\"kind\": \"Failover\", \"from\": \"a-mysql-1\", "
+        "\"before\": \"a-mysql-0,a-mysql-2\", \"position\": \"0-1-7\", \"doubtful\": true}}";
+    static const char of_all[] =
+        "{\"transition\": {\"kind\": \"Failover\", \"from\": \"a-mysql-1\", \"doubtful\": true}}";
+    static struct cluster_status status;
+    json_t *json = parse(between_two);
+    cluster_status_decode(json, &status);
+    assert_int_equal(status.reigns.count, 2);
+    assert_string_equal(status.reigns.list[0].primary, "a-mysql-1");
+    assert_string_equal(status.reigns.list[1].primary, "a-mysql-0");
+    assert_string_equal(status.reigns.list[1].floor, "0-1-7");
+    assert_true(status.reigns.list[0].floor_is_partial && status.reigns.list[1].floor_is_partial);
+    json_decref(json);
+    cluster_status_release(&status);
+    json = parse(of_all);
+    cluster_status_decode(json, &status);
+    assert_int_equal(status.reigns.count, 1);
+    assert_string_equal(status.reigns.list[0].primary, "");
+    json_decref(json);
+    cluster_status_release(&status);
+}
+
 static void every_change_of_roles_counts(void **state)
 {
     UNUSED(state);
@@ -244,7 +273,13 @@ static void every_change_of_roles_counts(void **state)
     CHANGED(b.last_switchover.finished_ms++);
     CHANGED(b.transition.failover = false);
     CHANGED(b.transition.salvage = false);
-    CHANGED(b.transition.doubtful = false);
+    CHANGED(b.reigns.count--);
+    CHANGED(b.reigns.list[0].epoch++);
+    CHANGED(b.reigns.list[0].primary[0] = 'b');
+    CHANGED(b.reigns.list[0].origin[0] = '2');
+    CHANGED(b.reigns.list[1].floor[0] = '1');
+    CHANGED(b.reigns.list[1].opened = false);
+    CHANGED(b.reigns.list[0].floor_is_partial = false);
     CHANGED(b.transition.silent_ms++);
     CHANGED(b.transition.evidence[0] = 'x');
     CHANGED(b.transition.waits_for[0] = '\0');
@@ -384,6 +419,7 @@ int main(void)
         cmocka_unit_test(the_crd_has_every_member),
         cmocka_unit_test(every_change_counts),
         cmocka_unit_test(every_change_of_roles_counts),
+        cmocka_unit_test(doubt_of_an_earlier_version_is_read),
         cmocka_unit_test(small_progress_is_no_change),
         cmocka_unit_test(a_transition_that_ended_is_not_told),
         cmocka_unit_test(null_is_empty),

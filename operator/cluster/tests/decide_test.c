@@ -36,9 +36,21 @@ static json_t *describe_transition(const struct cluster_transition *transition)
         json_put_int(json, "silentMs", transition->silent_ms);
     if (transition->salvage)
         json_put_bool(json, "salvage", true);
-    if (transition->doubtful)
-        json_put_bool(json, "doubtful", true);
     return json;
+}
+
+/* "epoch 3 of shop-mysql-1 (2), floor 0-1-100, opened" */
+static json_t *describe_reigns(const struct cluster_reigns *reigns)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < reigns->count; i++) {
+        const struct cluster_reign *reign = &reigns->list[i];
+        _cleanup_(freep) char *text = xasprintf("epoch %lld of %s (%s), floor %s%s%s", (long long)reign->epoch,
+            reign->primary, reign->origin, str_empty(reign->floor) ? "none" : reign->floor,
+            reign->floor_is_partial ? " and more" : "", reign->opened ? ", opened" : "");
+        json_array_append_new(array, json_string(text));
+    }
+    return array;
 }
 
 static json_t *describe_confirmed(const struct cluster_confirmed *confirmed)
@@ -58,6 +70,8 @@ static json_t *describe_intent(const struct cluster_status *last, const struct c
         json_put_int(json, "acks", intent->acks);
     if (cluster_transition_is_set(&intent->transition))
         json_put(json, "transition", describe_transition(&intent->transition));
+    if (!cluster_reigns_same(&intent->reigns, &last->reigns))
+        json_put(json, "reigns", describe_reigns(&intent->reigns));
     if (intent->last_switchover.finished_ms == GOLDEN_NOW_MS)
         json_put(json, "lastSwitchover",
             json_build("{s:s, s:s, s:s, s:I}", "from", intent->last_switchover.from, "to", intent->last_switchover.to,

@@ -1,0 +1,83 @@
+#include "common/base.h"
+
+#include "operator/cluster/candidate.h"
+
+#include "common/gtid.h"
+#include "operator/cluster/failover_election.h"
+#include "operator/cluster/member_view.h"
+
+const char *candidate_why_unfit(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (!failover_asks(snapshot, member))
+        return "it is beyond spec.replicas";
+    if (!member->pod || member->pod->object.deleting)
+        return "its pod is leaving";
+    if (member->agent->replication.applier_errno != 0)
+        return "it cannot apply what it has received";
+    if (!str_empty(member->agent->errant))
+        return "it holds transactions that the lost primary had not";
+    return "";
+}
+
+/* The name of the nth one before `from`, "" if there is none. */
+static void name_before(const struct cluster_snapshot *snapshot, int n, char out[static DERIVED_NAME_SIZE])
+{
+    const char *at = snapshot->last.transition.before;
+    for (; n > 0 && at; n--)
+        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+    snprintf(out, DERIVED_NAME_SIZE, "%.*s", at ? (int)strcspn(at, ",") : 0, at ? at : "");
+}
+
+static const struct cluster_member *wished(const struct cluster_snapshot *snapshot)
+{
+    int ordinal = snapshot->cluster.replication.primary;
+    return ordinal >= 0 && ordinal < snapshot->member_count ? &snapshot->members[ordinal] : NULL;
+}
+
+static bool shares_node(const struct cluster_member *a, const struct cluster_member *b)
+{
+    return a->pod && b && b->pod && !str_empty(a->pod->node_name) && str_eq(a->pod->node_name, b->pod->node_name);
+}
+
+/* The first of those before is the primary that was lost: nobody has tried that one yet. */
+bool candidate_was_tried(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    char name[DERIVED_NAME_SIZE], earlier[DERIVED_NAME_SIZE];
+    if (str_eq(member->name, transition->from))
+        return str_eq(transition->reason, "CannotOpen") || str_eq(transition->reason, "CannotApply");
+    name_before(snapshot, 0, name);
+    for (int n = 1; !str_empty(name); n++) {
+        name_before(snapshot, n, earlier);
+        if (str_eq(member->name, name) && !str_empty(earlier))
+            return true;
+        memcpy(name, earlier, sizeof(name));
+    }
+    return false;
+}
+
+static bool has_applied_more(const struct cluster_member *a, const struct cluster_member *b)
+{
+    enum gtid_flavour flavour = a->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    _cleanup_(gtid_set_freep) struct gtid_set *of_a = gtid_set_parse(flavour, a->agent->gtid_executed, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *of_b = gtid_set_parse(flavour, b->agent->gtid_executed, NULL);
+    return of_a && of_b && gtid_set_compare(of_a, of_b) == GTID_SUPERSET;
+}
+
+bool candidate_is_better_equal(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *a, const struct cluster_member *b)
+{
+    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);
+    const struct cluster_member *wish = wished(snapshot);
+    bool of_a[] = {member_is_wanted(snapshot, a), !candidate_was_tried(snapshot, a),
+        !member_has_problem(a, "VolumeFull"), wish && a == wish, !member_is_outdated(snapshot, a),
+        !shares_node(a, from)};
+    bool of_b[] = {member_is_wanted(snapshot, b), !candidate_was_tried(snapshot, b),
+        !member_has_problem(b, "VolumeFull"), wish && b == wish, !member_is_outdated(snapshot, b),
+        !shares_node(b, from)};
+    for (size_t i = 0; i < ARRAY_LEN(of_a); i++) {
+        if (of_a[i] != of_b[i])
+            return of_a[i];
+    }
+    return has_applied_more(a, b);
+}

@@ -1,0 +1,38 @@
+/*
+ * member_history.h: what a member holds, seen against the reigns of the status: pure.
+ *
+ * A reign (struct cluster_reign) is the time in which one member was primary. Every transaction of a reign was written by its primary, so its GTID names the
+ * reign's origin: the server's UUID (MySQL) or its server id (MariaDB). A member that holds one transaction of a reign holds all that its primary held when
+ * it was opened, because binary logs are received in order.
+ * So two members compare as (latest reign of which they hold a transaction, GTIDs), in that order, as Raft compares (term, index).
+ *
+ * What lies beyond the floor of the oldest listed reign and is of no listed origin belongs to no reign that can have acknowledged it: an unacknowledged tail
+ * of an earlier primary, or a transaction that somebody wrote on a replica. MariaDB tells the last transaction of each domain only: if that one is such a
+ * tail, what came before it is known only as far as the floor is of the same server.
+ */
+#ifndef KM_MEMBER_HISTORY_H
+#define KM_MEMBER_HISTORY_H
+
+#include "common/gtid.h"
+#include "operator/api/cluster_status.h"
+
+struct member_history {
+    bool readable; /* false: the position is cut or malformed; then nothing below means anything */
+    int reign;     /* index in the list: the latest one of which it holds a transaction; the list's count: of none */
+    bool reaches_floor;     /* it holds the floor of that reign, of the oldest one if it holds nothing of any */
+    bool has_extra;         /* it holds something that belongs to no listed reign */
+    struct gtid_set *known; /* without that; NULL unless readable */
+};
+
+/* position: GTIDs. Release with member_history_release. */
+void member_history_read(
+    const struct cluster_reigns *reigns, enum gtid_flavour flavour, const char *position, struct member_history *ret);
+void member_history_release(struct member_history *history);
+
+/* a against b: by reign, then by what is known. Both readable. */
+enum gtid_relation member_history_compare(const struct member_history *a, const struct member_history *b);
+
+/* Transactions with this origin are of that server. uuid and server_id as an agent says them: "" and 0 unknown. */
+bool member_history_is_origin(const char *origin, const char *uuid, uint32_t server_id);
+
+#endif

@@ -1,0 +1,195 @@
+#include "common/base.h"
+
+#include "operator/cluster/reigns.h"
+
+#include "operator/cluster/failover_election.h"
+#include "operator/cluster/member_history.h"
+#include "operator/cluster/member_view.h"
+
+/* ---- whose transactions ---- */
+
+/* Server ids follow from ordinals; 0: no agent has said what its own one is. */
+static uint32_t server_id_of(const struct cluster_snapshot *snapshot, const char *name)
+{
+    int ordinal = names_ordinal(name);
+    for (int i = 0; i < snapshot->member_count && ordinal >= 0; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member->agent && member->agent->server_id > (uint32_t)member->ordinal)
+            return member->agent->server_id - (uint32_t)member->ordinal + (uint32_t)ordinal;
+    }
+    return 0;
+}
+
+static void set_origin(const struct agent_status *agent, uint32_t server_id, struct cluster_reign *ret)
+{
+    bool by_id = agent ? agent->flavour == AGENT_FLAVOUR_MARIADB : false;
+    if (by_id && server_id != 0)
+        snprintf(ret->origin, sizeof(ret->origin), "%u", server_id);
+    else if (!by_id && agent)
+        snprintf(ret->origin, sizeof(ret->origin), "%s", agent->server_uuid);
+}
+
+static const struct agent_status *any_agent(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (snapshot->members[i].agent && snapshot->members[i].agent->flavour != AGENT_FLAVOUR_UNKNOWN)
+            return snapshot->members[i].agent;
+    }
+    return NULL;
+}
+
+/* ---- a status without reigns ---- */
+
+static void add_unlisted(
+    const struct cluster_snapshot *snapshot, const char *name, const char *floor, struct cluster_reigns *ret)
+{
+    struct cluster_reign *reign = &ret->list[ret->count++];
+    *reign = (struct cluster_reign){.epoch = snapshot->last.epoch, .floor_is_partial = true};
+    snprintf(reign->primary, sizeof(reign->primary), "%s", name);
+    snprintf(reign->floor, sizeof(reign->floor), "%s", strstr(floor, "...") ? "" : floor);
+}
+
+/* While it was not chosen yet who leads, the position of a failover was its floor. */
+static void read_unlisted(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const char *settled = snapshot->last.last_failover.position;
+    *ret = (struct cluster_reigns){.count = 0};
+    if (!cluster_transition_is_set(transition))
+        add_unlisted(snapshot, snapshot->last.current_primary, settled, ret);
+    else if (!transition->failover) {
+        add_unlisted(snapshot, transition->to, settled, ret);
+        add_unlisted(snapshot, transition->from, settled, ret);
+    } else if (str_empty(transition->to))
+        add_unlisted(snapshot, transition->from, transition->position, ret);
+    else {
+        add_unlisted(snapshot, transition->to, transition->salvage ? settled : transition->position, ret);
+        if (transition->salvage)
+            add_unlisted(snapshot, transition->from, settled, ret);
+    }
+    /* The position of a failover that has chosen holds all that was acknowledged. */
+    ret->list[0].floor_is_partial =
+        !transition->failover || str_empty(transition->to) || transition->salvage || str_empty(ret->list[0].floor);
+    ret->list[ret->count - 1].opened = snapshot->last.initialized && str_empty(transition->before);
+}
+
+/* A member whose data was replaced is not the primary of a listed reign any more, so one that runs tells. */
+static void find_origin(const struct cluster_snapshot *snapshot, struct cluster_reign *reign)
+{
+    const struct cluster_member *member = cluster_member_named(snapshot, reign->primary);
+    const struct agent_status *agent = any_agent(snapshot);
+    if (!str_empty(reign->origin) || str_empty(reign->primary))
+        return;
+    if (agent && agent->flavour == AGENT_FLAVOUR_MARIADB)
+        set_origin(agent, server_id_of(snapshot, reign->primary), reign);
+    else if (member && member_runs(member))
+        set_origin(member->agent, 0, reign);
+}
+
+void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
+{
+    if (snapshot->last.reigns.count > 0)
+        *ret = snapshot->last.reigns;
+    else
+        read_unlisted(snapshot, ret);
+    for (int i = 0; i < ret->count; i++)
+        find_origin(snapshot, &ret->list[i]);
+}
+
+/* ---- reading ---- */
+
+const char *reigns_floor(const struct cluster_reigns *reigns)
+{
+    return reigns->count > 0 ? reigns->list[reigns->count - 1].floor : "";
+}
+
+int reigns_index(const struct cluster_reigns *reigns, const char *name)
+{
+    for (int i = 0; i < reigns->count; i++) {
+        if (str_eq(reigns->list[i].primary, name))
+            return i;
+    }
+    return -1;
+}
+
+bool reigns_is_primary(const struct cluster_reign *reign, const struct cluster_member *member)
+{
+    return str_eq(reign->primary, member->name) &&
+        member_history_is_origin(reign->origin, member->agent->server_uuid, member->agent->server_id);
+}
+
+/* ---- changes ---- */
+
+void reigns_begin(
+    const struct cluster_member *member, int64_t epoch, const char *floor, int first, struct cluster_reigns *reigns)
+{
+    int kept = MIN_OF(MAX_OF(reigns->count - first, 0), CLUSTER_REIGNS_MAX - 1);
+    memmove(&reigns->list[1], &reigns->list[first], (size_t)kept * sizeof(reigns->list[0]));
+    struct cluster_reign *reign = &reigns->list[0];
+    *reign = (struct cluster_reign){.epoch = epoch};
+    snprintf(reign->primary, sizeof(reign->primary), "%s", member->name);
+    snprintf(reign->floor, sizeof(reign->floor), "%s", floor);
+    set_origin(member->agent, member->agent ? member->agent->server_id : 0, reign);
+    reigns->count = kept + 1;
+}
+
+void reigns_continue(int64_t epoch, int index, struct cluster_reigns *reigns)
+{
+    reigns->count -= index;
+    memmove(&reigns->list[0], &reigns->list[index], (size_t)reigns->count * sizeof(reigns->list[0]));
+    reigns->list[0].epoch = epoch;
+}
+
+const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snapshot)
+{
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    return reigns.count > 1 ? cluster_member_named(snapshot, reigns.list[1].primary) : NULL;
+}
+
+void reigns_drop_latest(struct cluster_reigns *reigns)
+{
+    if (reigns->count < 2)
+        return;
+    reigns->count--;
+    memmove(&reigns->list[0], &reigns->list[1], (size_t)reigns->count * sizeof(reigns->list[0]));
+}
+
+static bool holds_latest(const struct cluster_member *member, const struct cluster_reigns *reigns)
+{
+    struct member_history history;
+    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    member_history_read(reigns, flavour, failover_position_of(member), &history);
+    bool holds = history.readable && history.reign == 0;
+    member_history_release(&history);
+    return holds;
+}
+
+/* As many acknowledgers as a commit waits for hold something of the latest reign. Where commits do not wait, what its primary has is all that counts. */
+static bool is_acknowledged(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_reigns *reigns)
+{
+    int needed = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : MAX_OF(1, snapshot->last.acks);
+    for (int i = 0; i < snapshot->member_count && snapshot->last.semi_sync; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        needed -= member != primary && member_runs(member) && member_acknowledges(snapshot, member) &&
+            holds_latest(member, reigns);
+    }
+    return !snapshot->last.semi_sync || needed <= 0;
+}
+
+void reigns_settle(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (cluster_transition_is_set(&snapshot->last.transition) || !primary || !member_is_open(snapshot, primary))
+        return;
+    reigns_in_force(snapshot, ret);
+    struct cluster_reign *latest = &ret->list[0];
+    if (!str_eq(latest->primary, primary->name))
+        return;
+    latest->opened = true;
+    if (str_empty(latest->origin))
+        set_origin(primary->agent, primary->agent->server_id, latest);
+    if (ret->count > 1 && is_acknowledged(snapshot, primary, ret))
+        ret->count = 1;
+}

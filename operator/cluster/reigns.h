@@ -1,0 +1,37 @@
+/*
+ * reigns.h: the reigns in force (struct cluster_reigns), and how they change: pure.
+ *
+ * A reign is added in the write that names its primary. An election goes through the list from the latest to the oldest (failover_election.h). What
+ * follows from a completed election is the floor of the next reign, so the list is short: the reign of a switchover's target beside that of the old primary, or
+ * the reign of a candidate that takes over binary logs beside that of the server which wrote them.
+ */
+#ifndef KM_REIGNS_H
+#define KM_REIGNS_H
+
+#include "operator/cluster/cluster_roles.h"
+
+/* Those of the status. A status of a version that had none is read as the reign of the primary that it names, with the floor that it knows. Never none. */
+void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret);
+
+/* The floor below which nobody may lead, whatever the election shows: that of the oldest reign. "" nothing is known. */
+const char *reigns_floor(const struct cluster_reigns *reigns);
+/* Index of the latest reign of that member; -1: none. */
+int reigns_index(const struct cluster_reigns *reigns, const char *name);
+/* It is the primary of a listed reign, and of the server that wrote its transactions. */
+bool reigns_is_primary(const struct cluster_reign *reign, const struct cluster_member *member);
+
+/* A reign of `member`, ahead of those from `first` on; the ones before that are dropped. first: reigns->count drops all. Drops the oldest if there is no room. */
+void reigns_begin(
+    const struct cluster_member *member, int64_t epoch, const char *floor, int first, struct cluster_reigns *reigns);
+/* The reign at `index` goes on under another epoch; those after it are dropped. */
+void reigns_continue(int64_t epoch, int index, struct cluster_reigns *reigns);
+/* Whose binary logs the candidate of the failover that goes on takes over (transition.salvage); NULL: there is no such member. */
+const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snapshot);
+/* Drops the latest; the last one stays. */
+void reigns_drop_latest(struct cluster_reigns *reigns);
+
+/* What an open primary shows: who wrote this reign's transactions, that it was open, and that earlier reigns need not be listed any more, as enough
+ * members hold a transaction of this one. For the report: nobody is ordered anything because of it. */
+void reigns_settle(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret);
+
+#endif

@@ -1,0 +1,143 @@
+/* What a member holds, seen against the reigns of the status. */
+#include "common/base.h"
+
+#include "operator/cluster/member_history.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#define A "aaaaaaaa-71ca-11e1-9e33-c80aa9429562"
+#define B "bbbbbbbb-71ca-11e1-9e33-c80aa9429562"
+#define C "cccccccc-71ca-11e1-9e33-c80aa9429562"
+
+#define REIGN(at, name, by, from)                                   \
+    {                                                               \
+        .epoch = (at), .primary = name, .origin = by, .floor = from \
+    }
+static const struct cluster_reigns mysql_one = {1, {REIGN(4, "db-1", B, A ":1-100")}};
+static const struct cluster_reigns mysql_two = {
+    2, {REIGN(5, "db-2", C, A ":1-100," B ":1-10"), REIGN(4, "db-1", B, A ":1-100")}};
+static const struct cluster_reigns mysql_again = {1, {REIGN(6, "db-0", A, A ":1-100")}};
+static const struct cluster_reigns mysql_unknown = {1, {REIGN(4, "db-1", "", A ":1-100")}};
+static const struct cluster_reigns mysql_first = {1, {REIGN(1, "db-0", A, "")}};
+static const struct cluster_reigns maria_one = {1, {REIGN(4, "db-1", "1001", "0-1000-100")}};
+static const struct cluster_reigns maria_two = {
+    2, {REIGN(5, "db-2", "1002", "0-1001-110"), REIGN(4, "db-1", "1001", "0-1000-100")}};
+static const struct cluster_reigns maria_domains = {1, {REIGN(4, "db-1", "1001", "0-1000-100,7-1000-5")}};
+static const struct cluster_reigns maria_unknown = {1, {REIGN(4, "db-1", "", "0-1000-100")}};
+static const struct cluster_reigns none = {.count = 0};
+
+static void test_read(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *why;
+        const struct cluster_reigns *reigns;
+        enum gtid_flavour flavour;
+        const char *position;
+        int reign;
+        bool reaches_floor, has_extra;
+        const char *known;
+    } rows[] = {
+        {"the floor alone", &mysql_one, GTID_MYSQL, A ":1-100", 1, true, false, A ":1-100"},
+        {"less than the floor", &mysql_one, GTID_MYSQL, A ":1-99", 1, false, false, A ":1-99"},
+        {"one transaction of the reign", &mysql_one, GTID_MYSQL, A ":1-100," B ":1", 0, true, false, A ":1-100," B ":1"},
+        {"of the reign, and yet not the floor", &mysql_one, GTID_MYSQL, A ":1-90," B ":1", 0, false, false,
+            A ":1-90," B ":1"},
+        {"a tail of the primary before", &mysql_one, GTID_MYSQL, A ":1-105", 1, true, true, A ":1-100"},
+        {"that tail, and the reign", &mysql_one, GTID_MYSQL, A ":1-105," B ":1-3", 0, true, true, A ":1-100," B ":1-3"},
+        {"written on a replica", &mysql_one, GTID_MYSQL, A ":1-100," C ":1", 1, true, true, A ":1-100"},
+        {"the later of two", &mysql_two, GTID_MYSQL, A ":1-100," B ":1-12," C ":1", 0, true, false,
+            A ":1-100," B ":1-12," C ":1"},
+        {"the earlier of two", &mysql_two, GTID_MYSQL, A ":1-100," B ":1-12", 1, true, false, A ":1-100," B ":1-12"},
+        {"of two, none", &mysql_two, GTID_MYSQL, A ":1-100", 2, true, false, A ":1-100"},
+        {"the same primary again, its own tail", &mysql_again, GTID_MYSQL, A ":1-105", 0, true, false, A ":1-105"},
+        {"an origin that is not known", &mysql_unknown, GTID_MYSQL, A ":1-100," C ":1", 0, true, false,
+            A ":1-100," C ":1"},
+        {"no floor: nothing is strange", &mysql_first, GTID_MYSQL, A ":1-9," C ":1-50", 0, true, false,
+            A ":1-9," C ":1-50"},
+        {"no floor, nothing of its own", &mysql_first, GTID_MYSQL, C ":1-50", 1, true, false, C ":1-50"},
+        {"no reign at all", &none, GTID_MYSQL, A ":1-9", 0, true, false, A ":1-9"},
+        {"MariaDB: the floor alone", &maria_one, GTID_MARIADB, "0-1000-100", 1, true, false, "0-1000-100"},
+        {"MariaDB: less", &maria_one, GTID_MARIADB, "0-1000-99", 1, false, false, "0-1000-99"},
+        {"MariaDB: the reign", &maria_one, GTID_MARIADB, "0-1001-101", 0, true, false, "0-1001-101"},
+        {"MariaDB: a longer tail of the primary before", &maria_one, GTID_MARIADB, "0-1000-140", 1, true, true,
+            "0-1000-100"},
+        {"MariaDB: a tail of which nobody knows where it begins", &maria_one, GTID_MARIADB, "0-1003-140", 1, false,
+            true, ""},
+        {"MariaDB: another one's under the floor's number", &maria_one, GTID_MARIADB, "0-1003-100", 1, false, true, ""},
+        {"MariaDB: of two, the later", &maria_two, GTID_MARIADB, "0-1002-111", 0, true, false, "0-1002-111"},
+        {"MariaDB: of two, the earlier with its tail", &maria_two, GTID_MARIADB, "0-1001-120", 1, true, false,
+            "0-1001-120"},
+        {"MariaDB: one domain goes on", &maria_domains, GTID_MARIADB, "0-1001-101,7-1000-5", 0, true, false,
+            "0-1001-101,7-1000-5"},
+        {"MariaDB: one domain is behind", &maria_domains, GTID_MARIADB, "0-1001-101,7-1000-4", 0, false, false,
+            "0-1001-101,7-1000-4"},
+        {"MariaDB: one domain is missing", &maria_domains, GTID_MARIADB, "0-1001-101", 0, false, false, "0-1001-101"},
+        {"MariaDB: an origin that is not known", &maria_unknown, GTID_MARIADB, "0-1003-140", 0, true, false,
+            "0-1003-140"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct member_history history;
+        struct gtid_set *known = gtid_set_parse(rows[i].flavour, rows[i].known, NULL);
+        member_history_read(rows[i].reigns, rows[i].flavour, rows[i].position, &history);
+        if (!history.readable || history.reign != rows[i].reign || history.reaches_floor != rows[i].reaches_floor ||
+            history.has_extra != rows[i].has_extra || gtid_set_compare(history.known, known) != GTID_EQUAL)
+            fail_msg("%s: reign %d, floor %d, extra %d", rows[i].why, history.reign, history.reaches_floor,
+                history.has_extra);
+        gtid_set_free(known);
+        member_history_release(&history);
+    }
+}
+
+static void test_unreadable(void **state)
+{
+    UNUSED(state);
+    static const char *const positions[] = {A ":1-100...", "not a GTID", A};
+    for (size_t i = 0; i < ARRAY_LEN(positions); i++) {
+        struct member_history history;
+        member_history_read(&mysql_one, GTID_MYSQL, positions[i], &history);
+        assert_false(history.readable);
+        member_history_release(&history);
+    }
+}
+
+static void test_compare(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *why;
+        const struct cluster_reigns *reigns;
+        enum gtid_flavour flavour;
+        const char *a, *b;
+        enum gtid_relation expected;
+    } rows[] = {
+        {"more of one reign", &mysql_one, GTID_MYSQL, A ":1-100," B ":1-5", A ":1-100," B ":1-3", GTID_SUPERSET},
+        {"a tail does not count", &mysql_one, GTID_MYSQL, A ":1-105," B ":1-3", A ":1-100," B ":1-5", GTID_SUBSET},
+        {"a later reign wins over more of an earlier one", &mysql_two, GTID_MYSQL, A ":1-100," B ":1-10," C ":1",
+            A ":1-100," B ":1-50", GTID_SUPERSET},
+        {"MariaDB: a later reign wins over a larger number", &maria_one, GTID_MARIADB, "0-1001-101", "0-1000-540",
+            GTID_SUPERSET},
+        {"MariaDB: two tails of one primary are the same", &maria_one, GTID_MARIADB, "0-1000-540", "0-1000-100",
+            GTID_EQUAL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct member_history a, b;
+        member_history_read(rows[i].reigns, rows[i].flavour, rows[i].a, &a);
+        member_history_read(rows[i].reigns, rows[i].flavour, rows[i].b, &b);
+        if (member_history_compare(&a, &b) != rows[i].expected)
+            fail_msg("%s", rows[i].why);
+        member_history_release(&a);
+        member_history_release(&b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_compare),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
