@@ -26,13 +26,15 @@ static int acks_in_force(const struct cluster_snapshot *snapshot)
 
 int ballot_answers_needed(const struct cluster_snapshot *snapshot, const char *primary, bool whole_floor)
 {
-    /* If its primary is not known, that is one of them, and holds each commit as well. */
-    int acknowledgers = 0, acks = acks_in_force(snapshot) + str_empty(primary);
-    if (cluster_confirmed_acks(snapshot) < 1)
-        return INT_MAX;
+    bool is_known = !str_empty(primary);
+    int acknowledgers = 0, acks = acks_in_force(snapshot);
     for (int ordinal = 0; ordinal < CLUSTER_ACKNOWLEDGERS_MAX; ordinal++)
         acknowledgers +=
             ordinal != names_ordinal(primary) && (snapshot->last.acknowledgers >> (unsigned)ordinal & 1) != 0;
+    /* A primary that is not known is one of them, and holds each commit as well. */
+    if (cluster_confirmed_acks(snapshot) < 1)
+        return is_known || acknowledgers == 0 ? INT_MAX : acknowledgers;
+    acks += !is_known;
     if (acknowledgers < acks)
         return whole_floor ? 0 : INT_MAX;
     return acknowledgers - acks + 1;
@@ -76,9 +78,11 @@ static bool anybody_holds(const struct ballot *ballot, int reign)
 static int count_answers(const struct cluster_snapshot *snapshot, const struct ballot *ballot, const char *primary)
 {
     int answers = 0;
+    bool all_are_asked = str_empty(primary) && cluster_confirmed_acks(snapshot) < 1; /* the primary itself among them */
     for (int i = 0; i < ballot->count; i++) {
         const struct cluster_member *member = ballot->votes[i].member;
-        answers += !str_eq(member->name, primary) && ballot_is_proof(snapshot, member);
+        bool counts = ballot_is_proof(snapshot, member) || (all_are_asked && member_acknowledges(snapshot, member));
+        answers += !str_eq(member->name, primary) && counts;
     }
     return answers;
 }

@@ -45,7 +45,7 @@ static bool must_start_servers(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member_is_wanted(snapshot, member) && member_is_seeding(member) &&
+        if ((member_is_wanted(snapshot, member) || member_has_volume(member)) && member_is_seeding(member) &&
             member->agent->data == AGENT_DATA_DATABASE)
             return true;
     }
@@ -391,18 +391,38 @@ static bool differs(const struct cluster_snapshot *snapshot, const struct cluste
         !cluster_reigns_same(&intent->reigns, &last->reigns);
 }
 
-/* A volume of another life: the same primary under an epoch that all accept. Or a status that is older than its members: then they are heard first, as
- * another one may be open. */
-static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+static bool waits_to_hear(const struct cluster_snapshot *snapshot, const char *before, struct cluster_intent *intent)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         if (!snapshot->members[i].agent_awaited)
             continue;
-        cluster_intent_say(
-            intent, "raise the epoch above that of the members; waits to hear from %s", snapshot->members[i].name);
+        cluster_intent_say(intent, "%s; waits to hear from %s", before, snapshot->members[i].name);
         intent->again_ms = 1000;
-        return;
+        return true;
     }
+    return false;
+}
+
+/* A member takes writes, and the status does not know of it: all are heard before anybody else is chosen. */
+static bool has_lost_its_status(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_intent found = *intent;
+    bool anybody_open = false;
+    for (int i = 0; i < snapshot->member_count; i++)
+        anybody_open |= member_speaks(&snapshot->members[i]) && snapshot->members[i].agent->writable;
+    if (!anybody_open || !failover_from_later(snapshot, &found))
+        return false;
+    if (!waits_to_hear(snapshot, "find out who is primary, as the status does not say so", intent))
+        *intent = found;
+    return true;
+}
+
+/* A volume of another life: the same primary under an epoch that all accept. Or a status that is older than its members: then they are heard first, as
+ * another one may be open. */
+static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    if (waits_to_hear(snapshot, "raise the epoch above that of the members", intent))
+        return;
     if (in_place_holds(snapshot) || !failover_from_later(snapshot, intent))
         intent->epoch = cluster_newest_epoch(snapshot) + 1;
 }
@@ -428,7 +448,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
     if (snapshot->cluster.replicas == 0)
         return;
     if (last->epoch == 0 || str_empty(last->current_primary)) {
-        if (snapshot->usable && !snapshot->cluster.paused)
+        if (snapshot->usable && !snapshot->cluster.paused && !has_lost_its_status(snapshot, ret))
             choose_first(snapshot, ret);
     } else if (cluster_newest_epoch(snapshot) > last->epoch)
         catch_up(snapshot, ret);

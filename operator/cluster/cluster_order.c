@@ -385,10 +385,12 @@ static void order_reseed(const struct cluster_snapshot *snapshot, const struct c
     }
 }
 
-/* While no primary is open it may hold the only copy of a commit, and a failover asks it. */
+/* While no primary is open it may hold the only copy of a commit, and a failover asks it. Before one of this cluster ever was, it may hold all there is. */
 static bool must_stay(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!snapshot->last.initialized && !in_place_holds(snapshot))
+        return member_has_volume(member) && !(member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY);
     if ((primary && member_is_open(snapshot, primary)) || in_place_holds(snapshot))
         return false;
     return member_acknowledges(snapshot, member) &&
@@ -522,11 +524,14 @@ const struct cluster_member *cluster_shrink_blocker(const struct cluster_snapsho
     return NULL;
 }
 
-/* The primary stays until it is moved, and the one before it until that is over. */
+/* The primary stays until it is moved, and the one before it until that is over. While none is chosen, every volume is asked what it holds. */
 static int pods_for_primary(const struct cluster_snapshot *snapshot)
 {
     int primary = names_ordinal(snapshot->last.current_primary), from = names_ordinal(snapshot->last.transition.from);
-    return MIN_OF(MAX_OF(primary, from) + 1, CLUSTER_REPLICAS_MAX);
+    int last = MAX_OF(primary, from);
+    for (int i = 0; i < snapshot->member_count && str_empty(snapshot->last.current_primary); i++)
+        last = member_has_volume(&snapshot->members[i]) ? MAX_OF(last, snapshot->members[i].ordinal) : last;
+    return MIN_OF(last + 1, CLUSTER_REPLICAS_MAX);
 }
 
 int cluster_wanted_pods(const struct cluster_snapshot *snapshot)

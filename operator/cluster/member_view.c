@@ -26,6 +26,11 @@ bool member_speaks(const struct cluster_member *member)
     return member->agent && member->agent_connected;
 }
 
+bool member_has_volume(const struct cluster_member *member)
+{
+    return member->claim && str_eq(member->claim->phase, "Bound");
+}
+
 bool member_is_seeding(const struct cluster_member *member)
 {
     return member_speaks(member) && member->agent->phase == AGENT_PHASE_SEEDING;

@@ -10,7 +10,13 @@
 /* Nothing can be on a volume that no node has ever had. */
 static bool is_surely_empty(const struct cluster_member *member)
 {
-    return !member->claim || !str_eq(member->claim->phase, "Bound");
+    return !member_has_volume(member);
+}
+
+/* Also one beyond spec.replicas may hold what is newest, as after a cluster was deleted and made anew with fewer members. */
+static bool is_asked(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member_is_wanted(snapshot, member) || member_has_volume(member);
 }
 
 static bool holds_data(const struct cluster_member *member)
@@ -27,7 +33,7 @@ static bool holds_trusted_data(const struct cluster_member *member)
 /* What must happen before positions can be compared; "" nothing. */
 static void awaited(const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
 {
-    if (!member_is_wanted(snapshot, member))
+    if (!is_asked(snapshot, member))
         return;
     if (!member_speaks(member)) {
         if (!is_surely_empty(member))
@@ -55,7 +61,7 @@ static const struct cluster_member *most_advanced(const struct cluster_snapshot 
     const struct cluster_member *best = NULL;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (!member_is_wanted(snapshot, member) || !holds_trusted_data(member))
+        if (!is_asked(snapshot, member) || !holds_trusted_data(member))
             continue;
         enum gtid_relation relation = best ? compare(member, best) : GTID_SUPERSET;
         if (relation == GTID_DIVERGED) {
@@ -110,8 +116,8 @@ const struct cluster_member *election_first(const struct cluster_snapshot *snaps
     *why = '\0';
     for (int i = 0; i < snapshot->member_count && str_empty(why); i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        any_data |= member_is_wanted(snapshot, member) && holds_data(member);
-        any_trusted |= member_is_wanted(snapshot, member) && holds_trusted_data(member);
+        any_data |= is_asked(snapshot, member) && holds_data(member);
+        any_trusted |= is_asked(snapshot, member) && holds_trusted_data(member);
         awaited(snapshot, member, why, size);
     }
     if (!str_empty(why))
