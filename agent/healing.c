@@ -108,6 +108,8 @@ void healing_set_aside(struct healing *healing, const struct agent_order *order,
     replication_errant_position(&state->replication, aside->errant, sizeof(aside->errant));
     if (*state->source.errant)
         snprintf(aside->errant, sizeof(aside->errant), "%s", state->source.errant);
+    if (*state->replication.self_written)
+        snprintf(aside->errant, sizeof(aside->errant), "%s", state->replication.self_written);
     error_set(&aside->error, ERROR_CANCELLED, "the agent ends");
     healing->setting_aside = true;
     if (worker_submit(healing->aside, &job) < 0)

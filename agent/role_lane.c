@@ -12,6 +12,7 @@
 #include "agent/mysql/role_close.h"
 #include "agent/mysql/room.h"
 #include "agent/mysql/session.h"
+#include "agent/mysql/start_domain.h"
 #include "agent/salvage.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -161,7 +162,8 @@ static void work(struct role_lane *lane)
         salvage_forget(lane->paths, dialect, lane->session);
     lane->fresh = false;
     /* A copy's server knows which transactions it holds before it replicates or is written to. */
-    if (seed_position_apply(lane->paths, lane->session, &failure) < 0 || change(lane, dialect, &failure) < 0) {
+    if (seed_position_apply(lane->paths, lane->session, &failure) < 0 ||
+        start_domain_leave(lane->session, dialect, &failure) < 0 || change(lane, dialect, &failure) < 0) {
         result->error = failure;
         result->done = false;
     }

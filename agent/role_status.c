@@ -121,7 +121,8 @@ int64_t role_stalled_ms(const struct instance_state *state, int64_t now_ms)
 
 static bool is_errant(const struct instance_state *state)
 {
-    return *state->source.errant || replication_trouble_of(&state->replication) == TROUBLE_ERRANT;
+    return *state->source.errant || *state->replication.self_written ||
+        replication_trouble_of(&state->replication) == TROUBLE_ERRANT;
 }
 
 static const char *replica_reason(const struct instance_state *state)
@@ -205,7 +206,8 @@ static void add_trouble(const struct replication_facts *facts, struct agent_stat
 
 static void fill_errant(const struct instance_state *state, struct agent_status *ret)
 {
-    snprintf(ret->errant, sizeof(ret->errant), "%s", state->source.errant);
+    if (!*ret->errant)
+        snprintf(ret->errant, sizeof(ret->errant), "%s", state->source.errant);
     if (!*ret->errant)
         replication_errant_position(&state->replication, ret->errant, sizeof(ret->errant));
     if (*state->source.errant && replication_trouble_of(&state->replication) != TROUBLE_ERRANT)
@@ -218,6 +220,11 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
     const struct replication_facts *facts = &state->replication;
 
     ret->replication.caught_up = state->catch_up.up;
+    if (*facts->self_written) {
+        snprintf(ret->errant, sizeof(ret->errant), "%s", facts->self_written);
+        agent_status_add_problem(ret, "ErrantTransactions",
+            "the server completed an interrupted DDL statement by itself when it was started: %s", facts->self_written);
+    }
     if (!facts->configured)
         return;
     snprintf(ret->replication.source_host, sizeof(ret->replication.source_host), "%s", facts->source_host);

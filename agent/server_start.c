@@ -10,6 +10,7 @@
 #include "agent/bootstrap/server_binary.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/start_mode.h"
+#include "agent/mysql/start_domain.h"
 #include "agent/set_aside.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -87,7 +88,8 @@ static bool must_truncate(const struct agent_options *options, uint64_t primary_
 
 int server_start(const struct agent_options *options, struct error *err)
 {
-    static const char *const truncating[] = {"--init-rpl-role=SLAVE", "--rpl-semi-sync-slave-enabled=ON", NULL};
+    static const char *const truncating[] = {
+        "--init-rpl-role=SLAVE", "--rpl-semi-sync-slave-enabled=ON", START_DOMAIN_OPTION, NULL};
     const struct agent_paths *paths = &options->paths;
 
     if (server_is_there(paths))

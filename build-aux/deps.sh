@@ -11,7 +11,7 @@ build_packages=(
   libnghttp2-dev zlib1g-dev tzdata
 )
 test_packages=(
-  clang llvm clang-format clang-tidy libclang-rt-14-dev libcmocka-dev nghttp2-server cppcheck shellcheck universal-ctags jq curl
+  clang llvm clang-format clang-tidy libclang-rt-14-dev libcmocka-dev nghttp2-server cppcheck shellcheck universal-ctags jq curl strace
   python3 openssl libfaketime
   mariadb-server mariadb-client mariadb-backup
 )

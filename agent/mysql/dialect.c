@@ -5,6 +5,8 @@
 #include <ctype.h>
 #include <strings.h>
 
+#include "agent/mysql/start_domain.h"
+
 /* All global privileges of MariaDB 10.5 to 10.10 that do not override read_only. SUPER did until 10.11 (MDEV-29596). */
 #define MARIADB_ROOT_BASE                                                                                             \
     "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, SHUTDOWN, PROCESS, FILE, REFERENCES, INDEX, ALTER, "       \
@@ -13,10 +15,12 @@
     "SET USER, FEDERATED ADMIN, CONNECTION ADMIN, REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN, BINLOG ADMIN, "  \
     "BINLOG REPLAY"
 
-/* Both positions: gtid_current_pos leaves out what this server wrote under an earlier server_id. A reader takes the furthest of each domain. */
-#define MARIADB_OBSERVE                                                             \
-    "SELECT VERSION(), @@version_comment, @@server_id, '', @@global.read_only, 0, " \
-    "CONCAT_WS(',', NULLIF(@@global.gtid_slave_pos, ''), NULLIF(@@global.gtid_binlog_pos, ''))"
+/* Both positions: gtid_current_pos leaves out what this server wrote under an earlier server_id. A reader takes the furthest of each domain. What the server
+ * wrote by itself at its start is no part of the cluster's history (start_domain.h). */
+#define MARIADB_OBSERVE                                                              \
+    "SELECT VERSION(), @@version_comment, @@server_id, '', @@global.read_only, 0, "  \
+    "CONCAT_WS(',', NULLIF(@@global.gtid_slave_pos, ''), NULLIF(TRIM(BOTH ',' FROM " \
+    "REGEXP_REPLACE(@@global.gtid_binlog_pos, '(^|,)" START_DOMAIN "-[0-9]+-[0-9]+', '')), ''))"
 #define MYSQL_OBSERVE                                                                                                 \
     "SELECT VERSION(), @@version_comment, @@server_id, @@server_uuid, @@global.read_only, @@global.super_read_only, " \
     "@@global.gtid_executed"

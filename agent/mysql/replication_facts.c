@@ -7,6 +7,7 @@
 #include "agent/mysql/accounts.h"
 #include "agent/mysql/events.h"
 #include "agent/mysql/sql_text.h"
+#include "agent/mysql/start_domain.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/hashmap.h"
@@ -508,7 +509,7 @@ static int observe_read_only(
         return -1;
     if (dialect->family == AGENT_FLAVOUR_MARIADB) {
         join_positions(facts);
-        return 0;
+        return start_domain_look(session, dialect, facts->self_written, sizeof(facts->self_written), err);
     }
     if (session_query(session, "SELECT @@global.super_read_only", take_strict, &strict, err) < 0)
         return -1;

@@ -4,9 +4,11 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "agent/mysql/start_domain.h"
 #include "agent/tests/replication_rig.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -641,6 +643,76 @@ static void test_a_new_pod_cuts_off_when_init_is_told(void **state)
     assert_string_equal(rig->members[2].status.errant, "");
 }
 
+/* Ends the server at the moment in which DROP TABLE has begun to remove the table's files. 0: there is no strace. */
+static pid_t watch_for_unlink(struct stage *stage, unsigned member, const char *file)
+{
+    char pid[16];
+
+    snprintf(pid, sizeof(pid), "%d", (int)stage->rig->members[member].rig->server.inner);
+    if (access("/usr/bin/strace", X_OK) != 0)
+        return 0;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        execl("/usr/bin/strace", "strace", "-f", "-qq", "-o", "/dev/null", "-p", pid, "-P", file, "-e",
+            "trace=unlink,unlinkat", "-e", "inject=unlink,unlinkat:signal=KILL", (char *)NULL);
+        _exit(127);
+    }
+    usleep(1500 * 1000); /* it says nothing when it is attached */
+    return child;
+}
+
+static bool has_written_by_itself(const struct member *member)
+{
+    return strstr(member->status.errant, START_DOMAIN "-") != NULL;
+}
+
+/* I14: what MariaDB logs when it completes the DROP must not take the number of the transaction that is cut off, which the others hold. */
+static void test_a_ddl_that_the_server_completes_is_found(void **state)
+{
+    struct stage *stage = *state;
+    struct replication_rig *rig = stage->rig;
+    unsigned from = 0, to = 1;
+
+    form(stage);
+    rig->semi_sync = true;
+    rig->epoch++;
+    gather(stage);
+    order_primary(stage, from);
+    assert_true(member_sql(rig, from, "CREATE TABLE heal.gone (id INT PRIMARY KEY)", NULL));
+    assert_true(member_says(rig, to, "SELECT COUNT(*) FROM heal.gone", "0"));
+    for (int i = 0; i < 100 && !agent_rig_has(rig->members[from].rig, "vol/.kube-mysql/semi-sync-primary"); i++)
+        replication_rig_run(rig, 100);
+    hold_others(stage);
+    pid_t writer = member_hold_lock(rig, from, "INSERT INTO heal.t VALUES (904)", 1);
+    assert_true(replication_rig_await(rig, from, has_waiting_commit, "waiting", LONG_MS));
+    replication_rig_run(rig, 500);
+    pid_t tracer = watch_for_unlink(stage, from, "./heal/gone.frm");
+    if (!tracer)
+        skip();
+    assert_false(member_sql(rig, from, "DROP TABLE heal.gone", NULL));
+    waitpid(tracer, NULL, 0);
+    kill_server(stage, from);
+    member_release_lock(writer);
+    assert_true(replication_rig_await(rig, from, is_down, "down", LONG_MS));
+    rig->epoch++;
+    struct agent_order what = salvage_order(stage, rig->members[from].rig->tls_port);
+    order(rig, to, &what);
+    assert_true(replication_rig_await(rig, to, member_done, "open with all", LONG_MS));
+    stage->primary = to;
+    assert_true(member_says(rig, to, "SELECT COUNT(*) FROM heal.t WHERE id = 904", "1"));
+
+    restart_as_replica(stage, from, true);
+    assert_true(replication_rig_await(rig, from, is_running, "running", LONG_MS));
+    assert_true(replication_rig_await(rig, from, has_written_by_itself, "found", LONG_MS));
+    assert_null(strstr(rig->members[from].status.gtid_executed, START_DOMAIN));
+    assert_null(strstr(rig->members[from].status.gtid_received, START_DOMAIN));
+    assert_true(member_says(rig, from, "SELECT @@global.gtid_domain_id", "0"));
+    replication_rig_run(rig, 1500);
+    assert_true(has_written_by_itself(&rig->members[from])); /* also when it follows, and has received all */
+    assert_false(rig->members[from].status.ready);
+}
+
 static void test_nothing_is_cut_off_without_the_word(void **state)
 {
     struct stage *stage = *state;
@@ -673,6 +745,13 @@ int healing_stories_run(bool mysql)
         cmocka_unit_test(test_errant_transactions_are_set_aside_before_the_mark),
     };
 
-    return mysql ? cmocka_run_group_tests(tests, setup_mysql, teardown)
-                 : cmocka_run_group_tests(mariadb_tests, setup_mariadb, teardown);
+    const struct CMUnitTest recovery_tests[] = {
+        cmocka_unit_test(test_a_ddl_that_the_server_completes_is_found),
+    };
+
+    cmocka_set_test_filter(getenv("TEST_CASE"));
+    if (mysql)
+        return cmocka_run_group_tests(tests, setup_mysql, teardown);
+    return cmocka_run_group_tests(mariadb_tests, setup_mariadb, teardown) +
+        cmocka_run_group_tests(recovery_tests, setup_mariadb, teardown);
 }
