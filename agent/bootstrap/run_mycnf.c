@@ -41,7 +41,8 @@ static void add_defaults(const struct dialect *dialect, struct strbuf *out)
         strbuf_adds(out, "relay_log_recovery = ON\n");
 }
 
-/* I1: nobody writes, no event runs and nothing is followed until the agent says so. rpl_semi_sync_slave_enabled stays off here: with it, or with
+/* I1: nobody writes, no event runs and nothing is followed until the agent says so. MySQL 8 would read mysqld-auto.cnf (SET PERSIST) after all option files: a
+ * server could start writable, without semi-sync. rpl_semi_sync_slave_enabled stays off here: with it, or with
  * init_rpl_role, MariaDB rolls transactions back after a crash that no replica need have, also acknowledged ones of an asynchronous primary. */
 static void add_replication(const struct run_mycnf_input *input, struct strbuf *out)
 {
@@ -52,7 +53,7 @@ static void add_replication(const struct run_mycnf_input *input, struct strbuf *
     if (input->dialect->family == AGENT_FLAVOUR_MARIADB)
         strbuf_adds(out, "gtid_strict_mode = ON\n");
     else
-        strbuf_adds(out, "super_read_only = ON\ngtid_mode = ON\nenforce_gtid_consistency = ON\n");
+        strbuf_adds(out, "loose_persisted_globals_load = OFF\nsuper_read_only = ON\ngtid_mode = ON\nenforce_gtid_consistency = ON\n");
     for (size_t i = 0; i < ARRAY_LEN(terms->semi_plugins); i++) {
         if (terms->semi_plugins[i])
             strbuf_addf(out, "plugin_load_add = %s\n", terms->semi_plugins[i]);

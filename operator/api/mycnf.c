@@ -25,6 +25,7 @@ static const struct owned_key owned_keys[] = {
     {"basedir", "the database image decides it"},
     {"bind_address", REASON_NET},
     {"binlog_do_db", REASON_WHOLE},
+    {"binlog_error_action", "a server that cannot write its binary log must not go on acknowledging commits"},
     {"binlog_ignore_db", REASON_WHOLE},
     {"admin_address", REASON_NET},
     {"chroot", REASON_PLACE},
@@ -41,6 +42,8 @@ static const struct owned_key owned_keys[] = {
     {"gtid_mode", REASON_BINLOG},
     {"gtid_strict_mode", REASON_BINLOG},
     {"init_file", "accounts are made by it"},
+    {"init_replica", REASON_WHOLE},
+    {"init_slave", REASON_WHOLE},
     {"initialize", "the agent initialises data directories"},
     {"initialize_insecure", "the agent initialises data directories"},
     {"innodb_data_home_dir", REASON_PLACE},
@@ -58,6 +61,7 @@ static const struct owned_key owned_keys[] = {
     {"named_pipe", REASON_NET},
     {"networking", REASON_NET}, /* skip_networking */
     {"old_passwords", REASON_LOGIN},
+    {"persisted_globals_load", REASON_ROLE},
     {"pid_file", REASON_PLACE},
     {"plugin_dir", "the database image decides it"},
     {"plugin_load", "it would drop the operator's own plugins; use plugin_load_add"},
@@ -67,6 +71,7 @@ static const struct owned_key owned_keys[] = {
     {"relay_log_index", REASON_BINLOG},
     {"relay_log_info_file", REASON_BINLOG},
     {"master_info_file", REASON_BINLOG},
+    {"replica_exec_mode", REASON_WHOLE},
     {"replica_start", REASON_ROLE}, /* skip_replica_start */
     {"replica_skip_errors", REASON_WHOLE},
     {"replicate_do_*", REASON_WHOLE}, /* ..._db, ..._table */
@@ -80,6 +85,7 @@ static const struct owned_key owned_keys[] = {
     {"rpl_semi_sync_*", REASON_ROLE},
     {"secure_file_priv", REASON_PLACE},
     {"server_id", REASON_IDENTITY},
+    {"slave_exec_mode", REASON_WHOLE},
     {"slave_start", REASON_ROLE}, /* skip_slave_start */
     {"slave_load_tmpdir", REASON_PLACE},
     {"slave_skip_errors", REASON_WHOLE},

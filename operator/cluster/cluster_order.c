@@ -346,7 +346,8 @@ static bool is_divergence(uint32_t number)
         1054 /* unknown column */, 1060 /* column exists */, 1061 /* key exists */, 1062 /* duplicate key */,
         1091 /* cannot drop key */, 1146 /* no such table */, 1304 /* routine exists */, 1305 /* no such routine */,
         1359 /* trigger exists */, 1360 /* no such trigger */, 1396 /* account exists, or does not */,
-        1677 /* column types differ */};
+        1677 /* column types differ */,
+        1950 /* MariaDB: a number that it has already, as after a DDL statement that it completed by itself */};
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
         if (numbers[i] == number)
             return true;

@@ -64,6 +64,7 @@ static void test_whole_text(void **unused)
         "log_bin = binlog\n"
         "log_replica_updates = ON\n"
         "relay_log = relaylog\n"
+        "loose_persisted_globals_load = OFF\n"
         "super_read_only = ON\n"
         "gtid_mode = ON\n"
         "enforce_gtid_consistency = ON\n"
