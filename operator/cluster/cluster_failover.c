@@ -355,10 +355,9 @@ static void begin_again(
     const struct cluster_snapshot *snapshot, const struct cluster_failure *failure, struct cluster_intent *intent)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
-    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     struct cluster_reigns reigns;
     reigns_in_force(snapshot, &reigns);
-    if (transition->salvage && (snapshot->last.semi_sync || (to && member_runs(to) && !to->agent->writable)))
+    if (transition->salvage && snapshot->last.semi_sync)
         reigns_drop_latest(&reigns);
     begin(snapshot, failure, &reigns, intent);
     memcpy(intent->transition.may_be_lost, transition->may_be_lost, sizeof(transition->may_be_lost));

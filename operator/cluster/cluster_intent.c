@@ -427,6 +427,16 @@ static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_int
         intent->epoch = cluster_newest_epoch(snapshot) + 1;
 }
 
+/* None was ever open, and the one that was chosen has lost its volume since: others may hold what it held. */
+static bool first_is_emptied(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    bool others = false;
+    for (int i = 0; i < snapshot->member_count; i++)
+        others |= &snapshot->members[i] != primary && member_may_hold_data(&snapshot->members[i]);
+    return !snapshot->last.initialized && others && has_lost_its_data(primary) && !restore_is_under_way(snapshot);
+}
+
 void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)
 {
     const struct cluster_status *last = &snapshot->last;
@@ -447,7 +457,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
     memcpy(ret->switchover_done, last->switchover_done, sizeof(ret->switchover_done));
     if (snapshot->cluster.replicas == 0)
         return;
-    if (last->epoch == 0 || str_empty(last->current_primary)) {
+    if (last->epoch == 0 || str_empty(last->current_primary) || first_is_emptied(snapshot)) {
         if (snapshot->usable && !snapshot->cluster.paused && !has_lost_its_status(snapshot, ret))
             choose_first(snapshot, ret);
     } else if (cluster_newest_epoch(snapshot) > last->epoch)

@@ -53,7 +53,8 @@ static void order_replica(
 {
     order->role = AGENT_ROLE_REPLICA;
     order->semi_sync = snapshot->last.acks > 0;
-    order->truncate = snapshot->last.semi_sync;
+    /* Only one that is open is known to have all that was acknowledged. */
+    order->truncate = snapshot->last.semi_sync && member_is_open(snapshot, source);
     cluster_member_host(snapshot, source, order->source_host);
     order->source_port = MYSQL_PORT;
     order->source_agent_port = AGENT_PORT_TLS;
@@ -75,7 +76,8 @@ static bool can_donate(const struct cluster_snapshot *snapshot, const struct clu
     if (!member->pod || member->pod->object.deleting || !member_is_wanted(snapshot, member))
         return false;
     return member_is_open(snapshot, member) ||
-        (member_follows(snapshot, member) && member->agent->replication.applied_epoch >= (uint64_t)snapshot->last.epoch);
+        (member_follows(snapshot, member) && !reigns_has_extra(snapshot, member) &&
+            member->agent->replication.applied_epoch >= (uint64_t)snapshot->last.epoch);
 }
 
 static bool copies_from(
@@ -155,14 +157,24 @@ static void order_clone(const struct cluster_snapshot *snapshot, const struct cl
     order->donor_agent_port = AGENT_PORT_TLS;
 }
 
-/* A database is made once in a cluster's life: a primary whose volume is empty later is never filled with nothing (I8). */
+/* A database is made once in a cluster's life: a primary whose volume is empty later is never filled with nothing (I8), nor one beside whom anybody may hold
+ * data, as after the cluster was deleted and made anew. */
+static bool may_be_made(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_may_hold_data(&snapshot->members[i]))
+            return false;
+    }
+    return !snapshot->last.initialized;
+}
+
 static void order_seed(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders,
     const struct cluster_member *member, struct agent_order *order)
 {
     bool is_primary = member == cluster_primary(snapshot);
     if (member->agent->data == AGENT_DATA_DATABASE && (is_primary || !member_data_is_stale(member)))
         order->seed = AGENT_SEED_KEEP;
-    else if (is_primary && member->agent->data == AGENT_DATA_EMPTY && !snapshot->last.initialized)
+    else if (is_primary && member->agent->data == AGENT_DATA_EMPTY && may_be_made(snapshot))
         restore_order(snapshot, order);
     else if (!is_primary && cluster_primary(snapshot))
         order_clone(snapshot, orders, member, order);
@@ -391,7 +403,7 @@ static bool must_stay(const struct cluster_snapshot *snapshot, const struct clus
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
     if (!snapshot->last.initialized && !in_place_holds(snapshot))
-        return member_has_volume(member) && !(member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY);
+        return member_may_hold_data(member);
     if ((primary && member_is_open(snapshot, primary)) || in_place_holds(snapshot))
         return false;
     return member_acknowledges(snapshot, member) &&

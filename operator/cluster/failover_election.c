@@ -183,15 +183,26 @@ static const struct vote *find_safe(const struct cluster_snapshot *snapshot, con
     return safe ? ballot->best : old;
 }
 
-/* The server of the reign's primary is dead, its agent reads its binary logs: they hold everything that was ever acknowledged. */
+static bool has_logs(const struct cluster_member *primary)
+{
+    return primary && member_speaks(primary) && primary->agent->phase == AGENT_PHASE_DOWN;
+}
+
+/* It was seen, or somebody holds what it wrote. */
+static bool was_open(const struct ballot *ballot, const struct cluster_reign *reign)
+{
+    return reign->opened || (ballot->best && ballot->best->history.reign == ballot->decisive);
+}
+
+/* The server of the reign's primary is dead, its agent reads its binary logs: they hold everything that was ever acknowledged, if it was open. What one that never
+ * was had received is in its relay logs. */
 static bool can_salvage(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
 {
     if (!ballot->best || ballot->ahead || !ballot->best->history.reaches_floor ||
         ballot->decisive == ballot->reigns.count)
         return false;
     const struct cluster_reign *reign = &ballot->reigns.list[ballot->decisive];
-    const struct cluster_member *primary = cluster_member_named(snapshot, reign->primary);
-    return primary && member_speaks(primary) && primary->agent->phase == AGENT_PHASE_DOWN;
+    return was_open(ballot, reign) && has_logs(cluster_member_named(snapshot, reign->primary));
 }
 
 /* The old primary closes itself when it is cut off: as it was told while it was heard, or a person says that it is gone. */
@@ -403,8 +414,7 @@ static bool will_be_judged(
     const struct cluster_member *primary = cluster_member_named(snapshot, reign->primary);
     count_answers(snapshot, reign->primary, ret);
     ret->needed = ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
-    bool has_logs = primary && member_speaks(primary) && primary->agent->phase == AGENT_PHASE_DOWN;
-    return has_logs || will_answer(snapshot, ret, primary) || ret->answers >= ret->needed;
+    return (reign->opened && has_logs(primary)) || will_answer(snapshot, ret, primary) || ret->answers >= ret->needed;
 }
 
 bool failover_can_succeed(

@@ -31,6 +31,11 @@ bool member_has_volume(const struct cluster_member *member)
     return member->claim && str_eq(member->claim->phase, "Bound");
 }
 
+bool member_may_hold_data(const struct cluster_member *member)
+{
+    return member_has_volume(member) && !(member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY);
+}
+
 bool member_is_seeding(const struct cluster_member *member)
 {
     return member_speaks(member) && member->agent->phase == AGENT_PHASE_SEEDING;

@@ -17,6 +17,8 @@ bool member_is_wanted(const struct cluster_snapshot *snapshot, const struct clus
 bool member_speaks(const struct cluster_member *member);
 /* A node has had its volume: data may be on it. */
 bool member_has_volume(const struct cluster_member *member);
+/* It has a volume, and has not said that nothing is on it. */
+bool member_may_hold_data(const struct cluster_member *member);
 /* It is in `init`: there is no server yet. */
 bool member_is_seeding(const struct cluster_member *member);
 bool member_runs(const struct cluster_member *member);

@@ -4,6 +4,7 @@
 
 #include "common/gtid.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/reigns.h"
 
 /* ---- the first primary ---- */
 
@@ -150,6 +151,8 @@ bool election_can_take_over(
         snprintf(why, size, "the pod of %s is leaving", member->name);
     else if (!str_empty(not_following))
         snprintf(why, size, "%s: %s", member->name, not_following);
+    else if (reigns_has_extra(snapshot, member))
+        snprintf(why, size, "%s holds transactions that the primary has not", member->name);
     else if (has_less_room(snapshot, member))
         snprintf(why, size, "the volume of %s is full", member->name);
     else if (member->agent->replication.lag_known && member->agent->replication.lag_ms > ELECTION_LAG_MAX_MS)

@@ -155,6 +155,42 @@ void reigns_drop_latest(struct cluster_reigns *reigns)
     memmove(&reigns->list[0], &reigns->list[1], (size_t)reigns->count * sizeof(reigns->list[0]));
 }
 
+bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    struct cluster_reigns reigns;
+    struct member_history history;
+    reigns_in_force(snapshot, &reigns);
+    if (reigns.count != 1 || reigns.list[0].floor_is_partial || str_empty(reigns.list[0].origin))
+        return false;
+    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    member_history_read(&reigns, flavour, failover_position_of(member), &history);
+    bool has_extra = history.readable && history.has_extra;
+    member_history_release(&history);
+    return has_extra;
+}
+
+/* MySQL: what the open primary holds and did not write itself was written before its reign. */
+static void complete_floor(const struct cluster_member *primary, struct cluster_reign *reign)
+{
+    if (!reign->floor_is_partial || primary->agent->flavour == AGENT_FLAVOUR_MARIADB || str_empty(reign->origin))
+        return;
+    _cleanup_(gtid_set_freep) struct gtid_set *all = gtid_set_parse(GTID_MYSQL, primary->agent->gtid_executed, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *floor = gtid_set_parse(GTID_MYSQL, reign->floor, NULL);
+    if (!all || !floor)
+        return;
+    _cleanup_(gtid_set_freep) struct gtid_set *own = gtid_set_of_source(all, reign->origin);
+    _cleanup_(gtid_set_freep) struct gtid_set *before = gtid_set_subtract(all, own);
+    struct strbuf text;
+    gtid_set_unite(before, floor);
+    strbuf_init(&text, sizeof(reign->floor) - 1);
+    gtid_set_print(before, &text);
+    if (!text.overflowed) {
+        snprintf(reign->floor, sizeof(reign->floor), "%s", str_or_empty(text.buf));
+        reign->floor_is_partial = false;
+    }
+    strbuf_release(&text);
+}
+
 static bool holds_latest(const struct cluster_member *member, const struct cluster_reigns *reigns)
 {
     struct member_history history;
@@ -192,4 +228,6 @@ void reigns_settle(const struct cluster_snapshot *snapshot, struct cluster_reign
         set_origin(primary->agent, primary->agent->server_id, latest);
     if (ret->count > 1 && is_acknowledged(snapshot, primary, ret))
         ret->count = 1;
+    if (ret->count == 1)
+        complete_floor(primary, latest);
 }

@@ -30,6 +30,10 @@ const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snap
 /* Drops the latest; the last one stays. */
 void reigns_drop_latest(struct cluster_reigns *reigns);
 
+/* It holds something that no listed reign wrote: an unacknowledged tail of an earlier one, or what somebody wrote on a replica. Known only where one reign is
+ * listed, and its floor is whole. */
+bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+
 /* What an open primary shows: who wrote this reign's transactions, that it was open, and that earlier reigns need not be listed any more, as enough
  * members hold a transaction of this one. For the report: nobody is ordered anything because of it. */
 void reigns_settle(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret);
