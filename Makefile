@@ -165,6 +165,22 @@ $(foreach c,$(components),$(eval $(call link_fuzzers,$(c))))
 run-fuzzers: $(fuzz_bin)
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) build-aux/run-fuzzers.sh $(fuzz_bin)
 
+# ---- simulation ----------------------------------------------------------------------------------------------------
+
+# Both components and the models around them in one process: docs/simulation.md.
+simulation_src := $(sort $(wildcard e2e/simulation/*.c))
+simulation := $(BUILD)/simulate
+$(BUILD)/obj/e2e/simulation/%.o: cflags_here = $(mysql_cflags)
+-include $(patsubst %.o,%.d,$(call obj,$(simulation_src)))
+$(simulation): $(call obj,$(simulation_src)) $(BUILD)/liboperator.a $(BUILD)/libagent.a $(BUILD)/libcommon.a
+	$(call say,LD,$@)
+	$(Q)$(call link,$(filter %.o,$^),$(filter %.a,$^),$(libs_agent))
+
+simulate: $(simulation)  ## Faults in a simulation, in virtual time: SEED=1 COUNT=1000 FLAVOUR=mysql|mariadb MEMBERS=3 FAULTS=20 (docs/simulation.md)
+	$(Q)$(simulation) --seed=$(or $(SEED),1) --count=$(or $(COUNT),1000) $(if $(FLAVOUR),--family=$(FLAVOUR)) \
+	  $(if $(MEMBERS),--members=$(MEMBERS)) $(if $(FAULTS),--faults=$(FAULTS)) $(if $(RELAY_KEPT),--relay-kept) \
+	  $(if $(STORY),--story)
+
 # ---- gates over the source -----------------------------------------------------------------------------------------
 
 check-layers:  ## Who includes whom, against the table in ARCHITECTURE.md
@@ -274,6 +290,6 @@ help:  ## This text
 
 FORCE:
 .PHONY: FORCE all unit-tests integration-tests check check-unit check-asan check-tsan check-integration \
-  check-integration-asan check-faults faults fuzz run-fuzzers check-deploy check-layers check-headers check-size format format-check lint \
+  check-integration-asan check-faults faults simulate fuzz run-fuzzers check-deploy check-layers check-headers check-size format format-check lint \
   lint-shell lint-c static images deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e bench demo demo-clean test clean help compile_commands.json

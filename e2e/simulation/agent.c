@@ -1,0 +1,462 @@
+#include "common/base.h"
+
+#include "e2e/simulation/agent.h"
+
+#include "agent/agent_decide.h"
+#include "agent/heartbeat_lane.h"
+#include "agent/readiness.h"
+#include "agent/role_decide.h"
+#include "agent/role_status.h"
+#include "common/hashmap.h"
+#include "e2e/simulation/server.h"
+
+#define TURN_MS 200
+
+bool agent_answers(const struct sim *sim, int member)
+{
+    const struct sim_agent *agent = &sim->members[member].agent;
+    return agent->alive && agent->frozen_until_ms <= sim->now_ms;
+}
+
+/* ---- life ---- */
+
+static void fill_identity(struct sim *sim, int member)
+{
+    struct instance_state *state = &sim->members[member].agent.state;
+    state->instance = sim_member_name(member);
+    state->observed.version.flavour = sim->mariadb ? AGENT_FLAVOUR_MARIADB : AGENT_FLAVOUR_MYSQL;
+    snprintf(
+        state->observed.version.text, sizeof(state->observed.version.text), sim->mariadb ? "10.11.6-MariaDB" : "9.7.0");
+    state->observed.server_id = (uint32_t)(TXN_SERVER_ID_BASE + member);
+    if (!sim->mariadb)
+        txn_uuid(sim->members[member].disk.uuid, state->observed.server_uuid);
+    state->accounts_once = true;
+}
+
+void agent_start(struct sim *sim, int member, bool in_init)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_agent *agent = &at->agent;
+    int crashes = agent->crashes;
+    memset(agent, 0, sizeof(*agent));
+    agent->alive = true;
+    agent->crashes = crashes;
+    agent->in_init = in_init;
+    agent->beat_txn = -1;
+    agent->watch.member = -1;
+    snprintf(agent->boot_id, sizeof(agent->boot_id), "%llx", (unsigned long long)sim_new_id(sim));
+    if (in_init) {
+        agent_init_start(sim, member);
+        return;
+    }
+    /* role_keeper_new */
+    struct instance_state *state = &agent->state;
+    fill_identity(sim, member);
+    state->role.epoch = at->disk.epoch;
+    state->role.mark = at->disk.mark;
+    state->role.started_ms = sim->now_ms;
+    state->role.fence = at->run_dir.fence;
+    catch_up_gap(&state->catch_up, sim->now_ms);
+    agent->server_run = at->run_dir.caught_up_run; /* of the note, until the first look */
+    agent->marked = at->disk.semi_primary;
+    agent->dirty = true;
+}
+
+void agent_kill(struct sim *sim, int member)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    if (!agent->alive)
+        return;
+    agent->alive = false;
+    agent->crashes++;
+    agent->again_ms = sim->now_ms + sim_between(sim, member, 21, 300, 2500);
+}
+
+/* ---- the server is gone: role_keeper_server_gone, agent.c: forget_server ---- */
+
+static void drop_primary_order(struct role_state *role)
+{
+    if (role->order.role != AGENT_ROLE_PRIMARY)
+        return;
+    role->has_order = false;
+    role->order = (struct agent_order){0};
+    role->order_hash[0] = '\0';
+}
+
+static void server_gone(struct sim *sim, int member)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    struct instance_state *state = &agent->state;
+    state->last_answer_ms = state->last_status_ms = state->last_probe_ms = state->unanswered_since_ms = 0;
+    error_clear(&state->probe_error);
+    state->probe_started_ms = 0;
+    agent->beat_txn = -1;
+    state->beat = (struct beat_state){.wanted = false};
+    agent->marked = 0;
+    state->replication = (struct replication_facts){0};
+    state->replication_ms = 0;
+    catch_up_gap(&state->catch_up, sim->now_ms);
+    agent_keep_note(sim, member);
+    state->role.draining_ms = 0;
+    state->role.unseen = false;
+    state->stream = (struct stream_view){0};
+    state->commits_blocked_since_ms = 0;
+    state->unacknowledged = state->unacknowledged_seen = 0;
+    state->role.was_open = state->role.opened = false;
+    drop_primary_order(&state->role);
+    agent->dirty = true;
+}
+
+static void look_from_outside(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    struct instance_state *state = &at->agent.state;
+    bool was_there = state->server_there || state->socket_accepts;
+    bool is_there = at->server.phase == SERVER_RUNS || at->server.phase == SERVER_STARTS;
+    state->server_there = is_there;
+    state->socket_accepts = at->server.phase == SERVER_RUNS;
+    if (!state->socket_accepts)
+        state->accepts_since_ms = 0;
+    else if (!state->accepts_since_ms)
+        state->accepts_since_ms = sim->now_ms;
+    state->seen_gone |= !is_there;
+    /* A restart between two turns: it is seen by the pid of the lock (server_run_id). */
+    bool another = was_there && at->agent.state.replication.seen && at->agent.server_run != at->server.run;
+    if ((was_there && !is_there) || another)
+        server_gone(sim, member);
+}
+
+/* ---- probes ---- */
+
+/* role_keeper.c: note_blocked, note_stopped */
+static void note_blocked(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
+{
+    bool still = facts->waiting_commits > 0 && state->replication.waiting_commits > 0 &&
+        facts->acknowledged == state->replication.acknowledged;
+    if (!still)
+        state->commits_blocked_since_ms = facts->waiting_commits > 0 ? now_ms : 0;
+    bool stopped = facts->configured && facts->applier == AGENT_THREAD_OFF && facts->applier_errno;
+    if (!stopped)
+        state->applier_stopped_since_ms = 0;
+    else if (!state->applier_stopped_since_ms)
+        state->applier_stopped_since_ms = now_ms;
+}
+
+void agent_take_facts(struct sim *sim, int member, const struct replication_facts *facts, int64_t started_ms)
+{
+    struct sim_member *at = &sim->members[member];
+    struct instance_state *state = &at->agent.state;
+    enum agent_flavour flavour = state->observed.version.flavour;
+    catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, sim->now_ms);
+    if (at->agent.server_run != at->server.run) { /* catch_up_note_look */
+        catch_up_gap(&state->catch_up, sim->now_ms);
+    } else if (at->run_dir.caught_up_run == at->server.run && !state->replication.seen)
+        catch_up_resume(&state->catch_up, flavour, at->run_dir.caught_up, facts->gtid_received);
+    at->agent.server_run = at->server.run;
+    state->replication = *facts;
+    state->replication_ms = started_ms;
+    state->role.unseen = false;
+    role_note_beat(state, facts, started_ms);
+    role_note_stream(state, facts, started_ms);
+}
+
+/* catch_up_note.h */
+void agent_keep_note(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    const struct instance_state *state = &at->agent.state;
+    bool calm = state->role.running == ROLE_ACTION_NONE && !state->role.unseen && state->replication.seen;
+    bool wanted = state->catch_up.up && calm && *state->replication.gtid_received &&
+        !strstr(state->replication.gtid_received, "...");
+    if (!wanted) {
+        at->run_dir.caught_up_run = 0;
+    } else if (!at->run_dir.caught_up_run) {
+        at->run_dir.caught_up_run = at->server.run;
+        memcpy(at->run_dir.caught_up, state->replication.gtid_received, sizeof(at->run_dir.caught_up));
+    }
+}
+
+static void answered(struct sim *sim, int member)
+{
+    struct instance_state *state = &sim->members[member].agent.state;
+    struct role_state *role = &state->role;
+    struct error none = ERROR_INIT;
+    struct replication_facts facts;
+    agent_note_answer(state, &none);
+    fill_identity(sim, member);
+    state->last_answer_ms = state->probe_started_ms;
+    int64_t started_ms = state->probe_started_ms;
+    state->probe_started_ms = 0;
+    bool busy = role->running != ROLE_ACTION_NONE && role->running != ROLE_ACTION_CLOSE;
+    if (busy || (role->finished_ms && started_ms <= role->finished_ms))
+        return;
+    agent_look(sim, member, &facts);
+    note_blocked(state, &facts, started_ms);
+    if (role->running == ROLE_ACTION_NONE)
+        role_note_unacknowledged(state, &facts, false);
+    agent_take_facts(sim, member, &facts, started_ms);
+    agent_keep_note(sim, member);
+    if (!state->replication.read_only)
+        role->was_open = true;
+}
+
+static void probe(struct sim *sim, int member)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    struct instance_state *state = &agent->state;
+    if (!state->server_there)
+        return;
+    if (!state->probe_started_ms && (sim->now_ms >= agent->probe_ms || !state->last_probe_ms)) {
+        agent->probe_ms = sim->now_ms + (state->last_answer_ms ? PROBE_INTERVAL_MS : PROBE_STARTING_INTERVAL_MS);
+        agent_note_probe(state, sim->now_ms);
+        agent->dirty = true;
+    }
+    if (!state->probe_started_ms)
+        return;
+    if (server_answers(sim, member) && sim->now_ms > state->probe_started_ms)
+        answered(sim, member);
+    else if (!server_runs(&sim->members[member].server)) {
+        struct error refused = ERROR_INIT;
+        error_set(&refused, ERROR_UNAVAILABLE, "no connection");
+        state->probe_error = refused;
+        state->probe_started_ms = 0;
+    }
+    if (!state->probe_started_ms)
+        agent->dirty = true;
+}
+
+/* ---- the heartbeat: heartbeat_lane.c ---- */
+
+static void rest_beat(struct sim_agent *agent)
+{
+    agent->beat_txn = -1;
+    agent->state.beat = (struct beat_state){.wanted = false};
+}
+
+static void beat(struct sim *sim, int member)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    struct beat_state *state = &agent->state.beat;
+    if (!state->wanted) {
+        agent->beat_txn = -1;
+        return;
+    }
+    if (agent->beat_txn >= 0 && server_has_committed(sim, member, agent->beat_txn)) {
+        agent->beat_txn = -1;
+        state->started_ms = state->blocked_since_ms = 0;
+        agent->dirty = true;
+    }
+    if (agent->beat_txn >= 0 || sim->now_ms < agent->beat_ms || !server_answers(sim, member))
+        return;
+    agent->beat_ms = sim->now_ms + HEARTBEAT_INTERVAL_MS;
+    int txn = server_write(sim, member, TXN_BEAT, agent->state.role.order.epoch);
+    if (txn < 0)
+        return;
+    agent->beat_txn = txn;
+    state->started_ms = sim->now_ms;
+    if (!state->blocked_since_ms)
+        state->blocked_since_ms = sim->now_ms;
+}
+
+/* ---- a turn: role_keeper_turn ---- */
+
+static void turn(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_agent *agent = &at->agent;
+    struct instance_state *state = &agent->state;
+    const struct agent_order *order = &state->role.order;
+    agent_note_turn(state, sim->now_ms);
+    if (!state->role.isolated && role_is_isolated(state, sim->now_ms)) {
+        state->role.isolated = true;
+        sim_tell(sim, "%s closes itself: it hears nobody", sim_member_name(member));
+    }
+    state->role.stopping = at->run_dir.stopping;
+    state->role.leaving = at->run_dir.leaving;
+    agent_keep_mark(sim, member);
+    agent_set_source(sim, member);
+    enum agent_phase phase = agent_phase_of(state, sim->now_ms);
+    struct role_decision decision = role_decide(state, phase, sim->now_ms);
+    bool beats = state->role.has_order && order->role == AGENT_ROLE_PRIMARY && order->heartbeat && role_done(state) &&
+        !state->role.isolated && !state->role.stopping;
+    if (beats)
+        state->beat.wanted = true;
+    else if (state->beat.wanted)
+        rest_beat(agent);
+    if (decision.action == ROLE_ACTION_NONE || (decision.action == ROLE_ACTION_OPEN && agent_holds_opening(sim, member)))
+        return;
+    agent_begin_job(sim, member, &decision);
+}
+
+/* What counts as news for those who watch: operator/instance/agent_watch.c leaves out what moves all the time. */
+static uint64_t digest_of(const struct agent_status *status)
+{
+    const struct {
+        uint64_t epoch;
+        int64_t blocked, mark, phase, role, threads, bits;
+        int64_t errnos, data;
+    } what = {.epoch = status->epoch,
+        .blocked = (status->writes_blocked_ms >= 1000) | (status->stalled_ms >= 1000) << 1,
+        .mark = status->mark,
+        .phase = status->phase,
+        .role = status->role,
+        .threads = status->replication.receiver | status->replication.applier << 4,
+        .bits = status->order_done | status->writable << 1 | status->isolated << 2 | status->ready << 3 |
+            status->read_only << 4 | status->replication.source_seen << 5 | status->replication.source_lost << 6 |
+            status->replication.caught_up << 7 | status->semi_sync << 8 |
+            (int64_t)status->replication.applied_epoch << 16,
+        .errnos = status->replication.receiver_errno | (int64_t)status->replication.applier_errno << 32,
+        .data = status->data | status->seed.step << 4};
+    uint64_t hash = hash64(HASH64_INIT, &what, sizeof(what));
+    hash = hash64(hash, status->order_hash, strlen(status->order_hash));
+    hash = hash64(hash, status->errant, strlen(status->errant));
+    return hash64(hash, status->replication.source_host, strlen(status->replication.source_host));
+}
+
+static void publish(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_agent *agent = &at->agent;
+    struct agent_status *status = &agent->status;
+    if (!agent->in_init) {
+        uint64_t sequence = status->sequence;
+        *status = (struct agent_status){.sequence = sequence + 1};
+        memcpy(status->boot_id, agent->boot_id, sizeof(status->boot_id));
+        snprintf(status->instance, sizeof(status->instance), "%s", sim_member_name(member));
+        readiness_fill_status(&agent->state, sim->now_ms, status);
+    }
+    status->clock_ms = sim->now_ms;
+    status->now_ms = sim_wall_ms(sim);
+    agent->digest = digest_of(status);
+    agent->publish_ms = sim->now_ms + AGENT_STATUS_INTERVAL_MS;
+    at->pod.ready = status->ready && !at->agent.in_init;
+}
+
+void agent_step(struct sim *sim, int member)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    if (!agent_answers(sim, member))
+        return;
+    if (agent->in_init) {
+        agent_init_step(sim, member);
+    } else {
+        look_from_outside(sim, member);
+        agent_job_step(sim, member);
+        probe(sim, member);
+        beat(sim, member);
+        agent_watch_source(sim, member);
+        if (agent->dirty || sim->now_ms >= agent->turn_ms) {
+            agent->turn_ms = sim->now_ms + TURN_MS;
+            turn(sim, member);
+        }
+    }
+    if (agent->dirty || sim->now_ms >= agent->publish_ms)
+        publish(sim, member);
+    agent->dirty = false;
+}
+
+/* ---- orders: role_keeper.c: accept ---- */
+
+static uint64_t identify_source(const struct agent_order *order)
+{
+    uint64_t hash = hash64(HASH64_INIT, order->source_host, strlen(order->source_host) + 1);
+    return hash ? hash : 1;
+}
+
+static void set_aside(struct sim *sim, int member)
+{
+    sim_tell(sim, "%s: what it alone has is set aside, and its volume is marked", sim_member_name(member));
+}
+
+static void accept(struct sim *sim, int member, const struct agent_order *order)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_agent *agent = &at->agent;
+    struct role_state *role = &agent->state.role;
+    char hash[17];
+    agent_order_hash(order, hash);
+    bool new_epoch = order->epoch > role->epoch;
+    if (order->epoch != role->epoch)
+        role_lag_carry(&agent->state, sim->now_ms);
+    role->epoch = order->epoch;
+    if (order->mark != AGENT_MARK_NONE)
+        role->mark = order->mark;
+    if (new_epoch)
+        role->isolated = false;
+    bool renewed = role->has_order && strcmp(hash, role->order_hash) == 0;
+    agent_heal_ordered(sim, member, order, renewed);
+    if (renewed)
+        return;
+    agent->job.superseded = true;
+    if (strcmp(role->order.source_host, order->source_host) != 0 || role->order.source_port != order->source_port)
+        agent->state.stream = (struct stream_view){0};
+    role->has_order = true;
+    role->order = *order;
+    role->fence = self_fence_of(order);
+    memcpy(role->order_hash, hash, sizeof(hash));
+    role->opened = false;
+    role->retry_ms = role->draining_ms = 0;
+    error_clear(&role->error);
+    role->source_wanted = identify_source(&role->order);
+    agent->accepted_ms = sim->now_ms;
+    if (order->role != AGENT_ROLE_PRIMARY)
+        rest_beat(agent);
+    agent->dirty = true;
+    int source = sim_member_of_host(order->source_host);
+    sim_tell(sim, "%s takes up: %s%s%s%s%s, epoch %llu", sim_member_name(member),
+        order->role == AGENT_ROLE_NONE ? "nothing" : agent_role_name(order->role),
+        order->role == AGENT_ROLE_REPLICA ? " of " : "",
+        order->role == AGENT_ROLE_REPLICA ? (source >= 0 ? sim_member_name(source) : "nobody") : "",
+        order->await_source ? " once that is open" : "",
+        *order->salvage_host ? ", with the lost one's binary logs" : "", (unsigned long long)order->epoch);
+}
+
+bool agent_take_order(struct sim *sim, int member, const struct agent_order *order, int64_t as_of_ms)
+{
+    struct sim_member *at = &sim->members[member];
+    agent_heard(sim, member, -1, as_of_ms);
+    if (at->agent.in_init)
+        return agent_init_order(sim, member, order);
+    const struct role_state *role = &at->agent.state.role;
+    if (order->epoch < role->epoch)
+        return false;
+    if (order->mark == AGENT_MARK_RESEED && order->set_aside && role->mark != AGENT_MARK_RESEED)
+        set_aside(sim, member);
+    /* begin_acceptance: on the volume before it counts. */
+    at->disk.epoch = MAX_OF(at->disk.epoch, order->epoch);
+    at->run_dir.fence = self_fence_of(order);
+    if (order->mark != AGENT_MARK_NONE)
+        at->disk.mark = order->mark;
+    accept(sim, member, order);
+    return true;
+}
+
+void agent_heard(struct sim *sim, int member, int other, int64_t as_of_ms)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    if (agent->in_init)
+        return;
+    if (!agent->state.role.isolated && role_is_isolated(&agent->state, sim->now_ms)) {
+        agent->state.role.isolated = true;
+        agent->dirty = true;
+    }
+    if (other < 0)
+        hearing_operator(&agent->state.role.hearing, as_of_ms, sim->now_ms);
+    else
+        hearing_member(&agent->state.role.hearing, sim_member_name(other), as_of_ms, sim->now_ms);
+}
+
+/* agent_server.c */
+void agent_role_text(const struct sim *sim, int member, bool alone, char *out, size_t size)
+{
+    const struct sim_agent *agent = &sim->members[member].agent;
+    const struct agent_status *status = &agent->status;
+    enum role_action running = agent->state.role.running;
+    bool primary = status->role == AGENT_ROLE_PRIMARY;
+    const char *role = primary               ? "primary"
+        : status->role == AGENT_ROLE_REPLICA ? "replica"
+        : *status->order_hash                ? "fenced"
+                                             : "none";
+    snprintf(out, size, "%s%s%s%s", role, primary && !status->writable ? " closed" : "",
+        running == ROLE_ACTION_FOLLOW || running == ROLE_ACTION_PREPARE ? " turning" : "", alone ? " alone" : "");
+}

@@ -1,0 +1,465 @@
+/* What an agent does to its server: agent/role_lane.c, agent/mysql/role_change.c and role_close.c, in the order of their statements. */
+#include "common/base.h"
+
+#include "agent/healing.h"
+#include "agent/mysql/role_change.h"
+#include "agent/role_decide.h"
+#include "common/gtid.h"
+#include "common/json_fields.h"
+#include "e2e/simulation/agent.h"
+#include "e2e/simulation/check.h"
+#include "e2e/simulation/server.h"
+
+#define FOLLOW_DRAIN_MS 10000 /* role_keeper.c */
+
+/* ---- looking: replication_facts.c ---- */
+
+static uint64_t beat_epoch(const struct sim *sim, int member)
+{
+    const struct txn_log *log = &sim->members[member].disk.log;
+    for (int i = log->committed - 1; i >= 0; i--) {
+        const struct txn *txn = &sim->txns.all[log->entries[i]];
+        if (txn->kind == TXN_BEAT)
+            return txn->epoch;
+    }
+    return 0;
+}
+
+static int64_t beat_age_ms(const struct sim *sim, int member)
+{
+    const struct txn_log *log = &sim->members[member].disk.log;
+    for (int i = log->committed - 1; i >= 0; i--) {
+        const struct txn *txn = &sim->txns.all[log->entries[i]];
+        if (txn->kind == TXN_BEAT)
+            return sim->now_ms - txn->made_ms;
+    }
+    return 0;
+}
+
+static uint32_t semi_sync_clients(const struct sim *sim, int member)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        const struct sim_member *other = &sim->members[i];
+        count += i != member && other->disk.configured && other->disk.source == member && other->server.gives &&
+            other->server.source_run == sim->members[member].server.run;
+    }
+    return count;
+}
+
+void agent_look(struct sim *sim, int member, struct replication_facts *ret)
+{
+    const struct sim_member *at = &sim->members[member];
+    const struct sim_server *server = &at->server;
+    *ret = (struct replication_facts){.seen = true,
+        .read_only = server->read_only,
+        .configured = at->disk.configured,
+        .relay_logs_last = !sim->mariadb,
+        .semi_sync_source = server->semi_source,
+        .semi_sync_replica = server->semi_replica,
+        .semi_sync_waits = server->semi_source,
+        .semi_sync_gives = server->gives,
+        .acknowledged = server->acknowledged,
+        .unacknowledged = server->unacknowledged,
+        .waiting_commits = (uint32_t)server_waiting(at),
+        .accounts_present = true,
+        .events_listed = true};
+    server_executed(sim, member, ret->gtid_executed, sizeof(ret->gtid_executed));
+    server_received(sim, member, ret->gtid_received, sizeof(ret->gtid_received));
+    if (server->semi_source)
+        ret->semi_sync_clients = semi_sync_clients(sim, member);
+    ret->beat_epoch = beat_epoch(sim, member);
+    ret->has_beat = ret->beat_epoch > 0;
+    ret->beat_read_us = sim_wall_ms(sim) * 1000;
+    ret->beat_us = ret->beat_read_us - beat_age_ms(sim, member) * 1000;
+    if (!at->disk.configured)
+        return;
+    snprintf(ret->source_host, sizeof(ret->source_host), "%s.db-mysql.ns.svc", sim_member_name(at->disk.source));
+    ret->source_port = MYSQL_PORT;
+    ret->source_tls = true;
+    ret->source_beat_ms = SOURCE_BEAT_MS;
+    ret->receiver = server->receiver;
+    ret->applier = server->applier;
+    ret->stream_signature = server->signature;
+    ret->receiver_errno = server->receiver_errno;
+    ret->applier_errno = server->applier_errno;
+    snprintf(ret->receiver_error, sizeof(ret->receiver_error), "%s", server->receiver_error);
+    snprintf(ret->applier_error, sizeof(ret->applier_error), "%s", server->applier_error);
+}
+
+/* ---- open: role_open ---- */
+
+struct outcome {
+    bool done, dropped, failed, salvage_asked, salvage_applied;
+    const char *why;
+    char after[AGENT_GTID_SIZE];
+};
+
+static enum gtid_flavour flavour_of(const struct sim *sim)
+{
+    return sim->mariadb ? GTID_MARIADB : GTID_MYSQL;
+}
+
+static bool text_holds(const struct sim *sim, const char *all, const char *wanted)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *a = gtid_set_parse(flavour_of(sim), all, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *b = gtid_set_parse(flavour_of(sim), wanted, NULL);
+    if (!a || !b)
+        return false;
+    enum gtid_relation relation = gtid_set_compare(a, b);
+    return relation == GTID_EQUAL || relation == GTID_SUPERSET;
+}
+
+static bool has_reached(const struct sim *sim, int member, const char *wanted, bool may_come)
+{
+    char executed[AGENT_GTID_SIZE];
+    server_executed(sim, member, executed, sizeof(executed));
+    if (str_empty(wanted) || text_holds(sim, executed, wanted))
+        return true;
+    if (!sim->mariadb || !may_come)
+        return false;
+    /* MASTER_GTID_WAIT goes by the number alone. */
+    _cleanup_(gtid_set_freep) struct gtid_set *a = gtid_set_parse(GTID_MARIADB, executed, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *b = gtid_set_parse(GTID_MARIADB, wanted, NULL);
+    return a && b && gtid_set_count(a) >= gtid_set_count(b);
+}
+
+/* is_received: what is missing lies in the relay logs. */
+static bool is_received(const struct sim *sim, int member, const char *wanted)
+{
+    const struct sim_member *at = &sim->members[member];
+    char received[AGENT_GTID_SIZE];
+    if (!at->disk.configured || (sim->mariadb && at->server.applier == AGENT_THREAD_OFF))
+        return false;
+    server_received(sim, member, received, sizeof(received));
+    return str_empty(wanted) || text_holds(sim, received, wanted);
+}
+
+static void repair(struct sim *sim, int member, bool restart)
+{
+    struct sim_server *server = &sim->members[member].server;
+    if (server->receiver == AGENT_THREAD_OFF && (!server->receiver_errno || restart))
+        server_start_receiver(sim, member);
+    if (server->applier == AGENT_THREAD_OFF && (!server->applier_errno || restart))
+        server_start_applier(sim, member);
+}
+
+/* drain_relay_log, forget_source. False: not yet. */
+static bool drain(struct sim *sim, int member, struct outcome *out)
+{
+    struct sim_member *at = &sim->members[member];
+    at->server.semi_replica = false;
+    server_stop_receiver(sim, member);
+    if (at->server.applier == AGENT_THREAD_OFF) {
+        if (at->server.applier_errno) {
+            *out = (struct outcome){.failed = true, .why = "what was received cannot be applied"};
+            return false;
+        }
+        server_start_applier(sim, member);
+    }
+    if (!server_has_applied_all(at))
+        return false;
+    at->server.applier = AGENT_THREAD_OFF;
+    at->disk.configured = false;
+    txn_queue_clear(&at->disk.relay);
+    return true;
+}
+
+static bool salvage(struct sim *sim, int member, struct outcome *out)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    if (agent->job.salvage == SALVAGE_FETCHED) {
+        for (int i = 0; i < agent->fetched_count; i++)
+            server_apply(sim, member, agent->fetched[i]);
+        if (sim->members[member].server.applier_errno) {
+            sim->members[member].server.applier_errno = 0;
+            *out = (struct outcome){.failed = true, .why = "what was salvaged cannot be applied"};
+            return false;
+        }
+        out->salvage_applied = true;
+    }
+    if (agent->job.salvage != SALVAGE_ASK)
+        return true;
+    server_executed(sim, member, out->after, sizeof(out->after));
+    out->salvage_asked = true;
+    return false;
+}
+
+static void open_server(struct sim *sim, int member, struct outcome *out)
+{
+    struct sim_member *at = &sim->members[member];
+    const struct sim_job *job = &at->agent.job;
+    bool there = is_received(sim, member, job->order.wait_for) ||
+        has_reached(sim, member, job->order.wait_for, at->disk.configured);
+    if (!there && !at->disk.configured)
+        *out = (struct outcome){.failed = true, .why = "not all that is waited for is here"};
+    else if (!there && at->server.applier == AGENT_THREAD_OFF && at->server.applier_errno)
+        *out = (struct outcome){.failed = true, .why = "what was received cannot be applied"};
+    else if (!there)
+        repair(sim, member, false);
+    if (!there || (at->disk.configured && !drain(sim, member, out)) || !salvage(sim, member, out) || job->superseded)
+        return;
+    at->server.semi_replica = false;
+    at->server.semi_source = job->order.semi_sync;
+    at->server.semi_acks = (int)MAX_OF(job->order.acks, 1U);
+    at->server.closing = false;
+    bool was_closed = at->server.read_only;
+    at->server.read_only = false;
+    if (was_closed)
+        check_opened(sim, member);
+    out->done = true;
+}
+
+/* ---- close: role_close ---- */
+
+static void close_clients(struct sim *sim, int member)
+{
+    for (int i = 0; i < SIM_CLIENTS; i++) {
+        if (sim->clients[i].member != member)
+            continue;
+        sim->clients[i].member = sim->clients[i].txn = -1;
+        sim->clients[i].due_ms = sim->now_ms + 50;
+    }
+}
+
+/* In steps, between which a server may die: writes are shut out; clients are gone; semi-sync is off, and what waits is let go. */
+static bool close_server(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_job *job = &at->agent.job;
+    switch (job->stage++) {
+    case 0:
+        at->server.closing = true;
+        job->due_ms =
+            sim->now_ms + (job->order.drain_ms && server_waiting(at) ? (int64_t)job->order.drain_ms : SIM_TICK_MS);
+        return false;
+    case 1:
+        close_clients(sim, member);
+        job->due_ms = sim->now_ms + SIM_TICK_MS;
+        return false;
+    default:
+        if (server_waiting(at) > 0) {
+            server_let_go(sim, member);
+            if (!sim->mariadb)
+                at->server.semi_source = false;
+        }
+        if (!at->server.read_only)
+            sim_tell(sim, "%s is closed", sim_member_name(member));
+        at->server.read_only = true;
+        at->server.closing = false;
+        return true;
+    }
+}
+
+/* ---- follow: role_follow ---- */
+
+static void turn_to(struct sim *sim, int member, int source, bool prepare, struct outcome *out)
+{
+    struct sim_member *at = &sim->members[member];
+    const struct sim_job *job = &at->agent.job;
+    bool lost_by_start = sim->mariadb && at->disk.configured && at->server.receiver == AGENT_THREAD_OFF &&
+        at->server.applier == AGENT_THREAD_OFF;
+    bool stands = (at->server.applier == AGENT_THREAD_OFF && at->server.applier_errno) || lost_by_start;
+    bool wait = job->drain && !stands;
+    if (!sim->mariadb && at->disk.configured && at->server.applier != AGENT_THREAD_OFF) {
+        server_follow(sim, member, source); /* change_receiver: the applier goes on */
+        if (!prepare)
+            server_start_receiver(sim, member);
+        out->done = true;
+        return;
+    }
+    if (at->disk.configured) {
+        if (!stands && at->server.applier == AGENT_THREAD_OFF && !at->server.applier_errno)
+            server_start_applier(sim, member);
+        server_stop_receiver(sim, member);
+    }
+    bool there = !at->disk.configured || server_has_applied_all(at);
+    if (!there && stands && prepare) {
+        *out = (struct outcome){.failed = true, .why = "what was received is not applied, and would be dropped"};
+        return;
+    }
+    if (!there && (wait || prepare))
+        return;
+    out->dropped = !there;
+    at->server.applier = AGENT_THREAD_OFF;
+    at->server.applier_errno = 0;
+    server_drop_relay(sim, member);
+    server_follow(sim, member, source);
+    if (!prepare) {
+        server_start_receiver(sim, member);
+        server_start_applier(sim, member);
+    }
+    out->done = true;
+}
+
+static void follow(struct sim *sim, int member, struct outcome *out)
+{
+    struct sim_member *at = &sim->members[member];
+    const struct sim_job *job = &at->agent.job;
+    bool prepare = job->action == ROLE_ACTION_PREPARE;
+    int source = sim_member_of_host(job->order.source_host);
+    bool right = at->disk.configured && at->disk.source == source && !job->reconfigure;
+    if (at->server.semi_replica != job->order.semi_sync) {
+        at->server.semi_replica = job->order.semi_sync;
+        if (right && at->server.receiver != AGENT_THREAD_OFF) { /* it counts from the next connection on */
+            server_stop_receiver(sim, member);
+            server_start_receiver(sim, member);
+        }
+    }
+    at->server.closing = false;
+    if (right && prepare) {
+        out->done = true;
+        return;
+    }
+    if (!right)
+        turn_to(sim, member, source, prepare, out);
+    else {
+        bool lost = sim->mariadb && at->server.receiver == AGENT_THREAD_OFF && at->server.applier == AGENT_THREAD_OFF;
+        out->dropped = lost && !server_has_applied_all(at);
+        repair(sim, member, job->restart);
+        out->done = true;
+    }
+    if (out->done && !prepare) { /* role_release */
+        server_let_go(sim, member);
+        at->server.semi_source = false;
+    }
+}
+
+static void hold(struct sim *sim, int member)
+{
+    struct sim_server *server = &sim->members[member].server;
+    bool keeps_logs = server->receiver != AGENT_THREAD_OFF || !sim->mariadb;
+    if (sim->members[member].disk.configured && server->applier == AGENT_THREAD_OFF && !server->applier_errno &&
+        keeps_logs)
+        server_start_applier(sim, member);
+    server_stop_receiver(sim, member);
+}
+
+/* ---- the lane: role_keeper.c: begin, on_result ---- */
+
+void agent_begin_job(struct sim *sim, int member, const struct role_decision *decision)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_agent *agent = &at->agent;
+    struct role_state *role = &agent->state.role;
+    agent->job = (struct sim_job){.action = decision->action,
+        .order = role->order,
+        .reconfigure = decision->reconfigure,
+        .restart = decision->restart,
+        .drain = !role->draining_ms || sim->now_ms - role->draining_ms < FOLLOW_DRAIN_MS,
+        .salvage = agent->state.healing.salvage,
+        .run = at->server.run,
+        .source = role->source_wanted,
+        .epoch = role->order.epoch,
+        .began_ms = sim->now_ms,
+        .due_ms = sim->now_ms + sim_between(sim, member, 31, 10, 60)};
+    if (decision->urgent)
+        agent->job.order.drain_ms = 0;
+    if (decision->action == ROLE_ACTION_OPEN)
+        role->was_open = true;
+    if (decision->restart)
+        role->restarted_ms = sim->now_ms;
+    role->running = decision->action;
+    role->running_ms = sim->now_ms;
+    agent_keep_note(sim, member);
+}
+
+static void note_success(struct sim *sim, int member, const struct outcome *out)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    struct role_state *role = &agent->state.role;
+    enum role_action action = role->running;
+    bool turned = out->done && (action == ROLE_ACTION_FOLLOW || action == ROLE_ACTION_PREPARE);
+    error_clear(&role->error);
+    if (turned)
+        role->prepared = action == ROLE_ACTION_PREPARE;
+    if (action == ROLE_ACTION_CLOSE)
+        role->was_open = false;
+    if (action == ROLE_ACTION_ROTATE)
+        role->rotated_epoch = agent->job.epoch;
+    if (action == ROLE_ACTION_OPEN && out->done) {
+        role->opened = role->order.role == AGENT_ROLE_PRIMARY;
+        role->source_followed = 0;
+        catch_up_opened(&agent->state.catch_up);
+    }
+    if (action == ROLE_ACTION_FOLLOW)
+        role->draining_ms = out->done ? 0 : role->draining_ms ? role->draining_ms : sim->now_ms;
+    if (turned && role->source_followed != agent->job.source) {
+        role->source_followed = agent->job.source;
+        role->followed_ms = sim->now_ms;
+    }
+}
+
+/* healing.c: healing_opened */
+static void note_salvage(struct sim *sim, int member, const struct outcome *out)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    struct healing_state *state = &agent->state.healing;
+    if (state->salvage == SALVAGE_ASK && out->salvage_asked && !out->failed)
+        agent_fetch(sim, member, out->after);
+    if (state->salvage != SALVAGE_FETCHED)
+        return;
+    if (out->salvage_applied) {
+        state->salvage = SALVAGE_DONE;
+        json_copy_text(state->salvaged, sizeof(state->salvaged), state->fetched);
+        sim_tell(sim, "%s takes over %d transactions from the lost one's binary logs", sim_member_name(member),
+            agent->fetched_count);
+    } else if (out->failed)
+        state->salvage = SALVAGE_ASK;
+}
+
+static void finish_job(struct sim *sim, int member, const struct outcome *out, bool same_server)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    struct role_state *role = &agent->state.role;
+    struct replication_facts facts;
+    if (same_server) {
+        role->unseen = false;
+        if (out->dropped)
+            catch_up_gap(&agent->state.catch_up, sim->now_ms);
+        agent_look(sim, member, &facts);
+        role_note_unacknowledged(&agent->state, &facts, role->running == ROLE_ACTION_CLOSE);
+        agent_take_facts(sim, member, &facts, agent->job.began_ms);
+        if (role->running == ROLE_ACTION_OPEN)
+            note_salvage(sim, member, out);
+        if (!out->failed)
+            note_success(sim, member, out);
+        else {
+            error_set(&role->error, ERROR_CONFLICT, "%s", out->why);
+            role->retry_ms = sim->now_ms + ROLE_RETRY_MS;
+        }
+    }
+    role->running = ROLE_ACTION_NONE;
+    role->finished_ms = sim->now_ms;
+    agent_keep_note(sim, member);
+    agent->dirty = true;
+}
+
+void agent_job_step(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_job *job = &at->agent.job;
+    struct outcome out = {.done = false};
+    if (at->agent.state.role.running == ROLE_ACTION_NONE || sim->now_ms < job->due_ms)
+        return;
+    bool same = at->server.run == job->run && server_runs(&at->server);
+    if (same && !server_answers(sim, member))
+        return;
+    if (same && job->action == ROLE_ACTION_CLOSE) {
+        if (!close_server(sim, member))
+            return;
+        out.done = true;
+    } else if (same && job->action == ROLE_ACTION_OPEN)
+        open_server(sim, member, &out);
+    else if (same && (job->action == ROLE_ACTION_FOLLOW || job->action == ROLE_ACTION_PREPARE))
+        follow(sim, member, &out);
+    else if (same && job->action == ROLE_ACTION_HOLD) {
+        hold(sim, member);
+        out.done = true;
+    } else if (same && job->action == ROLE_ACTION_STOP) {
+        server_stop_receiver(sim, member);
+        at->server.applier = AGENT_THREAD_OFF;
+        out.done = true;
+    }
+    finish_job(sim, member, &out, same);
+}

@@ -1,0 +1,229 @@
+#include "common/base.h"
+
+#include "e2e/simulation/check.h"
+
+#include "e2e/simulation/server.h"
+
+static int missing(const struct sim *sim, int member)
+{
+    return txn_bits_missing(&sim->acked, &sim->members[member].disk.log.bits, sim->txns.count);
+}
+
+static int count_missing(const struct sim *sim, int member)
+{
+    int count = 0;
+    for (int i = 0; i < sim->txns.count; i++)
+        count += txn_bits_has(&sim->acked, i) && !txn_bits_has(&sim->members[member].disk.log.bits, i);
+    return count;
+}
+
+static void fail_lost(struct sim *sim, int member, const char *what, int txn)
+{
+    char gtid[64];
+    txn_gtid(&sim->txns.all[txn], sim->mariadb, gtid, sizeof(gtid));
+    sim_fail(sim, VIOLATION_LOST, "%s %s without %d acknowledged transactions, the first %s", sim_member_name(member),
+        what, count_missing(sim, member), gtid);
+}
+
+/* What a failover under dataLoss: allow says may be lost with it. */
+static bool is_forgiven(const struct sim *sim)
+{
+    const struct cluster_transition *transition = &sim->api.status.transition;
+    return sim->api.status.loss_allowed && transition->failover && !str_empty(transition->may_be_lost);
+}
+
+static void forgive(struct sim *sim, int member)
+{
+    for (int i = 0; i < sim->txns.count; i++) {
+        if (txn_bits_has(&sim->acked, i) && !txn_bits_has(&sim->members[member].disk.log.bits, i))
+            txn_bits_drop(&sim->acked, i);
+    }
+    sim_tell(sim, "%s opens without what the status says may be lost", sim_member_name(member));
+}
+
+void check_opened(struct sim *sim, int member)
+{
+    int txn = missing(sim, member);
+    char executed[256];
+    server_executed(sim, member, executed, sizeof(executed));
+    sim->opened_ms = sim->now_ms;
+    sim_tell(sim, "%s OPENS for writes under epoch %llu, executed %s", sim_member_name(member),
+        (unsigned long long)sim->members[member].disk.epoch, executed);
+    if (txn < 0)
+        return;
+    if (is_forgiven(sim))
+        forgive(sim, member);
+    else
+        fail_lost(sim, member, "was opened", txn);
+}
+
+void check_acknowledged(struct sim *sim, int member, int txn)
+{
+    int lost = missing(sim, member);
+    if (lost >= 0)
+        fail_lost(sim, member, "acknowledges a commit", lost);
+    if (!txn_bits_has(&sim->acked, txn))
+        sim->acked_count++;
+    txn_bits_add(&sim->acked, txn);
+}
+
+/* Of one GTID, in other hands. Numbers are given in order, so an earlier one of the same number is rare and worth a walk. */
+void check_added(struct sim *sim, int member, int txn)
+{
+    const struct txn *what = &sim->txns.all[txn];
+    char gtid[64];
+    if (!sim->mariadb)
+        return; /* no UUID is given twice, and no number of one is: txn_table */
+    for (int i = MAX_OF(0, sim->txns.count - 600); i < sim->txns.count; i++) {
+        if (i == txn || !txn_same_gtid(&sim->txns.all[i], what, true))
+            continue;
+        for (int other = 0; other < SIM_MEMBERS_MAX; other++) {
+            if (!txn_bits_has(&sim->members[other].disk.log.bits, i))
+                continue;
+            txn_gtid(what, true, gtid, sizeof(gtid));
+            sim_fail(sim, VIOLATION_TWO_TXNS, "%s is one transaction on %s and another one on %s%s", gtid,
+                sim_member_name(member), sim_member_name(other),
+                txn_bits_has(&sim->acked, i) || txn_bits_has(&sim->acked, txn) ? "; one of them was acknowledged" : "");
+            return;
+        }
+    }
+}
+
+static bool primary_has(const struct sim *sim, int txn)
+{
+    int primary = sim_member_of_host(sim->api.status.current_primary);
+    return primary >= 0 && txn_bits_has(&sim->members[primary].disk.log.bits, txn);
+}
+
+static bool others_have(const struct sim *sim, int member, int txn)
+{
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        if (i != member && txn_bits_has(&sim->members[i].disk.log.bits, txn))
+            return true;
+    }
+    return false;
+}
+
+static void check_leaving(struct sim *sim, int member, int from, const char *what)
+{
+    const struct txn_log *log = &sim->members[member].disk.log;
+    for (int i = from; i < log->count; i++) {
+        int txn = log->entries[i];
+        if (!txn_bits_has(&sim->acked, txn) || primary_has(sim, txn))
+            continue;
+        char gtid[64];
+        txn_gtid(&sim->txns.all[txn], sim->mariadb, gtid, sizeof(gtid));
+        sim_fail(sim, VIOLATION_SET_ASIDE, "%s of %s: %s was acknowledged, and the primary has it not%s", what,
+            sim_member_name(member), gtid, others_have(sim, member, txn) ? "" : ", nor has anybody else");
+        return;
+    }
+}
+
+void check_cut(struct sim *sim, int member)
+{
+    check_leaving(sim, member, sim->members[member].disk.log.durable, "the start cuts off the tail");
+}
+
+void check_replaced(struct sim *sim, int member)
+{
+    check_leaving(sim, member, 0, "a copy replaces the data");
+}
+
+void check_told_at_end(struct sim *sim, int member)
+{
+    const struct txn_log *log = &sim->members[member].disk.log;
+    for (int i = log->committed; i < log->count; i++) {
+        for (int c = 0; c < SIM_CLIENTS; c++) {
+            struct sim_client *client = &sim->clients[c];
+            if (client->member != member || client->txn != log->entries[i])
+                continue;
+            sim_tell(sim, "%s ends and tells a client that its waiting commit is done", sim_member_name(member));
+            check_acknowledged(sim, member, client->txn);
+            client->txn = client->member = -1;
+        }
+    }
+}
+
+void check_status(struct sim *sim, const struct cluster_status *before, const struct cluster_status *after)
+{
+    if (after->epoch < before->epoch)
+        sim_fail(sim, VIOLATION_EPOCH, "the status' epoch falls from %lld to %lld", (long long)before->epoch,
+            (long long)after->epoch);
+}
+
+void check_step(struct sim *sim)
+{
+    int first = -1;
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        if (sim->members[i].server.phase != SERVER_RUNS || sim->members[i].server.read_only ||
+            !server_can_acknowledge(sim, i))
+            continue;
+        if (first >= 0)
+            sim_fail(sim, VIOLATION_TWO_OPEN, "%s and %s can both acknowledge commits", sim_member_name(first),
+                sim_member_name(i));
+        first = i;
+    }
+}
+
+/* ---- the end ---- */
+
+bool check_somebody_has_all(const struct sim *sim)
+{
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        const struct sim_disk *disk = &sim->members[i].disk;
+        if (!disk->has_data)
+            continue;
+        struct txn_bits all = disk->log.bits;
+        for (int r = disk->relay.at; r < disk->relay.count; r++)
+            txn_bits_add(&all, disk->relay.entries[r]);
+        if (txn_bits_missing(&sim->acked, &all, sim->txns.count) < 0)
+            return true;
+    }
+    return false;
+}
+
+static int open_member(const struct sim *sim)
+{
+    int primary = sim_member_of_host(sim->api.status.current_primary);
+    const struct cluster_status *status = &sim->api.status;
+    bool settled = primary >= 0 && !cluster_transition_is_set(&status->transition) && status->initialized;
+    return settled && server_can_acknowledge(sim, primary) ? primary : -1;
+}
+
+/* But for what the primary has just written. */
+static bool is_equal(const struct sim *sim, int member, int primary)
+{
+    const struct txn_log *a = &sim->members[member].disk.log, *b = &sim->members[primary].disk.log;
+    if (!server_answers(sim, member) || sim->members[member].server.applier_errno || a->count + 80 < b->count)
+        return false;
+    if (txn_bits_missing(&a->bits, &b->bits, sim->txns.count) >= 0)
+        return false;
+    for (int i = 0; i < b->count; i++) {
+        if (!txn_bits_has(&a->bits, b->entries[i]) && sim->now_ms - sim->txns.all[b->entries[i]].made_ms > 5000)
+            return false;
+    }
+    return true;
+}
+
+bool check_settled(struct sim *sim)
+{
+    int64_t age_ms = sim->now_ms - sim->calm_ms;
+    int primary = open_member(sim), wanted = sim->api.replicas;
+    bool equal = primary >= 0 && sim->api.set_replicas == wanted;
+    for (int i = 0; i < wanted && equal; i++)
+        equal = is_equal(sim, i, primary);
+    if (equal && age_ms > 3000)
+        return true;
+    if (primary >= 0 && age_ms >= 240000) {
+        sim_fail(sim, VIOLATION_UNEQUAL, "240 s after the last fault %s is open, but not all members are equal to it",
+            sim_member_name(primary));
+        return true;
+    }
+    if (primary >= 0 || age_ms < 180000)
+        return false;
+    if (check_somebody_has_all(sim))
+        sim_fail(sim, VIOLATION_STUCK,
+            "180 s after the last fault nobody is open, though somebody has everything; %.300s",
+            sim->operators[0].leads ? "" : "");
+    return true;
+}

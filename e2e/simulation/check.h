@@ -1,0 +1,28 @@
+/*
+ * check.h: what must hold after every step, whatever happens.
+ *
+ * A transaction is acknowledged when a client was told that it is done. Whoever is opened, and whoever acknowledges another one, must have all of them. Where
+ * spec.failover.dataLoss is allow, what a failover says may be lost with it (mayBeLost) is forgiven when the new primary opens.
+ */
+#ifndef KM_SIMULATION_CHECK_H
+#define KM_SIMULATION_CHECK_H
+
+#include "e2e/simulation/sim.h"
+
+void check_opened(struct sim *sim, int member);
+void check_acknowledged(struct sim *sim, int member, int txn);
+/* It came into this member's binary log, or its relay log. */
+void check_added(struct sim *sim, int member, int txn);
+/* Before the start of a server cuts off its tail; before data is replaced. */
+void check_cut(struct sim *sim, int member);
+void check_replaced(struct sim *sim, int member);
+/* MySQL is stopped with commits that wait: their clients are told that they are done (S5). */
+void check_told_at_end(struct sim *sim, int member);
+void check_status(struct sim *sim, const struct cluster_status *before, const struct cluster_status *after);
+void check_step(struct sim *sim);
+/* No fault comes any more. True: all is well, or a verdict is there. */
+bool check_settled(struct sim *sim);
+/* Somebody's volume holds all that was acknowledged. */
+bool check_somebody_has_all(const struct sim *sim);
+
+#endif

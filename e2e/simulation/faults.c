@@ -1,0 +1,313 @@
+#include "common/base.h"
+
+#include "e2e/simulation/faults.h"
+
+#include "e2e/simulation/agent.h"
+#include "e2e/simulation/kube.h"
+#include "e2e/simulation/operator.h"
+#include "e2e/simulation/server.h"
+
+/* ---- whom it meets ---- */
+
+static int open_server(const struct sim *sim)
+{
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        if (server_runs(&sim->members[i].server) && !sim->members[i].server.read_only)
+            return i;
+    }
+    return -1;
+}
+
+static int find_target(const struct sim *sim, const struct fault *fault)
+{
+    const struct cluster_status *status = &sim->api.status;
+    int primary = sim_member_of_host(status->current_primary);
+    int found = fault->target;
+    primary = primary < 0 ? 0 : primary;
+    if (fault->target == TARGET_PRIMARY)
+        found = primary;
+    else if (fault->target == TARGET_TO)
+        found = sim_member_of_host(status->transition.to);
+    else if (fault->target == TARGET_FROM)
+        found = sim_member_of_host(status->transition.from);
+    else if (fault->target == TARGET_REPLICA)
+        found = primary == 0 ? 1 : 0;
+    else if (fault->target == TARGET_OPEN)
+        found = open_server(sim);
+    return found < 0 ? primary : found;
+}
+
+static bool has_come(const struct sim *sim, enum fault_when when)
+{
+    const struct cluster_transition *transition = &sim->api.status.transition;
+    switch (when) {
+    case WHEN_TRANSITION:
+        return cluster_transition_is_set(transition);
+    case WHEN_NOBODY_CHOSEN:
+        return cluster_transition_is_set(transition) && str_empty(transition->to);
+    case WHEN_CHOSEN:
+        return !str_empty(transition->to);
+    case WHEN_SALVAGE:
+        return transition->salvage;
+    case WHEN_OPENED:
+        return sim->opened_ms > 0 && sim->now_ms - sim->opened_ms < 500;
+    default:
+        return true;
+    }
+}
+
+/* ---- kinds ---- */
+
+static void cut(struct sim *sim, int from, int to, int64_t for_ms)
+{
+    sim->cut_until_ms[from][to] = MAX_OF(sim->cut_until_ms[from][to], sim->now_ms + for_ms);
+}
+
+static void cut_member(struct sim *sim, int member, bool members_only, int64_t for_ms)
+{
+    for (int i = 0; i < SIM_PLACES; i++) {
+        if (i == member || (members_only && i >= SIM_MEMBERS_MAX))
+            continue;
+        cut(sim, i, member, for_ms);
+        cut(sim, member, i, for_ms);
+    }
+}
+
+static void freeze(int64_t *until_ms, int64_t now_ms, int64_t for_ms)
+{
+    *until_ms = MAX_OF(*until_ms, now_ms + for_ms);
+}
+
+static void fault_server(struct sim *sim, const struct fault *fault, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    switch (fault->kind) {
+    case FAULT_SERVER_KILLED:
+        server_kill(sim, member, false);
+        break;
+    case FAULT_DDL_KILLED: /* only one that writes runs a DDL statement */
+        at->disk.ddl = sim->mariadb && server_runs(&at->server) && !at->server.read_only;
+        server_kill(sim, member, false);
+        break;
+    case FAULT_ALL_SERVERS_KILLED:
+        for (int i = 0; i < SIM_MEMBERS_MAX; i++)
+            server_kill(sim, i, false);
+        break;
+    case FAULT_SERVER_FROZEN:
+        freeze(&at->server.frozen_until_ms, sim->now_ms, fault->for_ms);
+        break;
+    case FAULT_APPLIER_STUCK:
+        freeze(&at->server.applier_stuck_until_ms, sim->now_ms, fault->for_ms);
+        break;
+    default: /* FAULT_ERRANT: somebody with all rights */
+        if (server_answers(sim, member) && at->server.read_only) {
+            at->server.read_only = false;
+            (void)(server_write(sim, member, TXN_ERRANT, 0) >= 0);
+            txn_log_commit(&sim->txns, &at->disk.log, at->disk.log.count);
+            at->server.read_only = true;
+        }
+    }
+}
+
+static void fault_pod(struct sim *sim, const struct fault *fault, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    switch (fault->kind) {
+    case FAULT_AGENT_KILLED:
+        agent_kill(sim, member);
+        break;
+    case FAULT_AGENT_FROZEN:
+        freeze(&at->agent.frozen_until_ms, sim->now_ms, fault->for_ms);
+        break;
+    case FAULT_MEMBER_FROZEN:
+        freeze(&at->agent.frozen_until_ms, sim->now_ms, fault->for_ms);
+        freeze(&at->server.frozen_until_ms, sim->now_ms, fault->for_ms);
+        break;
+    case FAULT_NODE_LOST:
+        kube_lose_node(sim, member, fault->for_ms);
+        break;
+    case FAULT_POD_DELETED:
+        kube_delete_pod(sim, member);
+        break;
+    case FAULT_POD_FORCED:
+        kube_remove_pod(sim, member);
+        break;
+    default:
+        kube_lose_volume(sim, member);
+    }
+}
+
+static void fault_network(struct sim *sim, const struct fault *fault, int member)
+{
+    int other = fault->other;
+    if (other == member)
+        other = (member + 1) % sim->schedule->members;
+    switch (fault->kind) {
+    case FAULT_LINK_CUT:
+        cut(sim, other, member, fault->for_ms);
+        cut(sim, member, other, fault->for_ms);
+        break;
+    case FAULT_LINK_ONE_WAY:
+        cut(sim, member, other, fault->for_ms);
+        break;
+    case FAULT_MEMBER_CUT:
+        cut_member(sim, member, false, fault->for_ms);
+        break;
+    default:
+        cut_member(sim, member, true, fault->for_ms);
+    }
+}
+
+static void fault_control(struct sim *sim, const struct fault *fault)
+{
+    int op = (fault->number & 1) ? 1 - MAX_OF(sim->api.lease_holder, 0) : MAX_OF(sim->api.lease_holder, 0);
+    switch (fault->kind) {
+    case FAULT_OPERATOR_KILLED:
+        operator_kill(sim, op);
+        break;
+    case FAULT_OPERATORS_KILLED:
+        for (int i = 0; i < SIM_OPERATORS; i++)
+            operator_kill(sim, i);
+        break;
+    case FAULT_OPERATOR_FROZEN:
+        freeze(&sim->operators[op].frozen_until_ms, sim->now_ms, fault->for_ms);
+        break;
+    case FAULT_CACHE_OLD:
+        for (int i = 0; i < SIM_OPERATORS; i++)
+            freeze(&sim->operators[i].cache_lag_until_ms, sim->now_ms, fault->for_ms);
+        break;
+    case FAULT_API_AWAY:
+        freeze(&sim->api.away_until_ms, sim->now_ms, fault->for_ms);
+        break;
+    default:
+        freeze(&sim->api.slow_until_ms, sim->now_ms, fault->for_ms);
+    }
+}
+
+static void fault_person(struct sim *sim, const struct fault *fault, int member)
+{
+    struct sim_api *api = &sim->api;
+    switch (fault->kind) {
+    case FAULT_SWITCHOVER:
+        snprintf(api->switchover_to, sizeof(api->switchover_to), "%d", member);
+        break;
+    case FAULT_SCALE:
+        api->replicas = MIN_OF(MAX_OF(fault->number, 1), SIM_MEMBERS_MAX);
+        break;
+    case FAULT_HIBERNATE: /* and back, by faults_heal_wishes */
+        api->replicas = 0;
+        break;
+    case FAULT_ROLL:
+        api->revision++;
+        break;
+    case FAULT_RECREATE:
+        kube_recreate(sim, fault->number > 0 ? fault->number : MAX_OF(api->replicas, 1));
+        break;
+    case FAULT_LOSS_ALLOWED:
+        api->allow_loss = true;
+        break;
+    default:
+        snprintf(api->confirmed_lost, sizeof(api->confirmed_lost), "%s", sim_member_name(member));
+    }
+    api->version++;
+}
+
+static void strike(struct sim *sim, const struct fault *fault)
+{
+    char text[160];
+    int member = find_target(sim, fault);
+    schedule_describe_fault(fault, text, sizeof(text));
+    sim_tell(sim, "FAULT: %s (%s)", text, sim_member_name(member));
+    switch (fault->kind) {
+    case FAULT_SERVER_KILLED:
+    case FAULT_DDL_KILLED:
+    case FAULT_ALL_SERVERS_KILLED:
+    case FAULT_SERVER_FROZEN:
+    case FAULT_APPLIER_STUCK:
+    case FAULT_ERRANT:
+        fault_server(sim, fault, member);
+        break;
+    case FAULT_AGENT_KILLED:
+    case FAULT_AGENT_FROZEN:
+    case FAULT_MEMBER_FROZEN:
+    case FAULT_NODE_LOST:
+    case FAULT_POD_DELETED:
+    case FAULT_POD_FORCED:
+    case FAULT_VOLUME_LOST:
+        fault_pod(sim, fault, member);
+        break;
+    case FAULT_LINK_CUT:
+    case FAULT_LINK_ONE_WAY:
+    case FAULT_MEMBER_CUT:
+    case FAULT_REPLICATION_CUT:
+        fault_network(sim, fault, member);
+        break;
+    case FAULT_OPERATOR_KILLED:
+    case FAULT_OPERATOR_FROZEN:
+    case FAULT_OPERATORS_KILLED:
+    case FAULT_CACHE_OLD:
+    case FAULT_API_AWAY:
+    case FAULT_API_SLOW:
+        fault_control(sim, fault);
+        break;
+    default:
+        fault_person(sim, fault, member);
+    }
+}
+
+/* ---- time ---- */
+
+/* A person takes back what was wished for a while. */
+static void end_wishes(struct sim *sim, const struct fault *fault)
+{
+    struct sim_api *api = &sim->api;
+    if (fault->kind == FAULT_SCALE || fault->kind == FAULT_HIBERNATE) {
+        api->replicas = sim->schedule->members;
+        sim_tell(sim, "a person wishes %d members again", api->replicas);
+    } else if (fault->kind == FAULT_LOSS_ALLOWED)
+        api->allow_loss = false;
+    else if (fault->kind == FAULT_CONFIRMED_LOST)
+        api->confirmed_lost[0] = '\0';
+    else
+        return;
+    api->version++;
+}
+
+bool faults_step(struct sim *sim, int64_t begun_ms)
+{
+    bool all = true;
+    for (int i = 0; i < sim->schedule->fault_count; i++) {
+        const struct fault *fault = &sim->schedule->faults[i];
+        int64_t age_ms = sim->now_ms - begun_ms - fault->at_ms;
+        if (sim->fired_ms[i] > 0) {
+            if (!sim->ended[i] && sim->now_ms - sim->fired_ms[i] >= fault->for_ms) {
+                sim->ended[i] = true;
+                end_wishes(sim, fault);
+            }
+            all &= sim->ended[i];
+            continue;
+        }
+        all = false;
+        if (age_ms < 0)
+            continue;
+        if (sim->due_ms[i] == 0 && (has_come(sim, fault->when) || age_ms >= FAULT_WAIT_MS))
+            sim->due_ms[i] = sim->now_ms + fault->after_ms;
+        if (sim->due_ms[i] > 0 && sim->now_ms >= sim->due_ms[i]) {
+            sim->fired_ms[i] = sim->now_ms;
+            strike(sim, fault);
+        }
+    }
+    return all;
+}
+
+void faults_heal(struct sim *sim)
+{
+    memset(sim->cut_until_ms, 0, sizeof(sim->cut_until_ms));
+    sim->api.away_until_ms = sim->api.slow_until_ms = 0;
+    sim->api.allow_loss = false;
+    sim->api.confirmed_lost[0] = '\0';
+    if (sim->api.exists && sim->api.replicas != sim->schedule->members)
+        sim->api.replicas = sim->schedule->members;
+    sim->api.recreate_replicas = sim->schedule->members;
+    sim->api.version++;
+}

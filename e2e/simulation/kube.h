@@ -1,0 +1,21 @@
+/*
+ * kube.h: what Kubernetes does: pods, claims, the StatefulSet, kubelets, the route.
+ */
+#ifndef KM_SIMULATION_KUBE_H
+#define KM_SIMULATION_KUBE_H
+
+#include "e2e/simulation/sim.h"
+
+void kube_step(struct sim *sim);
+/* The init container has ended well: server and agent are started. */
+void kube_init_done(struct sim *sim, int member);
+/* A pod that a person or the operator deletes; it ends when its server has handed over, or its time is up. */
+void kube_delete_pod(struct sim *sim, int member);
+/* By force: nothing in it lives on. */
+void kube_remove_pod(struct sim *sim, int member);
+void kube_lose_volume(struct sim *sim, int member);
+/* The node's power is gone until then. */
+void kube_lose_node(struct sim *sim, int member, int64_t for_ms);
+void kube_recreate(struct sim *sim, int replicas);
+
+#endif

@@ -1,0 +1,307 @@
+/*
+ * sim.h: one cluster, its servers, agents, operators, API server, network and clients as one value in virtual time.
+ *
+ * Everything advances in steps of SIM_TICK_MS (sim_step). What is random is a function of the seed, of the time and of
+ * who asks (sim_random): so a schedule from which a fault was taken away goes the same way up to that fault.
+ * The decisions are the product's own functions; what lies around them is modelled here (docs/simulation.md).
+ */
+#ifndef KM_SIMULATION_SIM_H
+#define KM_SIMULATION_SIM_H
+
+#include "common/base.h"
+
+#include "agent/bootstrap/start_mode.h"
+#include "agent/instance_state.h"
+#include "agent/pre_stop.h"
+#include "common/agent_api.h"
+#include "e2e/simulation/schedule.h"
+#include "e2e/simulation/txn.h"
+#include "operator/cluster/cluster_roles.h"
+
+#define SIM_TICK_MS 10
+#define SIM_OPERATORS 2
+#define SIM_CLIENTS 3
+#define SIM_API (SIM_MEMBERS_MAX + SIM_OPERATORS) /* its place in the network, behind members and operators */
+#define SIM_PLACES (SIM_API + 1)
+#define SIM_ORDERS_MAX 24           /* on their way at once */
+#define SIM_WALL_MS 1770000000000LL /* the wall clock when the virtual one shows 0 */
+#define SIM_BOOT_MS 100000          /* the virtual clock's first value: agents take 0 for "never" */
+
+/* ---- a server ---- */
+
+/* What lies on a volume. */
+struct sim_disk {
+    bool bound; /* a claim of it exists and was on a node */
+    bool has_data;
+    int uuid; /* MySQL: the server's own; an index of sim.sources */
+    struct txn_log log;
+    struct txn_queue relay;
+    bool configured; /* a source is known */
+    int source;
+    uint64_t epoch;
+    enum agent_mark mark;
+    uint64_t semi_primary;     /* start_mode.h: it ended as semi-sync primary of that epoch */
+    bool ddl;                  /* a DDL statement was under way when the server died */
+    struct txn_bits set_aside; /* ever */
+};
+
+enum server_phase { SERVER_OFF, SERVER_WAITS, SERVER_STARTS, SERVER_RUNS };
+
+struct sim_server {
+    enum server_phase phase;
+    uint64_t run; /* another one for each process */
+    int64_t frozen_until_ms, due_ms, again_ms;
+    int crashes;
+    bool read_only;
+    bool closing; /* nobody can begin to write */
+    bool semi_source, semi_replica;
+    int semi_acks;
+    uint64_t acknowledged, unacknowledged;
+    /* As a replica. */
+    enum agent_thread receiver, applier;
+    uint32_t receiver_errno, applier_errno;
+    char receiver_error[128], applier_error[128];
+    bool gives; /* its connection acknowledges */
+    int stream_at;
+    uint64_t source_run;
+    int64_t connect_ms, heard_ms;
+    uint64_t signature;
+    int64_t applier_stuck_until_ms;
+    /* As a source: of its log, how far each member has said that it has received. */
+    int said[SIM_MEMBERS_MAX], heard[SIM_MEMBERS_MAX];
+    int64_t said_ms[SIM_MEMBERS_MAX];
+};
+
+/* ---- an agent ---- */
+
+struct sim_job {
+    enum role_action action;
+    struct agent_order order;
+    bool reconfigure, restart, drain;
+    enum salvage_step salvage;
+    uint64_t run, source, epoch;
+    int64_t began_ms, due_ms;
+    int stage;
+    bool superseded;
+};
+
+/* agent/source_watch.c */
+struct sim_watch {
+    int member; /* -1: nobody is asked */
+    int64_t due_ms, own_ms;
+    char own[AGENT_GTID_SIZE];
+};
+
+/* `init`: agent/seed.c */
+struct sim_seed {
+    bool has_order;
+    struct agent_order order, works_on;
+    enum agent_seed_step step;
+    int64_t end_ms; /* of what goes on; 0: nothing does */
+    int64_t retry_ms;
+    bool done;
+};
+
+struct sim_agent {
+    bool alive;
+    bool in_init;
+    int64_t frozen_until_ms, again_ms;
+    int crashes;
+    char boot_id[40];
+    struct instance_state state;
+    struct agent_status status;
+    uint64_t digest;
+    bool dirty;
+    int64_t turn_ms, probe_ms, publish_ms;
+    struct sim_job job;
+    int64_t accepted_ms, beat_ms;
+    int beat_txn;        /* being written; -1: none */
+    uint64_t server_run; /* as looked at last */
+    struct sim_watch watch;
+    uint64_t marked;
+    int fetched[64], fetched_count; /* salvage: transactions */
+    struct sim_seed seed;
+};
+
+/* The pod's own folder, which ends with the pod. */
+struct sim_run_dir {
+    bool has_mode, leaving, stopping;
+    struct start_mode mode;
+    struct self_fence fence;
+    uint64_t caught_up_run; /* of the server that the note is of; 0: there is none */
+    char caught_up[AGENT_GTID_SIZE];
+};
+
+/* ---- a pod ---- */
+
+enum pod_step { POD_NONE, POD_PENDING, POD_INIT, POD_RUNS };
+
+struct sim_pod {
+    enum pod_step step;
+    uint64_t uid;
+    char ip[16];
+    bool deleting;
+    int64_t since_ms, deleted_ms, again_ms;
+    int revision;
+    bool ready;
+    struct pre_stop pre_stop;
+};
+
+struct sim_member {
+    struct sim_pod pod;
+    struct sim_disk disk;
+    struct sim_run_dir run_dir;
+    struct sim_server server;
+    struct sim_agent agent;
+    int64_t node_down_until_ms;
+    bool claim_gone; /* deleted; the next pod gets an empty volume */
+};
+
+/* ---- the operator ---- */
+
+/* One agent's stream and the order that it should have: operator/instance/agent_watch.c, order_sender.c */
+struct sim_stream {
+    uint64_t uid; /* of the pod; 0: there is no watch */
+    bool connected, tried, has_status, on_the_way;
+    struct agent_status status, coming;
+    int64_t last_word_ms, coming_ms, open_ms, clock_ms;
+    int attempts;
+    uint64_t digest;
+    bool wants;
+    struct agent_order wanted;
+    char wanted_hash[17], heard_hash[17], boot_id[40];
+    bool repeat, due_again, refused, sending;
+    int64_t repeat_ms, pause_ms, sent_ms;
+};
+
+/* What the caches hold of a pod. */
+struct sim_seen {
+    bool is_there, bound, claim, deleting, ready, initialized, scheduled;
+    uint64_t uid;
+    char ip[16];
+    int revision;
+};
+
+struct sim_operator {
+    bool alive;
+    int64_t frozen_until_ms, again_ms;
+    bool leads;
+    int64_t renewed_ms, renew_ms;
+    /* Caches. */
+    uint64_t version; /* of the cluster's object in the cache */
+    int64_t cache_lag_ms, cache_lag_until_ms;
+    struct sim_seen seen[SIM_MEMBERS_MAX];
+    int64_t seen_ms;
+    struct cluster_snapshot snapshot;
+    struct pod_object pods[SIM_MEMBERS_MAX];
+    struct pvc_object claims[SIM_MEMBERS_MAX];
+    struct stateful_set_object set;
+    struct sim_stream streams[SIM_MEMBERS_MAX];
+    /* cluster_memory.h */
+    int64_t fenced_since_ms, lost_since_ms, held_since_ms, held_epoch, epoch_since_ms;
+    struct failover_times times;
+    char awaited_hash[17], awaited_position[AGENT_GTID_SIZE];
+    /* The round. */
+    bool woken;
+    int64_t round_ms;
+    int intents;
+    /* A write of the status on its way. */
+    bool writing, landed, failed;
+    int64_t land_ms, answer_ms;
+    uint64_t write_version;
+    struct cluster_status *write;
+    char said[512]; /* its next action, as told last */
+};
+
+struct sim_order {
+    bool used;
+    int from, to;
+    uint64_t uid;
+    int64_t due_ms, end_ms, as_of_ms;
+    struct agent_order order;
+};
+
+/* ---- the API server ---- */
+
+struct sim_api {
+    int64_t away_until_ms, slow_until_ms;
+    bool exists; /* the MysqlCluster */
+    uint64_t cluster_uid;
+    uint64_t version;
+    struct cluster_status status;
+    int replicas;
+    bool allow_loss, semi_sync;
+    char switchover_to[16], confirmed_lost[32];
+    int set_replicas; /* -1: there is no StatefulSet */
+    int revision;
+    int lease_holder;
+    int64_t lease_ms;
+    int route; /* -1: nobody */
+    int64_t route_ms;
+    int route_before;
+    int64_t recreate_ms; /* the cluster is applied again then; 0: it is there */
+    int recreate_replicas;
+};
+
+struct sim_client {
+    int member; /* -1: not connected */
+    uint64_t run;
+    int txn; /* waits for its answer; -1: none */
+    int64_t due_ms;
+};
+
+/* ---- all of it ---- */
+
+struct sim_verdict {
+    enum violation kind;
+    int64_t at_ms;
+    char text[512];
+};
+
+struct sim {
+    const struct schedule *schedule;
+    bool mariadb;
+    int64_t now_ms; /* the monotonic clock of all */
+    struct sim_member members[SIM_MEMBERS_MAX];
+    struct sim_operator operators[SIM_OPERATORS];
+    struct sim_order orders[SIM_ORDERS_MAX];
+    struct sim_api api;
+    struct sim_client clients[SIM_CLIENTS];
+    int64_t cut_until_ms[SIM_PLACES][SIM_PLACES]; /* from, to */
+    struct txn_table txns;
+    struct txn_bits acked; /* a client was told, and nothing allowed its loss since */
+    int acked_count;
+    uint64_t next_id;
+    int64_t due_ms[SCHEDULE_FAULTS_MAX], fired_ms[SCHEDULE_FAULTS_MAX]; /* 0: not yet */
+    bool ended[SCHEDULE_FAULTS_MAX];
+    int64_t opened_ms; /* when a server was opened last */
+    bool calm;         /* no fault comes any more */
+    int64_t calm_ms;
+    FILE *story; /* NULL: none is told */
+    struct sim_verdict verdict;
+    uint64_t digest; /* of all that happened, for tests of determinism */
+};
+
+/* ---- time, chance, story ---- */
+
+/* 64 bits that depend on the seed, the time, `who` and `what`. */
+uint64_t sim_random(const struct sim *sim, int who, int what);
+/* From low up to high, both included. */
+int64_t sim_between(const struct sim *sim, int who, int what, int64_t low, int64_t high);
+bool sim_chance(const struct sim *sim, int who, int what, int percent);
+void KM_PRINTF(2, 3) sim_tell(struct sim *sim, const char *fmt, ...);
+/* The first one stands. */
+void KM_PRINTF(3, 4) sim_fail(struct sim *sim, enum violation kind, const char *fmt, ...);
+uint64_t sim_new_id(struct sim *sim);
+int64_t sim_wall_ms(const struct sim *sim);
+/* Nothing that is sent from one arrives at the other. */
+bool sim_is_cut(const struct sim *sim, int from, int to);
+bool sim_is_linked(const struct sim *sim, int a, int b); /* both ways */
+static inline int sim_operator_place(int op)
+{
+    return SIM_MEMBERS_MAX + op;
+}
+const char *sim_member_name(int member);  /* "db-mysql-N" */
+int sim_member_of_host(const char *host); /* -1: none */
+
+#endif

@@ -1,0 +1,202 @@
+/* Streams and orders between an operator and agents: operator/instance/agent_watch.c, order_sender.c. */
+#include "common/base.h"
+
+#include "e2e/simulation/agent.h"
+#include "e2e/simulation/operator.h"
+#include "operator/instance/order_sender.h"
+
+#define SILENCE_MS CLUSTER_SILENCE_MS_DEFAULT
+#define ANSWER_TIMEOUT_MS 3000
+
+/* ---- the order that an agent should have ---- */
+
+static void start_afresh(struct sim_stream *stream)
+{
+    stream->pause_ms = 0;
+    stream->refused = stream->due_again = false;
+}
+
+void stream_want(struct sim *sim, struct sim_stream *stream, const struct agent_order *order)
+{
+    char hash[17] = "";
+    UNUSED(sim);
+    stream->wants = order != NULL;
+    if (order) {
+        agent_order_hash(order, hash);
+        stream->wanted = *order;
+    }
+    if (strcmp(hash, stream->wanted_hash) == 0)
+        return;
+    memcpy(stream->wanted_hash, hash, sizeof(hash));
+    start_afresh(stream);
+}
+
+static void send_order(struct sim *sim, int op, int member)
+{
+    struct sim_stream *stream = &sim->operators[op].streams[member];
+    for (int i = 0; i < SIM_ORDERS_MAX; i++) {
+        struct sim_order *order = &sim->orders[i];
+        if (order->used)
+            continue;
+        *order = (struct sim_order){.used = true,
+            .from = op,
+            .to = member,
+            .uid = stream->uid,
+            .due_ms = sim->now_ms + sim_between(sim, op, 61, 10, 30),
+            .end_ms = sim->now_ms + sim_between(sim, op, 62, 1000, 20000),
+            .as_of_ms = stream->clock_ms,
+            .order = stream->wanted};
+        stream->sending = true;
+        stream->sent_ms = sim->now_ms;
+        stream->due_again = false;
+        return;
+    }
+}
+
+static void send_if_due(struct sim *sim, int op, int member)
+{
+    struct sim_stream *stream = &sim->operators[op].streams[member];
+    if (stream->sending && sim->now_ms - stream->sent_ms >= ANSWER_TIMEOUT_MS) {
+        stream->sending = false;
+        stream->pause_ms = sim->now_ms + 200;
+    }
+    if (stream->repeat && sim->now_ms >= stream->repeat_ms) {
+        stream->repeat_ms = sim->now_ms + ORDER_SENDER_REPEAT_MS;
+        stream->due_again = true;
+    }
+    bool in_force = str_eq(stream->heard_hash, stream->wanted_hash) && !stream->due_again;
+    if (stream->wants && stream->connected && !in_force && !stream->refused && !stream->sending &&
+        sim->now_ms >= stream->pause_ms)
+        send_order(sim, op, member);
+}
+
+static void take_answer(struct sim *sim, const struct sim_order *order, bool accepted)
+{
+    struct sim_operator *o = &sim->operators[order->from];
+    struct sim_stream *stream = &o->streams[order->to];
+    char hash[17];
+    if (!o->alive || stream->uid != order->uid || sim_is_cut(sim, order->to, sim_operator_place(order->from)))
+        return;
+    stream->sending = false;
+    agent_order_hash(&order->order, hash);
+    if (!stream->wants || !str_eq(hash, stream->wanted_hash))
+        return;
+    if (!accepted) {
+        stream->refused = true;
+        o->woken = true;
+    } else if (!str_eq(stream->heard_hash, stream->wanted_hash))
+        stream->pause_ms = sim->now_ms + ORDER_SENDER_GRACE_MS;
+}
+
+/* What is on its way waits for a link that is cut, for an agent that is frozen; it is gone with the process that it was sent to. */
+void orders_step(struct sim *sim)
+{
+    for (int i = 0; i < SIM_ORDERS_MAX; i++) {
+        struct sim_order *order = &sim->orders[i];
+        if (!order->used || sim->now_ms < order->due_ms)
+            continue;
+        const struct sim_member *at = &sim->members[order->to];
+        if (at->pod.uid != order->uid || !at->agent.alive || sim->now_ms > order->end_ms) {
+            order->used = false;
+            continue;
+        }
+        if (!agent_answers(sim, order->to) || sim_is_cut(sim, sim_operator_place(order->from), order->to))
+            continue;
+        order->used = false;
+        take_answer(sim, order, agent_take_order(sim, order->to, &order->order, order->as_of_ms));
+    }
+}
+
+/* ---- the stream of statuses ---- */
+
+static void lost(struct sim *sim, int op, int member)
+{
+    struct sim_operator *o = &sim->operators[op];
+    struct sim_stream *stream = &o->streams[member];
+    if (stream->connected || !stream->tried)
+        o->woken = true;
+    stream->connected = stream->on_the_way = stream->sending = false;
+    stream->tried = true;
+    stream->attempts = MIN_OF(stream->attempts + 1, 5);
+    stream->open_ms = sim->now_ms + MIN_OF(200 << stream->attempts, 5000);
+    stream_want(sim, stream, NULL);
+}
+
+static bool order_was_dropped(const struct sim_stream *stream, const char *hash)
+{
+    return str_empty(hash) && !str_empty(stream->heard_hash) && str_eq(stream->heard_hash, stream->wanted_hash);
+}
+
+static void take_word(struct sim *sim, int op, int member)
+{
+    struct sim_operator *o = &sim->operators[op];
+    struct sim_stream *stream = &o->streams[member];
+    uint64_t digest = sim->members[member].agent.digest;
+    bool news = !stream->connected || stream->digest != digest;
+    memcpy(&stream->status, &stream->coming, sizeof(stream->status));
+    const struct agent_status *status = &stream->status;
+    stream->on_the_way = false;
+    stream->digest = digest;
+    stream->has_status = stream->connected = stream->tried = true;
+    stream->attempts = 0;
+    stream->last_word_ms = sim->now_ms;
+    stream->clock_ms = status->clock_ms;
+    if (order_was_dropped(stream, status->order_hash))
+        stream_want(sim, stream, NULL);
+    if (!str_eq(stream->boot_id, status->boot_id))
+        start_afresh(stream);
+    memcpy(stream->boot_id, status->boot_id, sizeof(stream->boot_id));
+    memcpy(stream->heard_hash, status->order_hash, sizeof(stream->heard_hash));
+    if (news)
+        o->woken = true;
+}
+
+static void listen(struct sim *sim, int op, int member)
+{
+    struct sim_stream *stream = &sim->operators[op].streams[member];
+    const struct sim_member *at = &sim->members[member];
+    int place = sim_operator_place(op);
+    bool same = at->pod.uid == stream->uid && at->agent.alive;
+    if (stream->connected && sim_is_linked(sim, place, member) &&
+        (!same || !str_eq(at->agent.boot_id, stream->boot_id))) {
+        lost(sim, op, member);
+        return;
+    }
+    int64_t since_ms = stream->connected ? stream->last_word_ms : stream->open_ms;
+    if (sim->now_ms - since_ms >= SILENCE_MS || (!stream->connected && !same && sim_is_linked(sim, place, member))) {
+        lost(sim, op, member);
+        return;
+    }
+    bool reaches = same && !sim_is_cut(sim, member, place) && (stream->connected || sim_is_linked(sim, place, member));
+    if (!stream->on_the_way && reaches && at->agent.status.clock_ms > 0 &&
+        at->agent.status.clock_ms != stream->coming.clock_ms && at->agent.frozen_until_ms <= sim->now_ms) {
+        memcpy(&stream->coming, &at->agent.status, sizeof(stream->coming));
+        stream->on_the_way = true;
+        stream->coming_ms = sim->now_ms + sim_between(sim, op, 63, 10, 30);
+    }
+    if (stream->on_the_way && sim->now_ms >= stream->coming_ms && !sim_is_cut(sim, member, place))
+        take_word(sim, op, member);
+}
+
+static void follow_pod(struct sim *sim, int op, int member)
+{
+    struct sim_operator *o = &sim->operators[op];
+    struct sim_stream *stream = &o->streams[member];
+    uint64_t wanted = o->seen[member].is_there && o->seen[member].scheduled ? o->seen[member].uid : 0;
+    if (stream->uid == wanted)
+        return;
+    *stream = (struct sim_stream){.uid = wanted, .last_word_ms = sim->now_ms, .open_ms = sim->now_ms};
+    o->woken = true;
+}
+
+void streams_step(struct sim *sim, int op)
+{
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        struct sim_stream *stream = &sim->operators[op].streams[i];
+        follow_pod(sim, op, i);
+        if (stream->uid == 0 || (!stream->connected && sim->now_ms < stream->open_ms))
+            continue;
+        listen(sim, op, i);
+        send_if_due(sim, op, i);
+    }
+}
