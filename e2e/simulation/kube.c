@@ -111,7 +111,9 @@ static void tend_deleted(struct sim *sim, int member)
     struct sim_pod *pod = &at->pod;
     char role[48] = "";
     int64_t age_ms = sim->now_ms - pod->deleted_ms;
-    if (node_is_down(sim, member) || at->server.frozen_until_ms > sim->now_ms || sim->now_ms % 100 != 0)
+    /* What the agent had sent to a server that stood still comes before what the hook finds out then. */
+    if (node_is_down(sim, member) || at->server.frozen_until_ms + PRE_STOP_POLL_MS > sim->now_ms ||
+        sim->now_ms % PRE_STOP_POLL_MS != 0)
         return;
     if (pod->step != POD_RUNS || !server_runs(&at->server)) {
         kube_remove_pod(sim, member);

@@ -10,7 +10,7 @@
 struct options {
     struct schedule_wish wish;
     uint64_t seed, count;
-    bool story, keep_going, quiet;
+    bool story, keep_going;
     unsigned ignore; /* kinds of violations that are only counted */
     const char *save;
 };
@@ -24,7 +24,7 @@ static int usage(void)
 {
     fprintf(stderr,
         "simulate [--seed=N] [--count=N] [--family=mysql|mariadb] [--members=N] [--faults=N] [--relay-kept] [--story]\n"
-        "         [--keep-going] [--ignore=KIND]... [--save=FILE] [SCHEDULE.json]...\n");
+        "         [--keep-going] [--ignore=VIOLATION]... [--without=FAULT]... [--save=FILE] [SCHEDULE.json]...\n");
     return 2;
 }
 
@@ -32,7 +32,7 @@ static bool read_options(int argc, char **argv, struct options *ret)
 {
     static const struct option known[] = {{"seed", 1, NULL, 's'}, {"count", 1, NULL, 'c'}, {"family", 1, NULL, 'f'},
         {"members", 1, NULL, 'm'}, {"faults", 1, NULL, 'n'}, {"relay-kept", 0, NULL, 'r'}, {"story", 0, NULL, 't'},
-        {"keep-going", 0, NULL, 'k'}, {"ignore", 1, NULL, 'i'}, {"save", 1, NULL, 'o'}, {"quiet", 0, NULL, 'q'}, {0}};
+        {"keep-going", 0, NULL, 'k'}, {"ignore", 1, NULL, 'i'}, {"save", 1, NULL, 'o'}, {"without", 1, NULL, 'w'}, {0}};
     int c;
     *ret = (struct options){.wish.any_family = true, .count = 1000, .seed = 1};
     while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -63,8 +63,10 @@ static bool read_options(int argc, char **argv, struct options *ret)
         case 'k':
             ret->keep_going = true;
             break;
-        case 'q':
-            ret->quiet = true;
+        case 'w':
+            while (kind < FAULT_KIND_COUNT && !str_eq(fault_names[kind], optarg))
+                kind++;
+            ret->wish.without |= UINT64_C(1) << kind;
             break;
         case 'i':
             while (kind < VIOLATION_COUNT && !str_eq(violation_names[kind], optarg))

@@ -109,7 +109,7 @@ static bool chance(struct dice *dice, int percent)
     return between(dice, 0, 99) < percent;
 }
 
-static enum fault_kind pick_kind(struct dice *dice)
+static enum fault_kind pick_kind(struct dice *dice, uint64_t without)
 {
     int64_t total = 0;
     for (int i = 0; i < FAULT_KIND_COUNT; i++)
@@ -118,7 +118,7 @@ static enum fault_kind pick_kind(struct dice *dice)
     for (int i = 0; i < FAULT_KIND_COUNT; i++) {
         at -= weights[i];
         if (at < 0)
-            return (enum fault_kind)i;
+            return without >> i & 1 ? FAULT_SERVER_KILLED : (enum fault_kind)i;
     }
     return FAULT_SERVER_KILLED;
 }
@@ -157,10 +157,11 @@ static bool lasts(enum fault_kind kind)
     }
 }
 
-static void make_fault(struct dice *dice, const struct schedule *schedule, int64_t at_ms, struct fault *ret)
+static void make_fault(
+    struct dice *dice, const struct schedule *schedule, uint64_t without, int64_t at_ms, struct fault *ret)
 {
     static const int targets[] = {TARGET_PRIMARY, TARGET_PRIMARY, TARGET_TO, TARGET_FROM, TARGET_REPLICA, TARGET_OPEN};
-    *ret = (struct fault){.kind = pick_kind(dice), .at_ms = at_ms};
+    *ret = (struct fault){.kind = pick_kind(dice, without), .at_ms = at_ms};
     if (chance(dice, 55)) {
         ret->when = (enum fault_when)between(dice, WHEN_TRANSITION, WHEN_COUNT - 1);
         ret->after_ms = chance(dice, 50) ? between(dice, 0, 60) : between(dice, 60, 1500);
@@ -196,7 +197,7 @@ void schedule_make(uint64_t seed, const struct schedule_wish *wish, struct sched
     ret->fault_count = wish->faults > 0 ? wish->faults : (int)between(&dice, 3, 20);
     for (int i = 0; i < ret->fault_count; i++) {
         at_ms += pause_ms(&dice);
-        make_fault(&dice, ret, at_ms, &ret->faults[i]);
+        make_fault(&dice, ret, wish->without, at_ms, &ret->faults[i]);
     }
 }
 

@@ -107,6 +107,7 @@ struct schedule_wish {
     int members; /* 0: any */
     int faults;  /* 0: as many as the seed says */
     bool relay_kept;
+    uint64_t without; /* bit N: no fault of that kind */
 };
 /* A schedule from a seed. */
 void schedule_make(uint64_t seed, const struct schedule_wish *wish, struct schedule *ret);

@@ -460,14 +460,15 @@ static void connect_receiver(struct sim *sim, int source, int member)
     sim->members[source].server.said[member] = sim->members[source].server.heard[member] = 0;
 }
 
-/* One that its receiver leaves out: it has it, or wrote it itself (replicate_same_server_id). */
+/* One that its receiver leaves out: it has it, or wrote it itself (replicate_same_server_id); but a semi-sync replica of MariaDB takes its own
+ * transactions, which its start has cut off, back (MDEV-21117). */
 static bool is_left_out(const struct sim *sim, int member, int txn)
 {
     const struct sim_disk *own = &sim->members[member].disk;
     const struct txn *what = &sim->txns.all[txn];
     if (!sim->mariadb && what->number <= MAX_OF(own->log.all.upto[what->source], own->relay.all.upto[what->source]))
         return true;
-    return what->server == member;
+    return what->server == member && !(sim->mariadb && sim->members[member].server.semi_replica);
 }
 
 static void receive(struct sim *sim, int source, int member)
