@@ -79,6 +79,7 @@ void kube_delete_pod(struct sim *sim, int member)
 void kube_lose_volume(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
+    sim->volume_lost |= at->disk.has_data;
     at->claim_gone = true;
     if (at->pod.step == POD_NONE)
         forget_pod(sim, member);

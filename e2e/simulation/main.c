@@ -23,7 +23,7 @@ struct totals {
 static int usage(void)
 {
     fprintf(stderr,
-        "simulate [--seed=N] [--count=N] [--family=mysql|mariadb] [--members=N] [--faults=N] [--relay-kept] [--story]\n"
+        "simulate [--seed=N] [--count=N] [--family=mysql|mariadb] [--members=N] [--faults=N] [--relay-kept] [--strict] [--story]\n"
         "         [--keep-going] [--ignore=VIOLATION]... [--without=FAULT]... [--save=FILE] [SCHEDULE.json]...\n");
     return 2;
 }
@@ -32,7 +32,8 @@ static bool read_options(int argc, char **argv, struct options *ret)
 {
     static const struct option known[] = {{"seed", 1, NULL, 's'}, {"count", 1, NULL, 'c'}, {"family", 1, NULL, 'f'},
         {"members", 1, NULL, 'm'}, {"faults", 1, NULL, 'n'}, {"relay-kept", 0, NULL, 'r'}, {"story", 0, NULL, 't'},
-        {"keep-going", 0, NULL, 'k'}, {"ignore", 1, NULL, 'i'}, {"save", 1, NULL, 'o'}, {"without", 1, NULL, 'w'}, {0}};
+        {"keep-going", 0, NULL, 'k'}, {"ignore", 1, NULL, 'i'}, {"save", 1, NULL, 'o'}, {"without", 1, NULL, 'w'},
+        {"strict", 0, NULL, 'x'}, {0}};
     int c;
     *ret = (struct options){.wish.any_family = true, .count = 1000, .seed = 1};
     while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -62,6 +63,9 @@ static bool read_options(int argc, char **argv, struct options *ret)
             break;
         case 'k':
             ret->keep_going = true;
+            break;
+        case 'x':
+            ret->wish.strict = true;
             break;
         case 'w':
             while (kind < FAULT_KIND_COUNT && !str_eq(fault_names[kind], optarg))

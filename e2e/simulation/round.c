@@ -307,9 +307,10 @@ void round_run(struct sim *sim, int op)
         report(sim, op);
     } else
         o->intents = 0;
-    if (sim->story && *intent->next_action && !str_eq(intent->next_action, o->said)) {
+    if (!str_eq(intent->next_action, o->said)) {
         snprintf(o->said, sizeof(o->said), "%s", intent->next_action);
-        sim_tell(sim, "operator-%d: next: %.300s", op, o->said);
+        if (*o->said)
+            sim_tell(sim, "operator-%d: next: %.300s", op, o->said);
     }
     free(intent);
 }

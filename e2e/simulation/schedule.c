@@ -194,6 +194,7 @@ void schedule_make(uint64_t seed, const struct schedule_wish *wish, struct sched
     ret->semi_sync = chance(&dice, 92);
     ret->slow = chance(&dice, 35);
     ret->relay_kept = wish->relay_kept;
+    ret->strict = wish->strict;
     ret->fault_count = wish->faults > 0 ? wish->faults : (int)between(&dice, 3, 20);
     for (int i = 0; i < ret->fault_count; i++) {
         at_ms += pause_ms(&dice);
@@ -259,9 +260,10 @@ int schedule_write(const char *path, const struct schedule *schedule, enum viola
     json_t *faults = json_array();
     for (int i = 0; i < schedule->fault_count; i++)
         json_array_append_new(faults, encode_fault(&schedule->faults[i]));
-    json_t *json = json_pack("{s:I, s:s, s:i, s:b, s:b, s:b, s:s, s:o}", "seed", (json_int_t)schedule->seed, "family",
-        schedule->mariadb ? "mariadb" : "mysql", "members", schedule->members, "semiSync", schedule->semi_sync,
-        "relayKept", schedule->relay_kept, "slow", schedule->slow, "found", violation_names[was], "faults", faults);
+    json_t *json = json_pack("{s:I, s:s, s:i, s:b, s:b, s:b, s:b, s:s, s:o}", "seed", (json_int_t)schedule->seed,
+        "family", schedule->mariadb ? "mariadb" : "mysql", "members", schedule->members, "semiSync",
+        schedule->semi_sync, "relayKept", schedule->relay_kept, "slow", schedule->slow, "strict", schedule->strict,
+        "found", violation_names[was], "faults", faults);
     int rc = json_dump_file(json, path, JSON_INDENT(2));
     json_decref(json);
     return rc;
@@ -300,6 +302,7 @@ int schedule_read(const char *path, struct schedule *ret)
     ret->semi_sync = json_is_true(json_object_get(json, "semiSync"));
     ret->relay_kept = json_is_true(json_object_get(json, "relayKept"));
     ret->slow = json_is_true(json_object_get(json, "slow"));
+    ret->strict = json_is_true(json_object_get(json, "strict"));
     bool good = json && ret->members >= 1 && ret->members <= SIM_MEMBERS_MAX;
     json_array_foreach(json_object_get(json, "faults"), i, fault) {
         good = good && i < SCHEDULE_FAULTS_MAX && decode_fault(fault, &ret->faults[ret->fault_count++]) == 0;

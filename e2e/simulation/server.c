@@ -189,6 +189,15 @@ static uint32_t next_number(const struct sim *sim, int member)
     return log->all.upto[sim->members[member].disk.uuid] + 1;
 }
 
+/* MariaDB gives a number again that was cut off. MySQL never gives one twice: no UUID comes back, and none of its numbers is taken off. */
+static void note_twin(struct txn_table *table, int txn)
+{
+    for (int i = txn - 1; i >= MAX_OF(0, txn - 800); i--) {
+        if (txn_same_gtid(&table->all[i], &table->all[txn], true))
+            table->all[i].has_twin = table->all[txn].has_twin = true;
+    }
+}
+
 int server_write(struct sim *sim, int member, enum txn_kind kind, uint64_t epoch)
 {
     struct sim_member *at = &sim->members[member];
@@ -202,6 +211,8 @@ int server_write(struct sim *sim, int member, enum txn_kind kind, uint64_t epoch
         .number = next_number(sim, member),
         .epoch = epoch,
         .made_ms = sim->now_ms};
+    if (sim->mariadb)
+        note_twin(&sim->txns, txn);
     txn_log_add(&sim->txns, &at->disk.log, txn);
     check_added(sim, member, txn);
     return txn;

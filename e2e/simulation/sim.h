@@ -276,6 +276,7 @@ struct sim {
     bool ended[SCHEDULE_FAULTS_MAX];
     int64_t opened_ms; /* when a server was opened last */
     bool calm;         /* no fault comes any more */
+    bool volume_lost;  /* one that held data, at some time */
     int64_t calm_ms;
     FILE *story; /* NULL: none is told */
     struct sim_verdict verdict;

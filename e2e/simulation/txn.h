@@ -23,6 +23,7 @@ struct txn {
     enum txn_kind kind;
     uint8_t server; /* ordinal of the member that wrote it */
     uint8_t source; /* MySQL: UUID */
+    bool has_twin;  /* another one has the same GTID */
     uint32_t number;
     uint64_t epoch;
     int64_t made_ms;
