@@ -46,11 +46,13 @@ void check_opened(struct sim *sim, int member)
     int txn = missing(sim, member);
     char executed[256];
     server_executed(sim, member, executed, sizeof(executed));
+    bool is_old = sim->members[member].disk.epoch < (uint64_t)sim->api.status.epoch;
     sim->opened_ms = sim->now_ms;
+    if (!is_old)
+        sim->opened_last = member;
     sim_tell(sim, "%s OPENS for writes under epoch %llu, executed %s", sim_member_name(member),
         (unsigned long long)sim->members[member].disk.epoch, executed);
     /* By an order of the past: it may open, as long as nobody acknowledges its commits. */
-    bool is_old = sim->members[member].disk.epoch < (uint64_t)sim->api.status.epoch;
     if (txn < 0 || (is_old && sim->members[member].server.semi_source))
         return;
     if (is_forgiven(sim))
@@ -59,11 +61,19 @@ void check_opened(struct sim *sim, int member)
         fail_lost(sim, member, "was opened", txn);
 }
 
+/* One that was primary before may be told late that a commit was received: the one after it has that commit. */
 void check_acknowledged(struct sim *sim, int member, int txn)
 {
-    int lost = missing(sim, member);
+    int latest = sim->opened_last, lost = latest == member ? missing(sim, member) : -1;
+    char gtid[64];
     if (lost >= 0)
         fail_lost(sim, member, "acknowledges a commit", lost);
+    if (latest >= 0 && latest != member && sim->members[latest].disk.has_data &&
+        !txn_bits_has(&sim->members[latest].disk.log.bits, txn)) {
+        txn_gtid(&sim->txns.all[txn], sim->mariadb, gtid, sizeof(gtid));
+        sim_fail(sim, VIOLATION_LOST, "%s acknowledges %s, and %s, which was opened after it, has it not",
+            sim_member_name(member), gtid, sim_member_name(latest));
+    }
     if (!txn_bits_has(&sim->acked, txn))
         sim->acked_count++;
     txn_bits_add(&sim->acked, txn);

@@ -133,7 +133,7 @@ static void begin(struct sim *sim, const struct schedule *schedule, FILE *story)
     sim->api.replicas = schedule->members;
     sim->api.semi_sync = schedule->semi_sync;
     sim->api.set_replicas = -1;
-    sim->api.lease_holder = -1;
+    sim->api.lease_holder = sim->opened_last = -1;
     sim->api.lease_ms = -100000;
     sim->api.route = sim->api.route_before = -1;
     for (int i = 0; i < SIM_CLIENTS; i++)

@@ -275,6 +275,7 @@ struct sim {
     int64_t due_ms[SCHEDULE_FAULTS_MAX], fired_ms[SCHEDULE_FAULTS_MAX]; /* 0: not yet */
     bool ended[SCHEDULE_FAULTS_MAX];
     int64_t opened_ms; /* when a server was opened last */
+    int opened_last;   /* which one, under the epoch of the status then; -1: none */
     bool calm;         /* no fault comes any more */
     bool volume_lost;  /* one that held data, at some time */
     int64_t calm_ms;
