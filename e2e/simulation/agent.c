@@ -51,7 +51,8 @@ void agent_start(struct sim *sim, int member, bool in_init)
     }
     /* role_keeper_new */
     struct instance_state *state = &agent->state;
-    fill_identity(sim, member);
+    state->instance = sim_member_name(member);
+    state->accounts_once = true;
     state->role.epoch = at->disk.epoch;
     state->role.mark = at->disk.mark;
     state->role.started_ms = sim->now_ms;

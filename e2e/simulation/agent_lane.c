@@ -66,6 +66,8 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
         .events_listed = true};
     server_executed(sim, member, ret->gtid_executed, sizeof(ret->gtid_executed));
     server_received(sim, member, ret->gtid_received, sizeof(ret->gtid_received));
+    if (at->disk.self_written)
+        snprintf(ret->self_written, sizeof(ret->self_written), "4294967-%d-1", TXN_SERVER_ID_BASE + member);
     if (server->semi_source)
         ret->semi_sync_clients = semi_sync_clients(sim, member);
     ret->beat_epoch = beat_epoch(sim, member);

@@ -117,6 +117,7 @@ static void begin_recovery(struct sim *sim, int member, bool truncate)
 {
     struct sim_member *at = &sim->members[member];
     at->server.phase = SERVER_STARTS;
+    at->server.truncated = truncate;
     at->server.due_ms = sim->now_ms + sim_between(sim, member, 12, 200, 1500);
     if (truncate)
         check_cut(sim, member);
@@ -163,6 +164,11 @@ static void finish_recovery(struct sim *sim, int member)
     else if (sim->mariadb) /* applied before anything drops it (server-facts: D) */
         while (at->disk.relay.at < at->disk.relay.count && !at->server.applier_errno)
             server_apply(sim, member, at->disk.relay.entries[at->disk.relay.at++]);
+    if (at->disk.ddl && at->server.truncated) {
+        at->disk.ddl = false;
+        at->disk.self_written = true;
+        sim_tell(sim, "%s: DDL recovery logs in the domain of the start", sim_member_name(member));
+    }
     if (at->disk.ddl) { /* MariaDB's DDL recovery logs under the server's own id, before anybody is followed */
         at->disk.ddl = false;
         at->server.read_only = false;
@@ -561,7 +567,7 @@ void disk_clear(struct sim *sim, int member)
 {
     struct sim_disk *disk = &sim->members[member].disk;
     UNUSED(sim);
-    disk->has_data = disk->configured = disk->ddl = false;
+    disk->has_data = disk->configured = disk->ddl = disk->self_written = false;
     disk->semi_primary = 0;
     txn_log_clear(&disk->log);
     txn_queue_clear(&disk->relay);

@@ -40,9 +40,9 @@ struct sim_disk {
     int source;
     uint64_t epoch;
     enum agent_mark mark;
-    uint64_t semi_primary;     /* start_mode.h: it ended as semi-sync primary of that epoch */
-    bool ddl;                  /* a DDL statement was under way when the server died */
-    struct txn_bits set_aside; /* ever */
+    uint64_t semi_primary; /* start_mode.h: it ended as semi-sync primary of that epoch */
+    bool ddl;              /* a DDL statement was under way when the server died */
+    bool self_written; /* start_domain.h: DDL recovery after a start that cut off the tail, in a domain of its own */
 };
 
 enum server_phase { SERVER_OFF, SERVER_WAITS, SERVER_STARTS, SERVER_RUNS };
@@ -52,6 +52,7 @@ struct sim_server {
     uint64_t run; /* another one for each process */
     int64_t frozen_until_ms, due_ms, again_ms;
     int crashes;
+    bool truncated; /* its start was to cut off the tail */
     bool read_only;
     bool closing; /* nobody can begin to write */
     bool semi_source, semi_replica;
