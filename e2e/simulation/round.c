@@ -6,6 +6,7 @@
 #include "e2e/simulation/kube.h"
 #include "e2e/simulation/operator.h"
 #include "operator/cluster/cluster_confirmed.h"
+#include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_roll.h"
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/member_view.h"
@@ -243,11 +244,10 @@ static void plan(struct sim *sim, int op, const struct roll *roll)
     decide_pods(sim, o, roll);
 }
 
-/* cluster_report_roles: of a report only what elections rely on. */
-static bool report(struct sim *sim, int op)
+/* cluster_round_report: of a report what is said about roles; the rest no decision looks at. */
+static void report(struct sim *sim, int op)
 {
     struct sim_operator *o = &sim->operators[op];
-    struct cluster_confirmed confirmed = o->snapshot.last.confirmed;
     if (cluster_confirmed_is_awaited(&o->snapshot)) {
         const struct agent_status *primary = cluster_primary(&o->snapshot)->agent;
         if (!str_eq(o->awaited_hash, primary->order_hash)) { /* cluster_memory_note_awaited */
@@ -256,14 +256,16 @@ static bool report(struct sim *sim, int op)
         }
         again_in(sim, o, CONFIRM_MS);
     }
-    cluster_confirmed_strengthen(&o->snapshot, &confirmed);
-    if (cluster_confirmed_same(&confirmed, &o->snapshot.last.confirmed))
-        return false;
     struct cluster_status *status = xmalloc(sizeof(*status));
     cluster_status_copy(&o->snapshot.last, status);
-    status->confirmed = confirmed;
-    begin_write(sim, op, status);
-    return true;
+    status->retained_volume_count = 0;
+    cluster_report_roles(&o->snapshot, status);
+    if (memcmp(status, &o->snapshot.last, sizeof(*status)) != 0 && !cluster_status_same(status, &o->snapshot.last)) {
+        begin_write(sim, op, status);
+        return;
+    }
+    cluster_status_release(status);
+    free(status);
 }
 
 static bool failover_is_swift(const struct cluster_snapshot *snapshot)
