@@ -303,8 +303,7 @@ void round_run(struct sim *sim, int op)
         write_intent(sim, op, intent);
     else if (!failover_is_swift(&o->snapshot)) {
         o->intents = 0;
-        plan(sim, op, &roll);
-        send_orders(sim, op);
+        plan(sim, op, &roll); /* orders are not given again: nothing has changed for them */
         report(sim, op);
     } else
         o->intents = 0;
