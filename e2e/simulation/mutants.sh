@@ -1,0 +1,113 @@
+#!/bin/bash
+# mutants.sh [NAME…]   does the simulation find single deliberate mistakes in the decisions? Each line of the table below is one: it is made in a copy of the
+# tree, built, and run; it counts as found when a schedule fails that does not fail without it. Prints "NAME found after N schedules" or "NAME not found in N".
+#
+# COUNT (1500) schedules at most, from SEED (1) on; JOBS (2) mistakes at a time; WITHOUT: kinds of faults to leave out. Nothing outside of a temporary folder is written.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+: "${COUNT:=1500}" "${SEED:=1}" "${JOBS:=2}" "${WITHOUT:=recreate}"
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+
+# name | file | sed expression
+mutants='
+floor-not-asked|operator/cluster/ballot.c|s/return ballot->best \&\& !ballot->ahead \&\& ballot->best->history.reaches_floor \&\&/return ballot->best \&\& !ballot->ahead \&\&/
+one-answer-less|operator/cluster/ballot.c|s/return acknowledgers - acks + 1;/return acknowledgers - acks;/
+one-answer-is-enough|operator/cluster/ballot.c|s/return acknowledgers - acks + 1;/return 1;/
+restarted-is-proof|operator/cluster/ballot.c|s/return member_acknowledges(snapshot, member) \&\& member->agent->replication.caught_up;/return member_acknowledges(snapshot, member);/
+anybody-is-proof|operator/cluster/ballot.c|s/return member_acknowledges(snapshot, member) \&\& member->agent->replication.caught_up;/return member->agent->replication.caught_up;/
+always-proven|operator/cluster/ballot.c|s/ballot->is_proven = enough \&\& (own/ballot->is_proven = (own/
+unheard-reign-is-empty|operator/cluster/ballot.c|s/return own || found || !enough || is_last_word;/return own || found || is_last_word;/
+reign-compared-wrongly|operator/cluster/member_history.c|s/return a->reign < b->reign ? GTID_SUPERSET : GTID_SUBSET;/return a->reign > b->reign ? GTID_SUPERSET : GTID_SUBSET;/
+reigns-not-compared|operator/cluster/member_history.c|s/if (a->reign != b->reign)/if (false)/
+smallest-is-best|operator/cluster/ballot.c|s/if (relation == GTID_SUPERSET || (relation == GTID_EQUAL \&\& is_better_equal/if (relation == GTID_SUBSET || (relation == GTID_EQUAL \&\& is_better_equal/
+ahead-ignored|operator/cluster/ballot.c|s/ballot->ahead = vote;/;/
+extra-ignored|operator/cluster/ballot.c|s/vote->unfit = "it holds transactions that the lost primary had not";/;/
+floor-dropped-at-begin|operator/cluster/cluster_failover.c|s/intent->reigns = \*reigns;/intent->reigns = *reigns; intent->reigns.list[0].floor[0] = 0;/
+salvage-drops-its-reigns|operator/cluster/failover_election.c|s/ret->first_reign = ballot->decisive;/ret->first_reign = ballot->reigns.count;/
+salvage-floor-is-whole|operator/cluster/cluster_failover.c|s/intent->reigns.list\[0\].floor_is_partial |= choice->salvage;/;/
+acknowledgers-forgotten|operator/cluster/cluster_failover.c|s/intent->acknowledgers = acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);/intent->acknowledgers = 0;/
+unheard-forgotten|operator/cluster/cluster_failover.c|s/acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);/acknowledgers_of(snapshot, choice->candidate);/
+acknowledgers-not-before-order|operator/cluster/cluster_order.c|s/return snapshot->last.acks == 0 || member_acknowledges(snapshot, member);/return true;/
+leaves-uncovered|operator/cluster/cluster_failover.c|s/            acknowledgers_cover(snapshot, primary, primary->agent->gtid_executed, member))/            true)/
+settled-at-once|operator/cluster/reigns.c|s/if (ret->count > 1 \&\& is_acknowledged(snapshot, primary, ret))/if (ret->count > 1)/
+switchover-floor-whole|operator/cluster/cluster_intent.c|s/    intent->reigns.list\[0\].floor_is_partial = true;/    ;/
+target-not-fenced|operator/cluster/cluster_order.c|s/    bool fenced = from \&\& member_is_fenced(snapshot, from);/    bool fenced = true;/
+target-waits-for-nothing|operator/cluster/cluster_order.c|s/order_primary(snapshot, from->agent->gtid_executed, order);/order_primary(snapshot, "", order);/
+chosen-waits-for-nothing|operator/cluster/cluster_order.c|s/order_primary(snapshot, transition->position, order);/order_primary(snapshot, "", order);/
+fenced-without-done|operator/cluster/member_view.c|s/is_on_its_way(snapshot, member)) \&\& member->agent->order_done \&\&/is_on_its_way(snapshot, member)) \&\&/
+held-without-epoch|operator/cluster/failover_election.c|s/snapshot->last.epoch > 0 \&\& member->agent->epoch == (uint64_t)snapshot->last.epoch \&\&/snapshot->last.epoch > 0 \&\&/
+held-without-receiver-off|operator/cluster/failover_election.c|s/        member->agent->replication.receiver == AGENT_THREAD_OFF;/        true;/
+open-under-any-epoch|operator/cluster/member_view.c|s/return member_runs(member) \&\& has_epoch(snapshot, member) \&\& member->agent->role == AGENT_ROLE_PRIMARY \&\&/return member_runs(member) \&\& member->agent->role == AGENT_ROLE_PRIMARY \&\&/
+confirmed-at-once|operator/cluster/cluster_confirmed.c|s/        !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))/        false)/
+confirmed-not-weakened|operator/cluster/cluster_confirmed.c|s/    confirmed->semi_sync \&= intent->semi_sync;/    ;/
+goes-back-unproven|operator/cluster/cluster_intent.c|s/return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.transition.epoch;/return true;/
+epoch-not-raised|operator/cluster/cluster_failover.c|s/    intent->epoch = cluster_newest_epoch(snapshot) + 1;/    intent->epoch = snapshot->last.epoch;/
+premature-order|operator/cluster/cluster_order.c|s/ \&\&$/ \&\&/;s/!(ret->orders\[i\].role == AGENT_ROLE_PRIMARY \&\& is_premature(snapshot))/true/
+first-primary-not-awaited|operator/cluster/primary_election.c|s/    if (!member_speaks(member)) {/    if (false) {/
+errant-not-reseeded|operator/cluster/cluster_order.c|s/    return !str_empty(member->agent->errant) \&\& member->agent->epoch == /    return false \&\& member->agent->epoch == /
+stale-order-taken|e2e/simulation/agent.c|s/    if (order->epoch < role->epoch)$/    if (false)/
+agent-keeps-order-of-dead-primary|e2e/simulation/agent.c|s/    drop_primary_order(\&state->role);/    ;/
+agent-forgets-the-gap|e2e/simulation/agent.c|s/        catch_up_gap(\&state->catch_up, sim->now_ms);/        ;/
+caught-up-by-any-goal|agent/catch_up.c|s/        catch_up->up = holds(flavour, received, catch_up->goal);/        catch_up->up = true;/
+never-isolated|agent/role_decide.c|s/    if (role->order.role != AGENT_ROLE_PRIMARY || !role->order.self_fence_ms)/    if (true)/
+overtaken-goes-on|agent/role_decide.c|s/    return state->source.is_primary \&\& state->source.epoch > state->role.order.epoch;/    return false;/
+source-not-awaited|agent/role_decide.c|s/    return !(source->known \&\& source->is_open \&\& source->epoch >= order->epoch);/    return false;/
+cut-by-any-order|agent/bootstrap/start_mode.c|s/.truncate = follows \&\& order->truncate \&\& order->epoch > primary_epoch};/.truncate = true};/
+hold-is-done-at-once|agent/role_decide.c|s/state->replication.receiver == AGENT_THREAD_OFF \&\& is_looked_at(role)));/true));/
+'
+names=("$@")
+
+options=(--seed="$SEED" --keep-going)
+for kind in $WITHOUT; do options+=(--without="$kind"); done
+
+copy() { # copy FOLDER
+  mkdir -p "$1"
+  git ls-files -z Makefile build-aux common operator agent e2e/simulation | xargs -0 cp --parents -t "$1"
+  cp -r build "$1/"
+  make -C "$1" --no-print-directory -j2 QUIET=1 build/simulate
+}
+
+failing() { "$1/build/simulate" "${options[@]}" --count="$2" | sed -n 's/^seed \([0-9]*\): .*/\1/p' | sort; }
+
+try() { # try FOLDER NAME FILE EXPRESSION
+  local tree=$1 name=$2 file=$3 expression=$4 count fresh
+  cp "$tree/$file" "$tree/kept"
+  sed -i "$expression" "$tree/$file"
+  if cmp -s "$tree/$file" "$tree/kept"; then
+    echo "$name CHANGES NOTHING"
+    return
+  fi
+  if make -C "$tree" --no-print-directory QUIET=1 WERROR=0 build/simulate > "$tree/log" 2>&1; then
+    for count in $((COUNT / 8)) "$COUNT"; do
+      fresh=$(comm -13 "$top/known" <(failing "$tree" "$count") | sort -n | head -1)
+      [[ -z $fresh ]] || break
+    done
+    if [[ $fresh ]]; then echo "$name found after $((fresh - SEED + 1)) schedules"; else echo "$name not found in $COUNT"; fi
+  else
+    echo "$name DOES NOT BUILD: $(grep -m1 error "$tree/log")"
+  fi
+  cp "$tree/kept" "$tree/$file"
+}
+
+share() { # share FOLDER NUMBER: every JOBSth of the table
+  local n=0 name file expression
+  while IFS='|' read -r name file expression; do
+    [[ $name ]] || continue
+    n=$((n + 1))
+    ((n % JOBS == $2)) || continue
+    ((${#names[@]} == 0)) || [[ " ${names[*]} " == *" $name "* ]] || continue
+    try "$1" "$name" "$file" "$expression"
+  done <<< "$mutants"
+}
+
+copy "$top/0"
+failing "$top/0" "$COUNT" > "$top/known"
+echo "without a mistake $(wc -l < "$top/known") of $COUNT fail"
+pids=()
+for ((i = 0; i < JOBS; i++)); do
+  ((i == 0)) || cp -r "$top/0" "$top/$i"
+  share "$top/$i" "$i" &
+  pids+=($!)
+done
+wait "${pids[@]}"
