@@ -320,7 +320,10 @@ static void order_in_failover(
 static bool is_in_transition(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *to = cluster_member_named(snapshot, snapshot->last.transition.to);
-    return cluster_transition_is_set(&snapshot->last.transition) && !(to && member_is_open(snapshot, to));
+    /* While the status says that binary logs are taken over, it is open unheard: who follows it then would acknowledge what a restart of the failover takes for
+     * never written (begin_again). */
+    bool is_over = to && member_is_open(snapshot, to) && !snapshot->last.transition.salvage;
+    return cluster_transition_is_set(&snapshot->last.transition) && !is_over;
 }
 
 /* ---- all members ---- */
@@ -347,7 +350,8 @@ static bool must_leave_errant_behind(
     return !str_empty(member->agent->errant) && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
         member->agent->order_done && str_eq(member->agent->replication.source_host, host) &&
         member_is_open(snapshot, primary) &&
-        (cluster_follower_count(snapshot) > 0 || str_eq(member->name, snapshot->last.last_failover.from));
+        (cluster_follower_count(snapshot) > 0 || snapshot->cluster.replicas == 2 ||
+            str_eq(member->name, snapshot->last.last_failover.from));
 }
 
 /* From mysqld_error.h: the applier met data that is not as its source's was. Full disks, locks and lost connections are none of these. */
