@@ -5,87 +5,13 @@
 #include <time.h>
 
 #include "common/alloc.h"
+#include "e2e/simulation/options.h"
 #include "e2e/simulation/run.h"
-
-struct options {
-    struct schedule_wish wish;
-    uint64_t seed, count;
-    bool story, keep_going;
-    unsigned ignore; /* kinds of violations that are only counted */
-    const char *save;
-};
 
 struct totals {
     uint64_t runs, failed, beyond, by_kind[VIOLATION_COUNT];
     int64_t virtual_ms, acked;
 };
-
-static int usage(void)
-{
-    fprintf(stderr,
-        "simulate [--seed=N] [--count=N] [--family=mysql|mariadb] [--members=N] [--faults=N] [--relay-kept] [--strict] [--story]\n"
-        "         [--keep-going] [--ignore=VIOLATION]... [--without=FAULT]... [--save=FILE] [SCHEDULE.json]...\n");
-    return 2;
-}
-
-static bool read_options(int argc, char **argv, struct options *ret)
-{
-    static const struct option known[] = {{"seed", 1, NULL, 's'}, {"count", 1, NULL, 'c'}, {"family", 1, NULL, 'f'},
-        {"members", 1, NULL, 'm'}, {"faults", 1, NULL, 'n'}, {"relay-kept", 0, NULL, 'r'}, {"story", 0, NULL, 't'},
-        {"keep-going", 0, NULL, 'k'}, {"ignore", 1, NULL, 'i'}, {"save", 1, NULL, 'o'}, {"without", 1, NULL, 'w'},
-        {"strict", 0, NULL, 'x'}, {0}};
-    int c;
-    *ret = (struct options){.wish.any_family = true, .count = 1000, .seed = 1};
-    while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        int kind = 0;
-        switch (c) {
-        case 's':
-            ret->seed = strtoull(optarg, NULL, 10);
-            break;
-        case 'c':
-            ret->count = strtoull(optarg, NULL, 10);
-            break;
-        case 'f':
-            ret->wish.any_family = false;
-            ret->wish.mariadb = str_eq(optarg, "mariadb");
-            break;
-        case 'm':
-            ret->wish.members = MIN_OF((int)strtol(optarg, NULL, 10), SIM_MEMBERS_MAX);
-            break;
-        case 'n':
-            ret->wish.faults = MIN_OF((int)strtol(optarg, NULL, 10), SCHEDULE_FAULTS_MAX);
-            break;
-        case 'r':
-            ret->wish.relay_kept = true;
-            break;
-        case 't':
-            ret->story = true;
-            break;
-        case 'k':
-            ret->keep_going = true;
-            break;
-        case 'x':
-            ret->wish.strict = true;
-            break;
-        case 'w':
-            while (kind < FAULT_KIND_COUNT && !str_eq(fault_names[kind], optarg))
-                kind++;
-            ret->wish.without |= UINT64_C(1) << kind;
-            break;
-        case 'i':
-            while (kind < VIOLATION_COUNT && !str_eq(violation_names[kind], optarg))
-                kind++;
-            ret->ignore |= 1U << kind;
-            break;
-        case 'o':
-            ret->save = optarg;
-            break;
-        default:
-            return false;
-        }
-    }
-    return true;
-}
 
 static void count(const struct run_result *result, struct totals *totals)
 {
@@ -161,8 +87,8 @@ int main(int argc, char **argv)
     struct options options;
     struct totals totals = {0};
     struct schedule schedule;
-    if (!read_options(argc, argv, &options))
-        return usage();
+    if (!options_read(argc, argv, &options))
+        return 2;
     struct sim *sim = xnew(struct sim);
     double began = seconds_now();
     bool go = true;

@@ -27,63 +27,61 @@ static const struct cluster_reigns maria_domains = {1, {REIGN(4, "db-1", "1001",
 static const struct cluster_reigns maria_unknown = {1, {REIGN(4, "db-1", "", "0-1000-100")}};
 static const struct cluster_reigns none = {.count = 0};
 
+static const struct {
+    const char *why;
+    const struct cluster_reigns *reigns;
+    enum gtid_flavour flavour;
+    const char *position;
+    int reign;
+    bool reaches_floor, has_extra;
+    const char *known;
+} read_rows[] = {
+    {"the floor alone", &mysql_one, GTID_MYSQL, A ":1-100", 1, true, false, A ":1-100"},
+    {"less than the floor", &mysql_one, GTID_MYSQL, A ":1-99", 1, false, false, A ":1-99"},
+    {"one transaction of the reign", &mysql_one, GTID_MYSQL, A ":1-100," B ":1", 0, true, false, A ":1-100," B ":1"},
+    {"of the reign, and yet not the floor", &mysql_one, GTID_MYSQL, A ":1-90," B ":1", 0, false, false,
+        A ":1-90," B ":1"},
+    {"a tail of the primary before", &mysql_one, GTID_MYSQL, A ":1-105", 1, true, true, A ":1-100"},
+    {"that tail, and the reign", &mysql_one, GTID_MYSQL, A ":1-105," B ":1-3", 0, true, true, A ":1-100," B ":1-3"},
+    {"written on a replica", &mysql_one, GTID_MYSQL, A ":1-100," C ":1", 1, true, true, A ":1-100"},
+    {"the later of two", &mysql_two, GTID_MYSQL, A ":1-100," B ":1-12," C ":1", 0, true, false,
+        A ":1-100," B ":1-12," C ":1"},
+    {"the earlier of two", &mysql_two, GTID_MYSQL, A ":1-100," B ":1-12", 1, true, false, A ":1-100," B ":1-12"},
+    {"of two, none", &mysql_two, GTID_MYSQL, A ":1-100", 2, true, false, A ":1-100"},
+    {"the same primary again, its own tail", &mysql_again, GTID_MYSQL, A ":1-105", 0, true, false, A ":1-105"},
+    {"an origin that is not known", &mysql_unknown, GTID_MYSQL, A ":1-100," C ":1", 0, true, false, A ":1-100," C ":1"},
+    {"no floor: nothing is strange", &mysql_first, GTID_MYSQL, A ":1-9," C ":1-50", 0, true, false, A ":1-9," C ":1-50"},
+    {"no floor, nothing of its own", &mysql_first, GTID_MYSQL, C ":1-50", 1, true, false, C ":1-50"},
+    {"no reign at all", &none, GTID_MYSQL, A ":1-9", 0, true, false, A ":1-9"},
+    {"MariaDB: the floor alone", &maria_one, GTID_MARIADB, "0-1000-100", 1, true, false, "0-1000-100"},
+    {"MariaDB: less", &maria_one, GTID_MARIADB, "0-1000-99", 1, false, false, "0-1000-99"},
+    {"MariaDB: the reign", &maria_one, GTID_MARIADB, "0-1001-101", 0, true, false, "0-1001-101"},
+    {"MariaDB: a longer tail of the primary before", &maria_one, GTID_MARIADB, "0-1000-140", 1, true, true,
+        "0-1000-100"},
+    {"MariaDB: a tail of which nobody knows where it begins", &maria_one, GTID_MARIADB, "0-1003-140", 1, false, true,
+        ""},
+    {"MariaDB: another one's under the floor's number", &maria_one, GTID_MARIADB, "0-1003-100", 1, false, true, ""},
+    {"MariaDB: of two, the later", &maria_two, GTID_MARIADB, "0-1002-111", 0, true, false, "0-1002-111"},
+    {"MariaDB: of two, the earlier with its tail", &maria_two, GTID_MARIADB, "0-1001-120", 1, true, false, "0-1001-120"},
+    {"MariaDB: one domain goes on", &maria_domains, GTID_MARIADB, "0-1001-101,7-1000-5", 0, true, false,
+        "0-1001-101,7-1000-5"},
+    {"MariaDB: one domain is behind", &maria_domains, GTID_MARIADB, "0-1001-101,7-1000-4", 0, false, false,
+        "0-1001-101,7-1000-4"},
+    {"MariaDB: one domain is missing", &maria_domains, GTID_MARIADB, "0-1001-101", 0, false, false, "0-1001-101"},
+    {"MariaDB: an origin that is not known", &maria_unknown, GTID_MARIADB, "0-1003-140", 0, true, false, "0-1003-140"},
+};
+
 static void test_read(void **state)
 {
     UNUSED(state);
-    static const struct {
-        const char *why;
-        const struct cluster_reigns *reigns;
-        enum gtid_flavour flavour;
-        const char *position;
-        int reign;
-        bool reaches_floor, has_extra;
-        const char *known;
-    } rows[] = {
-        {"the floor alone", &mysql_one, GTID_MYSQL, A ":1-100", 1, true, false, A ":1-100"},
-        {"less than the floor", &mysql_one, GTID_MYSQL, A ":1-99", 1, false, false, A ":1-99"},
-        {"one transaction of the reign", &mysql_one, GTID_MYSQL, A ":1-100," B ":1", 0, true, false, A ":1-100," B ":1"},
-        {"of the reign, and yet not the floor", &mysql_one, GTID_MYSQL, A ":1-90," B ":1", 0, false, false,
-            A ":1-90," B ":1"},
-        {"a tail of the primary before", &mysql_one, GTID_MYSQL, A ":1-105", 1, true, true, A ":1-100"},
-        {"that tail, and the reign", &mysql_one, GTID_MYSQL, A ":1-105," B ":1-3", 0, true, true, A ":1-100," B ":1-3"},
-        {"written on a replica", &mysql_one, GTID_MYSQL, A ":1-100," C ":1", 1, true, true, A ":1-100"},
-        {"the later of two", &mysql_two, GTID_MYSQL, A ":1-100," B ":1-12," C ":1", 0, true, false,
-            A ":1-100," B ":1-12," C ":1"},
-        {"the earlier of two", &mysql_two, GTID_MYSQL, A ":1-100," B ":1-12", 1, true, false, A ":1-100," B ":1-12"},
-        {"of two, none", &mysql_two, GTID_MYSQL, A ":1-100", 2, true, false, A ":1-100"},
-        {"the same primary again, its own tail", &mysql_again, GTID_MYSQL, A ":1-105", 0, true, false, A ":1-105"},
-        {"an origin that is not known", &mysql_unknown, GTID_MYSQL, A ":1-100," C ":1", 0, true, false,
-            A ":1-100," C ":1"},
-        {"no floor: nothing is strange", &mysql_first, GTID_MYSQL, A ":1-9," C ":1-50", 0, true, false,
-            A ":1-9," C ":1-50"},
-        {"no floor, nothing of its own", &mysql_first, GTID_MYSQL, C ":1-50", 1, true, false, C ":1-50"},
-        {"no reign at all", &none, GTID_MYSQL, A ":1-9", 0, true, false, A ":1-9"},
-        {"MariaDB: the floor alone", &maria_one, GTID_MARIADB, "0-1000-100", 1, true, false, "0-1000-100"},
-        {"MariaDB: less", &maria_one, GTID_MARIADB, "0-1000-99", 1, false, false, "0-1000-99"},
-        {"MariaDB: the reign", &maria_one, GTID_MARIADB, "0-1001-101", 0, true, false, "0-1001-101"},
-        {"MariaDB: a longer tail of the primary before", &maria_one, GTID_MARIADB, "0-1000-140", 1, true, true,
-            "0-1000-100"},
-        {"MariaDB: a tail of which nobody knows where it begins", &maria_one, GTID_MARIADB, "0-1003-140", 1, false,
-            true, ""},
-        {"MariaDB: another one's under the floor's number", &maria_one, GTID_MARIADB, "0-1003-100", 1, false, true, ""},
-        {"MariaDB: of two, the later", &maria_two, GTID_MARIADB, "0-1002-111", 0, true, false, "0-1002-111"},
-        {"MariaDB: of two, the earlier with its tail", &maria_two, GTID_MARIADB, "0-1001-120", 1, true, false,
-            "0-1001-120"},
-        {"MariaDB: one domain goes on", &maria_domains, GTID_MARIADB, "0-1001-101,7-1000-5", 0, true, false,
-            "0-1001-101,7-1000-5"},
-        {"MariaDB: one domain is behind", &maria_domains, GTID_MARIADB, "0-1001-101,7-1000-4", 0, false, false,
-            "0-1001-101,7-1000-4"},
-        {"MariaDB: one domain is missing", &maria_domains, GTID_MARIADB, "0-1001-101", 0, false, false, "0-1001-101"},
-        {"MariaDB: an origin that is not known", &maria_unknown, GTID_MARIADB, "0-1003-140", 0, true, false,
-            "0-1003-140"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(read_rows); i++) {
         struct member_history history;
-        struct gtid_set *known = gtid_set_parse(rows[i].flavour, rows[i].known, NULL);
-        member_history_read(rows[i].reigns, rows[i].flavour, rows[i].position, &history);
-        if (!history.readable || history.reign != rows[i].reign || history.reaches_floor != rows[i].reaches_floor ||
-            history.has_extra != rows[i].has_extra || gtid_set_compare(history.known, known) != GTID_EQUAL)
-            fail_msg("%s: reign %d, floor %d, extra %d", rows[i].why, history.reign, history.reaches_floor,
+        struct gtid_set *known = gtid_set_parse(read_rows[i].flavour, read_rows[i].known, NULL);
+        member_history_read(read_rows[i].reigns, read_rows[i].flavour, read_rows[i].position, &history);
+        if (!history.readable || history.reign != read_rows[i].reign ||
+            history.reaches_floor != read_rows[i].reaches_floor || history.has_extra != read_rows[i].has_extra ||
+            gtid_set_compare(history.known, known) != GTID_EQUAL)
+            fail_msg("%s: reign %d, floor %d, extra %d", read_rows[i].why, history.reign, history.reaches_floor,
                 history.has_extra);
         gtid_set_free(known);
         member_history_release(&history);
