@@ -4,8 +4,13 @@
 
 #include <time.h>
 
+#include "agent/bootstrap/init.h"
 #include "agent/bootstrap/instance_config.h"
 #include "agent/bootstrap/server_exec.h"
+#include "agent/mysql/observe.h"
+#include "agent/mysql/replication_facts.h"
+#include "agent/mysql/role_close.h"
+#include "agent/mysql/session.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/http_client.h"
@@ -13,6 +18,8 @@
 #include "common/loop.h"
 
 #define REQUEST_TIMEOUT_MS 1000
+#define CLOSE_CONNECT_TIMEOUT_S 2
+#define CLOSE_IO_TIMEOUT_S 10
 
 /* ---- the decision ---- */
 
@@ -122,6 +129,37 @@ static void close_primary(struct door *door)
         pause_ms(PRE_STOP_POLL_MS);
 }
 
+/* A MySQL server that gets SIGTERM tells the clients whose commits wait that these are done. So no server is left to
+ * SIGTERM that may have such clients, whatever its agent says: it may be dead, or frozen in the midst of a close. */
+static int close_server(const struct agent_options *options, struct error *err)
+{
+    _cleanup_(freep) char *user = NULL;
+    struct observation observed = {.read_only = false};
+    struct replication_facts facts;
+
+    if (init_user_name(&user, err) < 0)
+        return -1;
+    const struct session_options how = {.socket = options->paths.socket,
+        .user = user,
+        .connect_timeout_s = CLOSE_CONNECT_TIMEOUT_S,
+        .io_timeout_s = CLOSE_IO_TIMEOUT_S};
+    session_library_init();
+    struct session *session = session_open(&how, err);
+    if (!session)
+        return -1;
+    int rc = observe_server(session, false, &observed, err);
+    const struct dialect *dialect = rc < 0 ? NULL : dialect_for(&observed.version);
+    rc = dialect ? replication_facts_observe(session, dialect, user, &facts, err) : -1;
+    bool may_answer = rc == 0 && (!facts.read_only || facts.semi_sync_source);
+    if (may_answer) {
+        log_info("the server is closed before it is stopped");
+        rc = role_close(session, dialect, 0, err);
+    }
+    session_close(session);
+    session_library_end();
+    return rc;
+}
+
 static void wait_for_handover(const struct agent_options *options)
 {
     struct door door = {.options = options};
@@ -140,6 +178,9 @@ static void wait_for_handover(const struct agent_options *options)
         LOG_STR("reason", reason ? reason : "the time to hand over is up, and this member is still the primary"));
     if (!door.status || str_starts_with(door.text, "primary"))
         close_primary(&door);
+    error_clear(&err);
+    if (server_is_there(&options->paths) && close_server(options, &err) < 0)
+        log_warn("it is not known whether clients wait for a commit", LOG_ERR(&err));
     http_client_free(door.http);
     loop_free(door.loop);
 }

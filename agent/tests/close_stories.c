@@ -307,6 +307,32 @@ static void test_closed_as_acknowledgements_end(void **state)
     end_writers(writers);
 }
 
+/* The hook closes the server itself: MySQL would tell those who wait that their commits are done when it ends. */
+static void test_stopped_while_its_agent_is_dead(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_rig *pod = rig->members[0].rig;
+    struct writer *writers[WRITERS];
+    int code = 0;
+
+    open_again(rig);
+    start_writers(rig, writers);
+    await_acknowledged(rig, writers, 0);
+    let_commits_wait(rig);
+    closed_us = clock_monotonic_us();
+    agent_rig_kill(&pod->agent);
+    struct agent_process hook = agent_rig_start(pod, "pre-stop");
+    for (int i = 0; i < 600 && !agent_rig_ended(&hook, &code); i++)
+        replication_rig_run(rig, 50);
+    assert_int_equal(code, 0);
+    kill(pod->server.inner, SIGTERM);
+    for (int i = 0; i < 1200 && !agent_rig_ended(&pod->server, &code); i++)
+        replication_rig_run(rig, 50);
+    replication_rig_run(rig, 500); /* who was let go is told now */
+    expect_told_is_held(rig, writers);
+    end_writers(writers);
+}
+
 /* What a close of MariaDB rests upon; with KILL in place of KILL SOFT rows are acknowledged that no replica has. */
 static void test_who_is_killed_softly_lets_nobody_go(void **state)
 {
@@ -478,6 +504,7 @@ int close_stories_run(bool mysql)
         cmocka_unit_test(test_closed_without_a_connection_left),
         cmocka_unit_test(test_closed_by_the_next_agent_without_a_connection_left),
         cmocka_unit_test(test_stopped_while_commits_wait),
+        cmocka_unit_test(test_stopped_while_its_agent_is_dead),
     };
     const struct CMUnitTest mariadb_tests[] = {
         cmocka_unit_test(test_the_members),
@@ -488,6 +515,7 @@ int close_stories_run(bool mysql)
         cmocka_unit_test(test_closed_by_the_next_agent_without_a_connection_left),
         cmocka_unit_test(test_stopped_while_commits_wait),
         cmocka_unit_test(test_who_is_killed_softly_lets_nobody_go),
+        cmocka_unit_test(test_stopped_while_its_agent_is_dead),
     };
 
     cmocka_set_test_filter(getenv("TEST_CASE"));
