@@ -246,6 +246,8 @@ static void on_probe(void *arg, struct probe_result *result)
         state->volume_bytes = result->volume_bytes;
         state->volume_free_bytes = result->volume_free_bytes;
     }
+    if (result->mark == AGENT_MARK_RESEED && state->role.mark == AGENT_MARK_NONE)
+        state->role.mark = result->mark; /* by the start of a server (server_start.h) */
     state->probe_started_ms = 0;
     agent_metrics_probe(agent->metrics, state);
     agent_turn(agent);
@@ -520,8 +522,7 @@ static int make_parts(struct agent *agent, const struct agent_options *options, 
     agent->check = check_keeper_new(&(struct check_keeper_options){
         .loop = agent->loop, .paths = &options->paths, .status = &agent->status, .changed = on_backup, .arg = agent});
     agent->tail_donor = tail_donor_new(agent->loop, &options->paths, agent->state.gone_executed);
-    agent->probes =
-        probe_lane_new(agent->loop, options->paths.socket, agent->user, options->paths.volume_dir, on_probe, agent);
+    agent->probes = probe_lane_new(agent->loop, &options->paths, agent->user, on_probe, agent);
     agent->roles = role_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent, err);
     return agent->roles ? 0 : -1;
 }

@@ -2,6 +2,7 @@
 
 #include "agent/probe_lane.h"
 
+#include "agent/bootstrap/volume_mark.h"
 #include "agent/mysql/room.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -13,7 +14,7 @@
 
 struct probe_lane {
     struct worker *worker;
-    const char *volume_dir;
+    const struct agent_paths *paths;
     struct session_options options;
     void (*fn)(void *arg, struct probe_result *result);
     void *arg;
@@ -82,8 +83,10 @@ static void run(void *arg)
     session_close(steal_ptr(lane->old_sentinel));
     result->probe_us = clock_monotonic_us() - started_us;
     result->answered_ms = clock_monotonic_ms();
-    if (fs_space(lane->volume_dir, &result->volume_free_bytes, &result->volume_bytes, NULL) < 0)
+    if (fs_space(lane->paths->volume_dir, &result->volume_free_bytes, &result->volume_bytes, NULL) < 0)
         result->volume_bytes = 0;
+    if (volume_mark_read(lane->paths, &result->mark, NULL) < 0)
+        result->mark = AGENT_MARK_NONE;
 }
 
 static void done(void *arg)
@@ -97,15 +100,15 @@ static void done(void *arg)
     session_close(steal_ptr(lane->result.admitted));
 }
 
-struct probe_lane *probe_lane_new(struct loop *loop, const char *socket, const char *user, const char *volume_dir,
+struct probe_lane *probe_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user,
     void (*fn)(void *arg, struct probe_result *result), void *arg)
 {
     struct probe_lane *lane = xnew(struct probe_lane);
 
     lane->worker = worker_new(loop, "probe");
-    lane->volume_dir = volume_dir;
+    lane->paths = paths;
     lane->options = (struct session_options){
-        .socket = socket,
+        .socket = paths->socket,
         .user = user,
         .connect_timeout_s = PROBE_CONNECT_TIMEOUT_S,
         .io_timeout_s = PROBE_IO_TIMEOUT_S,

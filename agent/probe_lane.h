@@ -9,9 +9,11 @@
 
 #include "common/base.h"
 
+#include "agent/bootstrap/paths.h"
 #include "agent/mysql/observe.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/session.h"
+#include "common/agent_order.h"
 #include "common/error.h"
 #include "common/loop.h"
 
@@ -25,12 +27,13 @@ struct probe_result {
     struct replication_facts replication; /* likewise */
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
+    enum agent_mark mark; /* on the volume; AGENT_MARK_NONE also if it cannot be read */
     /* New, if they were asked for; the receiver takes them (steal_ptr). */
     struct session *sentinel, *admitted;
 };
 
-/* fn runs on the loop after every probe. socket, user, volume_dir must outlive the lane. */
-struct probe_lane *probe_lane_new(struct loop *loop, const char *socket, const char *user, const char *volume_dir,
+/* fn runs on the loop after every probe. paths, user must outlive the lane. */
+struct probe_lane *probe_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user,
     void (*fn)(void *arg, struct probe_result *result), void *arg);
 struct probe_wish {
     bool with_status;

@@ -6,6 +6,7 @@
 
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/seed_position.h"
+#include "agent/bootstrap/start_mode.h"
 #include "agent/mysql/events.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_change.h"
@@ -142,6 +143,15 @@ static void drop_broken(struct role_lane *lane)
     lane->session = NULL;
 }
 
+/* A server that can be connected to has completed its DDL recovery. */
+static int leave_start_domain(struct role_lane *lane, const struct dialect *dialect, struct error *err)
+{
+    if (start_domain_leave(lane->session, dialect, err) < 0)
+        return -1;
+    start_mode_forget_cut(lane->paths);
+    return 0;
+}
+
 static void work(struct role_lane *lane)
 {
     struct role_result *result = &lane->result;
@@ -163,7 +173,7 @@ static void work(struct role_lane *lane)
     lane->fresh = false;
     /* A copy's server knows which transactions it holds before it replicates or is written to. */
     if (seed_position_apply(lane->paths, lane->session, &failure) < 0 ||
-        start_domain_leave(lane->session, dialect, &failure) < 0 || change(lane, dialect, &failure) < 0) {
+        leave_start_domain(lane, dialect, &failure) < 0 || change(lane, dialect, &failure) < 0) {
         result->error = failure;
         result->done = false;
     }

@@ -10,6 +10,7 @@
 #include "agent/bootstrap/server_binary.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/start_mode.h"
+#include "agent/bootstrap/volume_mark.h"
 #include "agent/mysql/start_domain.h"
 #include "agent/set_aside.h"
 #include "common/clock.h"
@@ -86,20 +87,45 @@ static bool must_truncate(const struct agent_options *options, uint64_t primary_
     return mode.truncate && mode.epoch > primary_epoch && set_tail_aside(options, primary_epoch);
 }
 
+/* What is not noted is not cut off. */
+static bool note_cut(const struct agent_paths *paths)
+{
+    struct error err = ERROR_INIT;
+
+    if (start_mode_note_cut(paths, &err) == 0)
+        return true;
+    log_warn("that the end of the binary log is cut off cannot be noted: it is left as it is", LOG_ERR(&err));
+    return false;
+}
+
+/* A start that cut off the end of the binary log has not come to its end. The server may refuse to start now ("Found 2 prepared transactions"), or complete a
+ * DDL statement behind the cut, which is found by its domain only if this start logs it. */
+static int give_up_data(const struct agent_paths *paths, struct error *err)
+{
+    if (!start_mode_has_cut(paths))
+        return 0;
+    log_warn("a start that cut off the end of the binary log was interrupted: the data is to be replaced by a copy");
+    return volume_mark_write(paths, AGENT_MARK_RESEED, err);
+}
+
 int server_start(const struct agent_options *options, struct error *err)
 {
     static const char *const truncating[] = {
         "--init-rpl-role=SLAVE", "--rpl-semi-sync-slave-enabled=ON", START_DOMAIN_OPTION, NULL};
+    static const char *const interrupted[] = {START_DOMAIN_OPTION, NULL};
     const struct agent_paths *paths = &options->paths;
 
     if (server_is_there(paths))
         return server_exec(paths, NULL, err); /* says so */
-    bool truncate = must_truncate(options, start_mode_primary(paths));
+    if (give_up_data(paths, err) < 0)
+        return error_prefix(err, "the mark of a start that was interrupted");
+    bool was_interrupted = start_mode_has_cut(paths);
+    bool truncate = must_truncate(options, start_mode_primary(paths)) && note_cut(paths);
     if (truncate)
         log_warn("the server cuts off what nobody has acknowledged: another primary has the rest");
     /* Both are used up now, whatever becomes of the start. */
     start_mode_clear(paths);
     if (start_mode_mark_primary(paths, 0, err) < 0)
         return error_prefix(err, "the mark of a semi-sync primary");
-    return server_exec(paths, truncate ? truncating : NULL, err);
+    return server_exec(paths, truncate ? truncating : was_interrupted ? interrupted : NULL, err);
 }

@@ -102,3 +102,31 @@ uint64_t start_mode_primary(const struct agent_paths *paths)
     strbuf_init(&text, TEXT_MAX);
     return fs_read_file(path, &text, NULL) < 0 ? 0 : strtoull(text.buf, NULL, 10);
 }
+
+static char *cut_path(const struct agent_paths *paths)
+{
+    return xasprintf("%s/start-cut", paths->state_dir);
+}
+
+int start_mode_note_cut(const struct agent_paths *paths, struct error *err)
+{
+    _cleanup_(freep) char *path = cut_path(paths);
+
+    if (fs_mkdir_all(paths->state_dir, 0700, err) < 0)
+        return -1;
+    return fs_write_file_atomic(path, "", 0, 0600, err);
+}
+
+bool start_mode_has_cut(const struct agent_paths *paths)
+{
+    _cleanup_(freep) char *path = cut_path(paths);
+
+    return access(path, F_OK) == 0;
+}
+
+void start_mode_forget_cut(const struct agent_paths *paths)
+{
+    _cleanup_(freep) char *path = cut_path(paths);
+
+    unlink(path);
+}

@@ -1,9 +1,13 @@
 /*
- * start_mode.h: whether the next start of the server may cut off what nobody has acknowledged. Two small files.
+ * start_mode.h: whether the next start of the server may cut off what nobody has acknowledged. Three small files.
  *
  * state_dir/semi-sync-primary, an epoch: this member's server is open for writes under that epoch, and each commit since then waits for an acknowledgement (at least
  * one has come, so everything before is acknowledged too). On the volume, so that it outlives the pod. Removed when the server was closed, before semi-sync is
  * turned off, and when a server is started: it stands for how the server ended last.
+ *
+ * state_dir/start-cut, empty: such a start has begun, and no agent has been connected to the server since. Whoever starts there next marks the data as to be replaced
+ * (volume_mark.h). Tried on MariaDB 10.11.19, killed behind the cut: the next plain start ends with "Found 2 prepared transactions! ... You have to start server with
+ * --tc-heuristic-recover", and one with that option completes an interrupted DROP without logging it (agent/mysql/start_domain.h).
  *
  * run_dir/start-mode.json: what the operator's newest order means for the start that is due, written while no server runs, removed by that start.
  *
@@ -40,5 +44,10 @@ void start_mode_clear(const struct agent_paths *paths);
 /* 0 removes. On the disk when it returns. */
 int start_mode_mark_primary(const struct agent_paths *paths, uint64_t epoch, struct error *err) KM_MUST_CHECK;
 uint64_t start_mode_primary(const struct agent_paths *paths); /* 0: it is none */
+
+/* On the disk when it returns. */
+int start_mode_note_cut(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
+bool start_mode_has_cut(const struct agent_paths *paths);
+void start_mode_forget_cut(const struct agent_paths *paths);
 
 #endif

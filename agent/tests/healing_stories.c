@@ -643,10 +643,12 @@ static void test_a_new_pod_cuts_off_when_init_is_told(void **state)
     assert_string_equal(rig->members[2].status.errant, "");
 }
 
-/* Ends the server at the moment in which DROP TABLE has begun to remove the table's files. 0: there is no strace. */
-static pid_t watch_for_unlink(struct stage *stage, unsigned member, const char *file)
+/* Ends the server when it makes one of these calls with that file. 0: there is no strace. */
+static pid_t watch_for(struct stage *stage, unsigned member, const char *calls, const char *file)
 {
     char pid[16];
+    _cleanup_(freep) char *trace = xasprintf("trace=%s", calls);
+    _cleanup_(freep) char *inject = xasprintf("inject=%s:signal=KILL", calls);
 
     snprintf(pid, sizeof(pid), "%d", (int)stage->rig->members[member].rig->server.inner);
     if (access("/usr/bin/strace", X_OK) != 0)
@@ -654,8 +656,8 @@ static pid_t watch_for_unlink(struct stage *stage, unsigned member, const char *
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        execl("/usr/bin/strace", "strace", "-f", "-qq", "-o", "/dev/null", "-p", pid, "-P", file, "-e",
-            "trace=unlink,unlinkat", "-e", "inject=unlink,unlinkat:signal=KILL", (char *)NULL);
+        execl("/usr/bin/strace", "strace", "-f", "-qq", "-o", "/dev/null", "-p", pid, "-P", file, "-e", trace, "-e",
+            inject, (char *)NULL);
         _exit(127);
     }
     usleep(1500 * 1000); /* it says nothing when it is attached */
@@ -667,10 +669,9 @@ static bool has_written_by_itself(const struct member *member)
     return strstr(member->status.errant, START_DOMAIN "-") != NULL;
 }
 
-/* I14: what MariaDB logs when it completes the DROP must not take the number of the transaction that is cut off, which the others hold. */
-static void test_a_ddl_that_the_server_completes_is_found(void **state)
+/* A semi-sync primary (0) dies in the midst of a DROP behind a commit that waits; another one (1) has taken over all of it. False: there is no strace. */
+static bool die_in_a_drop(struct stage *stage)
 {
-    struct stage *stage = *state;
     struct replication_rig *rig = stage->rig;
     unsigned from = 0, to = 1;
 
@@ -687,9 +688,10 @@ static void test_a_ddl_that_the_server_completes_is_found(void **state)
     pid_t writer = member_hold_lock(rig, from, "INSERT INTO heal.t VALUES (904)", 1);
     assert_true(replication_rig_await(rig, from, has_waiting_commit, "waiting", LONG_MS));
     replication_rig_run(rig, 500);
-    pid_t tracer = watch_for_unlink(stage, from, "./heal/gone.frm");
+    pid_t tracer =
+        watch_for(stage, from, "unlink,unlinkat", "./heal/gone.frm"); /* DROP TABLE has begun to remove files */
     if (!tracer)
-        skip();
+        return false;
     assert_false(member_sql(rig, from, "DROP TABLE heal.gone", NULL));
     waitpid(tracer, NULL, 0);
     kill_server(stage, from);
@@ -701,16 +703,74 @@ static void test_a_ddl_that_the_server_completes_is_found(void **state)
     assert_true(replication_rig_await(rig, to, member_done, "open with all", LONG_MS));
     stage->primary = to;
     assert_true(member_says(rig, to, "SELECT COUNT(*) FROM heal.t WHERE id = 904", "1"));
+    return true;
+}
 
-    restart_as_replica(stage, from, true);
-    assert_true(replication_rig_await(rig, from, is_running, "running", LONG_MS));
-    assert_true(replication_rig_await(rig, from, has_written_by_itself, "found", LONG_MS));
-    assert_null(strstr(rig->members[from].status.gtid_executed, START_DOMAIN));
-    assert_null(strstr(rig->members[from].status.gtid_received, START_DOMAIN));
-    assert_true(member_says(rig, from, "SELECT @@global.gtid_domain_id", "0"));
+static void expect_found(struct stage *stage)
+{
+    struct replication_rig *rig = stage->rig;
+
+    assert_true(replication_rig_await(rig, 0, is_running, "running", LONG_MS));
+    assert_true(replication_rig_await(rig, 0, has_written_by_itself, "found", LONG_MS));
+    assert_null(strstr(rig->members[0].status.gtid_executed, START_DOMAIN));
+    assert_null(strstr(rig->members[0].status.gtid_received, START_DOMAIN));
+    assert_true(member_says(rig, 0, "SELECT @@global.gtid_domain_id", "0"));
     replication_rig_run(rig, 1500);
-    assert_true(has_written_by_itself(&rig->members[from])); /* also when it follows, and has received all */
-    assert_false(rig->members[from].status.ready);
+    assert_true(has_written_by_itself(&rig->members[0])); /* also when it follows, and has received all */
+    assert_false(rig->members[0].status.ready);
+}
+
+/* I14: what MariaDB logs when it completes the DROP must not take the number of the transaction that is cut off, which the others hold. */
+static void test_a_ddl_that_the_server_completes_is_found(void **state)
+{
+    struct stage *stage = *state;
+
+    if (!die_in_a_drop(stage))
+        skip();
+    restart_as_replica(stage, 0, true);
+    expect_found(stage);
+}
+
+/* "./binlog.000004": what the server's next start begins. */
+static void next_binlog(struct agent_rig *pod, char out[static 32])
+{
+    char path[64];
+
+    for (int i = 1; i < 100; i++) {
+        snprintf(out, 32, "./binlog.%06d", i);
+        snprintf(path, sizeof(path), "vol/data/%s", out);
+        if (i > 1 && !agent_rig_has(pod, path))
+            return;
+    }
+    fail();
+}
+
+/* The start that cuts off is killed behind the cut: the server refuses the next one, or completes the DROP there, and is not let in again. */
+static void test_a_cut_that_was_interrupted_marks_the_data(void **state)
+{
+    struct stage *stage = *state;
+    struct agent_rig *pod = stage->rig->members[0].rig;
+    char file[32];
+    int code;
+
+    if (!die_in_a_drop(stage))
+        skip();
+    next_binlog(pod, file);
+    restart_as_replica(stage, 0, true);
+    kill(pod->server.inner, SIGSTOP); /* the tracer needs time to be attached */
+    pid_t tracer = watch_for(stage, 0, "open,openat", file);
+    kill(pod->server.inner, SIGCONT);
+    bool ended = false;
+    for (int i = 0; i < 600 && !ended; i++) {
+        replication_rig_run(stage->rig, 50);
+        ended = agent_rig_ended(&pod->server, &code);
+    }
+    assert_true(ended);
+    waitpid(tracer, NULL, 0);
+    assert_true(agent_rig_has(pod, "vol/.kube-mysql/start-cut"));
+    assert_int_equal(stage->rig->members[0].status.mark, AGENT_MARK_NONE);
+    replication_rig_start(stage->rig, 0, "server");
+    assert_true(replication_rig_await(stage->rig, 0, is_marked, "marked", LONG_MS));
 }
 
 static void test_nothing_is_cut_off_without_the_word(void **state)
@@ -748,10 +808,14 @@ int healing_stories_run(bool mysql)
     const struct CMUnitTest recovery_tests[] = {
         cmocka_unit_test(test_a_ddl_that_the_server_completes_is_found),
     };
+    const struct CMUnitTest late_recovery_tests[] = {
+        cmocka_unit_test(test_a_cut_that_was_interrupted_marks_the_data),
+    };
 
     cmocka_set_test_filter(getenv("TEST_CASE"));
     if (mysql)
         return cmocka_run_group_tests(tests, setup_mysql, teardown);
     return cmocka_run_group_tests(mariadb_tests, setup_mariadb, teardown) +
-        cmocka_run_group_tests(recovery_tests, setup_mariadb, teardown);
+        cmocka_run_group_tests(recovery_tests, setup_mariadb, teardown) +
+        cmocka_run_group_tests(late_recovery_tests, setup_mariadb, teardown);
 }

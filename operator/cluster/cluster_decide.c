@@ -227,6 +227,8 @@ static const char *why_reseed(const struct cluster_snapshot *snapshot, const str
         return "seed it again: what it holds beyond the primary is set aside on its volume";
     if (member->agent->replication.applier_errno)
         return "seed it again: what the primary sends cannot be applied to its data";
+    if (!member_runs(member))
+        return "seed it again: its data is marked as no longer usable, and its server does not run";
     return "seed it again: the primary no longer has the binary logs that it needs";
 }
 
@@ -238,10 +240,9 @@ static void decide_reseed(const struct cluster_snapshot *snapshot, struct cluste
         return;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        bool runs = member_runs(member) ||
-            (in_place_is_stale(snapshot, member) && member_speaks(member) && !member_is_seeding(member));
-        if (member == primary || !member_is_wanted(snapshot, member) || !runs ||
-            member->agent->mark != AGENT_MARK_RESEED || !member->pod || member->pod->object.deleting)
+        if (member == primary || !member_is_wanted(snapshot, member) || !member_speaks(member) ||
+            member_is_seeding(member) || member->agent->mark != AGENT_MARK_RESEED || !member->pod ||
+            member->pod->object.deleting)
             continue;
         plan_add_delete(
             decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why_reseed(snapshot, member));
