@@ -208,6 +208,13 @@ void cluster_find_failure(const struct cluster_snapshot *snapshot, const char *n
     doubt(ret, "%.120s; %.120s", evidence, why);
 }
 
+/* It was open, unheard, and takes no order of this epoch for a reason to open again. */
+static bool has_closed_itself(const struct cluster_snapshot *snapshot, const struct cluster_member *target)
+{
+    return member_runs(target) && target->agent->isolated && target->agent->role == AGENT_ROLE_PRIMARY &&
+        target->agent->epoch == (uint64_t)snapshot->last.epoch;
+}
+
 bool cluster_target_is_lost(const struct cluster_snapshot *snapshot, const char *name, struct cluster_failure *ret)
 {
     const struct cluster_member *target = cluster_member_named(snapshot, name);
@@ -217,6 +224,8 @@ bool cluster_target_is_lost(const struct cluster_snapshot *snapshot, const char 
         found(ret, "MemberLost", "there is no member %s any more", name);
     else if (target->agent_awaited)
         return false;
+    else if (has_closed_itself(snapshot, target))
+        found(ret, "MemberLost", "%s closed itself, as it heard nobody, before it was seen open for writes", name);
     else if (member_speaks(target))
         judge_by_its_word(snapshot, target, &nobody, ret);
     else if (target->silent_ms >= failover_silence_ms(snapshot))
