@@ -339,19 +339,48 @@ static bool is_behind_binlogs(
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
 }
 
-/* By its own word, against its source's; and the cluster is whole enough without it to be sure of its history. */
-static bool must_leave_errant_behind(
+static bool is_errant_beside(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
     char host[AGENT_HOST_SIZE];
     cluster_member_host(snapshot, primary, host);
+    return member_runs(member) && !str_empty(member->agent->errant) &&
+        member->agent->epoch == (uint64_t)snapshot->last.epoch && member->agent->order_done &&
+        str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
+}
+
+/* Of two that must be copied anew the one that holds less is the first: what the other one acknowledged stays on two volumes for longest. */
+static bool goes_first(const struct cluster_member *a, const struct cluster_member *b)
+{
+    bool b_has_more = failover_has_received(b, failover_position_of(a));
+    bool a_has_more = failover_has_received(a, failover_position_of(b));
+    return b_has_more != a_has_more ? b_has_more : a->ordinal < b->ordinal;
+}
+
+/* All others have something of their own as well, so nobody follows until one of them is copied anew, and commits would wait for ever. What this one has belongs
+ * to no reign that can have acknowledged it, and the primary has all the rest. */
+static bool is_first_of_errant(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (other == primary || other == member || !member_is_wanted(snapshot, other))
+            continue;
+        if (!is_errant_beside(snapshot, primary, other) || goes_first(other, member))
+            return false;
+    }
+    return reigns_has_extra(snapshot, member);
+}
+
+/* By its own word, against its source's; and the cluster is whole enough without it to be sure of its history. */
+static bool must_leave_errant_behind(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
     if (!snapshot->cluster.failover.reseed || !snapshot->usable || snapshot->cluster.paused)
         return false;
-    return !str_empty(member->agent->errant) && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
-        member->agent->order_done && str_eq(member->agent->replication.source_host, host) &&
-        member_is_open(snapshot, primary) &&
+    return is_errant_beside(snapshot, primary, member) &&
         (cluster_follower_count(snapshot) > 0 || snapshot->cluster.replicas == 2 ||
-            str_eq(member->name, snapshot->last.last_failover.from));
+            str_eq(member->name, snapshot->last.last_failover.from) || is_first_of_errant(snapshot, primary, member));
 }
 
 /* From mysqld_error.h: the applier met data that is not as its source's was. Full disks, locks and lost connections are none of these. */
