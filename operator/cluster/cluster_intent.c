@@ -1,6 +1,7 @@
 /* What the status must say about roles before anybody is told. */
 #include "common/base.h"
 
+#include "common/gtid.h"
 #include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_failover.h"
 #include "operator/cluster/cluster_in_place.h"
@@ -86,6 +87,20 @@ static void begin_transition(const struct cluster_snapshot *snapshot, const stru
     intent->reigns.list[0].floor_is_partial = true;
 }
 
+/* What the old primary had when it was fenced. What somebody has written there since, the new one has not. */
+static void set_final_floor(
+    const struct cluster_member *from, const struct cluster_member *to, struct cluster_reign *latest)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *of_from = gtid_set_parse(GTID_MYSQL, from->agent->gtid_executed, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *of_to =
+        to && member_speaks(to) ? gtid_set_parse(GTID_MYSQL, to->agent->gtid_executed, NULL) : NULL;
+    snprintf(latest->floor, sizeof(latest->floor), "%s", from->agent->gtid_executed);
+    if (from->agent->flavour == AGENT_FLAVOUR_MARIADB || !of_from || !of_to)
+        return;
+    _cleanup_(gtid_set_freep) struct gtid_set *both = gtid_set_intersect(of_from, of_to);
+    reigns_set_floor(both, latest);
+}
+
 /* The old primary's position is final once it is fenced. */
 static void end_reign_of(
     const struct cluster_snapshot *snapshot, const struct cluster_member *from, struct cluster_intent *intent)
@@ -95,7 +110,7 @@ static void end_reign_of(
     latest->opened = true;
     if (!from || !member_is_fenced(snapshot, from))
         return;
-    snprintf(latest->floor, sizeof(latest->floor), "%s", from->agent->gtid_executed);
+    set_final_floor(from, cluster_member_named(snapshot, snapshot->last.transition.to), latest);
     latest->floor_is_partial = false;
     intent->reigns.count = 1; /* all that earlier reigns acknowledged is in the floor */
 }

@@ -169,6 +169,18 @@ bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct clus
     return has_extra;
 }
 
+bool reigns_set_floor(const struct gtid_set *floor, struct cluster_reign *reign)
+{
+    struct strbuf text;
+    strbuf_init(&text, sizeof(reign->floor) - 1);
+    gtid_set_print(floor, &text);
+    bool fits = !text.overflowed;
+    if (fits)
+        snprintf(reign->floor, sizeof(reign->floor), "%s", str_or_empty(text.buf));
+    strbuf_release(&text);
+    return fits;
+}
+
 /* MySQL: what the open primary holds and did not write itself was written before its reign. */
 static void complete_floor(const struct cluster_member *primary, struct cluster_reign *reign)
 {
@@ -180,15 +192,8 @@ static void complete_floor(const struct cluster_member *primary, struct cluster_
         return;
     _cleanup_(gtid_set_freep) struct gtid_set *own = gtid_set_of_source(all, reign->origin);
     _cleanup_(gtid_set_freep) struct gtid_set *before = gtid_set_subtract(all, own);
-    struct strbuf text;
     gtid_set_unite(before, floor);
-    strbuf_init(&text, sizeof(reign->floor) - 1);
-    gtid_set_print(before, &text);
-    if (!text.overflowed) {
-        snprintf(reign->floor, sizeof(reign->floor), "%s", str_or_empty(text.buf));
-        reign->floor_is_partial = false;
-    }
-    strbuf_release(&text);
+    reign->floor_is_partial = !reigns_set_floor(before, reign);
 }
 
 static bool holds_latest(const struct cluster_member *member, const struct cluster_reigns *reigns)

@@ -8,6 +8,7 @@
 #ifndef KM_REIGNS_H
 #define KM_REIGNS_H
 
+#include "common/gtid.h"
 #include "operator/cluster/cluster_roles.h"
 
 /* Those of the status. A status of a version that had none is read as the reign of the primary that it names, with the floor that it knows. Never none. */
@@ -27,6 +28,8 @@ void reigns_begin(
 void reigns_continue(int64_t epoch, int index, struct cluster_reigns *reigns);
 /* Whose binary logs the candidate of the failover that goes on takes over (transition.salvage); NULL: there is no such member. */
 const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snapshot);
+/* False: it does not fit, and the floor stays as it is. */
+bool reigns_set_floor(const struct gtid_set *floor, struct cluster_reign *reign);
 /* Drops the latest; the last one stays. */
 void reigns_drop_latest(struct cluster_reigns *reigns);
 
