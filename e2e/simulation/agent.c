@@ -209,6 +209,8 @@ static void probe(struct sim *sim, int member)
         return;
     if (!state->probe_started_ms && (sim->now_ms >= agent->probe_ms || !state->last_probe_ms)) {
         agent->probe_ms = sim->now_ms + (state->last_answer_ms ? PROBE_INTERVAL_MS : PROBE_STARTING_INTERVAL_MS);
+        if (sim->members[member].disk.mark == AGENT_MARK_RESEED)
+            state->role.mark = AGENT_MARK_RESEED; /* agent.c: on_probe */
         agent_note_probe(state, sim->now_ms);
         agent->dirty = true;
     }

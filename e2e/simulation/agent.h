@@ -21,6 +21,8 @@ void agent_heard(struct sim *sim, int member, int other, int64_t as_of_ms);
 void agent_role_text(const struct sim *sim, int member, bool alone, char *out, size_t size);
 
 /* agent_lane.c: role_lane.c, role_change.c, role_close.c */
+/* agent/pre_stop.c: close_server, whatever the agent does. */
+void agent_hook_close(struct sim *sim, int member);
 void agent_begin_job(struct sim *sim, int member, const struct role_decision *decision);
 void agent_job_step(struct sim *sim, int member);
 void agent_look(struct sim *sim, int member, struct replication_facts *ret);

@@ -224,6 +224,29 @@ static void close_clients(struct sim *sim, int member)
     }
 }
 
+static void end_close(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    if (server_waiting(at) > 0) {
+        server_let_go(sim, member);
+        if (!sim->mariadb)
+            at->server.semi_source = false;
+    }
+    if (!at->server.read_only)
+        sim_tell(sim, "%s is closed", sim_member_name(member));
+    at->server.read_only = true;
+    at->server.closing = false;
+}
+
+void agent_hook_close(struct sim *sim, int member)
+{
+    const struct sim_server *server = &sim->members[member].server;
+    if (server->read_only && !server->semi_source)
+        return;
+    close_clients(sim, member);
+    end_close(sim, member);
+}
+
 /* In steps, between which a server may die: writes are shut out; clients are gone; semi-sync is off, and what waits is let go. */
 static bool close_server(struct sim *sim, int member)
 {
@@ -240,15 +263,7 @@ static bool close_server(struct sim *sim, int member)
         job->due_ms = sim->now_ms + SIM_TICK_MS;
         return false;
     default:
-        if (server_waiting(at) > 0) {
-            server_let_go(sim, member);
-            if (!sim->mariadb)
-                at->server.semi_source = false;
-        }
-        if (!at->server.read_only)
-            sim_tell(sim, "%s is closed", sim_member_name(member));
-        at->server.read_only = true;
-        at->server.closing = false;
+        end_close(sim, member);
         return true;
     }
 }
@@ -362,6 +377,7 @@ void agent_begin_job(struct sim *sim, int member, const struct role_decision *de
     if (decision->restart)
         role->restarted_ms = sim->now_ms;
     role->running = decision->action;
+    at->disk.cut = false; /* it is connected to: leave_start_domain */
     role->running_ms = sim->now_ms;
     agent_keep_note(sim, member);
 }

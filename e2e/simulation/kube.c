@@ -105,7 +105,7 @@ static bool operator_listens(const struct sim *sim, int member)
     return false;
 }
 
-/* agent/pre_stop.c: wait_for_handover, close_primary; then SIGTERM. */
+/* agent/pre_stop.c: wait_for_handover, close_primary, close_server; then SIGTERM. */
 static void tend_deleted(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
@@ -134,6 +134,7 @@ static void tend_deleted(struct sim *sim, int member)
     }
     if (*role && str_starts_with(role, "primary") && !strstr(role, "closed") && sim->now_ms < pod->again_ms)
         return;
+    agent_hook_close(sim, member); /* it answers, as it is not frozen */
     server_end(sim, member);
     kube_remove_pod(sim, member);
 }

@@ -117,10 +117,13 @@ static void begin_recovery(struct sim *sim, int member, bool truncate)
 {
     struct sim_member *at = &sim->members[member];
     at->server.phase = SERVER_STARTS;
-    at->server.truncated = truncate;
     at->server.due_ms = sim->now_ms + sim_between(sim, member, 12, 200, 1500);
-    if (truncate)
+    if (at->disk.cut) /* agent/server_start.c: give_up_data */
+        at->disk.mark = AGENT_MARK_RESEED;
+    if (truncate) {
+        at->disk.cut = true;
         check_cut(sim, member);
+    }
     /* --init-rpl-role=SLAVE: what the engine had not committed for good is cut off, acknowledged or not (start_mode.h). */
     if (truncate && at->disk.log.durable < at->disk.log.count) {
         sim_tell(sim, "%s: its start cuts off %d transactions", sim_member_name(member),
@@ -154,6 +157,17 @@ void server_launch(struct sim *sim, int member)
         at->server.due_ms += SERVER_START_PATIENCE_MS;
 }
 
+static void apply_kept(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    while (at->disk.relay.at < at->disk.relay.count) {
+        server_apply(sim, member, at->disk.relay.entries[at->disk.relay.at]);
+        if (at->server.applier_errno)
+            return;
+        at->disk.relay.at++;
+    }
+}
+
 static void finish_recovery(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
@@ -162,9 +176,8 @@ static void finish_recovery(struct sim *sim, int member)
     if (!sim->schedule->relay_kept)
         server_drop_relay(sim, member);
     else if (sim->mariadb) /* applied before anything drops it (server-facts: D) */
-        while (at->disk.relay.at < at->disk.relay.count && !at->server.applier_errno)
-            server_apply(sim, member, at->disk.relay.entries[at->disk.relay.at++]);
-    if (at->disk.ddl && at->server.truncated) {
+        apply_kept(sim, member);
+    if (at->disk.ddl && at->disk.cut) {
         at->disk.ddl = false;
         at->disk.self_written = true;
         sim_tell(sim, "%s: DDL recovery logs in the domain of the start", sim_member_name(member));

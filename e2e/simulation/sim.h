@@ -42,6 +42,7 @@ struct sim_disk {
     enum agent_mark mark;
     uint64_t semi_primary; /* start_mode.h: it ended as semi-sync primary of that epoch */
     bool ddl;              /* a DDL statement was under way when the server died */
+    bool cut;              /* start_mode.h: a start that cuts off has begun, and nobody has connected since */
     bool self_written; /* start_domain.h: DDL recovery after a start that cut off the tail, in a domain of its own */
 };
 
@@ -52,7 +53,6 @@ struct sim_server {
     uint64_t run; /* another one for each process */
     int64_t frozen_until_ms, due_ms, again_ms;
     int crashes;
-    bool truncated; /* its start was to cut off the tail */
     bool read_only;
     bool closing; /* nobody can begin to write */
     bool semi_source, semi_replica;
@@ -218,6 +218,7 @@ struct sim_order {
     bool used;
     int from, to;
     uint64_t uid;
+    char boot_id[40]; /* of the agent that it is for */
     int64_t due_ms, end_ms, as_of_ms;
     struct agent_order order;
 };

@@ -46,6 +46,7 @@ static void send_order(struct sim *sim, int op, int member)
             .end_ms = sim->now_ms + sim_between(sim, op, 62, 1000, 20000),
             .as_of_ms = stream->clock_ms,
             .order = stream->wanted};
+        memcpy(order->boot_id, stream->boot_id, sizeof(order->boot_id));
         stream->sending = true;
         stream->sent_ms = sim->now_ms;
         stream->due_again = false;
@@ -96,7 +97,8 @@ void orders_step(struct sim *sim)
         if (!order->used || sim->now_ms < order->due_ms)
             continue;
         const struct sim_member *at = &sim->members[order->to];
-        if (at->pod.uid != order->uid || !at->agent.alive || sim->now_ms > order->end_ms) {
+        if (at->pod.uid != order->uid || !at->agent.alive || sim->now_ms > order->end_ms ||
+            !str_eq(order->boot_id, at->agent.boot_id)) {
             order->used = false;
             continue;
         }
