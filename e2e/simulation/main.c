@@ -68,6 +68,11 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+static bool is_over(const struct options *options, double began)
+{
+    return options->seconds > 0 && seconds_now() - began >= (double)options->seconds;
+}
+
 static void sum_up(const struct totals *totals, double seconds)
 {
     printf(
@@ -100,7 +105,7 @@ int main(int argc, char **argv)
         }
         go = run_one(sim, &options, &schedule, argv[i], &totals);
     }
-    for (uint64_t i = 0; i < options.count && optind == argc && go; i++) {
+    for (uint64_t i = 0; i < options.count && optind == argc && go && !is_over(&options, began); i++) {
         schedule_make(options.seed + i, &options.wish, &schedule);
         go = run_one(sim, &options, &schedule, NULL, &totals);
     }

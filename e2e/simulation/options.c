@@ -4,9 +4,11 @@
 
 #include <getopt.h>
 
+#define COUNT_DEFAULT 1000
+
 static const char usage_text[] =
-    "simulate [--seed=N] [--count=N] [--family=mysql|mariadb] [--members=N] [--faults=N] [--relay-kept] [--strict] [--story]\n"
-    "         [--keep-going] [--ignore=VIOLATION]... [--without=FAULT]... [--save=FILE] [SCHEDULE.json]...\n";
+    "simulate [--seed=N] [--count=N] [--seconds=N] [--family=mysql|mariadb] [--members=N] [--faults=N] [--relay-kept] [--strict]\n"
+    "         [--story] [--keep-going] [--ignore=VIOLATION]... [--without=FAULT]... [--save=FILE] [SCHEDULE.json]...\n";
 
 /* The place of a name in a list; -1 where it is not there. */
 static int place_of(const char *const names[], int count, const char *name)
@@ -49,6 +51,8 @@ static bool read_value(int letter, const char *text, struct options *options)
         return read_number(text, UINT64_MAX, &options->seed);
     case 'c':
         return read_number(text, UINT64_MAX, &options->count);
+    case 'b':
+        return read_number(text, INT32_MAX, &options->seconds);
     case 'f':
         return read_family(text, &options->wish);
     case 'm':
@@ -74,9 +78,9 @@ bool options_read(int argc, char **argv, struct options *ret)
     static const struct option known[] = {{"seed", 1, NULL, 's'}, {"count", 1, NULL, 'c'}, {"family", 1, NULL, 'f'},
         {"members", 1, NULL, 'm'}, {"faults", 1, NULL, 'n'}, {"relay-kept", 0, NULL, 'r'}, {"story", 0, NULL, 't'},
         {"keep-going", 0, NULL, 'k'}, {"ignore", 1, NULL, 'i'}, {"save", 1, NULL, 'o'}, {"without", 1, NULL, 'w'},
-        {"strict", 0, NULL, 'x'}, {0}};
+        {"strict", 0, NULL, 'x'}, {"seconds", 1, NULL, 'b'}, {0}};
     int letter, place = 0;
-    *ret = (struct options){.wish.any_family = true, .count = 1000, .seed = 1};
+    *ret = (struct options){.wish.any_family = true, .seed = 1};
     while ((letter = getopt_long(argc, argv, "", known, &place)) != -1) {
         if (letter == 'r') {
             ret->wish.relay_kept = true;
@@ -93,5 +97,7 @@ bool options_read(int argc, char **argv, struct options *ret)
             return false;
         }
     }
+    if (ret->count == 0)
+        ret->count = ret->seconds > 0 ? UINT64_MAX : COUNT_DEFAULT;
     return true;
 }

@@ -2,7 +2,7 @@
  * options.h: the command line of simulate.
  *
  * Everything behind the options is the name of a schedule's file (schedule.h). Without such names, schedules are made: `count` of them, from
- * seed, seed + 1 and so on.
+ * seed, seed + 1 and so on (1000 by default); with `seconds` no more than begin within that time.
  */
 #ifndef KM_SIMULATION_OPTIONS_H
 #define KM_SIMULATION_OPTIONS_H
@@ -12,6 +12,7 @@
 struct options {
     struct schedule_wish wish;
     uint64_t seed, count;
+    uint64_t seconds; /* of real time, after which no schedule is begun any more; 0: no bound */
     bool story;       /* tells every schedule, not only one that fails */
     bool keep_going;  /* counts violations and does not stop at the first */
     unsigned ignore;  /* bits by enum violation: these are only counted */
