@@ -181,6 +181,9 @@ simulate: $(simulation)  ## Faults in a simulation, in virtual time: SEED=1 COUN
 	  $(if $(MEMBERS),--members=$(MEMBERS)) $(if $(FAULTS),--faults=$(FAULTS)) $(if $(RELAY_KEPT),--relay-kept) \
 	  $(if $(STORY),--story)
 
+check-simulate: $(simulation)  ## Every kept schedule, and 100 seconds of random ones (SIMULATE_SECONDS)
+	$(Q)BUILD=$(BUILD) e2e/simulation/gate.sh $(SIMULATE_SECONDS)
+
 # ---- gates over the source -----------------------------------------------------------------------------------------
 
 check-layers:  ## Who includes whom, against the table in ARCHITECTURE.md
@@ -290,6 +293,6 @@ help:  ## This text
 
 FORCE:
 .PHONY: FORCE all unit-tests integration-tests check check-unit check-asan check-tsan check-integration \
-  check-integration-asan check-faults faults simulate fuzz run-fuzzers check-deploy check-layers check-headers check-size format format-check lint \
+  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-layers check-headers check-size format format-check lint \
   lint-shell lint-c static images deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e bench demo demo-clean test clean help compile_commands.json

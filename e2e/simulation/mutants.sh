@@ -1,13 +1,22 @@
 #!/bin/bash
 # mutants.sh [NAME…]   does the simulation find single deliberate mistakes in the decisions? Each line of the table below is one: it is made in a copy of the
-# tree, built, and run; it counts as found when a schedule fails that does not fail without it. Prints "NAME found after N schedules" or "NAME not found in N".
+# tree, built, and run. Prints "NAME found after N schedules", with the kinds of what fails that did not fail without it, or "NAME not found in N". As long as
+# schedules fail without a mistake, a mistake that only moves them to other seeds is no find: more than two must fail, and twice as many as fail no more.
 #
 # COUNT (1500) schedules at most, from SEED (1) on; JOBS (2) mistakes at a time; WITHOUT: kinds of faults to leave out. Nothing outside of a temporary folder is written.
 set -euo pipefail
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 : "${COUNT:=1500}" "${SEED:=1}" "${JOBS:=2}" "${WITHOUT:=recreate}"
 top=$(mktemp -d)
-trap 'rm -rf "$top"' EXIT
+pids=()
+# shellcheck disable=SC2317 # by the trap
+finish() {
+  ((${#pids[@]} == 0)) || kill "${pids[@]}" 2> /dev/null || true
+  rm -rf "$top"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM
 
 # name | file | sed expression
 mutants='
@@ -64,14 +73,30 @@ for kind in $WITHOUT; do options+=(--without="$kind"); done
 copy() { # copy FOLDER
   mkdir -p "$1"
   git ls-files -z Makefile build-aux common operator agent e2e/simulation | xargs -0 cp --parents -t "$1"
-  cp -r build "$1/"
-  make -C "$1" --no-print-directory -j2 QUIET=1 build/simulate
+  make -C "$1" --no-print-directory -j"$JOBS" QUIET=1 WERROR=0 build/simulate # a mistake may leave something unused
 }
 
-failing() { "$1/build/simulate" "${options[@]}" --count="$2" | sed -n 's/^seed \([0-9]*\): .*/\1/p' | sort; }
+# Seeds that fail, "SEED KIND" each.
+failing() { { "$1/build/simulate" "${options[@]}" --count="$2" || true; } | sed -n 's/^seed \([0-9]*\): \([A-Za-z]*\): .*/\1 \2/p' | sort; }
+
+# judge TREE NAME COUNT: true if it is found.
+judge() {
+  local tree=$1 name=$2 count=$3 fresh gone first known=$1/known
+  awk -v end=$((SEED + count)) '$1 < end' "$top/known" > "$known"
+  failing "$tree" "$count" > "$tree/now"
+  fresh=$(join -v 2 "$known" "$tree/now")
+  gone=$(join -v 1 "$known" "$tree/now" | wc -l)
+  new=0
+  [[ -z $fresh ]] || new=$(wc -l <<< "$fresh")
+  moved=$gone
+  ((new > 2 * gone + ($(wc -l < "$known") > 0 ? 2 : 0))) || return 1
+  first=$(sort -n <<< "$fresh" | head -1)
+  echo "$name found after $((${first% *} - SEED + 1)) schedules (of $count: $(cut -d' ' -f2 <<< "$fresh" | sort | uniq -c |
+    awk '{ printf "%s%d %s", (NR > 1 ? ", " : ""), $1, $2 }'); $gone fail no more)"
+}
 
 try() { # try FOLDER NAME FILE EXPRESSION
-  local tree=$1 name=$2 file=$3 expression=$4 count fresh
+  local tree=$1 name=$2 file=$3 expression=$4 new moved
   cp "$tree/$file" "$tree/kept"
   sed -i "$expression" "$tree/$file"
   if cmp -s "$tree/$file" "$tree/kept"; then
@@ -79,11 +104,8 @@ try() { # try FOLDER NAME FILE EXPRESSION
     return
   fi
   if make -C "$tree" --no-print-directory QUIET=1 WERROR=0 build/simulate > "$tree/log" 2>&1; then
-    for count in $((COUNT / 8)) "$COUNT"; do
-      fresh=$(comm -13 "$top/known" <(failing "$tree" "$count") | sort -n | head -1)
-      [[ -z $fresh ]] || break
-    done
-    if [[ $fresh ]]; then echo "$name found after $((fresh - SEED + 1)) schedules"; else echo "$name not found in $COUNT"; fi
+    judge "$tree" "$name" $((COUNT / 8)) || judge "$tree" "$name" "$COUNT" ||
+      echo "$name not found in $COUNT ($new fail, $moved fail no more)"
   else
     echo "$name DOES NOT BUILD: $(grep -m1 error "$tree/log")"
   fi
@@ -104,9 +126,8 @@ share() { # share FOLDER NUMBER: every JOBSth of the table
 copy "$top/0"
 failing "$top/0" "$COUNT" > "$top/known"
 echo "without a mistake $(wc -l < "$top/known") of $COUNT fail"
-pids=()
+for ((i = 1; i < JOBS; i++)); do cp -rp "$top/0" "$top/$i"; done # before any of them is changed
 for ((i = 0; i < JOBS; i++)); do
-  ((i == 0)) || cp -r "$top/0" "$top/$i"
   share "$top/$i" "$i" &
   pids+=($!)
 done
