@@ -36,6 +36,7 @@ stages=(
   "gcc            600  -                              build_gcc"
   "clang          600  -                              build_clang"
   "check          600  -                              ${make[*]} -k check"
+  "simulate       300  -                              ${make[*]} check-simulate"
   "asan           900  -                              ${make[*]} check-asan"
   "tsan          1500  -                              ${make[*]} check-tsan"
   "format          60  -                              ${make[*]} format-check"
