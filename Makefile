@@ -111,6 +111,7 @@ $(patsubst %.c,$(BUILD)/%,$(call of,$(1),$(unit_src) $(itest_src))): $(BUILD)/%:
 endef
 $(foreach c,$(components),$(eval $(call link_tests,$(c))))
 
+objects: $(call obj,$(filter-out $(fuzz_files),$(found)))  ## Compile everything, tests included, and link nothing
 unit-tests: $(unit_bin)
 integration-tests: $(itest_bin) $(hosted)
 
@@ -296,7 +297,7 @@ help:  ## This text
 	@echo '  Example:   make CC=clang BUILD=build-clang check'
 
 FORCE:
-.PHONY: FORCE all unit-tests integration-tests check check-unit check-asan check-tsan check-integration \
+.PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration \
   check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-layers check-headers check-size format format-check lint \
   lint-shell lint-c static images deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e bench demo demo-clean test clean help compile_commands.json

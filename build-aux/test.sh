@@ -21,7 +21,7 @@ export FUZZ_SECONDS RESULTS
 : > "$RESULTS"
 
 build_gcc() { "${make[@]}" CC=gcc all unit-tests integration-tests; }
-build_clang() { "${make[@]}" CC=clang "BUILD=$BUILD/clang" all unit-tests integration-tests; }
+build_clang() { "${make[@]}" CC=clang "BUILD=$BUILD/clang" objects; } # nobody runs what it makes
 cluster_running() { [[ -x e2e/cluster/status.sh ]] && e2e/cluster/status.sh > /dev/null 2>&1; }
 
 # The stories run on the local Kubernetes; one that was up before is used and left alone.
