@@ -243,8 +243,10 @@ bool check_settled(struct sim *sim)
     }
     if (primary >= 0 || age_ms < 180000)
         return false;
-    /* What went with a volume nobody can say for certain, unless enough others prove it: a person may have to. */
-    if (check_somebody_has_all(sim) && (!sim->volume_lost || sim->schedule->strict))
+    /* What went with a volume, or who acknowledged after a status of the past, nobody can say for certain, unless enough others prove it: a person may
+     * have to. */
+    bool is_certain = !sim->volume_lost && !sim->status_past;
+    if (check_somebody_has_all(sim) && (is_certain || sim->schedule->strict))
         sim_fail(sim, VIOLATION_STUCK,
             "180 s after the last fault nobody is open, though somebody has everything; next: %.300s", last_word(sim));
     return true;

@@ -179,6 +179,13 @@ static void fault_control(struct sim *sim, const struct fault *fault)
     case FAULT_API_AWAY:
         freeze(&sim->api.away_until_ms, sim->now_ms, fault->for_ms);
         break;
+    case FAULT_STATUS_PAST:
+        kube_restore_past(sim);
+        break;
+    case FAULT_STATUS_UNLISTED:
+        sim->api.status.reigns = (struct cluster_reigns){.count = 0};
+        sim->api.version++;
+        break;
     default:
         freeze(&sim->api.slow_until_ms, sim->now_ms, fault->for_ms);
     }
@@ -248,6 +255,8 @@ static void strike(struct sim *sim, const struct fault *fault)
     case FAULT_CACHE_OLD:
     case FAULT_API_AWAY:
     case FAULT_API_SLOW:
+    case FAULT_STATUS_PAST:
+    case FAULT_STATUS_UNLISTED:
         fault_control(sim, fault);
         break;
     default:

@@ -203,6 +203,26 @@ static void tend_set(struct sim *sim)
 
 /* ---- the cluster itself ---- */
 
+void kube_keep_past(struct sim *sim)
+{
+    cluster_status_release(&sim->api.past);
+    cluster_status_copy(&sim->api.status, &sim->api.past);
+    sim->api.has_past = true;
+}
+
+void kube_restore_past(struct sim *sim)
+{
+    struct sim_api *api = &sim->api;
+    if (!api->exists || !api->has_past)
+        return;
+    cluster_status_release(&api->status);
+    cluster_status_copy(&api->past, &api->status);
+    api->version++;
+    sim->status_past = true;
+    sim_tell(sim, "the status is that of epoch %lld again, primary %s", (long long)api->status.epoch,
+        api->status.current_primary);
+}
+
 void kube_recreate(struct sim *sim, int replicas)
 {
     if (!sim->api.exists)
@@ -227,6 +247,8 @@ static void tend_cluster(struct sim *sim)
         return;
     cluster_status_release(&api->status);
     memset(&api->status, 0, sizeof(api->status));
+    cluster_status_release(&api->past);
+    api->has_past = false;
     api->exists = true;
     api->cluster_uid = sim_new_id(sim);
     api->replicas = api->recreate_replicas;

@@ -16,6 +16,9 @@ void kube_remove_pod(struct sim *sim, int member);
 void kube_lose_volume(struct sim *sim, int member);
 /* The node's power is gone until then. */
 void kube_lose_node(struct sim *sim, int member, int64_t for_ms);
+/* Before the status is replaced by one of another epoch: it is the past one from now on. */
+void kube_keep_past(struct sim *sim);
+void kube_restore_past(struct sim *sim);
 void kube_recreate(struct sim *sim, int replicas);
 
 #endif

@@ -155,6 +155,8 @@ static void land(struct sim *sim, int op)
     json_decref(json);
     check_status(sim, &sim->api.status, &read);
     tell_status(sim, &sim->api.status, &read);
+    if (read.epoch != sim->api.status.epoch)
+        kube_keep_past(sim);
     cluster_status_release(&sim->api.status);
     memcpy(&sim->api.status, &read, sizeof(read));
     sim->api.version++;

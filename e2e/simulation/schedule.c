@@ -42,7 +42,9 @@ const char *const fault_names[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = "serv
     [FAULT_ERRANT] = "errant",
     [FAULT_DDL_KILLED] = "ddlKilled",
     [FAULT_LOSS_ALLOWED] = "lossAllowed",
-    [FAULT_CONFIRMED_LOST] = "confirmedLost"};
+    [FAULT_CONFIRMED_LOST] = "confirmedLost",
+    [FAULT_STATUS_PAST] = "statusPast",
+    [FAULT_STATUS_UNLISTED] = "statusUnlisted"};
 
 const char *const when_names[WHEN_COUNT] = {[WHEN_AT_ONCE] = "",
     [WHEN_TRANSITION] = "transition",
@@ -83,7 +85,9 @@ static const int weights[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = 16,
     [FAULT_ERRANT] = 1,
     [FAULT_DDL_KILLED] = 3,
     [FAULT_LOSS_ALLOWED] = 1,
-    [FAULT_CONFIRMED_LOST] = 1};
+    [FAULT_CONFIRMED_LOST] = 1,
+    [FAULT_STATUS_PAST] = 1,
+    [FAULT_STATUS_UNLISTED] = 1};
 
 /* ---- making ---- */
 

@@ -40,6 +40,8 @@ enum fault_kind {
     FAULT_DDL_KILLED, /* a server is killed in the midst of a DDL statement */
     FAULT_LOSS_ALLOWED,
     FAULT_CONFIRMED_LOST,
+    FAULT_STATUS_PAST, /* the API server was restored from a copy: the status is what it was under the epoch before */
+    FAULT_STATUS_UNLISTED, /* a version that knows no reigns has written the status */
     FAULT_KIND_COUNT
 };
 

@@ -168,6 +168,7 @@ static void to_first_opening(struct sim *sim)
 void run_release(struct sim *sim)
 {
     cluster_status_release(&sim->api.status);
+    cluster_status_release(&sim->api.past);
     for (int i = 0; i < SIM_OPERATORS; i++)
         operator_release(&sim->operators[i]);
 }

@@ -231,6 +231,8 @@ struct sim_api {
     uint64_t cluster_uid;
     uint64_t version;
     struct cluster_status status;
+    struct cluster_status past; /* as it was under the epoch before */
+    bool has_past;
     int replicas;
     bool allow_loss, semi_sync;
     char switchover_to[16], confirmed_lost[32];
@@ -280,6 +282,7 @@ struct sim {
     int opened_last;   /* which one, under the epoch of the status then; -1: none */
     bool calm;         /* no fault comes any more */
     bool volume_lost;  /* one that held data, at some time */
+    bool status_past;  /* the status was one of the past, at some time */
     int64_t calm_ms;
     FILE *story; /* NULL: none is told */
     struct sim_verdict verdict;
