@@ -151,8 +151,8 @@ check-integration-asan:  ## The integration tests under the address sanitizer
 check-faults: all  ## Every API call failing in turn, the operator killed after every write
 	$(Q)build-aux/script.sh e2e/faults/run.sh
 
-faults: all  ## Faults on real servers: CASE=name COUNT=1 FLAVOUR=mariadb|mysql MODE=semiSync|async, BED=real: in pods (docs/faults.md)
-	$(Q)BUILD=$(BUILD) CASE='$(CASE)' COUNT='$(COUNT)' FLAVOUR='$(FLAVOUR)' MODE='$(MODE)' \
+faults: all  ## Faults on real servers: CASE=name or OVERLAP=12 (faults that overlap), COUNT=1 FLAVOUR=mariadb|mysql, BED=real: in pods (docs/faults.md)
+	$(Q)BUILD=$(BUILD) CASE='$(CASE)' COUNT='$(COUNT)' FLAVOUR='$(FLAVOUR)' MODE='$(MODE)' OVERLAP='$(OVERLAP)' MEMBERS='$(MEMBERS)' SEED='$(SEED)' \
 	  build-aux/script.sh e2e/faults/$(or $(BED),bed)/run.sh
 
 fuzz:  ## Run every fuzzer for FUZZ_SECONDS (30) with clang

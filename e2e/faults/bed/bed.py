@@ -15,7 +15,7 @@ from box import Image, empty_volume, fill_volume
 from floor import Floor
 from net import Net, inside, run
 from nodes import Nodes, ordinal_of
-from watchers import Watchers
+from watchers import Load, Watchers
 from writeproxy import WriteProxy
 
 CLUSTER = "db"
@@ -24,7 +24,7 @@ OPERATORS = ("op-0", "op-1")
 # Servers that are small, and do not close the door to a host whose connections were cut too often.
 MYCNF = {"innodb_buffer_pool_size": "48M", "max_connect_errors": 1000000, "max_connections": 100}
 MYCNF_OF = {"mariadb": {"innodb_log_file_size": "32M"}, "mysql": {"innodb_redo_log_capacity": "64M"}}
-HEALTHY_SECONDS = 90
+HEALTHY_SECONDS, FIRST_SECONDS = 90, 300
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{OPERATOR_NAMESPACE}/leases"
 OPERATOR_RESTART_SECONDS = 1
 
@@ -93,6 +93,7 @@ class Bed:
         self.old, self.fault_ns = None, 0
         self.proxy = self.floor = None
         self.root_password = self.user_password = self.last_why = ""
+        self.statuses = None
 
     # ---- up and down ----
 
@@ -171,7 +172,7 @@ class Bed:
         })
         if answer.status >= 300:
             raise RuntimeError(f"MysqlCluster: {answer.body[:500]!r}")
-        if not await self.healthy(180):
+        if not await self.healthy(FIRST_SECONDS):
             raise RuntimeError(f"the cluster does not become healthy: {self.why()}")
         self.root_password = self.api.secret(f"{CLUSTER}-mysql-accounts", "root").decode()
         self.user_password = self.api.secret(f"{CLUSTER}-mysql-accounts", "user").decode()
@@ -242,8 +243,26 @@ class Bed:
 
         return await self.api.until("healthy", is_healthy, seconds)
 
-    def watch(self, cycle, limit_ms):
-        return Watchers(self, cycle, limit_ms)
+    @staticmethod
+    def path():
+        return f"{OURS}/mysqlclusters/{CLUSTER}"
+
+    def note_statuses(self):
+        """From now on every status of the cluster is a line of records/statuses: time of day, what the operator wrote."""
+        path = self.folder / "records" / "statuses"
+        path.write_text("")
+        if not self.statuses:
+            self.api.listeners.append(self._note_status)
+        self.statuses = path
+
+    def _note_status(self, _change, kind, item):
+        if kind == "mysqlclusters":
+            with open(self.statuses, "a", encoding="utf-8") as file:
+                told = {"spec": {"replicas": item["spec"].get("replicas")}, "annotations": item["metadata"].get("annotations"), "status": item.get("status")}
+                file.write(f"{time.strftime('%H:%M:%S', time.gmtime())} {time.time():.3f} {json.dumps(told)}\n")
+
+    def watch(self, cycle, limit_ms, load=Load()):
+        return Watchers(self, cycle, limit_ms, load)
 
     async def fetch_logs(self):
         """They are written to the bed's folder as they come."""

@@ -1,5 +1,6 @@
 """check: what all members hold after a cycle: nothing acknowledged is missing, nothing is there twice, one history, all equal."""
 import asyncio
+import dataclasses
 import time
 
 EQUAL_SECONDS = 40
@@ -13,9 +14,9 @@ async def positions(bed):
     return await asyncio.gather(*(bed.sql(name, POSITION[bed.flavour]) for name in bed.members()))
 
 
-async def wait_equal(bed):
+async def wait_equal(bed, seconds=EQUAL_SECONDS):
     """Until all members have the same transactions. The heartbeat goes on, so they are asked until they agree. Returns "" or what differs."""
-    end, last = time.monotonic() + EQUAL_SECONDS, ""
+    end, last = time.monotonic() + seconds, ""
     while time.monotonic() < end:
         try:
             found = await positions(bed)
@@ -28,34 +29,77 @@ async def wait_equal(bed):
     return last
 
 
-async def check(bed, watchers):
-    """Returns (lost, twice, problems)."""
-    problems = []
-    different = await wait_equal(bed)
+@dataclasses.dataclass
+class Findings:
+    lost: int = 0  # acknowledged rows that the primary does not have
+    twice: int = 0
+    problems: list = dataclasses.field(default_factory=list)
+    missing: dict = dataclasses.field(default_factory=dict)  # by member: (thread, seq) of acknowledged rows that are not there
+
+
+def compare(found, name, rows, acknowledged, attempted):
+    """What one member holds with what was acknowledged and what was tried."""
+    keys = [(int(thread), int(seq)) for thread, seq in rows]
+    there = set(keys)
+    missing = acknowledged - there
+    if missing:
+        found.missing[name] = sorted(missing)
+        print(f"         : {name} lacks {len(missing)} acknowledged rows, as (thread, seq) {sorted(missing)[:5]}", flush=True)
+    if len(keys) != len(there):
+        found.twice = max(found.twice, len(keys) - len(there))
+        found.problems.append(f"{name} has {len(keys) - len(there)} rows twice")
+    if there - attempted:
+        found.problems.append(f"{name} has rows that nobody wrote: {sorted(there - attempted)[:5]}")
+
+
+async def check(bed, watchers, seconds=60, equal_seconds=EQUAL_SECONDS):
+    """Returns Findings."""
+    found, sums = Findings(), {}
+    different = await wait_equal(bed, equal_seconds)
     if different:
-        problems.append(different)
+        found.problems.append(different)
     acknowledged, attempted = watchers.acknowledged(), watchers.attempted()
-    lost = twice = 0
-    sums = {}
     for name in bed.members():
         try:
-            rows = await bed.sql(name, f"SELECT thread, seq FROM shop.w WHERE cycle = {watchers.cycle}", 60)
-            sums[name] = await bed.sql(name, "SELECT COUNT(*), COALESCE(BIT_XOR(CRC32(CONCAT_WS(',', n, cycle, thread, seq, filler))), 0) FROM shop.w", 60)
+            rows = await bed.sql(name, f"SELECT thread, seq FROM shop.w WHERE cycle = {watchers.cycle}", seconds)
+            sums[name] = await bed.sql(name, "SELECT COUNT(*), COALESCE(BIT_XOR(CRC32(CONCAT_WS(',', n, cycle, thread, seq, filler))), 0) FROM shop.w", seconds)
+        except RuntimeError as error:
+            found.problems.append(str(error))
+            continue
+        compare(found, name, rows, acknowledged, attempted)
+    found.lost = len(found.missing.get(bed.primary(), ()))  # others are behind: that they differ is told next
+    if len({str(each) for each in sums.values()}) > 1:
+        found.problems.append(f"members differ: {sums}")
+    return found
+
+
+def tables_expected(changes):
+    """By (thread, seq) of a small table, as its records tell: "create" or "alter" (it must be there, after that statement), "drop" (it must not be there),
+    or None: its last statement was not acknowledged, so nobody knows."""
+    last = {}
+    for each in sorted(changes, key=lambda change: change.start):
+        last[each.thread, each.seq] = each.what if each.result == 0 else None
+    return last
+
+
+async def check_tables(bed, watchers, seconds=60):
+    """The small tables that acknowledged statements made, changed and dropped, on each member. Returns (how many are wrong on the primary, problems)."""
+    expected, problems, wrong_ones, shapes = tables_expected(watchers.changes), [], {}, {}
+    for name in bed.members():
+        try:
+            rows = await bed.sql(name, (
+                "SELECT table_name, COUNT(*) FROM information_schema.columns WHERE table_schema = 'shop'"
+                f" AND table_name LIKE 't\\_{watchers.cycle}\\_%' GROUP BY table_name ORDER BY table_name"), seconds)
         except RuntimeError as error:
             problems.append(str(error))
             continue
-        keys = [(int(thread), int(seq)) for thread, seq in rows]
-        there = set(keys)
-        missing = acknowledged - there
-        if missing:
-            if name == bed.primary():  # others are behind: that they differ is told below
-                lost = len(missing)
-            print(f"         : {name} lacks {len(missing)} acknowledged rows, as (thread, seq) {sorted(missing)[:5]}", flush=True)
-        if len(keys) != len(there):
-            twice = max(twice, len(keys) - len(there))
-            problems.append(f"{name} has {len(keys) - len(there)} rows twice")
-        if there - attempted:
-            problems.append(f"{name} has rows that nobody wrote: {sorted(there - attempted)[:5]}")
-    if len({str(each) for each in sums.values()}) > 1:
-        problems.append(f"members differ: {sums}")
-    return lost, twice, problems
+        there = {tuple(map(int, table.split("_")[2:])): int(columns) for table, columns in rows}
+        shapes[name] = str(rows)
+        columns_of = {"create": 2, "alter": 3, "drop": None}
+        wrong = [f"{key} after {what}: {there.get(key)} columns" for key, what in expected.items() if what and there.get(key) != columns_of[what]]
+        wrong_ones[name] = len(wrong)
+        if wrong:
+            problems.append(f"{name}: {len(wrong)} tables are not as acknowledged: {wrong[:5]}")
+    if len(set(shapes.values())) > 1:
+        problems.append("members have different tables")
+    return wrong_ones.get(bed.primary(), 0), problems

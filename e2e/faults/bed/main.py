@@ -12,6 +12,7 @@ import time
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import cases
+import overlap
 from bed import HEALTHY_SECONDS, Bed
 from check import check, wait_equal
 from results import Results
@@ -19,6 +20,7 @@ from watchers import DIRECT, SERVICE
 
 PURGE_EVERY = 10
 SECOND_NS = 1_000_000_000
+KEPT_BYTES, KEPT_POD_BYTES = 16_000_000, 4_000_000
 
 
 class Cycle:
@@ -104,8 +106,9 @@ class Cycle:
         figures["double_open"] = watchers.double_open_ms()
         if expect == cases.FAILOVER:
             figures["phases"] = (bed.status().get("lastFailover") or {}).get("phases")
-        figures["lost"], figures["twice"], problems = await check(bed, watchers)
-        self.problems += problems
+        found = await check(bed, watchers)
+        figures["lost"], figures["twice"] = found.lost, found.twice
+        self.problems += found.problems
         if figures["lost"] and not (bed.mode == "async" and (bed.status().get("lastFailover") or {}).get("mayBeLost")):
             self.problems.append(f"I3: {figures['lost']} acknowledged rows are lost")
         double = watchers.double_acknowledged(reigns)
@@ -161,17 +164,18 @@ async def run_cases(bed, options, results, table=cases.CASES):
             return
 
 
-def save(bed, results, number, began=0):
-    """What a person would look at first."""
-    target = bed.folder / "evidence" / str(number)
+def save(bed, results, name, began=0):
+    """What a person would look at first. Returns the folder."""
+    target = bed.folder / "evidence" / str(name)
     target.mkdir(parents=True, exist_ok=True)
     for path in list(bed.folder.glob("*.log")) + list(bed.folder.glob("records/*")):
-        (target / path.name).write_bytes(path.read_bytes()[-2_000_000:])
+        (target / path.name).write_bytes(path.read_bytes()[-KEPT_BYTES:])
     for path in bed.folder.glob("pods/*/*.log"):  # those of pods that are gone too
         if path.stat().st_mtime > began:
-            (target / f"{path.parent.name}.{path.name}").write_bytes(path.read_bytes()[-500_000:])
+            (target / f"{path.parent.name}.{path.name}").write_bytes(path.read_bytes()[-KEPT_POD_BYTES:])
     (target / "cluster.json").write_text(json.dumps(bed.cluster(), indent=1))
     results.evidence = str(target.parent)
+    return target
 
 
 async def main():
@@ -185,17 +189,26 @@ async def main():
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=86400)
     parser.add_argument("--spec", default="{}")
+    parser.add_argument("--overlap", type=int, default=0)
+    parser.add_argument("--members", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--commit", default="")
     options = parser.parse_args()
     if not chosen(options.case):
         print(f"bed: no case is called {options.case}")
         return 2
-    bed, results = Bed(options), Results(options)
+    if options.overlap:
+        options.spec = json.dumps({"replicas": options.members, **json.loads(options.spec)})
+    bed, results = Bed(options), overlap.Rounds(options) if options.overlap else Results(options)
     task = asyncio.current_task()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     try:
         await bed.start()
-        await run_cases(bed, options, results)
+        if options.overlap:
+            await overlap.run_rounds(bed, options, results, save)
+        else:
+            await run_cases(bed, options, results)
     except asyncio.CancelledError:
         print("bed: cut off")
         results.broken = True
@@ -210,6 +223,9 @@ async def main():
 
 
 if __name__ == "__main__":
+    if "--plan" in sys.argv:
+        overlap.print_plan(*map(int, sys.argv[2:5]))
+        sys.exit(0)
     if "--list" in sys.argv:
         cases.print_table()
         sys.exit(0)

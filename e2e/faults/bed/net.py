@@ -97,19 +97,28 @@ class Net:
         if source in self.address and target in self.address:
             run(*inside(target), "iptables", "-w", what, "INPUT", "-s", self.address[source], "-j", "DROP")
 
+    @staticmethod
+    def pairs(sources, targets, both=True):
+        """(from, to) of each source and each target; the other way round too, if `both`."""
+        pairs = {(source, target) for source in sources for target in targets if source != target}
+        return pairs | {(target, source) for source, target in pairs} if both else pairs
+
     def cut(self, sources, targets, both=True):
         """Packets from each source to each target are lost; the other way round too, if `both`."""
-        pairs = {(source, target) for source in sources for target in targets if source != target}
-        if both:
-            pairs |= {(target, source) for source, target in pairs}
+        self.cut_pairs(self.pairs(sources, targets, both))
+
+    def cut_pairs(self, pairs):
         for pair in pairs - self.cuts:
             self.cuts.add(pair)
             self._rule("-I", *pair)
 
-    def heal(self):
-        for pair in list(self.cuts):
+    def join_pairs(self, pairs):
+        for pair in pairs & self.cuts:
             self.cuts.discard(pair)
             self._rule("-D", *pair)
+
+    def heal(self):
+        self.join_pairs(set(self.cuts))
         for name in list(self.slow):
             self.fast(name)
 

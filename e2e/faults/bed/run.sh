@@ -1,12 +1,16 @@
 #!/bin/bash
-# run.sh [--list]
+# run.sh [--list | --plan SEED MEMBERS FAULTS]
 # The fast fault bed: three real servers and agents and two operators against the light control plane, in namespaces of their own; faults by
 # name, each from a healthy state, with a writer, a sampler and a checker. See docs/faults.md. Environment:
 #   CASE=all            names or patterns, separated by commas; --list prints all
 #   COUNT=1             how often
 #   FLAVOUR=mariadb     or mysql
 #   MODE=semiSync       or async
-#   FAULTS_SECONDS      no new cycle after this
+#   OVERLAP=12          faults that overlap instead of cases: COUNT rounds of so many; the next three are for these
+#   MEMBERS=3           of the cluster
+#   SEED=1              of the first round; the next one has the next. --plan prints what a seed chooses
+#   FAULTS_COMMIT       what the records name as the commit (default: that of the working tree)
+#   FAULTS_SECONDS      no new cycle or round after this
 #   FAULTS_SPEC={}      more for the MysqlCluster's spec, as JSON
 #   FAULTS_OPERATOR     more flags for the operators
 #   FAULTS_ETCD=memory  etcd's files in memory: what is left is what its disk does not account for
@@ -15,9 +19,10 @@
 # Everything runs below one process in process, mount and network namespaces of its own: when that ends, however it ends, the kernel ends all the rest.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
-: "${BUILD:=build}" "${FLAVOUR:=mariadb}" "${MODE:=semiSync}" "${CASE:=all}" "${COUNT:=1}"
+: "${BUILD:=build}" "${FLAVOUR:=mariadb}" "${MODE:=semiSync}" "${CASE:=all}" "${COUNT:=1}" "${OVERLAP:=0}" "${MEMBERS:=3}" "${SEED:=1}"
 driver=e2e/faults/bed/main.py
 [[ ${1:-} != --list ]] || exec python3 -B "$driver" --list
+[[ ${1:-} != --plan ]] || exec python3 -B "$driver" "$@"
 
 skip() { echo "SKIPPED: $*" >&2; exit 77; }
 [[ $(id -u) == 0 ]] || skip "the fault bed needs root"
@@ -26,6 +31,11 @@ for tool in python3 unshare nsenter setpriv ip iptables mariadb mariadbd; do
 done
 mysql_root=
 [[ $FLAVOUR != mysql ]] || mysql_root=$(agent/tests/mysql-root.sh) || skip "there is no MySQL image"
+
+if [[ -z ${FAULTS_COMMIT:-} ]]; then
+  FAULTS_COMMIT=$(git rev-parse --short HEAD 2> /dev/null || echo unknown)
+  [[ -z $(git status --porcelain -- agent common operator 2> /dev/null) ]] || FAULTS_COMMIT+=+
+fi
 
 tools=$BUILD/faults
 mkdir -p "$tools"
@@ -64,6 +74,7 @@ unshare --net --mount --pid --fork --kill-child=KILL --mount-proc --propagation=
   mkdir -p /run/netns && mount -t tmpfs netns /run/netns && exec "$@"' bash \
   python3 -B "$driver" --work="$work" --tools="$(realpath "$tools")" --build="$(realpath "$BUILD")" --mysql-root="$mysql_root" --flavour="$FLAVOUR" \
   --mode="$MODE" --case="$CASE" --count="$COUNT" --seconds="${FAULTS_SECONDS:-86400}" --spec="${FAULTS_SPEC:-{\}}" \
+  --overlap="$OVERLAP" --members="$MEMBERS" --seed="$SEED" --commit="$FAULTS_COMMIT" \
   --operator-flags="${FAULTS_OPERATOR:-}" ${FAULTS_ETCD:+--etcd="$FAULTS_ETCD"} ${RESULTS:+--results="$RESULTS"} ${FAULTS_RAW:+--raw="$FAULTS_RAW"} 9>&- &
 bed=$!
 rc=0

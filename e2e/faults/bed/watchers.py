@@ -1,6 +1,7 @@
 """watchers: the clients that write and the sampler that asks, during one cycle, and what their records say afterwards."""
 import asyncio
 import collections
+import dataclasses
 import os
 import signal
 import subprocess
@@ -12,19 +13,29 @@ SERVICE_THREADS = 2
 MAX_ROWS = 200000
 PAUSE_US, PERIOD_US = 4000, 3000
 
-Attempt = collections.namedtuple("Attempt", "thread seq start end result server")
+Attempt = collections.namedtuple("Attempt", "thread seq start end result server rows")
+Change = collections.namedtuple("Change", "what thread seq start end result server")  # of a small table: create, alter, drop
 Run = collections.namedtuple("Run", "member state start end")
 
 
+@dataclasses.dataclass
+class Load:
+    """What the writer writes, and how often all are asked."""
+    words: str = "rows"  # or "mixed": many rows at once and small tables, too
+    service_threads: int = SERVICE_THREADS
+    pause_us: int = PAUSE_US
+    period_us: int = PERIOD_US
+
+
 class Watchers:
-    def __init__(self, bed, cycle, limit_ms):
-        self.bed, self.cycle = bed, cycle
+    def __init__(self, bed, cycle, limit_ms, load=Load()):
+        self.bed, self.cycle, self.load = bed, cycle, load
         self.folder = bed.folder / "records"
         self.folder.mkdir(exist_ok=True)
-        self.routes = [SERVICE] * SERVICE_THREADS + [DIRECT] * len(bed.members())
+        self.routes = [SERVICE] * load.service_threads + [DIRECT] * len(bed.members())
         self.limit_ms = limit_ms
         self.processes = []
-        self.attempts, self.acks, self.runs = [], [], []
+        self.attempts, self.acks, self.runs, self.changes = [], [], [], []
 
     async def _start(self, name, words, where):
         with open(self.folder / name, "wb") as output:
@@ -35,12 +46,13 @@ class Watchers:
     async def start(self):
         bed = self.bed
         service = bed.nodes.routed[0]
-        hosts = [word for _ in range(SERVICE_THREADS) for word in (SERVICE, service)] + [word for name in bed.members() for word in (DIRECT, name)]
+        hosts = [word for _ in range(self.load.service_threads) for word in (SERVICE, service)] + [word for name in bed.members() for word in (DIRECT, name)]
         await self._start("writer", [
-            "fault_writer", "shop", str(bed.folder / "password"), str(self.cycle), str(self.limit_ms), str(PAUSE_US), str(MAX_ROWS), *hosts,
+            "fault_writer", self.load.words, "shop", str(bed.folder / "password"), str(self.cycle), str(self.limit_ms), str(self.load.pause_us), str(MAX_ROWS),
+            *hosts,
         ], inside("client"))
         await self._start("sampler", [
-            "fault_sampler", "shop", str(bed.folder / "password"), str(PERIOD_US),
+            "fault_sampler", "shop", str(bed.folder / "password"), str(self.load.period_us),
             *(word for name in bed.members() for word in (name, str(bed.folder / "sockets" / name))),
         ], [])
 
@@ -63,7 +75,9 @@ class Watchers:
 
     def _read_writer(self):
         lines = (self.folder / "writer").read_text().splitlines(keepends=True)
-        self.attempts = [Attempt(*map(int, line.split())) for line in lines if line.endswith("\n")]
+        words = [line.split() for line in lines if line.endswith("\n")]
+        self.attempts = [Attempt(*map(int, each)) for each in words if each[0].isdigit()]
+        self.changes = [Change(each[0], *map(int, each[1:])) for each in words if not each[0].isdigit()]
         self.acks = [each for each in self.attempts if each.result == 0 and each.seq]
 
     async def stop(self):
@@ -84,10 +98,15 @@ class Watchers:
     # ---- what they say; times in ms after the fault ----
 
     def acknowledged(self):
-        return {(each.thread, each.seq) for each in self.acks}
+        return {(each.thread, each.seq + i) for each in self.acks for i in range(each.rows)}
 
     def attempted(self):
-        return {(each.thread, each.seq) for each in self.attempts if each.seq}
+        return {(each.thread, each.seq + i) for each in self.attempts for i in range(each.rows)}
+
+    def longest_pause_ms(self):
+        """Between two acknowledgements to anybody; None: there were none."""
+        ends = sorted(each.end for each in self.acks)
+        return max((later - earlier for earlier, later in zip(ends, ends[1:])), default=0) / 1e6 if ends else None
 
     def outage(self, route, fault_ns, elsewhere):
         """From the fault to the first write that began after it and was acknowledged: by another server than number `elsewhere`; None: by any, and the

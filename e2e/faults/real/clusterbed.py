@@ -83,7 +83,7 @@ class ClusterWatchers(Watchers):
     def words(self, folder, cycle, pairs):
         script = 'mount --bind "$0" /etc/hosts && exec "$@"'
         return ["unshare", "--mount", "--propagation=private", "sh", "-c", script, str(self.bed.hosts), f"{self.bed.options.tools}/fault_writer",
-                "shop", str(folder / "password"), str(cycle), str(self.limit_ms), str(PAUSE_US), str(MAX_ROWS), *pairs]
+                "rows", "shop", str(folder / "password"), str(cycle), str(self.limit_ms), str(PAUSE_US), str(MAX_ROWS), *pairs]
 
     async def _spawn(self, name, words):
         with open(self.folder / name, "wb") as output:

@@ -59,7 +59,7 @@ def inside_acks(bed):
     """(thread, seq, start, end, server) of what clients on the primary's node were told is done."""
     lines = (bed.watchers.folder / "inside").read_text().splitlines(keepends=True)
     found = [tuple(map(int, line.split())) for line in lines if line.endswith("\n")]
-    return [(thread, seq, start, end, server) for thread, seq, start, end, result, server in found if result == 0 and seq]
+    return [(thread, seq, start, end, server) for thread, seq, start, end, result, server, _ in found if result == 0 and seq]
 
 
 async def nothing_acknowledged_inside(bed):
