@@ -152,7 +152,7 @@ check-faults: all  ## Every API call failing in turn, the operator killed after 
 	$(Q)build-aux/script.sh e2e/faults/run.sh
 
 faults: all  ## Faults on real servers: CASE=name or OVERLAP=12 (faults that overlap), COUNT=1 FLAVOUR=mariadb|mysql, BED=real: in pods (docs/faults.md)
-	$(Q)BUILD=$(BUILD) CASE='$(CASE)' COUNT='$(COUNT)' FLAVOUR='$(FLAVOUR)' MODE='$(MODE)' OVERLAP='$(OVERLAP)' MEMBERS='$(MEMBERS)' SEED='$(SEED)' \
+	$(Q)BUILD=$(BUILD) CASE='$(CASE)' COUNT='$(COUNT)' FLAVOUR='$(FLAVOUR)' MODE='$(MODE)' OVERLAP='$(OVERLAP)' MEMBERS='$(MEMBERS)' SEED='$(SEED)' SPOIL='$(SPOIL)' \
 	  build-aux/script.sh e2e/faults/$(or $(BED),bed)/run.sh
 
 fuzz:  ## Run every fuzzer for FUZZ_SECONDS (30) with clang

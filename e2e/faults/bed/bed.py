@@ -317,7 +317,7 @@ class Bed:
         """Frozen, and nobody hears of it."""
         self.nodes.node_of(member).stop()
         self.signal_all(member, signal.SIGSTOP)
-        others = [name for name in self.net.address if name != member]
+        others = [name for name in list(self.net.address) if name != member]
         self.net.cut([member], others)
 
     def start_node(self, member):

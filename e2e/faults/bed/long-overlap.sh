@@ -13,8 +13,7 @@ end=$((SECONDS + ${2:-90} * 60))
 mkdir -p "$folder/programs"
 folder=$(realpath "$folder")
 
-commit=$(git rev-parse --short HEAD)
-[[ -z $(git status --porcelain -- agent common operator) ]] || commit+=+
+commit=$(e2e/faults/bed/commit.sh)
 programs=$(mktemp -d "$folder/programs/$commit.XXXX")
 cp "$BUILD/kube-mysql-operator" "$BUILD/kube-mysql-agent" "$programs"
 

@@ -180,7 +180,7 @@ def save(bed, results, name, began=0):
 
 async def main():
     parser = argparse.ArgumentParser()
-    for name in ("work", "tools", "build", "mysql-root", "results", "raw", "operator-flags"):
+    for name in ("work", "tools", "build", "mysql-root", "results", "raw", "operator-flags", "spoil"):
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("--flavour", default="mariadb", choices=["mariadb", "mysql"])
     parser.add_argument("--mode", default="semiSync", choices=["semiSync", "async"])
@@ -198,6 +198,7 @@ async def main():
         print(f"bed: no case is called {options.case}")
         return 2
     if options.overlap:
+        options.count = len(options.spoil.split(",")) if options.spoil else options.count
         options.spec = json.dumps({"replicas": options.members, **json.loads(options.spec)})
     bed, results = Bed(options), overlap.Rounds(options) if options.overlap else Results(options)
     task = asyncio.current_task()

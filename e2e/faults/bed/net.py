@@ -39,6 +39,7 @@ class Net:
         self.routes = {}
         self.own = os.open("/proc/self/ns/net", os.O_RDONLY)
         self.lock = threading.Lock()
+        self.links = threading.RLock()  # around addresses, cuts and their rules: pods come and go in threads
 
     def start(self):
         run("ip", "link", "set", "lo", "up")
@@ -66,10 +67,11 @@ class Net:
         run("ip", "-n", name, "addr", "add", f"{address}/16", "dev", "eth0")
         run("ip", "-n", name, "link", "set", "lo", "up")
         run("ip", "-n", name, "link", "set", "eth0", "up")
-        self.address[name] = address
-        for source, target in list(self.cuts):
-            if name in (source, target):
-                self._rule("-I", source, target)
+        with self.links:
+            self.address[name] = address
+            for source, target in self.cuts:
+                if name in (source, target):
+                    self._rule("-I", source, target)
 
     def add_surely(self, name, address):
         """On a busy machine a link was gone again at once, together with a namespace that had just taken the place of another one."""
@@ -85,10 +87,11 @@ class Net:
     def remove(self, name):
         """Nobody is left in it."""
         self.fast(name)
-        for source, target in self.cuts:
-            if source == name and target in self.address:
-                self._rule("-D", source, target)
-        self.address.pop(name, None)
+        with self.links:
+            for source, target in self.cuts:
+                if source == name and target in self.address:
+                    self._rule("-D", source, target)
+            self.address.pop(name, None)
         run("ip", "netns", "del", name)
 
     # ---- cuts ----
@@ -108,14 +111,16 @@ class Net:
         self.cut_pairs(self.pairs(sources, targets, both))
 
     def cut_pairs(self, pairs):
-        for pair in pairs - self.cuts:
-            self.cuts.add(pair)
-            self._rule("-I", *pair)
+        with self.links:
+            for pair in pairs - self.cuts:
+                self.cuts.add(pair)
+                self._rule("-I", *pair)
 
     def join_pairs(self, pairs):
-        for pair in pairs & self.cuts:
-            self.cuts.discard(pair)
-            self._rule("-D", *pair)
+        with self.links:
+            for pair in pairs & self.cuts:
+                self.cuts.discard(pair)
+                self._rule("-D", *pair)
 
     def heal(self):
         self.join_pairs(set(self.cuts))

@@ -78,7 +78,7 @@ class Pod:
         self.node = nodes.nodes[ordinal_of(self.name) % NODES]
         self.folder = nodes.folder / "pods" / f"{self.name}-{self.uid[:8]}"
         self.address, self.claim, self.volume = None, None, None
-        self.ended = self.ready = self.shown_ready = self.initialised = False
+        self.ended = self.clearing = self.ready = self.shown_ready = self.initialised = False
         self.init = Container(item["spec"]["initContainers"][-1])
         self.containers = {spec["name"]: Container(spec) for spec in item["spec"]["containers"]}
         self.show_again, self.is_denied = asyncio.Event(), False
@@ -269,8 +269,18 @@ class Pod:
         await container.process.wait()
 
     async def clear(self):
-        """Nothing of it is left but its volume and its logs."""
+        """Nothing of it is left but its volume and its logs. Taken away by force while it ends, it is cleared twice at the same time: the second call waits."""
         self.ended = True
+        if self.clearing:
+            await self.gone.wait()
+            return
+        self.clearing = True
+        try:
+            await self._clear()
+        finally:
+            self.gone.set()  # or its successor would wait for ever
+
+    async def _clear(self):
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -283,7 +293,6 @@ class Pod:
             await asyncio.to_thread(self.nodes.net.remove, self.name)
         if self.before:
             await self.before.gone.wait()
-        self.gone.set()
 
 
 class Nodes:

@@ -12,8 +12,9 @@ import pathlib
 import random
 import time
 
+import cases
 from api import now
-from check import check, check_tables, wait_equal
+from check import check, check_tables, tables_expected, wait_equal
 from results import ms
 from troubles import KINDS, PRIMARY, Fault, Troubles
 from watchers import Load
@@ -61,9 +62,30 @@ def print_plan(seed, members, count):
         print(f"after {step.pause:5.2f} s: " + "; ".join(f"{each.kind} {each.target}" + (f" {each.seconds} s" if each.seconds else "") for each in step.faults))
 
 
+async def lose_table(bed, watchers):
+    there = [key for key, what in tables_expected(watchers.changes).items() if what in ("create", "alter")]
+    if not there:
+        raise RuntimeError("no table was left")
+    await bed.sql(bed.primary(), f"DROP TABLE shop.t_{watchers.cycle}_{there[0][0]}_{there[0][1]}")
+
+
+def spoiling(act):
+    async def spoil(bed, _watchers):
+        bed.old = bed.primary()
+        await act(bed)
+    return spoil
+
+
+# What the checks must find: done behind the writers' backs when all is over; what a round that passes has told then.
+SPOILS = {
+    "lost": (spoiling(cases.lose_row), "acknowledged rows are missing"), "twice": (spoiling(cases.double_row), "rows twice"),
+    "differ": (spoiling(cases.change_replica), "members differ"), "table": (lose_table, "tables are not as acknowledged"),
+}
+
+
 class Round:
-    def __init__(self, bed, options, number, seed):
-        self.bed, self.number, self.seed, self.options = bed, number, seed, options
+    def __init__(self, bed, options, number, seed, spoil=None):
+        self.bed, self.number, self.seed, self.options, self.spoil = bed, number, seed, options, spoil
         self.count = options.members
         self.troubles = Troubles(bed, self.count)
         self.steps = plan(seed, self.count, options.overlap)
@@ -138,8 +160,9 @@ class Round:
             self.began = time.monotonic()
             await self.faults()
             await self.put_right()
-            ended = time.monotonic()
+            ended, bed.last_why = time.monotonic(), ""
             if await bed.healthy(HEAL_SECONDS):
+                self.figures["waited_for"] = bed.last_why
                 self.figures["healed_s"] = round(time.monotonic() - ended, 1)
                 await asyncio.sleep(1)
             else:
@@ -149,6 +172,8 @@ class Round:
             for task in self.tasks:
                 task.cancel()
             await watchers.stop()
+        if self.spoil:
+            await SPOILS[self.spoil][0](bed, watchers)
         primaries = [name for _, _, name in bed.api.history[first:] if name]
         await self.judge(watchers, 1 + sum(one != other for one, other in zip(primaries, primaries[1:])))
 
@@ -255,12 +280,16 @@ async def run_rounds(bed, options, rounds, save):
         if time.monotonic() > end:
             break
         seed = options.seed + number - 1
-        round_, began = Round(bed, options, number, seed), time.time()
+        spoil = options.spoil.split(",")[number - 1] if options.spoil else None
+        round_, began = Round(bed, options, number, seed, spoil), time.time()
         print(f"  round {number}, seed {seed}, commit {options.commit}, {bed.flavour}, {options.members} members, load {os.getloadavg()[0]:.1f}, {now()}", flush=True)
         try:
             await round_.run()
         except UNEXPECTED as error:
             round_.problems.append(f"{type(error).__name__}: {error}")
+        if spoil:
+            found = any(SPOILS[spoil][1] in problem for problem in round_.problems)
+            round_.problems = [] if found else [f"the checks did not find what was spoilt: {spoil}"]
         if round_.problems:
             target = save(bed, rounds, f"seed-{seed}", began)
             (target / "faults.json").write_text(json.dumps({**round_.figures, "problems": round_.problems, "chosen": round_.done}, indent=1))

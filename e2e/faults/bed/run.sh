@@ -6,10 +6,11 @@
 #   COUNT=1             how often
 #   FLAVOUR=mariadb     or mysql
 #   MODE=semiSync       or async
-#   OVERLAP=12          faults that overlap instead of cases: COUNT rounds of so many; the next three are for these
+#   OVERLAP=12          faults that overlap instead of cases: COUNT rounds of so many; the next four are for these
 #   MEMBERS=3           of the cluster
 #   SEED=1              of the first round; the next one has the next. --plan prints what a seed chooses
-#   FAULTS_COMMIT       what the records name as the commit (default: that of the working tree)
+#   SPOIL=              lost,twice,differ,table: one round each in which the checks must find what is spoilt behind the writers' backs
+#   FAULTS_COMMIT       what the records name as the commit (default: commit.sh)
 #   FAULTS_SECONDS      no new cycle or round after this
 #   FAULTS_SPEC={}      more for the MysqlCluster's spec, as JSON
 #   FAULTS_OPERATOR     more flags for the operators
@@ -32,10 +33,7 @@ done
 mysql_root=
 [[ $FLAVOUR != mysql ]] || mysql_root=$(agent/tests/mysql-root.sh) || skip "there is no MySQL image"
 
-if [[ -z ${FAULTS_COMMIT:-} ]]; then
-  FAULTS_COMMIT=$(git rev-parse --short HEAD 2> /dev/null || echo unknown)
-  [[ -z $(git status --porcelain -- agent common operator 2> /dev/null) ]] || FAULTS_COMMIT+=+
-fi
+[[ $OVERLAP == 0 || -n ${FAULTS_COMMIT:-} ]] || FAULTS_COMMIT=$(e2e/faults/bed/commit.sh)
 
 tools=$BUILD/faults
 mkdir -p "$tools"
@@ -74,7 +72,7 @@ unshare --net --mount --pid --fork --kill-child=KILL --mount-proc --propagation=
   mkdir -p /run/netns && mount -t tmpfs netns /run/netns && exec "$@"' bash \
   python3 -B "$driver" --work="$work" --tools="$(realpath "$tools")" --build="$(realpath "$BUILD")" --mysql-root="$mysql_root" --flavour="$FLAVOUR" \
   --mode="$MODE" --case="$CASE" --count="$COUNT" --seconds="${FAULTS_SECONDS:-86400}" --spec="${FAULTS_SPEC:-{\}}" \
-  --overlap="$OVERLAP" --members="$MEMBERS" --seed="$SEED" --commit="$FAULTS_COMMIT" \
+  --overlap="$OVERLAP" --members="$MEMBERS" --seed="$SEED" --spoil="${SPOIL:-}" --commit="${FAULTS_COMMIT:-}" \
   --operator-flags="${FAULTS_OPERATOR:-}" ${FAULTS_ETCD:+--etcd="$FAULTS_ETCD"} ${RESULTS:+--results="$RESULTS"} ${FAULTS_RAW:+--raw="$FAULTS_RAW"} 9>&- &
 bed=$!
 rc=0

@@ -48,7 +48,7 @@ class Troubles:
 
     def everybody(self):
         """Pods that are there."""
-        return [name for name, pod in self.bed.nodes.pods.items() if pod.address]
+        return [name for name, pod in list(self.bed.nodes.pods.items()) if pod.address]
 
     @contextlib.asynccontextmanager
     async def cut(self, pairs, key):
@@ -128,7 +128,7 @@ def losing_node(number):
         bed = troubles.bed
         node = bed.nodes.node_of(member)
         names = [name for name in troubles.everybody() if bed.nodes.node_of(name) is node]
-        pairs = Net.pairs(names, [name for name in bed.net.address if name not in names])
+        pairs = Net.pairs(names, [name for name in list(bed.net.address) if name not in names])
 
         def stop():
             node.stop()
