@@ -1,4 +1,5 @@
 # MySQL: planned switchovers, an eviction and a roll under a client that checks every acknowledged row.
+# long
 # shellcheck shell=bash
 . e2e/stories/switchover.inc
 story_switchover mysql
