@@ -95,9 +95,13 @@ def freezing(container):
 
 
 async def kill_all_servers(troubles, _member, _seconds, _chance):
+    killed = []
     for name in troubles.everybody():
-        troubles.bed.kill(name, "mysql")
-    return "all"
+        process = troubles.bed.pod(name).containers["mysql"].process
+        if process:
+            process.kill()
+            killed.append(name)
+    return ", ".join(killed)
 
 
 async def kill_and_successor(troubles, member, _seconds, _chance):
