@@ -227,6 +227,8 @@ class Bed:
         if status.get("state") != "Healthy" or status.get("transition") or status.get("readyReplicas") != len(members):
             texts = [f"{each['type']}: {each.get('reason')}: {each.get('message')}" for each in status.get("conditions") or [] if each["type"] != "Accepted"]
             return f"state {status.get('state')}, {status.get('readyReplicas')} ready, transition {status.get('transition')}, {texts}"
+        if self.condition("Progressing") != "False":  # between two steps of a roll all members are ready
+            return f"in progress: {[each.get('message') for each in status.get('conditions') or [] if each['type'] == 'Progressing']}"
         if self.condition("Replicated") != "True" or (self.mode == "semiSync" and not status.get("semiSync")):
             return f"Replicated {self.condition('Replicated')}, semiSync {status.get('semiSync')}"
         if not all(pod and pod.ready and not pod.ended for pod in pods):

@@ -4,6 +4,7 @@ import dataclasses
 import time
 
 EQUAL_SECONDS = 40
+ATTEMPTS = 3
 POSITION = {
     "mariadb": "SELECT @@gtid_binlog_pos",
     "mysql": "SELECT REPLACE(@@gtid_executed, '\\n', '')",
@@ -27,6 +28,18 @@ async def wait_equal(bed, seconds=EQUAL_SECONDS):
             last = str(error)
         await asyncio.sleep(0.1)
     return last
+
+
+async def ask(bed, name, text, seconds):
+    """Again when the connection is lost: on a busy machine it takes longer than a client waits."""
+    for attempts_left in range(ATTEMPTS - 1, -1, -1):
+        try:
+            return await bed.sql(name, text, seconds)
+        except RuntimeError as error:
+            if not attempts_left:
+                raise
+            print(f"         : again: {error}", flush=True)
+            await asyncio.sleep(2)
 
 
 @dataclasses.dataclass
@@ -61,8 +74,8 @@ async def check(bed, watchers, seconds=60, equal_seconds=EQUAL_SECONDS):
     acknowledged, attempted = watchers.acknowledged(), watchers.attempted()
     for name in bed.members():
         try:
-            rows = await bed.sql(name, f"SELECT thread, seq FROM shop.w WHERE cycle = {watchers.cycle}", seconds)
-            sums[name] = await bed.sql(name, "SELECT COUNT(*), COALESCE(BIT_XOR(CRC32(CONCAT_WS(',', n, cycle, thread, seq, filler))), 0) FROM shop.w", seconds)
+            rows = await ask(bed, name, f"SELECT thread, seq FROM shop.w WHERE cycle = {watchers.cycle}", seconds)
+            sums[name] = await ask(bed, name, "SELECT COUNT(*), COALESCE(BIT_XOR(CRC32(CONCAT_WS(',', n, cycle, thread, seq, filler))), 0) FROM shop.w", seconds)
         except RuntimeError as error:
             found.problems.append(str(error))
             continue
@@ -87,7 +100,7 @@ async def check_tables(bed, watchers, seconds=60):
     expected, problems, wrong_ones, shapes = tables_expected(watchers.changes), [], {}, {}
     for name in bed.members():
         try:
-            rows = await bed.sql(name, (
+            rows = await ask(bed, name, (
                 "SELECT table_name, COUNT(*) FROM information_schema.columns WHERE table_schema = 'shop'"
                 f" AND table_name LIKE 't\\_{watchers.cycle}\\_%' GROUP BY table_name ORDER BY table_name"), seconds)
         except RuntimeError as error:

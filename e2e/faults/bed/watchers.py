@@ -91,6 +91,7 @@ class Watchers:
                 os.kill(process.pid, signal.SIGKILL)
                 await process.wait()
         self._read_writer()
+        self.runs = []
         for line in (self.folder / "sampler").read_text().splitlines():
             name, state, start, end = line.split()
             self.runs.append(Run(name, state, int(start), int(end)))
