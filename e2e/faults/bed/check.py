@@ -46,6 +46,7 @@ async def ask(bed, name, text, seconds):
 class Findings:
     lost: int = 0  # acknowledged rows that the primary does not have
     twice: int = 0
+    behind: bool = False  # members did not come to have the same transactions in time
     problems: list = dataclasses.field(default_factory=list)
     missing: dict = dataclasses.field(default_factory=dict)  # by member: (thread, seq) of acknowledged rows that are not there
 
@@ -70,6 +71,7 @@ async def check(bed, watchers, seconds=60, equal_seconds=EQUAL_SECONDS):
     found, sums = Findings(), {}
     different = await wait_equal(bed, equal_seconds)
     if different:
+        found.behind = True
         found.problems.append(different)
     acknowledged, attempted = watchers.acknowledged(), watchers.attempted()
     for name in bed.members():

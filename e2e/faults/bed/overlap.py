@@ -20,10 +20,10 @@ from troubles import KINDS, PRIMARY, Fault, Troubles
 from watchers import Load
 
 WRITING_SECONDS, HEAL_SECONDS = 60, 600  # the writer goes on for so long after the last fault; then there is so much more time
-EQUAL_SECONDS = 120
+EQUAL_SECONDS = 600
 QUERY_SECONDS = 240
 LIMIT_MS = 2000  # after which a client gives up
-LOAD = Load("mixed", 3, 8000, 20000)
+LOAD = Load("mixed", 3, 25000, 50000)
 PURGE_EVERY = 4
 UNEXPECTED = (RuntimeError, OSError, AttributeError, KeyError, IndexError, ValueError, asyncio.TimeoutError)
 LOG_FILE_BYTES = 400 << 20  # of a member, of its binary and relay logs that are kept
@@ -196,6 +196,9 @@ class Round:
             complete = len(missing) < len(bed.members())
             figures["lost"] = 0 if complete or not missing else len(set.intersection(*missing))
             figures["beside"] = found.problems
+        elif found.behind:  # whether a row is lost or late nobody knows of the others
+            figures["lost"] = found.lost
+            self.problems += found.problems
         else:
             self.problems += found.problems
             figures["lost"] = len(set.union(set(), *missing))
