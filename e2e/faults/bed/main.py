@@ -3,6 +3,7 @@ import argparse
 import asyncio
 import fnmatch
 import json
+import os
 import pathlib
 import random
 import signal
@@ -220,7 +221,9 @@ async def main():
         results.broken = True
     finally:
         await bed.stop()
-    return results.finish()
+    code = results.finish()
+    sys.stdout.flush()
+    os._exit(code)  # at once: asyncio would wait for every task, and wait_for may swallow that one was cancelled
 
 
 if __name__ == "__main__":
