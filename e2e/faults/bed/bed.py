@@ -24,7 +24,7 @@ OPERATORS = ("op-0", "op-1")
 # Servers that are small, and do not close the door to a host whose connections were cut too often.
 MYCNF = {"innodb_buffer_pool_size": "48M", "max_connect_errors": 1000000, "max_connections": 100}
 MYCNF_OF = {"mariadb": {"innodb_log_file_size": "32M"}, "mysql": {"innodb_redo_log_capacity": "64M"}}
-HEALTHY_SECONDS, FIRST_SECONDS = 90, 300
+HEALTHY_SECONDS, FIRST_SECONDS = 90, 480
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{OPERATOR_NAMESPACE}/leases"
 OPERATOR_RESTART_SECONDS = 1
 

@@ -36,7 +36,7 @@ mysql_root=
 if [[ $OVERLAP != 0 ]]; then
   : "${FAULTS_COMMIT:=$(e2e/faults/bed/commit.sh)}"
   # Nobody measures milliseconds here, and on a busy machine operators would lose a lease of 3 s in turn.
-  : "${FAULTS_OPERATOR:=--lease-duration=9s --renew-deadline=6s --retry-period=1s}"
+  : "${FAULTS_OPERATOR:=--lease-duration=15s --renew-deadline=10s --retry-period=2s}" "${FAULTS_ETCD:=memory}"
 fi
 
 tools=$BUILD/faults
