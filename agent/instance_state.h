@@ -158,6 +158,7 @@ struct instance_state {
     uint32_t serving_copies;          /* donor.h: streams that this member gives now */
     uint64_t unacknowledged;          /* commits that ended without an acknowledgement, not by our hand */
     uint64_t unacknowledged_seen;     /* the server's count that this accounts for */
+    uint64_t lapses; /* agent_api.h: semi_sync_lapses; kept when the server ends, so that it is heard of */
     struct role_state role;
     struct source_view source;
     struct healing_state healing;

@@ -98,23 +98,50 @@ static bool runs(const struct replication_facts *facts)
     return facts->receiver != AGENT_THREAD_OFF || facts->applier != AGENT_THREAD_OFF;
 }
 
+/* Whatever decides whether commits wait, and whether they do. */
+static bool waits_as_ordered(const struct replication_facts *facts, const struct agent_order *order)
+{
+    if (!order->semi_sync)
+        return !facts->semi_sync_source;
+    return facts->semi_sync_source && facts->semi_sync_waits && !facts->semi_sync_altered &&
+        (facts->semi_sync_acks == 0 || facts->semi_sync_acks == MAX_OF(order->acks, 1U));
+}
+
 static bool is_open(const struct instance_state *state)
 {
     const struct replication_facts *facts = &state->replication;
 
-    return state->role.opened && !facts->read_only && !facts->configured &&
-        facts->semi_sync_source == state->role.order.semi_sync;
+    return state->role.opened && !facts->read_only && !facts->configured && waits_as_ordered(facts, &state->role.order);
+}
+
+static bool is_semi_sync_primary(const struct role_state *role)
+{
+    return role->has_order && role->order.role == AGENT_ROLE_PRIMARY && role->order.semi_sync;
 }
 
 void role_note_unacknowledged(struct instance_state *state, const struct replication_facts *facts, bool ours)
 {
-    if (!facts->semi_sync_source)
+    bool counts = !ours && (facts->semi_sync_source || is_semi_sync_primary(&state->role));
+
+    if (!facts->unacknowledged_known)
         return;
     if (facts->unacknowledged < state->unacknowledged_seen) /* FLUSH STATUS */
         state->unacknowledged_seen = 0;
-    if (!ours)
-        state->unacknowledged += facts->unacknowledged - state->unacknowledged_seen;
+    uint64_t ended = facts->unacknowledged - state->unacknowledged_seen;
     state->unacknowledged_seen = facts->unacknowledged;
+    if (!counts)
+        return;
+    state->unacknowledged += ended;
+    state->lapses += ended;
+}
+
+void role_note_lapse(struct instance_state *state, const struct replication_facts *facts)
+{
+    bool fewer = state->role.opened && facts->semi_sync_acks > 0 && facts->semi_sync_acks < state->role.order.acks;
+    bool lapsed = !facts->semi_sync_source || !facts->semi_sync_waits || facts->semi_sync_altered || fewer;
+
+    if (is_semi_sync_primary(&state->role) && facts->seen && !facts->read_only && lapsed)
+        state->lapses++;
 }
 
 bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms)
@@ -355,10 +382,11 @@ static struct role_decision decide_none(const struct instance_state *state)
     return decision;
 }
 
-/* A new agent leaves a server that it finds as it is, unless that must not stay open. */
+/* A new agent leaves a server that it finds as it is, unless that must not stay open. One that came after it was opened by somebody else (I1). */
 static struct role_decision decide_without_order(const struct instance_state *state)
 {
-    bool close = state->role.isolated && state->replication.seen && !is_closed(state);
+    bool may_be_open = !state->role.isolated && !state->seen_gone;
+    bool close = !may_be_open && state->replication.seen && !is_closed(state);
 
     return (struct role_decision){.action = close ? ROLE_ACTION_CLOSE : ROLE_ACTION_NONE, .urgent = true};
 }

@@ -307,8 +307,10 @@ void role_keeper_observed(struct role_keeper *keeper, const struct replication_f
         return;
     note_blocked(keeper->state, facts, started_ms);
     note_stopped(keeper->state, facts, started_ms);
-    if (role->running == ROLE_ACTION_NONE)
+    if (role->running == ROLE_ACTION_NONE) {
         role_note_unacknowledged(keeper->state, facts, false);
+        role_note_lapse(keeper->state, facts);
+    }
     take_facts(keeper, facts, started_ms);
     keep_note(keeper);
     if (!keeper->state->replication.read_only)
@@ -335,8 +337,10 @@ static void note_success(struct role_keeper *keeper, const struct role_result *r
     bool turned = result->done && (action == ROLE_ACTION_FOLLOW || action == ROLE_ACTION_PREPARE);
 
     error_clear(&role->error);
-    if (turned)
+    if (turned) {
         role->prepared = action == ROLE_ACTION_PREPARE;
+        keeper->state->lapses = 0; /* what it had as a primary is judged by others now */
+    }
     if (action == ROLE_ACTION_CLOSE)
         role->was_open = false;
     if (action == ROLE_ACTION_ROTATE)

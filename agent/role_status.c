@@ -248,8 +248,11 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
 {
     const struct replication_facts *facts = &state->replication;
 
-    ret->semi_sync = facts->semi_sync_waits || facts->semi_sync_gives;
+    ret->semi_sync =
+        (facts->semi_sync_source && facts->semi_sync_waits && !facts->semi_sync_altered) || facts->semi_sync_gives;
     ret->semi_sync_replicas = facts->semi_sync_clients;
+    ret->semi_sync_acks = facts->semi_sync_source ? facts->semi_sync_acks : 0;
+    ret->semi_sync_lapses = state->lapses;
     ret->waiting_commits = facts->waiting_commits;
     ret->writes_blocked_ms = role_blocked_ms(state, now_ms);
     ret->stalled_ms = role_stalled_ms(state, now_ms);

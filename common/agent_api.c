@@ -197,6 +197,8 @@ static const struct json_field fields[] = {
     FIELD("salvaged", TEXT, CHANGE_COUNTS, salvaged),
     FIELD("semiSync", BOOL, CHANGE_COUNTS, semi_sync),
     FIELD("semiSyncReplicas", U32, CHANGE_COUNTS, semi_sync_replicas),
+    FIELD("semiSyncAcks", U32, CHANGE_COUNTS, semi_sync_acks),
+    FIELD("semiSyncLapses", U64, CHANGE_COUNTS, semi_sync_lapses),
     FIELD("waitingCommits", U32, CHANGE_IGNORED, waiting_commits),
     FIELD("writesBlockedMs", I64, CHANGE_IGNORED, writes_blocked_ms),
     FIELD("longTransactions", U32, CHANGE_COUNTS, long_transactions),

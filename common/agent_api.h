@@ -197,10 +197,14 @@ struct agent_status {
          * there. Stays what it is while the member is held. */
         bool caught_up;
     } replication;
-    bool semi_sync;              /* primary: commits wait for acknowledgements; replica: it gives them */
+    bool semi_sync; /* primary: commits wait for acknowledgements, for as long as it takes; replica: it gives them */
     uint32_t semi_sync_replicas; /* primary: replicas that acknowledge */
-    uint32_t waiting_commits;    /* primary: commits that wait now */
-    int64_t writes_blocked_ms;   /* primary: since when no commit has got through although some wait; 0: they do */
+    uint32_t semi_sync_acks;     /* primary: for how many its commits wait; 0: not told (MariaDB counts one) */
+    /* Primary: grows with every commit that was to wait for an acknowledgement and ended without, and with every look that found that commits need not wait
+     * as ordered. From 0 on since it followed somebody last. An agent that does not count says 0. */
+    uint64_t semi_sync_lapses;
+    uint32_t waiting_commits;  /* primary: commits that wait now */
+    int64_t writes_blocked_ms; /* primary: since when no commit has got through although some wait; 0: they do */
     int64_t stalled_ms; /* primary: since when a write of the agent's own hangs, though not on acknowledgements: storage; 0: none does */
     bool isolated;       /* it closed itself (self_fence_ms); until the next order */
     char set_aside[256]; /* what was set aside last: "FOLDER: TRANSACTIONS" (I7), "" nothing; read from the volume at start */

@@ -57,7 +57,7 @@ static const struct replication_terms mysql_old_terms = {
     .semi_no_replica = "rpl_semi_sync_master_wait_no_slave",
     .semi_status = "Rpl_semi_sync_master",
     .semi_plugins = {"semisync_master.so", "semisync_slave.so"},
-    .counts_acks = true,
+    .semi_count = "rpl_semi_sync_master_wait_for_slave_count",
 };
 
 static const struct replication_terms mysql_terms = {
@@ -73,7 +73,7 @@ static const struct replication_terms mysql_terms = {
     .semi_no_replica = "rpl_semi_sync_source_wait_no_replica",
     .semi_status = "Rpl_semi_sync_source",
     .semi_plugins = {"semisync_source.so", "semisync_replica.so"},
-    .counts_acks = true,
+    .semi_count = "rpl_semi_sync_source_wait_for_replica_count",
 };
 
 /* Per family, ascending by `since`. */

@@ -43,7 +43,7 @@ struct replication_terms {
     const char *semi_no_replica; /* variable: wait even when no replica is there */
     const char *semi_status;     /* prefix of status counters */
     const char *semi_plugins[2]; /* shared objects, NULL: built in */
-    bool counts_acks;            /* has <semi_source>_wait_for_<replica>_count */
+    const char *semi_count;      /* variable: for how many acknowledgements a commit waits; NULL: one */
 };
 
 struct dialect {

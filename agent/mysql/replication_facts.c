@@ -6,6 +6,7 @@
 
 #include "agent/mysql/accounts.h"
 #include "agent/mysql/events.h"
+#include "agent/mysql/semi_sync.h"
 #include "agent/mysql/sql_text.h"
 #include "agent/mysql/start_domain.h"
 #include "common/alloc.h"
@@ -201,57 +202,6 @@ static void take_strict(void *arg, unsigned count, const char *const *names, con
 {
     UNUSED(names);
     *(bool *)arg = count == 1 && is_on(values[0]);
-}
-
-struct semi_sync {
-    const struct replication_terms *terms;
-    struct replication_facts *facts;
-};
-
-/* name is prefix + suffix */
-static bool is_named(const char *name, const char *prefix, const char *suffix)
-{
-    size_t len = strlen(prefix);
-
-    return strncasecmp(name, prefix, len) == 0 && strcasecmp(name + len, suffix) == 0;
-}
-
-static void take_semi_sync(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    struct semi_sync *semi = arg;
-    struct replication_facts *facts = semi->facts;
-
-    UNUSED(names);
-    if (count < 2 || !values[0] || !values[1])
-        return;
-    if (is_named(values[0], semi->terms->semi_source, "_enabled"))
-        facts->semi_sync_source = is_on(values[1]);
-    else if (is_named(values[0], semi->terms->semi_replica, "_enabled"))
-        facts->semi_sync_replica = is_on(values[1]);
-    else if (is_named(values[0], semi->terms->semi_status, "_clients"))
-        facts->semi_sync_clients = (uint32_t)strtoul(values[1], NULL, 10);
-    else if (is_named(values[0], semi->terms->semi_status, "_wait_sessions"))
-        facts->waiting_commits = (uint32_t)strtoul(values[1], NULL, 10);
-    else if (is_named(values[0], semi->terms->semi_status, "_yes_tx"))
-        facts->acknowledged = strtoull(values[1], NULL, 10);
-    else if (is_named(values[0], semi->terms->semi_status, "_no_tx"))
-        facts->unacknowledged = strtoull(values[1], NULL, 10);
-    else if (is_named(values[0], semi->terms->semi_status, "_status"))
-        facts->semi_sync_waits = is_on(values[1]);
-    else if (is_named(values[0], semi->terms->semi_replica, "_status"))
-        facts->semi_sync_gives = is_on(values[1]);
-}
-
-static int observe_semi_sync(
-    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
-{
-    struct semi_sync semi = {.terms = dialect->replication, .facts = facts};
-
-    if (session_query(session, "SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync%enabled'", take_semi_sync, &semi, err) < 0)
-        return -1;
-    if (!facts->semi_sync_source && !facts->semi_sync_replica)
-        return 0;
-    return session_query(session, "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync%'", take_semi_sync, &semi, err);
 }
 
 bool replication_is_clone(const char *command, const char *info)
@@ -554,9 +504,10 @@ int replication_facts_observe(struct session *session, const struct dialect *dia
 {
     struct replication_facts facts = {.seen = true};
 
-    if (observe_read_only(session, dialect, &facts, err) < 0 || observe_replica(session, dialect, &facts, err) < 0 ||
-        forget_what_is_dropped(session, dialect, &facts, err) < 0 ||
-        observe_semi_sync(session, dialect, &facts, err) < 0 || observe_copy(session, dialect, &facts, err) < 0 ||
+    /* Semi-sync before the position: what has ended without an acknowledgement is in it. */
+    if (semi_sync_observe(session, dialect, &facts, err) < 0 || observe_read_only(session, dialect, &facts, err) < 0 ||
+        observe_replica(session, dialect, &facts, err) < 0 ||
+        forget_what_is_dropped(session, dialect, &facts, err) < 0 || observe_copy(session, dialect, &facts, err) < 0 ||
         observe_beat(session, &facts, err) < 0 ||
         accounts_look(session, &facts.accounts_present, facts.accounts_hash, err) < 0)
         return -1;

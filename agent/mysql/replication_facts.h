@@ -38,16 +38,19 @@ struct replication_facts {
     uint32_t receiver_errno, applier_errno;
     char receiver_error[192], applier_error[192];
 
-    bool semi_sync_source;  /* as set: commits are to wait for acknowledgements */
-    bool semi_sync_replica; /* as set: acknowledgements are to be given */
-    bool semi_sync_waits;   /* as the server does: commits wait */
-    bool semi_sync_gives;   /* as the server does: the source that is connected gets them */
+    bool semi_sync_source;   /* as set: commits are to wait for acknowledgements */
+    bool semi_sync_replica;  /* as set: acknowledgements are to be given */
+    bool semi_sync_altered;  /* time-out, wait point, or what is done without replicas, is not as semi_sync.h sets it */
+    uint32_t semi_sync_acks; /* as set: for how many a commit waits; 0: the server counts one */
+    bool semi_sync_waits;    /* as the server does: commits wait */
+    bool semi_sync_gives;    /* as the server does: the source that is connected gets them */
     uint32_t semi_sync_clients;
     uint32_t waiting_commits;
     bool gives_clone; /* MySQL: a copy of it is being made by CLONE; only asked while commits wait or nobody may write */
     bool copy_waits;  /* who copies it waits for commits to end, while some wait for an acknowledgement */
-    uint64_t acknowledged;   /* commits, since the server's start */
-    uint64_t unacknowledged; /* commits that ended without, likewise */
+    uint64_t acknowledged;     /* commits, since the server's start */
+    uint64_t unacknowledged;   /* commits that ended without, likewise */
+    bool unacknowledged_known; /* the server was asked for these counts */
 
     bool beat_locked;   /* replication_beat_locked; only asked when a heartbeat is late */
     bool events_listed; /* events.h; only asked while clients can write */

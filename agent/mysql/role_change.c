@@ -5,6 +5,7 @@
 #include "agent/mysql/events.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_close.h"
+#include "agent/mysql/semi_sync.h"
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
 #include "common/gtid.h"
@@ -13,8 +14,6 @@
 #define SQL_MAX (16 * KM_KIB)
 #define REPLICATION_ACCOUNT "replication"
 #define ER_NO_SUCH_THREAD 1094
-/* Milliseconds, as far as every version goes: 49 days. Semi-sync never gives up by itself (I3); the next probe turns it on again. */
-#define SEMI_SYNC_TIMEOUT_MS "4294967295"
 #define RECEIVER_LOOKS 10
 
 static int exec(struct session *session, struct error *err, const char *fmt, ...) KM_PRINTF(3, 4);
@@ -46,38 +45,6 @@ static void take_flag(void *arg, unsigned count, const char *const *names, const
 {
     UNUSED(names);
     *(bool *)arg = count > 0 && values[0] && strcmp(values[0], "0") != 0;
-}
-
-/* ---- semi-sync ---- */
-
-static int set_global(
-    struct session *session, const char *prefix, const char *name, const char *value, struct error *err)
-{
-    return exec(session, err, "SET GLOBAL %s%s = %s", prefix, name, value);
-}
-
-static int semi_sync_source(
-    struct session *session, const struct dialect *dialect, bool on, uint32_t acks, struct error *err)
-{
-    const struct replication_terms *terms = dialect->replication;
-
-    if (!on)
-        return set_global(session, terms->semi_source, "_enabled", "0", err);
-    if (set_global(session, terms->semi_source, "_timeout", SEMI_SYNC_TIMEOUT_MS, err) < 0 ||
-        set_global(session, terms->semi_source, "_wait_point", "'AFTER_SYNC'", err) < 0 ||
-        exec(session, err, "SET GLOBAL %s = 1", terms->semi_no_replica) < 0)
-        return -1;
-    if (terms->counts_acks) {
-        const char *whose = str_eq(terms->replica, "REPLICA") ? "replica" : "slave";
-        if (exec(session, err, "SET GLOBAL %s_wait_for_%s_count = %u", terms->semi_source, whose, MAX_OF(acks, 1U)) < 0)
-            return -1;
-    }
-    return set_global(session, terms->semi_source, "_enabled", "1", err);
-}
-
-static int semi_sync_replica(struct session *session, const struct dialect *dialect, bool on, struct error *err)
-{
-    return set_global(session, dialect->replication->semi_replica, "_enabled", on ? "1" : "0", err);
 }
 
 /* ---- open ---- */
@@ -301,7 +268,7 @@ int role_open(struct session *session, const struct dialect *dialect, const stru
     if (!there)
         return await_source(session, dialect, &facts, wish->wait_for, err);
     if (facts.configured) {
-        if (semi_sync_replica(session, dialect, false, err) < 0 ||
+        if (semi_sync_set_replica(session, dialect, false, err) < 0 ||
             drain_relay_log(session, dialect, &facts, &there, err) < 0)
             return -1;
         if (!there)
@@ -316,8 +283,8 @@ int role_open(struct session *session, const struct dialect *dialect, const stru
         return 0;
     if (wish->superseded && atomic_load(wish->superseded))
         return 0;
-    if (semi_sync_replica(session, dialect, false, err) < 0 ||
-        semi_sync_source(session, dialect, wish->semi_sync, wish->acks, err) < 0 ||
+    if (semi_sync_set_replica(session, dialect, false, err) < 0 ||
+        semi_sync_set_source(session, dialect, wish->semi_sync, wish->acks, err) < 0 ||
         role_admit_clients(session, dialect, err) < 0 || session_exec(session, "SET GLOBAL read_only = 0", err) < 0 ||
         events_switch(session, wish->events, err) < 0)
         return -1;
@@ -409,7 +376,7 @@ static int acknowledge(struct session *session, const struct dialect *dialect, b
         return -1;
     if (is_on == on)
         return 0;
-    if (semi_sync_replica(session, dialect, on, err) < 0)
+    if (semi_sync_set_replica(session, dialect, on, err) < 0)
         return -1;
     if (!running)
         return 0;

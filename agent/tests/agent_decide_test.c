@@ -176,7 +176,7 @@ static void test_accounts_wait_for_those_who_acknowledge(void **unused)
     UNUSED(unused);
     state.accounts_scope = ACCOUNTS_NONE;
     state.role.order.semi_sync = true;
-    state.replication.semi_sync_source = true;
+    state.replication.semi_sync_source = state.replication.semi_sync_waits = true;
     state.events_epoch = 0;
     assert_false(agent_decide(&state, 0, NOW).apply_accounts);
     assert_false(agent_decide(&state, 0, NOW).tend_events);

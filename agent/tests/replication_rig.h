@@ -25,6 +25,7 @@ struct member {
     struct strbuf line;
     struct agent_order order; /* the latest that was sent */
     int64_t told_us;          /* when the newest status came */
+    uint64_t lapses_before;   /* semi_sync_lapses, as a test found it */
 };
 
 struct replication_rig {

@@ -62,6 +62,24 @@ static void test_what_is_right_is_left_alone(void **unused)
     assert_false(role_done(&state));
 }
 
+/* I1: nobody but the operator opens a server. */
+static void test_opened_by_another_hand(void **unused)
+{
+    struct instance_state state = {.replication = {.seen = true}, .role = {.was_open = true}};
+
+    UNUSED(unused);
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE); /* by an earlier agent, perhaps */
+    state.seen_gone = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+    assert_true(role_decide(&state, AGENT_PHASE_RUNNING, NOW).urgent);
+    state.replication.read_only = true; /* who wrote is still connected */
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+    state.role.was_open = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.replication = (struct replication_facts){0}; /* not looked at yet */
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+}
+
 static void test_a_primary(void **unused)
 {
     struct instance_state state = primary();
@@ -77,6 +95,9 @@ static void test_a_primary(void **unused)
     state.role.order.semi_sync = true; /* I3: it must not go on without */
     assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
     assert_false(role_done(&state));
+    state = primary();
+    state.replication.semi_sync_source = true; /* nor with, unasked */
+    assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
     state = primary();
     state.role.was_open = true;
     state.role.stopping = true;
@@ -222,7 +243,8 @@ static void test_a_replica_is_repaired(void **unused)
 static void test_closed_for_a_copy(void **unused)
 {
     struct instance_state state = {
-        .replication = {.seen = true, .semi_sync_source = true, .waiting_commits = 1, .copy_waits = true},
+        .replication =
+            {.seen = true, .semi_sync_source = true, .semi_sync_waits = true, .waiting_commits = 1, .copy_waits = true},
         .role = {.has_order = true,
             .opened = true,
             .was_open = true,
@@ -250,29 +272,6 @@ static void test_closed_for_a_copy(void **unused)
     state.role.closed_for_copy = role_closed_for_copy(&state, NOW);
     assert_false(state.role.closed_for_copy);
     assert_int_equal(role_decide(&state, AGENT_PHASE_RUNNING, NOW).action, ROLE_ACTION_OPEN);
-}
-
-static void test_unacknowledged_commits_are_counted(void **unused)
-{
-    struct instance_state state = {0};
-    struct replication_facts facts = {.unacknowledged = 2};
-
-    UNUSED(unused);
-    role_note_unacknowledged(&state, &facts, false);
-    assert_int_equal(state.unacknowledged, 0); /* asynchronous */
-    facts.semi_sync_source = true;
-    role_note_unacknowledged(&state, &facts, false);
-    role_note_unacknowledged(&state, &facts, false);
-    assert_int_equal(state.unacknowledged, 2);
-    facts.unacknowledged = 5;
-    role_note_unacknowledged(&state, &facts, true);
-    assert_int_equal(state.unacknowledged, 2);
-    facts.unacknowledged = 6;
-    role_note_unacknowledged(&state, &facts, false);
-    assert_int_equal(state.unacknowledged, 3);
-    facts.unacknowledged = 1; /* counted anew */
-    role_note_unacknowledged(&state, &facts, false);
-    assert_int_equal(state.unacknowledged, 4);
 }
 
 /* What servers really say, cut to the part that matters. */
@@ -765,6 +764,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_right_is_left_alone),
+        cmocka_unit_test(test_opened_by_another_hand),
         cmocka_unit_test(test_a_primary),
         cmocka_unit_test(test_on_the_way_from_primary),
         cmocka_unit_test(test_a_fenced_member),
@@ -772,7 +772,6 @@ int main(void)
         cmocka_unit_test(test_a_write_of_our_own_that_waits_in_vain),
         cmocka_unit_test(test_a_replica_is_repaired),
         cmocka_unit_test(test_closed_for_a_copy),
-        cmocka_unit_test(test_unacknowledged_commits_are_counted),
         cmocka_unit_test(test_troubles),
         cmocka_unit_test(test_the_position_in_the_way),
         cmocka_unit_test(test_lag),

@@ -288,6 +288,7 @@ static void put_confirmed(json_t *json, const struct cluster_confirmed *confirme
     if (confirmed->semi_sync)
         json_put_bool(value, "semiSync", true);
     put_positive(value, "acks", confirmed->acks);
+    put_positive(value, "lapses", confirmed->lapses);
     put_positive(value, "selfFenceMs", confirmed->self_fence_ms);
     put_positive(value, "selfFenceMembers", confirmed->self_fence_members);
     if (json_object_size(value) > 0)
@@ -477,6 +478,7 @@ static void read_confirmed(const json_t *json, struct cluster_confirmed *ret)
 {
     ret->semi_sync = json_path_bool(json, "semiSync", false);
     ret->acks = ret->semi_sync ? clamp_int(json_path_int(json, "acks", 0)) : 0;
+    ret->lapses = ret->semi_sync ? MAX_OF(json_path_int(json, "lapses", 0), 0) : 0;
     ret->self_fence_ms = clamp_int(json_path_int(json, "selfFenceMs", 0));
     ret->self_fence_members = clamp_int(json_path_int(json, "selfFenceMembers", 0));
 }

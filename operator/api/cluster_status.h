@@ -136,8 +136,9 @@ struct cluster_failover {
 
 /* What an open primary has shown to be so, of what it was told (cluster_confirmed.h): elections rely on nothing else. */
 struct cluster_confirmed {
-    bool semi_sync;         /* commits wait for acknowledgements, and those before are held by as many */
-    int acks;               /* for how many; 0 without semi_sync */
+    bool semi_sync; /* commits wait for acknowledgements, and those before are held by as many */
+    int acks;       /* for how many; 0 without semi_sync */
+    int64_t lapses; /* agent_api.h, semi_sync_lapses: those of the primary that are from before; 0 without semi_sync */
     int self_fence_ms;      /* after how long it closes itself; 0: it does not */
     int self_fence_members; /* when it hears fewer others than that */
 };

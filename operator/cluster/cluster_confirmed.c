@@ -9,18 +9,49 @@
 
 bool cluster_confirmed_same(const struct cluster_confirmed *a, const struct cluster_confirmed *b)
 {
-    return a->semi_sync == b->semi_sync && a->acks == b->acks && a->self_fence_ms == b->self_fence_ms &&
-        a->self_fence_members == b->self_fence_members;
+    return a->semi_sync == b->semi_sync && a->acks == b->acks && a->lapses == b->lapses &&
+        a->self_fence_ms == b->self_fence_ms && a->self_fence_members == b->self_fence_members;
 }
 
 /* ---- less ---- */
+
+/* Whose commits are in question: the primary's, or those of the one before it while nobody else is chosen, or open. */
+static const struct cluster_member *find_writer(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    bool is_moving = cluster_transition_is_set(transition) && (!transition->failover || str_empty(transition->to));
+    if (!is_moving || (primary && member_is_open(snapshot, primary)))
+        return primary;
+    return cluster_member_named(snapshot, transition->from);
+}
+
+/* By its own word commits need not wait, or some have ended without an acknowledgement: nobody else need hold them. An agent that does not count lapses says that
+ * there were none. */
+static void weaken_by_its_word(const struct cluster_snapshot *snapshot, struct cluster_confirmed *confirmed)
+{
+    const struct cluster_member *writer = find_writer(snapshot);
+    if (!writer || !member_speaks(writer))
+        return;
+    const struct agent_status *agent = writer->agent;
+    bool writes = member_runs(writer) && agent->role == AGENT_ROLE_PRIMARY && agent->writable;
+    int64_t lapses = (int64_t)agent->semi_sync_lapses;
+    if ((writes && !agent->semi_sync) || (lapses > 0 && lapses != confirmed->lapses))
+        confirmed->semi_sync = false;
+    if (writes && agent->semi_sync_acks > 0)
+        confirmed->acks = MIN_OF(confirmed->acks, (int)agent->semi_sync_acks);
+    if (writes)
+        confirmed->lapses = lapses;
+}
 
 void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_confirmed *confirmed = &intent->confirmed;
     bool has_lease = !intent->semi_sync || intent->loss_allowed;
     confirmed->semi_sync &= intent->semi_sync;
+    weaken_by_its_word(snapshot, confirmed);
     confirmed->acks = confirmed->semi_sync ? MIN_OF(confirmed->acks, intent->acks) : 0;
+    confirmed->lapses = confirmed->semi_sync ? confirmed->lapses : 0;
     if (snapshot->cluster.replicas < 2 || confirmed->self_fence_ms == 0) {
         confirmed->self_fence_ms = confirmed->self_fence_members = 0;
         return;
@@ -59,9 +90,16 @@ static bool lacks_acks(const struct cluster_snapshot *snapshot, const struct clu
     return snapshot->last.semi_sync && (!confirmed->semi_sync || confirmed->acks < snapshot->last.acks);
 }
 
+/* It says that commits wait, for as many acknowledgements as they are to. */
+static bool shows_acks(const struct cluster_snapshot *snapshot, const struct agent_status *agent)
+{
+    return agent->semi_sync && (agent->semi_sync_acks == 0 || (int)agent->semi_sync_acks >= snapshot->last.acks);
+}
+
 static const char *awaited_position(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
-    bool is_noted = snapshot->awaited_position && str_eq(snapshot->awaited_hash, primary->agent->order_hash);
+    bool is_noted = snapshot->awaited_position && str_eq(snapshot->awaited_hash, primary->agent->order_hash) &&
+        snapshot->awaited_lapses == primary->agent->semi_sync_lapses;
     return is_noted ? snapshot->awaited_position : primary->agent->gtid_executed;
 }
 
@@ -72,16 +110,19 @@ void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struc
         return;
     ret->self_fence_ms = (int)failover_self_fence_ms(snapshot);
     ret->self_fence_members = failover_has_lease(snapshot) ? snapshot->cluster.replicas - 1 : 1;
-    if (!lacks_acks(snapshot, ret) || !primary->agent->semi_sync ||
+    if (!lacks_acks(snapshot, ret) || !shows_acks(snapshot, primary->agent) ||
         !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))
         return;
     ret->semi_sync = true;
     ret->acks = snapshot->last.acks;
+    ret->lapses = (int64_t)primary->agent->semi_sync_lapses;
 }
 
 bool cluster_confirmed_is_awaited(const struct cluster_snapshot *snapshot)
 {
-    return lacks_acks(snapshot, &snapshot->last.confirmed) && find_obedient(snapshot);
+    const struct cluster_member *primary =
+        lacks_acks(snapshot, &snapshot->last.confirmed) ? find_obedient(snapshot) : NULL;
+    return primary && shows_acks(snapshot, primary->agent);
 }
 
 /* ---- what may be believed ---- */

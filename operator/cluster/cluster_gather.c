@@ -365,6 +365,7 @@ static void gather_world(
     snapshot->failover_times = memory->failover_times;
     snapshot->awaited_hash = memory->awaited_hash;
     snapshot->awaited_position = memory->awaited_position;
+    snapshot->awaited_lapses = memory->awaited_lapses;
     snapshot->epoch_since_ms = memory->epoch_since_ms;
     snapshot->restore_answer = memory->restore ? restore_lookup_answer(memory->restore) : NULL;
     snapshot->restore_task_error = memory->restore ? restore_lookup_error(memory->restore) : NULL;

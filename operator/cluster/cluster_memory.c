@@ -85,10 +85,16 @@ int64_t cluster_memory_held_ms(const struct cluster_memory *memory, int64_t epoc
 
 void cluster_memory_note_awaited(struct cluster_memory *memory, const struct agent_status *primary)
 {
-    if (!memory || !primary)
+    if (!memory)
         return;
-    if (str_eq(memory->awaited_hash, primary->order_hash))
+    if (!primary) {
+        memory->awaited_hash[0] = '\0';
+        str_replace(&memory->awaited_position, NULL);
+        return;
+    }
+    if (str_eq(memory->awaited_hash, primary->order_hash) && memory->awaited_lapses == primary->semi_sync_lapses)
         return;
     memcpy(memory->awaited_hash, primary->order_hash, sizeof(memory->awaited_hash));
+    memory->awaited_lapses = primary->semi_sync_lapses;
     str_replace(&memory->awaited_position, primary->gtid_executed);
 }

@@ -64,6 +64,7 @@ struct cluster_memory {
     int64_t held_epoch;                                      /* of that failover */
     struct failover_times failover_times;
     char awaited_hash[17]; /* see cluster_snapshot.h */
+    uint64_t awaited_lapses;
     char *awaited_position;
     struct restore_lookup *restore; /* owned; NULL: nothing is being restored */
     char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
@@ -85,7 +86,8 @@ void cluster_memories_forget(struct cluster_memories *memories, const char *key)
 /* Takes the facts over (client_tls included). An unchanged client certificate keeps the TLS object that open streams use. */
 void cluster_memory_take_secrets(struct cluster_memory *memory, const struct cluster_secrets_facts *facts);
 
-/* What others must have before it is believed that its commits wait for them. Later ones do wait: so the first position under an order stands. */
+/* What others must have before it is believed that its commits wait for them. Later ones do wait: so the first position under an order stands, until the primary
+ * tells of another lapse. NULL: nothing is awaited. */
 void cluster_memory_note_awaited(struct cluster_memory *memory, const struct agent_status *primary);
 
 /* Whether somebody is held in the failover of that epoch (0: there is none). By the monotonic clock: one that jumps would shorten the time that a lost

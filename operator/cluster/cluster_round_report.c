@@ -124,10 +124,10 @@ void cluster_round_report(struct cluster_round *round)
     round->recheck_soon = snapshot->cluster.password_secret_name || cluster_snapshot_has_mounting_pod(snapshot);
     if (cluster_epoch_spreads(snapshot))
         cluster_round_again_in(round, CLUSTER_EPOCH_SPREAD_MS);
-    if (cluster_confirmed_is_awaited(snapshot)) {
-        cluster_memory_note_awaited(cluster_round_memory(round), cluster_primary(snapshot)->agent);
+    bool is_awaited = cluster_confirmed_is_awaited(snapshot);
+    cluster_memory_note_awaited(cluster_round_memory(round), is_awaited ? cluster_primary(snapshot)->agent : NULL);
+    if (is_awaited)
         cluster_round_again_in(round, CLUSTER_CONFIRM_MS);
-    }
     cluster_figures_set(&cluster_round_memory(round)->figures, snapshot, &status);
     round->final_act = final_backup_next_act(snapshot); /* before the world is let go */
     if (cluster_status_same(&snapshot->last, &status))

@@ -89,8 +89,10 @@ struct cluster_snapshot {
     int64_t lost_since_ms;   /* since when the primary is not open for writes, 0: it is */
     int64_t held_ms; /* failover: for how long somebody has not received from the lost one, as far as we saw; 0: nobody */
     struct failover_times failover_times;
-    /* What the primary had committed when it was first seen to go by the order of that hash, while its word on acknowledgements is not believed yet. */
+    /* What the primary had committed when it was first seen to go by the order of that hash, after so many lapses, while its word on acknowledgements is not
+     * believed yet. */
     const char *awaited_hash, *awaited_position; /* NULL: not noted */
+    uint64_t awaited_lapses;
     int64_t epoch_since_ms; /* when the epoch was raised for the same primary, 0: not in our life */
 
     /* Parsed spec; storage is the one in force if a change was refused, replicas those that the cluster has while it may not grow yet. */

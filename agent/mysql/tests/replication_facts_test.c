@@ -5,6 +5,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "agent/mysql/semi_sync.h"
+
 static void test_a_statement_is_told_by_its_verb(void **unused)
 {
     static const struct {
@@ -61,11 +63,54 @@ static void test_a_heartbeat_that_waits_for_a_lock(void **unused)
     }
 }
 
+static struct replication_facts semi_sync_of(const char *version, const char *const (*rows)[2])
+{
+    struct replication_facts facts = {0};
+    struct server_version number;
+
+    assert_int_equal(server_version_parse(version, "", &number, NULL), 0);
+    for (; (*rows)[0]; rows++)
+        semi_sync_take(dialect_for(&number)->replication, &facts, (*rows)[0], (*rows)[1]);
+    return facts;
+}
+
+/* As servers spell it: the names of 8.0.26 and later, and those before, which MariaDB keeps. */
+static void test_semi_sync_as_servers_tell_it(void **unused)
+{
+    static const char *const source[][2] = {{"rpl_semi_sync_source_enabled", "ON"},
+        {"rpl_semi_sync_source_timeout", "4294967295"}, {"rpl_semi_sync_source_wait_for_replica_count", "2"},
+        {"rpl_semi_sync_source_wait_no_replica", "ON"}, {"rpl_semi_sync_source_wait_point", "AFTER_SYNC"},
+        {"Rpl_semi_sync_source_status", "ON"}, {"Rpl_semi_sync_source_no_tx", "3"}, {NULL, NULL}};
+    static const char *const master[][2] = {{"rpl_semi_sync_master_enabled", "ON"},
+        {"rpl_semi_sync_master_timeout", "4294967295"}, {"rpl_semi_sync_master_wait_for_slave_count", "2"},
+        {"rpl_semi_sync_master_wait_no_slave", "ON"}, {"rpl_semi_sync_master_wait_point", "AFTER_SYNC"},
+        {"Rpl_semi_sync_master_status", "OFF"}, {NULL, NULL}};
+    static const char *const altered[][3][2] = {
+        {{"rpl_semi_sync_source_timeout", "1000"}, {NULL, NULL}},
+        {{"rpl_semi_sync_source_wait_point", "AFTER_COMMIT"}, {NULL, NULL}},
+        {{"rpl_semi_sync_source_wait_no_replica", "OFF"}, {NULL, NULL}},
+    };
+
+    UNUSED(unused);
+    struct replication_facts facts = semi_sync_of("9.7.0", source);
+    assert_true(facts.semi_sync_source && facts.semi_sync_waits && !facts.semi_sync_altered);
+    assert_true(facts.unacknowledged_known && facts.unacknowledged == 3);
+    assert_int_equal(facts.semi_sync_acks, 2);
+    facts = semi_sync_of("5.7.44", master);
+    assert_true(facts.semi_sync_source && !facts.semi_sync_waits && !facts.semi_sync_altered);
+    assert_false(facts.unacknowledged_known);
+    assert_int_equal(facts.semi_sync_acks, 2);
+    assert_int_equal(semi_sync_of("10.11.19-MariaDB", master).semi_sync_acks, 0);
+    for (size_t i = 0; i < ARRAY_LEN(altered); i++)
+        assert_true(semi_sync_of("8.4.0", altered[i]).semi_sync_altered);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_statement_is_told_by_its_verb),
         cmocka_unit_test(test_a_heartbeat_that_waits_for_a_lock),
+        cmocka_unit_test(test_semi_sync_as_servers_tell_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,8 +55,11 @@ static json_t *describe_reigns(const struct cluster_reigns *reigns)
 
 static json_t *describe_confirmed(const struct cluster_confirmed *confirmed)
 {
-    return json_build("{s:b, s:i, s:i, s:i}", "semiSync", confirmed->semi_sync, "acks", confirmed->acks, "selfFenceMs",
-        confirmed->self_fence_ms, "selfFenceMembers", confirmed->self_fence_members);
+    json_t *json = json_build("{s:b, s:i, s:i, s:i}", "semiSync", confirmed->semi_sync, "acks", confirmed->acks,
+        "selfFenceMs", confirmed->self_fence_ms, "selfFenceMembers", confirmed->self_fence_members);
+    if (confirmed->lapses > 0)
+        json_put_int(json, "lapses", confirmed->lapses);
+    return json;
 }
 
 /* NULL unless the status must be written before anything else. */

@@ -239,9 +239,9 @@ static json_t *healthy_agent(const struct golden *golden, const struct cluster_m
     json_t *agent = json_build("{s:s, s:s, s:s, s:b, s:s, s:I, s:s, s:b, s:s, s:s}", "instance", member->name, "phase",
         "Running", "flavour", "mariadb", "ready", 1, "version", "10.11.6-MariaDB", "epoch", (json_int_t)last->epoch,
         "role", primary ? "primary" : "replica", "orderDone", 1, "gtidExecuted", "0-1-100", "data", "Database");
-    if (primary)
+    if (primary) {
         json_put_bool(agent, "writable", true);
-    else {
+    } else {
         json_put_bool(agent, "readOnly", true);
         json_put_str(agent, "receiver", "Running");
         json_put_str(agent, "applier", "Running");
@@ -259,6 +259,8 @@ static void put_agent(struct golden *golden, int i, const json_t *patch)
     _cleanup_(json_decrefp) json_t *agent = healthy_agent(golden, &golden->snapshot.members[i]);
     if (patch)
         json_merge(agent, patch);
+    if (str_eq(json_path_str(agent, "role", ""), "primary") && !json_object_get(agent, "semiSync"))
+        json_put_bool(agent, "semiSync", golden->snapshot.last.semi_sync);
     _cleanup_(freep) char *text = json_text(agent);
     if (agent_status_decode(text, strlen(text), &golden->agents[i], &err) < 0)
         fail_msg("agent %d: %s", i, err.message);

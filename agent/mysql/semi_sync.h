@@ -1,0 +1,34 @@
+/*
+ * semi_sync.h: what makes commits wait for acknowledgements, set and looked at in one place.
+ *
+ * A primary waits as set here: for as long as it takes (the longest time-out that every version takes, 49 days), before the commit is visible (AFTER_SYNC),
+ * also while no replica is connected, for as many acknowledgements as wished (MariaDB counts one). A server whose time-out has passed goes on without
+ * waiting although it is enabled: then `Rpl_semi_sync_*_status` is OFF, until a replica has caught up (plugin/semisync/semisync_source.cc: switch_off,
+ * try_switch_on; MariaDB: sql/semisync_master.cc). To set the variable `enabled` once more changes nothing then; it must be off in between.
+ */
+#ifndef KM_AGENT_MYSQL_SEMI_SYNC_H
+#define KM_AGENT_MYSQL_SEMI_SYNC_H
+
+#include "common/base.h"
+
+#include "agent/mysql/dialect.h"
+#include "agent/mysql/replication_facts.h"
+#include "agent/mysql/session.h"
+#include "common/error.h"
+
+/* A primary: commits wait for acks (at least one) acknowledgements, or for none. Can be repeated while they wait. */
+int semi_sync_set_source(
+    struct session *session, const struct dialect *dialect, bool on, uint32_t acks, struct error *err) KM_MUST_CHECK;
+/* A replica: it gives acknowledgements, from the next connection to its source on. */
+int semi_sync_set_replica(
+    struct session *session, const struct dialect *dialect, bool on, struct error *err) KM_MUST_CHECK;
+
+/* Fills in what the facts say of it. */
+int semi_sync_observe(struct session *session, const struct dialect *dialect, struct replication_facts *facts,
+    struct error *err) KM_MUST_CHECK;
+
+/* Pure: one row of SHOW GLOBAL VARIABLES or SHOW GLOBAL STATUS. */
+void semi_sync_take(
+    const struct replication_terms *terms, struct replication_facts *facts, const char *name, const char *value);
+
+#endif

@@ -1,0 +1,137 @@
+/* How commits wait, as a primary's agent judges it: role_decide.h. */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "agent/role_decide.h"
+#include "agent/role_status.h"
+
+#define NOW 1000000
+
+static struct instance_state primary(void)
+{
+    return (struct instance_state){
+        .replication = {.seen = true},
+        .role = {.has_order = true, .order = {.epoch = 3, .role = AGENT_ROLE_PRIMARY}, .opened = true, .was_open = true},
+    };
+}
+
+static enum role_action action_of(const struct instance_state *state)
+{
+    return role_decide(state, AGENT_PHASE_RUNNING, NOW).action;
+}
+
+/* I3: whatever decides whether commits wait is as ordered, and they do. */
+static void test_how_commits_wait(void **unused)
+{
+    static const struct {
+        const char *what;
+        struct replication_facts facts;
+        uint32_t acks; /* ordered */
+        bool right;
+        unsigned lapses;
+    } rows[] = {
+        {"as ordered", {.semi_sync_source = true, .semi_sync_waits = true, .semi_sync_acks = 2}, 2, true, 0},
+        {"MariaDB counts one", {.semi_sync_source = true, .semi_sync_waits = true}, 2, true, 0},
+        {"one is the least", {.semi_sync_source = true, .semi_sync_waits = true, .semi_sync_acks = 1}, 0, true, 0},
+        {"for fewer", {.semi_sync_source = true, .semi_sync_waits = true, .semi_sync_acks = 1}, 2, false, 1},
+        {"for more", {.semi_sync_source = true, .semi_sync_waits = true, .semi_sync_acks = 3}, 2, false, 0},
+        {"turned off", {.semi_sync_acks = 2}, 2, false, 1},
+        {"given up", {.semi_sync_source = true, .semi_sync_acks = 2}, 2, false, 1},
+        {"not for long", {.semi_sync_source = true, .semi_sync_waits = true, .semi_sync_altered = true}, 2, false, 1},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct instance_state state = primary();
+        struct agent_status status = {0};
+        state.role.order.semi_sync = true;
+        state.role.order.acks = rows[i].acks;
+        state.replication = rows[i].facts;
+        state.replication.seen = true;
+        role_note_lapse(&state, &state.replication);
+        role_fill_status(&state, NOW, &status);
+        bool waits = rows[i].facts.semi_sync_waits && !rows[i].facts.semi_sync_altered;
+        if (role_done(&state) != rows[i].right || (action_of(&state) == ROLE_ACTION_NONE) != rows[i].right ||
+            status.semi_sync != waits || status.semi_sync_lapses != rows[i].lapses ||
+            status.semi_sync_acks != (waits ? rows[i].facts.semi_sync_acks : status.semi_sync_acks))
+            fail_msg("%s: done %d, action %d, waits %d, lapses %llu", rows[i].what, role_done(&state),
+                (int)action_of(&state), status.semi_sync, (unsigned long long)status.semi_sync_lapses);
+    }
+}
+
+static void test_only_an_open_primary_has_lapses(void **unused)
+{
+    struct instance_state state = primary();
+
+    UNUSED(unused);
+    role_note_lapse(&state, &state.replication); /* asynchronous as ordered */
+    assert_int_equal(state.lapses, 0);
+    state.role.order.semi_sync = true;
+    state.replication.read_only = true; /* closed: MySQL turns semi-sync off then */
+    role_note_lapse(&state, &state.replication);
+    assert_int_equal(state.lapses, 0);
+    state.replication.read_only = false;
+    role_note_lapse(&state, &state.replication);
+    role_note_lapse(&state, &state.replication);
+    assert_int_equal(state.lapses, 2);
+    state.role.order.role = AGENT_ROLE_REPLICA;
+    role_note_lapse(&state, &state.replication);
+    assert_int_equal(state.lapses, 2);
+}
+
+static void test_unacknowledged_commits_are_counted(void **unused)
+{
+    struct instance_state state = {0};
+    struct replication_facts facts = {.semi_sync_source = true, .unacknowledged = 2, .unacknowledged_known = true};
+
+    UNUSED(unused);
+    role_note_unacknowledged(&state, &facts, false);
+    role_note_unacknowledged(&state, &facts, false);
+    assert_int_equal(state.unacknowledged, 2);
+    facts.unacknowledged = 5;
+    role_note_unacknowledged(&state, &facts, true);
+    assert_int_equal(state.unacknowledged, 2);
+    facts.unacknowledged = 6;
+    role_note_unacknowledged(&state, &facts, false);
+    assert_int_equal(state.unacknowledged, 3);
+    facts.unacknowledged = 1; /* counted anew */
+    role_note_unacknowledged(&state, &facts, false);
+    assert_int_equal(state.unacknowledged, 4);
+    facts = (struct replication_facts){.unacknowledged_known = false}; /* asynchronous: nobody has asked */
+    role_note_unacknowledged(&state, &facts, false);
+    assert_int_equal(state.unacknowledged, 4);
+    assert_int_equal(state.unacknowledged_seen, 1);
+    assert_int_equal(state.lapses, 4);
+}
+
+/* Of an earlier reign of this server: it has been judged since. One that somebody turned off ended the commits that waited. */
+static void test_whose_unacknowledged_commits_count(void **unused)
+{
+    struct instance_state state = {0};
+    struct replication_facts facts = {.semi_sync_replica = true, .unacknowledged = 7, .unacknowledged_known = true};
+
+    UNUSED(unused);
+    role_note_unacknowledged(&state, &facts, false);
+    assert_int_equal(state.lapses, 0);
+    state = primary();
+    state.role.order.semi_sync = true;
+    state.unacknowledged_seen = 7;
+    facts.unacknowledged = 9;
+    role_note_unacknowledged(&state, &facts, false);
+    assert_int_equal(state.lapses, 2);
+    assert_int_equal(state.unacknowledged, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_how_commits_wait),
+        cmocka_unit_test(test_only_an_open_primary_has_lapses),
+        cmocka_unit_test(test_unacknowledged_commits_are_counted),
+        cmocka_unit_test(test_whose_unacknowledged_commits_count),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+#include "common/base.h"
+
+#include "agent/tests/settings_stories.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <cmocka.h>
+
+#include "agent/tests/replication_rig.h"
+#include "common/alloc.h"
+
+#define LONG_MS 60000
+
+static int setup_mariadb(void **state)
+{
+    *state = replication_rig_new(NULL);
+    return 0;
+}
+
+static int setup_mysql(void **state)
+{
+    _cleanup_(freep) char *root = agent_rig_mysql_root();
+
+    if (!root)
+        return -1;
+    *state = replication_rig_new(root);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    replication_rig_free(*state);
+    return 0;
+}
+
+static bool runs(const struct member *member)
+{
+    return member->status.phase == AGENT_PHASE_RUNNING;
+}
+
+static void await_ready(struct replication_rig *rig)
+{
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+}
+
+static void test_the_members(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    rig->semi_sync = true;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, runs, "running", LONG_MS));
+    replication_rig_form(rig);
+    assert_true(member_sql(rig, 0, "CREATE DATABASE t; CREATE TABLE t.w (id BIGINT PRIMARY KEY)", NULL));
+}
+
+/* ---- semi-sync ---- */
+
+static bool is_blocked(const struct member *member)
+{
+    return member->status.writes_blocked_ms > 2000 && member->status.semi_sync_replicas == 0 &&
+        member->status.waiting_commits > 0;
+}
+
+static bool is_not_blocked(const struct member *member)
+{
+    return member->status.writable && member->status.writes_blocked_ms == 0;
+}
+
+static bool is_mariadb(const struct replication_rig *rig)
+{
+    return rig->members[0].status.flavour == AGENT_FLAVOUR_MARIADB;
+}
+
+/* "rpl_semi_sync_source_timeout", as this family spells it. */
+static char *semi_sync_name(const struct replication_rig *rig, const char *suffix)
+{
+    return xasprintf("rpl_semi_sync_%s_%s", is_mariadb(rig) ? "master" : "source", suffix);
+}
+
+static bool has_lapsed(const struct member *member)
+{
+    return member->status.semi_sync_lapses > 0 && member->status.semi_sync && member_ready(member);
+}
+
+static bool has_lapsed_again(const struct member *member)
+{
+    return member->status.semi_sync_lapses > member->lapses_before && has_lapsed(member);
+}
+
+static void expect_set_right(struct replication_rig *rig, const char *suffix, const char *value, const char *right)
+{
+    _cleanup_(freep) char *name = semi_sync_name(rig, suffix);
+    _cleanup_(freep) char *change = xasprintf("SET GLOBAL %s = %s", name, value);
+    _cleanup_(freep) char *look = xasprintf("SELECT @@global.%s", name);
+
+    rig->members[0].lapses_before = rig->members[0].status.semi_sync_lapses;
+    assert_true(member_sql(rig, 0, change, NULL));
+    assert_true(member_says(rig, 0, look, right));
+    assert_true(replication_rig_await(rig, 0, has_lapsed_again, "telling that commits need not have waited", LONG_MS));
+}
+
+/* I3: until it is set right again, and that is told: acknowledgements may have been missing meanwhile. */
+static void test_semi_sync_is_set_right(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    assert_true(replication_rig_await(rig, 0, member_ready, "ready", LONG_MS));
+    expect_set_right(rig, "timeout", "1000", "4294967295");
+    expect_set_right(rig, "wait_point", "'AFTER_COMMIT'", "AFTER_SYNC");
+    expect_set_right(rig, is_mariadb(rig) ? "wait_no_slave" : "wait_no_replica", "0", "1");
+    expect_set_right(rig, "enabled", "0", "1");
+    if (!is_mariadb(rig)) {
+        assert_true(member_sql(rig, 0, "SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = 2", NULL));
+        assert_true(member_says(rig, 0, "SELECT @@global.rpl_semi_sync_source_wait_for_replica_count", "1"));
+    }
+    assert_true(replication_rig_await(rig, 0, member_ready, "ready", LONG_MS));
+}
+
+static void order_heartbeat(struct replication_rig *rig, bool on)
+{
+    struct agent_order order = rig->members[0].order;
+
+    order.heartbeat = on;
+    assert_int_equal(replication_rig_order(rig, 0, &order), 200);
+    assert_true(replication_rig_await(rig, 0, member_done, "as ordered", LONG_MS));
+}
+
+/* The time-out of a hand has passed: the server is enabled and waits no more. */
+static void test_semi_sync_that_gave_up_waits_again(void **state)
+{
+    struct replication_rig *rig = *state;
+    _cleanup_(freep) char *name = semi_sync_name(rig, "timeout");
+    _cleanup_(freep) char *give_up = xasprintf("SET GLOBAL %s = 1; INSERT INTO t.w VALUES (-30)", name);
+    _cleanup_(freep) char *waits =
+        xasprintf("SELECT variable_value FROM %s.global_status WHERE variable_name = 'rpl_semi_sync_%s_status'",
+            is_mariadb(rig) ? "information_schema" : "performance_schema", is_mariadb(rig) ? "master" : "source");
+
+    order_heartbeat(rig, false); /* one that waits already would go on waiting, and the commit behind it */
+    for (unsigned i = 1; i < MEMBERS; i++)
+        kill(rig->members[i].rig->server.inner, SIGSTOP);
+    for (unsigned i = 1; i < MEMBERS; i++)
+        agent_rig_kill(&rig->members[i].rig->server);
+    rig->members[0].lapses_before = rig->members[0].status.semi_sync_lapses;
+    kill(rig->members[0].rig->agent.inner, SIGSTOP); /* it would be quicker */
+    bool ended = member_sql(rig, 0, give_up, NULL);  /* on no other member */
+    kill(rig->members[0].rig->agent.inner, SIGCONT);
+    assert_true(ended);
+    assert_true(member_says(rig, 0, waits, "ON"));
+    assert_true(replication_rig_await(rig, 0, has_lapsed_again, "telling of the commit that did not wait", LONG_MS));
+    pid_t pid = member_hold_lock(rig, 0, "INSERT INTO t.w VALUES (-31)", 0);
+    assert_true(replication_rig_await(rig, 0, is_blocked, "blocked", LONG_MS));
+    for (unsigned i = 1; i < MEMBERS; i++)
+        replication_rig_start(rig, i, "server");
+    assert_true(replication_rig_await(rig, 0, is_not_blocked, "free again", LONG_MS));
+    order_heartbeat(rig, true);
+    await_ready(rig);
+    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w WHERE id IN (-30, -31)", "2"));
+    member_release_lock(pid);
+}
+
+/* ---- a server without an order ---- */
+
+static bool has_no_order(const struct member *member)
+{
+    return member->status.phase == AGENT_PHASE_RUNNING && !*member->status.order_hash;
+}
+
+static bool is_closed_without_order(const struct member *member)
+{
+    return has_no_order(member) && !member->status.writable && member->status.read_only;
+}
+
+/* Who opens a server that has no order does not do so for long: neither root nor SET PERSIST. */
+static void expect_closed_again(struct replication_rig *rig, unsigned member)
+{
+    bool mariadb = is_mariadb(rig);
+
+    assert_true(member_owner_sql(rig, member, "SET GLOBAL read_only = 0", NULL));
+    assert_true(
+        member_says(rig, member, mariadb ? "SELECT @@global.read_only" : "SELECT @@global.super_read_only", "1"));
+    assert_true(replication_rig_await(rig, member, is_closed_without_order, "closed again", LONG_MS));
+}
+
+/* mysqld-auto.cnf is read after all option files. */
+static void expect_nothing_persisted(struct replication_rig *rig)
+{
+    assert_true(member_owner_sql(rig, 0,
+        "SET PERSIST_ONLY super_read_only = 0; SET PERSIST_ONLY read_only = 0; SET PERSIST_ONLY sync_binlog = 0; "
+        "SET PERSIST_ONLY innodb_flush_log_at_trx_commit = 2",
+        NULL));
+    agent_rig_kill(&rig->members[0].rig->server);
+    replication_rig_start(rig, 0, "server");
+    assert_true(replication_rig_await(rig, 0, has_no_order, "without an order", LONG_MS));
+    assert_true(member_says(rig, 0,
+        "SELECT CONCAT(@@global.super_read_only, @@global.read_only, @@global.sync_binlog, "
+        "@@global.innodb_flush_log_at_trx_commit)",
+        "1111"));
+    assert_true(member_owner_sql(rig, 0, "RESET PERSIST", NULL));
+}
+
+/* I1: nobody but the operator opens a server. */
+static void test_a_server_without_an_order_stays_closed(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_order order = rig->members[0].order;
+
+    agent_rig_kill(&rig->members[0].rig->server);
+    replication_rig_start(rig, 0, "server");
+    assert_true(replication_rig_await(rig, 0, has_no_order, "without an order", LONG_MS));
+    expect_closed_again(rig, 0);
+    if (!is_mariadb(rig))
+        expect_nothing_persisted(rig);
+    assert_int_equal(replication_rig_order(rig, 0, &order), 200);
+    await_ready(rig);
+}
+
+int settings_stories_run(bool mysql)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_members),
+        cmocka_unit_test(test_semi_sync_is_set_right),
+        cmocka_unit_test(test_semi_sync_that_gave_up_waits_again),
+        cmocka_unit_test(test_a_server_without_an_order_stays_closed),
+    };
+
+    cmocka_set_test_filter(getenv("TEST_CASE"));
+    return mysql ? cmocka_run_group_tests_name("settings MySQL", tests, setup_mysql, teardown)
+                 : cmocka_run_group_tests_name("settings MariaDB", tests, setup_mariadb, teardown);
+}
