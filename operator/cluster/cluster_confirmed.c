@@ -47,18 +47,18 @@ static void weaken_by_its_word(const struct cluster_snapshot *snapshot, struct c
 void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_confirmed *confirmed = &intent->confirmed;
-    bool has_lease = !intent->semi_sync || intent->loss_allowed;
+    bool has_fence = intent->semi_sync || intent->loss_allowed;
     confirmed->semi_sync &= intent->semi_sync;
     weaken_by_its_word(snapshot, confirmed);
     confirmed->acks = confirmed->semi_sync ? MIN_OF(confirmed->acks, intent->acks) : 0;
     confirmed->lapses = confirmed->semi_sync ? confirmed->lapses : 0;
-    if (snapshot->cluster.replicas < 2 || confirmed->self_fence_ms == 0) {
+    if (snapshot->cluster.replicas < 2 || !has_fence || confirmed->self_fence_ms == 0) {
         confirmed->self_fence_ms = confirmed->self_fence_members = 0;
         return;
     }
     confirmed->self_fence_ms = MAX_OF(confirmed->self_fence_ms, (int)failover_self_fence_ms(snapshot));
     confirmed->self_fence_members =
-        MIN_OF(confirmed->self_fence_members, has_lease ? snapshot->cluster.replicas - 1 : 1);
+        MIN_OF(confirmed->self_fence_members, intent->loss_allowed ? snapshot->cluster.replicas - 1 : 1);
 }
 
 /* ---- more ---- */
@@ -108,8 +108,10 @@ void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struc
     const struct cluster_member *primary = find_obedient(snapshot);
     if (!primary)
         return;
-    ret->self_fence_ms = (int)failover_self_fence_ms(snapshot);
-    ret->self_fence_members = failover_has_lease(snapshot) ? snapshot->cluster.replicas - 1 : 1;
+    if (failover_has_fence(snapshot)) {
+        ret->self_fence_ms = (int)failover_self_fence_ms(snapshot);
+        ret->self_fence_members = failover_has_lease(snapshot) ? snapshot->cluster.replicas - 1 : 1;
+    }
     if (!lacks_acks(snapshot, ret) || !shows_acks(snapshot, primary->agent) ||
         !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))
         return;

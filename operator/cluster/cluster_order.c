@@ -41,7 +41,7 @@ static void order_primary(const struct cluster_snapshot *snapshot, const char *w
     order->semi_sync = snapshot->last.semi_sync;
     order->acks = (uint32_t)snapshot->last.acks;
     order->heartbeat = snapshot->cluster.replicas > 1;
-    if (snapshot->cluster.replicas > 1) {
+    if (snapshot->cluster.replicas > 1 && failover_has_fence(snapshot)) {
         order->self_fence_ms = (uint32_t)failover_self_fence_ms(snapshot);
         order->self_fence_members = failover_has_lease(snapshot) ? all_others(snapshot) : 1;
     }
@@ -514,7 +514,7 @@ static bool anybody_hears_primary(const struct cluster_snapshot *snapshot)
 /* A primary that may have to close itself when it hears nobody: the order is our sign of life. */
 static bool must_repeat(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member == cluster_primary(snapshot) && snapshot->cluster.replicas > 1 &&
+    return member == cluster_primary(snapshot) && snapshot->cluster.replicas > 1 && failover_has_fence(snapshot) &&
         (failover_has_lease(snapshot) || !anybody_hears_primary(snapshot));
 }
 

@@ -46,9 +46,14 @@ int64_t failover_self_fence_ms(const struct cluster_snapshot *snapshot)
     return or_default(snapshot->cluster.failover.self_fence_ms, CLUSTER_SELF_FENCE_MS_DEFAULT);
 }
 
+bool failover_has_fence(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->last.semi_sync || snapshot->last.loss_allowed;
+}
+
 bool failover_has_lease(const struct cluster_snapshot *snapshot)
 {
-    return !snapshot->last.semi_sync || snapshot->last.loss_allowed;
+    return snapshot->last.loss_allowed;
 }
 
 /* ---- members ---- */

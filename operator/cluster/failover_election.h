@@ -58,8 +58,10 @@ bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster
 /* It was told to acknowledge commits of the current primary. */
 bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 
-/* The primary was told to close itself when it does not hear everybody: somebody else may be opened after that time (I6). Always so while commits do not
- * wait for acknowledgements. */
+/* Somebody else may be opened without the primary's word: by proof, as commits wait for acknowledgements, or at a loss. So it closes itself when it is cut off
+ * (I6). Otherwise it stays open: nobody could take its place. */
+bool failover_has_fence(const struct cluster_snapshot *snapshot);
+/* The primary was told to close itself when it does not hear everybody: somebody else may be opened after that time, although something may be lost. */
 bool failover_has_lease(const struct cluster_snapshot *snapshot);
 
 /* spec.failover, also while the spec cannot be read. */

@@ -357,8 +357,10 @@ static void put_confirmed(const json_t *cluster, json_t *status)
 {
     int64_t replicas = json_path_int(cluster, "spec.replicas", 1);
     bool semi_sync = json_path_bool(status, "semiSync", false);
-    bool has_lease = !semi_sync || json_path_bool(status, "lossAllowed", false);
+    bool has_lease = json_path_bool(status, "lossAllowed", false);
     if (json_path_int(status, "epoch", 0) == 0 || replicas < 2)
+        return;
+    if (!semi_sync && !has_lease)
         return;
     json_t *confirmed = json_build("{s:b, s:I, s:I}", "semiSync", semi_sync, "selfFenceMs",
         (json_int_t)json_path_int(cluster, "spec.failover.selfFenceMilliseconds", CLUSTER_SELF_FENCE_MS_DEFAULT),
