@@ -608,7 +608,7 @@ const char *cluster_state_name(const struct cluster_snapshot *snapshot)
         return seeding > 0 || running > 0 ? "Cloning" : "Incomplete";
     if (primary && member_is_open(snapshot, primary)) {
         if (following >= snapshot->cluster.replicas - 1)
-            return "Healthy";
+            return member_commits_wait(primary) ? "Degraded" : "Healthy";
         return seeding > 0 ? "Cloning" : "Degraded";
     }
     const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);

@@ -304,6 +304,7 @@ static void set_healthy(struct report *report)
 {
     const struct cluster_member *unready = find_unready(report);
     const struct cluster_member *ailing = find_ailing(report);
+    const struct cluster_member *primary = cluster_primary(report->snapshot);
     char message[256] = "";
     if (!report->snapshot->usable && report->wanted == 0)
         set(report, CONDITION_HEALTHY, false, "NotAccepted", "there is nothing until the spec is accepted");
@@ -312,12 +313,14 @@ static void set_healthy(struct report *report)
         const char *reason = trouble_reason(unready);
         set(report, CONDITION_HEALTHY, false, reason ? reason : "MemberNotReady", "%d of %d members are ready; %s%s%s",
             report->ready, report->wanted, unready->name, *message ? ": " : " is not", message);
-    } else if (ailing)
+    } else if (primary && member_commits_wait(primary))
+        set(report, CONDITION_HEALTHY, false, "WritesBlocked", "commits on %s wait for acknowledgements", primary->name);
+    else if (ailing)
         set(report, CONDITION_HEALTHY, false, ailing->agent->problems[0].reason, "%s: %s", ailing->name,
             ailing->agent->problems[0].message);
     else if (find_carried_problem(report))
         return; /* the condition stays until the member has spoken */
-    else if (report->wanted > 0 && !cluster_primary(report->snapshot))
+    else if (report->wanted > 0 && !primary)
         set(report, CONDITION_HEALTHY, false, "NoPrimary", "no member is primary yet");
     else
         set(report, CONDITION_HEALTHY, true, "AllReady", "%d of %d members are ready", report->ready, report->wanted);

@@ -7,9 +7,6 @@
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/reigns.h"
 
-/* Commits that wait this long for acknowledgements are no hiccup. */
-#define WRITES_BLOCKED_MS 1000
-
 /* After a restart of ours nobody has spoken for a moment: what was known stays. */
 static bool nobody_speaks(const struct cluster_snapshot *snapshot)
 {
@@ -167,7 +164,7 @@ static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct c
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
     char awaited[CLUSTER_MESSAGE_MAX];
-    if (!primary || !member_speaks(primary) || primary->agent->writes_blocked_ms < WRITES_BLOCKED_MS) {
+    if (!primary || !member_commits_wait(primary)) {
         kube_conditions_remove(&status->conditions, CONDITION_WRITES_BLOCKED);
         return;
     }

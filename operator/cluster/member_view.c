@@ -2,6 +2,8 @@
 
 #include "operator/cluster/member_view.h"
 
+#include "operator/instance/agent_watch.h"
+
 const struct cluster_member *cluster_member_named(const struct cluster_snapshot *snapshot, const char *name)
 {
     for (int i = 0; i < snapshot->member_count && !str_empty(name); i++) {
@@ -120,6 +122,11 @@ bool member_has_problem(const struct cluster_member *member, const char *reason)
             return true;
     }
     return false;
+}
+
+bool member_commits_wait(const struct cluster_member *member)
+{
+    return member_speaks(member) && member->agent->writes_blocked_ms >= AGENT_WATCH_BLOCKED_MS;
 }
 
 bool member_data_is_stale(const struct cluster_member *member)

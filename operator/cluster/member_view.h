@@ -31,6 +31,8 @@ bool member_follows(const struct cluster_snapshot *snapshot, const struct cluste
 /* Why it does not; never NULL. */
 const char *member_why_not_following(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 bool member_has_problem(const struct cluster_member *member, const char *reason);
+/* Its commits have waited for acknowledgements for longer than a hiccup takes: as long as makes the agent's word news (AGENT_WATCH_BLOCKED_MS). */
+bool member_commits_wait(const struct cluster_member *member);
 /* Its volume must not be trusted: it left the cluster, or was marked to be seeded again. */
 bool member_data_is_stale(const struct cluster_member *member);
 /* A copy of the data arrives, or is about to. */
