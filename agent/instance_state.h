@@ -62,6 +62,7 @@ struct role_state {
     uint64_t source_followed; /* what was configured; 0: not by this process */
     int64_t followed_ms;      /* since when this source is followed, or the epoch is this one */
     int64_t lag_before_ms;    /* when the epoch became this one: what was to be applied was so old */
+    int64_t lag_known_ms;     /* when the lag was known last; 0: never */
     int64_t restarted_ms;     /* when a thread that had failed was started again */
     int64_t draining_ms;      /* what was received is being applied before the source is changed, since; 0: it is not */
 };
@@ -87,6 +88,10 @@ struct stream_view {
     uint64_t signature;  /* of all that moves when something comes */
     int64_t heard_ms;    /* when that moved last; the first look */
     int64_t observed_ms; /* the latest look; 0: none yet */
+    uint64_t beats;      /* as of the latest look */
+    uint64_t position;   /* likewise */
+    bool was_idle; /* in this connection the source has had nothing to send: what it skips, as this member has it, may make it beat before */
+    int64_t even_ms; /* all that the source had then is executed here; 0: not known of any time */
 };
 
 /* The server said for how long it runs, between two times of ours. */

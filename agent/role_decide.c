@@ -297,6 +297,20 @@ static bool is_served_no_log(const struct replication_facts *facts)
     }
 }
 
+/* A source beats when it has sent all that it has: at some time between the two looks. A receiver that is far behind may apply all that it gets as it comes, and
+ * a transaction that is still coming is not among what was received. */
+static void note_even(struct stream_view *view, const struct replication_facts *facts, bool connected)
+{
+    bool same = connected && view->connected && facts->source_beats >= view->beats;
+    bool beat = same && facts->source_beats > view->beats;
+
+    view->was_idle = same && (view->was_idle || (beat && facts->stream_position == view->position));
+    if (beat && view->was_idle && facts->all_applied)
+        view->even_ms = view->observed_ms;
+    view->beats = facts->source_beats;
+    view->position = facts->stream_position;
+}
+
 void role_note_stream(struct instance_state *state, const struct replication_facts *facts, int64_t at_ms)
 {
     struct stream_view *view = &state->stream;
@@ -308,6 +322,7 @@ void role_note_stream(struct instance_state *state, const struct replication_fac
     bool connected = facts->receiver == AGENT_THREAD_RUNNING;
     bool moved = connected && (!view->connected || facts->stream_signature != view->signature);
     view->refused = is_served_no_log(facts);
+    note_even(view, facts, connected);
     if (moved || view->refused || !view->observed_ms)
         view->heard_ms = at_ms;
     view->seen = view->seen || connected;

@@ -295,6 +295,7 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
     state->role.unseen = false;
     role_note_beat(state, facts, started_ms);
     role_note_stream(state, facts, started_ms);
+    role_note_lag(state, now_ms);
 }
 
 void role_keeper_observed(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms)

@@ -10,15 +10,18 @@
 #define BEAT_BLOCKED_MS HEARTBEAT_INTERVAL_MS
 /* A warning in time: a set grows with every server that has ever written. */
 #define GTID_LONG (AGENT_GTID_SIZE / 4 * 3)
+/* Two beats of a source and two looks: one that was even then is. */
+#define EVEN_MS 2000
 /* Between two heartbeats that wait for a lock there is none that could be looked at; the log is looked at once a second. */
 #define BEAT_LOCKED_MS 3000
 
-bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms)
+/* By the heartbeat's row. */
+static bool lag_by_row(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms)
 {
     const struct replication_facts *facts = &state->replication;
     const struct role_state *role = &state->role;
 
-    if (!role->has_order || role->order.role != AGENT_ROLE_REPLICA || !facts->has_beat)
+    if (!facts->has_beat)
         return false;
     /* Of another primary, by another clock: so long has the one that is followed now not been heard of, and there may be as much to apply as before. */
     if (facts->beat_epoch < role->order.epoch) {
@@ -30,6 +33,39 @@ bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_l
     int64_t age_us = facts->beat_read_us + state->source.offset_us - facts->beat_us;
     *ret_lag_ms = MAX_OF(age_us / 1000 - HEARTBEAT_INTERVAL_MS, 0);
     return true;
+}
+
+/* By the source's own word that it has sent all: nobody need have written a row since, as an agent that is dead does not. */
+static bool lag_by_stream(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms)
+{
+    const struct stream_view *view = &state->stream;
+
+    if (!view->even_ms || (state->source.known && !state->source.is_open))
+        return false;
+    int64_t age_ms = MAX_OF(now_ms - view->even_ms, 0);
+    *ret_lag_ms = age_ms <= EVEN_MS ? 0 : age_ms;
+    return true;
+}
+
+bool role_lag(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms)
+{
+    int64_t by_stream_ms = 0;
+
+    if (!state->role.has_order || state->role.order.role != AGENT_ROLE_REPLICA)
+        return false;
+    bool row = lag_by_row(state, now_ms, ret_lag_ms);
+    bool stream = lag_by_stream(state, now_ms, &by_stream_ms);
+    if (stream && (!row || by_stream_ms < *ret_lag_ms))
+        *ret_lag_ms = by_stream_ms;
+    return row || stream;
+}
+
+void role_note_lag(struct instance_state *state, int64_t now_ms)
+{
+    int64_t lag_ms = 0;
+
+    if (role_lag(state, now_ms, &lag_ms))
+        state->role.lag_known_ms = now_ms;
 }
 
 void role_lag_carry(struct instance_state *state, int64_t now_ms)
@@ -149,11 +185,29 @@ static const char *primary_reason(const struct instance_state *state)
     return role_done(state) ? NULL : "the primary is not open for writes yet";
 }
 
+/* Why a replica that is otherwise right may be too old to be read from; false: it is not. */
+static bool lags_too_much(const struct instance_state *state, int64_t now_ms, char *reason, size_t size)
+{
+    const struct role_state *role = &state->role;
+    int64_t limit_ms = (int64_t)role->order.max_lag_seconds * 1000, lag_ms = 0;
+
+    if (role->order.role != AGENT_ROLE_REPLICA || limit_ms == 0)
+        return false;
+    bool known = role_lag(state, now_ms, &lag_ms);
+    if (!known)
+        lag_ms = now_ms - MAX_OF(MAX_OF(role->lag_known_ms, role->followed_ms), role->started_ms);
+    if (lag_ms <= limit_ms)
+        return false;
+    snprintf(reason, size,
+        known ? "it lags by %lld s, %u s are allowed" : "its lag has not been known for %lld s, %u s are allowed",
+        (long long)(lag_ms / 1000), role->order.max_lag_seconds);
+    return true;
+}
+
 bool role_ready(const struct instance_state *state, int64_t now_ms, char *reason, size_t size)
 {
     const struct agent_order *order = &state->role.order;
     const char *why = NULL;
-    int64_t lag_ms = 0;
 
     reason[0] = '\0';
     if (!state->role.has_order)
@@ -168,13 +222,7 @@ bool role_ready(const struct instance_state *state, int64_t now_ms, char *reason
         snprintf(reason, size, "%s", why);
         return false;
     }
-    if (order->role == AGENT_ROLE_REPLICA && order->max_lag_seconds && role_lag(state, now_ms, &lag_ms) &&
-        lag_ms > (int64_t)order->max_lag_seconds * 1000) {
-        snprintf(
-            reason, size, "it lags by %lld s, %u s are allowed", (long long)(lag_ms / 1000), order->max_lag_seconds);
-        return false;
-    }
-    return true;
+    return !lags_too_much(state, now_ms, reason, size);
 }
 
 /* ---- status ---- */

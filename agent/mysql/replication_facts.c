@@ -61,7 +61,8 @@ enum column {
     COLUMN_RECEIVED,
     COLUMN_VERIFY,
     COLUMN_BEAT_PERIOD,
-    COLUMN_MOVES,
+    COLUMN_BEATS,
+    COLUMN_POSITION,
 };
 
 /* Master and Slave, or Source and Replica. */
@@ -86,11 +87,11 @@ static const struct {
     {"Master_SSL_Verify_Server_Cert", COLUMN_VERIFY},
     {"Source_SSL_Verify_Server_Cert", COLUMN_VERIFY},
     {"Slave_heartbeat_period", COLUMN_BEAT_PERIOD},
-    {"Slave_received_heartbeats", COLUMN_MOVES},
-    {"Master_Log_File", COLUMN_MOVES},
-    {"Source_Log_File", COLUMN_MOVES},
-    {"Read_Master_Log_Pos", COLUMN_MOVES},
-    {"Read_Source_Log_Pos", COLUMN_MOVES},
+    {"Slave_received_heartbeats", COLUMN_BEATS},
+    {"Master_Log_File", COLUMN_POSITION},
+    {"Source_Log_File", COLUMN_POSITION},
+    {"Read_Master_Log_Pos", COLUMN_POSITION},
+    {"Read_Source_Log_Pos", COLUMN_POSITION},
 };
 
 static void take_column(struct replication_facts *facts, enum column column, const char *value)
@@ -131,7 +132,12 @@ static void take_column(struct replication_facts *facts, enum column column, con
     case COLUMN_BEAT_PERIOD:
         facts->source_beat_ms = (uint32_t)(strtod(value, NULL) * 1000 + 0.5);
         break;
-    case COLUMN_MOVES:
+    case COLUMN_BEATS:
+        facts->source_beats = strtoull(value, NULL, 10);
+        facts->stream_signature = hash64(facts->stream_signature, value, strlen(value) + 1);
+        break;
+    case COLUMN_POSITION:
+        facts->stream_position = hash64(facts->stream_position, value, strlen(value) + 1);
         facts->stream_signature = hash64(facts->stream_signature, value, strlen(value) + 1);
         break;
     }
@@ -493,6 +499,9 @@ static void add_executed(const struct dialect *dialect, struct replication_facts
     struct gtid_set *set = gtid_set_parse(replication_gtid_flavour(dialect), text.buf, NULL);
     if (!set)
         return;
+    _cleanup_(gtid_set_freep) struct gtid_set *executed =
+        gtid_set_parse(replication_gtid_flavour(dialect), facts->gtid_executed, NULL);
+    facts->all_applied = executed && gtid_set_compare(set, executed) == GTID_EQUAL;
     strbuf_reset(&text);
     gtid_set_print(set, &text);
     gtid_set_free(set);

@@ -35,6 +35,9 @@ struct replication_facts {
     bool relay_logs_last; /* an applier that is started while the receiver is off goes on with what was received; MariaDB drops it */
     uint32_t source_beat_ms;   /* the source's own beat as configured; 0: not known */
     uint64_t stream_signature; /* another one after anything has come from the source, its beat included */
+    uint64_t stream_position;  /* another one after an event has come, of a transaction that has not ended, perhaps */
+    uint64_t source_beats;     /* a source that has sent all that it has beats */
+    bool all_applied;          /* everything received is executed */
     uint32_t receiver_errno, applier_errno;
     char receiver_error[192], applier_error[192];
 

@@ -254,6 +254,21 @@ static void test_lag_is_true_also_when_nobody_writes(void **state)
     assert_true(replication_rig_await(rig, 1, member_ready, "ready", LONG_MS));
 }
 
+/* Its server goes on: that no heartbeat is written says nothing of those who follow. */
+static void test_a_dead_agent_of_the_primary_is_no_lag(void **state)
+{
+    struct replication_rig *rig = *state;
+    uint32_t limit_s = rig->members[1].order.max_lag_seconds;
+
+    assert_true(limit_s > 0);
+    kill(rig->members[0].rig->agent.inner, SIGSTOP);
+    replication_rig_run(rig, (int64_t)limit_s * 1000 + 4000);
+    bool ready = member_ready(&rig->members[1]) && member_ready(&rig->members[2]);
+    kill(rig->members[0].rig->agent.inner, SIGCONT);
+    assert_true(ready);
+    assert_true(replication_rig_await(rig, 0, member_ready, "ready", LONG_MS));
+}
+
 static bool is_refused(const struct member *member)
 {
     return member_has_problem(member, "ReplicationRefused") && !member->status.ready;
@@ -741,6 +756,7 @@ int replication_stories_run(bool mysql)
         cmocka_unit_test(test_database_and_user_come_from_the_primary),
         cmocka_unit_test(test_accounts_are_made_by_the_primary_alone),
         cmocka_unit_test(test_lag_is_true_also_when_nobody_writes),
+        cmocka_unit_test(test_a_dead_agent_of_the_primary_is_no_lag),
         cmocka_unit_test(test_a_wrong_replication_password),
         cmocka_unit_test(test_long_transactions_are_named),
         cmocka_unit_test(test_events_run_on_the_primary_alone),

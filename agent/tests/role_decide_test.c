@@ -402,6 +402,8 @@ static void test_ready(void **unused)
 {
     struct instance_state state = replica();
 
+    state.role.lag_known_ms = NOW;
+
     UNUSED(unused);
     expect_ready(&state, "");
     beat_at(&state, 3, 5000, 0);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "agent/heartbeat_lane.h"
+#include "agent/role_decide.h"
 
 #define NOW 1000000
 
@@ -82,6 +83,126 @@ static void test_who_followed_nobody_has_no_lag_to_carry(void **unused)
     assert_int_equal(state.role.followed_ms, NOW + 50);
 }
 
+#define HOST "db-mysql-0.db-mysql.ns.svc"
+
+/* Its agent has been dead for two minutes: no heartbeat is written. */
+static struct instance_state follower(void)
+{
+    struct instance_state state = replica();
+
+    snprintf(state.role.order.source_host, sizeof(state.role.order.source_host), HOST);
+    state.role.order.source_port = 3306;
+    state.role.order.max_lag_seconds = 5;
+    beat_at(&state, 3, 120000 + HEARTBEAT_INTERVAL_MS);
+    state.source.is_open = true;
+    state.replication.seen = state.replication.read_only = state.replication.configured = true;
+    snprintf(state.replication.source_host, sizeof(state.replication.source_host), HOST);
+    state.replication.source_port = 3306;
+    state.replication.receiver = state.replication.applier = AGENT_THREAD_RUNNING;
+    state.replication.all_applied = true;
+    return state;
+}
+
+static void look_at_stream(struct instance_state *state, uint64_t beats, uint64_t position, int64_t at_ms)
+{
+    state->replication.source_beats = beats;
+    state->replication.stream_position = position;
+    state->replication.stream_signature = beats * 1000 + position;
+    role_note_stream(state, &state->replication, at_ms);
+}
+
+static bool is_ready(const struct instance_state *state, int64_t now_ms)
+{
+    char reason[128];
+
+    return role_ready(state, now_ms, reason, sizeof(reason));
+}
+
+static void test_a_source_that_has_sent_all_leaves_no_lag(void **unused)
+{
+    struct instance_state state = follower();
+
+    UNUSED(unused);
+    look_at_stream(&state, 5, 1, NOW - 1500);
+    assert_int_equal(lag_of(&state, NOW), 120000); /* whatever it beat before */
+    assert_false(is_ready(&state, NOW));
+    look_at_stream(&state, 6, 1, NOW - 1000);
+    look_at_stream(&state, 7, 2, NOW - 500); /* a transaction, and a beat before or after it */
+    assert_int_equal(lag_of(&state, NOW), 0);
+    assert_true(is_ready(&state, NOW));
+    state.source.is_open = false; /* it lags itself, perhaps */
+    assert_int_equal(lag_of(&state, NOW), 120000);
+    state.source.known = false; /* nobody can be asked */
+    assert_int_equal(lag_of(&state, NOW), 0);
+}
+
+static void test_what_is_still_coming_is_lag(void **unused)
+{
+    struct instance_state state = follower();
+
+    UNUSED(unused);
+    look_at_stream(&state, 5, 1, NOW - 10000);
+    look_at_stream(&state, 6, 1, NOW - 9500);
+    for (int64_t at_ms = NOW - 9000; at_ms < NOW; at_ms += 500) /* one transaction, for nine seconds */
+        look_at_stream(&state, 6, (uint64_t)at_ms, at_ms);
+    assert_int_equal(lag_of(&state, NOW), 10000);
+    assert_false(is_ready(&state, NOW));
+}
+
+static void test_what_is_not_applied_is_lag(void **unused)
+{
+    struct instance_state state = follower();
+
+    UNUSED(unused);
+    state.replication.all_applied = false;
+    look_at_stream(&state, 5, 1, NOW - 1500);
+    look_at_stream(&state, 6, 1, NOW - 1000);
+    look_at_stream(&state, 7, 1, NOW - 500);
+    assert_int_equal(lag_of(&state, NOW), 120000);
+}
+
+/* MySQL's source beats also while it skips what the replica has already. */
+static void test_a_source_that_skips_has_not_sent_all(void **unused)
+{
+    struct instance_state state = follower();
+
+    UNUSED(unused);
+    look_at_stream(&state, 5, 1, NOW - 4000);
+    look_at_stream(&state, 6, 1, NOW - 3500);
+    state.replication.receiver = AGENT_THREAD_CONNECTING;
+    look_at_stream(&state, 6, 1, NOW - 3000);
+    state.replication.receiver = AGENT_THREAD_RUNNING;
+    look_at_stream(&state, 7, 2, NOW - 2500);
+    look_at_stream(&state, 8, 3, NOW - 2000);
+    look_at_stream(&state, 9, 4, NOW - 1500);
+    assert_int_equal(lag_of(&state, NOW), 4000);
+    look_at_stream(&state, 10, 4, NOW - 1000);
+    assert_int_equal(lag_of(&state, NOW), 0);
+}
+
+static void test_a_lag_that_is_not_known_is_not_borne_for_ever(void **unused)
+{
+    struct instance_state state = follower();
+
+    UNUSED(unused);
+    state.source.known = false;
+    assert_int_equal(lag_of(&state, NOW), -1);
+    assert_false(is_ready(&state, NOW));
+    state.role.lag_known_ms = NOW - 4000;
+    assert_true(is_ready(&state, NOW));
+    assert_false(is_ready(&state, NOW + 1001));
+    state.role.lag_known_ms = 0;
+    state.role.started_ms = NOW - 4000; /* an agent that is new asks first */
+    assert_true(is_ready(&state, NOW));
+    state.role.started_ms = 0;
+    state.role.followed_ms = NOW - 4000;
+    assert_true(is_ready(&state, NOW));
+    state.source.known = true;
+    beat_at(&state, 3, 100);
+    role_note_lag(&state, NOW);
+    assert_int_equal(state.role.lag_known_ms, NOW);
+}
+
 static bool warns_of_its_set(size_t len)
 {
     struct instance_state state = replica();
@@ -139,6 +260,11 @@ int main(void)
         cmocka_unit_test(test_a_new_epoch_hides_no_lag),
         cmocka_unit_test(test_a_new_epoch_is_no_lag),
         cmocka_unit_test(test_who_followed_nobody_has_no_lag_to_carry),
+        cmocka_unit_test(test_a_source_that_has_sent_all_leaves_no_lag),
+        cmocka_unit_test(test_what_is_still_coming_is_lag),
+        cmocka_unit_test(test_what_is_not_applied_is_lag),
+        cmocka_unit_test(test_a_source_that_skips_has_not_sent_all),
+        cmocka_unit_test(test_a_lag_that_is_not_known_is_not_borne_for_ever),
         cmocka_unit_test(test_a_long_gtid_set_is_told_in_time),
         cmocka_unit_test(test_acknowledgements_that_come_late_are_no_stalled_storage),
         cmocka_unit_test(test_without_semi_sync_nothing_waits_for_acknowledgements),
