@@ -89,6 +89,7 @@ static void publish(struct agent *agent, int64_t now_ms)
 
     agent->state.instance = agent->options->pod_name;
     snprintf(status.instance, sizeof(status.instance), "%s", agent->options->pod_name);
+    memcpy(status.pod_uid, agent->options->pod_uid, sizeof(status.pod_uid));
     memcpy(status.boot_id, agent->status.boot_id, sizeof(status.boot_id));
     memcpy(status.mycnf_hash, agent->status.mycnf_hash, sizeof(status.mycnf_hash));
     status.sequence = agent->status.sequence;

@@ -2,6 +2,7 @@
 
 #include "agent/agent_server.h"
 
+#include "agent/addressee.h"
 #include "agent/archive_keeper.h"
 #include "agent/backup_keeper.h"
 #include "agent/check_keeper.h"
@@ -109,6 +110,8 @@ static void hear(struct agent_server *server, struct http_exchange *exchange, co
 static bool is_operator(struct agent_server *server, struct http_exchange *exchange)
 {
     if (str_eq(http_exchange_peer_name(exchange), AGENT_OPERATOR_COMMON_NAME)) {
+        if (!addressee_check(server->view->status, exchange))
+            return false;
         hear(server, exchange, NULL);
         return true;
     }
@@ -122,7 +125,7 @@ static void handle_status(struct http_exchange *exchange, void *arg)
     struct agent_server *server = arg;
     bool member = str_eq(http_exchange_peer_name(exchange), AGENT_COMMON_NAME);
 
-    if (!member && !is_operator(server, exchange))
+    if (member ? !addressee_check(server->view->status, exchange) : !is_operator(server, exchange))
         return;
     if (member)
         hear(server, exchange, str_or_empty(http_exchange_query(exchange, "from")));
@@ -206,14 +209,16 @@ static void handle_backup(struct http_exchange *exchange, void *arg)
 {
     struct agent_server *server = arg;
 
-    donor_handle(server->view->donor, exchange);
+    if (addressee_check(server->view->status, exchange))
+        donor_handle(server->view->donor, exchange);
 }
 
 static void handle_tail(struct http_exchange *exchange, void *arg)
 {
     struct agent_server *server = arg;
 
-    tail_donor_handle(server->view->tail_donor, exchange);
+    if (addressee_check(server->view->status, exchange))
+        tail_donor_handle(server->view->tail_donor, exchange);
 }
 
 /* ---- backups ---- */

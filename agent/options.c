@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "agent/pod_uid.h"
 #include "common/agent_api.h"
 
 #define WAIT_SECONDS_DEFAULT 100
@@ -29,7 +30,7 @@ const char agent_options_help[] =
     "\n"
     "  --data-volume=DIR --run-dir=DIR --config-dir=DIR --accounts-dir=DIR --tls-dir=DIR\n"
     "  --termination-log=FILE --bind=ADDRESS --plain-port=N --tls-port=N --mysql-port=N --pod-name=NAME\n"
-    "  --wait-seconds=N --directory=DIR --max-bytes=N\n"
+    "  --pod-uid=UID --wait-seconds=N --directory=DIR --max-bytes=N\n"
     "  --log-level=debug|info|warn|error --log-format=json|text\n";
 
 enum option_key {
@@ -44,6 +45,7 @@ enum option_key {
     OPT_TLS_PORT,
     OPT_MYSQL_PORT,
     OPT_POD_NAME,
+    OPT_POD_UID,
     OPT_WAIT,
     OPT_DIRECTORY,
     OPT_MAX_BYTES,
@@ -64,6 +66,7 @@ static const char *const option_names[OPT_COUNT] = {
     [OPT_TLS_PORT] = "--tls-port=",
     [OPT_MYSQL_PORT] = "--mysql-port=",
     [OPT_POD_NAME] = "--pod-name=",
+    [OPT_POD_UID] = "--pod-uid=",
     [OPT_WAIT] = "--wait-seconds=",
     [OPT_DIRECTORY] = "--directory=",
     [OPT_MAX_BYTES] = "--max-bytes=",
@@ -199,6 +202,10 @@ int agent_options_parse(int argc, char **argv, struct agent_options *ret, struct
         return -1;
     agent_paths_init(&options.paths, values[OPT_VOLUME], values[OPT_RUN], values[OPT_CONFIG], values[OPT_ACCOUNTS],
         values[OPT_TLS], values[OPT_TERMINATION]);
+    if (values[OPT_POD_UID])
+        snprintf(options.pod_uid, sizeof(options.pod_uid), "%s", values[OPT_POD_UID]);
+    else
+        pod_uid_read(options.paths.run_dir, options.pod_uid);
     *ret = options;
     return 0;
 }

@@ -1,7 +1,8 @@
 /*
  * options.h: the command line of the agent.
  *
- * All places default to those of agent_api.h; tests move them. Names come from the environment (POD_NAME) by the downward API.
+ * All places default to those of agent_api.h; tests move them. The pod's name comes from the environment (POD_NAME) by the downward API, its UID from where its
+ * volumes are mounted from (pod_uid.h).
  */
 #ifndef KM_AGENT_OPTIONS_H
 #define KM_AGENT_OPTIONS_H
@@ -9,6 +10,7 @@
 #include "common/base.h"
 
 #include "agent/bootstrap/paths.h"
+#include "common/agent_identity.h"
 #include "common/error.h"
 #include "common/log.h"
 
@@ -37,6 +39,7 @@ struct agent_options {
     const char *store_dir; /* store: NULL if not given */
     struct agent_paths paths;
     const char *pod_name;
+    char pod_uid[AGENT_POD_UID_SIZE]; /* "" not known */
     const char *bind;
     uint16_t plain_port;
     uint16_t tls_port;

@@ -8,9 +8,11 @@
 
 #include "agent/relay_apply.h"
 #include "agent/tail_donor.h"
+#include "common/agent_identity.h"
 #include "common/alloc.h"
 #include "common/frame_stream.h"
 #include "common/fs.h"
+#include "common/gtid.h"
 #include "common/log.h"
 
 #define CONNECT_TIMEOUT_MS 2000
@@ -18,6 +20,7 @@
 /* It is in the relay log, in the binary log and in the tables. */
 #define ROOM_FACTOR 4
 #define CHANNEL "salvage"
+#define URL_MAX (GTID_TEXT_MAX + 2 * KM_KIB)
 
 static char *spool_path(const struct agent_paths *paths)
 {
@@ -118,11 +121,16 @@ struct salvage_fetch *salvage_fetch_start(const struct salvage_fetch_options *op
 {
     static const struct frame_reader_ops ops = {.header = on_header, .data = on_data};
     struct salvage_fetch *fetch = xnew(struct salvage_fetch);
-    _cleanup_(freep) char *url =
-        xasprintf("https://%s:%u/v1/binlogs/tail?after=%s", options->host, options->port, options->after);
+    _cleanup_(strbuf_release) struct strbuf url;
+    char pod[AGENT_POD_NAME_SIZE];
+
+    strbuf_init(&url, (size_t)URL_MAX);
+    strbuf_addf(&url, "https://%s:%u/v1/binlogs/tail?after=%s", options->host, options->port, options->after);
+    agent_identity_of_host(options->host, pod);
+    agent_identity_add(&url, pod, NULL);
     struct http_request_options request = {
         .method = "GET",
-        .url = url,
+        .url = url.buf,
         .tls = options->tls,
         .connect_timeout_ms = CONNECT_TIMEOUT_MS,
         .idle_timeout_ms = IDLE_TIMEOUT_MS,

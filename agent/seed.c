@@ -455,6 +455,7 @@ static void fill_status(struct seed *seed)
     snprintf(status->boot_id, sizeof(status->boot_id), "%s", boot_id);
     free(boot_id);
     json_copy_text(status->instance, sizeof(status->instance), seed->options->pod_name);
+    json_copy_text(status->pod_uid, sizeof(status->pod_uid), seed->options->pod_uid);
     json_copy_text(status->version, sizeof(status->version), seed->prepared.binary.version.text);
     status->flavour = seed->prepared.binary.version.flavour;
     status->phase = AGENT_PHASE_SEEDING;

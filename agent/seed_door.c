@@ -2,6 +2,7 @@
 
 #include "agent/seed_door.h"
 
+#include "agent/addressee.h"
 #include "agent/instance_files.h"
 #include "agent/status_watch.h"
 #include "common/alloc.h"
@@ -23,10 +24,10 @@ struct seed_door {
     bool complained;
 };
 
-static bool is_operator(struct http_exchange *exchange)
+static bool is_operator(const struct seed_door *door, struct http_exchange *exchange)
 {
     if (str_eq(http_exchange_peer_name(exchange), AGENT_OPERATOR_COMMON_NAME))
-        return true;
+        return addressee_check(door->options.status, exchange);
     http_replyf(exchange, 403, "this door serves %s only", AGENT_OPERATOR_COMMON_NAME);
     return false;
 }
@@ -35,7 +36,7 @@ static void handle_status(struct http_exchange *exchange, void *arg)
 {
     struct seed_door *door = arg;
 
-    if (is_operator(exchange))
+    if (is_operator(door, exchange))
         status_watch_handle(door->watch, exchange, true);
 }
 
@@ -48,7 +49,7 @@ static void handle_role(struct http_exchange *exchange, void *arg)
     char answer[64];
     size_t len = 0;
 
-    if (!is_operator(exchange))
+    if (!is_operator(door, exchange))
         return;
     const char *body = http_exchange_body(exchange, &len);
     if (agent_order_decode(body, len, &order, &err) < 0) {
@@ -67,7 +68,7 @@ static void handle_restore(struct http_exchange *exchange, void *arg)
     struct error err = ERROR_INIT;
     size_t len = 0;
 
-    if (!is_operator(exchange))
+    if (!is_operator(door, exchange))
         return;
     const char *body = http_exchange_body(exchange, &len);
     if (backup_task_decode(body, len, &task, &err) < 0) {

@@ -5,12 +5,15 @@
 #include "agent/mysql/replication_facts.h"
 #include "agent/role_decide.h"
 #include "common/agent_api.h"
+#include "common/agent_identity.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/gtid.h"
 #include "common/http_client.h"
+#include "common/strbuf.h"
 
 #define ASK_TIMEOUT_MS 2000
+#define URL_MAX (size_t)(2 * KM_KIB)
 
 struct source_watch {
     struct loop *loop;
@@ -22,6 +25,7 @@ struct source_watch {
     struct http_request *request;
     struct loop_timer timer;
     char host[AGENT_HOST_SIZE];
+    char pod[AGENT_POD_NAME_SIZE]; /* of that name; "" the host is an address */
     uint32_t port;
     int64_t asked_us; /* by the wall clock */
     int64_t asked_ms;
@@ -91,6 +95,18 @@ static void judge(struct source_watch *watch, const struct agent_status *theirs)
     watch->own[0] = '\0';
 }
 
+/* The next question looks the name up again. */
+void source_watch_hear(struct source_watch *watch, const struct agent_status *theirs)
+{
+    if (agent_identity_is(watch->pod, NULL, theirs->instance, NULL)) {
+        judge(watch, theirs);
+        return;
+    }
+    error_set(&watch->state->source.error, ERROR_CONFLICT, "where %s should be, the agent of %s answers", watch->pod,
+        theirs->instance);
+    http_client_drop_idle(watch->client);
+}
+
 static int64_t pause_ms(const struct instance_state *state)
 {
     bool told = state->source.is_primary && state->source.epoch >= state->role.order.epoch;
@@ -123,7 +139,7 @@ static void on_answer(void *arg, const struct http_response *response, const str
     } else if (response->status != 200)
         error_set(&view->error, ERROR_UNAVAILABLE, "the source's agent answers %d", response->status);
     else if (agent_status_decode(response->body, response->body_len, &status, &view->error) == 0)
-        judge(watch, &status);
+        source_watch_hear(watch, &status);
     rearm(watch);
     if (watch->fn)
         watch->fn(watch->arg);
@@ -139,11 +155,14 @@ static void on_timer(void *arg)
         rearm(watch);
         return;
     }
-    _cleanup_(freep) char *url = xasprintf("https://%s:%u/v1/status?from=%s&asOf=%lld", watch->host, watch->port,
+    _cleanup_(strbuf_release) struct strbuf url;
+    strbuf_init(&url, URL_MAX);
+    strbuf_addf(&url, "https://%s:%u/v1/status?from=%s&asOf=%lld", watch->host, watch->port,
         str_or_empty(watch->state->instance), (long long)watch->state->source.clock_ms);
+    agent_identity_add(&url, watch->pod, NULL);
     struct http_request_options options = {
         .method = "GET",
-        .url = url,
+        .url = url.buf,
         .tls = watch->tls,
         .timeout_ms = ASK_TIMEOUT_MS,
         .max_body = AGENT_STATUS_MAX + 1,
@@ -204,6 +223,7 @@ void source_watch_set(struct source_watch *watch, const char *host, uint32_t por
     if (watch->request)
         http_request_cancel(steal_ptr(watch->request));
     snprintf(watch->host, sizeof(watch->host), "%s", host);
+    agent_identity_of_host(host, watch->pod);
     watch->port = port;
     http_client_drop_idle(watch->client); /* an idle connection may lead to where that member was before */
     forget(watch->state, *host == '\0');

@@ -32,6 +32,10 @@ void source_watch_set_tls(struct source_watch *watch, const struct tls_keypair *
 /* Whom to ask; "" nobody. Another source: what was known is forgotten; nobody: all but what is errant. */
 void source_watch_set(struct source_watch *watch, const char *host, uint32_t port);
 
+/* The source's agent has answered; state->source.error was cleared. Names lead to old addresses for a while: what another member says (`instance`) is not the
+ * source's word, it leaves the error and nothing else. */
+void source_watch_hear(struct source_watch *watch, const struct agent_status *theirs);
+
 /* Pure. Whether the source's set can be taken for all that it has. A commit that waits for acknowledgements enters it after that (MySQL, AFTER_SYNC), while the
  * replicas that gave theirs have executed it: one that waits for as long as our set must have been read before shows as blocked in every answer since then,
  * if the server was looked at all the time. */

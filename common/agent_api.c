@@ -150,6 +150,7 @@ static const struct json_field fields[] = {
     FIELD_ENUM("phase", phase, phase_names),
     FIELD_ENUM("flavour", flavour, flavour_names),
     FIELD("instance", TEXT, CHANGE_COUNTS, instance),
+    FIELD("podUid", TEXT, CHANGE_COUNTS, pod_uid),
     FIELD("bootId", TEXT, CHANGE_COUNTS, boot_id),
     FIELD("sequence", U64, CHANGE_IGNORED, sequence),
     FIELD("version", TEXT, CHANGE_COUNTS, version),

@@ -6,7 +6,7 @@
  * change and at least every AGENT_STATUS_INTERVAL_MS). Unknown members are ignored, absent ones have the zero value, so either side may be older.
  *
  * Doors (design, section 5): AGENT_PORT_PLAIN serves /live /ready /startup /role /metrics without TLS, read-only. AGENT_PORT_TLS wants a client
- * certificate of the cluster's CA and serves
+ * certificate of the cluster's CA and serves, to whoever means this pod (agent_identity.h: ?to=POD&uid=UID),
  *   GET  /v1/status[?watch=1]     also to members, without watch: a replica compares its clock and its transactions with its source's;
  *                                 ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got
  *   PUT  /v1/role[?asOf=MS]       agent_order.h; operator only
@@ -27,6 +27,7 @@
 
 #include <jansson.h>
 
+#include "common/agent_identity.h"
 #include "common/agent_order.h"
 #include "common/archive_task.h"
 #include "common/backup_task.h"
@@ -147,6 +148,7 @@ struct agent_problem {
 
 struct agent_status {
     char instance[KUBE_NAME_MAX + 1]; /* pod name */
+    char pod_uid[AGENT_POD_UID_SIZE]; /* "" not known */
     char boot_id[40];                 /* random per agent process: a new one means the agent restarted */
     uint64_t sequence;                /* grows by one with every published change */
     enum agent_phase phase;

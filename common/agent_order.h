@@ -7,7 +7,7 @@
  * primary's server ends, its order is dropped: the operator must send it again, knowing of that.
  *
  * Answers: 200 {"epoch":N} taken up (the status tells how it goes); 409 {"epoch":N} the order's epoch is smaller than N, which this member has
- * seen before (kept on its volume, I2); 400 not an order. Two orders of one epoch never name different primaries.
+ * seen before (kept on its volume, I2); 421 another pod's order (agent_identity.h); 400 not an order. Two orders of one epoch never name different primaries.
  *
  * `seed` is for `kube-mysql-agent init`, which has no server yet; `mark` is for a member that is about to leave.
  */

@@ -2,6 +2,7 @@
 
 #include "agent/bootstrap/clone_stream.h"
 
+#include "common/agent_identity.h"
 #include "common/alloc.h"
 #include "common/log.h"
 #include "common/strvec.h"
@@ -14,6 +15,7 @@
 /* A donor gives a sign of life every five seconds. */
 #define IDLE_TIMEOUT_MS 30000
 #define LINE_BYTES 300
+#define URL_MAX ((size_t)(2 * KM_KIB))
 
 struct clone_stream {
     struct clone_stream_options options;
@@ -227,11 +229,16 @@ static void start_request(struct clone_stream *stream)
     const struct clone_stream_options *options = &stream->options;
     const char *digest =
         stream_digest_names[stream_digest_has_poly1305() ? STREAM_DIGEST_POLY1305 : STREAM_DIGEST_SHA256];
-    _cleanup_(freep) char *url =
-        xasprintf("https://%s:%u/v1/backup?digest=%s", options->donor_host, options->donor_port, digest);
+    _cleanup_(strbuf_release) struct strbuf url;
+    char pod[AGENT_POD_NAME_SIZE];
+
+    strbuf_init(&url, URL_MAX);
+    strbuf_addf(&url, "https://%s:%u/v1/backup?digest=%s", options->donor_host, options->donor_port, digest);
+    agent_identity_of_host(options->donor_host, pod);
+    agent_identity_add(&url, pod, NULL);
     struct http_request_options request = {
         .method = "GET",
-        .url = url,
+        .url = url.buf,
         .tls = options->tls,
         .idle_timeout_ms = IDLE_TIMEOUT_MS,
         .receive_buffer_bytes = RECEIVE_BUFFER_BYTES,

@@ -87,6 +87,25 @@ static void order(const struct agent_rig *rig, const char *text, int code)
     assert_int_equal(got, code);
 }
 
+/* S7: db-1's "keep" would take the mark off db-2's volume. */
+static void test_an_order_for_another_pod_is_refused(void **state)
+{
+    struct agent_rig *rig = *state;
+    struct agent_process init = agent_rig_start(rig, "init");
+    _cleanup_(strbuf_release) struct strbuf body;
+    int got = 0;
+
+    strbuf_init(&body, KM_MIB);
+    for (int i = 0; i < 500 && (got = agent_rig_order_to(rig, "to=demo-mysql-1", INITIALISE, &body)) == 0; i++)
+        usleep(20 * 1000);
+    assert_int_equal(got, 421);
+    assert_int_equal(agent_rig_order_to(rig, "to=demo-mysql-2&uid=another", INITIALISE, &body), 421);
+    assert_true(agent_rig_await_status(rig, "\"seed\":\"Waiting\"", 10000));
+    assert_int_equal(agent_rig_order_to(rig, "asOf=17&to=demo-mysql-2&uid=" AGENT_RIG_POD_UID, INITIALISE, &body), 200);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    assert_true(agent_rig_has(rig, "vol/data/ibdata1"));
+}
+
 static void test_killed_in_the_middle(void **state)
 {
     static const unsigned moments_ms[] = {30, 150, 300, 600, 900, 1200, 1500, 1800};
@@ -252,6 +271,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_empty_volume, setup, teardown),
         cmocka_unit_test_setup_teardown(test_waits_for_an_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_database_is_not_initialised_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_order_for_another_pod_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_in_the_middle, setup, teardown),
         cmocka_unit_test_setup_teardown(test_foreign_data_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_newer_data_is_left_alone, setup, teardown),

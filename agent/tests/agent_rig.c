@@ -285,6 +285,7 @@ static void build_argv(const struct agent_rig *rig, const char *command, struct 
     strvec_pushf(argv, "--tls-port=%u", rig->tls_port);
     strvec_pushf(argv, "--mysql-port=%u", rig->mysql_port);
     strvec_pushf(argv, "--pod-name=%s", rig->pod_name);
+    strvec_push(argv, "--pod-uid=" AGENT_RIG_POD_UID);
     strvec_push(argv, "--log-format=text");
     if (str_eq(command, "store"))
         strvec_pushf(argv, "--directory=%s/vol", rig->dir);
@@ -459,6 +460,13 @@ int agent_rig_check(const struct agent_rig *rig, const char *identity, const cha
 int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body)
 {
     return request(rig, identity, "PUT", "/v1/role", order, body);
+}
+
+int agent_rig_order_to(const struct agent_rig *rig, const char *query, const char *order, struct strbuf *body)
+{
+    _cleanup_(freep) char *path = xasprintf("/v1/role?%s", query);
+
+    return request(rig, "operator", "PUT", path, order, body);
 }
 
 bool agent_rig_ended(struct agent_process *process, int *ret_code)

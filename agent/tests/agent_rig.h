@@ -17,6 +17,8 @@ struct agent_process {
     pid_t outer;
 };
 
+#define AGENT_RIG_POD_UID "0b1c2d3e-0000-4000-8000-000000000001"
+
 struct agent_rig {
     char *dir; /* everything; removed in the end */
     char *binary;
@@ -79,6 +81,8 @@ int agent_rig_archive(const struct agent_rig *rig, const char *identity, const c
 /* PUT or DELETE /v1/check likewise. */
 int agent_rig_check(const struct agent_rig *rig, const char *identity, const char *task, struct strbuf *body);
 int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body);
+/* As the operator, to the pod that the query names: "to=POD&uid=UID". */
+int agent_rig_order_to(const struct agent_rig *rig, const char *query, const char *order, struct strbuf *body);
 bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, int64_t timeout_ms);
 
 /* Runs SQL by TCP; false if the server refuses the account or a statement. out may be NULL. */

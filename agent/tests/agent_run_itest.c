@@ -166,6 +166,29 @@ static void test_the_tls_door_wants_a_certificate(void **state)
     assert_int_equal(agent_rig_order_as(rig, "tls/tls", PRIMARY, &body), 403);
 }
 
+/* S7: what is meant for another pod is answered and nothing else; an earlier version's operator names nobody. */
+static void test_what_is_for_another_pod_is_refused(void **state)
+{
+    static const char *const doors[][2] = {{"operator", "/v1/status?to=demo-mysql-1"},
+        {"operator", "/v1/status?watch=1&to=demo-mysql-1"}, {"tls/tls", "/v1/status?from=demo-mysql-0&to=demo-mysql-1"},
+        {"tls/tls", "/v1/backup?digest=poly1305&to=demo-mysql-1"},
+        {"tls/tls", "/v1/binlogs/tail?after=&to=demo-mysql-1"},
+        {"operator", "/v1/status?to=demo-mysql-2&uid=0b1c2d3e-0000-4000-8000-000000000002"}};
+    struct agent_rig *rig = *state;
+    _cleanup_(strbuf_release) struct strbuf body;
+
+    strbuf_init(&body, KM_MIB);
+    for (size_t i = 0; i < ARRAY_LEN(doors); i++)
+        assert_int_equal(agent_rig_tls(rig, doors[i][0], doors[i][1], NULL, &body), 421);
+    assert_int_equal(agent_rig_order_to(rig, "to=demo-mysql-1", PRIMARY, &body), 421);
+    assert_non_null(strstr(body.buf, "this is demo-mysql-2"));
+    assert_int_equal(agent_rig_tls(rig, "operator", "/v1/mycnf/check?to=demo-mysql-1", "[mysqld]\n", &body), 421);
+    assert_int_equal(agent_rig_tls(rig, "operator", "/v1/backups?to=demo-mysql-1", "{}", &body), 421);
+    assert_int_equal(
+        agent_rig_tls(rig, "operator", "/v1/status?to=demo-mysql-2&uid=" AGENT_RIG_POD_UID, NULL, &body), 200);
+    assert_non_null(strstr(body.buf, "\"podUid\":\"" AGENT_RIG_POD_UID "\""));
+}
+
 static void test_new_certificates_need_no_restart(void **state)
 {
     struct agent_rig *rig = *state;
@@ -327,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_an_account_changed_by_another_hand_is_set_right),
         cmocka_unit_test(test_missing_and_bad_wishes_are_problems_not_outages),
         cmocka_unit_test(test_the_tls_door_wants_a_certificate),
+        cmocka_unit_test(test_what_is_for_another_pod_is_refused),
         cmocka_unit_test(test_new_certificates_need_no_restart),
         cmocka_unit_test(test_check_of_a_mycnf),
         cmocka_unit_test(test_a_changed_mycnf_needs_no_restart),

@@ -30,6 +30,34 @@ static void test_what_was_proven_outlives_the_source(void **unused)
     loop_free(loop);
 }
 
+/* S7: two members that have exchanged their addresses. */
+static void test_another_member_is_not_the_source(void **unused)
+{
+    struct loop *loop = loop_new();
+    struct instance_state state = {.role = {.order = {.role = AGENT_ROLE_REPLICA}}};
+    struct source_watch *watch = source_watch_new(loop, &state, NULL, NULL);
+    struct agent_status theirs = {.instance = "c1-mysql-2", .epoch = 7, .role = AGENT_ROLE_PRIMARY};
+
+    UNUSED(unused);
+    source_watch_set(watch, "c1-mysql-1.c1-mysql.ns.svc", 1);
+    source_watch_hear(watch, &theirs);
+    assert_false(state.source.known);
+    assert_int_equal(state.source.epoch, 0);
+    assert_false(state.source.is_primary);
+    assert_string_equal(state.source.error.message, "where c1-mysql-1 should be, the agent of c1-mysql-2 answers");
+    error_clear(&state.source.error);
+    snprintf(theirs.instance, sizeof(theirs.instance), "c1-mysql-1");
+    source_watch_hear(watch, &theirs);
+    assert_true(state.source.known);
+    assert_int_equal(state.source.epoch, 7);
+    assert_int_equal(state.source.error.kind, ERROR_NONE);
+    source_watch_set(watch, "127.0.0.1", 1); /* an address names nobody */
+    source_watch_hear(watch, &theirs);
+    assert_true(state.source.known);
+    source_watch_free(watch);
+    loop_free(loop);
+}
+
 /* Another source need not have what the one before had executed. */
 static void test_a_goal_is_of_one_source(void **unused)
 {
@@ -125,6 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_was_proven_outlives_the_source),
+        cmocka_unit_test(test_another_member_is_not_the_source),
         cmocka_unit_test(test_a_goal_is_of_one_source),
         cmocka_unit_test(test_a_source_that_waits_proves_nothing),
         cmocka_unit_test(test_what_counts_is_when_the_source_was_looked_at),

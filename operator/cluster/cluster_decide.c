@@ -116,13 +116,6 @@ bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struc
         set->observed_generation >= set->object.generation;
 }
 
-static void uid_text(struct kube_uid uid, char out[static 37])
-{
-    const uint8_t *b = uid.bytes;
-    snprintf(out, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
-        b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-}
-
 static void decide_child(const struct cluster_snapshot *snapshot, const struct desired_versions *versions,
     enum cluster_child child, struct cluster_decision *decision)
 {
@@ -132,9 +125,9 @@ static void decide_child(const struct cluster_snapshot *snapshot, const struct d
         json_decref(body);
         return;
     }
-    char uid[37] = "";
+    char uid[KUBE_UID_TEXT_SIZE] = "";
     if (snapshot->children[child])
-        uid_text(snapshot->children[child]->uid, uid);
+        kube_uid_print(snapshot->children[child]->uid, uid);
     plan_add_apply(decision->plan, desired_child_kind(child), *uid ? uid : NULL, body, NULL);
 }
 

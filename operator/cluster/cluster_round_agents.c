@@ -18,6 +18,7 @@ void cluster_round_sync_agents(struct cluster_round *round)
     const struct cluster_snapshot *snapshot = &round->snapshot;
     struct agent_fleet_member members[CLUSTER_REPLICAS_MAX + 1];
     char names[CLUSTER_REPLICAS_MAX + 1][KUBE_NAME_MAX + 1];
+    char uids[CLUSTER_REPLICAS_MAX + 1][KUBE_UID_TEXT_SIZE];
     size_t count = 0;
     for (int i = 0; i < snapshot->member_count && snapshot->secrets.client_tls; i++) {
         const struct cluster_member *member = &snapshot->members[i];
@@ -25,10 +26,11 @@ void cluster_round_sync_agents(struct cluster_round *round)
             continue;
         snprintf(
             names[count], sizeof(names[count]), "%s.%s.%s.svc", member->name, snapshot->names.service, snapshot->ns);
+        kube_uid_print(member->pod->object.uid, uids[count]);
         members[count] = (struct agent_fleet_member){
             .name = member->name,
             .target = {member->pod->pod_ip, names[count], AGENT_PORT_TLS, snapshot->secrets.client_tls, may_tell_agents,
-                round->controller->manager, failover_silence_ms(snapshot)},
+                round->controller->manager, failover_silence_ms(snapshot), member->name, uids[count]},
         };
         count++;
     }

@@ -6,6 +6,7 @@
 #include "common/backoff.h"
 #include "common/error.h"
 #include "common/hashmap.h"
+#include "common/log.h"
 #include "common/strbuf.h"
 #include "operator/api/cluster_status.h"
 #include "operator/instance/mycnf_sender.h"
@@ -54,7 +55,8 @@ struct agent_watch {
     struct progress progress;
     bool spoke; /* on this connection */
     bool tried;
-    bool nudged; /* the next attempt was brought forward */
+    bool nudged;       /* the next attempt was brought forward */
+    bool was_stranger; /* who answered last is another pod's agent, and that was logged */
     int64_t last_word_ms;
     struct error failure;
 };
@@ -157,6 +159,25 @@ static void take_status(struct agent_watch *watch, struct agent_status *status)
         watch->changed(watch->arg);
 }
 
+/* Addresses are used again, and caches lag behind: what another pod says is nobody's word. */
+static int check_identity(struct agent_watch *watch, const struct agent_status *status)
+{
+    const struct agent_target *target = &watch->target;
+    if (agent_identity_is(target->pod, target->uid, status->instance, status->pod_uid)) {
+        watch->was_stranger = false;
+        return 0;
+    }
+    bool other_pod = !agent_identity_is(target->pod, NULL, status->instance, NULL);
+    error_set(&watch->failure, ERROR_CONFLICT, "at %s answers %s %s, not %s", target->address,
+        other_pod ? "the agent of" : "another pod of that name,", other_pod ? status->instance : status->pod_uid,
+        other_pod ? target->pod : target->uid);
+    if (!watch->was_stranger)
+        log_warn("another pod's agent answers; its word does not count", LOG_STR("member", target->pod),
+            LOG_ERR(&watch->failure));
+    watch->was_stranger = true;
+    return -1;
+}
+
 /* Decodes every complete line in the buffer; the rest stays for the next chunk. */
 static int take_lines(struct agent_watch *watch)
 {
@@ -164,7 +185,8 @@ static int take_lines(struct agent_watch *watch)
     while ((newline = memchr(watch->line.buf, '\n', watch->line.len))) {
         size_t len = (size_t)(newline - watch->line.buf);
         struct agent_status status = {0};
-        if (agent_status_decode(watch->line.buf, len, &status, &watch->failure) < 0)
+        if (agent_status_decode(watch->line.buf, len, &status, &watch->failure) < 0 ||
+            check_identity(watch, &status) < 0)
             return -1;
         keep_line(watch, len);
         strbuf_consume(&watch->line, len + 1);
@@ -191,6 +213,9 @@ static void on_done(void *arg, const struct http_response *response, const struc
     bool ended_by_us = err && err->kind == ERROR_CANCELLED; /* on_data said why */
     if (err && !ended_by_us)
         watch->failure = *err;
+    else if (response && response->status == AGENT_IDENTITY_MISDIRECTED)
+        error_set_code(&watch->failure, ERROR_CONFLICT, response->status,
+            "another pod's agent answers at %s, and says so", watch->target.address);
     else if (!ended_by_us)
         error_set_code(&watch->failure, ERROR_UNAVAILABLE, response->status,
             "the agent answered %d and ended the stream", response->status);

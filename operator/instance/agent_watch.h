@@ -2,6 +2,9 @@
  * agent_watch.h: one agent's standing status stream (GET /v1/status?watch=1 over mutual TLS), kept open; and the order and the my.cnf that
  * it should have.
  *
+ * Who answers must be who was asked (agent_identity.h): the first status that names another pod, or another UID, ends the stream like a loss, is not kept and is
+ * logged once.
+ *
  * Every line is a whole status; a stream that breaks or falls silent (its target's silence_ms) is opened again with back-off from 200 ms to
  * 5 s. Unreachable is not dead (I5): the age of the last word is kept, judging is for others. The last line is kept as text (2 KiB,
  * decoded 12) and decoded on demand.

@@ -65,6 +65,16 @@ bool kube_uid_is_zero(struct kube_uid uid)
     return kube_uid_eq(uid, zero);
 }
 
+void kube_uid_print(struct kube_uid uid, char out[static KUBE_UID_TEXT_SIZE])
+{
+    const uint8_t *b = uid.bytes;
+    out[0] = '\0';
+    if (kube_uid_is_zero(uid))
+        return;
+    snprintf(out, KUBE_UID_TEXT_SIZE, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+        b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
 /* ---- metadata ---- */
 
 /* What stands between the quotes. Names, UIDs and versions never hold escapes. */

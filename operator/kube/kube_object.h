@@ -24,6 +24,9 @@ struct kube_uid {
 struct kube_uid kube_uid_parse(const char *text, size_t len);
 bool kube_uid_eq(struct kube_uid a, struct kube_uid b);
 bool kube_uid_is_zero(struct kube_uid uid);
+/* A UUID as the API server writes it; "" of none. Of another text nothing that it would know. */
+#define KUBE_UID_TEXT_SIZE 37
+void kube_uid_print(struct kube_uid uid, char out[static KUBE_UID_TEXT_SIZE]);
 
 struct kube_object {
     const char *key;              /* "namespace/name", or "name" for cluster scope; inside this block */

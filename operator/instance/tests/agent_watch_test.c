@@ -9,6 +9,11 @@
 #include "common/alloc.h"
 #include "operator/instance/tests/watch_rig_util.h"
 
+static void on_nothing(void *arg)
+{
+    UNUSED(arg);
+}
+
 static void words_arrive_and_repeated_ones_are_no_news(void **state)
 {
     struct watch_rig *rig = *state;
@@ -228,6 +233,105 @@ static void a_client_of_another_ca_is_refused(void **state)
     tls_keypair_release(&stranger);
 }
 
+/* ---- whose agent it is ---- */
+
+#define UID_1 "0b1c2d3e-0000-4000-8000-000000000001"
+#define UID_2 "0b1c2d3e-0000-4000-8000-000000000002"
+
+static void start_asking_for(struct watch_rig *rig, const char *pod, const char *uid)
+{
+    struct agent_target target = watch_rig_target_of(rig, WATCH_RIG_SERVER);
+    target.pod = pod;
+    target.uid = uid;
+    rig->watch = agent_watch_new(rig->loop, rig->http, &target, on_nothing, rig);
+    RUN_UNTIL(rig, rig->stream);
+}
+
+static void say_as(struct watch_rig *rig, const char *pod, const char *uid)
+{
+    char line[256];
+    snprintf(line, sizeof(line), "{\"phase\":\"Running\",\"instance\":\"%s\",\"podUid\":\"%s\"}\n", pod, uid);
+    watch_rig_say(rig, line);
+}
+
+/* S7: in an election one member would count twice. */
+static void the_word_of_another_pod_is_nobodys(void **state)
+{
+    struct watch_rig *rig = *state;
+    start_asking_for(rig, "m-0", UID_1);
+    assert_string_equal(rig->status_to, "m-0 " UID_1);
+    say_as(rig, "m-1", UID_2);
+    RUN_UNTIL(rig, strstr(agent_watch_error(rig->watch), "answers the agent of m-1, not m-0"));
+    assert_null(watch_rig_status_of(rig));
+    assert_false(agent_watch_connected(rig->watch));
+    RUN_UNTIL(rig, rig->streams >= 2 && rig->stream); /* it is asked again */
+    say_as(rig, "m-0", UID_2);                        /* its successor, or who was there before */
+    RUN_UNTIL(rig, strstr(agent_watch_error(rig->watch), "another pod of that name"));
+    assert_null(watch_rig_status_of(rig));
+    RUN_UNTIL(rig, rig->streams >= 3 && rig->stream);
+    say_as(rig, "m-0", UID_1);
+    RUN_UNTIL(rig, agent_watch_connected(rig->watch));
+}
+
+static void what_was_heard_before_a_stranger_stays(void **state)
+{
+    struct watch_rig *rig = *state;
+    start_asking_for(rig, "m-0", UID_1);
+    say_as(rig, "m-0", UID_1);
+    RUN_UNTIL(rig, agent_watch_connected(rig->watch));
+    say_as(rig, "m-1", UID_2);
+    RUN_UNTIL(rig, !agent_watch_connected(rig->watch));
+    assert_string_equal(watch_rig_status_of(rig)->instance, "m-0");
+}
+
+/* Of an earlier version. */
+static void an_agent_without_a_uid_is_known_by_its_name(void **state)
+{
+    struct watch_rig *rig = *state;
+    start_asking_for(rig, "m-0", UID_1);
+    watch_rig_say(rig, "{\"phase\":\"Running\",\"instance\":\"m-0\"}\n");
+    RUN_UNTIL(rig, agent_watch_connected(rig->watch));
+}
+
+static void an_agent_that_says_that_it_is_another_is_not_listened_to(void **state)
+{
+    struct watch_rig *rig = *state;
+    struct agent_target target = watch_rig_target_of(rig, WATCH_RIG_SERVER);
+    target.pod = "m-0";
+    rig->refuse_status = 421;
+    rig->watch = agent_watch_new(rig->loop, rig->http, &target, on_nothing, rig);
+    RUN_UNTIL(rig, strstr(agent_watch_error(rig->watch), "another pod's agent answers at 127.0.0.1"));
+    rig->refuse_status = 0;
+    RUN_UNTIL(rig, rig->stream);
+}
+
+static void an_order_says_whom_it_is_for(void **state)
+{
+    struct watch_rig *rig = *state;
+    const struct agent_order order = watch_rig_order_of(3);
+    char hash[17];
+    start_asking_for(rig, "m-0", UID_1);
+    say_as(rig, "m-0", UID_1);
+    RUN_UNTIL(rig, agent_watch_connected(rig->watch));
+    agent_watch_order(rig->watch, &order);
+    RUN_UNTIL(rig, rig->puts == 1);
+    assert_string_equal(rig->put_to, "m-0 " UID_1);
+    agent_order_hash(&order, hash);
+    assert_string_equal(rig->put_hash, hash); /* which is no part of what it is */
+}
+
+static void another_pod_is_another_target(void **state)
+{
+    struct watch_rig *rig = *state;
+    struct agent_target target = watch_rig_target_of(rig, WATCH_RIG_SERVER);
+    start_asking_for(rig, "m-0", UID_1);
+    target.pod = "m-0";
+    target.uid = UID_1;
+    assert_true(agent_watch_same_target(rig->watch, &target));
+    target.uid = UID_2;
+    assert_false(agent_watch_same_target(rig->watch, &target));
+}
+
 /* Before the first turn, while connecting, with an open stream, while waiting to try again: no callback follows, nothing leaks. */
 static void it_can_be_freed_at_any_time(void **state)
 {
@@ -262,6 +366,12 @@ int main(void)
         RIG_TEST(a_refusal_is_told_and_tried_again),
         RIG_TEST(a_certificate_of_another_name_is_refused),
         RIG_TEST(a_client_of_another_ca_is_refused),
+        RIG_TEST(the_word_of_another_pod_is_nobodys),
+        RIG_TEST(what_was_heard_before_a_stranger_stays),
+        RIG_TEST(an_agent_without_a_uid_is_known_by_its_name),
+        RIG_TEST(an_agent_that_says_that_it_is_another_is_not_listened_to),
+        RIG_TEST(an_order_says_whom_it_is_for),
+        RIG_TEST(another_pod_is_another_target),
         RIG_TEST(it_can_be_freed_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,10 +15,17 @@ static void on_stream_closed(void *arg)
     ((struct watch_rig *)arg)->stream = NULL;
 }
 
+static void note_addressee(struct http_exchange *exchange, char ret[static 128])
+{
+    snprintf(ret, 128, "%s %s", str_or_empty(http_exchange_query(exchange, "to")),
+        str_or_empty(http_exchange_query(exchange, "uid")));
+}
+
 static void handle_status(struct http_exchange *exchange, void *arg)
 {
     struct watch_rig *rig = arg;
     rig->streams++;
+    note_addressee(exchange, rig->status_to);
     if (rig->refuse_status) {
         http_replyf(exchange, rig->refuse_status, "no");
         return;
@@ -40,6 +47,7 @@ static void handle_role(struct http_exchange *exchange, void *arg)
     size_t len;
     const char *body = http_exchange_body(exchange, &len);
     rig->puts++;
+    note_addressee(exchange, rig->put_to);
     if (agent_order_decode(body, len, &order, &err) < 0)
         fail_msg("%s", err.message);
     agent_order_hash(&order, rig->put_hash);

@@ -34,6 +34,8 @@ struct watch_rig {
     bool hold_puts; /* answer when the test says so */
     bool muzzled;   /* the operator may tell nothing */
     struct http_exchange *held;
+    /* Whom the last request of each kind was for, "POD UID", as it said. */
+    char status_to[128], put_to[128];
 };
 
 #define RUN_UNTIL(rig, condition)                                     \
