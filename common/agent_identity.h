@@ -5,6 +5,8 @@
  * while caches or names lag behind, a request for one member may reach another. So each says who it is, and neither side takes a stranger's word:
  * - every request on the TLS door carries ?to=POD, those of the operator also &uid=UID. An agent that is not that pod's answers 421 (RFC 9110, 15.5.20:
  *   misdirected request) with a reason, whatever was asked, and does nothing. Without `to` anybody is meant: earlier versions send none, and leave it unread.
+ * - an order carries &boot=BOOTID as well, of the status that it follows from: one that was under way for long, for `init` perhaps or for an agent whose server
+ *   has ended since, is not taken up by the process that came after it (421).
  * - the status says `instance` and `podUid`, and who has asked compares them. `podUid` is "" where it is not known, as of earlier versions.
  * It is no part of an order, so that the hash of an order is what it was before.
  */

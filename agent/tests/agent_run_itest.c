@@ -182,6 +182,8 @@ static void test_what_is_for_another_pod_is_refused(void **state)
         assert_int_equal(agent_rig_tls(rig, doors[i][0], doors[i][1], NULL, &body), 421);
     assert_int_equal(agent_rig_order_to(rig, "to=demo-mysql-1", PRIMARY, &body), 421);
     assert_non_null(strstr(body.buf, "this is demo-mysql-2"));
+    assert_int_equal(agent_rig_order_to(rig, "to=demo-mysql-2&boot=another", PRIMARY, &body), 421);
+    assert_non_null(strstr(body.buf, "not another"));
     assert_int_equal(agent_rig_tls(rig, "operator", "/v1/mycnf/check?to=demo-mysql-1", "[mysqld]\n", &body), 421);
     assert_int_equal(agent_rig_tls(rig, "operator", "/v1/backups?to=demo-mysql-1", "{}", &body), 421);
     assert_int_equal(

@@ -62,8 +62,9 @@ static void send_if_due(void *arg)
         .done = on_answer,
         .arg = sender,
     };
-    char path[64];
-    snprintf(path, sizeof(path), "/v1/role?asOf=%lld", (long long)sender->heard_clock_ms);
+    char path[96];
+    snprintf(path, sizeof(path), "/v1/role?asOf=%lld%s%s", (long long)sender->heard_clock_ms,
+        str_empty(sender->boot_id) ? "" : "&boot=", sender->boot_id);
     sender->request = agent_target_start(sender->target, sender->http, path, options);
 }
 

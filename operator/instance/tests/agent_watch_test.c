@@ -311,11 +311,12 @@ static void an_order_says_whom_it_is_for(void **state)
     const struct agent_order order = watch_rig_order_of(3);
     char hash[17];
     start_asking_for(rig, "m-0", UID_1);
-    say_as(rig, "m-0", UID_1);
+    watch_rig_say(rig, "{\"phase\":\"Running\",\"instance\":\"m-0\",\"podUid\":\"" UID_1 "\",\"bootId\":\"b7\"}\n");
     RUN_UNTIL(rig, agent_watch_connected(rig->watch));
     agent_watch_order(rig->watch, &order);
     RUN_UNTIL(rig, rig->puts == 1);
     assert_string_equal(rig->put_to, "m-0 " UID_1);
+    assert_string_equal(rig->put_boot, "b7");
     agent_order_hash(&order, hash);
     assert_string_equal(rig->put_hash, hash); /* which is no part of what it is */
 }

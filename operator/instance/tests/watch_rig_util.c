@@ -48,6 +48,7 @@ static void handle_role(struct http_exchange *exchange, void *arg)
     const char *body = http_exchange_body(exchange, &len);
     rig->puts++;
     note_addressee(exchange, rig->put_to);
+    snprintf(rig->put_boot, sizeof(rig->put_boot), "%s", str_or_empty(http_exchange_query(exchange, "boot")));
     if (agent_order_decode(body, len, &order, &err) < 0)
         fail_msg("%s", err.message);
     agent_order_hash(&order, rig->put_hash);

@@ -35,7 +35,7 @@ struct watch_rig {
     bool muzzled;   /* the operator may tell nothing */
     struct http_exchange *held;
     /* Whom the last request of each kind was for, "POD UID", as it said. */
-    char status_to[128], put_to[128];
+    char status_to[128], put_to[128], put_boot[40];
 };
 
 #define RUN_UNTIL(rig, condition)                                     \
