@@ -64,8 +64,21 @@ void catch_up_resume(struct catch_up *catch_up, enum agent_flavour flavour, cons
         catch_up_opened(catch_up);
 }
 
+void catch_up_kept(struct catch_up *catch_up, enum agent_flavour flavour, const char *noted, const char *received)
+{
+    if (*received && !strstr(received, "...") && holds(flavour, received, noted)) /* cut */
+        snprintf(catch_up->kept, sizeof(catch_up->kept), "%s", received);
+}
+
+void catch_up_executed(struct catch_up *catch_up, enum agent_flavour flavour, const char *executed)
+{
+    if (!catch_up->up && *catch_up->kept && holds(flavour, executed, catch_up->kept))
+        catch_up_opened(catch_up);
+}
+
 void catch_up_opened(struct catch_up *catch_up)
 {
     catch_up->up = true;
     catch_up->goal[0] = '\0';
+    catch_up->kept[0] = '\0';
 }

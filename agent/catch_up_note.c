@@ -19,6 +19,8 @@
 static const struct json_field fields[] = {
     JSON_FIELD(caught_up, "server", JSON_FIELD_TEXT, CHANGE_COUNTS, server),
     JSON_FIELD(caught_up, "received", JSON_FIELD_TEXT, CHANGE_COUNTS, received),
+    JSON_FIELD(caught_up, "boot", JSON_FIELD_TEXT, CHANGE_COUNTS, boot),
+    JSON_FIELD(caught_up, "synced", JSON_FIELD_BOOL, CHANGE_COUNTS, synced),
 };
 
 static char *note_path(const struct catch_up_note *note)
@@ -38,12 +40,13 @@ static void read_note(struct catch_up_note *note)
         return;
     _cleanup_(json_decrefp) json_t *object = json_loadb(text.buf, text.len, 0, NULL);
     if (object && json_fields_decode(fields, ARRAY_LEN(fields), object, &found, NULL) == 0)
-        note->found = found;
+        note->found = note->last = found;
 }
 
 void catch_up_note_init(struct catch_up_note *note, const struct agent_paths *paths)
 {
     *note = (struct catch_up_note){.paths = paths};
+    relay_keep_boot(note->boot);
     read_note(note);
     server_run_id(paths, note->server);
 }
@@ -58,6 +61,9 @@ void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, e
     note->known = same && *server;
     if (!same) {
         catch_up_gap(catch_up, now_ms);
+        catch_up_note_server_gone(note);
+    } else if (*note->found.server && strcmp(server, note->found.server) != 0) {
+        catch_up_note_server_gone(note); /* it had ended before this agent began */
     } else if (note->known && strcmp(server, note->found.server) == 0) {
         catch_up_resume(catch_up, flavour, note->found.received, received);
         log_info("an agent is back beside its server", LOG_BOOL("caughtUp", catch_up->up));
@@ -66,14 +72,42 @@ void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, e
     note->found = (struct caught_up){0};
 }
 
+void catch_up_note_server_gone(struct catch_up_note *note)
+{
+    if (note->is_there)
+        note->past = note->last;
+}
+
+void catch_up_note_spend(struct catch_up_note *note)
+{
+    note->past = (struct caught_up){0};
+}
+
+void catch_up_note_relay_logs_kept(
+    const struct catch_up_note *note, struct catch_up *catch_up, enum agent_flavour flavour, const char *received)
+{
+    const struct caught_up *past = &note->past;
+    bool same_boot = *past->boot && strcmp(past->boot, note->boot) == 0;
+
+    if (*past->server && (same_boot || past->synced))
+        catch_up_kept(catch_up, flavour, past->received, received);
+}
+
+static void sync_note(const struct catch_up_note *note)
+{
+    if (note->synced || note->last.synced)
+        (void)(fs_fsync_dir(note->paths->run_dir, NULL) == 0);
+}
+
 /* Half a note is none: it cannot be read. */
-static bool write_note(const struct catch_up_note *note, const char *received)
+static bool write_note(struct catch_up_note *note, const char *received)
 {
     _cleanup_(freep) char *path = note_path(note);
     _cleanup_(json_decrefp) json_t *object = json_object();
-    struct caught_up caught_up = {0};
+    struct caught_up caught_up = {.synced = note->synced};
 
     memcpy(caught_up.server, note->server, sizeof(caught_up.server));
+    memcpy(caught_up.boot, note->boot, sizeof(caught_up.boot));
     snprintf(caught_up.received, sizeof(caught_up.received), "%s", received);
     json_fields_encode(fields, ARRAY_LEN(fields), &caught_up, object);
     _cleanup_(freep) char *text = json_text(object);
@@ -81,7 +115,11 @@ static bool write_note(const struct catch_up_note *note, const char *received)
     if (fd < 0)
         return false;
     (void)(write(fd, text, strlen(text)) > 0);
+    if (note->synced && fdatasync(fd) < 0)
+        log_warn("a note cannot be synced", LOG_STR("path", path));
     close(fd);
+    sync_note(note);
+    note->last = caught_up;
     return true;
 }
 
@@ -90,8 +128,12 @@ static bool remove_note(struct catch_up_note *note)
     _cleanup_(freep) char *path = note_path(note);
 
     note->found = (struct caught_up){0};
-    if (unlink(path) == 0 || errno == ENOENT || truncate(path, 0) == 0)
+    if (unlink(path) == 0 || errno == ENOENT || truncate(path, 0) == 0) {
+        sync_note(note);
+        note->last = (struct caught_up){0};
         return true;
+    }
+    note->last = (struct caught_up){0};
     log_warn("a note that is no longer true cannot be removed", LOG_STR("path", path));
     return false;
 }
@@ -100,7 +142,12 @@ void catch_up_note_keep(struct catch_up_note *note, bool up, const char *receive
 {
     bool wanted = up && note->known && *received && !strstr(received, "..."); /* cut */
 
-    if (wanted == note->is_there)
+    if (!wanted && *note->past.server)
         return;
+    bool is_right = wanted && note->is_there && !*note->past.server && note->last.synced == note->synced;
+    if (wanted ? is_right : !note->is_there)
+        return;
+    if (wanted)
+        catch_up_note_spend(note);
     note->is_there = wanted ? write_note(note, received) : !remove_note(note);
 }

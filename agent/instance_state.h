@@ -25,8 +25,16 @@ enum role_action {
     ROLE_ACTION_FOLLOW,
     ROLE_ACTION_PREPARE, /* all but the start of following */
     ROLE_ACTION_ROTATE,
-    ROLE_ACTION_HOLD, /* receives no more, goes on applying */
+    ROLE_ACTION_HOLD,    /* receives no more, goes on applying */
+    ROLE_ACTION_RECOVER, /* what was received before the server's start is looked after, before anything drops it */
     ROLE_ACTION_COUNT
+};
+
+/* What the server that was started anew has of its relay logs. */
+enum relay_step {
+    RELAY_DONE,    /* nothing, or it has been dealt with */
+    RELAY_PENDING, /* they are to be looked at, and with MariaDB applied (relay_recover.h) */
+    RELAY_DROP,    /* they are of no use: they are to be dropped */
 };
 
 /* What the operator ordered and how far it is carried out. */
@@ -64,7 +72,10 @@ struct role_state {
     int64_t lag_before_ms;    /* when the epoch became this one: what was to be applied was so old */
     int64_t lag_known_ms;     /* when the lag was known last; 0: never */
     int64_t restarted_ms;     /* when a thread that had failed was started again */
-    int64_t draining_ms;      /* what was received is being applied before the source is changed, since; 0: it is not */
+    enum relay_step relay;
+    int64_t relay_ms; /* since when they are being applied although a source is to be followed; 0: they are not */
+    char relay_dropped[128]; /* why this server has not all that the one before had received; "" it has, or it is not known */
+    int64_t draining_ms; /* what was received is being applied before the source is changed, since; 0: it is not */
 };
 
 /* The source, asked by its agent's door. */

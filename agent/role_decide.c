@@ -190,7 +190,7 @@ static struct role_decision decide_primary(const struct instance_state *state)
     if (state->role.closed_for_copy || state->role.isolated || state->role.stopping)
         decision.action = is_closed(state) ? ROLE_ACTION_NONE : ROLE_ACTION_CLOSE;
     else if (!is_open(state))
-        decision.action = ROLE_ACTION_OPEN;
+        decision.action = state->role.relay == RELAY_DONE ? ROLE_ACTION_OPEN : ROLE_ACTION_RECOVER;
     return decision;
 }
 
@@ -211,7 +211,8 @@ bool role_done(const struct instance_state *state)
         return is_open(state);
     case AGENT_ROLE_REPLICA:
         return is_closed(state) &&
-            (*role->order.source_host || (state->replication.receiver == AGENT_THREAD_OFF && is_looked_at(role)));
+            (*role->order.source_host ||
+                (state->replication.receiver == AGENT_THREAD_OFF && is_looked_at(role) && role->relay == RELAY_DONE));
     default:
         return is_closed(state) && !runs(&state->replication) && is_looked_at(role);
     }
@@ -362,6 +363,10 @@ static struct role_decision decide_replica(const struct instance_state *state, i
 
     if (!is_closed(state)) {
         decision.action = ROLE_ACTION_CLOSE;
+        return decision;
+    }
+    if (role->relay != RELAY_DONE) {
+        decision.action = role->leaving ? ROLE_ACTION_NONE : ROLE_ACTION_RECOVER;
         return decision;
     }
     if (!*role->order.source_host || is_overtaken(state)) {

@@ -232,6 +232,8 @@ static void keep_note(struct role_keeper *keeper)
     const struct instance_state *state = keeper->state;
     bool calm = state->role.running == ROLE_ACTION_NONE && !state->role.unseen;
 
+    if (state->replication.seen)
+        keeper->note.synced = state->replication.relay_logs_synced;
     catch_up_note_keep(&keeper->note, state->catch_up.up && calm, state->replication.gtid_received);
 }
 
@@ -248,7 +250,9 @@ void role_keeper_server_gone(struct role_keeper *keeper)
     state->replication = (struct replication_facts){0};
     state->replication_ms = 0;
     catch_up_gap(&state->catch_up, clock_monotonic_ms());
-    keep_note(keeper);
+    catch_up_note_server_gone(&keeper->note);
+    role->relay = RELAY_DONE;
+    role->relay_ms = 0;
     role->draining_ms = 0;
     role->unseen = false;
     state->stream = (struct stream_view){0};
@@ -282,6 +286,26 @@ static void note_stopped(struct instance_state *state, const struct replication_
         state->applier_stopped_since_ms = now_ms;
 }
 
+/* The first look of this agent at a server, which may have been started with relay logs from before. An agent that died may have left it in the midst of them. */
+static void note_relay_logs(struct role_keeper *keeper, const struct replication_facts *facts)
+{
+    struct role_state *role = &keeper->state->role;
+    bool off = facts->receiver == AGENT_THREAD_OFF && facts->applier == AGENT_THREAD_OFF;
+
+    role->relay_dropped[0] = '\0';
+    role->relay_ms = 0;
+    role->relay = RELAY_DONE;
+    if (facts->configured && facts->by_file)
+        role->relay = facts->relay_logs_kept ? RELAY_PENDING : RELAY_DROP;
+    else if (facts->configured && facts->relay_logs_kept && off && !facts->applier_errno)
+        role->relay = RELAY_PENDING;
+    else if (facts->configured && off && !facts->relay_logs_kept)
+        snprintf(role->relay_dropped, sizeof(role->relay_dropped),
+            "its relay logs were not kept over the end of its pod or node");
+    if (role->relay != RELAY_PENDING)
+        catch_up_note_spend(&keeper->note);
+}
+
 static void take_facts(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms)
 {
     struct instance_state *state = keeper->state;
@@ -290,6 +314,9 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
 
     catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, now_ms);
     catch_up_note_look(&keeper->note, &state->catch_up, flavour, facts->gtid_received, now_ms);
+    catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
+    if (!state->replication.seen)
+        note_relay_logs(keeper, facts);
     state->replication = *facts;
     state->replication_ms = started_ms;
     state->role.unseen = false;
@@ -329,6 +356,7 @@ static const char *const action_texts[ROLE_ACTION_COUNT] = {
     [ROLE_ACTION_PREPARE] = "ready to follow its source",
     [ROLE_ACTION_ROTATE] = "its binary log begins a new file",
     [ROLE_ACTION_HOLD] = "receives no more",
+    [ROLE_ACTION_RECOVER] = "what was received before the start is looked after",
 };
 
 static void note_success(struct role_keeper *keeper, const struct role_result *result, int64_t now_ms)
@@ -361,6 +389,41 @@ static void note_success(struct role_keeper *keeper, const struct role_result *r
         log_info("the role is changed", LOG_STR("what", action_texts[action]), LOG_INT("us", result->took_us));
 }
 
+/* Its source is open and has what is being applied: it is not kept waiting for longer than one that turns to another source. */
+static bool is_out_of_patience(struct instance_state *state, int64_t now_ms)
+{
+    struct role_state *role = &state->role;
+    const struct source_view *source = &state->source;
+    bool follows = *role->order.source_host && role->order.role == AGENT_ROLE_REPLICA;
+
+    if (!follows || !source->is_open || source->error.kind != ERROR_NONE)
+        role->relay_ms = 0;
+    else if (!role->relay_ms)
+        role->relay_ms = now_ms;
+    return role->relay_ms && now_ms - role->relay_ms >= FOLLOW_DRAIN_MS;
+}
+
+static void note_recovery(struct role_keeper *keeper, const struct role_result *result, int64_t now_ms)
+{
+    struct instance_state *state = keeper->state;
+    struct role_state *role = &state->role;
+
+    if (result->dropped) {
+        role->relay = RELAY_DONE;
+    } else if (result->relay == RELAY_WHOLE) {
+        role->relay = RELAY_DONE;
+        catch_up_note_relay_logs_kept(
+            &keeper->note, &state->catch_up, state->observed.version.flavour, state->replication.gtid_received);
+        catch_up_executed(&state->catch_up, state->observed.version.flavour, state->replication.gtid_executed);
+    } else if (result->relay == RELAY_BROKEN || is_out_of_patience(state, now_ms)) {
+        const char *why =
+            result->relay == RELAY_BROKEN ? result->relay_why : "applying it took too long, and its source has it";
+        log_warn("what was received before the start is dropped", LOG_STR("why", why));
+        snprintf(role->relay_dropped, sizeof(role->relay_dropped), "%s", why);
+        role->relay = RELAY_DROP;
+    }
+}
+
 static void on_result(void *arg, const struct role_result *result)
 {
     struct role_keeper *keeper = arg;
@@ -380,6 +443,8 @@ static void on_result(void *arg, const struct role_result *result)
         if (role->running == ROLE_ACTION_OPEN)
             healing_opened(keeper->healing, result);
         if (result->error.kind == ERROR_NONE) {
+            if (role->running == ROLE_ACTION_RECOVER)
+                note_recovery(keeper, result, now_ms);
             note_success(keeper, result, now_ms);
         } else {
             log_warn("the role could not be changed", LOG_ERR(&result->error));
@@ -393,6 +458,16 @@ static void on_result(void *arg, const struct role_result *result)
     on_change(keeper);
 }
 
+/* Relay logs. */
+static bool may_drop(const struct role_keeper *keeper, enum role_action action)
+{
+    const struct instance_state *state = keeper->state;
+
+    if (action == ROLE_ACTION_HOLD)
+        return !state->replication.relay_logs_last;
+    return action != ROLE_ACTION_RECOVER || state->role.relay == RELAY_DROP;
+}
+
 static void begin(struct role_keeper *keeper, const struct role_decision *decision, int64_t now_ms)
 {
     struct role_state *role = &keeper->state->role;
@@ -402,6 +477,7 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
         .order = role->order,
         .reconfigure = decision->reconfigure,
         .restart = decision->restart,
+        .relay = role->relay,
         .drain = !role->draining_ms || now_ms - role->draining_ms < FOLLOW_DRAIN_MS,
         .salvage = keeper->state->healing.salvage,
     };
@@ -415,6 +491,8 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
         role->was_open = true;
     if (decision->restart)
         role->restarted_ms = now_ms;
+    if (may_drop(keeper, decision->action))
+        catch_up_note_spend(&keeper->note);
     keeper->job_source = role->source_wanted;
     keeper->job_epoch = role->order.epoch;
     role->running = decision->action;

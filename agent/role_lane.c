@@ -39,6 +39,7 @@ struct role_lane {
     /* From start to done these belong to the thread. */
     struct session *session;
     bool fresh, full; /* the session is new; there is no connection left for one */
+    struct relay_recovery recovery;
     struct role_job job;
     struct role_result result;
 };
@@ -113,6 +114,19 @@ static int open_for_writes(struct role_lane *lane, const struct dialect *dialect
     return role_open(lane->session, dialect, &wish, &lane->result.done, err);
 }
 
+static int recover(struct role_lane *lane, const struct dialect *dialect, struct error *err)
+{
+    struct role_result *result = &lane->result;
+    bool drop = lane->job.relay == RELAY_DROP;
+
+    int rc = drop ? relay_recover_drop(&lane->recovery, lane->paths, dialect, lane->session, err)
+                  : relay_recover_step(&lane->recovery, lane->paths, dialect, lane->session, &result->relay,
+                        result->relay_why, sizeof(result->relay_why), err);
+    result->dropped = drop && rc == 0;
+    result->done = rc == 0 && result->relay != RELAY_NOT_YET;
+    return rc;
+}
+
 static int change(struct role_lane *lane, const struct dialect *dialect, struct error *err)
 {
     lane->result.done = true;
@@ -127,6 +141,8 @@ static int change(struct role_lane *lane, const struct dialect *dialect, struct 
         return role_hold(lane->session, dialect, err);
     case ROLE_ACTION_ROTATE:
         return session_exec(lane->session, "FLUSH BINARY LOGS", err);
+    case ROLE_ACTION_RECOVER:
+        return recover(lane, dialect, err);
     case ROLE_ACTION_FOLLOW:
     case ROLE_ACTION_PREPARE:
         return follow(lane, dialect, err);
@@ -168,8 +184,10 @@ static void work(struct role_lane *lane)
         result->error = failure;
         return;
     }
-    if (lane->fresh)
+    if (lane->fresh) { /* it may be another server */
+        relay_recovery_release(&lane->recovery);
         salvage_forget(lane->paths, dialect, lane->session);
+    }
     lane->fresh = false;
     /* A copy's server knows which transactions it holds before it replicates or is written to. */
     if (seed_position_apply(lane->paths, lane->session, &failure) < 0 ||
@@ -280,6 +298,7 @@ void role_lane_free(struct role_lane *lane)
     worker_free(lane->worker);
     session_close(lane->session);
     session_close(lane->admitted);
+    relay_recovery_release(&lane->recovery);
     free(lane->ca_path);
     free(lane);
 }

@@ -11,6 +11,7 @@
 #include "agent/instance_state.h"
 #include "agent/mysql/dialect.h"
 #include "agent/mysql/session.h"
+#include "agent/relay_recover.h"
 #include "common/error.h"
 #include "common/loop.h"
 
@@ -23,6 +24,7 @@ struct role_job {
     char *password; /* follow; taken over, secret */
     bool reconfigure;
     bool restart;
+    enum relay_step relay;         /* recover */
     bool drain;                    /* follow: what was received is applied before the source is changed */
     enum salvage_step salvage;     /* open: ASK for the position, or apply what was FETCHED */
     char fetched[AGENT_GTID_SIZE]; /* what that is */
@@ -34,8 +36,10 @@ struct role_result {
     bool has_facts;
     struct replication_facts facts; /* as it is after the change */
     int64_t took_us;
-    bool dropped;       /* follow: something that was received */
-    bool salvage_asked; /* nothing is missing any more but what only the dead primary has, beyond salvage_after */
+    bool dropped;             /* follow: something that was received */
+    enum relay_outcome relay; /* recover */
+    char relay_why[128];      /* recover: RELAY_BROKEN */
+    bool salvage_asked;       /* nothing is missing any more but what only the dead primary has, beyond salvage_after */
     char salvage_after[AGENT_GTID_SIZE];
     bool salvage_applied;
 };

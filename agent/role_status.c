@@ -268,6 +268,8 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
     const struct replication_facts *facts = &state->replication;
 
     ret->replication.caught_up = state->catch_up.up;
+    if (!state->catch_up.up)
+        snprintf(ret->replication.dropped, sizeof(ret->replication.dropped), "%s", state->role.relay_dropped);
     if (*facts->self_written) {
         snprintf(ret->errant, sizeof(ret->errant), "%s", facts->self_written);
         agent_status_add_problem(ret, "ErrantTransactions",

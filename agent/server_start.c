@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/bootstrap/relay_keep.h"
 #include "agent/bootstrap/server_binary.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/start_mode.h"
@@ -15,6 +16,7 @@
 #include "agent/set_aside.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/strvec.h"
 
 #define POLL_MS 20
 /* The tail that waited for acknowledgements is as short as the longest pause of replicas; copying it must not hold the start up for long. */
@@ -67,16 +69,12 @@ static bool set_tail_aside(const struct agent_options *options, uint64_t epoch)
     return false;
 }
 
-static bool must_truncate(const struct agent_options *options, uint64_t primary_epoch)
+static bool must_truncate(
+    const struct agent_options *options, const struct server_version *version, uint64_t primary_epoch)
 {
-    struct server_binary binary;
     struct start_mode mode = {0};
 
-    if (!primary_epoch || server_binary_find(&binary, NULL) < 0)
-        return false;
-    bool mariadb = binary.version.flavour == AGENT_FLAVOUR_MARIADB;
-    server_binary_release(&binary);
-    if (!mariadb)
+    if (!primary_epoch || version->flavour != AGENT_FLAVOUR_MARIADB)
         return false;
     log_info("the server ended as a semi-sync primary; the operator's word is awaited",
         LOG_INT("epoch", (int64_t)primary_epoch));
@@ -114,18 +112,30 @@ int server_start(const struct agent_options *options, struct error *err)
         "--init-rpl-role=SLAVE", "--rpl-semi-sync-slave-enabled=ON", START_DOMAIN_OPTION, NULL};
     static const char *const interrupted[] = {START_DOMAIN_OPTION, NULL};
     const struct agent_paths *paths = &options->paths;
+    _cleanup_(strvec_release) struct strvec extra;
+    struct server_binary binary;
 
+    strvec_init(&extra);
     if (server_is_there(paths))
         return server_exec(paths, NULL, err); /* says so */
     if (give_up_data(paths, err) < 0)
         return error_prefix(err, "the mark of a start that was interrupted");
+    if (server_binary_find(&binary, err) < 0)
+        return -1;
+    struct server_version version = binary.version;
+    server_binary_release(&binary);
     bool was_interrupted = start_mode_has_cut(paths);
-    bool truncate = must_truncate(options, start_mode_primary(paths)) && note_cut(paths);
+    bool truncate = must_truncate(options, &version, start_mode_primary(paths)) && note_cut(paths);
     if (truncate)
         log_warn("the server cuts off what nobody has acknowledged: another primary has the rest");
     /* Both are used up now, whatever becomes of the start. */
     start_mode_clear(paths);
     if (start_mode_mark_primary(paths, 0, err) < 0)
         return error_prefix(err, "the mark of a semi-sync primary");
-    return server_exec(paths, truncate ? truncating : was_interrupted ? interrupted : NULL, err);
+    const char *relay_logs = relay_keep_option(paths, &version);
+    if (relay_logs)
+        strvec_push(&extra, relay_logs);
+    if (truncate || was_interrupted)
+        strvec_push_all(&extra, truncate ? truncating : interrupted);
+    return server_exec(paths, (const char *const *)extra.v, err);
 }

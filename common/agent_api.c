@@ -192,6 +192,7 @@ static const struct json_field fields[] = {
     FIELD("sourceSeen", BOOL, CHANGE_COUNTS, replication.source_seen),
     FIELD("sourceLost", BOOL, CHANGE_COUNTS, replication.source_lost),
     FIELD("caughtUp", BOOL, CHANGE_COUNTS, replication.caught_up),
+    FIELD("dropped", TEXT, CHANGE_COUNTS, replication.dropped),
     FIELD("stalledMs", I64, CHANGE_IGNORED, stalled_ms),
     FIELD("isolated", BOOL, CHANGE_COUNTS, isolated),
     FIELD("setAside", TEXT, CHANGE_COUNTS, set_aside),

@@ -196,8 +196,9 @@ struct agent_status {
         bool source_seen, source_lost;
         /* gtid_received holds all that this server can have acknowledged to its source. False: that is not proven. From the server's start, and
          * after relay logs were dropped, until it has received what the source's agent, asked after the receiver had connected, called executed
-         * there. Stays what it is while the member is held. */
+         * there, or has executed all that it had received before the start and kept. Stays what it is while the member is held. */
         bool caught_up;
+        char dropped[128]; /* why not: what it had received was dropped, and the reason; "" it was not, or that is not known */
     } replication;
     bool semi_sync; /* primary: commits wait for acknowledgements, for as long as it takes; replica: it gives them */
     uint32_t semi_sync_replicas; /* primary: replicas that acknowledge */

@@ -55,6 +55,10 @@ struct scan {
     bool checksums;
     bool head_done;
     uint64_t resume; /* where to go on after the head; 0: behind it */
+    /* Relay logs. */
+    binlog_relay_fn relay_fn; /* NULL: it is none */
+    size_t index, begun_in;   /* the file that is being read, and the one in which the transaction began */
+    bool torn;                /* the file before ended within an event */
     /* The transaction that is being read. */
     bool open, first, terminated, standalone;
     struct binlog_transaction transaction;
@@ -154,6 +158,8 @@ static int take_list(struct scan *scan, const struct event *event, struct error 
     struct binlog_head *head = scan->head;
     size_t count = event->body_len >= 4 ? number(event->body, 4) & 0x0fffffff : 0;
 
+    if (scan->relay_fn) /* of each log of the source, and of each connection */
+        return 0;
     if (event->body_len < 4 || (event->body_len - 4) / 16 < count || head->before)
         return damaged(scan, event->from, err);
     head->before = gtid_set_new(GTID_MARIADB);
@@ -325,9 +331,17 @@ static int close_transaction(struct scan *scan, struct error *err)
     if (!scan->open)
         return 0;
     scan->open = false;
+    if (scan->relay_fn)
+        return scan->terminated ? scan->relay_fn(scan->arg, scan->begun_in, &scan->transaction, err) : 0;
     if (!scan->terminated)
         return damaged(scan, scan->transaction.from, err);
     return !scan->fn ? 0 : scan->fn(scan->arg, &scan->transaction, err);
+}
+
+/* Another log begins. What a relay log has of a transaction goes on after that. */
+static int end_log(struct scan *scan, struct error *err)
+{
+    return scan->relay_fn && !scan->terminated ? 0 : close_transaction(scan, err);
 }
 
 static int begin_transaction(struct scan *scan, const struct event *event, struct error *err)
@@ -338,7 +352,8 @@ static int begin_transaction(struct scan *scan, const struct event *event, struc
 
     if (close_transaction(scan, err) < 0)
         return -1;
-    if (event->body_len < (mariadb ? 13U : 25U) || mariadb != (scan->flavour == GTID_MARIADB))
+    scan->begun_in = scan->index;
+    if (scan->torn || event->body_len < (mariadb ? 13U : 25U) || mariadb != (scan->flavour == GTID_MARIADB))
         return damaged(scan, event->from, err);
     if (mariadb) {
         one.number = number(body, 8);
@@ -365,7 +380,7 @@ static int take_description(struct scan *scan, const struct event *event, struct
         return damaged(scan, event->from, err);
     scan->checksums = event->body[event->body_len - 1] == 1;
     if (description->len > 0)
-        return close_transaction(scan, err); /* of the next of the logs that binlog_tail.h has joined */
+        return end_log(scan, err); /* of the next of the logs that binlog_tail.h has joined */
     uint32_t crc = ~sum_of_peeked(scan, event->type);
     for (unsigned i = 0; i < CHECKSUM_BYTES; i++)
         sum[i] = (uint8_t)(crc >> (8 * i));
@@ -400,11 +415,11 @@ static int take_event(struct scan *scan, const struct event *event, struct error
     case EVENT_GTID:
     case EVENT_MARIADB_GTID:
         scan->head_done = true;
-        return scan->fn ? begin_transaction(scan, event, err) : 0;
+        return scan->fn || scan->relay_fn ? begin_transaction(scan, event, err) : 0;
     case EVENT_STOP:
     case EVENT_ROTATE:
     case EVENT_MARIADB_CHECKPOINT:
-        return close_transaction(scan, err);
+        return end_log(scan, err);
     case EVENT_MARIADB_ENCRYPTION:
         return unusable(scan, err, "it is encrypted");
     case EVENT_ANONYMOUS:
@@ -495,6 +510,52 @@ int binlog_file_scan_from(const char *path, enum gtid_flavour flavour, uint64_t 
         rc = scan_events(scan, err);
     if (scan->file)
         fclose(scan->file);
+    strbuf_release(&scan->event);
+    free(scan);
+    return rc;
+}
+
+/* ---- relay logs ---- */
+
+static int scan_relay_log(struct scan *scan, struct error *err)
+{
+    uint64_t at = BINLOG_MAGIC_BYTES;
+    enum step step = STEP_EVENT;
+    struct event event;
+
+    if (open_file(scan, err) < 0)
+        return -1;
+    scan->checksums = false;
+    while (step == STEP_EVENT) {
+        step = next_event(scan, at, &event, err);
+        if (step == STEP_FAILED || (step == STEP_EVENT && take_event(scan, &event, err) < 0))
+            return -1;
+        at += step == STEP_EVENT ? event.len : 0;
+    }
+    scan->torn = scan->torn || at < scan->size;
+    return 0;
+}
+
+int binlog_relay_scan(
+    const char *const *paths, size_t count, enum gtid_flavour flavour, binlog_relay_fn fn, void *arg, struct error *err)
+{
+    struct scan *scan = xnew(struct scan);
+    struct binlog_head head = {0};
+    int rc = 0;
+
+    *scan = (struct scan){.flavour = flavour, .head = &head, .relay_fn = fn, .arg = arg};
+    strbuf_init(&head.description, 4 * KM_KIB);
+    strbuf_init(&scan->event, HEADER_BYTES + BINLOG_PEEK_MAX);
+    for (; rc == 0 && scan->index < count; scan->index++) {
+        scan->path = paths[scan->index];
+        scan->file = fopen(scan->path, "re");
+        rc = scan->file ? scan_relay_log(scan, err) : error_set_errno(err, errno, "opening %s", scan->path);
+        if (scan->file)
+            fclose(scan->file);
+    }
+    if (rc == 0 && scan->open && scan->terminated)
+        rc = close_transaction(scan, err);
+    binlog_head_release(&head);
     strbuf_release(&scan->event);
     free(scan);
     return rc;

@@ -50,4 +50,10 @@ int binlog_file_scan(const char *path, enum gtid_flavour flavour, struct binlog_
 int binlog_file_scan_from(const char *path, enum gtid_flavour flavour, uint64_t from, struct binlog_head *head,
     binlog_transaction_fn fn, void *arg, struct error *err) KM_MUST_CHECK;
 
+/* Relay logs, in their order, as one list: a transaction may go on in the next file, one that a lost connection tore off is left out (the source sends it again), and what a
+ * server tore off when it died ends its file, behind which there may be others without transactions. index: of the file in which it begins. */
+typedef int (*binlog_relay_fn)(void *arg, size_t index, const struct binlog_transaction *transaction, struct error *err);
+int binlog_relay_scan(const char *const *paths, size_t count, enum gtid_flavour flavour, binlog_relay_fn fn, void *arg,
+    struct error *err) KM_MUST_CHECK;
+
 #endif

@@ -53,7 +53,8 @@ static void add_replication(const struct run_mycnf_input *input, struct strbuf *
     if (input->dialect->family == AGENT_FLAVOUR_MARIADB)
         strbuf_adds(out, "gtid_strict_mode = ON\n");
     else
-        strbuf_adds(out, "loose_persisted_globals_load = OFF\nsuper_read_only = ON\ngtid_mode = ON\nenforce_gtid_consistency = ON\n");
+        strbuf_adds(out,
+            "loose_persisted_globals_load = OFF\nsuper_read_only = ON\ngtid_mode = ON\nenforce_gtid_consistency = ON\n");
     for (size_t i = 0; i < ARRAY_LEN(terms->semi_plugins); i++) {
         if (terms->semi_plugins[i])
             strbuf_addf(out, "plugin_load_add = %s\n", terms->semi_plugins[i]);
@@ -96,6 +97,46 @@ bool run_mycnf_hash(const char *text, char ret[static 65])
     memcpy(ret, text + prefix, 64);
     ret[64] = '\0';
     return true;
+}
+
+static const char *skip_space(const char *at, const char *end)
+{
+    while (at < end && isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* The value behind `name =`, in any spelling of option files; NULL: another line. */
+static const char *value_of(const char *line, const char *end, const char *name)
+{
+    const char *at = skip_space(line, end);
+
+    if (end - at > 6 && strncmp(at, "loose", 5) == 0 && (at[5] == '_' || at[5] == '-'))
+        at += 6;
+    for (size_t i = 0; name[i]; i++, at++) {
+        if (at >= end || (*at != name[i] && !(name[i] == '_' && *at == '-')))
+            return NULL;
+    }
+    at = skip_space(at, end);
+    return at < end && *at == '=' ? at + 1 : NULL;
+}
+
+bool run_mycnf_number(const char *text, const char *name, uint64_t *ret)
+{
+    bool found = false;
+
+    *ret = 0;
+    for (const char *line = text; *line;) {
+        const char *end = line + strcspn(line, "\n");
+        const char *value = value_of(line, end, name);
+        if (value) {
+            value += strspn(value, " \t\"'");
+            found = isdigit((unsigned char)*value) != 0;
+            *ret = found ? strtoull(value, NULL, 10) : 0;
+        }
+        line = *end ? end + 1 : end;
+    }
+    return found;
 }
 
 void run_mycnf_init_sql(const struct dialect *dialect, const char *user, struct strbuf *out)

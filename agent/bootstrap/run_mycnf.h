@@ -35,6 +35,9 @@ void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out);
 /* The SHA-256 in the first line; false (and "") if text is not of our making. */
 bool run_mycnf_hash(const char *text, char ret[static 65]);
 
+/* Pure. What a whole my.cnf sets an option to, a number; the last setting counts. name: with '_'. False (and 0): it does not. */
+bool run_mycnf_number(const char *text, const char *name, uint64_t *ret);
+
 /* One statement a line, as every server version accepts: the account `user` of the agent enters by the socket, whatever was before.
  * Not written to the binary log. */
 void run_mycnf_init_sql(const struct dialect *dialect, const char *user, struct strbuf *out);

@@ -15,15 +15,17 @@
     "SET USER, FEDERATED ADMIN, CONNECTION ADMIN, REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN, BINLOG ADMIN, "  \
     "BINLOG REPLAY"
 
+#define RELAY_LOGS "@@global.relay_log_recovery, @@global.sync_relay_log"
+
 /* Both positions: gtid_current_pos leaves out what this server wrote under an earlier server_id. A reader takes the furthest of each domain. What the server
  * wrote by itself at its start is no part of the cluster's history (start_domain.h). */
 #define MARIADB_OBSERVE                                                              \
     "SELECT VERSION(), @@version_comment, @@server_id, '', @@global.read_only, 0, "  \
     "CONCAT_WS(',', NULLIF(@@global.gtid_slave_pos, ''), NULLIF(TRIM(BOTH ',' FROM " \
-    "REGEXP_REPLACE(@@global.gtid_binlog_pos, '(^|,)" START_DOMAIN "-[0-9]+-[0-9]+', '')), ''))"
+    "REGEXP_REPLACE(@@global.gtid_binlog_pos, '(^|,)" START_DOMAIN "-[0-9]+-[0-9]+', '')), '')), " RELAY_LOGS
 #define MYSQL_OBSERVE                                                                                                 \
     "SELECT VERSION(), @@version_comment, @@server_id, @@server_uuid, @@global.read_only, @@global.super_read_only, " \
-    "@@global.gtid_executed"
+    "@@global.gtid_executed, " RELAY_LOGS
 
 #define MYSQL_STREAM                                                                                                   \
     "SELECT c.HEARTBEAT_INTERVAL AS Slave_heartbeat_period, s.COUNT_RECEIVED_HEARTBEATS AS Slave_received_heartbeats " \

@@ -49,7 +49,7 @@ struct replication_terms {
 struct dialect {
     enum agent_flavour family; /* AGENT_FLAVOUR_MARIADB or AGENT_FLAVOUR_MYSQL (Percona's is MySQL's) */
     int since;                 /* first version number of this row */
-    /* One row: version, version_comment, server_id, server_uuid, read_only, super_read_only, GTIDs executed. */
+    /* One row: version, version_comment, server_id, server_uuid, read_only, super_read_only, GTIDs executed, relay_log_recovery, sync_relay_log. */
     const char *observe;
     const char *replica_status; /* columns by name, see observe.c; MariaDB: one row per connection */
     /* Columns of the same names that replica_status does not have; NULL: it has them. Part of MySQL's performance schema. */

@@ -63,6 +63,7 @@ enum column {
     COLUMN_BEAT_PERIOD,
     COLUMN_BEATS,
     COLUMN_POSITION,
+    COLUMN_USING_GTID,
 };
 
 /* Master and Slave, or Source and Replica. */
@@ -92,6 +93,7 @@ static const struct {
     {"Source_Log_File", COLUMN_POSITION},
     {"Read_Master_Log_Pos", COLUMN_POSITION},
     {"Read_Source_Log_Pos", COLUMN_POSITION},
+    {"Using_Gtid", COLUMN_USING_GTID},
 };
 
 static void take_column(struct replication_facts *facts, enum column column, const char *value)
@@ -139,6 +141,9 @@ static void take_column(struct replication_facts *facts, enum column column, con
     case COLUMN_POSITION:
         facts->stream_position = hash64(facts->stream_position, value, strlen(value) + 1);
         facts->stream_signature = hash64(facts->stream_signature, value, strlen(value) + 1);
+        break;
+    case COLUMN_USING_GTID:
+        facts->by_file = strcasecmp(value, "No") == 0;
         break;
     }
 }
@@ -189,6 +194,8 @@ static void take_position(void *arg, unsigned count, const char *const *names, c
         return;
     facts->read_only = is_on(values[4]);
     replication_copy_text(facts->gtid_executed, sizeof(facts->gtid_executed), values[6]);
+    facts->relay_logs_kept = count > 7 && values[7] && !is_on(values[7]);
+    facts->relay_logs_synced = count > 8 && str_eq(values[8], "1");
 }
 
 /* MariaDB tells two positions: one of each domain is left. */

@@ -59,19 +59,22 @@ static void test_what_outlives_an_agent(void **unused)
             starts_meanwhile; /* KEPT: the same server; before the next agent, and before its first look has ended */
         const char *seen;
         bool up;
+        bool past; /* another process may go on with its relay logs */
     } rows[] = {
-        {1, true, false, "0-1-9", KEPT, KEPT, "0-1-9", true},
-        {1, true, false, "0-1-9", KEPT, KEPT, "0-1-12", true},
-        {1, true, false, "0-1-9", KEPT, KEPT, "0-1-8", false},
-        {1, false, false, "0-1-9", KEPT, KEPT, "0-1-9", false},
-        {1, true, true, "0-1-9", KEPT, KEPT, "0-1-9", false},
-        {1, true, false, "0-1-9", 2, KEPT, "0-1-9", false},
-        {1, true, false, "0-1-9", KEPT, 2, "0-1-9", false},
-        {1, true, false, "0-1-9", 2, 1, "0-1-9", false},
-        {1, true, false, "0-1-9", 0, KEPT, "0-1-9", false},
-        {0, true, false, "0-1-9", KEPT, KEPT, "0-1-9", false},
-        {1, true, false, "", KEPT, KEPT, "", false},
-        {1, true, false, LONG, KEPT, KEPT, LONG, false},
+        {1, true, false, "0-1-9", KEPT, KEPT, "0-1-9", true, false},
+        {1, true, false, "0-1-9", KEPT, KEPT, "0-1-12", true, false},
+        {1, true, false, "0-1-9", KEPT, KEPT, "0-1-8", false, false},
+        {1, false, false, "0-1-9", KEPT, KEPT, "0-1-9", false, false},
+        {1, true, true, "0-1-9", KEPT, KEPT, "0-1-9", false, false},
+        {1, true, false, "0-1-9", 2, KEPT, "0-1-9", false, true},
+        {1, true, false, "0-1-9", KEPT, 2, "0-1-9", false, true},
+        {1, true, false, "0-1-9", 2, 1, "0-1-9", false, true},
+        {1, true, false, "0-1-9", 0, KEPT, "0-1-9", false, true},
+        {1, true, true, "0-1-9", 2, KEPT, "0-1-9", false, false},
+        {1, false, false, "0-1-9", 2, KEPT, "0-1-9", false, false},
+        {0, true, false, "0-1-9", KEPT, KEPT, "0-1-9", false, false},
+        {1, true, false, "", KEPT, KEPT, "", false, false},
+        {1, true, false, LONG, KEPT, KEPT, LONG, false, false},
     };
 
     UNUSED(unused);
@@ -90,7 +93,8 @@ static void test_what_outlives_an_agent(void **unused)
             start_server(&paths, rows[i].starts_meanwhile);
         catch_up_note_look(&note, &catch_up, MARIADB, rows[i].seen, NOW);
         catch_up_note_keep(&note, catch_up.up, rows[i].seen);
-        if (catch_up.up != rows[i].up || note.is_there != rows[i].up)
+        if (catch_up.up != rows[i].up || note.is_there != (rows[i].up || rows[i].past) ||
+            (*note.past.server != '\0') != rows[i].past)
             fail_msg("row %zu", i);
         assert_int_equal(fs_remove_all(dir, NULL), 0);
     }
@@ -140,12 +144,67 @@ static void test_another_server_is_a_gap(void **unused)
     assert_int_equal(fs_remove_all(dir, NULL), 0);
 }
 
+/* Of server number 1, of which everything up to 0-1-9 was proven; number 2 follows it. */
+static void test_relay_logs_outlive_a_server(void **unused)
+{
+    static const struct {
+        bool same_agent, spent, another_boot, synced;
+        const char *received, *executed;
+        bool up;
+    } rows[] = {
+        {false, false, false, false, "0-1-12", "0-1-12", true},
+        {true, false, false, false, "0-1-12", "0-1-12", true},
+        {true, false, false, false, "0-1-12", "0-1-11", false}, /* still to be applied */
+        {true, false, false, false, "0-1-8", "0-1-8", false},   /* less than there was */
+        {true, false, false, false, "0-1-9...", "0-1-12", false},
+        {true, true, false, false, "0-1-12", "0-1-12", false}, /* something else was begun */
+        {false, false, true, false, "0-1-12", "0-1-12", false},
+        {false, false, true, true, "0-1-12", "0-1-12", true},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char dir[] = "/tmp/catch-up-note-XXXXXX";
+        assert_non_null(mkdtemp(dir));
+        _cleanup_(freep) char *lock = xasprintf("%s/server.lock", dir);
+        struct agent_paths paths = {.run_dir = dir, .server_lock = lock};
+        struct catch_up catch_up = started();
+        struct catch_up_note note;
+        start_server(&paths, 1);
+        catch_up_note_init(&note, &paths);
+        note.synced = rows[i].synced;
+        catch_up_note_look(&note, &catch_up, MARIADB, "0-1-9", NOW);
+        catch_up_note_keep(&note, true, "0-1-9");
+        start_server(&paths, 2);
+        if (!rows[i].same_agent)
+            catch_up_note_init(&note, &paths);
+        if (rows[i].another_boot)
+            snprintf(note.boot, sizeof(note.boot), "another");
+        catch_up_note_look(&note, &catch_up, MARIADB, rows[i].executed, NOW);
+        catch_up_note_keep(&note, catch_up.up, rows[i].executed);
+        if (rows[i].spent) {
+            catch_up_note_spend(&note);
+            catch_up_note_keep(&note, catch_up.up, rows[i].executed);
+            assert_false(note.is_there);
+        }
+        catch_up_note_relay_logs_kept(&note, &catch_up, MARIADB, rows[i].received);
+        assert_false(catch_up.up);
+        catch_up_executed(&catch_up, MARIADB, rows[i].executed);
+        if (catch_up.up != rows[i].up)
+            fail_msg("row %zu", i);
+        catch_up_note_keep(&note, catch_up.up, rows[i].executed);
+        assert_true(note.is_there == !rows[i].spent);
+        assert_int_equal(fs_remove_all(dir, NULL), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_outlives_an_agent),
         cmocka_unit_test(test_a_change_before_the_first_look),
         cmocka_unit_test(test_another_server_is_a_gap),
+        cmocka_unit_test(test_relay_logs_outlive_a_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

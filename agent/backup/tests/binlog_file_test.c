@@ -8,6 +8,7 @@
 
 #include "agent/backup/tests/binlog_double.h"
 #include "common/alloc.h"
+#include "common/strbuf.h"
 
 #define UUID "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
@@ -67,10 +68,78 @@ static void test_ends_between_events(void **state)
     }
 }
 
+struct relayed {
+    struct strbuf text; /* INDEX:GTID of each whole transaction */
+};
+
+static int on_relayed(void *arg, size_t index, const struct binlog_transaction *transaction, struct error *err)
+{
+    struct relayed *relayed = arg;
+
+    UNUSED(err);
+    strbuf_addf(&relayed->text, "%s%zu:", relayed->text.len ? " " : "", index);
+    gtid_one_print(GTID_MARIADB, &transaction->gtid, &relayed->text);
+    return 0;
+}
+
+static int scan_relay_logs(const struct binlog_double *logs, struct relayed *relayed, struct error *err)
+{
+    char paths[8][64];
+    const char *list[8];
+
+    strbuf_init(&relayed->text, KM_KIB);
+    assert_true(logs->newest <= ARRAY_LEN(paths));
+    for (unsigned i = 0; i < logs->newest; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "%s/binlog.%06u", logs->dir, i + 1);
+        list[i] = paths[i];
+    }
+    return binlog_relay_scan(list, logs->newest, GTID_MARIADB, on_relayed, relayed, err);
+}
+
+/* Steps: a number is a transaction, '|' another file, '(' the beginning of transaction 9, '<' that within an event. */
+static void test_relay_logs(void **state)
+{
+    static const struct {
+        const char *steps, *whole;
+        bool damaged;
+    } rows[] = {
+        {"", "", false}, {"|", "", false}, {"|12", "0:0-1-1 0:0-1-2", false},
+        {"|1|2||3", "0:0-1-1 1:0-1-2 3:0-1-3", false}, {"|1(|", "0:0-1-1", false},
+        {"|1(9", "0:0-1-1 0:0-1-9", false}, /* the source sends it again */
+        {"|1<", "0:0-1-1", false}, {"|1<||", "0:0-1-1", false}, {"|1<|2", "0:0-1-1", true}, /* nothing can follow */
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct binlog_double logs;
+        struct relayed relayed;
+        struct error err = ERROR_INIT;
+        binlog_double_init(&logs, GTID_MARIADB);
+        for (const char *at = rows[i].steps; *at; at++) {
+            char gtid[16];
+            snprintf(gtid, sizeof(gtid), "0-1-%c", *at);
+            if (*at == '|')
+                binlog_double_rotate(&logs, "");
+            else if (*at == '(')
+                binlog_double_add_statements(&logs, "0-1-9", (const char *const[]){NULL}, 0);
+            else if (*at == '<')
+                binlog_double_add_part(&logs, "0-1-9", 70);
+            else
+                binlog_double_add(&logs, gtid, 1, 40);
+        }
+        bool damaged = scan_relay_logs(&logs, &relayed, &err) < 0;
+        if (damaged != rows[i].damaged || strcmp(relayed.text.buf, rows[i].whole) != 0)
+            fail_msg("row %zu: %s %s", i, relayed.text.buf, err.message);
+        strbuf_release(&relayed.text);
+        binlog_double_release(&logs);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends_between_events),
+        cmocka_unit_test(test_relay_logs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,9 +170,35 @@ static void test_init_sql_has_one_statement_a_line_and_no_password(void **unused
     assert_non_null(strstr(out.buf, "ALTER USER 'o\\'db'@'localhost' IDENTIFIED WITH auth_socket ACCOUNT UNLOCK;\n"));
 }
 
+static void test_numbers_of_options(void **unused)
+{
+    static const struct {
+        const char *text;
+        bool found;
+        uint64_t number;
+    } rows[] = {
+        {"", false, 0},
+        {"[mysqld]\nsync_relay_log = 1\n", true, 1},
+        {"[mysqld]\n  loose-sync-relay-log=10", true, 10},
+        {"sync_relay_log = 1\nsync_relay_log = 100\n", true, 100},
+        {"sync_relay_log = 100\nsync-relay-log = \"1\"\n", true, 1},
+        {"# sync_relay_log = 1\nsync_relay_log_info = 1\n", false, 0},
+        {"sync_relay_log = x\n", false, 0},
+        {"sync_relay_log\nsync_relay_log", false, 0},
+    };
+    uint64_t number = 0;
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_int_equal(run_mycnf_number(rows[i].text, "sync_relay_log", &number), rows[i].found);
+        assert_int_equal(number, rows[i].number);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers_of_options),
         cmocka_unit_test(test_whole_text),
         cmocka_unit_test(test_mariadb_needs_no_plugin),
         cmocka_unit_test(test_every_version_starts_read_only_and_follows_nobody),

@@ -1,0 +1,129 @@
+#include "common/base.h"
+
+#include "agent/bootstrap/relay_keep.h"
+
+#include <jansson.h>
+#include <unistd.h>
+
+#include "agent/bootstrap/run_mycnf.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/json.h"
+#include "common/json_fields.h"
+#include "common/log.h"
+#include "common/strbuf.h"
+#include "common/tls.h"
+
+#define TEXT_MAX 512
+#define BOOT_FILE "/proc/sys/kernel/random/boot_id"
+#define POD_NAME_BYTES 24
+
+static const struct json_field fields[] = {
+    JSON_FIELD(relay_keep, "boot", JSON_FIELD_TEXT, CHANGE_COUNTS, boot),
+    JSON_FIELD(relay_keep, "pod", JSON_FIELD_TEXT, CHANGE_COUNTS, pod),
+    JSON_FIELD(relay_keep, "synced", JSON_FIELD_BOOL, CHANGE_COUNTS, synced),
+};
+
+bool relay_keep_decide(const struct relay_keep *noted, const struct relay_keep *now)
+{
+    if (!*noted->boot || !*now->boot)
+        return false;
+    bool same = strcmp(noted->boot, now->boot) == 0 && *now->pod && strcmp(noted->pod, now->pod) == 0;
+    return same || (noted->synced && now->synced);
+}
+
+static void read_line(const char *path, char *ret, size_t size)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, TEXT_MAX);
+    *ret = '\0';
+    if (fs_read_file(path, &text, NULL) == 0)
+        snprintf(ret, size, "%.*s", (int)strcspn(text.buf, "\r\n"), text.buf);
+}
+
+void relay_keep_boot(char ret[static RELAY_KEEP_NAME_SIZE])
+{
+    read_line(BOOT_FILE, ret, RELAY_KEEP_NAME_SIZE);
+}
+
+/* Made at the first start in this pod. */
+static void name_pod(const struct agent_paths *paths, char ret[static RELAY_KEEP_NAME_SIZE])
+{
+    _cleanup_(freep) char *path = xasprintf("%s/relay-pod", paths->run_dir);
+
+    read_line(path, ret, RELAY_KEEP_NAME_SIZE);
+    if (*ret)
+        return;
+    _cleanup_(freep) char *name = tls_random_password(POD_NAME_BYTES);
+    if (fs_write_file_atomic(path, name, strlen(name), 0600, NULL) == 0)
+        snprintf(ret, RELAY_KEEP_NAME_SIZE, "%s", name);
+}
+
+static void look(const struct agent_paths *paths, struct relay_keep *ret)
+{
+    _cleanup_(strbuf_release) struct strbuf mycnf;
+
+    *ret = (struct relay_keep){0};
+    relay_keep_boot(ret->boot);
+    name_pod(paths, ret->pod);
+    strbuf_init(&mycnf, MYCNF_MAX + 16 * KM_KIB);
+    uint64_t often = 0;
+    ret->synced = fs_read_file(paths->run_mycnf, &mycnf, NULL) == 0 &&
+        run_mycnf_number(mycnf.buf, "sync_relay_log", &often) && often == 1;
+}
+
+static void read_note(const char *path, struct relay_keep *ret)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    struct relay_keep found = {0};
+
+    *ret = (struct relay_keep){0};
+    strbuf_init(&text, TEXT_MAX);
+    if (fs_read_file(path, &text, NULL) < 0)
+        return;
+    _cleanup_(json_decrefp) json_t *object = json_loadb(text.buf, text.len, 0, NULL);
+    if (object && json_fields_decode(fields, ARRAY_LEN(fields), object, &found, NULL) == 0)
+        *ret = found;
+}
+
+static int write_note(const char *path, const struct relay_keep *keep, struct error *err)
+{
+    _cleanup_(json_decrefp) json_t *object = json_object();
+
+    json_fields_encode(fields, ARRAY_LEN(fields), keep, object);
+    _cleanup_(freep) char *text = json_text(object);
+    return fs_write_file_atomic(path, text, strlen(text), 0600, err);
+}
+
+static void forget_proof(const struct agent_paths *paths)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/caught-up.json", paths->run_dir);
+
+    if (unlink(path) == 0)
+        (void)(fs_fsync_dir(paths->run_dir, NULL) == 0);
+}
+
+const char *relay_keep_option(const struct agent_paths *paths, const struct server_version *version)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/kube-mysql-relay.json", paths->data_dir);
+    bool is_known = version->flavour == AGENT_FLAVOUR_MARIADB || version->number >= VERSION_NUMBER(8, 0, 11);
+    struct relay_keep noted, now;
+    struct error err = ERROR_INIT;
+
+    look(paths, &now);
+    read_note(path, &noted);
+    bool same = strcmp(noted.boot, now.boot) == 0 && strcmp(noted.pod, now.pod) == 0 && noted.synced == now.synced;
+    bool keep = is_known && relay_keep_decide(&noted, &now);
+    if (is_known && !same && write_note(path, &now, &err) < 0) {
+        log_warn("it cannot be noted where relay logs are written: they are not kept", LOG_ERR(&err));
+        unlink(path);
+        keep = false;
+    }
+    if (!keep)
+        forget_proof(paths);
+    if (!is_known)
+        return NULL;
+    log_info(keep ? "relay logs are kept" : "relay logs are dropped: this pod, or this kernel, did not write them");
+    return keep ? "--relay-log-recovery=OFF" : "--relay-log-recovery=ON";
+}

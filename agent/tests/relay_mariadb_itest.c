@@ -1,0 +1,9 @@
+#include "common/base.h"
+
+#include "agent/tests/agent_rig.h"
+#include "agent/tests/relay_stories.h"
+
+int main(void)
+{
+    return agent_rig_possible() ? relay_stories_run(false) : 77;
+}

@@ -1,0 +1,12 @@
+#include "common/base.h"
+
+#include "agent/tests/agent_rig.h"
+#include "agent/tests/relay_stories.h"
+#include "common/alloc.h"
+
+int main(void)
+{
+    _cleanup_(freep) char *root = agent_rig_possible() ? agent_rig_mysql_root() : NULL;
+
+    return root ? relay_stories_run(true) : 77;
+}
