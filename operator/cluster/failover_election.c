@@ -422,6 +422,21 @@ static bool will_be_judged(
     return (reign->opened && has_logs(primary)) || will_answer(snapshot, ret, primary) || ret->answers >= ret->needed;
 }
 
+/* Whose answers would count, had their servers kept what they had received. */
+static void add_dropped(const struct cluster_snapshot *snapshot, const char *lost, char *why, size_t size)
+{
+    int count = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        bool dropped = member->agent && *member->agent->replication.dropped && !ballot_is_proof(snapshot, member);
+        count += dropped && !str_eq(member->name, lost) && member_acknowledges(snapshot, member);
+    }
+    size_t used = strlen(why);
+    if (count > 0)
+        snprintf(why + used, size - used, "; %d %s started anew and dropped what %s had received", count,
+            count > 1 ? "were" : "was", count > 1 ? "they" : "it");
+}
+
 bool failover_can_succeed(
     const struct cluster_snapshot *snapshot, const char *lost, bool may_answer, char *why, size_t size)
 {
@@ -443,6 +458,7 @@ bool failover_can_succeed(
         else
             snprintf(why, size, "%d of %d members that may hold the only copy of a commit answer", prospect.answers,
                 prospect.needed);
+        add_dropped(snapshot, lost, why, size);
     }
     return str_empty(why);
 }
