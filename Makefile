@@ -183,7 +183,7 @@ $(simulation): $(call obj,$(simulation_src)) $(BUILD)/liboperator.a $(BUILD)/lib
 
 simulate: $(simulation)  ## Faults in a simulation, in virtual time: SEED=1 COUNT=1000 FLAVOUR=mysql|mariadb MEMBERS=3 FAULTS=20 (docs/simulation.md)
 	$(Q)$(simulation) --seed=$(or $(SEED),1) --count=$(or $(COUNT),1000) $(if $(FLAVOUR),--family=$(FLAVOUR)) \
-	  $(if $(MEMBERS),--members=$(MEMBERS)) $(if $(FAULTS),--faults=$(FAULTS)) $(if $(RELAY_KEPT),--relay-kept) \
+	  $(if $(MEMBERS),--members=$(MEMBERS)) $(if $(FAULTS),--faults=$(FAULTS)) \
 	  $(if $(STORY),--story)
 
 check-simulate: $(simulation)  ## Every kept schedule, and 100 seconds of random ones (SIMULATE_SECONDS)

@@ -33,6 +33,12 @@ static void fill_identity(struct sim *sim, int member)
     state->accounts_once = true;
 }
 
+/* server_exec.h: server_run_id */
+static uint64_t server_lock(const struct sim *sim, int member)
+{
+    return sim->members[member].server.run;
+}
+
 void agent_start(struct sim *sim, int member, bool in_init)
 {
     struct sim_member *at = &sim->members[member];
@@ -58,7 +64,8 @@ void agent_start(struct sim *sim, int member, bool in_init)
     state->role.started_ms = sim->now_ms;
     state->role.fence = at->run_dir.fence;
     catch_up_gap(&state->catch_up, sim->now_ms);
-    agent->server_run = at->run_dir.caught_up_run; /* of the note, until the first look */
+    agent->server_run = server_lock(sim, member);
+    agent->found_run = at->run_dir.caught_up_run;
     agent->marked = at->disk.semi_primary;
     agent->dirty = true;
 }
@@ -84,6 +91,16 @@ static void drop_primary_order(struct role_state *role)
     role->order_hash[0] = '\0';
 }
 
+/* catch_up_note.h */
+static void note_server_gone(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    if (!at->run_dir.caught_up_run)
+        return;
+    at->agent.past_run = at->run_dir.caught_up_run;
+    memcpy(at->agent.past, at->run_dir.caught_up, sizeof(at->agent.past));
+}
+
 static void server_gone(struct sim *sim, int member)
 {
     struct sim_agent *agent = &sim->members[member].agent;
@@ -97,7 +114,9 @@ static void server_gone(struct sim *sim, int member)
     state->replication = (struct replication_facts){0};
     state->replication_ms = 0;
     catch_up_gap(&state->catch_up, sim->now_ms);
-    agent_keep_note(sim, member);
+    note_server_gone(sim, member);
+    state->role.relay = RELAY_DONE;
+    state->role.relay_ms = 0;
     state->role.draining_ms = 0;
     state->role.unseen = false;
     state->stream = (struct stream_view){0};
@@ -143,17 +162,50 @@ static void note_blocked(struct instance_state *state, const struct replication_
         state->applier_stopped_since_ms = now_ms;
 }
 
-void agent_take_facts(struct sim *sim, int member, const struct replication_facts *facts, int64_t started_ms)
+/* catch_up_note_look */
+static void look_at_note(struct sim *sim, int member, const char *received)
 {
     struct sim_member *at = &sim->members[member];
-    struct instance_state *state = &at->agent.state;
+    struct sim_agent *agent = &at->agent;
+    struct catch_up *catch_up = &agent->state.catch_up;
+    if (agent->server_run != at->server.run) {
+        catch_up_gap(catch_up, sim->now_ms);
+        note_server_gone(sim, member);
+    } else if (agent->found_run && agent->found_run != at->server.run) {
+        note_server_gone(sim, member);
+    } else if (agent->found_run == at->server.run)
+        catch_up_resume(catch_up, agent->state.observed.version.flavour, at->run_dir.caught_up, received);
+    agent->server_run = at->server.run;
+    agent->found_run = 0;
+}
+
+/* role_keeper.c: note_relay_logs */
+static void note_relay_logs(struct sim *sim, int member, const struct replication_facts *facts)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    struct role_state *role = &agent->state.role;
+    bool off = facts->receiver == AGENT_THREAD_OFF && facts->applier == AGENT_THREAD_OFF;
+    role->relay_dropped[0] = '\0';
+    role->relay_ms = 0;
+    role->relay = RELAY_DONE;
+    if (facts->configured && facts->relay_logs_kept && off && !facts->applier_errno)
+        role->relay = RELAY_PENDING;
+    else if (facts->configured && off && !facts->relay_logs_kept)
+        snprintf(role->relay_dropped, sizeof(role->relay_dropped),
+            "its relay logs were not kept over the end of its pod or node");
+    if (role->relay != RELAY_PENDING)
+        agent->past_run = 0;
+}
+
+void agent_take_facts(struct sim *sim, int member, const struct replication_facts *facts, int64_t started_ms)
+{
+    struct instance_state *state = &sim->members[member].agent.state;
     enum agent_flavour flavour = state->observed.version.flavour;
     catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, sim->now_ms);
-    if (at->agent.server_run != at->server.run) { /* catch_up_note_look */
-        catch_up_gap(&state->catch_up, sim->now_ms);
-    } else if (at->run_dir.caught_up_run == at->server.run && !state->replication.seen)
-        catch_up_resume(&state->catch_up, flavour, at->run_dir.caught_up, facts->gtid_received);
-    at->agent.server_run = at->server.run;
+    look_at_note(sim, member, facts->gtid_received);
+    catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
+    if (!state->replication.seen)
+        note_relay_logs(sim, member, facts);
     state->replication = *facts;
     state->replication_ms = started_ms;
     state->role.unseen = false;
@@ -161,20 +213,23 @@ void agent_take_facts(struct sim *sim, int member, const struct replication_fact
     role_note_stream(state, facts, started_ms);
 }
 
-/* catch_up_note.h */
+/* catch_up_note_keep */
 void agent_keep_note(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
     const struct instance_state *state = &at->agent.state;
-    bool calm = state->role.running == ROLE_ACTION_NONE && !state->role.unseen && state->replication.seen;
-    bool wanted = state->catch_up.up && calm && *state->replication.gtid_received &&
+    bool calm = state->role.running == ROLE_ACTION_NONE && !state->role.unseen;
+    bool known = at->agent.server_run == at->server.run && state->replication.seen;
+    bool wanted = state->catch_up.up && calm && known && *state->replication.gtid_received &&
         !strstr(state->replication.gtid_received, "...");
-    if (!wanted) {
-        at->run_dir.caught_up_run = 0;
-    } else if (!at->run_dir.caught_up_run) {
-        at->run_dir.caught_up_run = at->server.run;
-        memcpy(at->run_dir.caught_up, state->replication.gtid_received, sizeof(at->run_dir.caught_up));
-    }
+    if (!wanted && at->agent.past_run)
+        return;
+    if (wanted ? at->run_dir.caught_up_run && !at->agent.past_run : !at->run_dir.caught_up_run)
+        return;
+    at->agent.past_run = 0;
+    at->agent.found_run = wanted ? at->agent.found_run : 0;
+    at->run_dir.caught_up_run = wanted ? at->server.run : 0;
+    memcpy(at->run_dir.caught_up, state->replication.gtid_received, sizeof(at->run_dir.caught_up));
 }
 
 static void answered(struct sim *sim, int member)

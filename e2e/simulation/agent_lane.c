@@ -3,6 +3,7 @@
 
 #include "agent/healing.h"
 #include "agent/mysql/role_change.h"
+#include "agent/relay_recover.h"
 #include "agent/role_decide.h"
 #include "common/gtid.h"
 #include "common/json_fields.h"
@@ -55,6 +56,7 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
         .read_only = server->read_only,
         .configured = at->disk.configured,
         .relay_logs_last = !sim->mariadb,
+        .relay_logs_kept = server->relay_kept,
         .semi_sync_source = server->semi_source,
         .semi_sync_replica = server->semi_replica,
         .semi_sync_waits = server->semi_source,
@@ -93,6 +95,7 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
 
 struct outcome {
     bool done, dropped, failed, salvage_asked, salvage_applied;
+    enum relay_outcome relay;
     const char *why;
     char after[AGENT_GTID_SIZE];
 };
@@ -352,7 +355,30 @@ static void hold(struct sim *sim, int member)
     server_stop_receiver(sim, member);
 }
 
+/* ---- recover: relay_recover.c ---- */
+
+static void recover(struct sim *sim, int member, struct outcome *out)
+{
+    struct sim_server *server = &sim->members[member].server;
+    if (sim->members[member].agent.job.relay == RELAY_DROP) {
+        server_drop_relay(sim, member);
+        server->applier_errno = 0;
+        out->done = out->dropped = true;
+        return;
+    }
+    bool over = server_recover_relay(sim, member);
+    out->relay = !over ? RELAY_NOT_YET : server->applier_errno ? RELAY_BROKEN : RELAY_WHOLE;
+    out->done = over;
+}
+
 /* ---- the lane: role_keeper.c: begin, on_result ---- */
+
+static bool may_drop(const struct sim_agent *agent, enum role_action action, bool relay_logs_last)
+{
+    if (action == ROLE_ACTION_HOLD)
+        return !relay_logs_last;
+    return action != ROLE_ACTION_RECOVER || agent->state.role.relay == RELAY_DROP;
+}
 
 void agent_begin_job(struct sim *sim, int member, const struct role_decision *decision)
 {
@@ -363,6 +389,7 @@ void agent_begin_job(struct sim *sim, int member, const struct role_decision *de
         .order = role->order,
         .reconfigure = decision->reconfigure,
         .restart = decision->restart,
+        .relay = role->relay,
         .drain = !role->draining_ms || sim->now_ms - role->draining_ms < FOLLOW_DRAIN_MS,
         .salvage = agent->state.healing.salvage,
         .run = at->server.run,
@@ -376,10 +403,41 @@ void agent_begin_job(struct sim *sim, int member, const struct role_decision *de
         role->was_open = true;
     if (decision->restart)
         role->restarted_ms = sim->now_ms;
+    if (may_drop(agent, decision->action, !sim->mariadb))
+        agent->past_run = 0;
     role->running = decision->action;
     at->disk.cut = false; /* it is connected to: leave_start_domain */
     role->running_ms = sim->now_ms;
     agent_keep_note(sim, member);
+}
+
+static bool is_out_of_patience(const struct sim *sim, struct instance_state *state)
+{
+    struct role_state *role = &state->role;
+    bool follows = *role->order.source_host && role->order.role == AGENT_ROLE_REPLICA;
+    if (!follows || !state->source.is_open || state->source.error.kind != ERROR_NONE)
+        role->relay_ms = 0;
+    else if (!role->relay_ms)
+        role->relay_ms = sim->now_ms;
+    return role->relay_ms && sim->now_ms - role->relay_ms >= FOLLOW_DRAIN_MS;
+}
+
+static void note_recovery(struct sim *sim, int member, const struct outcome *out)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    struct instance_state *state = &agent->state;
+    enum agent_flavour flavour = state->observed.version.flavour;
+    if (out->dropped) {
+        state->role.relay = RELAY_DONE;
+    } else if (out->relay == RELAY_WHOLE) {
+        state->role.relay = RELAY_DONE;
+        if (agent->past_run) /* catch_up_note_relay_logs_kept; one boot of the node, as the note is gone after another one */
+            catch_up_kept(&state->catch_up, flavour, agent->past, state->replication.gtid_received);
+        catch_up_executed(&state->catch_up, flavour, state->replication.gtid_executed);
+    } else if (out->relay == RELAY_BROKEN || is_out_of_patience(sim, state)) {
+        snprintf(state->role.relay_dropped, sizeof(state->role.relay_dropped), "what it had received cannot be applied");
+        state->role.relay = RELAY_DROP;
+    }
 }
 
 static void note_success(struct sim *sim, int member, const struct outcome *out)
@@ -391,6 +449,8 @@ static void note_success(struct sim *sim, int member, const struct outcome *out)
     error_clear(&role->error);
     if (turned)
         role->prepared = action == ROLE_ACTION_PREPARE;
+    if (action == ROLE_ACTION_RECOVER)
+        note_recovery(sim, member, out);
     if (action == ROLE_ACTION_CLOSE)
         role->was_open = false;
     if (action == ROLE_ACTION_ROTATE)
@@ -471,6 +531,8 @@ void agent_job_step(struct sim *sim, int member)
         open_server(sim, member, &out);
     else if (same && (job->action == ROLE_ACTION_FOLLOW || job->action == ROLE_ACTION_PREPARE))
         follow(sim, member, &out);
+    else if (same && job->action == ROLE_ACTION_RECOVER)
+        recover(sim, member, &out);
     else if (same && job->action == ROLE_ACTION_HOLD) {
         hold(sim, member);
         out.done = true;

@@ -92,6 +92,7 @@ void kube_lose_node(struct sim *sim, int member, int64_t for_ms)
 {
     struct sim_member *at = &sim->members[member];
     end_processes(sim, member, true);
+    at->disk.relay_pod = 0;
     at->node_down_until_ms = sim->now_ms + for_ms;
 }
 

@@ -7,7 +7,7 @@
 #define COUNT_DEFAULT 1000
 
 static const char usage_text[] =
-    "simulate [--seed=N] [--count=N] [--seconds=N] [--family=mysql|mariadb] [--members=N] [--faults=N] [--relay-kept] [--strict]\n"
+    "simulate [--seed=N] [--count=N] [--seconds=N] [--family=mysql|mariadb] [--members=N] [--faults=N] [--strict]\n"
     "         [--story] [--keep-going] [--ignore=VIOLATION]... [--without=FAULT]... [--save=FILE] [SCHEDULE.json]...\n";
 
 /* The place of a name in a list; -1 where it is not there. */
@@ -76,15 +76,13 @@ static bool read_value(int letter, const char *text, struct options *options)
 bool options_read(int argc, char **argv, struct options *ret)
 {
     static const struct option known[] = {{"seed", 1, NULL, 's'}, {"count", 1, NULL, 'c'}, {"family", 1, NULL, 'f'},
-        {"members", 1, NULL, 'm'}, {"faults", 1, NULL, 'n'}, {"relay-kept", 0, NULL, 'r'}, {"story", 0, NULL, 't'},
-        {"keep-going", 0, NULL, 'k'}, {"ignore", 1, NULL, 'i'}, {"save", 1, NULL, 'o'}, {"without", 1, NULL, 'w'},
-        {"strict", 0, NULL, 'x'}, {"seconds", 1, NULL, 'b'}, {0}};
+        {"members", 1, NULL, 'm'}, {"faults", 1, NULL, 'n'}, {"story", 0, NULL, 't'}, {"keep-going", 0, NULL, 'k'},
+        {"ignore", 1, NULL, 'i'}, {"save", 1, NULL, 'o'}, {"without", 1, NULL, 'w'}, {"strict", 0, NULL, 'x'},
+        {"seconds", 1, NULL, 'b'}, {0}};
     int letter, place = 0;
     *ret = (struct options){.wish.any_family = true, .seed = 1};
     while ((letter = getopt_long(argc, argv, "", known, &place)) != -1) {
-        if (letter == 'r') {
-            ret->wish.relay_kept = true;
-        } else if (letter == 't') {
+        if (letter == 't') {
             ret->story = true;
         } else if (letter == 'k') {
             ret->keep_going = true;

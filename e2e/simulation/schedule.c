@@ -197,7 +197,6 @@ void schedule_make(uint64_t seed, const struct schedule_wish *wish, struct sched
     ret->members = wish->members > 0 ? wish->members : members;
     ret->semi_sync = chance(&dice, 92);
     ret->slow = chance(&dice, 35);
-    ret->relay_kept = wish->relay_kept;
     ret->strict = wish->strict;
     ret->fault_count = wish->faults > 0 ? wish->faults : (int)between(&dice, 3, 20);
     for (int i = 0; i < ret->fault_count; i++) {
@@ -264,10 +263,9 @@ int schedule_write(const char *path, const struct schedule *schedule, enum viola
     json_t *faults = json_array();
     for (int i = 0; i < schedule->fault_count; i++)
         json_array_append_new(faults, encode_fault(&schedule->faults[i]));
-    json_t *json = json_pack("{s:I, s:s, s:i, s:b, s:b, s:b, s:b, s:s, s:o}", "seed", (json_int_t)schedule->seed,
-        "family", schedule->mariadb ? "mariadb" : "mysql", "members", schedule->members, "semiSync",
-        schedule->semi_sync, "relayKept", schedule->relay_kept, "slow", schedule->slow, "strict", schedule->strict,
-        "found", violation_names[was], "faults", faults);
+    json_t *json = json_pack("{s:I, s:s, s:i, s:b, s:b, s:b, s:s, s:o}", "seed", (json_int_t)schedule->seed, "family",
+        schedule->mariadb ? "mariadb" : "mysql", "members", schedule->members, "semiSync", schedule->semi_sync, "slow",
+        schedule->slow, "strict", schedule->strict, "found", violation_names[was], "faults", faults);
     int rc = json_dump_file(json, path, JSON_INDENT(2));
     json_decref(json);
     return rc;
@@ -304,7 +302,6 @@ int schedule_read(const char *path, struct schedule *ret)
     ret->mariadb = str_eq(json_string_value(json_object_get(json, "family")), "mariadb");
     ret->members = (int)json_integer_value(json_object_get(json, "members"));
     ret->semi_sync = json_is_true(json_object_get(json, "semiSync"));
-    ret->relay_kept = json_is_true(json_object_get(json, "relayKept"));
     ret->slow = json_is_true(json_object_get(json, "slow"));
     ret->strict = json_is_true(json_object_get(json, "strict"));
     bool good = json && ret->members >= 1 && ret->members <= SIM_MEMBERS_MAX;

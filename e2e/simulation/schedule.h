@@ -82,9 +82,8 @@ struct schedule {
     bool mariadb;
     int members;
     bool semi_sync;
-    bool relay_kept; /* what was received outlives a restart of the server */
-    bool strict;     /* a person is never to be asked, not even after a volume was lost, if somebody has everything */
-    bool slow;       /* appliers lag by seconds */
+    bool strict; /* a person is never to be asked, not even after a volume was lost, if somebody has everything */
+    bool slow;   /* appliers lag by seconds */
     struct fault faults[SCHEDULE_FAULTS_MAX];
     int fault_count;
 };
@@ -109,7 +108,7 @@ struct schedule_wish {
     bool any_family, mariadb;
     int members; /* 0: any */
     int faults;  /* 0: as many as the seed says */
-    bool relay_kept, strict;
+    bool strict;
     uint64_t without; /* bit N: no fault of that kind */
 };
 /* A schedule from a seed. */

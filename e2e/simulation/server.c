@@ -91,8 +91,6 @@ void server_kill(struct sim *sim, int member, bool power)
     forget_run(sim, member);
     at->server.crashes++;
     at->server.again_ms = sim->now_ms + back_off_ms(sim, member, at->server.crashes);
-    if (power) /* sync_relay_log = 10000 */
-        server_drop_relay(sim, member);
     sim_tell(sim, "%s: its server ends%s%s", sim_member_name(member), power ? " with its node" : "",
         was_open ? ", while it takes writes" : "");
 }
@@ -134,6 +132,11 @@ static void begin_recovery(struct sim *sim, int member, bool truncate)
     at->run_dir.has_mode = false;
     at->disk.semi_primary = 0;
     txn_log_commit(&sim->txns, &at->disk.log, at->disk.log.count);
+    /* relay_keep_option */
+    at->server.relay_kept = at->disk.relay_pod == at->pod.uid;
+    at->disk.relay_pod = at->pod.uid;
+    if (!at->server.relay_kept)
+        at->run_dir.caught_up_run = 0;
 }
 
 /* agent/server_start.c: must_truncate */
@@ -157,26 +160,13 @@ void server_launch(struct sim *sim, int member)
         at->server.due_ms += SERVER_START_PATIENCE_MS;
 }
 
-static void apply_kept(struct sim *sim, int member)
-{
-    struct sim_member *at = &sim->members[member];
-    while (at->disk.relay.at < at->disk.relay.count) {
-        server_apply(sim, member, at->disk.relay.entries[at->disk.relay.at]);
-        if (at->server.applier_errno)
-            return;
-        at->disk.relay.at++;
-    }
-}
-
 static void finish_recovery(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
     at->server.phase = SERVER_RUNS;
     at->disk.log.durable = at->disk.log.count;
-    if (!sim->schedule->relay_kept)
+    if (!at->server.relay_kept)
         server_drop_relay(sim, member);
-    else if (sim->mariadb) /* applied before anything drops it (server-facts: D) */
-        apply_kept(sim, member);
     if (at->disk.ddl && at->disk.cut) {
         at->disk.ddl = false;
         at->disk.self_written = true;
@@ -391,6 +381,18 @@ void server_start_receiver(struct sim *sim, int member)
     server->receiver_errno = 0;
     server->receiver_error[0] = '\0';
     server->connect_ms = sim->now_ms + sim_between(sim, member, 13, 10, 60);
+}
+
+bool server_recover_relay(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    for (int limit = sim->mariadb ? 40 : 0; limit > 0 && at->disk.relay.at < at->disk.relay.count; limit--) {
+        server_apply(sim, member, at->disk.relay.entries[at->disk.relay.at]);
+        if (at->server.applier_errno)
+            return true;
+        at->disk.relay.at++;
+    }
+    return !sim->mariadb || at->disk.relay.at == at->disk.relay.count;
 }
 
 void server_start_applier(struct sim *sim, int member)

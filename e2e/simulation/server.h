@@ -36,6 +36,8 @@ bool server_has_applied_all(const struct sim_member *at);
 /* What waits to be applied is gone. */
 void server_drop_relay(struct sim *sim, int member);
 void server_stop_receiver(struct sim *sim, int member);
+/* relay_recover.h: MariaDB applies what it has kept, some of it at each call. True: no more is to be done; applier_errno: not all of it can be had. */
+bool server_recover_relay(struct sim *sim, int member);
 void server_start_receiver(struct sim *sim, int member);
 /* MariaDB drops what was received when both threads were off. */
 void server_start_applier(struct sim *sim, int member);

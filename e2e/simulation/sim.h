@@ -38,6 +38,7 @@ struct sim_disk {
     struct txn_queue relay;
     bool configured; /* a source is known */
     int source;
+    uint64_t relay_pod; /* relay_keep.h: the pod that it was served from last; 0: its node has ended since */
     uint64_t epoch;
     enum agent_mark mark;
     uint64_t semi_primary; /* start_mode.h: it ended as semi-sync primary of that epoch */
@@ -53,6 +54,7 @@ struct sim_server {
     uint64_t run; /* another one for each process */
     int64_t frozen_until_ms, due_ms, again_ms;
     int crashes;
+    bool relay_kept; /* --relay-log-recovery=OFF */
     bool read_only;
     bool closing; /* nobody can begin to write */
     bool semi_source, semi_replica;
@@ -79,6 +81,7 @@ struct sim_job {
     enum role_action action;
     struct agent_order order;
     bool reconfigure, restart, drain;
+    enum relay_step relay;
     enum salvage_step salvage;
     uint64_t run, source, epoch;
     int64_t began_ms, due_ms;
@@ -118,6 +121,9 @@ struct sim_agent {
     int64_t accepted_ms, beat_ms;
     int beat_txn;        /* being written; -1: none */
     uint64_t server_run; /* as looked at last */
+    /* catch_up_note.h: left by the agent before; of a process that has ended. 0: there is none. */
+    uint64_t found_run, past_run;
+    char past[AGENT_GTID_SIZE];
     struct sim_watch watch;
     uint64_t marked;
     int fetched[64], fetched_count; /* salvage: transactions */
