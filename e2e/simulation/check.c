@@ -49,7 +49,7 @@ void check_opened(struct sim *sim, int member)
     bool is_old = sim->members[member].disk.epoch < (uint64_t)sim->api.status.epoch;
     sim->opened_ms = sim->now_ms;
     if (!is_old)
-        sim->opened_last = member;
+        sim->opened_last = member, sim->opened_epoch = sim->members[member].disk.epoch;
     sim_tell(sim, "%s OPENS for writes under epoch %llu, executed %s", sim_member_name(member),
         (unsigned long long)sim->members[member].disk.epoch, executed);
     /* By an order of the past: it may open, as long as nobody acknowledges its commits. */
@@ -68,7 +68,8 @@ void check_acknowledged(struct sim *sim, int member, int txn)
     char gtid[64];
     if (lost >= 0)
         fail_lost(sim, member, "acknowledges a commit", lost);
-    if (latest >= 0 && latest != member && sim->members[latest].disk.has_data &&
+    bool is_before = sim->members[member].disk.epoch < sim->opened_epoch;
+    if (latest >= 0 && latest != member && is_before && sim->members[latest].disk.has_data &&
         !txn_bits_has(&sim->members[latest].disk.log.bits, txn)) {
         txn_gtid(&sim->txns.all[txn], sim->mariadb, gtid, sizeof(gtid));
         sim_fail(sim, VIOLATION_LOST, "%s acknowledges %s, and %s, which was opened after it, has it not",

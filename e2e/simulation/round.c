@@ -6,6 +6,7 @@
 #include "e2e/simulation/kube.h"
 #include "e2e/simulation/operator.h"
 #include "operator/cluster/cluster_confirmed.h"
+#include "operator/cluster/cluster_failover.h"
 #include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_roll.h"
 #include "operator/cluster/failover_election.h"
@@ -41,6 +42,18 @@ static void note_fence(struct sim_operator *o, const struct cluster_orders *orde
     }
 }
 
+static void note_stopped(struct sim *sim, struct sim_operator *o)
+{
+    for (int i = 0; i < o->snapshot.member_count; i++) {
+        const struct cluster_member *member = &o->snapshot.members[i];
+        int64_t *since_ms = &o->stopped_since_ms[member->ordinal];
+        if (!acknowledgers_has_stopped(&o->snapshot, member))
+            *since_ms = 0;
+        else if (*since_ms == 0)
+            *since_ms = sim->now_ms;
+    }
+}
+
 static bool anybody_is_held(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
@@ -56,6 +69,7 @@ static void note_loss(struct sim *sim, struct sim_operator *o)
     const struct cluster_transition *transition = &snapshot->last.transition;
     const struct cluster_member *primary = cluster_primary(snapshot);
     int64_t epoch = transition->failover ? transition->epoch : 0;
+    note_stopped(sim, o);
     if (primary && member_is_open(snapshot, primary))
         o->lost_since_ms = 0;
     else if (o->lost_since_ms == 0)

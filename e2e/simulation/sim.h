@@ -206,6 +206,7 @@ struct sim_operator {
     struct sim_stream streams[SIM_MEMBERS_MAX];
     /* cluster_memory.h */
     int64_t fenced_since_ms, lost_since_ms, held_since_ms, held_epoch, epoch_since_ms;
+    int64_t stopped_since_ms[SIM_MEMBERS_MAX];
     struct failover_times times;
     char awaited_hash[17], awaited_position[AGENT_GTID_SIZE];
     /* The round. */
@@ -286,9 +287,10 @@ struct sim {
     bool ended[SCHEDULE_FAULTS_MAX];
     int64_t opened_ms; /* when a server was opened last */
     int opened_last;   /* which one, under the epoch of the status then; -1: none */
-    bool calm;         /* no fault comes any more */
-    bool volume_lost;  /* one that held data, at some time */
-    bool status_past;  /* the status was one of the past, at some time */
+    uint64_t opened_epoch;
+    bool calm;        /* no fault comes any more */
+    bool volume_lost; /* one that held data, at some time */
+    bool status_past; /* the status was one of the past, at some time */
     int64_t calm_ms;
     FILE *story; /* NULL: none is told */
     struct sim_verdict verdict;

@@ -109,6 +109,7 @@ static void fill_member(struct sim *sim, int op, int i)
         .agent = watched && stream->has_status ? &stream->status : NULL,
         .agent_connected = watched && stream->connected,
         .silent_ms = watched ? sim->now_ms - stream->last_word_ms : INT64_MAX,
+        .stopped_ms = o->stopped_since_ms[i] > 0 ? MAX_OF(1, sim->now_ms - o->stopped_since_ms[i]) : 0,
         .agent_awaited = has_agent && !(watched && stream->tried),
         .agent_error = watched && stream->connected ? "" : "it does not answer",
         .mycnf_text = ""};

@@ -75,6 +75,7 @@ static bool anybody_holds(const struct ballot *ballot, int reign)
     return false;
 }
 
+/* What is hidden behind something of its own may be acknowledged, so that is no answer. */
 static int count_answers(const struct cluster_snapshot *snapshot, const struct ballot *ballot, const char *primary)
 {
     int answers = 0;
@@ -82,7 +83,7 @@ static int count_answers(const struct cluster_snapshot *snapshot, const struct b
     for (int i = 0; i < ballot->count; i++) {
         const struct cluster_member *member = ballot->votes[i].member;
         bool counts = ballot_is_proof(snapshot, member) || (all_are_asked && member_acknowledges(snapshot, member));
-        answers += !str_eq(member->name, primary) && counts;
+        answers += !str_eq(member->name, primary) && counts && !ballot->votes[i].history.hides;
     }
     return answers;
 }

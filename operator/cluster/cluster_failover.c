@@ -102,22 +102,15 @@ static bool has_not_heard(const struct cluster_transition *transition, const str
         member->agent->epoch < (uint64_t)transition->epoch;
 }
 
-/* The target is a replica under it until it is told to open. */
-static bool was_not_told_to_open(const struct cluster_transition *transition, const struct cluster_member *to)
-{
-    bool is_replica = to && member_speaks(to) && to->agent->epoch == (uint64_t)transition->epoch &&
-        to->agent->role == AGENT_ROLE_REPLICA;
-    return is_replica || has_not_heard(transition, to);
-}
-
-/* The target is ordered to open only after the old primary has taken up the epoch: if either has not seen it, the target's reign has not begun. */
+/* The target is ordered to open only after the old primary has taken up the epoch: if that one has not seen it, the target's reign has not begun. What the target
+ * says is no proof: an order to open may be on its way. */
 static void begin_instead(const struct cluster_snapshot *snapshot, const struct cluster_failure *failure,
     const struct cluster_member *from, const struct cluster_member *to, struct cluster_intent *intent)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
     struct cluster_reigns reigns;
     reigns_in_force(snapshot, &reigns);
-    if (has_not_heard(transition, from) || was_not_told_to_open(transition, to))
+    if (has_not_heard(transition, from))
         reigns_drop_latest(&reigns);
     else /* each may have acknowledged the other */
         intent->acknowledgers |= bit_of(from) | bit_of(to);
@@ -350,15 +343,13 @@ static void elect(const struct cluster_snapshot *snapshot, struct cluster_intent
         json_copy_text(intent->transition.waits_for, sizeof(intent->transition.waits_for), choice.waits);
 }
 
-/* While binary logs are taken over nobody is ordered to follow the new primary: where commits wait, it has acknowledged nothing. */
+/* A chosen one that is lost may have been open, unheard: its reign stays, and is found empty if it wrote nothing. */
 static void begin_again(
     const struct cluster_snapshot *snapshot, const struct cluster_failure *failure, struct cluster_intent *intent)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
     struct cluster_reigns reigns;
     reigns_in_force(snapshot, &reigns);
-    if (transition->salvage && snapshot->last.semi_sync)
-        reigns_drop_latest(&reigns);
     begin(snapshot, failure, &reigns, intent);
     memcpy(intent->transition.may_be_lost, transition->may_be_lost, sizeof(transition->may_be_lost));
 }
@@ -484,7 +475,7 @@ bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct c
     for (int i = 0; i < snapshot->member_count && wanted && needed > 0; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member == but || member == primary || !member_acknowledges(snapshot, member) ||
-            !member_follows(snapshot, member))
+            !member_follows(snapshot, member) || reigns_has_extra(snapshot, member))
             continue;
         _cleanup_(gtid_set_freep) struct gtid_set *has = gtid_set_parse(flavour, member->agent->gtid_received, NULL);
         if (has && (gtid_set_compare(has, wanted) == GTID_EQUAL || gtid_set_compare(has, wanted) == GTID_SUPERSET))
@@ -495,7 +486,7 @@ bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct c
 
 /* It can acknowledge nothing more of this primary's commits without an order of ours: by its own report it follows nobody under the present epoch, or it has no
  * server, and gets one only after its `init` has asked. */
-static bool has_stopped_acknowledging(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+bool acknowledgers_has_stopped(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     if (!member->pod || !member->pod->initialized || member_is_seeding(member))
         return true;
@@ -503,6 +494,18 @@ static bool has_stopped_acknowledging(const struct cluster_snapshot *snapshot, c
         member->agent->role == AGENT_ROLE_NONE && member->agent->order_done;
 }
 
+/* What the primary has shown is compared with what the others have: it must be of a time when this one had stopped. */
+static bool may_leave(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
+    const struct cluster_member *member, struct cluster_intent *intent)
+{
+    if (!member_is_open(snapshot, primary) || !acknowledgers_has_stopped(snapshot, member))
+        return false;
+    look_again_in(intent, CLUSTER_STOPPED_MS - member->stopped_ms);
+    return member->stopped_ms >= CLUSTER_STOPPED_MS &&
+        acknowledgers_cover(snapshot, primary, primary->agent->gtid_executed, member);
+}
+
+/* Replicas give acknowledgements before commits wait for them: who is silent then may go on. */
 void acknowledgers_keep(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -514,11 +517,10 @@ void acknowledgers_keep(const struct cluster_snapshot *snapshot, struct cluster_
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         known |= bit_of(member);
-        if (member != primary && may_acknowledge(snapshot, member))
+        bool may_already = snapshot->last.acks == 0 && !acknowledgers_has_stopped(snapshot, member);
+        if (member != primary && (may_already || may_acknowledge(snapshot, member)))
             intent->acknowledgers |= bit_of(member);
-        else if ((intent->acknowledgers & bit_of(member)) && member_is_open(snapshot, primary) &&
-            has_stopped_acknowledging(snapshot, member) &&
-            acknowledgers_cover(snapshot, primary, primary->agent->gtid_executed, member))
+        else if ((intent->acknowledgers & bit_of(member)) && may_leave(snapshot, primary, member, intent))
             intent->acknowledgers &= ~bit_of(member);
     }
     /* Members that there is no trace of any more. */

@@ -37,4 +37,7 @@ uint64_t acknowledgers_of(const struct cluster_snapshot *snapshot, const struct 
 bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const char *all,
     const struct cluster_member *but);
 
+/* As far as is seen it can acknowledge nothing more of this primary's commits without an order of ours: it says so itself, or it has no server. */
+bool acknowledgers_has_stopped(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+
 #endif

@@ -362,6 +362,9 @@ static void gather_world(
     snapshot->fenced_since_ms = memory->fenced_since_ms;
     snapshot->lost_since_ms = memory->lost_since_ms;
     snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.transition.epoch, clock_monotonic_ms());
+    for (int i = 0; i < snapshot->member_count; i++)
+        snapshot->members[i].stopped_ms =
+            cluster_memory_stopped_ms(memory, snapshot->members[i].ordinal, clock_monotonic_ms());
     snapshot->failover_times = memory->failover_times;
     snapshot->awaited_hash = memory->awaited_hash;
     snapshot->awaited_position = memory->awaited_position;

@@ -83,6 +83,22 @@ int64_t cluster_memory_held_ms(const struct cluster_memory *memory, int64_t epoc
     return is_held ? MAX_OF(1, monotonic_ms - memory->held_since_ms) : 0;
 }
 
+void cluster_memory_note_stopped(struct cluster_memory *memory, int ordinal, bool stopped, int64_t monotonic_ms)
+{
+    if (ordinal >= CLUSTER_ACKNOWLEDGERS_MAX)
+        return;
+    if (!stopped)
+        memory->stopped_since_ms[ordinal] = 0;
+    else if (memory->stopped_since_ms[ordinal] == 0)
+        memory->stopped_since_ms[ordinal] = monotonic_ms;
+}
+
+int64_t cluster_memory_stopped_ms(const struct cluster_memory *memory, int ordinal, int64_t monotonic_ms)
+{
+    int64_t since_ms = ordinal < CLUSTER_ACKNOWLEDGERS_MAX ? memory->stopped_since_ms[ordinal] : 0;
+    return since_ms > 0 ? MAX_OF(1, monotonic_ms - since_ms) : 0;
+}
+
 void cluster_memory_note_awaited(struct cluster_memory *memory, const struct agent_status *primary)
 {
     if (!memory)

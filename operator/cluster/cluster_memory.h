@@ -62,6 +62,7 @@ struct cluster_memory {
     int64_t lost_since_ms;                                   /* likewise */
     int64_t held_since_ms;                                   /* monotonic, 0: nobody is held */
     int64_t held_epoch;                                      /* of that failover */
+    int64_t stopped_since_ms[CLUSTER_ACKNOWLEDGERS_MAX];     /* by ordinal; monotonic, 0: it may acknowledge */
     struct failover_times failover_times;
     char awaited_hash[17]; /* see cluster_snapshot.h */
     uint64_t awaited_lapses;
@@ -95,5 +96,8 @@ void cluster_memory_note_awaited(struct cluster_memory *memory, const struct age
 void cluster_memory_note_held(struct cluster_memory *memory, int64_t epoch, bool held, int64_t monotonic_ms);
 /* For how long; 0: nobody is held. */
 int64_t cluster_memory_held_ms(const struct cluster_memory *memory, int64_t epoch, int64_t monotonic_ms);
+/* Since when a member has been seen to acknowledge nothing more (acknowledgers_has_stopped), and for how long; 0: it may. */
+void cluster_memory_note_stopped(struct cluster_memory *memory, int ordinal, bool stopped, int64_t monotonic_ms);
+int64_t cluster_memory_stopped_ms(const struct cluster_memory *memory, int ordinal, int64_t monotonic_ms);
 
 #endif

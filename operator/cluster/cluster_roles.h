@@ -33,6 +33,9 @@
 #define CLUSTER_TARGET_SILENCE_MS 3000
 /* A switchover whose target runs and still is not open so long after the old primary was fenced goes back by a failover: the old one has everything. */
 #define CLUSTER_OPEN_MAX_MS 30000
+/* One that acknowledges nothing more is forgotten after so long at the earliest: what the primary has shown then is of a later time, as its word is a second old
+ * at most when it is sent, and its stream is given up after failover.silenceMilliseconds. */
+#define CLUSTER_STOPPED_MS 3000
 /* A replica whose data has turned out to differ from its source's is seeded anew after so long. */
 #define CLUSTER_DIVERGED_MS 60000
 /* What running transactions are given on the old primary once the route is moved; long ones were waited for before (drainSeconds). */

@@ -2,6 +2,7 @@
 
 #include "common/alloc.h"
 #include "common/backoff.h"
+#include "operator/cluster/cluster_failover.h"
 #include "operator/cluster/cluster_round.h"
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/member_view.h"
@@ -62,6 +63,14 @@ static bool anybody_is_held(const struct cluster_snapshot *snapshot)
     return false;
 }
 
+static void note_stopped(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    for (int i = 0; i < snapshot->member_count; i++)
+        cluster_memory_note_stopped(
+            memory, snapshot->members[i].ordinal, acknowledgers_has_stopped(snapshot, &snapshot->members[i]), now_ms);
+}
+
 /* Since when the primary is not there, and since when a lost one hears less than all others. */
 static void note_loss(struct cluster_round *round)
 {
@@ -69,6 +78,7 @@ static void note_loss(struct cluster_round *round)
     const struct cluster_snapshot *snapshot = &round->snapshot;
     const struct cluster_transition *transition = &snapshot->last.transition;
     const struct cluster_member *primary = cluster_primary(snapshot);
+    note_stopped(memory, snapshot);
     if (primary && member_is_open(snapshot, primary))
         memory->lost_since_ms = 0;
     else if (memory->lost_since_ms == 0)

@@ -53,6 +53,7 @@ struct cluster_member {
     bool agent_connected;             /* that word is from a standing stream */
     int64_t silent_ms; /* since its last word, or since we began to listen; INT64_MAX: there is no agent to listen to */
     bool agent_awaited; /* there should be an agent, and nobody has tried to speak with it yet: a restart of ours, a new pod */
+    int64_t stopped_ms;               /* for how long it has been seen to acknowledge nothing more; 0: it may */
     const char *agent_error;          /* why not connected; never NULL */
     char order_error[160];            /* why it could not be given its order last time; "" it was, or nobody tried */
     enum mycnf_verdict mycnf_verdict; /* on the wanted my.cnf */

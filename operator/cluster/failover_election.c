@@ -203,8 +203,10 @@ static bool was_open(const struct ballot *ballot, const struct cluster_reign *re
  * was had received is in its relay logs. */
 static bool can_salvage(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
 {
+    bool has_room =
+        ballot->reigns.count - ballot->decisive < CLUSTER_REIGNS_MAX; /* the reign stays until its logs are read */
     if (!ballot->best || ballot->ahead || !ballot->best->history.reaches_floor ||
-        ballot->decisive == ballot->reigns.count)
+        ballot->decisive == ballot->reigns.count || !has_room)
         return false;
     const struct cluster_reign *reign = &ballot->reigns.list[ballot->decisive];
     return was_open(ballot, reign) && has_logs(cluster_member_named(snapshot, reign->primary));

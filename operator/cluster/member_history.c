@@ -22,12 +22,15 @@ static bool contains(const struct gtid_set *a, const struct gtid_set *b)
 struct span {
     const char *origin;     /* "" any */
     struct gtid_set *floor; /* empty if it cannot be read */
+    bool is_partial;
 };
 
 static struct span read_span(enum gtid_flavour flavour, const struct cluster_reign *reign)
 {
     struct gtid_set *floor = parse(flavour, reign->floor);
-    return (struct span){.origin = reign->origin, .floor = floor ? floor : gtid_set_new(flavour)};
+    return (struct span){.origin = reign->origin,
+        .floor = floor ? floor : gtid_set_new(flavour),
+        .is_partial = reign->floor_is_partial || !floor};
 }
 
 /* ---- MySQL: sets ---- */
@@ -35,7 +38,7 @@ static struct span read_span(enum gtid_flavour flavour, const struct cluster_rei
 static void read_sets(struct gtid_set *all, const struct span *spans, int count, struct member_history *ret)
 {
     const struct span *oldest = &spans[count - 1];
-    bool knows_all = gtid_set_is_empty(oldest->floor);
+    bool knows_all = oldest->is_partial && gtid_set_is_empty(oldest->floor);
     struct gtid_set *known = gtid_set_intersect(all, oldest->floor);
     for (int i = count - 1; i >= 0; i--) {
         bool any = str_empty(spans[i].origin);
@@ -87,13 +90,15 @@ static void read_last(const struct gtid_one *last, const struct span *spans, int
     const struct gtid_one floor = find_domain(spans[count - 1].floor, last->domain);
     int reign = reign_of(last, spans, count);
     ret->reign = MIN_OF(ret->reign, reign);
-    if (reign < count || floor.number == 0 || last->number < floor.number ||
+    bool is_unknown = floor.number == 0 && spans[count - 1].is_partial;
+    if (reign < count || is_unknown || last->number < floor.number ||
         (last->number == floor.number && last->server == floor.server)) {
         gtid_set_add(known, last);
         return;
     }
     ret->has_extra = true;
-    if (last->server == floor.server)
+    ret->hides = last->server != floor.server;
+    if (!ret->hides)
         gtid_set_add(known, &floor);
 }
 
@@ -125,7 +130,7 @@ static void read_positions(const struct gtid_set *all, const struct span *spans,
 void member_history_read(
     const struct cluster_reigns *reigns, enum gtid_flavour flavour, const char *position, struct member_history *ret)
 {
-    static const struct cluster_reign nothing_known = {.epoch = 0};
+    static const struct cluster_reign nothing_known = {.floor_is_partial = true};
     struct span spans[CLUSTER_REIGNS_MAX];
     int count = MAX_OF(reigns->count, 1);
     _cleanup_(gtid_set_freep) struct gtid_set *all = parse(flavour, position);

@@ -21,6 +21,7 @@ struct member_history {
     int reign;     /* index in the list: the latest one of which it holds a transaction; the list's count: of none */
     bool reaches_floor;     /* it holds the floor of that reign, of the oldest one if it holds nothing of any */
     bool has_extra;         /* it holds something that belongs to no listed reign */
+    bool hides;             /* MariaDB: what it holds below that cannot be told */
     struct gtid_set *known; /* without that; NULL unless readable */
 };
 

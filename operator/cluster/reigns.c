@@ -60,9 +60,13 @@ static void read_unlisted(const struct cluster_snapshot *snapshot, struct cluste
     else if (!transition->failover) {
         add_unlisted(snapshot, transition->to, settled, ret);
         add_unlisted(snapshot, transition->from, settled, ret);
-    } else if (str_empty(transition->to))
+    } else if (str_empty(transition->to)) {
+        char before[DERIVED_NAME_SIZE];
         add_unlisted(snapshot, transition->from, transition->position, ret);
-    else {
+        snprintf(before, sizeof(before), "%.*s", (int)strcspn(transition->before, ","), transition->before);
+        if (!str_empty(before) && !str_eq(before, transition->from)) /* the one that is lost may never have been open */
+            add_unlisted(snapshot, before, transition->position, ret);
+    } else {
         add_unlisted(snapshot, transition->to, transition->salvage ? settled : transition->position, ret);
         if (transition->salvage)
             add_unlisted(snapshot, transition->from, settled, ret);

@@ -20,6 +20,9 @@ static const struct cluster_reigns mysql_two = {
 static const struct cluster_reigns mysql_again = {1, {REIGN(6, "db-0", A, A ":1-100")}};
 static const struct cluster_reigns mysql_unknown = {1, {REIGN(4, "db-1", "", A ":1-100")}};
 static const struct cluster_reigns mysql_first = {1, {REIGN(1, "db-0", A, "")}};
+static const struct cluster_reigns mysql_no_floor = {
+    1, {{.epoch = 1, .primary = "db-0", .origin = A, .floor = "", .floor_is_partial = true}}};
+static const struct cluster_reigns maria_first = {1, {REIGN(1, "db-0", "1000", "")}};
 static const struct cluster_reigns maria_one = {1, {REIGN(4, "db-1", "1001", "0-1000-100")}};
 static const struct cluster_reigns maria_two = {
     2, {REIGN(5, "db-2", "1002", "0-1001-110"), REIGN(4, "db-1", "1001", "0-1000-100")}};
@@ -50,8 +53,10 @@ static const struct {
     {"of two, none", &mysql_two, GTID_MYSQL, A ":1-100", 2, true, false, A ":1-100"},
     {"the same primary again, its own tail", &mysql_again, GTID_MYSQL, A ":1-105", 0, true, false, A ":1-105"},
     {"an origin that is not known", &mysql_unknown, GTID_MYSQL, A ":1-100," C ":1", 0, true, false, A ":1-100," C ":1"},
-    {"no floor: nothing is strange", &mysql_first, GTID_MYSQL, A ":1-9," C ":1-50", 0, true, false, A ":1-9," C ":1-50"},
-    {"no floor, nothing of its own", &mysql_first, GTID_MYSQL, C ":1-50", 1, true, false, C ":1-50"},
+    {"no floor: nothing is strange", &mysql_no_floor, GTID_MYSQL, A ":1-9," C ":1-50", 0, true, false, A ":1-9," C ":1-50"},
+    {"no floor, nothing of its own", &mysql_no_floor, GTID_MYSQL, C ":1-50", 1, true, false, C ":1-50"},
+    {"a new database: nobody else has written", &mysql_first, GTID_MYSQL, A ":1-9," C ":1-4", 0, true, true, A ":1-9"},
+    {"a new MariaDB: nobody else has written", &maria_first, GTID_MARIADB, "0-1003-4", 1, true, true, ""},
     {"no reign at all", &none, GTID_MYSQL, A ":1-9", 0, true, false, A ":1-9"},
     {"MariaDB: the floor alone", &maria_one, GTID_MARIADB, "0-1000-100", 1, true, false, "0-1000-100"},
     {"MariaDB: less", &maria_one, GTID_MARIADB, "0-1000-99", 1, false, false, "0-1000-99"},
