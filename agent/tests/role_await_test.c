@@ -27,7 +27,8 @@ static struct instance_state replica(void)
                 {.epoch = 3, .role = AGENT_ROLE_REPLICA, .source_host = HOST, .source_port = 3306, .max_lag_seconds = 5},
             .source_wanted = 7,
             .source_followed = 7,
-            .followed_ms = NOW - 60000},
+            .followed_ms = NOW - 60000,
+            .lag_known_ms = NOW},
     };
 
     return state;
