@@ -345,6 +345,7 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     ret->writable = ret->phase == AGENT_PHASE_RUNNING && facts->seen && !facts->read_only;
     snprintf(ret->gtid_executed, sizeof(ret->gtid_executed), "%s", facts->gtid_executed);
     snprintf(ret->gtid_received, sizeof(ret->gtid_received), "%s", facts->gtid_received);
+    snprintf(ret->gtid_state, sizeof(ret->gtid_state), "%s", facts->gtid_state);
     ret->data = AGENT_DATA_DATABASE;
     fill_replication(state, now_ms, ret);
     fill_primary(state, now_ms, ret);

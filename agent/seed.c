@@ -53,7 +53,7 @@ struct seed {
     uint64_t rate_bytes;
     int64_t rate_at_ms;
     bool marking; /* the worker sets aside and writes the order's mark */
-    struct error mark_error;
+    struct error mark_error, aside_error;
     struct error error; /* why it ended; ERROR_NONE: all is done */
 };
 
@@ -79,6 +79,8 @@ static void say_step(struct seed *seed, enum agent_seed_step step, const char *m
             &seed->status, *seed->status.seed.reason ? "RestoreFailed" : "SeedFailed", "%s", message);
     if (seed->mark_error.kind != ERROR_NONE)
         agent_status_add_problem(&seed->status, "SetAsideFailed", "%s", seed->mark_error.message);
+    if (seed->aside_error.kind != ERROR_NONE)
+        agent_status_add_problem(&seed->status, "SetAsideFailed", "%s", seed->aside_error.message);
 }
 
 static void look_at_volume(struct seed *seed)
@@ -216,6 +218,17 @@ static void on_attempt_done(void *arg, const struct error *err, const struct res
     seed_turn(seed);
 }
 
+static void on_aside(void *arg, const char *set_aside, const struct error *err)
+{
+    struct seed *seed = arg;
+
+    seed->aside_error = *err;
+    if (err->kind != ERROR_NONE)
+        log_warn("the data is kept: what it alone holds could not be set aside", LOG_ERR(err));
+    else if (*set_aside)
+        snprintf(seed->status.set_aside, sizeof(seed->status.set_aside), "%s", set_aside);
+}
+
 static void start_attempt(struct seed *seed, enum seed_act act)
 {
     struct seed_attempt_options options = {
@@ -227,6 +240,7 @@ static void start_attempt(struct seed *seed, enum seed_act act)
         .order = &seed->order,
         .task = seed->task.buf,
         .task_len = seed->task.len,
+        .aside = on_aside,
         .done = on_attempt_done,
         .arg = seed,
     };
@@ -365,6 +379,7 @@ static void try_anew(struct seed *seed)
     loop_timer_cancel(&seed->retry);
     seed->status.seed.gave_up = false;
     seed->status.seed.reason[0] = '\0';
+    error_clear(&seed->aside_error);
     seed->waiting_logged_ms = 0;
     loop_timer_arm(&seed->tick, 0);
 }

@@ -6,6 +6,7 @@
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/seed_clone.h"
 #include "agent/seed_restore.h"
+#include "agent/set_aside.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 
@@ -23,7 +24,9 @@ struct seed_attempt {
     struct seed_restore *restore;
     struct error error; /* of the worker's job; in STAGE_CLEAN: why */
     bool cancelled;
-    bool finishing; /* what was copied is whole */
+    bool finishing;   /* what was copied is whole */
+    bool tried_aside; /* the worker's: set_aside or error is of that */
+    char set_aside[SET_ASIDE_TEXT_SIZE];
 };
 
 static void finish(struct seed_attempt *attempt)
@@ -41,6 +44,20 @@ static void finish(struct seed_attempt *attempt)
 
 /* ---- on the worker's thread ---- */
 
+/* What datadir_begin has left is the data, whole: what else there was is what replaced data became, after this. */
+static int set_aside_old(struct seed_attempt *attempt, struct error *err)
+{
+    const struct agent_order *order = &attempt->order;
+
+    if (!order->replace || order->seed == AGENT_SEED_RESTORE_BESIDE)
+        return 0;
+    attempt->tried_aside = true;
+    if (set_aside_before_replacing(attempt->options.paths, attempt->options.prepared->binary.version.flavour,
+            order->epoch, order->beyond, attempt->set_aside, err) < 0)
+        return error_prefix(err, "setting transactions aside");
+    return 0;
+}
+
 static int run_stage(struct seed_attempt *attempt, struct error *err)
 {
     const struct agent_paths *paths = attempt->options.paths;
@@ -55,7 +72,7 @@ static int run_stage(struct seed_attempt *attempt, struct error *err)
             return datadir_take(paths, attempt->order.restore_number, err);
         return datadir_initialise(paths, &prepared->binary, prepared->user, err);
     case STAGE_BEGIN:
-        return datadir_begin(paths, err);
+        return datadir_begin(paths, err) < 0 ? -1 : set_aside_old(attempt, err);
     default:
         return attempt->restore ? seed_restore_finish(attempt->restore, err) : seed_clone_finish(attempt->clone, err);
     }
@@ -97,6 +114,8 @@ static void on_job_done(void *arg)
     struct seed_attempt *attempt = arg;
     bool failed = attempt->error.kind != ERROR_NONE;
 
+    if (attempt->stage == STAGE_BEGIN && attempt->tried_aside)
+        attempt->options.aside(attempt->options.arg, attempt->set_aside, &attempt->error);
     /* Also what was dropped because init ends. */
     if (attempt->stage == STAGE_LOCAL || attempt->stage == STAGE_CLEAN || attempt->error.kind == ERROR_CANCELLED) {
         finish(attempt);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/backup/binlog_tail.h"
+#include "agent/set_aside_beyond.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/fs.h"
@@ -20,9 +21,17 @@
 #define LIST_NAME "transactions.txt"
 #define TAIL_NAME "binlog.000001"
 #define SUMMARY_PREFIX "# transactions: "
+#define ERRANT_PREFIX "# not at the source: "
+#define ERRANT_UNKNOWN "not known exactly"
+#define END_PREFIX "# end of the binary logs: "
 /* GTIDs of a set that is full take about as much; the rest is counted. */
 #define LIST_MAX (8 * KM_MIB)
 #define UNFINISHED_PREFIX ".new-"
+
+static enum gtid_flavour family_of(enum agent_flavour flavour)
+{
+    return flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+}
 
 /* ---- what is there ---- */
 
@@ -254,12 +263,14 @@ static int write_list(const struct set_aside_wish *wish, const struct binlog_tai
 {
     _cleanup_(freep) char *path = xasprintf("%s/" LIST_NAME, dir);
     struct list list = {
-        .flavour = wish->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL,
+        .flavour = family_of(wish->flavour),
     };
 
     strbuf_init(&list.text, LIST_MAX + 64 * KM_KIB);
-    strbuf_addf(&list.text, SUMMARY_PREFIX "%s\n# reason: %s\n# epoch: %llu\n# not at the source: %s\n", what,
-        wish->reason, (unsigned long long)wish->epoch, *wish->errant ? wish->errant : "not known exactly");
+    strbuf_addf(&list.text, SUMMARY_PREFIX "%s\n# reason: %s\n# epoch: %llu\n" ERRANT_PREFIX "%s\n", what, wish->reason,
+        (unsigned long long)wish->epoch, *wish->errant ? wish->errant : ERRANT_UNKNOWN);
+    if (wish->end)
+        strbuf_addf(&list.text, END_PREFIX "%016llx\n", (unsigned long long)wish->end);
     if (why_raw)
         strbuf_addf(&list.text, "# the newest binary logs are kept as they are: %s\n", why_raw);
     if (tail && binlog_tail_left_out(tail))
@@ -303,9 +314,12 @@ static struct binlog_tail *plan_tail(const struct set_aside_wish *wish, uint64_t
 {
     size_t len = strlen(wish->errant);
     bool cut = len >= 3 && strcmp(wish->errant + len - 3, "...") == 0;
+    _cleanup_(gtid_set_freep) struct gtid_set *behind =
+        gtid_set_parse(family_of(wish->flavour), str_or_empty(wish->behind), NULL);
     struct binlog_wish plan = {
         .data_dir = wish->paths->data_dir,
-        .flavour = wish->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL,
+        .behind = behind,
+        .flavour = family_of(wish->flavour),
         .choice = BINLOG_NEWEST,
         .gtids = cut ? "" : wish->errant,
         .max_bytes = max,
@@ -344,7 +358,40 @@ static int fill(const struct set_aside_wish *wish, const char *dir, struct strbu
     return fs_fsync_dir(dir, err);
 }
 
-int set_aside_make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err)
+/* ---- once is enough ---- */
+
+/* Whether a line of the list's beginning, before the first transaction, is this one. */
+static bool has_line(const char *text, const char *prefix, const char *rest)
+{
+    _cleanup_(freep) char *line = xasprintf("\n%s%s\n", prefix, rest);
+
+    return strstr(text, line) != NULL;
+}
+
+/* An attempt that is repeated, or follows a member that was marked, must not push out older sets by copies of one. */
+static bool is_there(const struct set_aside_wish *wish, const char *top, const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s/" LIST_NAME, top, name);
+    _cleanup_(strbuf_release) struct strbuf text;
+    char end[17];
+
+    strbuf_init(&text, LIST_MAX + 64 * KM_KIB);
+    snprintf(end, sizeof(end), "%016llx", (unsigned long long)wish->end);
+    return fs_read_file(path, &text, NULL) == 0 && has_line(text.buf, END_PREFIX, end) &&
+        has_line(text.buf, ERRANT_PREFIX, *wish->errant ? wish->errant : ERRANT_UNKNOWN);
+}
+
+/* Only the newest: its text is what the status says. */
+static bool is_newest(const struct set_aside_wish *wish, const char *top)
+{
+    _cleanup_(strvec_release) struct strvec sets;
+
+    strvec_init(&sets);
+    list_sets(top, false, &sets);
+    return wish->end && sets.n > 0 && is_there(wish, top, sets.v[sets.n - 1]);
+}
+
+static int make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err)
 {
     _cleanup_(freep) char *top = top_dir(wish->paths);
     _cleanup_(freep) char *name = name_of(wish);
@@ -353,6 +400,10 @@ int set_aside_make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_
     _cleanup_(strbuf_release) struct strbuf what;
 
     strbuf_init(&what, GTID_TEXT_MAX);
+    if (is_newest(wish, top)) {
+        set_aside_latest(wish->paths, ret);
+        return 0;
+    }
     if (fs_mkdir_all(top, 0700, err) < 0 || remove_unfinished(top, err) < 0 ||
         retire(top, SET_ASIDE_MAX_BYTES, err) < 0 || fs_mkdir_all(unfinished, 0700, err) < 0)
         return -1;
@@ -367,4 +418,35 @@ int set_aside_make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_
         return -1;
     set_aside_latest(wish->paths, ret);
     return 0;
+}
+
+int set_aside_make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err)
+{
+    struct set_aside_wish whole = *wish;
+
+    if (!whole.end)
+        whole.end = set_aside_beyond_end(wish->paths->data_dir, family_of(wish->flavour));
+    return make(&whole, ret, err);
+}
+
+int set_aside_before_replacing(const struct agent_paths *paths, enum agent_flavour flavour, uint64_t epoch,
+    const char *theirs, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err)
+{
+    struct set_aside_beyond beyond;
+
+    ret[0] = '\0';
+    set_aside_beyond_find(paths->data_dir, family_of(flavour), theirs, &beyond);
+    const struct set_aside_wish wish = {
+        .paths = paths,
+        .flavour = flavour,
+        .epoch = epoch,
+        .errant = beyond.gtids.buf,
+        .behind = beyond.shared.buf,
+        .end = beyond.end,
+        .reason = "the data is replaced by a copy of another member's",
+    };
+    bool nothing = beyond.known && beyond.gtids.len == 0;
+    int rc = nothing ? 0 : set_aside_make(&wish, ret, err);
+    set_aside_beyond_release(&beyond);
+    return rc;
 }

@@ -164,6 +164,7 @@ static const struct json_field fields[] = {
     FIELD("accountsHash", TEXT, CHANGE_COUNTS, accounts_hash),
     FIELD("mycnfHash", TEXT, CHANGE_COUNTS, mycnf_hash),
     FIELD("gtidExecuted", TEXT, CHANGE_COUNTS, gtid_executed),
+    FIELD("gtidState", TEXT, CHANGE_IGNORED, gtid_state),
     FIELD("volumeBytes", U64, CHANGE_COUNTS, volume_bytes),
     FIELD("volumeFreeBytes", U64, CHANGE_ONE_PERCENT, volume_free_bytes),
     FIELD("probeMicroseconds", I64, CHANGE_IGNORED, probe_us),

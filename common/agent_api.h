@@ -164,6 +164,7 @@ struct agent_status {
     char accounts_hash[65]; /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
     char mycnf_hash[65];                 /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
     char gtid_executed[AGENT_GTID_SIZE]; /* cut with "..." */
+    char gtid_state[AGENT_GTID_SIZE]; /* MariaDB: gtid_binlog_state, the last transaction of each domain and server; cut with "..." */
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
     int64_t probe_us; /* how long the last successful probe took */

@@ -51,6 +51,7 @@ static const struct json_field fields[] = {
     FIELD("drainMs", JSON_FIELD_U32, drain_ms),
     JSON_FIELD_ENUM(agent_order, "seed", CHANGE_COUNTS, seed, seed_names),
     FIELD("replace", JSON_FIELD_BOOL, replace),
+    FIELD("beyond", JSON_FIELD_TEXT, beyond),
     FIELD("donorHost", JSON_FIELD_TEXT, donor_host),
     FIELD("donorPort", JSON_FIELD_U32, donor_port),
     FIELD("donorAgentPort", JSON_FIELD_U32, donor_agent_port),
@@ -117,6 +118,7 @@ void agent_order_hash(const struct agent_order *order, char out[static 17])
 
     identity.wait_for[0] = '\0';
     identity.salvage_host[0] = '\0';
+    identity.beyond[0] = '\0';
     identity.salvage_agent_port = 0;
     strbuf_init(&text, AGENT_ORDER_MAX);
     agent_order_encode(&identity, &text);

@@ -96,7 +96,10 @@ struct agent_order {
 
     /* for init */
     enum agent_seed seed;
-    bool replace;                     /* clone, restore: what is there was proven to be of no more use */
+    bool replace; /* clone, restore: what is there was proven to be of no more use */
+    /* With `replace`: what the data has beyond this is set aside on the volume before it goes (I7). The primary's gtid_state or gtid_executed, or the
+     * donor's; "" or cut ("..."): not known, the newest transactions are set aside. */
+    char beyond[AGENT_GTID_SIZE];
     char donor_host[AGENT_HOST_SIZE]; /* clone: a member's name, as source_host */
     uint32_t donor_port;
     uint32_t donor_agent_port;
@@ -121,7 +124,7 @@ void agent_order_encode(const struct agent_order *order, struct strbuf *out);
 /* ERROR_INVALID names the member that is wrong. */
 int agent_order_decode(const char *text, size_t len, struct agent_order *ret, struct error *err) KM_MUST_CHECK;
 /* Identifies an order in a status: hex of a digest of its encoding without wait_for and salvage, which matter only until the server is
- * open. */
+ * open, and without `beyond`, which earlier versions do not know. */
 void agent_order_hash(const struct agent_order *order, char out[static 17]);
 
 #endif

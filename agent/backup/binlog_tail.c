@@ -168,6 +168,8 @@ static bool is_wished(const struct binlog_tail *tail, const struct gtid_one *one
 {
     if (tail->wish.choice == BINLOG_BEYOND)
         return !gtid_set_contains(tail->wanted, one);
+    if (tail->wish.behind && gtid_set_contains(tail->wish.behind, one))
+        return false;
     if (tail->wish.flavour == GTID_MARIADB)
         return of_named_server(tail, one);
     return gtid_set_is_empty(tail->wanted) || gtid_set_contains(tail->wanted, one);

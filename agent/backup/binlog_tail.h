@@ -24,6 +24,7 @@ struct binlog_wish {
     enum gtid_flavour flavour;
     enum binlog_choice choice;
     const char *gtids;
+    const struct gtid_set *behind; /* BINLOG_NEWEST: what is in it is not wished for; NULL: nothing is */
     uint64_t max_bytes;
     /* MySQL: what the server said last that it had executed; NULL or not readable: not known. The logs of a member that was made by a copy do not tell what
      * it had before. */

@@ -211,6 +211,23 @@ static void join_positions(struct replication_facts *facts)
     replication_copy_text(facts->gtid_executed, sizeof(facts->gtid_executed), text.buf);
 }
 
+static void take_state(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct replication_facts *facts = arg;
+
+    UNUSED(names);
+    if (count == 1)
+        replication_copy_text(facts->gtid_state, sizeof(facts->gtid_state), str_or_empty(values[0]));
+}
+
+static int observe_state(
+    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
+{
+    if (dialect->family != AGENT_FLAVOUR_MARIADB)
+        return 0;
+    return session_query(session, "SELECT @@global.gtid_binlog_state", take_state, facts, err);
+}
+
 static void take_strict(void *arg, unsigned count, const char *const *names, const char *const *values)
 {
     UNUSED(names);
@@ -523,8 +540,8 @@ int replication_facts_observe(struct session *session, const struct dialect *dia
     /* Semi-sync before the position: what has ended without an acknowledgement is in it. */
     if (semi_sync_observe(session, dialect, &facts, err) < 0 || observe_read_only(session, dialect, &facts, err) < 0 ||
         observe_replica(session, dialect, &facts, err) < 0 ||
-        forget_what_is_dropped(session, dialect, &facts, err) < 0 || observe_copy(session, dialect, &facts, err) < 0 ||
-        observe_beat(session, &facts, err) < 0 ||
+        forget_what_is_dropped(session, dialect, &facts, err) < 0 || observe_state(session, dialect, &facts, err) < 0 ||
+        observe_copy(session, dialect, &facts, err) < 0 || observe_beat(session, &facts, err) < 0 ||
         accounts_look(session, &facts.accounts_present, facts.accounts_hash, err) < 0)
         return -1;
     add_executed(dialect, &facts);

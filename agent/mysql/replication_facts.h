@@ -25,6 +25,7 @@ struct replication_facts {
     bool read_only;                      /* as strict as the family can be: super_read_only where it exists */
     char gtid_executed[AGENT_GTID_SIZE]; /* cut with "..." */
     char gtid_received[AGENT_GTID_SIZE]; /* executed, and what waits in relay logs */
+    char gtid_state[AGENT_GTID_SIZE];    /* MariaDB: gtid_binlog_state; cut likewise */
     char self_written[64]; /* by the server itself at a start (start_domain.h), in neither of these; "" nothing */
 
     bool configured; /* it knows a source */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "agent/tests/seed_aside_stories.h"
 #include "agent/tests/seed_rig.h"
 #include "common/alloc.h"
 #include "common/frame_stream.h"
@@ -291,6 +292,18 @@ static void test_replace_keeps_the_old_until_the_end(void **state)
     assert_false(agent_rig_has(world->member, "vol/data.old"));
 }
 
+#define POSITION "SELECT @@global.gtid_binlog_state"
+
+static void test_what_a_member_had_alone_is_set_aside(void **state)
+{
+    seed_aside_story_left(*state, POSITION);
+}
+
+static void test_what_cannot_be_set_aside_stays(void **state)
+{
+    seed_aside_story_no_room(*state, POSITION);
+}
+
 /* What would be a crash loop of the server is an attempt that failed, in the server's words. */
 static void test_server_cannot_use_it(void **state)
 {
@@ -428,6 +441,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_receiver_dies_at_each_stage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_volume_too_small, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replace_where_one_fits, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_a_member_had_alone_is_set_aside, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_set_aside_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replace_keeps_the_old_until_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_server_cannot_use_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_may_have_it, setup, teardown),

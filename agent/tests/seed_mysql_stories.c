@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "agent/tests/seed_aside_stories.h"
 #include "agent/tests/seed_rig.h"
 #include "common/alloc.h"
 #include "common/subprocess.h"
@@ -214,6 +215,18 @@ static void test_replace_where_one_fits(void **state)
     expect_nothing_left(world->member);
 }
 
+#define POSITION "SELECT REPLACE(@@global.gtid_executed, CHAR(10), '')"
+
+static void test_what_a_member_had_alone_is_set_aside(void **state)
+{
+    seed_aside_story_left(*state, POSITION);
+}
+
+static void test_what_cannot_be_set_aside_stays(void **state)
+{
+    seed_aside_story_no_room(*state, POSITION);
+}
+
 /* A newer order ends what runs. */
 static void test_another_order(void **state)
 {
@@ -390,6 +403,8 @@ int seed_mysql_stories_run(bool dump)
         cmocka_unit_test_setup_teardown(test_volume_too_small, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_authority, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replace_where_one_fits, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_a_member_had_alone_is_set_aside, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_set_aside_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_order, setup, teardown),
     };
     const struct CMUnitTest dumps[] = {

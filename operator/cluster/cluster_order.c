@@ -151,6 +151,18 @@ static const struct cluster_member *choose_donor(
     return best;
 }
 
+/* What the data has beyond the primary's, or, while none is open, beyond the donor's, nobody has. Positions of two histories look alike: after a restore in place nothing is said, and so
+ * all that is new is set aside. */
+static void put_beyond(const struct cluster_snapshot *snapshot, const struct cluster_member *member,
+    const struct cluster_member *donor, struct agent_order *order)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    const struct agent_status *keeper = (primary && member_is_open(snapshot, primary) ? primary : donor)->agent;
+    const char *position = str_empty(keeper->gtid_state) ? keeper->gtid_executed : keeper->gtid_state;
+    bool same_history = member->agent->restored_number == keeper->restored_number;
+    snprintf(order->beyond, sizeof(order->beyond), "%s", same_history ? position : "");
+}
+
 static void order_clone(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders,
     const struct cluster_member *member, struct agent_order *order)
 {
@@ -159,6 +171,8 @@ static void order_clone(const struct cluster_snapshot *snapshot, const struct cl
         return;
     order->seed = AGENT_SEED_CLONE;
     order->replace = member->agent->data == AGENT_DATA_DATABASE;
+    if (order->replace)
+        put_beyond(snapshot, member, donor, order);
     cluster_member_host(snapshot, donor, order->donor_host);
     order->donor_port = MYSQL_PORT;
     order->donor_agent_port = AGENT_PORT_TLS;
