@@ -27,6 +27,7 @@ MYCNF_OF = {"mariadb": {"innodb_log_file_size": "32M"}, "mysql": {"innodb_redo_l
 HEALTHY_SECONDS, FIRST_SECONDS = 90, 480
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{OPERATOR_NAMESPACE}/leases"
 OPERATOR_RESTART_SECONDS = 1
+CONTROL_PLANE_ATTEMPTS = 4
 
 
 def send_all(pids, number):
@@ -123,10 +124,16 @@ class Bed:
             state = self.folder / "control-light-bed"
             state.mkdir()
             run("mount", "-t", "tmpfs", "etcd", str(state))
-        output = subprocess.run(
-            inside("api") + ["e2e/cluster/control-plane.sh", "up"], env=self.environment, stdout=subprocess.PIPE, text=True, check=True,
-            stderr=open(self.folder / "control-plane.log", "w"),
-        ).stdout.strip()
+        for attempts_left in range(CONTROL_PLANE_ATTEMPTS - 1, -1, -1):  # the next one goes on where the last one lost patience
+            done = subprocess.run(
+                inside("api") + ["e2e/cluster/control-plane.sh", "up"], env=self.environment, stdout=subprocess.PIPE, text=True,
+                stderr=open(self.folder / "control-plane.log", "a", encoding="utf-8"),
+            )
+            if done.returncode == 0:
+                break
+            if not attempts_left:
+                raise RuntimeError(f"the control plane does not start: {self.folder}/control-plane.log")
+        output = done.stdout.strip()
         config = self.folder / "kubeconfig"
         config.write_text(pathlib.Path(output).read_text().replace("127.0.0.1", self.net.address["api"]))
         return str(config)

@@ -25,6 +25,7 @@ QUERY_SECONDS = 240
 LIMIT_MS = 2000  # after which a client gives up
 LOAD = Load("mixed", 3, 25000, 50000)
 PURGE_EVERY = 4
+PREPARE_ATTEMPTS = 5
 UNEXPECTED = (RuntimeError, OSError, AttributeError, KeyError, IndexError, ValueError, asyncio.TimeoutError)
 LOG_FILE_BYTES = 400 << 20  # of a member, of its binary and relay logs that are kept
 
@@ -98,14 +99,26 @@ class Round:
 
     # ---- before ----
 
-    async def prepare(self):
+    async def empty(self):
+        """No rows, no small tables."""
         bed = self.bed
-        if not await bed.healthy(HEAL_SECONDS):
-            raise RuntimeError(f"not healthy before the round: {bed.why()}")
         tables = await bed.sql(bed.primary(), "SELECT table_name FROM information_schema.tables WHERE table_schema = 'shop' AND table_name LIKE 't\\_%'")
         for (table,) in tables:
-            await bed.sql(bed.primary(), f"DROP TABLE shop.{table}")
+            await bed.sql(bed.primary(), f"DROP TABLE IF EXISTS shop.{table}")
         await bed.sql(bed.primary(), "TRUNCATE TABLE shop.w", 60)
+
+    async def prepare(self):
+        bed = self.bed
+        for attempts_left in range(PREPARE_ATTEMPTS - 1, -1, -1):  # on a busy machine a server may be thought dead at any time
+            if not await bed.healthy(HEAL_SECONDS):
+                raise RuntimeError(f"not healthy before the round: {bed.why()}")
+            try:
+                await self.empty()
+                break
+            except RuntimeError:
+                if not attempts_left:
+                    raise
+                await asyncio.sleep(2)
         different = await wait_equal(bed, EQUAL_SECONDS)
         if different:
             raise RuntimeError(f"not equal before the round: {different}")
@@ -232,14 +245,15 @@ class Rounds:
     def add(self, round_):
         figures, ok = round_.figures, not round_.problems
         done = [each for each in round_.done if "failed" not in each]
-        figures.update(faults=len(done), not_done=len(round_.done) - len(done), ok=ok, problems=round_.problems, ended=now(), load=max([figures["load"]] + [each["load"] for each in round_.done]))
+        load = max([figures["load"]] + [each["load"] for each in round_.done])
+        figures.update(faults=len(done), not_done=len(round_.done) - len(done), ok=ok, problems=round_.problems, ended=now(), load=load)
         self.passed += ok
         self.failed += not ok
         self.faults += len(done)
         self.rows += figures["rows"]
         healed = figures["healed_s"]
         print(
-            f"  {'ok' if ok else 'FAILED':6} {round_.number:4} seed {round_.seed}  {figures['flavour']} {figures['members']} members  commit {figures['commit']}  load {figures['load']:.1f}"
+            f"  {'ok' if ok else 'FAILED':6} {round_.number:4} seed {round_.seed}  {figures['flavour']} {figures['members']} members  commit {figures['commit']}  load {load:.1f}"
             f"  faults {figures['faults']}  rows {figures['rows']}  lost {figures['lost']}  twice {figures['twice']}  table statements {figures['tables']}"
             f"  longest pause {ms(figures['pause_ms'])} ms  healed {'-' if healed is None else healed} s  primaries {figures.get('primaries', 0)}  two open {figures.get('two_open_ms', 0)} ms"
         )
@@ -261,12 +275,18 @@ class Rounds:
         return 1 if self.failed or self.broken or not self.passed else 0
 
 
+QUERIES = (
+    "SELECT @@server_id, @@hostname, @@read_only", "SELECT @@gtid_binlog_pos, @@gtid_slave_pos, @@gtid_current_pos", "SELECT @@gtid_executed, @@gtid_purged",
+    "SHOW BINARY LOGS", "SHOW ALL SLAVES STATUS\\G", "SHOW REPLICA STATUS\\G", "SHOW GLOBAL STATUS LIKE '%semi%'", "SHOW GLOBAL VARIABLES LIKE '%semi%'",
+    "SHOW FULL PROCESSLIST",
+)
+
+
 async def save_servers(bed, target):
     """What the servers say, and their binary and relay logs."""
     for name, pod in list(bed.nodes.pods.items()):
         text = []
-        for query in ("SELECT @@server_id, @@hostname, @@read_only", "SELECT @@gtid_binlog_pos, @@gtid_slave_pos, @@gtid_current_pos", "SELECT @@gtid_executed, @@gtid_purged",
-                      "SHOW BINARY LOGS", "SHOW ALL SLAVES STATUS\\G", "SHOW REPLICA STATUS\\G", "SHOW GLOBAL STATUS LIKE '%semi%'", "SHOW GLOBAL VARIABLES LIKE '%semi%'", "SHOW FULL PROCESSLIST"):
+        for query in QUERIES:  # some are of the other family
             try:
                 text.append(f"== {query}\n" + "\n".join("\t".join(row) for row in await bed.sql(name, query, 10)))
             except UNEXPECTED as error:
