@@ -105,8 +105,10 @@ class Watchers:
         return {(each.thread, each.seq + i) for each in self.attempts for i in range(each.rows)}
 
     def longest_pause_ms(self):
-        """Between two acknowledgements to anybody; None: there were none."""
+        """Between two acknowledgements to anybody, or from the last one to the last attempt; None: there were none."""
         ends = sorted(each.end for each in self.acks)
+        if ends:
+            ends.append(max(each.end for each in self.attempts))
         return max((later - earlier for earlier, later in zip(ends, ends[1:])), default=0) / 1e6 if ends else None
 
     def outage(self, route, fault_ns, elsewhere):
