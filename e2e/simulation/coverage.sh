@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 folder=$(realpath -m "${1:-build/coverage}")
 files=(operator/cluster/{ballot,member_history,reigns,failover_election,cluster_failover,cluster_failure,cluster_intent,cluster_order}.c
   operator/cluster/{cluster_confirmed,primary_election,member_view}.c
-  agent/{role_decide,role_status,catch_up,hearing,pre_stop}.c agent/bootstrap/{start_mode,seed_decide}.c)
+  agent/{role_decide,role_status,catch_up,hearing}.c agent/bootstrap/{start_mode,seed_decide}.c)
 
 make --no-print-directory -j"$JOBS" BUILD="$folder" QUIET=1 WERROR=0 CC=gcc \
   EXTRA_CFLAGS='--coverage -O0 -U_FORTIFY_SOURCE' EXTRA_LDFLAGS=--coverage "$folder/simulate"

@@ -27,6 +27,7 @@ echo "regressions: $passed pass, $failed fail"
 pairs=("mysql 3" "mysql 5" "mariadb 3" "mariadb 5")
 ((JOBS > ${#pairs[@]})) && JOBS=${#pairs[@]}
 each=$((seconds * JOBS / ${#pairs[@]}))
+((each > 0)) || each=1
 run_pair() { # run_pair SIMULATE SEED SECONDS OUT FAMILY MEMBERS
   "$1" --seed="$2" --seconds="$3" --keep-going --family="$5" --members="$6" > "$4/$5-$6" 2>&1
   echo $? > "$4/$5-$6.rc"

@@ -9,7 +9,7 @@
 # Ends with 1 if there are violations. Options for simulate in OPTIONS (say, --faults=20), the same in each call.
 set -euo pipefail
 here=$(realpath "$0")
-folder=${1:?FOLDER}
+folder=$(realpath -m "${1:?FOLDER}")
 : "${TOTAL:=1000000}" "${CHUNK:=5000}" "${JOBS:=2}" "${OPTIONS:=}"
 
 # long.sh FOLDER chunk FAMILY MEMBERS SEED
@@ -58,7 +58,6 @@ if [[ ! -x $folder/simulate ]]; then
   git rev-parse --short=12 HEAD > "$folder/commit"
   cp build/simulate "$folder/simulate"
 fi
-folder=$(realpath "$folder")
 touch "$folder/results"
 rm -f "$folder"/chunk.*
 [[ ! -e $folder/violations ]] || sort -u -o "$folder/violations" "$folder/violations" # a chunk that was told and not noted is run again
