@@ -65,7 +65,6 @@ static const struct text_member transition_texts[] = {
     TEXT(cluster_transition, "from", from),
     TEXT(cluster_transition, "to", to),
     TEXT(cluster_transition, "reason", reason),
-    TEXT(cluster_transition, "position", position),
     TEXT(cluster_transition, "before", before),
     TEXT(cluster_transition, "evidence", evidence),
     TEXT(cluster_transition, "waitsFor", waits_for),
@@ -75,7 +74,6 @@ static const struct text_member transition_texts[] = {
 static const struct text_member reign_texts[] = {
     TEXT(cluster_reign, "primary", primary),
     TEXT(cluster_reign, "origin", origin),
-    TEXT(cluster_reign, "floor", floor),
 };
 static const struct text_member switchover_texts[] = {
     TEXT(cluster_switchover, "from", from),
@@ -88,7 +86,6 @@ static const struct text_member failover_texts[] = {
     TEXT(cluster_failover, "reason", reason),
     TEXT(cluster_failover, "evidence", evidence),
     TEXT(cluster_failover, "candidateWhy", candidate_why),
-    TEXT(cluster_failover, "position", position),
     TEXT(cluster_failover, "mayBeLost", may_be_lost),
     TEXT(cluster_failover, "salvaged", salvaged),
 };
@@ -109,6 +106,12 @@ static void put_texts(json_t *json, const void *base, const struct text_member *
         if (*text)
             json_put_str(json, members[i].key, text);
     }
+}
+
+static void put_position(json_t *json, const char *key, const char *position)
+{
+    if (!str_empty(position))
+        json_put_str(json, key, position);
 }
 
 static void put_copy(json_t *json, const char *key, const json_t *value)
@@ -182,8 +185,8 @@ bool cluster_transition_same(const struct cluster_transition *a, const struct cl
         if (strcmp((const char *)a + transition_texts[i].offset, (const char *)b + transition_texts[i].offset) != 0)
             return false;
     }
-    return a->started_ms == b->started_ms && a->epoch == b->epoch && a->failover == b->failover &&
-        a->salvage == b->salvage && a->silent_ms == b->silent_ms;
+    return position_same(a->position, b->position) && a->started_ms == b->started_ms && a->epoch == b->epoch &&
+        a->failover == b->failover && a->salvage == b->salvage && a->silent_ms == b->silent_ms;
 }
 
 bool cluster_reigns_same(const struct cluster_reigns *a, const struct cluster_reigns *b)
@@ -194,7 +197,7 @@ bool cluster_reigns_same(const struct cluster_reigns *a, const struct cluster_re
         const struct cluster_reign *left = &a->list[i], *right = &b->list[i];
         if (left->epoch != right->epoch || left->opened != right->opened ||
             left->floor_is_partial != right->floor_is_partial || !str_eq(left->primary, right->primary) ||
-            !str_eq(left->origin, right->origin) || !str_eq(left->floor, right->floor))
+            !str_eq(left->origin, right->origin) || !position_same(left->floor, right->floor))
             return false;
     }
     return true;
@@ -209,6 +212,7 @@ static void put_reigns(json_t *json, const struct cluster_reigns *reigns)
         json_t *value = json_object();
         put_positive(value, "epoch", reigns->list[i].epoch);
         put_texts(value, &reigns->list[i], reign_texts, ARRAY_LEN(reign_texts));
+        put_position(value, "floor", reigns->list[i].floor);
         if (reigns->list[i].floor_is_partial)
             json_put_bool(value, "floorIsPartial", true);
         if (reigns->list[i].opened)
@@ -225,6 +229,7 @@ static void put_transition(json_t *json, const struct cluster_transition *transi
     json_t *value = json_object();
     json_put_str(value, "kind", transition->failover ? "Failover" : "Switchover");
     put_texts(value, transition, transition_texts, ARRAY_LEN(transition_texts));
+    put_position(value, "position", transition->position);
     put_time(value, "startedAt", transition->started_ms);
     put_positive(value, "epoch", transition->epoch);
     put_positive(value, "silentMs", transition->silent_ms);
@@ -262,6 +267,7 @@ static void put_failover(json_t *json, const struct cluster_failover *failover)
         return;
     json_t *value = json_object();
     put_texts(value, failover, failover_texts, ARRAY_LEN(failover_texts));
+    put_position(value, "position", failover->position);
     put_positive(value, "epoch", failover->epoch);
     put_time(value, "startedAt", failover->started_ms);
     put_time(value, "finishedAt", failover->finished_ms);
@@ -364,6 +370,11 @@ static void read_texts(const json_t *json, void *base, const struct text_member 
         snprintf((char *)base + members[i].offset, members[i].size, "%s", json_path_str(json, members[i].key, ""));
 }
 
+static const char *read_position(const json_t *json, const char *key, struct position_pool *positions)
+{
+    return position_take(positions, json_path_str(json, key, ""));
+}
+
 static json_t *read_object(const json_t *json, const char *key)
 {
     const json_t *value = json_object_get(json, key);
@@ -395,8 +406,9 @@ static void read_progress(const json_t *json, struct cluster_instance *ret)
     ret->seed_bytes_per_second = (uint64_t)MAX_OF(0, json_path_int(seed, "bytesPerSecond", 0));
 }
 
-static void read_transition(const json_t *json, struct cluster_transition *ret)
+static void read_transition(const json_t *json, struct position_pool *positions, struct cluster_transition *ret)
 {
+    ret->position = read_position(json, "position", positions);
     read_texts(json, ret, transition_texts, ARRAY_LEN(transition_texts));
     ret->started_ms = read_time(json, "startedAt");
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
@@ -406,7 +418,7 @@ static void read_transition(const json_t *json, struct cluster_transition *ret)
 }
 
 /* One that was written by a later version and lists more is read as far as there is room: the latest. */
-static void read_reigns(const json_t *array, struct cluster_reigns *ret)
+static void read_reigns(const json_t *array, struct position_pool *positions, struct cluster_reigns *ret)
 {
     size_t i;
     json_t *element;
@@ -415,6 +427,7 @@ static void read_reigns(const json_t *array, struct cluster_reigns *ret)
             continue;
         struct cluster_reign *reign = &ret->list[ret->count++];
         read_texts(element, reign, reign_texts, ARRAY_LEN(reign_texts));
+        reign->floor = read_position(element, "floor", positions);
         reign->epoch = MAX_OF(0, json_path_int(element, "epoch", 0));
         reign->floor_is_partial = json_path_bool(element, "floorIsPartial", false);
         reign->opened = json_path_bool(element, "opened", false);
@@ -430,7 +443,7 @@ static void read_doubt(const json_t *json, const struct cluster_transition *tran
     ret->count = between_two ? 2 : 1;
     for (int i = 0; i < ret->count; i++) {
         ret->list[i].floor_is_partial = true;
-        snprintf(ret->list[i].floor, sizeof(ret->list[i].floor), "%s", transition->position);
+        ret->list[i].floor = transition->position;
     }
     if (!between_two)
         return;
@@ -447,8 +460,9 @@ static void read_switchover(const json_t *json, struct cluster_switchover *ret)
     ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
 }
 
-static void read_failover(const json_t *json, struct cluster_failover *ret)
+static void read_failover(const json_t *json, struct position_pool *positions, struct cluster_failover *ret)
 {
+    ret->position = read_position(json, "position", positions);
     if (!json_is_object(json))
         return;
     const json_t *phases = json_object_get(json, "phases");
@@ -511,7 +525,7 @@ static int read_names(const json_t *array, char (*ret)[DERIVED_NAME_SIZE], size_
 
 void cluster_status_decode(const json_t *json, struct cluster_status *ret)
 {
-    *ret = (struct cluster_status){0};
+    *ret = (struct cluster_status){.positions = position_pool_new(CLUSTER_POSITIONS_MAX)};
     if (!json_is_object(json))
         return;
     ret->observed_generation = json_path_int(json, "observedGeneration", 0);
@@ -520,11 +534,11 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     ret->initialized = json_path_bool(json, "initialized", false);
     ret->semi_sync = json_path_bool(json, "semiSync", false);
     ret->acks = clamp_int(json_path_int(json, "acks", ret->semi_sync ? 1 : 0));
-    read_transition(json_object_get(json, "transition"), &ret->transition);
-    read_reigns(json_object_get(json, "reigns"), &ret->reigns);
+    read_transition(json_object_get(json, "transition"), ret->positions, &ret->transition);
+    read_reigns(json_object_get(json, "reigns"), ret->positions, &ret->reigns);
     read_doubt(json_object_get(json, "transition"), &ret->transition, &ret->reigns);
     read_switchover(json_object_get(json, "lastSwitchover"), &ret->last_switchover);
-    read_failover(json_object_get(json, "lastFailover"), &ret->last_failover);
+    read_failover(json_object_get(json, "lastFailover"), ret->positions, &ret->last_failover);
     cluster_restore_decode(json_object_get(json, "restore"), &ret->restore);
     cluster_in_place_decode(json_object_get(json, "restoreInPlace"), &ret->in_place);
     cluster_final_backup_decode(json_object_get(json, "finalBackup"), &ret->final_backup);
@@ -555,6 +569,7 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
 void cluster_status_copy(const struct cluster_status *from, struct cluster_status *ret)
 {
     *ret = *from;
+    ret->positions = from->positions ? position_pool_ref(from->positions) : position_pool_new(CLUSTER_POSITIONS_MAX);
     ret->config_spec = json_deep_copy(from->config_spec);
     ret->accepted_spec = json_deep_copy(from->accepted_spec);
     ret->storage_volume_source = json_deep_copy(from->storage_volume_source);
@@ -565,6 +580,7 @@ void cluster_status_copy(const struct cluster_status *from, struct cluster_statu
 
 void cluster_status_release(struct cluster_status *status)
 {
+    position_pool_unref(status->positions);
     json_decref(status->config_spec);
     json_decref(status->accepted_spec);
     json_decref(status->storage_volume_source);

@@ -6,6 +6,8 @@
  * whole seconds, and only news when it moved by a second and by a tenth; a seed's progress in steps of five percent. Positions that move with every
  * transaction are in the agents' metrics, not here.
  * Release with cluster_status_release; a zeroed struct is valid and empty. Large (50 KiB): not for recursion.
+ * A position that is put into one is taken into its pool (position.h): so transition, reigns and failover can be copied by assignment, into copies of the
+ * status as well.
  */
 #ifndef KM_CLUSTER_STATUS_H
 #define KM_CLUSTER_STATUS_H
@@ -14,7 +16,7 @@
 
 #include <jansson.h>
 
-#include "common/agent_order.h"
+#include "common/position.h"
 #include "operator/api/final_backup_status.h"
 #include "operator/api/in_place_status.h"
 #include "operator/api/mysql_cluster.h"
@@ -71,15 +73,14 @@ struct cluster_instance {
 
 /* A primary that is being changed. Written before any agent is told (I2), so that whoever comes next goes on with it. */
 struct cluster_transition {
-    char from[DERIVED_NAME_SIZE];   /* pod; "" when there was no primary */
-    char to[DERIVED_NAME_SIZE];     /* pod; "" while it is not chosen. Both empty: nothing is being changed */
-    char reason[64];                /* CamelCase */
-    char position[AGENT_GTID_SIZE]; /* what `to` must have executed before it is opened; "" not known yet */
-    char floor[AGENT_GTID_SIZE]; /* failover: what was known to be acknowledged when it began: nobody who has less is opened; "" nothing */
-    int64_t started_ms; /* wall clock */
-    int64_t epoch;      /* of the order that opens `to` */
-    bool failover;      /* `from` was lost; else a planned switchover */
-    bool salvage;       /* failover: `to` takes over what the binary logs of `from` hold before it is opened */
+    char from[DERIVED_NAME_SIZE]; /* pod; "" when there was no primary */
+    char to[DERIVED_NAME_SIZE];   /* pod; "" while it is not chosen. Both empty: nothing is being changed */
+    char reason[64];              /* CamelCase */
+    const char *position;         /* what `to` must have executed before it is opened; "" not known yet */
+    int64_t started_ms;           /* wall clock */
+    int64_t epoch;                /* of the order that opens `to` */
+    bool failover;                /* `from` was lost; else a planned switchover */
+    bool salvage; /* failover: `to` takes over what the binary logs of `from` hold before it is opened */
     char before[256]; /* failover out of another change: who was to be primary before `from`, latest first: "a-mysql-1,a-mysql-0" */
     int64_t silent_ms; /* failover: from the last sign of life until the loss was certain */
     /* Failover only, for people: */
@@ -97,7 +98,7 @@ struct cluster_reign {
     int64_t epoch;                   /* it began with */
     char primary[DERIVED_NAME_SIZE]; /* pod; "" not known */
     char origin[CLUSTER_ORIGIN_SIZE]; /* who wrote its transactions: server UUID (MySQL), server id (MariaDB); "" not known */
-    char floor[AGENT_GTID_SIZE]; /* transactions that may have been acknowledged before it began; "" none, or not known */
+    const char *floor; /* transactions that may have been acknowledged before it began; "" none, or not known */
     bool floor_is_partial; /* those are not all of them: while its primary was to open, the one before it still took writes */
     bool opened;           /* its primary was seen open for writes under it */
 };
@@ -128,10 +129,10 @@ struct cluster_failover {
     /* Milliseconds from when the last sign of life came until: the loss was certain, it was written to the status, the old primary could no longer
      * commit, `to` was open for writes, the Service named it. -1: unknown */
     int64_t detected_ms, decided_ms, fenced_ms, drained_ms, published_ms;
-    int64_t writes_blocked_ms;      /* how long no member took writes */
-    char position[AGENT_GTID_SIZE]; /* what `to` had when it was opened: later primaries have it as well */
-    char may_be_lost[256];          /* dataLoss: allow: what may be lost, in words; "" nothing */
-    char salvaged[256];             /* transactions that were taken over from the lost one's binary logs; "" none */
+    int64_t writes_blocked_ms; /* how long no member took writes */
+    const char *position;      /* what `to` had when it was opened: later primaries have it as well */
+    char may_be_lost[256];     /* dataLoss: allow: what may be lost, in words; "" nothing */
+    char salvaged[256];        /* transactions that were taken over from the lost one's binary logs; "" none */
 };
 
 /* What an open primary has shown to be so, of what it was told (cluster_confirmed.h): elections rely on nothing else. */
@@ -143,9 +144,13 @@ struct cluster_confirmed {
     int self_fence_members; /* when it hears fewer others than that */
 };
 
+/* Of all positions of a status and of what is decided from it. */
+#define CLUSTER_POSITIONS_MAX ((size_t)(1 * KM_MIB))
+
 struct cluster_status {
     int64_t observed_generation;
-    json_t *config_spec;   /* merged; owned */
+    struct position_pool *positions; /* holds those of the members below; shared with copies; a reference is owned */
+    json_t *config_spec;             /* merged; owned */
     json_t *accepted_spec; /* what of the last accepted spec roles are decided by (mysql_cluster_roles_of); owned */
     json_t *storage_volume_source; /* owned; NULL with claims */
     json_t *storage;               /* spec.storage in force (last accepted); owned */
@@ -198,8 +203,9 @@ struct cluster_status {
 };
 
 json_t *cluster_status_encode(const struct cluster_status *status);
-/* Absent or malformed members get zero values. NULL is fine. *ret is overwritten (not released). */
+/* Absent or malformed members get zero values. NULL is fine. *ret is overwritten (not released), and has a pool in any case. */
 void cluster_status_decode(const json_t *json, struct cluster_status *ret);
+/* Has a pool in any case. */
 void cluster_status_copy(const struct cluster_status *from, struct cluster_status *ret);
 void cluster_status_release(struct cluster_status *status);
 /* Whether a lag is another one, as far as people care: by a second and by a tenth. */

@@ -47,7 +47,7 @@ static void begin(const struct cluster_snapshot *snapshot, const struct cluster_
     list_before(snapshot, transition);
     snprintf(transition->reason, sizeof(transition->reason), "%s", failure->reason);
     snprintf(transition->evidence, sizeof(transition->evidence), "%s", failure->evidence);
-    snprintf(transition->position, sizeof(transition->position), "%s", reigns_floor(reigns));
+    transition->position = reigns_floor(reigns);
     snprintf(intent->primary, sizeof(intent->primary), "%s", lost);
     intent->reigns = *reigns;
     intent->again_ms = FAILOVER_HOLD_MS;
@@ -142,7 +142,7 @@ static bool has_final_position(
 {
     const struct agent_status *last = from ? from->agent : NULL;
     return last && last->epoch == (uint64_t)snapshot->last.transition.epoch && last->role == AGENT_ROLE_NONE &&
-        last->order_done && !last->writable && !strstr(last->gtid_executed, "...") &&
+        last->order_done && !last->writable && position_is_whole(last->gtid_executed) &&
         failover_has_received(to, last->gtid_executed);
 }
 
@@ -286,7 +286,7 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
     memcpy(done->may_be_lost, transition->may_be_lost, sizeof(done->may_be_lost));
     memcpy(done->salvaged, to->agent->salvaged, sizeof(done->salvaged));
     /* If the old one goes on, what it alone has is nothing that anybody must reach. */
-    snprintf(done->position, sizeof(done->position), "%s", transition->position);
+    done->position = transition->position;
     intent->transition = (struct cluster_transition){.from = ""};
     reigns_in_force(snapshot, &intent->reigns);
     intent->reigns.list[0].opened = true;
@@ -312,7 +312,7 @@ static void take_choice(
 {
     struct cluster_transition *transition = &intent->transition;
     snprintf(transition->to, sizeof(transition->to), "%s", choice->candidate->name);
-    snprintf(transition->position, sizeof(transition->position), "%s", choice->position);
+    transition->position = cluster_take_position(snapshot, choice->position);
     snprintf(transition->candidate_why, sizeof(transition->candidate_why), "%s", choice->why);
     if (!str_empty(choice->may_be_lost)) /* what an unfinished one may have lost stays lost */
         snprintf(transition->may_be_lost, sizeof(transition->may_be_lost), "%s", choice->may_be_lost);
@@ -323,7 +323,7 @@ static void take_choice(
     if (choice->goes_on)
         reigns_continue(transition->epoch, choice->first_reign, &intent->reigns);
     else
-        reigns_begin(choice->candidate, transition->epoch, choice->position, choice->first_reign, &intent->reigns);
+        reigns_begin(choice->candidate, transition->epoch, transition->position, choice->first_reign, &intent->reigns);
     intent->reigns.list[0].floor_is_partial |= choice->salvage;
     intent->acknowledgers = acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);
 }
@@ -470,14 +470,14 @@ bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct c
     const struct cluster_member *but)
 {
     enum gtid_flavour flavour = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-    _cleanup_(gtid_set_freep) struct gtid_set *wanted = gtid_set_parse(flavour, all, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *wanted = position_parse(flavour, all);
     int needed = flavour == GTID_MARIADB ? 1 : MAX_OF(1, snapshot->last.acks);
     for (int i = 0; i < snapshot->member_count && wanted && needed > 0; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member == but || member == primary || !member_acknowledges(snapshot, member) ||
             !member_follows(snapshot, member) || reigns_has_extra(snapshot, member))
             continue;
-        _cleanup_(gtid_set_freep) struct gtid_set *has = gtid_set_parse(flavour, member->agent->gtid_received, NULL);
+        _cleanup_(gtid_set_freep) struct gtid_set *has = position_parse(flavour, member->agent->gtid_received);
         if (has && (gtid_set_compare(has, wanted) == GTID_EQUAL || gtid_set_compare(has, wanted) == GTID_SUPERSET))
             needed--;
     }

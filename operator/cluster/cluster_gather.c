@@ -30,6 +30,11 @@ void cluster_snapshot_release(struct cluster_snapshot *snapshot)
     *snapshot = (struct cluster_snapshot){.ns = NULL};
 }
 
+const char *cluster_take_position(const struct cluster_snapshot *snapshot, const char *position)
+{
+    return position_take(snapshot->last.positions, position);
+}
+
 bool cluster_owns(const struct cluster_snapshot *snapshot, const struct kube_object *object)
 {
     return kube_uid_eq(object->owner, kube_uid_parse(snapshot->uid, strlen(snapshot->uid)));

@@ -251,7 +251,7 @@ static void take(const struct cluster_snapshot *snapshot, struct cluster_intent 
     intent->semi_sync = false;
     intent->acknowledgers = 0;
     intent->confirmed = (struct cluster_confirmed){.acks = 0};
-    intent->last_failover.position[0] = '\0';
+    intent->last_failover.position = "";
     intent->reigns.count = 0;
 }
 

@@ -67,7 +67,7 @@ static void choose_first(const struct cluster_snapshot *snapshot, struct cluster
     intent->epoch = cluster_newest_epoch(snapshot) + 1;
     intent->acks = cluster_wanted_acks(snapshot);
     set_primary(intent, first->name);
-    reigns_begin(first, intent->epoch, first->agent->gtid_executed, 0, &intent->reigns);
+    reigns_begin(first, intent->epoch, cluster_take_position(snapshot, first->agent->gtid_executed), 0, &intent->reigns);
 }
 
 /* ---- a switchover under way ---- */
@@ -83,22 +83,22 @@ static void begin_transition(const struct cluster_snapshot *snapshot, const stru
     snprintf(intent->transition.reason, sizeof(intent->transition.reason), "%s", reason);
     intent->acknowledgers |= acknowledgers_of(snapshot, to);
     reigns_in_force(snapshot, &intent->reigns);
-    reigns_begin(to, intent->epoch, from->agent->gtid_executed, 0, &intent->reigns);
+    reigns_begin(to, intent->epoch, cluster_take_position(snapshot, from->agent->gtid_executed), 0, &intent->reigns);
     intent->reigns.list[0].floor_is_partial = true;
 }
 
 /* What the old primary had when it was fenced. What somebody has written there since, the new one has not. */
-static void set_final_floor(
-    const struct cluster_member *from, const struct cluster_member *to, struct cluster_reign *latest)
+static void set_final_floor(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
+    const struct cluster_member *to, struct cluster_reign *latest)
 {
-    _cleanup_(gtid_set_freep) struct gtid_set *of_from = gtid_set_parse(GTID_MYSQL, from->agent->gtid_executed, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *of_from = position_parse(GTID_MYSQL, from->agent->gtid_executed);
     _cleanup_(gtid_set_freep) struct gtid_set *of_to =
-        to && member_speaks(to) ? gtid_set_parse(GTID_MYSQL, to->agent->gtid_executed, NULL) : NULL;
-    snprintf(latest->floor, sizeof(latest->floor), "%s", from->agent->gtid_executed);
+        to && member_speaks(to) ? position_parse(GTID_MYSQL, to->agent->gtid_executed) : NULL;
+    latest->floor = cluster_take_position(snapshot, from->agent->gtid_executed);
     if (from->agent->flavour == AGENT_FLAVOUR_MARIADB || !of_from || !of_to)
         return;
     _cleanup_(gtid_set_freep) struct gtid_set *both = gtid_set_intersect(of_from, of_to);
-    reigns_set_floor(both, latest);
+    reigns_set_floor(snapshot, both, latest);
 }
 
 /* The old primary's position is final once it is fenced. */
@@ -110,7 +110,7 @@ static void end_reign_of(
     latest->opened = true;
     if (!from || !member_is_fenced(snapshot, from))
         return;
-    set_final_floor(from, cluster_member_named(snapshot, snapshot->last.transition.to), latest);
+    set_final_floor(snapshot, from, cluster_member_named(snapshot, snapshot->last.transition.to), latest);
     latest->floor_is_partial = false;
     intent->reigns.count = 1; /* all that earlier reigns acknowledged is in the floor */
 }
@@ -279,7 +279,7 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
     else if (!target)
         target = election_successor(snapshot, why, sizeof(why));
     /* The target is opened when it has all of a position: one that is too long to be told would never be reached, and writes would be blocked. */
-    if (target && strstr(primary->agent->gtid_executed, "...")) {
+    if (target && !position_is_whole(primary->agent->gtid_executed)) {
         snprintf(why, sizeof(why), "the GTID set of %s is too long", primary->name);
         target = NULL;
     }

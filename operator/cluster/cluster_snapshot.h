@@ -133,6 +133,9 @@ struct cluster_snapshot {
         restore_task_error; /* why the first primary could not be told yet how to restore; "" or NULL: it was, or nobody tried */
 };
 
+/* To be put into a status, a transition or a reign that comes of this snapshot: as long as that one's pool lives. */
+const char *cluster_take_position(const struct cluster_snapshot *snapshot, const char *position);
+
 /* Releases what the snapshot owns: texts, wish, cluster, config, mycnf, last. Fine on a zeroed one. */
 void cluster_snapshot_release(struct cluster_snapshot *snapshot);
 

@@ -82,12 +82,6 @@ static bool may_answer_soon(const struct cluster_snapshot *snapshot, const struc
     return member_runs(member) && failover_asks(snapshot, member) && !member_is_held(snapshot, member);
 }
 
-/* More than fits: nobody can compare it. */
-static bool is_cut(const char *position)
-{
-    return strstr(position, "...") != NULL;
-}
-
 const char *failover_position_of(const struct cluster_member *member)
 {
     return str_empty(member->agent->gtid_received) ? member->agent->gtid_executed : member->agent->gtid_received;
@@ -96,7 +90,7 @@ const char *failover_position_of(const struct cluster_member *member)
 static struct gtid_set *parse(const struct cluster_member *like, const char *text)
 {
     enum gtid_flavour flavour = like->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-    return is_cut(text) ? NULL : gtid_set_parse(flavour, text, NULL);
+    return position_parse(flavour, text);
 }
 
 /* a against b; what cannot be read is taken for different. */
@@ -238,7 +232,7 @@ static void choose(const struct ballot *ballot, const struct vote *vote, const c
     ret->candidate = member;
     ret->goes_on = goes_on;
     ret->first_reign = goes_on ? ballot->decisive : ballot->reigns.count;
-    snprintf(ret->position, sizeof(ret->position), "%s", position);
+    ret->position = position;
     snprintf(ret->why, sizeof(ret->why), "%s %s: received up to %.80s, executed up to %.80s", member->name, why,
         failover_position_of(member), member->agent->gtid_executed);
 }
@@ -405,7 +399,7 @@ static void count_answers(const struct cluster_snapshot *snapshot, const char *p
         const struct cluster_member *member = &snapshot->members[i];
         if (!will_answer(snapshot, ret, member))
             continue;
-        if (is_cut(failover_position_of(member))) {
+        if (!position_is_whole(failover_position_of(member))) {
             ret->too_long++;
             continue;
         }

@@ -2,16 +2,6 @@
 
 #include "operator/cluster/member_history.h"
 
-static bool is_cut(const char *position)
-{
-    return strstr(position, "...") != NULL;
-}
-
-static struct gtid_set *parse(enum gtid_flavour flavour, const char *text)
-{
-    return is_cut(text) ? NULL : gtid_set_parse(flavour, text, NULL);
-}
-
 static bool contains(const struct gtid_set *a, const struct gtid_set *b)
 {
     enum gtid_relation relation = gtid_set_compare(a, b);
@@ -21,16 +11,15 @@ static bool contains(const struct gtid_set *a, const struct gtid_set *b)
 /* One reign, ready to be compared with. */
 struct span {
     const char *origin;     /* "" any */
-    struct gtid_set *floor; /* empty if it cannot be read */
+    struct gtid_set *floor; /* NULL: it cannot be read */
     bool is_partial;
 };
 
 static struct span read_span(enum gtid_flavour flavour, const struct cluster_reign *reign)
 {
-    struct gtid_set *floor = parse(flavour, reign->floor);
     return (struct span){.origin = reign->origin,
-        .floor = floor ? floor : gtid_set_new(flavour),
-        .is_partial = reign->floor_is_partial || !floor};
+        .floor = position_parse(flavour, reign->floor),
+        .is_partial = reign->floor_is_partial};
 }
 
 /* ---- MySQL: sets ---- */
@@ -133,15 +122,15 @@ void member_history_read(
     static const struct cluster_reign nothing_known = {.floor_is_partial = true};
     struct span spans[CLUSTER_REIGNS_MAX];
     int count = MAX_OF(reigns->count, 1);
-    _cleanup_(gtid_set_freep) struct gtid_set *all = parse(flavour, position);
+    _cleanup_(gtid_set_freep) struct gtid_set *all = position_parse(flavour, position);
     *ret = (struct member_history){.readable = all != NULL, .reign = count};
-    if (!all)
-        return;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         spans[i] = read_span(flavour, reigns->count > 0 ? &reigns->list[i] : &nothing_known);
-    if (flavour == GTID_MYSQL)
+        ret->readable &= spans[i].floor != NULL;
+    }
+    if (ret->readable && flavour == GTID_MYSQL)
         read_sets(all, spans, count, ret);
-    else
+    else if (ret->readable)
         read_positions(all, spans, count, ret);
     for (int i = 0; i < count; i++)
         gtid_set_free(spans[i].floor);

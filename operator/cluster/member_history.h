@@ -17,7 +17,7 @@
 #include "operator/api/cluster_status.h"
 
 struct member_history {
-    bool readable; /* false: the position is cut or malformed; then nothing below means anything */
+    bool readable; /* false: the position or a floor is too long or malformed; then nothing below means anything */
     int reign;     /* index in the list: the latest one of which it holds a transaction; the list's count: of none */
     bool reaches_floor;     /* it holds the floor of that reign, of the oldest one if it holds nothing of any */
     bool has_extra;         /* it holds something that belongs to no listed reign */

@@ -70,7 +70,7 @@ bool member_is_fenced(const struct cluster_snapshot *snapshot, const struct clus
 {
     return member_runs(member) && has_epoch(snapshot, member) &&
         (member->agent->role == AGENT_ROLE_NONE || is_on_its_way(snapshot, member)) && member->agent->order_done &&
-        !member->agent->writable && !strstr(member->agent->gtid_executed, "...");
+        !member->agent->writable && position_is_whole(member->agent->gtid_executed);
 }
 
 /* As its server is configured: an order is taken up before the server has turned to the new source. */

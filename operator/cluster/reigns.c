@@ -46,7 +46,7 @@ static void add_unlisted(
     struct cluster_reign *reign = &ret->list[ret->count++];
     *reign = (struct cluster_reign){.epoch = snapshot->last.epoch, .floor_is_partial = true};
     snprintf(reign->primary, sizeof(reign->primary), "%s", name);
-    snprintf(reign->floor, sizeof(reign->floor), "%s", strstr(floor, "...") ? "" : floor);
+    reign->floor = position_is_whole(floor) ? floor : "";
 }
 
 /* While it was not chosen yet who leads, the position of a failover was its floor. */
@@ -104,7 +104,7 @@ void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_rei
 
 const char *reigns_floor(const struct cluster_reigns *reigns)
 {
-    return reigns->count > 0 ? reigns->list[reigns->count - 1].floor : "";
+    return reigns->count > 0 ? str_or_empty(reigns->list[reigns->count - 1].floor) : "";
 }
 
 int reigns_index(const struct cluster_reigns *reigns, const char *name)
@@ -132,7 +132,7 @@ void reigns_begin(
     struct cluster_reign *reign = &reigns->list[0];
     *reign = (struct cluster_reign){.epoch = epoch};
     snprintf(reign->primary, sizeof(reign->primary), "%s", member->name);
-    snprintf(reign->floor, sizeof(reign->floor), "%s", floor);
+    reign->floor = floor;
     set_origin(member->agent, member->agent ? member->agent->server_id : 0, reign);
     reigns->count = kept + 1;
 }
@@ -173,31 +173,30 @@ bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct clus
     return has_extra;
 }
 
-bool reigns_set_floor(const struct gtid_set *floor, struct cluster_reign *reign)
+bool reigns_set_floor(
+    const struct cluster_snapshot *snapshot, const struct gtid_set *floor, struct cluster_reign *reign)
 {
-    struct strbuf text;
-    strbuf_init(&text, sizeof(reign->floor) - 1);
-    gtid_set_print(floor, &text);
-    bool fits = !text.overflowed;
+    const char *position = position_print(snapshot->last.positions, floor);
+    bool fits = position_is_whole(position);
     if (fits)
-        snprintf(reign->floor, sizeof(reign->floor), "%s", str_or_empty(text.buf));
-    strbuf_release(&text);
+        reign->floor = position;
     return fits;
 }
 
 /* MySQL: what the open primary holds and did not write itself was written before its reign. */
-static void complete_floor(const struct cluster_member *primary, struct cluster_reign *reign)
+static void complete_floor(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_reign *reign)
 {
     if (!reign->floor_is_partial || primary->agent->flavour == AGENT_FLAVOUR_MARIADB || str_empty(reign->origin))
         return;
-    _cleanup_(gtid_set_freep) struct gtid_set *all = gtid_set_parse(GTID_MYSQL, primary->agent->gtid_executed, NULL);
-    _cleanup_(gtid_set_freep) struct gtid_set *floor = gtid_set_parse(GTID_MYSQL, reign->floor, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *all = position_parse(GTID_MYSQL, primary->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *floor = position_parse(GTID_MYSQL, reign->floor);
     if (!all || !floor)
         return;
     _cleanup_(gtid_set_freep) struct gtid_set *own = gtid_set_of_source(all, reign->origin);
     _cleanup_(gtid_set_freep) struct gtid_set *before = gtid_set_subtract(all, own);
     gtid_set_unite(before, floor);
-    reign->floor_is_partial = !reigns_set_floor(before, reign);
+    reign->floor_is_partial = !reigns_set_floor(snapshot, before, reign);
 }
 
 static bool holds_latest(const struct cluster_member *member, const struct cluster_reigns *reigns)
@@ -238,5 +237,5 @@ void reigns_settle(const struct cluster_snapshot *snapshot, struct cluster_reign
     if (ret->count > 1 && is_acknowledged(snapshot, primary, ret))
         ret->count = 1;
     if (ret->count == 1)
-        complete_floor(primary, latest);
+        complete_floor(snapshot, primary, latest);
 }

@@ -21,7 +21,8 @@ int reigns_index(const struct cluster_reigns *reigns, const char *name);
 /* It is the primary of a listed reign, and of the server that wrote its transactions. */
 bool reigns_is_primary(const struct cluster_reign *reign, const struct cluster_member *member);
 
-/* A reign of `member`, ahead of those from `first` on; the ones before that are dropped. first: reigns->count drops all. Drops the oldest if there is no room. */
+/* A reign of `member`, ahead of those from `first` on; the ones before that are dropped. first: reigns->count drops all. Drops the oldest if there is no room.
+ * floor: of the pool of the status (cluster_take_position). */
 void reigns_begin(
     const struct cluster_member *member, int64_t epoch, const char *floor, int first, struct cluster_reigns *reigns);
 /* The reign at `index` goes on under another epoch; those after it are dropped. */
@@ -29,7 +30,8 @@ void reigns_continue(int64_t epoch, int index, struct cluster_reigns *reigns);
 /* Whose binary logs the candidate of the failover that goes on takes over (transition.salvage); NULL: there is no such member. */
 const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snapshot);
 /* False: it does not fit, and the floor stays as it is. */
-bool reigns_set_floor(const struct gtid_set *floor, struct cluster_reign *reign);
+bool reigns_set_floor(
+    const struct cluster_snapshot *snapshot, const struct gtid_set *floor, struct cluster_reign *reign);
 /* Drops the latest; the last one stays. */
 void reigns_drop_latest(struct cluster_reigns *reigns);
 

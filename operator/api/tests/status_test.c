@@ -118,6 +118,8 @@ static void round_trip(void **state)
     assert_int_equal(again.transition.silent_ms, 2100);
     assert_true(again.loss_allowed);
     assert_string_equal(json_path_str(json, "transition.kind", ""), "Failover");
+    assert_string_equal(again.last_failover.position, "0-1-99");
+    again.last_failover.position = status.last_failover.position;
     assert_memory_equal(&again.last_failover, &status.last_failover, sizeof(again.last_failover));
     assert_string_equal(json_path_str(json, "lastFailover.finishedAt", ""), "2026-01-02T03:04:05.050Z");
     assert_int_equal(json_path_int(json, "lastFailover.phases.detectedMs", -7), 0);
@@ -267,7 +269,7 @@ static void every_change_of_roles_counts(void **state)
     CHANGED(b.epoch++);
     CHANGED(b.initialized = false);
     CHANGED(b.transition.to[0] = 'b');
-    CHANGED(b.transition.position[0] = '1');
+    CHANGED(b.transition.position = "1-1-100");
     CHANGED(b.transition.epoch++);
     CHANGED(b.transition.started_ms++);
     CHANGED(b.last_switchover.finished_ms++);
@@ -277,7 +279,7 @@ static void every_change_of_roles_counts(void **state)
     CHANGED(b.reigns.list[0].epoch++);
     CHANGED(b.reigns.list[0].primary[0] = 'b');
     CHANGED(b.reigns.list[0].origin[0] = '2');
-    CHANGED(b.reigns.list[1].floor[0] = '1');
+    CHANGED(b.reigns.list[1].floor = "1-1002-50");
     CHANGED(b.reigns.list[1].opened = false);
     CHANGED(b.reigns.list[0].floor_is_partial = false);
     CHANGED(b.transition.silent_ms++);
@@ -294,7 +296,7 @@ static void every_change_of_roles_counts(void **state)
     CHANGED(b.last_failover.detected_ms = -1);
     CHANGED(b.last_failover.drained_ms = 40);
     CHANGED(b.last_failover.writes_blocked_ms++);
-    CHANGED(b.last_failover.position[0] = '1');
+    CHANGED(b.last_failover.position = "1-1-99");
     CHANGED(b.last_failover.may_be_lost[0] = '\0');
     CHANGED(b.last_failover.salvaged[0] = '\0');
     CHANGED(b.acknowledgers ^= 2);
@@ -398,6 +400,35 @@ static void malformed(void **state)
     }
     cluster_status_decode(NULL, &status);
     assert_int_equal(status.instance_count, 0);
+    cluster_status_release(&status);
+}
+
+/* A MySQL cluster of some years: each member that was copied anew and was primary left a UUID. */
+static void positions_of_400_servers_are_whole(void **state)
+{
+    UNUSED(state);
+    static struct cluster_status status, again, copy;
+    _cleanup_(strbuf_release) struct strbuf text;
+    strbuf_init(&text, POSITION_TEXT_MAX);
+    for (int i = 0; i < 400; i++)
+        strbuf_addf(&text, "%s%08x-71ca-11e1-9e33-c80aa9429562:1-%d", i ? "," : "", i, 10000000 + i);
+    fill(&status);
+    status.transition.position = status.last_failover.position = text.buf;
+    status.reigns.list[0].floor = status.reigns.list[1].floor = text.buf;
+    json_t *json = cluster_status_encode(&status);
+    cluster_status_decode(json, &again);
+    json_decref(json);
+    assert_string_equal(again.transition.position, text.buf);
+    assert_string_equal(again.reigns.list[0].floor, text.buf);
+    assert_string_equal(again.reigns.list[1].floor, text.buf);
+    assert_string_equal(again.last_failover.position, text.buf);
+    assert_int_equal(position_pool_size(again.positions), text.len); /* stored once */
+    cluster_status_copy(&again, &copy);
+    cluster_status_release(&again);
+    assert_string_equal(copy.reigns.list[1].floor, text.buf); /* a copy stands by itself */
+    assert_true(cluster_status_same(&copy, &status));
+    cluster_status_release(&copy);
+    cluster_status_release(&status);
 }
 
 static void terminals(void **state)
@@ -425,6 +456,7 @@ int main(void)
         cmocka_unit_test(a_transition_that_ended_is_not_told),
         cmocka_unit_test(null_is_empty),
         cmocka_unit_test(malformed),
+        cmocka_unit_test(positions_of_400_servers_are_whole),
         cmocka_unit_test(terminals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

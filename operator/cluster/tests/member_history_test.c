@@ -105,6 +105,18 @@ static void test_unreadable(void **state)
     }
 }
 
+/* Taken for none, everybody would reach it. */
+static void test_unreadable_floor(void **state)
+{
+    UNUSED(state);
+    static const struct cluster_reigns too_long = {
+        2, {REIGN(5, "db-2", C, A ":1-100"), REIGN(4, "db-1", B, POSITION_TOO_LONG)}};
+    struct member_history history;
+    member_history_read(&too_long, GTID_MYSQL, A ":1-100," B ":1-10", &history);
+    assert_false(history.readable);
+    member_history_release(&history);
+}
+
 static void test_compare(void **state)
 {
     UNUSED(state);
@@ -140,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read),
         cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_unreadable_floor),
         cmocka_unit_test(test_compare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
