@@ -522,7 +522,7 @@ static int make_parts(struct agent *agent, const struct agent_options *options, 
         .arg = agent});
     agent->check = check_keeper_new(&(struct check_keeper_options){
         .loop = agent->loop, .paths = &options->paths, .status = &agent->status, .changed = on_backup, .arg = agent});
-    agent->tail_donor = tail_donor_new(agent->loop, &options->paths, agent->state.gone_executed);
+    agent->tail_donor = tail_donor_new(agent->loop, &options->paths, &agent->state.gone_executed);
     agent->probes = probe_lane_new(agent->loop, &options->paths, agent->user, on_probe, agent);
     agent->roles = role_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent, err);
     return agent->roles ? 0 : -1;

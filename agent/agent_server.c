@@ -157,6 +157,7 @@ static void on_ordered(void *arg, uint64_t epoch, const struct error *error)
 static void handle_role(struct http_exchange *exchange, void *arg)
 {
     struct agent_server *server = arg;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(AGENT_ORDER_POSITIONS_MAX);
     struct agent_order order;
     struct error err = ERROR_INIT;
     size_t len = 0;
@@ -164,7 +165,7 @@ static void handle_role(struct http_exchange *exchange, void *arg)
     if (!is_operator(server, exchange))
         return;
     const char *body = http_exchange_body(exchange, &len);
-    if (agent_order_decode(body, len, &order, &err) < 0)
+    if (agent_order_decode(body, len, positions, &order, &err) < 0)
         http_replyf(exchange, 400, "%s", err.message);
     else
         role_keeper_order(server->view->roles, &order, on_ordered, exchange);
@@ -343,6 +344,7 @@ static const struct http_route tls_routes[] = {
     {"PUT", "/v1/check", handle_check_data},
     {"DELETE", "/v1/check", handle_check_end},
     {"GET", "/v1/binlogs/tail", handle_tail},
+    {"POST", "/v1/binlogs/tail", handle_tail},
     {"GET", "/v1/status", handle_status},
     {"PUT", "/v1/role", handle_role},
     {"POST", "/v1/mycnf/check", handle_check},

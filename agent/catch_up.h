@@ -15,9 +15,12 @@
 
 struct catch_up {
     bool up;
-    int64_t gap_ms;             /* acknowledgements given before may be of what is no longer here */
-    char goal[AGENT_GTID_SIZE]; /* to be received; "" not known yet */
-    char kept[AGENT_GTID_SIZE]; /* to be executed, of what a server that was started anew has kept; "" nothing was, or it is not known */
+    int64_t gap_ms;   /* acknowledgements given before may be of what is no longer here */
+    const char *goal; /* to be received; "" or NULL: not known yet */
+    const char *
+        kept; /* to be executed, of what a server that was started anew has kept; "" or NULL: nothing was, or it is not known */
+    /* They hold these; references are owned until the next gap; NULL: somebody else does. */
+    struct position_pool *positions, *of_kept;
 };
 
 /* The server or its relay logs are others than before. */
@@ -25,8 +28,9 @@ void catch_up_gap(struct catch_up *catch_up, int64_t now_ms);
 /* A look at the server: what it had received at the one before, and has now. */
 void catch_up_look(
     struct catch_up *catch_up, enum agent_flavour flavour, const char *before, const char *received, int64_t now_ms);
-/* The source's agent, asked at asked_ms. */
-void catch_up_heard(struct catch_up *catch_up, const struct agent_status *theirs, int64_t asked_ms);
+/* The source's agent, asked at asked_ms. positions holds those of *theirs; NULL: they outlive this. */
+void catch_up_heard(
+    struct catch_up *catch_up, const struct agent_status *theirs, struct position_pool *positions, int64_t asked_ms);
 /* When the source's server was asked for the sets in this answer: by our clock, and not later than it was in truth. */
 int64_t catch_up_read_ms(const struct agent_status *theirs, int64_t asked_ms);
 /* Another source is followed: it need not have what the one before had executed, only what was acknowledged. */

@@ -14,11 +14,11 @@
 #include "common/log.h"
 #include "common/strbuf.h"
 
-#define TEXT_MAX (2 * AGENT_GTID_SIZE)
+#define TEXT_MAX (POSITION_TEXT_MAX + (size_t)KM_KIB)
 
 static const struct json_field fields[] = {
     JSON_FIELD(caught_up, "server", JSON_FIELD_TEXT, CHANGE_COUNTS, server),
-    JSON_FIELD(caught_up, "received", JSON_FIELD_TEXT, CHANGE_COUNTS, received),
+    JSON_FIELD(caught_up, "received", JSON_FIELD_POSITION, CHANGE_COUNTS, received),
     JSON_FIELD(caught_up, "boot", JSON_FIELD_TEXT, CHANGE_COUNTS, boot),
     JSON_FIELD(caught_up, "synced", JSON_FIELD_BOOL, CHANGE_COUNTS, synced),
 };
@@ -26,6 +26,18 @@ static const struct json_field fields[] = {
 static char *note_path(const struct catch_up_note *note)
 {
     return xasprintf("%s/caught-up.json", note->paths->run_dir);
+}
+
+/* Those that still count, in a pool of their own. */
+static void keep_positions(struct catch_up_note *note)
+{
+    struct position_pool *old = note->positions;
+    struct caught_up *const all[] = {&note->found, &note->last, &note->past};
+
+    note->positions = position_pool_new(ARRAY_LEN(all) * POSITION_TEXT_MAX);
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        all[i]->received = position_take(note->positions, all[i]->received);
+    position_pool_unref(old);
 }
 
 static void read_note(struct catch_up_note *note)
@@ -39,8 +51,10 @@ static void read_note(struct catch_up_note *note)
     if (fs_read_file(path, &text, NULL) < 0)
         return;
     _cleanup_(json_decrefp) json_t *object = json_loadb(text.buf, text.len, 0, NULL);
-    if (object && json_fields_decode(fields, ARRAY_LEN(fields), object, &found, NULL) == 0)
+    if (object && json_fields_decode(fields, ARRAY_LEN(fields), object, &found, NULL) == 0) {
         note->found = note->last = found;
+        keep_positions(note);
+    }
 }
 
 void catch_up_note_init(struct catch_up_note *note, const struct agent_paths *paths)
@@ -49,6 +63,12 @@ void catch_up_note_init(struct catch_up_note *note, const struct agent_paths *pa
     relay_keep_boot(note->boot);
     read_note(note);
     server_run_id(paths, note->server);
+}
+
+void catch_up_note_release(struct catch_up_note *note)
+{
+    position_pool_unref(note->positions);
+    note->positions = NULL;
 }
 
 void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, enum agent_flavour flavour,
@@ -104,11 +124,10 @@ static bool write_note(struct catch_up_note *note, const char *received)
 {
     _cleanup_(freep) char *path = note_path(note);
     _cleanup_(json_decrefp) json_t *object = json_object();
-    struct caught_up caught_up = {.synced = note->synced};
+    struct caught_up caught_up = {.synced = note->synced, .received = received};
 
     memcpy(caught_up.server, note->server, sizeof(caught_up.server));
     memcpy(caught_up.boot, note->boot, sizeof(caught_up.boot));
-    snprintf(caught_up.received, sizeof(caught_up.received), "%s", received);
     json_fields_encode(fields, ARRAY_LEN(fields), &caught_up, object);
     _cleanup_(freep) char *text = json_text(object);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -120,6 +139,7 @@ static bool write_note(struct catch_up_note *note, const char *received)
     close(fd);
     sync_note(note);
     note->last = caught_up;
+    keep_positions(note);
     return true;
 }
 
@@ -140,7 +160,7 @@ static bool remove_note(struct catch_up_note *note)
 
 void catch_up_note_keep(struct catch_up_note *note, bool up, const char *received)
 {
-    bool wanted = up && note->known && *received && !strstr(received, "..."); /* cut */
+    bool wanted = up && note->known && !str_empty(received) && position_is_whole(received);
 
     if (!wanted && *note->past.server)
         return;

@@ -22,7 +22,7 @@
 
 struct caught_up {
     char server[SERVER_RUN_SIZE]; /* "" nobody */
-    char received[AGENT_GTID_SIZE];
+    const char *received;
     char boot[RELAY_KEEP_NAME_SIZE];
     bool synced;
 };
@@ -32,6 +32,7 @@ struct catch_up_note {
     struct caught_up found; /* left by the agent before, until the first look */
     struct caught_up last;  /* what the file says */
     struct caught_up past;  /* the same of a process that has ended, until a change of role begins under another one */
+    struct position_pool *positions; /* holds their positions */
     char boot[RELAY_KEEP_NAME_SIZE];
     char server[SERVER_RUN_SIZE]; /* before the next look */
     bool known;                   /* the latest look was at that one */
@@ -39,8 +40,9 @@ struct catch_up_note {
     bool synced;                  /* set by the owner: relay logs are synced */
 };
 
-/* Reads what an agent before this one has left. paths must outlive it. */
+/* Reads what an agent before this one has left. paths must outlive it. Release with catch_up_note_release. */
 void catch_up_note_init(struct catch_up_note *note, const struct agent_paths *paths);
+void catch_up_note_release(struct catch_up_note *note);
 /* A look at the server has shown what it has received. The process is the one that was there before the look and still is after it; another one than
  * before is a gap, and the one of the note goes on. */
 void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, enum agent_flavour flavour,

@@ -27,6 +27,7 @@ struct healing {
     bool setting_aside;
     bool filing;     /* `files` writes the mark of a semi-sync primary */
     uint64_t marked; /* the epoch in it, 0: it is not there */
+    char *fetched;   /* state->healing.fetched */
     bool look_again; /* at what is set aside: a server has started since */
 };
 
@@ -242,7 +243,8 @@ static void on_fetched(void *arg, const char *gtids, const struct error *err)
         healing->state->role.retry_ms = clock_monotonic_ms() + ROLE_RETRY_MS;
     } else {
         error_clear(&state->salvage_error);
-        snprintf(state->fetched, sizeof(state->fetched), "%s", gtids);
+        str_replace(&healing->fetched, gtids);
+        state->fetched = healing->fetched;
         state->salvage = SALVAGE_FETCHED;
     }
     on_change(healing);
@@ -279,7 +281,7 @@ void healing_opened(struct healing *healing, const struct role_result *result)
         return;
     if (result->salvage_applied) {
         state->salvage = SALVAGE_DONE;
-        json_copy_text(state->salvaged, sizeof(state->salvaged), state->fetched);
+        json_copy_text(state->salvaged, sizeof(state->salvaged), str_or_empty(state->fetched));
         log_info("what only the dead primary had is taken over", LOG_STR("gtids", state->fetched));
     } else if (result->error.kind != ERROR_NONE) {
         state->salvage_error = result->error;
@@ -380,6 +382,8 @@ void healing_free(struct healing *healing)
     drop_fetch(healing);
     loop_timer_release(&healing->reap);
     http_tls_unref(healing->tls);
+    healing->state->healing.fetched = NULL;
+    free(healing->fetched);
     free(healing);
 }
 

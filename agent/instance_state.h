@@ -138,7 +138,7 @@ struct healing_state {
     char set_aside[256]; /* as in the status */
     struct error set_aside_error;
     enum salvage_step salvage; /* of the order in force */
-    char fetched[AGENT_GTID_SIZE];
+    const char *fetched;       /* transactions; NULL: none */
     char salvaged[256];
     struct error salvage_error;
 };
@@ -167,7 +167,7 @@ struct instance_state {
     struct observation observed;          /* from the latest answered probe */
     struct replication_facts replication; /* likewise, or newer: from the latest change of role */
     int64_t replication_ms;               /* when that look began; 0: none */
-    char gone_executed[AGENT_GTID_SIZE];  /* what the server that ended last said that it had executed; "" not known */
+    const char *gone_executed; /* what the server that ended last said that it had executed; "" or NULL: not known */
     struct catch_up catch_up;
     int64_t applier_stopped_since_ms; /* an error has stopped the applier since; 0: it has not */
     int64_t commits_blocked_since_ms; /* commits wait and none has got through since; 0: they do */

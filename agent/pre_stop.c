@@ -135,7 +135,7 @@ static int close_server(const struct agent_options *options, struct error *err)
 {
     _cleanup_(freep) char *user = NULL;
     struct observation observed = {.read_only = false};
-    struct replication_facts facts;
+    struct replication_facts facts = {.seen = false};
 
     if (init_user_name(&user, err) < 0)
         return -1;
@@ -151,6 +151,7 @@ static int close_server(const struct agent_options *options, struct error *err)
     const struct dialect *dialect = rc < 0 ? NULL : dialect_for(&observed.version);
     rc = dialect ? replication_facts_observe(session, dialect, user, &facts, err) : -1;
     bool may_answer = rc == 0 && (!facts.read_only || facts.semi_sync_source);
+    replication_facts_release(&facts);
     if (may_answer) {
         log_info("the server is closed before it is stopped");
         rc = role_close(session, dialect, 0, err);

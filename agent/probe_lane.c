@@ -98,6 +98,7 @@ static void done(void *arg)
         lane->fn(lane->arg, &lane->result);
     session_close(steal_ptr(lane->result.sentinel));
     session_close(steal_ptr(lane->result.admitted));
+    replication_facts_release(&lane->result.replication);
 }
 
 struct probe_lane *probe_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user,

@@ -46,11 +46,14 @@ struct role_keeper {
     struct self_fence fence; /* as it will be noted once the worker is done */
     struct catch_up_note note;
     bool server_changed; /* while a job ran: its result is of another server */
+    /* They hold state->role.order.wait_for and state->gone_executed. */
+    struct position_pool *of_order, *of_gone;
 };
 
 struct acceptance {
     struct role_keeper *keeper;
     struct agent_order order;
+    struct position_pool *positions; /* of the order */
     role_accepted_fn fn;
     void *arg;
     bool write_epoch;
@@ -78,8 +81,9 @@ static uint64_t identify_source(const struct role_keeper *keeper)
     return hash ? hash : 1;
 }
 
-static void accept(struct role_keeper *keeper, const struct agent_order *order)
+static void accept(struct role_keeper *keeper, const struct acceptance *acceptance)
 {
+    const struct agent_order *order = &acceptance->order;
     struct role_state *role = &keeper->state->role;
     char hash[17];
     bool new_epoch = order->epoch > role->epoch;
@@ -106,6 +110,8 @@ static void accept(struct role_keeper *keeper, const struct agent_order *order)
         LOG_STR("source", order->source_host));
     role->has_order = true;
     role->order = *order;
+    position_pool_unref(keeper->of_order);
+    keeper->of_order = position_pool_ref(acceptance->positions);
     role->fence = self_fence_of(order);
     memcpy(role->order_hash, hash, sizeof(hash));
     role->opened = false;
@@ -149,11 +155,12 @@ static void finish_acceptance(void *arg)
     if (acceptance->error.kind == ERROR_NONE && acceptance->order.epoch < epoch)
         error_set(&acceptance->error, ERROR_CONFLICT, "epoch %llu has been seen", (unsigned long long)epoch);
     if (acceptance->error.kind == ERROR_NONE)
-        accept(keeper, &acceptance->order);
+        accept(keeper, acceptance);
     else if (acceptance->note_fence)
         keeper->fence = (struct self_fence){.epoch = UINT64_MAX}; /* whatever is there: noted again */
     acceptance->fn(acceptance->arg, keeper->state->role.epoch, &acceptance->error);
     bool accepted = acceptance->error.kind == ERROR_NONE;
+    position_pool_unref(acceptance->positions);
     free(acceptance);
     if (accepted)
         on_change(keeper);
@@ -206,6 +213,9 @@ void role_keeper_order(struct role_keeper *keeper, const struct agent_order *ord
     struct acceptance *acceptance = xnew(struct acceptance);
 
     *acceptance = (struct acceptance){.keeper = keeper, .order = *order, .fn = fn, .arg = arg};
+    acceptance->positions = position_pool_new(POSITION_TEXT_MAX);
+    acceptance->order.wait_for = position_take(acceptance->positions, order->wait_for);
+    acceptance->order.beyond = ""; /* for init */
     if (healing_must_set_aside(keeper->healing, order))
         healing_set_aside(keeper->healing, order, on_set_aside, acceptance);
     else
@@ -245,9 +255,12 @@ void role_keeper_server_gone(struct role_keeper *keeper)
     heartbeat_lane_rest(keeper->beats);
     healing_server_gone(keeper->healing);
     keeper->server_changed = role->running != ROLE_ACTION_NONE;
-    if (*state->replication.gtid_executed) /* this may be called again before it is back */
-        memcpy(state->gone_executed, state->replication.gtid_executed, sizeof(state->gone_executed));
-    state->replication = (struct replication_facts){0};
+    if (!str_empty(state->replication.gtid_executed)) { /* this may be called again before it is back */
+        state->gone_executed = state->replication.gtid_executed;
+        position_pool_unref(keeper->of_gone);
+        keeper->of_gone = position_pool_ref(state->replication.positions);
+    }
+    replication_facts_release(&state->replication);
     state->replication_ms = 0;
     catch_up_gap(&state->catch_up, clock_monotonic_ms());
     catch_up_note_server_gone(&keeper->note);
@@ -317,7 +330,7 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
     if (!state->replication.seen)
         note_relay_logs(keeper, facts);
-    state->replication = *facts;
+    replication_facts_keep(&state->replication, facts);
     state->replication_ms = started_ms;
     state->role.unseen = false;
     role_note_beat(state, facts, started_ms);
@@ -480,9 +493,11 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
         .relay = role->relay,
         .drain = !role->draining_ms || now_ms - role->draining_ms < FOLLOW_DRAIN_MS,
         .salvage = keeper->state->healing.salvage,
+        .positions = position_pool_new(2 * POSITION_TEXT_MAX),
     };
 
-    memcpy(job.fetched, keeper->state->healing.fetched, sizeof(job.fetched));
+    job.order.wait_for = position_take(job.positions, role->order.wait_for);
+    job.fetched = position_take(job.positions, keeper->state->healing.fetched);
     if (decision->urgent) /* what stands in the way does not end by itself */
         job.order.drain_ms = 0;
     if (decision->action == ROLE_ACTION_FOLLOW || decision->action == ROLE_ACTION_PREPARE)
@@ -660,5 +675,10 @@ void role_keeper_free(struct role_keeper *keeper)
     role_lane_free(keeper->lane);
     source_watch_free(keeper->source);
     secret_free(keeper->password);
+    catch_up_note_release(&keeper->note);
+    catch_up_gap(&keeper->state->catch_up, 0);
+    replication_facts_release(&keeper->state->replication);
+    position_pool_unref(keeper->of_order);
+    position_pool_unref(keeper->of_gone);
     free(keeper);
 }

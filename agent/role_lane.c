@@ -42,6 +42,7 @@ struct role_lane {
     struct relay_recovery recovery;
     struct role_job job;
     struct role_result result;
+    struct position_pool *positions; /* of the result */
 };
 
 static int follow(struct role_lane *lane, const struct dialect *dialect, struct error *err)
@@ -85,14 +86,11 @@ static int salvage(void *arg, struct session *session, const struct dialect *dia
     _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(session, dialect, err);
     if (!executed)
         return -1;
-    struct strbuf text;
-    strbuf_init(&text, sizeof(result->salvage_after) - 1);
-    gtid_set_print(executed, &text);
-    bool fits = !text.overflowed;
-    snprintf(result->salvage_after, sizeof(result->salvage_after), "%s", text.buf);
-    strbuf_release(&text);
-    result->salvage_asked = fits;
-    return fits ? 0 : error_set(err, ERROR_TOO_LARGE, "the set of executed transactions is too long to be asked with");
+    result->salvage_after = position_print(lane->positions, executed);
+    result->salvage_asked = position_is_whole(result->salvage_after);
+    return result->salvage_asked
+        ? 0
+        : error_set(err, ERROR_TOO_LARGE, "the set of executed transactions is too long to be asked with");
 }
 
 static int open_for_writes(struct role_lane *lane, const struct dialect *dialect, struct error *err)
@@ -101,7 +99,7 @@ static int open_for_writes(struct role_lane *lane, const struct dialect *dialect
     struct role_open_wish wish = {.superseded = &lane->superseded,
         .before = salvage,
         .arg = lane,
-        .wait_for = order->wait_for,
+        .wait_for = str_or_empty(order->wait_for),
         .semi_sync = order->semi_sync,
         .acks = order->acks};
     _cleanup_(strbuf_release) struct strbuf mycnf;
@@ -206,6 +204,8 @@ static void run(void *arg)
     int64_t started_us = clock_monotonic_us();
 
     lane->result = (struct role_result){0};
+    position_pool_unref(lane->positions);
+    lane->positions = position_pool_new(POSITION_TEXT_MAX);
     work(lane);
     lane->result.took_us = clock_monotonic_us() - started_us;
 }
@@ -216,10 +216,13 @@ static void done(void *arg)
 
     secret_free(lane->job.password);
     lane->job.password = NULL;
+    position_pool_unref(steal_ptr(lane->job.positions));
     lane->busy = false;
     lane->shut_out = lane->full;
+    struct replication_facts facts = lane->result.facts; /* the next job may begin in fn */
     if (lane->fn)
         lane->fn(lane->arg, &lane->result);
+    replication_facts_release(&facts);
 }
 
 struct role_lane *role_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user,
@@ -299,6 +302,7 @@ void role_lane_free(struct role_lane *lane)
     session_close(lane->session);
     session_close(lane->admitted);
     relay_recovery_release(&lane->recovery);
+    position_pool_unref(lane->positions);
     free(lane->ca_path);
     free(lane);
 }

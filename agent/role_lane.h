@@ -24,10 +24,11 @@ struct role_job {
     char *password; /* follow; taken over, secret */
     bool reconfigure;
     bool restart;
-    enum relay_step relay;         /* recover */
-    bool drain;                    /* follow: what was received is applied before the source is changed */
-    enum salvage_step salvage;     /* open: ASK for the position, or apply what was FETCHED */
-    char fetched[AGENT_GTID_SIZE]; /* what that is */
+    enum relay_step relay;           /* recover */
+    bool drain;                      /* follow: what was received is applied before the source is changed */
+    enum salvage_step salvage;       /* open: ASK for the position, or apply what was FETCHED */
+    const char *fetched;             /* what that is */
+    struct position_pool *positions; /* hold those above and of the order; taken over */
 };
 
 struct role_result {
@@ -40,7 +41,7 @@ struct role_result {
     enum relay_outcome relay; /* recover */
     char relay_why[128];      /* recover: RELAY_BROKEN */
     bool salvage_asked;       /* nothing is missing any more but what only the dead primary has, beyond salvage_after */
-    char salvage_after[AGENT_GTID_SIZE];
+    const char *salvage_after; /* valid until the lane's next job */
     bool salvage_applied;
 };
 

@@ -9,7 +9,7 @@
 /* A heartbeat takes a millisecond or a few; one that takes as long as the next is due waits for something. */
 #define BEAT_BLOCKED_MS HEARTBEAT_INTERVAL_MS
 /* A warning in time: a set grows with every server that has ever written. */
-#define GTID_LONG (AGENT_GTID_SIZE / 4 * 3)
+#define GTID_LONG (POSITION_TEXT_MAX / 4 * 3)
 /* Two beats of a source and two looks: one that was even then is. */
 #define EVEN_MS 2000
 /* Between two heartbeats that wait for a lock there is none that could be looked at; the log is looked at once a second. */
@@ -307,12 +307,16 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
     ret->writes_blocked_ms = role_blocked_ms(state, now_ms);
     ret->stalled_ms = role_stalled_ms(state, now_ms);
     ret->long_transactions = facts->long_transactions;
-    size_t gtid_len = strlen(facts->gtid_executed);
-    if (gtid_len >= GTID_LONG)
+    size_t gtid_len = strlen(str_or_empty(facts->gtid_executed));
+    if (!position_is_whole(facts->gtid_executed))
+        agent_status_add_problem(ret, "GtidSetTooLong",
+            "the GTID set takes more than %zu bytes: members cannot be compared, and neither a failover nor a switchover is possible",
+            POSITION_TEXT_MAX);
+    else if (gtid_len >= GTID_LONG)
         agent_status_add_problem(ret, "GtidSetLong",
-            "the GTID set takes %zu bytes; from %d on members can no longer be compared, and neither a failover nor a switchover is "
+            "the GTID set takes %zu bytes; beyond %zu members can no longer be compared, and neither a failover nor a switchover is "
             "possible",
-            gtid_len, AGENT_GTID_SIZE);
+            gtid_len, POSITION_TEXT_MAX);
     if (state->role.closed_for_copy)
         agent_status_add_problem(ret, "ClosedForCopy",
             "commits waited for a replica, and the copy that a member makes waited for those commits: closed for writes until it is "
@@ -343,9 +347,10 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     ret->order_done = role_done(state);
     ret->looked_ms = state->replication_ms;
     ret->writable = ret->phase == AGENT_PHASE_RUNNING && facts->seen && !facts->read_only;
-    snprintf(ret->gtid_executed, sizeof(ret->gtid_executed), "%s", facts->gtid_executed);
-    snprintf(ret->gtid_received, sizeof(ret->gtid_received), "%s", facts->gtid_received);
-    snprintf(ret->gtid_state, sizeof(ret->gtid_state), "%s", facts->gtid_state);
+    ret->gtid_executed = facts->gtid_executed;
+    ret->gtid_received = facts->gtid_received;
+    ret->gtid_state = facts->gtid_state;
+    ret->position_max = (uint32_t)POSITION_TEXT_MAX;
     ret->data = AGENT_DATA_DATABASE;
     fill_replication(state, now_ms, ret);
     fill_primary(state, now_ms, ret);

@@ -15,12 +15,14 @@
 #include "common/gtid.h"
 #include "common/log.h"
 
+/* Agents of earlier versions have no other way to be asked. */
+#define AFTER_IN_URL_MAX 4096
 #define CONNECT_TIMEOUT_MS 2000
 #define IDLE_TIMEOUT_MS 5000
 /* It is in the relay log, in the binary log and in the tables. */
 #define ROOM_FACTOR 4
 #define CHANNEL "salvage"
-#define URL_MAX (GTID_TEXT_MAX + 2 * KM_KIB)
+#define URL_MAX (AFTER_IN_URL_MAX + 2 * KM_KIB)
 
 static char *spool_path(const struct agent_paths *paths)
 {
@@ -123,14 +125,18 @@ struct salvage_fetch *salvage_fetch_start(const struct salvage_fetch_options *op
     struct salvage_fetch *fetch = xnew(struct salvage_fetch);
     _cleanup_(strbuf_release) struct strbuf url;
     char pod[AGENT_POD_NAME_SIZE];
+    bool fits = strlen(options->after) <= AFTER_IN_URL_MAX;
 
     strbuf_init(&url, (size_t)URL_MAX);
-    strbuf_addf(&url, "https://%s:%u/v1/binlogs/tail?after=%s", options->host, options->port, options->after);
+    strbuf_addf(&url, "https://%s:%u/v1/binlogs/tail%s%s", options->host, options->port, fits ? "?after=" : "",
+        fits ? options->after : "");
     agent_identity_of_host(options->host, pod);
     agent_identity_add(&url, pod, NULL);
     struct http_request_options request = {
-        .method = "GET",
+        .method = fits ? "GET" : "POST",
         .url = url.buf,
+        .body = fits ? NULL : options->after,
+        .body_len = fits ? 0 : strlen(options->after),
         .tls = options->tls,
         .connect_timeout_ms = CONNECT_TIMEOUT_MS,
         .idle_timeout_ms = IDLE_TIMEOUT_MS,

@@ -43,6 +43,7 @@ struct seed {
     struct loop_timer retry;
     struct loop_timer farewell;
     struct agent_order order;
+    struct position_pool *positions; /* of the order; NULL: there was none */
     bool has_order;
     struct strbuf task; /* how to do a restore (backup_task.h), as it came; secret. status.seed.task is its id */
     struct seed_attempt *attempt;
@@ -246,6 +247,7 @@ static void start_attempt(struct seed *seed, enum seed_act act)
     };
 
     seed->attempt_order = seed->order;
+    seed->attempt_order.beyond = ""; /* the attempt has it in memory of its own */
     seed->task_is_other = false;
     seed->status.seed.attempts++;
     seed->rate_at_ms = 0;
@@ -402,6 +404,10 @@ static bool on_order(void *arg, const struct agent_order *order, uint64_t *ret_e
         return true;
     log_info("an order was taken up", LOG_INT("epoch", order->epoch), LOG_STR("hash", hash));
     seed->order = *order;
+    seed->order.wait_for = ""; /* for the agent that comes after */
+    position_pool_unref(seed->positions);
+    seed->positions = position_pool_new(POSITION_TEXT_MAX);
+    seed->order.beyond = position_take(seed->positions, order->beyond);
     seed->has_order = true;
     memcpy(status->order_hash, hash, sizeof(hash));
     status->role = order->role;
@@ -512,6 +518,7 @@ static void seed_end(struct seed *seed)
     worker_free(seed->worker);
     seed_attempt_free(seed->attempt);
     seed_door_free(seed->door);
+    position_pool_unref(seed->positions);
     strbuf_release_secret(&seed->task);
     loop_timer_release(&seed->tick);
     loop_timer_release(&seed->retry);

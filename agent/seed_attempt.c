@@ -19,6 +19,7 @@ enum stage { STAGE_LOCAL, STAGE_BEGIN, STAGE_COPY, STAGE_FINISH, STAGE_CLEAN };
 struct seed_attempt {
     struct seed_attempt_options options;
     struct agent_order order;
+    struct position_pool *positions; /* of the order */
     enum stage stage;
     struct seed_clone *clone; /* one of the two in STAGE_COPY and STAGE_FINISH */
     struct seed_restore *restore;
@@ -184,6 +185,8 @@ struct seed_attempt *seed_attempt_start(const struct seed_attempt_options *optio
 
     attempt->options = *options;
     attempt->order = *options->order;
+    attempt->positions = position_pool_new(POSITION_TEXT_MAX);
+    attempt->order.beyond = position_take(attempt->positions, options->order->beyond);
     if (options->act == SEED_ACT_CLONE)
         make_clone(attempt);
     else if (options->act == SEED_ACT_RESTORE)
@@ -209,6 +212,7 @@ void seed_attempt_free(struct seed_attempt *attempt)
         return;
     seed_clone_free(attempt->clone);
     seed_restore_free(attempt->restore);
+    position_pool_unref(attempt->positions);
     free(attempt);
 }
 

@@ -43,6 +43,7 @@ static void handle_status(struct http_exchange *exchange, void *arg)
 static void handle_role(struct http_exchange *exchange, void *arg)
 {
     struct seed_door *door = arg;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(AGENT_ORDER_POSITIONS_MAX);
     struct agent_order order;
     struct error err = ERROR_INIT;
     uint64_t epoch = 0;
@@ -52,7 +53,7 @@ static void handle_role(struct http_exchange *exchange, void *arg)
     if (!is_operator(door, exchange))
         return;
     const char *body = http_exchange_body(exchange, &len);
-    if (agent_order_decode(body, len, &order, &err) < 0) {
+    if (agent_order_decode(body, len, positions, &order, &err) < 0) {
         http_replyf(exchange, 400, "%s", err.message);
         return;
     }

@@ -29,16 +29,10 @@ struct source_watch {
     uint32_t port;
     int64_t asked_us; /* by the wall clock */
     int64_t asked_ms;
-    char own[AGENT_GTID_SIZE]; /* executed here at own_ms; "" not known */
+    const char *own;                     /* executed here at own_ms; "" not known */
+    struct position_pool *own_positions; /* holds it */
     int64_t own_ms;
 };
-
-static bool is_cut(const char *text)
-{
-    size_t len = strlen(text);
-
-    return len >= 3 && strcmp(text + len - 3, "...") == 0;
-}
 
 void source_watch_errant(enum agent_flavour flavour, const char *own, const char *theirs, char *ret, size_t size)
 {
@@ -47,10 +41,8 @@ void source_watch_errant(enum agent_flavour flavour, const char *own, const char
 
     strbuf_init(&text, GTID_TEXT_MAX);
     ret[0] = '\0';
-    if (is_cut(own) || is_cut(theirs))
-        return;
-    _cleanup_(gtid_set_freep) struct gtid_set *a = gtid_set_parse(kind, own, NULL);
-    _cleanup_(gtid_set_freep) struct gtid_set *b = gtid_set_parse(kind, theirs, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *a = position_parse(kind, own);
+    _cleanup_(gtid_set_freep) struct gtid_set *b = position_parse(kind, theirs);
     if (!a || !b)
         return;
     _cleanup_(gtid_set_freep) struct gtid_set *more = gtid_set_subtract(a, b);
@@ -68,16 +60,22 @@ bool source_watch_is_calm(const struct agent_status *theirs)
 /* An agent goes on answering while its server hangs: what counts is when that was asked. */
 bool source_watch_proves(const struct agent_status *theirs, int64_t asked_ms, int64_t own_ms)
 {
-    return *theirs->gtid_executed && source_watch_is_calm(theirs) &&
+    return !str_empty(theirs->gtid_executed) && source_watch_is_calm(theirs) &&
         catch_up_read_ms(theirs, asked_ms) - own_ms >= SOURCE_JUDGE_MS;
 }
 
-static void judge(struct source_watch *watch, const struct agent_status *theirs)
+static void forget_own(struct source_watch *watch)
+{
+    watch->own = "";
+    position_pool_unref(steal_ptr(watch->own_positions));
+}
+
+static void judge(struct source_watch *watch, const struct agent_status *theirs, struct position_pool *positions)
 {
     struct source_view *view = &watch->state->source;
     int64_t middle_us = watch->asked_us + (clock_realtime_us() - watch->asked_us) / 2;
 
-    catch_up_heard(&watch->state->catch_up, theirs, watch->asked_ms);
+    catch_up_heard(&watch->state->catch_up, theirs, positions, watch->asked_ms);
     view->known = true;
     view->clock_ms = theirs->clock_ms;
     view->offset_us = theirs->now_ms * 1000 - middle_us;
@@ -87,19 +85,19 @@ static void judge(struct source_watch *watch, const struct agent_status *theirs)
     view->is_open = view->is_primary && theirs->order_done && theirs->writable;
     /* One that has yet to be opened may still have to execute what we have. */
     if (!source_watch_is_calm(theirs) || role_awaits_source(watch->state))
-        watch->own[0] = '\0'; /* read anew */
-    if (!*watch->own || !source_watch_proves(theirs, watch->asked_ms, watch->own_ms))
+        forget_own(watch); /* read anew */
+    if (str_empty(watch->own) || !source_watch_proves(theirs, watch->asked_ms, watch->own_ms))
         return;
     source_watch_errant(
         watch->state->observed.version.flavour, watch->own, theirs->gtid_executed, view->errant, sizeof(view->errant));
-    watch->own[0] = '\0';
+    forget_own(watch);
 }
 
 /* The next question looks the name up again. */
-void source_watch_hear(struct source_watch *watch, const struct agent_status *theirs)
+void source_watch_hear(struct source_watch *watch, const struct agent_status *theirs, struct position_pool *positions)
 {
     if (agent_identity_is(watch->pod, NULL, theirs->instance, NULL)) {
-        judge(watch, theirs);
+        judge(watch, theirs, positions);
         return;
     }
     error_set(&watch->state->source.error, ERROR_CONFLICT, "where %s should be, the agent of %s answers", watch->pod,
@@ -118,8 +116,10 @@ static int64_t pause_ms(const struct instance_state *state)
 
 static void rearm(struct source_watch *watch)
 {
-    if (!*watch->own) {
-        snprintf(watch->own, sizeof(watch->own), "%s", watch->state->replication.gtid_executed);
+    if (str_empty(watch->own)) {
+        forget_own(watch);
+        watch->own = watch->state->replication.gtid_executed;
+        watch->own_positions = position_pool_ref(watch->state->replication.positions);
         watch->own_ms = clock_monotonic_ms();
     }
     loop_timer_arm(&watch->timer, pause_ms(watch->state));
@@ -129,6 +129,7 @@ static void on_answer(void *arg, const struct http_response *response, const str
 {
     struct source_watch *watch = arg;
     struct source_view *view = &watch->state->source;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(AGENT_STATUS_POSITIONS_MAX);
     struct agent_status status = {0};
 
     watch->request = NULL;
@@ -138,8 +139,8 @@ static void on_answer(void *arg, const struct http_response *response, const str
         http_client_drop_idle(watch->client);
     } else if (response->status != 200)
         error_set(&view->error, ERROR_UNAVAILABLE, "the source's agent answers %d", response->status);
-    else if (agent_status_decode(response->body, response->body_len, &status, &view->error) == 0)
-        source_watch_hear(watch, &status);
+    else if (agent_status_decode(response->body, response->body_len, positions, &status, &view->error) == 0)
+        source_watch_hear(watch, &status, positions);
     rearm(watch);
     if (watch->fn)
         watch->fn(watch->arg);
@@ -194,6 +195,7 @@ void source_watch_free(struct source_watch *watch)
     loop_timer_release(&watch->timer);
     http_client_free(watch->client);
     http_tls_unref(watch->tls);
+    forget_own(watch);
     free(watch);
 }
 
@@ -227,7 +229,7 @@ void source_watch_set(struct source_watch *watch, const char *host, uint32_t por
     watch->port = port;
     http_client_drop_idle(watch->client); /* an idle connection may lead to where that member was before */
     forget(watch->state, *host == '\0');
-    watch->own[0] = '\0';
+    forget_own(watch);
     if (*host)
         catch_up_other_source(&watch->state->catch_up);
     loop_timer_arm(&watch->timer, 0);

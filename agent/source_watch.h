@@ -34,7 +34,7 @@ void source_watch_set(struct source_watch *watch, const char *host, uint32_t por
 
 /* The source's agent has answered; state->source.error was cleared. Names lead to old addresses for a while: what another member says (`instance`) is not the
  * source's word, it leaves the error and nothing else. */
-void source_watch_hear(struct source_watch *watch, const struct agent_status *theirs);
+void source_watch_hear(struct source_watch *watch, const struct agent_status *theirs, struct position_pool *positions);
 
 /* Pure. Whether the source's set can be taken for all that it has. A commit that waits for acknowledgements enters it after that (MySQL, AFTER_SYNC), while the
  * replicas that gave theirs have executed it: one that waits for as long as our set must have been read before shows as blocked in every answer since then,

@@ -16,7 +16,7 @@
 struct tail_donor {
     struct loop *loop;
     const struct agent_paths *paths;
-    const char *executed;
+    const char *const *executed;
     struct worker *worker;
     bool busy;
     struct http_exchange *exchange; /* NULL while busy: the receiver has gone */
@@ -219,12 +219,13 @@ static bool may_ask(struct http_exchange *exchange)
 
 void tail_donor_handle(struct tail_donor *donor, struct http_exchange *exchange)
 {
-    const char *after = http_exchange_query(exchange, "after");
+    bool in_body = str_eq(http_exchange_method(exchange), "POST");
+    const char *after = in_body ? http_exchange_body(exchange, NULL) : http_exchange_query(exchange, "after");
 
     if (!may_ask(exchange))
         return;
-    if (!str_eq(http_exchange_method(exchange), "GET") || !after) {
-        http_replyf(exchange, after ? 405 : 400, "GET /v1/binlogs/tail?after=GTIDS");
+    if (!after) {
+        http_replyf(exchange, 400, "GET /v1/binlogs/tail?after=GTIDS");
     } else if (server_is_there(donor->paths)) {
         http_replyf(exchange, 409, "this member's server is there: its binary logs are not final");
     } else if (donor->busy) {
@@ -233,14 +234,14 @@ void tail_donor_handle(struct tail_donor *donor, struct http_exchange *exchange)
         donor->busy = true;
         donor->exchange = exchange;
         donor->after = xstrdup(after);
-        donor->executed_then = *donor->executed ? xstrdup(donor->executed) : NULL;
+        donor->executed_then = str_empty(*donor->executed) ? NULL : xstrdup(*donor->executed);
         strbuf_init(&donor->out, PIECE_BYTES + FRAME_HEAD_BYTES + 2 * FRAME_TEXT_MAX);
         log_info("another member asks for the end of the binary logs", LOG_STR("after", after));
         submit(donor, run_plan, on_planned);
     }
 }
 
-struct tail_donor *tail_donor_new(struct loop *loop, const struct agent_paths *paths, const char *executed)
+struct tail_donor *tail_donor_new(struct loop *loop, const struct agent_paths *paths, const char *const *executed)
 {
     struct tail_donor *donor = xnew(struct tail_donor);
 

@@ -1,5 +1,6 @@
 /*
  * tail_donor.h: GET /v1/binlogs/tail?after=GTIDS: what this member's dead server has executed beyond a position, for the member that is to take its place.
+ * POST has the position in its body.
  *
  * The body is a framed stream (frame_stream.h) whose data is one relay log (binlog_tail.h); the trailer's gtid is the set of its transactions. Only whole
  * transactions are in it: what the crash tore off was never acknowledged (binlog_file.h).
@@ -25,8 +26,8 @@
 
 struct tail_donor;
 
-/* executed: what the server that is gone said last that it had executed, or ""; it may change at any time. */
-struct tail_donor *tail_donor_new(struct loop *loop, const struct agent_paths *paths, const char *executed);
+/* executed: what the server that is gone said last that it had executed, "" or NULL; it may change at any time. */
+struct tail_donor *tail_donor_new(struct loop *loop, const struct agent_paths *paths, const char *const *executed);
 /* Before the server whose exchanges it holds. NULL is fine. */
 void tail_donor_free(struct tail_donor *donor);
 void tail_donor_handle(struct tail_donor *donor, struct http_exchange *exchange);

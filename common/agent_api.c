@@ -163,8 +163,8 @@ static const struct json_field fields[] = {
     FIELD("accountsApplied", BOOL, CHANGE_COUNTS, accounts_applied),
     FIELD("accountsHash", TEXT, CHANGE_COUNTS, accounts_hash),
     FIELD("mycnfHash", TEXT, CHANGE_COUNTS, mycnf_hash),
-    FIELD("gtidExecuted", TEXT, CHANGE_COUNTS, gtid_executed),
-    FIELD("gtidState", TEXT, CHANGE_IGNORED, gtid_state),
+    FIELD("gtidExecuted", POSITION, CHANGE_COUNTS, gtid_executed),
+    FIELD("gtidState", POSITION, CHANGE_IGNORED, gtid_state),
     FIELD("volumeBytes", U64, CHANGE_COUNTS, volume_bytes),
     FIELD("volumeFreeBytes", U64, CHANGE_ONE_PERCENT, volume_free_bytes),
     FIELD("probeMicroseconds", I64, CHANGE_IGNORED, probe_us),
@@ -172,12 +172,13 @@ static const struct json_field fields[] = {
     FIELD("nowMs", I64, CHANGE_IGNORED, now_ms),
     FIELD("clockMs", I64, CHANGE_IGNORED, clock_ms),
     FIELD("lookedMs", I64, CHANGE_IGNORED, looked_ms),
+    FIELD("positionMax", U32, CHANGE_COUNTS, position_max),
     FIELD("epoch", U64, CHANGE_COUNTS, epoch),
     FIELD_ENUM("role", role, agent_role_names),
     FIELD("orderHash", TEXT, CHANGE_COUNTS, order_hash),
     FIELD("orderDone", BOOL, CHANGE_COUNTS, order_done),
     FIELD("writable", BOOL, CHANGE_COUNTS, writable),
-    FIELD("gtidReceived", TEXT, CHANGE_COUNTS, gtid_received),
+    FIELD("gtidReceived", POSITION, CHANGE_COUNTS, gtid_received),
     FIELD("errantTransactions", TEXT, CHANGE_COUNTS, errant),
     FIELD("sourceHost", TEXT, CHANGE_COUNTS, replication.source_host),
     FIELD_ENUM("receiver", replication.receiver, thread_names),
@@ -265,7 +266,8 @@ static int problems_decode(const json_t *document, struct agent_status *status, 
     return 0;
 }
 
-int agent_status_decode(const char *text, size_t len, struct agent_status *ret, struct error *err)
+int agent_status_decode(
+    const char *text, size_t len, struct position_pool *positions, struct agent_status *ret, struct error *err)
 {
     if (len > AGENT_STATUS_MAX)
         return error_set(err, ERROR_TOO_LARGE, "an agent's status has %zu bytes", len);
@@ -289,6 +291,7 @@ int agent_status_decode(const char *text, size_t len, struct agent_status *ret, 
     const json_t *check = json_object_get(document, "check");
     if (check && check_report_decode(check, &status.check, err) < 0)
         return error_prefix(err, "agent status");
+    json_fields_take(fields, ARRAY_LEN(fields), positions, &status);
     *ret = status;
     return 0;
 }

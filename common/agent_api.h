@@ -16,6 +16,7 @@
  *   PUT  /v1/restore              backup_task.h; operator only, to `init`
  *   GET  /v1/backup[?digest=poly1305]   a copy of the data as a framed stream (frame_stream.h), to members of the cluster
  *   GET  /v1/binlogs/tail?after=GTIDS   to members, while this one's server is down: its transactions beyond that position as a framed stream
+ *   POST /v1/binlogs/tail   the same, with the position in the body: for one that is too long for a head
  *   POST /v1/mycnf/apply   body: the ConfigMap's new my.cnf; answers {"applied":[...],"needsRestart":[...]}, names of variables: takes it over while
  *                          the server runs, unless something needs a restart, then nothing; mycnf_hash follows
  *   POST /v1/mycnf/check   body: a my.cnf; answers {"ok":bool,"message":"..."}: whether this member's server binary accepts it
@@ -33,6 +34,7 @@
 #include "common/backup_task.h"
 #include "common/check_task.h"
 #include "common/error.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 
 #define AGENT_PORT_PLAIN 8080
@@ -162,15 +164,16 @@ struct agent_status {
     bool read_only;
     bool accounts_applied; /* root, system accounts, database and user are as configured; made by a primary, arrived at the others */
     char accounts_hash[65]; /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
-    char mycnf_hash[65];                 /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
-    char gtid_executed[AGENT_GTID_SIZE]; /* cut with "..." */
-    char gtid_state[AGENT_GTID_SIZE]; /* MariaDB: gtid_binlog_state, the last transaction of each domain and server; cut with "..." */
+    char mycnf_hash[65];       /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
+    const char *gtid_executed; /* POSITION_TOO_LONG, or cut by an earlier version: cannot be compared */
+    const char *gtid_state;    /* MariaDB: gtid_binlog_state, the last transaction of each domain and server; likewise */
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
     int64_t probe_us; /* how long the last successful probe took */
     int64_t certificate_not_after_ms;
     int64_t now_ms; /* this node's wall clock, when the status was encoded */
     int64_t clock_ms; /* the agent's own monotonic clock then: who asks for something tells the last one it has (hearing.h) */
+    uint32_t position_max; /* bytes of a position that the agent can be told; 0: POSITION_OLD_MAX */
     int64_t looked_ms; /* by that clock, when the server was asked for what is said here of transactions; 0: it was not */
 
     /* The order in force (agent_order.h). */
@@ -180,8 +183,8 @@ struct agent_status {
     bool order_done; /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
     bool writable; /* clients can write here */
 
-    char gtid_received[AGENT_GTID_SIZE]; /* executed and what waits in relay logs; cut with "..." */
-    char errant[256];                    /* transactions that the source has not; proven by asking it */
+    const char *gtid_received; /* executed and what waits in relay logs; likewise */
+    char errant[256];          /* transactions that the source has not; proven by asking it */
     struct {
         char source_host[AGENT_HOST_SIZE]; /* as the server is configured */
         enum agent_thread receiver, applier;
@@ -244,9 +247,13 @@ struct agent_status {
 const char *agent_phase_name(enum agent_phase phase);        /* "Running", ... */
 const char *agent_seed_step_name(enum agent_seed_step step); /* "Copying", ... */
 const char *agent_flavour_name(enum agent_flavour flavour);  /* "mysql", "mariadb", "percona", "" */
+/* Of all positions of one status. */
+#define AGENT_STATUS_POSITIONS_MAX ((size_t)AGENT_STATUS_MAX)
 /* One line without the newline, at most AGENT_STATUS_MAX bytes. */
 void agent_status_encode(const struct agent_status *status, struct strbuf *out);
-int agent_status_decode(const char *text, size_t len, struct agent_status *ret, struct error *err) KM_MUST_CHECK;
+/* Positions are taken into the pool. */
+int agent_status_decode(const char *text, size_t len, struct position_pool *positions, struct agent_status *ret,
+    struct error *err) KM_MUST_CHECK;
 /* Equal but for sequence, clocks, probe time, progress, and free bytes that moved less than 1 %: no need to publish. */
 bool agent_status_same(const struct agent_status *a, const struct agent_status *b);
 /* Statuses that are the same have the same one, whatever their free bytes: for those who do not keep 12 KiB to compare with. */

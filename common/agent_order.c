@@ -37,7 +37,7 @@ static const struct json_field fields[] = {
     FIELD("sourceAgentPort", JSON_FIELD_U32, source_agent_port),
     FIELD("awaitSource", JSON_FIELD_BOOL, await_source),
     FIELD("rotate", JSON_FIELD_BOOL, rotate),
-    FIELD("waitFor", JSON_FIELD_TEXT, wait_for),
+    FIELD("waitFor", JSON_FIELD_POSITION, wait_for),
     FIELD("heartbeat", JSON_FIELD_BOOL, heartbeat),
     FIELD("salvageHost", JSON_FIELD_TEXT, salvage_host),
     FIELD("salvageAgentPort", JSON_FIELD_U32, salvage_agent_port),
@@ -51,7 +51,7 @@ static const struct json_field fields[] = {
     FIELD("drainMs", JSON_FIELD_U32, drain_ms),
     JSON_FIELD_ENUM(agent_order, "seed", CHANGE_COUNTS, seed, seed_names),
     FIELD("replace", JSON_FIELD_BOOL, replace),
-    FIELD("beyond", JSON_FIELD_TEXT, beyond),
+    FIELD("beyond", JSON_FIELD_POSITION, beyond),
     FIELD("donorHost", JSON_FIELD_TEXT, donor_host),
     FIELD("donorPort", JSON_FIELD_U32, donor_port),
     FIELD("donorAgentPort", JSON_FIELD_U32, donor_agent_port),
@@ -94,7 +94,8 @@ static int check(const struct agent_order *order, struct error *err)
     return 0;
 }
 
-int agent_order_decode(const char *text, size_t len, struct agent_order *ret, struct error *err)
+int agent_order_decode(
+    const char *text, size_t len, struct position_pool *positions, struct agent_order *ret, struct error *err)
 {
     struct agent_order order = {0};
 
@@ -107,6 +108,7 @@ int agent_order_decode(const char *text, size_t len, struct agent_order *ret, st
         return error_set(err, ERROR_INVALID, "an order is a JSON object");
     if (json_fields_decode(fields, ARRAY_LEN(fields), document, &order, err) < 0 || check(&order, err) < 0)
         return error_prefix(err, "order");
+    json_fields_take(fields, ARRAY_LEN(fields), positions, &order);
     *ret = order;
     return 0;
 }
@@ -116,9 +118,9 @@ void agent_order_hash(const struct agent_order *order, char out[static 17])
     _cleanup_(strbuf_release) struct strbuf text;
     struct agent_order identity = *order;
 
-    identity.wait_for[0] = '\0';
+    identity.wait_for = "";
     identity.salvage_host[0] = '\0';
-    identity.beyond[0] = '\0';
+    identity.beyond = "";
     identity.salvage_agent_port = 0;
     strbuf_init(&text, AGENT_ORDER_MAX);
     agent_order_encode(&identity, &text);

@@ -17,9 +17,12 @@
 #include "common/base.h"
 
 #include "common/error.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 
-#define AGENT_ORDER_MAX (32 * KM_KIB)
+/* The longest position and all that is beside it. */
+#define AGENT_ORDER_MAX (192 * KM_KIB)
+#define AGENT_ORDER_POSITIONS_MAX (2 * POSITION_TEXT_MAX)
 #define AGENT_HOST_SIZE 320
 #define AGENT_GTID_SIZE 2048
 #define AGENT_RESTORE_ID_SIZE 128
@@ -72,8 +75,8 @@ struct agent_order {
     bool rotate;
 
     /* role primary */
-    char wait_for[AGENT_GTID_SIZE]; /* GTID set that must be executed before it is opened; "" nothing */
-    bool heartbeat;                 /* write the heartbeat that replicas measure their lag by */
+    const char *wait_for; /* GTID set that must be executed before it is opened; "" nothing */
+    bool heartbeat;       /* write the heartbeat that replicas measure their lag by */
     /* The dead primary's agent, whose server's binary logs may hold transactions that nobody else has: they are taken over before this one is opened
      * (GET /v1/binlogs/tail). "" nobody. */
     char salvage_host[AGENT_HOST_SIZE];
@@ -98,8 +101,8 @@ struct agent_order {
     enum agent_seed seed;
     bool replace; /* clone, restore: what is there was proven to be of no more use */
     /* With `replace`: what the data has beyond this is set aside on the volume before it goes (I7). The primary's gtid_state or gtid_executed, or the
-     * donor's; "" or cut ("..."): not known, the newest transactions are set aside. */
-    char beyond[AGENT_GTID_SIZE];
+     * donor's; "" or too long: not known, the newest transactions are set aside. */
+    const char *beyond;
     char donor_host[AGENT_HOST_SIZE]; /* clone: a member's name, as source_host */
     uint32_t donor_port;
     uint32_t donor_agent_port;
@@ -121,8 +124,9 @@ extern const char *const agent_role_names[AGENT_ROLE_COUNT];
 extern const char *const agent_mark_names[AGENT_MARK_COUNT];
 const char *agent_role_name(enum agent_role role); /* "", "primary", "replica" */
 void agent_order_encode(const struct agent_order *order, struct strbuf *out);
-/* ERROR_INVALID names the member that is wrong. */
-int agent_order_decode(const char *text, size_t len, struct agent_order *ret, struct error *err) KM_MUST_CHECK;
+/* ERROR_INVALID names the member that is wrong. Positions are taken into the pool. */
+int agent_order_decode(const char *text, size_t len, struct position_pool *positions, struct agent_order *ret,
+    struct error *err) KM_MUST_CHECK;
 /* Identifies an order in a status: hex of a digest of its encoding without wait_for and salvage, which matter only until the server is
  * open, and without `beyond`, which earlier versions do not know. */
 void agent_order_hash(const struct agent_order *order, char out[static 17]);

@@ -35,7 +35,8 @@ struct http_connection {
     struct http_exchange *exchange; /* being read or handled */
     bool request_begun;
     bool keep_alive;
-    bool peer_shut; /* it has shut its side and waits for the answer */
+    bool has_large_body; /* counted in the server's large_bodies */
+    bool peer_shut;      /* it has shut its side and waits for the answer */
     uint64_t sent_bytes;
     uint64_t sent_then; /* at the last look of the timer, to see whether the peer reads */
 };
@@ -46,11 +47,12 @@ struct http_server {
     const struct http_route *routes;
     void *arg;
     size_t body_max;
-    char *piece; /* HTTP_SERVER_BODY_MAX bytes, if bodies are streamed; else NULL */
+    char *piece; /* HTTP_SERVER_PIECE_MAX bytes, if bodies are streamed; else NULL */
     struct evconnlistener *listener;
     struct loop_timer accept_pause;
     struct list_node connections;
     size_t count;
+    size_t large_bodies; /* that are read or handled */
 };
 
 struct http_exchange {

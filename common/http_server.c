@@ -28,7 +28,7 @@
 #define ACCEPT_PAUSE_MS 200
 #define LINGER_MS 2000
 /* Bytes of one connection that wait to be looked at; one TLS record more. */
-#define INPUT_MAX ((size_t)(HTTP_SERVER_HEADERS_MAX + HTTP_SERVER_BODY_MAX))
+#define INPUT_MAX ((size_t)(HTTP_SERVER_HEADERS_MAX + HTTP_SERVER_PIECE_MAX))
 
 static size_t unread(const struct http_connection *connection)
 {
@@ -42,8 +42,15 @@ static void on_output_changed(struct evbuffer *output, const struct evbuffer_cb_
     connection->sent_bytes += info->n_deleted;
 }
 
+static void let_large_body_go(struct http_connection *connection)
+{
+    connection->server->large_bodies -= connection->has_large_body;
+    connection->has_large_body = false;
+}
+
 static void connection_free(struct http_connection *connection)
 {
+    let_large_body_go(connection);
     list_remove(&connection->node);
     connection->server->count--;
     loop_timer_release(&connection->timer);
@@ -130,6 +137,7 @@ static void enter_lingering(struct http_connection *connection)
 void http_connection_answered(struct http_connection *connection)
 {
     http_exchange_free(steal_ptr(connection->exchange));
+    let_large_body_go(connection);
     connection->state = HTTP_CONNECTION_FLUSHING;
     if (http_connection_unsent(connection) == 0)
         bufferevent_trigger(connection->bev, EV_WRITE, BEV_OPT_DEFER_CALLBACKS);
@@ -190,6 +198,19 @@ static void refuse_request(struct http_connection *connection, int status)
     http_exchange_refuse(connection->exchange, status, NULL);
 }
 
+/* What is streamed is never in memory as a whole. */
+static bool admit_body(struct http_connection *connection)
+{
+    struct http_server *server = connection->server;
+    if (server->piece || connection->exchange->head.content_length <= HTTP_SERVER_PIECE_MAX)
+        return true;
+    if (server->large_bodies >= HTTP_SERVER_LARGE_BODIES_MAX)
+        return false;
+    server->large_bodies++;
+    connection->has_large_body = true;
+    return true;
+}
+
 /* Cuts the head off the input, or answers what is wrong with it. False: not complete yet, or already answered. */
 static bool read_head(struct http_connection *connection)
 {
@@ -211,6 +232,8 @@ static bool read_head(struct http_connection *connection)
     int status = too_large ? 431 : http_head_parse(text, len, head);
     if (status == 0 && head->content_length > connection->server->body_max)
         status = 413;
+    else if (status == 0 && !admit_body(connection))
+        status = 503;
     connection->keep_alive = head->keep_alive;
     connection->exchange->is_head = str_eq(head->method, "HEAD");
     if (status != 0)
@@ -271,7 +294,7 @@ static void pass_piece(struct http_connection *connection)
     struct http_exchange *exchange = connection->exchange;
     const struct http_body_reader *reader = exchange->reader;
     char *piece = connection->server->piece;
-    const size_t len = MIN_OF(MIN_OF(unread(connection), exchange->body_left), (size_t)HTTP_SERVER_BODY_MAX);
+    const size_t len = MIN_OF(MIN_OF(unread(connection), exchange->body_left), (size_t)HTTP_SERVER_PIECE_MAX);
     if (!reader || exchange->body_paused) {
         hold_peer_back(connection);
         return;
@@ -467,7 +490,7 @@ struct http_server *http_server_new(
 void http_server_stream_bodies(struct http_server *server, size_t body_max)
 {
     server->body_max = body_max;
-    server->piece = xmalloc(HTTP_SERVER_BODY_MAX);
+    server->piece = xmalloc(HTTP_SERVER_PIECE_MAX);
 }
 
 static int make_address(const char *address, uint16_t port, struct sockaddr_storage *ret, int *ret_len)

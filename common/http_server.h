@@ -60,14 +60,14 @@ size_t http_exchange_body_length(const struct http_exchange *exchange);
 
 /* A body that is streamed. Any callback may answer; none comes after the answer, after `end` or after `gone`. */
 struct http_body_reader {
-    void (*data)(void *arg, const char *data, size_t len); /* at most HTTP_SERVER_BODY_MAX bytes at once, in order */
+    void (*data)(void *arg, const char *data, size_t len); /* at most HTTP_SERVER_PIECE_MAX bytes at once, in order */
     void (*end)(void *arg);                                /* that was all of it */
     /* The peer went before the end, or said nothing for one to two HTTP_SERVER_IDLE_TIMEOUT_MS while it was listened to. The exchange still has to be answered. */
     void (*gone)(void *arg);
 };
 /* Once, in the handler or later. Says "100 Continue" to a peer that waits for it. */
 void http_body_read(struct http_exchange *exchange, const struct http_body_reader *reader, void *arg);
-/* Holds the peer back, who is not listened to (that it went is noticed afterwards): at most HTTP_SERVER_HEADERS_MAX + HTTP_SERVER_BODY_MAX bytes more are taken from it. */
+/* Holds the peer back, who is not listened to (that it went is noticed afterwards): at most HTTP_SERVER_HEADERS_MAX + HTTP_SERVER_PIECE_MAX bytes more are taken from it. */
 void http_body_pause(struct http_exchange *exchange);
 void http_body_resume(struct http_exchange *exchange);
 

@@ -47,6 +47,8 @@ static json_t *encode(const struct json_field *field, const void *value)
     switch (field->type) {
     case JSON_FIELD_TEXT:
         return *(const char *)value ? json_string(value) : NULL;
+    case JSON_FIELD_POSITION:
+        return str_empty(*(const char *const *)value) ? NULL : json_string(*(const char *const *)value);
     case JSON_FIELD_BOOL:
         return *(const bool *)value ? json_true() : NULL;
     case JSON_FIELD_U32:
@@ -88,12 +90,14 @@ static int decode(const json_t *object, const struct json_field *field, void *va
 
     if (field->type == JSON_FIELD_BOOL)
         return json_want_bool(object, field->key, value, err);
-    if (field->type != JSON_FIELD_TEXT && field->type != JSON_FIELD_NAME)
+    if (field->type != JSON_FIELD_TEXT && field->type != JSON_FIELD_NAME && field->type != JSON_FIELD_POSITION)
         return decode_number(object, field, value, err);
     if (json_want_str(object, field->key, &text, err) < 0)
         return -1;
     if (field->type == JSON_FIELD_NAME)
         *(unsigned *)value = json_name_index(field->names, field->name_count, str_or_empty(text));
+    else if (field->type == JSON_FIELD_POSITION)
+        *(const char **)value = str_or_empty(text);
     else
         json_copy_text(value, field->size, str_or_empty(text));
     return 0;
@@ -107,6 +111,15 @@ int json_fields_decode(
             return -1;
     }
     return 0;
+}
+
+void json_fields_take(const struct json_field *fields, size_t count, struct position_pool *pool, void *record)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char **position = (const char **)(void *)((char *)record + fields[i].offset);
+        if (fields[i].type == JSON_FIELD_POSITION)
+            *position = position_take(pool, *position);
+    }
 }
 
 /* ---- compare ---- */
@@ -124,6 +137,8 @@ static bool same(const struct json_field *field, const void *a, const void *b)
         return true;
     if (field->change == CHANGE_ONE_PERCENT)
         return within_one_percent(*(const uint64_t *)a, *(const uint64_t *)b);
+    if (field->type == JSON_FIELD_POSITION)
+        return position_same(*(const char *const *)a, *(const char *const *)b);
     return field->type == JSON_FIELD_TEXT ? strcmp(a, b) == 0 : memcmp(a, b, field->size) == 0;
 }
 
@@ -140,9 +155,15 @@ uint64_t json_fields_digest(const struct json_field *fields, size_t count, const
 {
     uint64_t hash = HASH64_INIT;
     for (size_t i = 0; i < count; i++) {
-        const char *value = at(record, &fields[i]);
-        if (fields[i].change == CHANGE_COUNTS) /* a text with its NUL: "ab","c" is not "a","bc" */
-            hash = hash64(hash, value, fields[i].type == JSON_FIELD_TEXT ? strlen(value) + 1 : fields[i].size);
+        const void *value = at(record, &fields[i]);
+        bool is_position = fields[i].type == JSON_FIELD_POSITION;
+        const char *text = is_position ? str_or_empty(*(const char *const *)value) : value;
+        if (fields[i].change != CHANGE_COUNTS)
+            continue;
+        if (is_position || fields[i].type == JSON_FIELD_TEXT)
+            hash = hash64(hash, text, strlen(text) + 1); /* with its NUL: "ab","c" is not "a","bc" */
+        else
+            hash = hash64(hash, value, fields[i].size);
     }
     return hash;
 }

@@ -1,7 +1,7 @@
 /*
  * json_fields.h: a struct of plain members as a JSON object and back, by one table, so that both directions cannot differ.
  *
- * Members are char arrays, bools, fixed-width integers and enums with names. Zero values are left out when encoding and are what
+ * Members are char arrays, positions, bools, fixed-width integers and enums with names. Zero values are left out when encoding and are what
  * absent members decode to; unknown members of the object are ignored. Pure.
  */
 #ifndef KM_COMMON_JSON_FIELDS_H
@@ -12,9 +12,11 @@
 #include <jansson.h>
 
 #include "common/error.h"
+#include "common/position.h"
 
 enum json_field_type {
-    JSON_FIELD_TEXT, /* char[]; what does not fit is cut and ends in "..." */
+    JSON_FIELD_TEXT,     /* char[]; what does not fit is cut and ends in "..." */
+    JSON_FIELD_POSITION, /* const char *; NULL counts as "" (position.h) */
     JSON_FIELD_BOOL,
     JSON_FIELD_U32,
     JSON_FIELD_I64, /* not negative */
@@ -46,9 +48,11 @@ struct json_field {
     }
 
 void json_fields_encode(const struct json_field *fields, size_t count, const void *record, json_t *object);
-/* ERROR_PROTOCOL names the member. *record holds what was read up to there. */
+/* ERROR_PROTOCOL names the member. *record holds what was read up to there. Positions are the object's: valid as long as that, see json_fields_take. */
 int json_fields_decode(
     const struct json_field *fields, size_t count, const json_t *object, void *record, struct error *err) KM_MUST_CHECK;
+/* Takes the positions of a record that was decoded into a pool. */
+void json_fields_take(const struct json_field *fields, size_t count, struct position_pool *pool, void *record);
 /* Equal in everything that counts. */
 bool json_fields_same(const struct json_field *fields, size_t count, const void *a, const void *b);
 /* A hash of everything that counts, save CHANGE_ONE_PERCENT: equal for records that are the same, for those who keep no record. */

@@ -44,7 +44,10 @@
 /* http_server: the agent's doors take small requests from few peers. */
 #define HTTP_SERVER_CONNECTIONS_MAX 128
 #define HTTP_SERVER_HEADERS_MAX (8 * KM_KIB)
-#define HTTP_SERVER_BODY_MAX (64 * KM_KIB)
+#define HTTP_SERVER_BODY_MAX (256 * KM_KIB)
+/* http_server: of bodies that are larger than a piece, so many at a time; the others are told to come again (503). */
+#define HTTP_SERVER_PIECE_MAX (64 * KM_KIB)
+#define HTTP_SERVER_LARGE_BODIES_MAX 8
 #define HTTP_SERVER_IDLE_TIMEOUT_MS 30000
 /* http_server: unsent bytes of one streaming response before its producer must pause. */
 #define HTTP_SERVER_STREAM_BUFFER_MAX (256 * KM_KIB)
@@ -55,7 +58,7 @@
 /* subprocess: what is kept of a tool's standard error (the tail, where the reason stands). */
 #define SUBPROCESS_STDERR_MAX (16 * KM_KIB)
 
-/* agent_api: one status document. */
-#define AGENT_STATUS_MAX (64 * KM_KIB)
+/* agent_api: one status document; two positions of POSITION_TEXT_MAX are half of it. */
+#define AGENT_STATUS_MAX (256 * KM_KIB)
 
 #endif

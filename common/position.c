@@ -81,11 +81,11 @@ const char *position_take(struct position_pool *pool, const char *text)
         return "";
     if (str_eq(text, POSITION_TOO_LONG))
         return POSITION_TOO_LONG;
-    const char *known = find(pool, text);
+    const char *known = pool ? find(pool, text) : NULL;
     if (known)
         return known;
     size_t len = strnlen(text, POSITION_TEXT_MAX + 1);
-    if (len > POSITION_TEXT_MAX || len > pool->max - pool->size)
+    if (!pool || len > POSITION_TEXT_MAX || len > pool->max - pool->size)
         return POSITION_TOO_LONG;
     char *copy = xmemdup(text, len + 1);
     keep(pool, copy);

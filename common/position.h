@@ -39,7 +39,7 @@ static inline void position_pool_unrefp(struct position_pool **p)
 /* Bytes of all texts that it holds. */
 size_t position_pool_size(const struct position_pool *pool);
 
-/* The text in the pool's memory. NULL and "" become "", which is in no pool's memory. */
+/* The text in the pool's memory. NULL and "" become "", which is in no pool's memory. NULL is a pool without room. */
 const char *position_take(struct position_pool *pool, const char *text);
 /* Canonical. */
 const char *position_print(struct position_pool *pool, const struct gtid_set *set);

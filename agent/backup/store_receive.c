@@ -67,7 +67,7 @@ static void finished(struct store_exchange *exchange)
 
 static bool is_full(const struct store_piece *piece)
 {
-    return STORE_PIECE_BYTES - piece->len < HTTP_SERVER_BODY_MAX;
+    return STORE_PIECE_BYTES - piece->len < HTTP_SERVER_PIECE_MAX;
 }
 
 static void written(struct store_exchange *exchange);

@@ -42,14 +42,6 @@ static void take_identity(void *arg, unsigned count, const char *const *names, c
     observation->server_id = (uint32_t)strtoul(str_or_empty(values[2]), NULL, 10);
     copy_cut(observation->server_uuid, sizeof(observation->server_uuid), str_or_empty(values[3]));
     observation->read_only = is_true(values[4]);
-    copy_cut(observation->gtid_executed, sizeof(observation->gtid_executed), str_or_empty(values[6]));
-    /* SHOW prints sets with line breaks */
-    char *to = observation->gtid_executed;
-    for (const char *from = to; *from; from++) {
-        if (*from != '\n')
-            *to++ = *from;
-    }
-    *to = '\0';
 }
 
 static void take_version(void *arg, unsigned count, const char *const *names, const char *const *values)

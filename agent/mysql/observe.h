@@ -11,14 +11,11 @@
 #include "agent/mysql/session.h"
 #include "common/error.h"
 
-#define OBSERVE_GTID_MAX AGENT_GTID_SIZE
-
 struct observation {
     struct server_version version;
     uint32_t server_id;
     char server_uuid[40];
     bool read_only;
-    char gtid_executed[OBSERVE_GTID_MAX]; /* cut with "..." */
     int64_t uptime_s;
     bool partial_revokes;
     uint64_t accounts_digest; /* accounts.h; with `status` */

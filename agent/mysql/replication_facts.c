@@ -96,6 +96,18 @@ static const struct {
     {"Using_Gtid", COLUMN_USING_GTID},
 };
 
+/* Servers break sets into lines. */
+static const char *take_text(const struct replication_facts *facts, const char *value)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    strbuf_init(&text, GTID_TEXT_MAX);
+    for (size_t len; facts->positions && *value; value += len + (value[len] != '\0')) {
+        len = strcspn(value, "\r\n");
+        strbuf_add(&text, value, len);
+    }
+    return text.overflowed ? POSITION_TOO_LONG : position_take(facts->positions, text.buf);
+}
+
 static void take_column(struct replication_facts *facts, enum column column, const char *value)
 {
     switch (column) {
@@ -125,7 +137,7 @@ static void take_column(struct replication_facts *facts, enum column column, con
         replication_copy_text(facts->applier_error, sizeof(facts->applier_error), value);
         break;
     case COLUMN_RECEIVED:
-        replication_copy_text(facts->gtid_received, sizeof(facts->gtid_received), value);
+        facts->gtid_received = take_text(facts, value);
         facts->stream_signature = hash64(facts->stream_signature, value, strlen(value) + 1);
         break;
     case COLUMN_VERIFY:
@@ -193,7 +205,7 @@ static void take_position(void *arg, unsigned count, const char *const *names, c
     if (count < 7 || !values[6])
         return;
     facts->read_only = is_on(values[4]);
-    replication_copy_text(facts->gtid_executed, sizeof(facts->gtid_executed), values[6]);
+    facts->gtid_executed = take_text(facts, values[6]);
     facts->relay_logs_kept = count > 7 && values[7] && !is_on(values[7]);
     facts->relay_logs_synced = count > 8 && str_eq(values[8], "1");
 }
@@ -201,14 +213,10 @@ static void take_position(void *arg, unsigned count, const char *const *names, c
 /* MariaDB tells two positions: one of each domain is left. */
 static void join_positions(struct replication_facts *facts)
 {
-    _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse(GTID_MARIADB, facts->gtid_executed, NULL);
-    _cleanup_(strbuf_release) struct strbuf text = {0};
+    _cleanup_(gtid_set_freep) struct gtid_set *set = position_parse(GTID_MARIADB, facts->gtid_executed);
 
-    if (!set) /* it was cut */
-        return;
-    strbuf_init(&text, GTID_TEXT_MAX);
-    gtid_set_print(set, &text);
-    replication_copy_text(facts->gtid_executed, sizeof(facts->gtid_executed), text.buf);
+    if (set) /* else it is too long */
+        facts->gtid_executed = position_print(facts->positions, set);
 }
 
 static void take_state(void *arg, unsigned count, const char *const *names, const char *const *values)
@@ -217,7 +225,7 @@ static void take_state(void *arg, unsigned count, const char *const *names, cons
 
     UNUSED(names);
     if (count == 1)
-        replication_copy_text(facts->gtid_state, sizeof(facts->gtid_state), str_or_empty(values[0]));
+        facts->gtid_state = take_text(facts, str_or_empty(values[0]));
 }
 
 static int observe_state(
@@ -480,6 +488,9 @@ static int observe_transactions(
 
 /* ---- all ---- */
 
+/* As asked, joined and canonical: of executed and received each. */
+#define POSITIONS_MAX (7 * POSITION_TEXT_MAX)
+
 static int observe_read_only(
     struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
 {
@@ -507,48 +518,65 @@ static int forget_what_is_dropped(
     /* An applier that met an error is not started by anybody: what is there stays there, and a person may want it. */
     if (facts->relay_logs_last || !facts->configured || !off || facts->applier_errno)
         return 0;
-    facts->gtid_received[0] = '\0';
+    facts->gtid_received = "";
     return observe_read_only(session, dialect, facts, err);
 }
 
-/* What was received includes what was executed: a candidate is judged by it. A text that was cut stays as it is. */
+/* What was received includes what was executed: a candidate is judged by it. If either cannot be read, neither can both. */
 static void add_executed(const struct dialect *dialect, struct replication_facts *facts)
 {
-    _cleanup_(strbuf_release) struct strbuf text;
+    enum gtid_flavour flavour = replication_gtid_flavour(dialect);
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = position_parse(flavour, facts->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *received = position_parse(flavour, facts->gtid_received);
 
-    strbuf_init(&text, 3 * AGENT_GTID_SIZE);
-    strbuf_adds(&text, facts->gtid_executed);
-    if (*facts->gtid_received)
-        strbuf_addf(&text, "%s%s", text.len ? "," : "", facts->gtid_received);
-    struct gtid_set *set = gtid_set_parse(replication_gtid_flavour(dialect), text.buf, NULL);
-    if (!set)
-        return;
-    _cleanup_(gtid_set_freep) struct gtid_set *executed =
-        gtid_set_parse(replication_gtid_flavour(dialect), facts->gtid_executed, NULL);
-    facts->all_applied = executed && gtid_set_compare(set, executed) == GTID_EQUAL;
-    strbuf_reset(&text);
-    gtid_set_print(set, &text);
-    gtid_set_free(set);
-    replication_copy_text(facts->gtid_received, sizeof(facts->gtid_received), text.buf);
+    if (executed && received)
+        gtid_set_unite(received, executed);
+    facts->all_applied = executed && received && gtid_set_compare(received, executed) == GTID_EQUAL;
+    facts->gtid_received = executed && received ? position_print(facts->positions, received) : POSITION_TOO_LONG;
+}
+
+void replication_facts_release(struct replication_facts *facts)
+{
+    position_pool_unref(facts->positions);
+    *facts = (struct replication_facts){0};
+}
+
+void replication_facts_keep(struct replication_facts *to, const struct replication_facts *from)
+{
+    struct position_pool *old = to->positions;
+
+    *to = *from;
+    position_pool_ref(to->positions);
+    position_pool_unref(old);
+}
+
+static int observe_all(struct session *session, const struct dialect *dialect, const char *agent_user,
+    struct replication_facts *facts, struct error *err)
+{
+    /* Semi-sync before the position: what has ended without an acknowledgement is in it. */
+    if (semi_sync_observe(session, dialect, facts, err) < 0 || observe_read_only(session, dialect, facts, err) < 0 ||
+        observe_replica(session, dialect, facts, err) < 0 || forget_what_is_dropped(session, dialect, facts, err) < 0 ||
+        observe_state(session, dialect, facts, err) < 0 || observe_copy(session, dialect, facts, err) < 0 ||
+        observe_beat(session, facts, err) < 0 ||
+        accounts_look(session, &facts->accounts_present, facts->accounts_hash, err) < 0)
+        return -1;
+    add_executed(dialect, facts);
+    if (!facts->read_only &&
+        (observe_transactions(session, agent_user, facts, err) < 0 ||
+            events_look(session, &facts->events_listed, err) < 0))
+        return -1;
+    return 0;
 }
 
 int replication_facts_observe(struct session *session, const struct dialect *dialect, const char *agent_user,
     struct replication_facts *ret, struct error *err)
 {
-    struct replication_facts facts = {.seen = true};
+    struct replication_facts facts = {.seen = true, .positions = position_pool_new(POSITIONS_MAX)};
 
-    /* Semi-sync before the position: what has ended without an acknowledgement is in it. */
-    if (semi_sync_observe(session, dialect, &facts, err) < 0 || observe_read_only(session, dialect, &facts, err) < 0 ||
-        observe_replica(session, dialect, &facts, err) < 0 ||
-        forget_what_is_dropped(session, dialect, &facts, err) < 0 || observe_state(session, dialect, &facts, err) < 0 ||
-        observe_copy(session, dialect, &facts, err) < 0 || observe_beat(session, &facts, err) < 0 ||
-        accounts_look(session, &facts.accounts_present, facts.accounts_hash, err) < 0)
+    if (observe_all(session, dialect, agent_user, &facts, err) < 0) {
+        replication_facts_release(&facts);
         return -1;
-    add_executed(dialect, &facts);
-    if (!facts.read_only &&
-        (observe_transactions(session, agent_user, &facts, err) < 0 ||
-            events_look(session, &facts.events_listed, err) < 0))
-        return -1;
+    }
     *ret = facts;
     return 0;
 }

@@ -21,11 +21,12 @@
 #define LONG_TRANSACTION_S 1
 
 struct replication_facts {
-    bool seen;                           /* the server was asked */
-    bool read_only;                      /* as strict as the family can be: super_read_only where it exists */
-    char gtid_executed[AGENT_GTID_SIZE]; /* cut with "..." */
-    char gtid_received[AGENT_GTID_SIZE]; /* executed, and what waits in relay logs */
-    char gtid_state[AGENT_GTID_SIZE];    /* MariaDB: gtid_binlog_state; cut likewise */
+    bool seen;                       /* the server was asked */
+    bool read_only;                  /* as strict as the family can be: super_read_only where it exists */
+    struct position_pool *positions; /* holds the next three; a reference is owned; NULL: somebody else does */
+    const char *gtid_executed;       /* NULL counts as "" */
+    const char *gtid_received;       /* executed, and what waits in relay logs; likewise */
+    const char *gtid_state;          /* MariaDB: gtid_binlog_state; likewise */
     char self_written[64]; /* by the server itself at a start (start_domain.h), in neither of these; "" nothing */
 
     bool configured; /* it knows a source */
@@ -74,7 +75,7 @@ struct replication_facts {
     char long_transaction[160];
 };
 
-/* The session must be idle. agent_user: its transactions are not counted. */
+/* The session must be idle. agent_user: its transactions are not counted. Release with replication_facts_release. */
 int replication_facts_observe(struct session *session, const struct dialect *dialect, const char *agent_user,
     struct replication_facts *ret, struct error *err) KM_MUST_CHECK;
 
@@ -90,7 +91,12 @@ bool replication_is_clone(const char *command, const char *info);
 struct gtid_set *replication_executed(struct session *session, const struct dialect *dialect, struct error *err);
 struct gtid_set *replication_received(struct session *session, const struct dialect *dialect, struct error *err);
 
-/* Pure: one column of the status of a replica, either spelling. */
+/* *facts is as zeroed. Fine on zeroed ones. */
+void replication_facts_release(struct replication_facts *facts);
+/* Releases *to, which becomes a copy with a reference of its own. */
+void replication_facts_keep(struct replication_facts *to, const struct replication_facts *from);
+
+/* Pure: one column of the status of a replica, either spelling; positions are left out where the facts have no pool. */
 void replication_facts_take(struct replication_facts *facts, const char *name, const char *value);
 
 /* Pure. The first keyword of a statement; of one that has none that we know, or of NULL, the connection's command. Never a word of the

@@ -12,11 +12,11 @@
 /* An open primary whose server was looked at 100 ms before it answered. */
 static struct agent_status source(const char *executed)
 {
-    struct agent_status status = {
-        .phase = AGENT_PHASE_RUNNING, .writable = true, .clock_ms = 70000, .looked_ms = 70000 - 100};
-
-    snprintf(status.gtid_executed, sizeof(status.gtid_executed), "%s", executed);
-    return status;
+    return (struct agent_status){.phase = AGENT_PHASE_RUNNING,
+        .writable = true,
+        .clock_ms = 70000,
+        .looked_ms = 70000 - 100,
+        .gtid_executed = executed};
 }
 
 static void test_a_server_that_started_has_to_prove_it(void **unused)
@@ -28,7 +28,7 @@ static void test_a_server_that_started_has_to_prove_it(void **unused)
     catch_up_gap(&catch_up, NOW);
     catch_up_look(&catch_up, MARIADB, "", "0-1-90", NOW + 10);
     assert_false(catch_up.up);
-    catch_up_heard(&catch_up, &theirs, NOW + 200);
+    catch_up_heard(&catch_up, &theirs, NULL, NOW + 200);
     catch_up_look(&catch_up, MARIADB, "0-1-90", "0-1-99", NOW + 210);
     assert_false(catch_up.up);
     catch_up_look(&catch_up, MARIADB, "0-1-99", "0-1-100", NOW + 220);
@@ -87,7 +87,7 @@ static void test_an_old_answer_proves_nothing(void **unused)
         theirs.writable = !rows[i].closed;
         theirs.phase = rows[i].hangs ? AGENT_PHASE_HUNG : AGENT_PHASE_RUNNING;
         theirs.writes_blocked_ms = rows[i].blocked ? 1 : 0;
-        catch_up_heard(&catch_up, &theirs, rows[i].asked_ms);
+        catch_up_heard(&catch_up, &theirs, NULL, rows[i].asked_ms);
         catch_up_look(&catch_up, MARIADB, "0-1-100", "0-1-100", rows[i].asked_ms + 10);
         if (catch_up.up != rows[i].counts)
             fail_msg("row %zu: %d", i, catch_up.up);
@@ -100,12 +100,12 @@ static void test_another_source_sets_another_goal(void **unused)
     struct agent_status theirs = source("0-1-120"); /* of which nobody had acknowledged the end */
 
     UNUSED(unused);
-    catch_up_heard(&catch_up, &theirs, NOW + 500);
+    catch_up_heard(&catch_up, &theirs, NULL, NOW + 500);
     catch_up_other_source(&catch_up);
     catch_up_look(&catch_up, MARIADB, "", "0-1-120", NOW + 600);
     assert_false(catch_up.up);
     theirs = source("0-2-111");
-    catch_up_heard(&catch_up, &theirs, NOW + 1500);
+    catch_up_heard(&catch_up, &theirs, NULL, NOW + 1500);
     catch_up_look(&catch_up, MARIADB, "", "0-2-111", NOW + 1600);
     assert_true(catch_up.up);
 }

@@ -62,13 +62,14 @@ static struct check_report report_of(const struct agent_rig *rig)
 {
     _cleanup_(strbuf_release) struct strbuf body;
     struct agent_status *status = xnew(struct agent_status);
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(AGENT_STATUS_POSITIONS_MAX);
     struct check_report ret = {.task = ""};
     struct error err = ERROR_INIT;
 
     strbuf_init(&body, KM_MIB);
     int code = agent_rig_tls(rig, "operator", "/v1/status", NULL, &body);
     size_t len = strcspn(body.buf, "\n"); /* behind it comes the code */
-    if (code == 200 && agent_status_decode(body.buf, len, status, &err) == 0)
+    if (code == 200 && agent_status_decode(body.buf, len, positions, status, &err) == 0)
         ret = status->check;
     if (err.kind)
         fail_msg("%s", err.message);

@@ -556,7 +556,7 @@ static unsigned follower(const struct stage *stage)
 
 static bool is_held_again(const struct member *member)
 {
-    return is_held(member) && runs_again(member) && *member->status.gtid_executed;
+    return is_held(member) && runs_again(member) && !str_empty(member->status.gtid_executed);
 }
 
 /* Its relay log outlived it: what it has received is proof of what it has acknowledged, once it is applied. */

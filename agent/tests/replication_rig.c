@@ -26,7 +26,7 @@ static void take_line(struct member *member)
 {
     struct agent_status status = {0};
 
-    if (agent_status_decode(member->line.buf, member->line.len, &status, NULL) == 0) {
+    if (agent_status_decode(member->line.buf, member->line.len, member->all->positions, &status, NULL) == 0) {
         member->status = status;
         member->told_us = clock_monotonic_us();
     }
@@ -151,7 +151,7 @@ struct agent_order replication_rig_primary(const struct replication_rig *rig, co
 {
     struct agent_order order = {.epoch = rig->epoch, .role = AGENT_ROLE_PRIMARY, .heartbeat = true, .drain_ms = 3000};
 
-    snprintf(order.wait_for, sizeof(order.wait_for), "%s", wait_for);
+    order.wait_for = wait_for;
     order.semi_sync = rig->semi_sync;
     order.acks = 1;
     return order;
@@ -382,6 +382,7 @@ struct replication_rig *replication_rig_new(const char *root)
     struct replication_rig *rig = xnew(struct replication_rig);
 
     rig->epoch = 1;
+    rig->positions = position_pool_new((size_t)(16 * KM_MIB));
     rig->loop = loop_new();
     rig->client = http_client_new(rig->loop);
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -410,5 +411,6 @@ void replication_rig_free(struct replication_rig *rig)
         strbuf_release(&rig->members[i].line);
     }
     loop_free(rig->loop);
+    position_pool_unref(rig->positions);
     free(rig);
 }

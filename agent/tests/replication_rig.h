@@ -33,6 +33,7 @@ struct replication_rig {
     struct loop *loop;
     struct http_client *client;
     struct http_tls *tls;
+    struct position_pool *positions; /* of all that the agents have said */
     uint64_t epoch;
     bool semi_sync;
 };

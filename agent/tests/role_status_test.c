@@ -8,6 +8,7 @@
 
 #include "agent/heartbeat_lane.h"
 #include "agent/role_decide.h"
+#include "common/alloc.h"
 
 #define NOW 1000000
 
@@ -208,8 +209,11 @@ static bool warns_of_its_set(size_t len)
     struct instance_state state = replica();
     struct agent_status status = {.instance = "db-mysql-0"};
 
+    _cleanup_(freep) char *text = xcalloc(1, len + 1);
+
     state.role.order.role = AGENT_ROLE_PRIMARY;
-    memset(state.replication.gtid_executed, 'a', len);
+    memset(text, 'a', len);
+    state.replication.gtid_executed = text;
     role_fill_status(&state, NOW, &status);
     return status.problem_count == 1 && str_eq(status.problems[0].reason, "GtidSetLong");
 }
@@ -217,9 +221,9 @@ static bool warns_of_its_set(size_t len)
 static void test_a_long_gtid_set_is_told_in_time(void **unused)
 {
     UNUSED(unused);
-    assert_false(warns_of_its_set(AGENT_GTID_SIZE / 2));
-    assert_true(warns_of_its_set(AGENT_GTID_SIZE / 4 * 3));
-    assert_true(warns_of_its_set(AGENT_GTID_SIZE - 1));
+    assert_false(warns_of_its_set(POSITION_TEXT_MAX / 2));
+    assert_true(warns_of_its_set(POSITION_TEXT_MAX / 4 * 3));
+    assert_true(warns_of_its_set(POSITION_TEXT_MAX));
 }
 
 static void look_at(struct instance_state *state, uint32_t waiting, int64_t at_ms)

@@ -40,19 +40,19 @@ static void test_another_member_is_not_the_source(void **unused)
 
     UNUSED(unused);
     source_watch_set(watch, "c1-mysql-1.c1-mysql.ns.svc", 1);
-    source_watch_hear(watch, &theirs);
+    source_watch_hear(watch, &theirs, NULL);
     assert_false(state.source.known);
     assert_int_equal(state.source.epoch, 0);
     assert_false(state.source.is_primary);
     assert_string_equal(state.source.error.message, "where c1-mysql-1 should be, the agent of c1-mysql-2 answers");
     error_clear(&state.source.error);
     snprintf(theirs.instance, sizeof(theirs.instance), "c1-mysql-1");
-    source_watch_hear(watch, &theirs);
+    source_watch_hear(watch, &theirs, NULL);
     assert_true(state.source.known);
     assert_int_equal(state.source.epoch, 7);
     assert_int_equal(state.source.error.kind, ERROR_NONE);
     source_watch_set(watch, "127.0.0.1", 1); /* an address names nobody */
-    source_watch_hear(watch, &theirs);
+    source_watch_hear(watch, &theirs, NULL);
     assert_true(state.source.known);
     source_watch_free(watch);
     loop_free(loop);
@@ -67,7 +67,7 @@ static void test_a_goal_is_of_one_source(void **unused)
 
     UNUSED(unused);
     source_watch_set(watch, "a", 1);
-    snprintf(state.catch_up.goal, sizeof(state.catch_up.goal), "0-1-7");
+    state.catch_up.goal = "0-1-7";
     source_watch_set(watch, "", 0);
     assert_string_equal(state.catch_up.goal, "0-1-7");
     source_watch_set(watch, "b", 1);
@@ -130,7 +130,7 @@ static void test_what_counts_is_when_the_source_was_looked_at(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct agent_status theirs = {.phase = AGENT_PHASE_RUNNING, .clock_ms = 70000};
         theirs.looked_ms = rows[i].age_ms < 0 ? 0 : theirs.clock_ms - rows[i].age_ms;
-        snprintf(theirs.gtid_executed, sizeof(theirs.gtid_executed), "%s", rows[i].executed);
+        theirs.gtid_executed = rows[i].executed;
         if (source_watch_proves(&theirs, 1000000 + rows[i].since_ms, 1000000) != rows[i].proves)
             fail_msg("row %zu", i);
     }

@@ -144,6 +144,44 @@ static void test_a_replica_gets_ready_before_its_source_is_open(void **state)
         assert_string_equal(rig->members[i].status.errant, "");
 }
 
+static bool has_long_set(const struct member *member)
+{
+    return strlen(str_or_empty(member->status.gtid_received)) > 18000;
+}
+
+/* As in a cluster of some years: what many servers wrote that are no more is in nobody's binary logs. */
+static void test_the_primary_moves_with_a_set_of_400_servers(void **state)
+{
+    struct replication_rig *rig = *state;
+    static const unsigned replicas_first[] = {0, 2, 1};
+    _cleanup_(strbuf_release) struct strbuf sql;
+
+    if (rig->members[0].status.flavour == AGENT_FLAVOUR_MARIADB)
+        skip();
+    strbuf_init(&sql, KM_MIB);
+    strbuf_adds(&sql, "SET GLOBAL gtid_purged = '+");
+    for (int i = 0; i < 400; i++)
+        strbuf_addf(&sql, "%s%08x-71ca-11e1-9e33-c80aa9429562:1-%d", i ? "," : "", i, 10000000 + i);
+    strbuf_adds(&sql, "'");
+    for (size_t i = 0; i < ARRAY_LEN(replicas_first); i++)
+        assert_true(member_sql(rig, replicas_first[i], sql.buf, NULL));
+    for (unsigned i = 0; i < MEMBERS; i++)
+        await(rig, i, has_long_set, "telling all of its set", LONG_MS);
+    replication_rig_switch_us(rig, 1, 0);
+    assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (40)", NULL));
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(member_says(rig, i, "SELECT COUNT(*) FROM t.w", "4"));
+    replication_rig_switch_us(rig, 0, 1);
+    assert_true(member_sql(rig, 1, "DELETE FROM t.w WHERE id = 40", NULL));
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        assert_true(member_says(rig, i, "SELECT COUNT(*) FROM t.w", "3"));
+        await(rig, i, member_ready, "ready", LONG_MS);
+        assert_true(position_is_whole(rig->members[i].status.gtid_executed));
+        assert_string_equal(rig->members[i].status.errant, "");
+        assert_int_equal(rig->members[i].status.position_max, POSITION_TEXT_MAX);
+    }
+}
+
 /* One transaction that takes its time on the way; the statement returns when it begins to be sent. */
 static void send_big(struct replication_rig *rig, unsigned primary)
 {
@@ -204,6 +242,7 @@ int turn_stories_run(bool mysql)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_replica_gets_ready_before_its_source_is_open),
+        cmocka_unit_test(test_the_primary_moves_with_a_set_of_400_servers),
         cmocka_unit_test(test_a_torn_transaction_does_not_hold_up_who_turns),
         cmocka_unit_test(test_a_torn_transaction_does_not_hold_up_who_is_opened),
     };

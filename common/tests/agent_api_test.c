@@ -39,6 +39,7 @@ static struct agent_status full_status(void)
 static void test_status_round_trip(void **unused)
 {
     _cleanup_(strbuf_release) struct strbuf text;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(AGENT_STATUS_POSITIONS_MAX);
     struct agent_status status = full_status();
     struct agent_status read = {0};
 
@@ -46,7 +47,7 @@ static void test_status_round_trip(void **unused)
     strbuf_init(&text, AGENT_STATUS_MAX);
     agent_status_encode(&status, &text);
     assert_null(strchr(text.buf, '\n'));
-    assert_int_equal(agent_status_decode(text.buf, text.len, &read, NULL), 0);
+    assert_int_equal(agent_status_decode(text.buf, text.len, positions, &read, NULL), 0);
     assert_true(agent_status_same(&status, &read));
     assert_int_equal(read.sequence, 7);
     assert_int_equal(read.uptime_s, 99);
@@ -55,13 +56,39 @@ static void test_status_round_trip(void **unused)
     assert_true(read.replication.caught_up);
 }
 
+/* The largest one that there is: both positions of POSITION_TEXT_MAX. */
+static void test_long_positions_go_out_whole(void **unused)
+{
+    _cleanup_(strbuf_release) struct strbuf text, line;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(AGENT_STATUS_POSITIONS_MAX);
+    struct agent_status status = full_status(), read = {0};
+
+    UNUSED(unused);
+    strbuf_init(&text, POSITION_TEXT_MAX);
+    strbuf_init(&line, AGENT_STATUS_MAX);
+    for (int i = 0; !text.overflowed; i++)
+        strbuf_addf(&text, "%s%08x-71ca-11e1-9e33-c80aa9429562:1-9", i ? "," : "", i);
+    status.gtid_executed = text.buf;
+    _cleanup_(strbuf_release) struct strbuf other;
+    strbuf_init(&other, POSITION_TEXT_MAX);
+    strbuf_add(&other, text.buf, text.len - 1);
+    strbuf_adds(&other, "8");
+    status.gtid_received = other.buf;
+    agent_status_encode(&status, &line);
+    assert_false(line.overflowed);
+    assert_int_equal(agent_status_decode(line.buf, line.len, positions, &read, NULL), 0);
+    assert_string_equal(read.gtid_executed, text.buf);
+    assert_string_equal(read.gtid_received, other.buf);
+    assert_true(position_pool_size(positions) > 2 * POSITION_TEXT_MAX - 100);
+}
+
 static void test_status_of_another_age(void **unused)
 {
     static const char newer[] = "{\"instance\":\"a\",\"phase\":\"Dreaming\",\"flavour\":\"oracle\",\"whatever\":[1]}";
     struct agent_status status;
 
     UNUSED(unused);
-    assert_int_equal(agent_status_decode(newer, strlen(newer), &status, NULL), 0);
+    assert_int_equal(agent_status_decode(newer, strlen(newer), NULL, &status, NULL), 0);
     assert_string_equal(status.instance, "a");
     assert_int_equal(status.phase, AGENT_PHASE_UNKNOWN);
     assert_int_equal(status.flavour, AGENT_FLAVOUR_UNKNOWN);
@@ -75,7 +102,7 @@ static void test_what_is_no_status(void **unused)
 
     UNUSED(unused);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-        assert_int_equal(agent_status_decode(bad[i], strlen(bad[i]), &status, NULL), -1);
+        assert_int_equal(agent_status_decode(bad[i], strlen(bad[i]), NULL, &status, NULL), -1);
     assert_int_equal(status.sequence, 5);
 }
 
@@ -96,6 +123,10 @@ static void test_changes_worth_publishing(void **unused)
     assert_true(agent_status_digest(&a) == agent_status_digest(&b));
     b = a;
     b.phase = AGENT_PHASE_RUNNING;
+    assert_false(agent_status_same(&a, &b));
+    assert_true(agent_status_digest(&a) != agent_status_digest(&b));
+    b = a;
+    b.gtid_executed = "g:1-6";
     assert_false(agent_status_same(&a, &b));
     assert_true(agent_status_digest(&a) != agent_status_digest(&b));
     b = a;
@@ -186,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status_round_trip),
+        cmocka_unit_test(test_long_positions_go_out_whole),
         cmocka_unit_test(test_status_of_another_age),
         cmocka_unit_test(test_what_is_no_status),
         cmocka_unit_test(test_changes_worth_publishing),

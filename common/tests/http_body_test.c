@@ -39,7 +39,7 @@ struct world {
 static void on_data(void *arg, const char *data, size_t len)
 {
     struct world *w = arg;
-    assert_in_range(len, 1, HTTP_SERVER_BODY_MAX);
+    assert_in_range(len, 1, HTTP_SERVER_PIECE_MAX);
     sha256_add(&w->sha, data, len);
     w->taken += len;
     w->pieces++;
@@ -199,7 +199,7 @@ static void assert_put(struct world *w, size_t len)
 static void test_bodies_arrive_whole(void **state)
 {
     struct world *w = *state;
-    static const size_t sizes[] = {0, 1, HTTP_SERVER_BODY_MAX, HTTP_SERVER_BODY_MAX + 1, LARGE_BYTES};
+    static const size_t sizes[] = {0, 1, HTTP_SERVER_PIECE_MAX, HTTP_SERVER_PIECE_MAX + 1, LARGE_BYTES};
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
         run(w, "PUT", "/put", sizes[i]);
         assert_put(w, sizes[i]);

@@ -699,6 +699,30 @@ static void test_pipelined_and_half_closed(void **state)
     strbuf_release(&answer);
 }
 
+/* Whoever has begun one holds its memory until it is answered or gone. */
+static void test_large_bodies_at_a_time(void **state)
+{
+    struct world *w = *state;
+    int fds[HTTP_SERVER_LARGE_BODIES_MAX];
+    static const char large[HTTP_SERVER_PIECE_MAX + 1];
+    const char head[] = "PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n";
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+        fds[i] = raw_connect(w->port);
+        assert_int_equal(send(fds[i], head, strlen(head), 0), (int)strlen(head));
+    }
+    loop_for(w->loop, 50);
+    get(w, OPTIONS(.method = "PUT", .body = large, .body_len = sizeof(large)), "/echo");
+    assert_int_equal(w->out.status, 503);
+    get(w, OPTIONS(.method = "PUT", .body = large, .body_len = sizeof(large) - 1), "/echo");
+    assert_int_equal(w->out.status, 200);
+    close(fds[0]);
+    loop_for(w->loop, 50);
+    for (int i = 0; i < 3; i++, assert_int_equal(w->out.status, 200)) /* its own is let go with the answer */
+        get(w, OPTIONS(.method = "PUT", .body = large, .body_len = sizeof(large)), "/echo");
+    for (size_t i = 1; i < ARRAY_LEN(fds); i++)
+        close(fds[i]);
+}
+
 static void test_connection_limit(void **state)
 {
     struct world *w = *state;
@@ -767,6 +791,7 @@ int main(void)
         WORLD(test_raw_requests),
         WORLD(test_oversized_head),
         WORLD(test_pipelined_and_half_closed),
+        WORLD(test_large_bodies_at_a_time),
         WORLD(test_connection_limit),
         WORLD(test_http_1_0_stream),
     };

@@ -220,8 +220,8 @@ void agent_keep_note(struct sim *sim, int member)
     const struct instance_state *state = &at->agent.state;
     bool calm = state->role.running == ROLE_ACTION_NONE && !state->role.unseen;
     bool known = at->agent.server_run == at->server.run && state->replication.seen;
-    bool wanted = state->catch_up.up && calm && known && *state->replication.gtid_received &&
-        !strstr(state->replication.gtid_received, "...");
+    bool wanted = state->catch_up.up && calm && known && !str_empty(state->replication.gtid_received) &&
+        position_is_whole(state->replication.gtid_received);
     if (!wanted && at->agent.past_run)
         return;
     if (wanted ? at->run_dir.caught_up_run && !at->agent.past_run : !at->run_dir.caught_up_run)
@@ -229,7 +229,7 @@ void agent_keep_note(struct sim *sim, int member)
     at->agent.past_run = 0;
     at->agent.found_run = wanted ? at->agent.found_run : 0;
     at->run_dir.caught_up_run = wanted ? at->server.run : 0;
-    memcpy(at->run_dir.caught_up, state->replication.gtid_received, sizeof(at->run_dir.caught_up));
+    at->run_dir.caught_up = state->replication.gtid_received;
 }
 
 static void answered(struct sim *sim, int member)

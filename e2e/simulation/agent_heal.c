@@ -120,7 +120,7 @@ void agent_fetch(struct sim *sim, int member, const char *after)
         return;
     }
     agent->fetched_count = count;
-    snprintf(state->fetched, sizeof(state->fetched), "%d transactions", count);
+    state->fetched = "transactions of the lost one";
     state->salvage = SALVAGE_FETCHED;
 }
 
@@ -149,7 +149,7 @@ static void judge(struct sim *sim, int member, const struct agent_status *theirs
     struct sim_agent *agent = &sim->members[member].agent;
     struct source_view *view = &agent->state.source;
     struct sim_watch *watch = &agent->watch;
-    catch_up_heard(&agent->state.catch_up, theirs, sim->now_ms);
+    catch_up_heard(&agent->state.catch_up, theirs, NULL, sim->now_ms);
     view->known = true;
     view->clock_ms = theirs->clock_ms;
     view->offset_us = 0;
@@ -157,12 +157,12 @@ static void judge(struct sim *sim, int member, const struct agent_status *theirs
     view->is_primary = theirs->role == AGENT_ROLE_PRIMARY;
     view->is_open = view->is_primary && theirs->order_done && theirs->writable;
     if (!source_watch_is_calm(theirs) || role_awaits_source(&agent->state))
-        watch->own[0] = '\0';
-    if (!*watch->own || !source_watch_proves(theirs, sim->now_ms, watch->own_ms))
+        watch->own = "";
+    if (str_empty(watch->own) || !source_watch_proves(theirs, sim->now_ms, watch->own_ms))
         return;
     source_watch_errant(
         agent->state.observed.version.flavour, watch->own, theirs->gtid_executed, view->errant, sizeof(view->errant));
-    watch->own[0] = '\0';
+    watch->own = "";
 }
 
 static int64_t pause_ms(const struct instance_state *state)
@@ -188,8 +188,8 @@ void agent_watch_source(struct sim *sim, int member)
         if (*theirs->boot_id)
             judge(sim, member, theirs);
     }
-    if (!*watch->own) {
-        snprintf(watch->own, sizeof(watch->own), "%s", agent->state.replication.gtid_executed);
+    if (str_empty(watch->own)) {
+        watch->own = agent->state.replication.gtid_executed;
         watch->own_ms = sim->now_ms;
     }
     watch->due_ms = sim->now_ms + pause_ms(&agent->state);

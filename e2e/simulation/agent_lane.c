@@ -66,8 +66,11 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
         .waiting_commits = (uint32_t)server_waiting(at),
         .accounts_present = true,
         .events_listed = true};
-    server_executed(sim, member, ret->gtid_executed, sizeof(ret->gtid_executed));
-    server_received(sim, member, ret->gtid_received, sizeof(ret->gtid_received));
+    char position[SIM_POSITION_SIZE];
+    server_executed(sim, member, position, sizeof(position));
+    ret->gtid_executed = position_take(sim->positions, position);
+    server_received(sim, member, position, sizeof(position));
+    ret->gtid_received = position_take(sim->positions, position);
     if (at->disk.self_written)
         snprintf(ret->self_written, sizeof(ret->self_written), "4294967-%d-1", TXN_SERVER_ID_BASE + member);
     if (server->semi_source)
@@ -97,7 +100,7 @@ struct outcome {
     bool done, dropped, failed, salvage_asked, salvage_applied;
     enum relay_outcome relay;
     const char *why;
-    char after[AGENT_GTID_SIZE];
+    char after[SIM_POSITION_SIZE];
 };
 
 static enum gtid_flavour flavour_of(const struct sim *sim)
@@ -117,7 +120,7 @@ static bool text_holds(const struct sim *sim, const char *all, const char *wante
 
 static bool has_reached(const struct sim *sim, int member, const char *wanted, bool may_come)
 {
-    char executed[AGENT_GTID_SIZE];
+    char executed[SIM_POSITION_SIZE];
     server_executed(sim, member, executed, sizeof(executed));
     if (str_empty(wanted) || text_holds(sim, executed, wanted))
         return true;
@@ -133,7 +136,7 @@ static bool has_reached(const struct sim *sim, int member, const char *wanted, b
 static bool is_received(const struct sim *sim, int member, const char *wanted)
 {
     const struct sim_member *at = &sim->members[member];
-    char received[AGENT_GTID_SIZE];
+    char received[SIM_POSITION_SIZE];
     if (!at->disk.configured || (sim->mariadb && at->server.applier == AGENT_THREAD_OFF))
         return false;
     server_received(sim, member, received, sizeof(received));

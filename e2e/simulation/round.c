@@ -268,7 +268,7 @@ static void report(struct sim *sim, int op)
         const struct agent_status *primary = cluster_primary(&o->snapshot)->agent;
         if (!str_eq(o->awaited_hash, primary->order_hash)) { /* cluster_memory_note_awaited */
             memcpy(o->awaited_hash, primary->order_hash, sizeof(o->awaited_hash));
-            memcpy(o->awaited_position, primary->gtid_executed, sizeof(o->awaited_position));
+            o->awaited_position = primary->gtid_executed;
         }
         again_in(sim, o, CONFIRM_MS);
     }

@@ -125,6 +125,7 @@ static void begin(struct sim *sim, const struct schedule *schedule, FILE *story)
 {
     memset(sim, 0, sizeof(*sim));
     sim->schedule = schedule;
+    sim->positions = position_pool_new((size_t)(64 * KM_MIB));
     sim->mariadb = schedule->mariadb;
     sim->now_ms = SIM_BOOT_MS;
     sim->story = story;
@@ -169,6 +170,7 @@ void run_release(struct sim *sim)
 {
     cluster_status_release(&sim->api.status);
     cluster_status_release(&sim->api.past);
+    position_pool_unref(sim->positions);
     for (int i = 0; i < SIM_OPERATORS; i++)
         operator_release(&sim->operators[i]);
 }

@@ -93,7 +93,7 @@ struct sim_job {
 struct sim_watch {
     int member; /* -1: nobody is asked */
     int64_t due_ms, own_ms;
-    char own[AGENT_GTID_SIZE];
+    const char *own;
 };
 
 /* `init`: agent/seed.c */
@@ -136,7 +136,7 @@ struct sim_run_dir {
     struct start_mode mode;
     struct self_fence fence;
     uint64_t caught_up_run; /* of the server that the note is of; 0: there is none */
-    char caught_up[AGENT_GTID_SIZE];
+    const char *caught_up;
 };
 
 /* ---- a pod ---- */
@@ -208,7 +208,8 @@ struct sim_operator {
     int64_t fenced_since_ms, lost_since_ms, held_since_ms, held_epoch, epoch_since_ms;
     int64_t stopped_since_ms[SIM_MEMBERS_MAX];
     struct failover_times times;
-    char awaited_hash[17], awaited_position[AGENT_GTID_SIZE];
+    char awaited_hash[17];
+    const char *awaited_position;
     /* The round. */
     bool woken;
     int64_t round_ms;
@@ -269,8 +270,12 @@ struct sim_verdict {
     char text[512];
 };
 
+/* Of a position that a model of a server says. */
+#define SIM_POSITION_SIZE 2048
+
 struct sim {
     const struct schedule *schedule;
+    struct position_pool *positions; /* all that agents and orders have said, until the end */
     bool mariadb;
     int64_t now_ms; /* the monotonic clock of all */
     struct sim_member members[SIM_MEMBERS_MAX];

@@ -19,11 +19,12 @@ static void start_afresh(struct sim_stream *stream)
 void stream_want(struct sim *sim, struct sim_stream *stream, const struct agent_order *order)
 {
     char hash[17] = "";
-    UNUSED(sim);
     stream->wants = order != NULL;
     if (order) {
         agent_order_hash(order, hash);
         stream->wanted = *order;
+        stream->wanted.wait_for = position_take(sim->positions, order->wait_for);
+        stream->wanted.beyond = position_take(sim->positions, order->beyond);
     }
     if (strcmp(hash, stream->wanted_hash) == 0)
         return;

@@ -22,4 +22,4 @@ done
 kn get pods -o json > "$E2E_WORK/$NS.pods.json"
 deploy/check-restricted.sh "$E2E_WORK/$NS.pods.json"
 say "memory limit of the operator"
-expect_eq "limit" "$(k -n "$OPERATOR_NS" get deploy kube-mysql-operator -o 'jsonpath={.spec.template.spec.containers[0].resources.limits.memory}')" 32Mi
+expect_eq "limit" "$(k -n "$OPERATOR_NS" get deploy kube-mysql-operator -o 'jsonpath={.spec.template.spec.containers[0].resources.limits.memory}')" 64Mi

@@ -6,6 +6,21 @@
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/member_view.h"
 
+/* It will have to be told the floor of a reign, or what it holds itself; "" it can be. */
+static const char *why_not_told(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    static const char is_old[] = "its agent is of an earlier version and cannot be told so long a GTID set";
+    const char *held = failover_position_of(member);
+    for (int i = 0; i < snapshot->last.reigns.count; i++) {
+        const char *floor = snapshot->last.reigns.list[i].floor;
+        if (!position_is_whole(floor))
+            return "the GTID set of a primary before is too long";
+        if (!member_can_be_told(member, floor))
+            return is_old;
+    }
+    return position_is_whole(held) && !member_can_be_told(member, held) ? is_old : "";
+}
+
 const char *candidate_why_unfit(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     if (!failover_asks(snapshot, member))
@@ -16,7 +31,7 @@ const char *candidate_why_unfit(const struct cluster_snapshot *snapshot, const s
         return "it cannot apply what it has received";
     if (!str_empty(member->agent->errant))
         return "it holds transactions that the lost primary had not";
-    return "";
+    return why_not_told(snapshot, member);
 }
 
 /* The name of the nth one before `from`, "" if there is none. */

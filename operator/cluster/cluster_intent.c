@@ -282,6 +282,10 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
     if (target && !position_is_whole(primary->agent->gtid_executed)) {
         snprintf(why, sizeof(why), "the GTID set of %s is too long", primary->name);
         target = NULL;
+    } else if (target && !member_can_be_told(target, primary->agent->gtid_executed)) {
+        snprintf(why, sizeof(why), "the agent of %s is of an earlier version and cannot be told so long a GTID set",
+            target->name);
+        target = NULL;
     }
     if (target && intent->reigns.count == CLUSTER_REIGNS_MAX) {
         snprintf(why, sizeof(why), "nobody has acknowledged a commit of %s since it became primary", primary->name);

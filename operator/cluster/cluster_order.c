@@ -45,7 +45,7 @@ static void order_primary(const struct cluster_snapshot *snapshot, const char *w
         order->self_fence_ms = (uint32_t)failover_self_fence_ms(snapshot);
         order->self_fence_members = failover_has_lease(snapshot) ? all_others(snapshot) : 1;
     }
-    snprintf(order->wait_for, sizeof(order->wait_for), "%s", wait_for);
+    order->wait_for = wait_for;
 }
 
 /* MariaDB: only a semi-sync replica takes its own transactions back that a start of its server has cut off (MDEV-21117, MDEV-27760); any other leaves out what
@@ -160,7 +160,7 @@ static void put_beyond(const struct cluster_snapshot *snapshot, const struct clu
     const struct agent_status *keeper = (primary && member_is_open(snapshot, primary) ? primary : donor)->agent;
     const char *position = str_empty(keeper->gtid_state) ? keeper->gtid_executed : keeper->gtid_state;
     bool same_history = member->agent->restored_number == keeper->restored_number;
-    snprintf(order->beyond, sizeof(order->beyond), "%s", same_history ? position : "");
+    order->beyond = same_history && member_can_be_told(member, position) ? position : "";
 }
 
 static void order_clone(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders,
@@ -554,6 +554,7 @@ void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_order
         ret->orders[i] = base_order(snapshot);
         ret->repeat[i] = must_repeat(snapshot, &snapshot->members[i]);
         ret->given[i] = order_member(snapshot, ret, &snapshot->members[i], &ret->orders[i], &ret->again_ms) &&
+            member_can_be_told(&snapshot->members[i], ret->orders[i].wait_for) &&
             !(ret->orders[i].role == AGENT_ROLE_PRIMARY && is_premature(snapshot));
     }
 }

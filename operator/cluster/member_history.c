@@ -17,9 +17,8 @@ struct span {
 
 static struct span read_span(enum gtid_flavour flavour, const struct cluster_reign *reign)
 {
-    return (struct span){.origin = reign->origin,
-        .floor = position_parse(flavour, reign->floor),
-        .is_partial = reign->floor_is_partial};
+    return (struct span){
+        .origin = reign->origin, .floor = position_parse(flavour, reign->floor), .is_partial = reign->floor_is_partial};
 }
 
 /* ---- MySQL: sets ---- */

@@ -59,6 +59,12 @@ bool member_is_open(const struct cluster_snapshot *snapshot, const struct cluste
         member->agent->writable;
 }
 
+bool member_can_be_told(const struct cluster_member *member, const char *position)
+{
+    size_t max = MAX_OF((size_t)member->agent->position_max, POSITION_OLD_MAX);
+    return str_empty(position) || (position_is_whole(position) && strlen(position) <= max);
+}
+
 /* Once it is fenced it is told to be ready to follow the new one. */
 static bool is_on_its_way(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {

@@ -35,6 +35,8 @@ bool member_has_problem(const struct cluster_member *member, const char *reason)
 bool member_commits_wait(const struct cluster_member *member);
 /* Its volume must not be trusted: it left the cluster, or was marked to be seeded again. */
 bool member_data_is_stale(const struct cluster_member *member);
+/* Its agent can read an order with this position: one of an earlier version cannot, if it is long. */
+bool member_can_be_told(const struct cluster_member *member, const char *position);
 /* A copy of the data arrives, or is about to. */
 bool member_is_being_cloned(const struct cluster_member *member);
 

@@ -173,8 +173,7 @@ bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct clus
     return has_extra;
 }
 
-bool reigns_set_floor(
-    const struct cluster_snapshot *snapshot, const struct gtid_set *floor, struct cluster_reign *reign)
+bool reigns_set_floor(const struct cluster_snapshot *snapshot, const struct gtid_set *floor, struct cluster_reign *reign)
 {
     const char *position = position_print(snapshot->last.positions, floor);
     bool fits = position_is_whole(position);

@@ -16,7 +16,10 @@ struct agent_fleet {
     size_t listener_count;
     struct hashmap clusters; /* struct fleet_cluster by key */
     size_t watch_count;
-    struct agent_status *scratch[CLUSTER_REPLICAS_MAX + 1]; /* by the member's place in its cluster; NULL until needed */
+    struct scratch {
+        struct position_pool *positions;
+        struct agent_status status;
+    } * scratch[CLUSTER_REPLICAS_MAX + 1]; /* by the member's place in its cluster; NULL until needed */
 };
 
 struct fleet_cluster {
@@ -74,8 +77,11 @@ void agent_fleet_free(struct agent_fleet *fleet)
     if (!fleet)
         return;
     hashmap_release(&fleet->clusters, cluster_free);
-    for (size_t i = 0; i < ARRAY_LEN(fleet->scratch); i++)
+    for (size_t i = 0; i < ARRAY_LEN(fleet->scratch); i++) {
+        if (fleet->scratch[i])
+            position_pool_unref(fleet->scratch[i]->positions);
         free(fleet->scratch[i]);
+    }
     free(fleet);
 }
 
@@ -156,8 +162,11 @@ const struct agent_status *agent_fleet_status(struct agent_fleet *fleet, const c
     if (!member || place >= ARRAY_LEN(fleet->scratch))
         return NULL;
     if (!fleet->scratch[place])
-        fleet->scratch[place] = xnew(struct agent_status);
-    return agent_watch_read_status(member->watch, fleet->scratch[place]) ? fleet->scratch[place] : NULL;
+        fleet->scratch[place] = xnew(struct scratch);
+    struct scratch *scratch = fleet->scratch[place];
+    position_pool_unref(scratch->positions);
+    scratch->positions = position_pool_new(AGENT_STATUS_POSITIONS_MAX);
+    return agent_watch_read_status(member->watch, scratch->positions, &scratch->status) ? &scratch->status : NULL;
 }
 
 void agent_fleet_order(

@@ -25,6 +25,9 @@ static const struct backoff_policy reconnect_policy = {.base_ms = 200, .max_ms =
 /* What one chunk may bring on top of a line that is not complete. */
 #define RECEIVE_BUFFER_BYTES (size_t)(16 * KM_KIB)
 
+/* Of a buffer that long lines have filled, no more is kept from line to line. */
+#define LINE_KEPT_BYTES (size_t)(8 * KM_KIB)
+
 /* What moves all the time, as it was last told. */
 struct progress {
     uint64_t volume_free_bytes;
@@ -93,8 +96,7 @@ static bool progressed(const struct progress *a, const struct progress *b)
 static uint64_t digest_of(struct agent_status *status)
 {
     bool blocked = status->writes_blocked_ms >= AGENT_WATCH_BLOCKED_MS || status->stalled_ms >= AGENT_WATCH_BLOCKED_MS;
-    *status->gtid_executed = '\0';
-    *status->gtid_received = '\0';
+    status->gtid_executed = status->gtid_received = "";
     *status->long_transaction = '\0';
     status->long_transactions = 0;
     return hash64(agent_status_digest(status), &blocked, sizeof(blocked));
@@ -184,8 +186,9 @@ static int take_lines(struct agent_watch *watch)
     char *newline;
     while ((newline = memchr(watch->line.buf, '\n', watch->line.len))) {
         size_t len = (size_t)(newline - watch->line.buf);
+        _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(AGENT_STATUS_POSITIONS_MAX);
         struct agent_status status = {0};
-        if (agent_status_decode(watch->line.buf, len, &status, &watch->failure) < 0 ||
+        if (agent_status_decode(watch->line.buf, len, positions, &status, &watch->failure) < 0 ||
             check_identity(watch, &status) < 0)
             return -1;
         keep_line(watch, len);
@@ -201,6 +204,8 @@ static int on_data(void *arg, const char *data, size_t len)
     strbuf_add(&watch->line, data, len);
     if (take_lines(watch) < 0)
         return -1;
+    if (watch->line.len == 0 && watch->line.capacity > LINE_KEPT_BYTES)
+        strbuf_release(&watch->line);
     if (watch->line.overflowed || watch->line.len > AGENT_STATUS_MAX)
         return error_set(&watch->failure, ERROR_TOO_LARGE, "a status line of more than %ld bytes", AGENT_STATUS_MAX);
     return 0;
@@ -307,10 +312,10 @@ void agent_watch_free(struct agent_watch *watch)
     free(watch);
 }
 
-bool agent_watch_read_status(const struct agent_watch *watch, struct agent_status *ret)
+bool agent_watch_read_status(const struct agent_watch *watch, struct position_pool *positions, struct agent_status *ret)
 {
     struct error err = ERROR_INIT; /* it was decoded before */
-    return watch->status && agent_status_decode(watch->status, watch->status_len, ret, &err) == 0;
+    return watch->status && agent_status_decode(watch->status, watch->status_len, positions, ret, &err) == 0;
 }
 
 bool agent_watch_connected(const struct agent_watch *watch)

@@ -43,8 +43,8 @@ struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
 void agent_watch_free(struct agent_watch *watch);
 /* Something was heard of the pod: if the stream is not open, the next attempt comes at once instead of at the end of its back-off. */
 void agent_watch_nudge(struct agent_watch *watch);
-/* The last status. False if none ever came; then *ret is left alone. */
-bool agent_watch_read_status(const struct agent_watch *watch, struct agent_status *ret);
+/* The last status, its positions in the pool. False if none ever came; then *ret is left alone. */
+bool agent_watch_read_status(const struct agent_watch *watch, struct position_pool *positions, struct agent_status *ret);
 /* Whether the stream is open and has spoken on this connection. */
 bool agent_watch_connected(const struct agent_watch *watch);
 /* Whether the first attempt to open the stream has come to an end, be it a good one. */

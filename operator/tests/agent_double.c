@@ -73,7 +73,7 @@ static void handle_status(struct http_exchange *exchange, void *arg)
 static uint64_t digest_of(const struct agent_status *status)
 {
     struct agent_status copy = *status;
-    *copy.gtid_executed = *copy.gtid_received = '\0';
+    copy.gtid_executed = copy.gtid_received = "";
     const int64_t moves[] = {copy.replication.lag_ms, copy.waiting_commits};
     return hash64(agent_status_digest(&copy), moves, sizeof(moves));
 }
@@ -196,7 +196,7 @@ static void handle_role(struct http_exchange *exchange, void *arg)
     }
     const char *body = http_exchange_body(exchange, &len);
     doubles->orders++;
-    if (agent_order_decode(body, len, &order, &err) < 0) {
+    if (agent_order_decode(body, len, doubles->positions, &order, &err) < 0) {
         agent_model_fail(doubles, "%s got no order: %s", agent->name, err.message);
         http_replyf(exchange, 400, "%s", err.message);
     } else {
@@ -403,6 +403,7 @@ bool agent_double_may_stop(const struct agent_double *agent)
 struct agent_doubles *agent_doubles_new(struct loop *loop, struct kube_api_double *api)
 {
     struct agent_doubles *doubles = xnew(struct agent_doubles);
+    doubles->positions = position_pool_new((size_t)(64 * KM_MIB));
     doubles->loop = loop;
     doubles->api = api;
     doubles->writer = -1;
@@ -421,6 +422,7 @@ void agent_doubles_free(struct agent_doubles *doubles)
         return;
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++)
         agent_double_stop(&doubles->members[i]);
+    position_pool_unref(doubles->positions);
     free(doubles);
 }
 

@@ -585,6 +585,13 @@ static void fill_receiver(const struct agent_double *agent, struct agent_status 
         agent_status_add_problem(ret, "BinlogsPurged", "planted by the test");
 }
 
+static const char *taken_position(const struct agent_double *agent, uint64_t count)
+{
+    char text[64];
+    position(agent, count, text, sizeof(text));
+    return position_take(agent->all->positions, text);
+}
+
 void agent_model_status(const struct agent_double *agent, struct agent_status *ret)
 {
     bool runs = agent->status.phase == AGENT_PHASE_RUNNING;
@@ -617,10 +624,10 @@ void agent_model_status(const struct agent_double *agent, struct agent_status *r
     ret->now_ms = clock_realtime_ms();
     if (!runs)
         return;
-    position(agent, agent->executed, ret->gtid_executed, sizeof(ret->gtid_executed));
+    ret->gtid_executed = taken_position(agent, agent->executed);
     agent_archive_status(agent, ret);
     ret->replication.caught_up = true; /* the model drops nothing that was acknowledged */
-    position(agent, agent->received, ret->gtid_received, sizeof(ret->gtid_received));
+    ret->gtid_received = taken_position(agent, agent->received);
     if (agent->following >= 0)
         fill_receiver(agent, ret);
     bool follows = ret->replication.receiver == AGENT_THREAD_RUNNING && ret->role == AGENT_ROLE_REPLICA;

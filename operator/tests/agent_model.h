@@ -11,6 +11,7 @@
 #define HISTORY_MAX 100000
 
 struct agent_doubles {
+    struct position_pool *positions; /* of all that they have said */
     struct loop *loop;
     struct kube_api_double *api;
     struct agent_double members[AGENT_DOUBLES_MAX];

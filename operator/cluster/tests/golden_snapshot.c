@@ -262,7 +262,7 @@ static void put_agent(struct golden *golden, int i, const json_t *patch)
     if (str_eq(json_path_str(agent, "role", ""), "primary") && !json_object_get(agent, "semiSync"))
         json_put_bool(agent, "semiSync", golden->snapshot.last.semi_sync);
     _cleanup_(freep) char *text = json_text(agent);
-    if (agent_status_decode(text, strlen(text), &golden->agents[i], &err) < 0)
+    if (agent_status_decode(text, strlen(text), golden->positions, &golden->agents[i], &err) < 0)
         fail_msg("agent %d: %s", i, err.message);
     golden->snapshot.members[i].agent = &golden->agents[i];
     golden->snapshot.members[i].agent_connected = true;
@@ -478,6 +478,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     struct error err = ERROR_INIT;
     const struct kube_config config = {.server = (char[]){"http://127.0.0.1:1"}};
     golden->loop = loop_new();
+    golden->positions = position_pool_new((CLUSTER_REPLICAS_MAX + 1) * AGENT_STATUS_POSITIONS_MAX);
     golden->http = http_client_new(golden->loop);
     golden->client = kube_client_new(golden->loop, golden->http, &config, NULL, &err);
     make_informers(golden);
@@ -510,5 +511,6 @@ void golden_free(struct golden *golden)
     kube_client_free(golden->client);
     http_client_free(golden->http);
     loop_free(golden->loop);
+    position_pool_unref(golden->positions);
     free(golden);
 }

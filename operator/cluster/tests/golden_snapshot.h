@@ -43,6 +43,7 @@ struct golden {
     struct cluster_sources sources;
     struct cluster_memory memory;
     struct cluster_snapshot snapshot;
+    struct position_pool *positions; /* of the agents */
     struct agent_status agents[CLUSTER_REPLICAS_MAX + 1];
     struct error error;
     enum plan_kind error_kind;

@@ -42,6 +42,7 @@ void watch_rig_answer_put(struct watch_rig *rig, struct http_exchange *exchange)
 static void handle_role(struct http_exchange *exchange, void *arg)
 {
     struct watch_rig *rig = arg;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(POSITION_TEXT_MAX);
     struct agent_order order;
     struct error err = ERROR_INIT;
     size_t len;
@@ -49,7 +50,7 @@ static void handle_role(struct http_exchange *exchange, void *arg)
     rig->puts++;
     note_addressee(exchange, rig->put_to);
     snprintf(rig->put_boot, sizeof(rig->put_boot), "%s", str_or_empty(http_exchange_query(exchange, "boot")));
-    if (agent_order_decode(body, len, &order, &err) < 0)
+    if (agent_order_decode(body, len, positions, &order, &err) < 0)
         fail_msg("%s", err.message);
     agent_order_hash(&order, rig->put_hash);
     if (rig->hold_puts)
@@ -81,7 +82,7 @@ void watch_rig_say_status(struct watch_rig *rig, const char *reason, const char 
 {
     struct agent_status status = {.phase = AGENT_PHASE_RUNNING};
     snprintf(status.ready_reason, sizeof(status.ready_reason), "%s", reason);
-    snprintf(status.gtid_executed, sizeof(status.gtid_executed), "%s", gtid);
+    status.gtid_executed = gtid;
     watch_rig_say_whole(rig, &status);
 }
 
@@ -101,6 +102,7 @@ int watch_rig_set_up(void **state)
     struct error err = ERROR_INIT;
     rig->loop = loop_new();
     rig->http = http_client_new(rig->loop);
+    rig->positions = position_pool_new((size_t)(16 * KM_MIB));
     agent_pki_init(&rig->pki, "*.shop-mysql.ns1.svc");
     rig->server = http_server_new(rig->loop, rig->pki.server_tls, routes, rig);
     if (http_server_listen(rig->server, "127.0.0.1", 0, &rig->port, &err) < 0)
@@ -113,6 +115,7 @@ int watch_rig_tear_down(void **state)
 {
     struct watch_rig *rig = *state;
     agent_watch_free(rig->watch);
+    position_pool_unref(rig->positions);
     http_client_free(rig->http);
     http_server_free(rig->server);
     agent_pki_release(&rig->pki);
@@ -151,7 +154,7 @@ void watch_rig_start(struct watch_rig *rig, const char *server_name)
 
 const struct agent_status *watch_rig_status_of(struct watch_rig *rig)
 {
-    return agent_watch_read_status(rig->watch, &rig->status) ? &rig->status : NULL;
+    return agent_watch_read_status(rig->watch, rig->positions, &rig->status) ? &rig->status : NULL;
 }
 
 void watch_rig_run_for(struct watch_rig *rig, int64_t ms)

@@ -24,6 +24,7 @@ struct watch_rig {
     int streams;                  /* opened so far */
     int refuse_status;            /* answer this instead of a stream */
     struct agent_watch *watch;
+    struct position_pool *positions; /* of all that was read */
     struct agent_status status;
     int news;
     /* orders */
