@@ -321,6 +321,8 @@ static void test_stopped_while_its_agent_is_dead(void **state)
     let_commits_wait(rig);
     closed_us = clock_monotonic_us();
     agent_rig_kill(&pod->agent);
+    /* Without others the hook has nothing to do. */
+    agent_rig_put(pod, "config/instance.json", "{\"cluster\":\"demo\",\"replicas\":3}");
     struct agent_process hook = agent_rig_start(pod, "pre-stop");
     for (int i = 0; i < 600 && !agent_rig_ended(&hook, &code); i++)
         replication_rig_run(rig, 50);
