@@ -54,16 +54,16 @@ goes-back-unproven|operator/cluster/cluster_intent.c|s/return from->agent->writa
 epoch-not-raised|operator/cluster/cluster_failover.c|s/    intent->epoch = cluster_newest_epoch(snapshot) + 1;/    intent->epoch = snapshot->last.epoch;/
 premature-order|operator/cluster/cluster_order.c|s/ \&\&$/ \&\&/;s/!(ret->orders\[i\].role == AGENT_ROLE_PRIMARY \&\& is_premature(snapshot))/true/
 first-primary-not-awaited|operator/cluster/primary_election.c|s/    if (!member_speaks(member)) {/    if (false) {/
-errant-not-reseeded|operator/cluster/cluster_order.c|s/    return !str_empty(member->agent->errant) \&\& member->agent->epoch == /    return false \&\& member->agent->epoch == /
+errant-not-reseeded|operator/cluster/cluster_order.c|s/    return is_errant_beside(snapshot, primary, member) \&\&$/    return false \&\& is_errant_beside(snapshot, primary, member) \&\&/
 stale-order-taken|e2e/simulation/agent.c|s/    if (order->epoch < role->epoch)$/    if (false)/
 agent-keeps-order-of-dead-primary|e2e/simulation/agent.c|s/    drop_primary_order(\&state->role);/    ;/
-agent-forgets-the-gap|e2e/simulation/agent.c|s/        catch_up_gap(\&state->catch_up, sim->now_ms);/        ;/
+agent-forgets-the-gap|e2e/simulation/agent.c|s/^        catch_up_gap(catch_up, sim->now_ms);/        ;/
 caught-up-by-any-goal|agent/catch_up.c|s/        catch_up->up = holds(flavour, received, catch_up->goal);/        catch_up->up = true;/
 never-isolated|agent/role_decide.c|s/    if (role->order.role != AGENT_ROLE_PRIMARY || !role->order.self_fence_ms)/    if (true)/
 overtaken-goes-on|agent/role_decide.c|s/    return state->source.is_primary \&\& state->source.epoch > state->role.order.epoch;/    return false;/
 source-not-awaited|agent/role_decide.c|s/    return !(source->known \&\& source->is_open \&\& source->epoch >= order->epoch);/    return false;/
 cut-by-any-order|agent/bootstrap/start_mode.c|s/.truncate = follows \&\& order->truncate \&\& order->epoch > primary_epoch};/.truncate = true};/
-hold-is-done-at-once|agent/role_decide.c|s/state->replication.receiver == AGENT_THREAD_OFF \&\& is_looked_at(role)));/true));/
+hold-is-done-at-once|agent/role_decide.c|s/(state->replication.receiver == AGENT_THREAD_OFF \&\& is_looked_at(role) \&\& role->relay == RELAY_DONE));/true);/
 '
 names=("$@")
 
