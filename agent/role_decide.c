@@ -256,7 +256,21 @@ static bool must_reconfigure(const struct instance_state *state)
 
     if (role->source_followed == 0)
         return is_refusal(state->replication.receiver_errno);
+    if (role->password_unknown && is_refusal(state->replication.receiver_errno))
+        return true;
     return role->source_followed != role->source_wanted && (!works || source_takes_password(state));
+}
+
+void role_note_followed(struct role_state *role, uint64_t source, bool reconfigured, int64_t now_ms)
+{
+    if (reconfigured || (role->source_followed != 0 && role->source_followed != source))
+        role->password_unknown = false;
+    else if (role->source_followed == 0)
+        role->password_unknown = true;
+    if (role->source_followed == source)
+        return;
+    role->source_followed = source;
+    role->followed_ms = now_ms;
 }
 
 /* The source has been told to be primary anew, and we have not been told to follow it: whoever counts on acknowledgements does not know of ours. One that has

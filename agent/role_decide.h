@@ -49,6 +49,10 @@ bool role_is_isolated(const struct instance_state *state, int64_t now_ms);
 /* The source has yet to be opened (agent_order.h: await_source). */
 bool role_awaits_source(const struct instance_state *state);
 
+/* A source is followed, identified by `source` (role_state.source_wanted of the job). reconfigured: it was named anew, with our password, whatever was found. One that was
+ * found configured is only started, so that its relay logs stay: its password is known to be ours only once the source takes it. */
+void role_note_followed(struct role_state *role, uint64_t source, bool reconfigured, int64_t now_ms);
+
 /* Keeps state->stream up to date with a look at the server that began at at_ms. */
 void role_note_stream(struct instance_state *state, const struct replication_facts *facts, int64_t at_ms);
 /* By the server's own connection alone: the source's agent may be dead while its server serves, and the other way round. What a look did not see

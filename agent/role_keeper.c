@@ -41,6 +41,7 @@ struct role_keeper {
     struct healing *healing;
     char *password;
     uint64_t job_source; /* source_wanted of the job that runs */
+    bool job_reconfigures;
     uint64_t job_epoch;
     int64_t accepted_ms;
     struct self_fence fence; /* as it will be noted once the worker is done */
@@ -394,10 +395,8 @@ static void note_success(struct role_keeper *keeper, const struct role_result *r
     }
     if (action == ROLE_ACTION_FOLLOW)
         role->draining_ms = result->done ? 0 : role->draining_ms ? role->draining_ms : now_ms;
-    if (turned && role->source_followed != keeper->job_source) {
-        role->source_followed = keeper->job_source;
-        role->followed_ms = now_ms;
-    }
+    if (turned)
+        role_note_followed(role, keeper->job_source, keeper->job_reconfigures, now_ms);
     if (result->done)
         log_info("the role is changed", LOG_STR("what", action_texts[action]), LOG_INT("us", result->took_us));
 }
@@ -509,6 +508,7 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
     if (may_drop(keeper, decision->action))
         catch_up_note_spend(&keeper->note);
     keeper->job_source = role->source_wanted;
+    keeper->job_reconfigures = decision->reconfigure;
     keeper->job_epoch = role->order.epoch;
     role->running = decision->action;
     role->running_ms = now_ms;

@@ -128,6 +128,31 @@ static void test_a_server_that_leaves_begins_to_follow_nobody(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
 }
 
+/* A member that starts on a kept volume is configured with the password of that time: it is started as it is, and what the source refuses is named anew, once. */
+static void test_a_password_of_the_past_is_replaced(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    state.role.source_followed = 0;
+    state.replication.receiver = AGENT_THREAD_CONNECTING;
+    struct role_decision decision = role_decide(&state, AGENT_PHASE_RUNNING, NOW);
+    assert_true(decision.action == ROLE_ACTION_FOLLOW && !decision.reconfigure);
+    role_note_followed(&state.role, 7, false, NOW);
+    assert_int_equal(state.role.source_followed, 7);
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.replication.receiver_errno = 1045;
+    decision = role_decide(&state, AGENT_PHASE_RUNNING, NOW);
+    assert_true(decision.action == ROLE_ACTION_FOLLOW && decision.reconfigure);
+    role_note_followed(&state.role, 7, true, NOW);
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+
+    state.role.password_unknown = true; /* another source was named with our password */
+    role_note_followed(&state.role, 8, false, NOW + 1);
+    assert_false(state.role.password_unknown);
+    assert_int_equal(state.role.followed_ms, NOW + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +160,7 @@ int main(void)
         cmocka_unit_test(test_a_server_that_leaves_begins_to_follow_nobody),
         cmocka_unit_test(test_who_waits_for_its_source_is_ready_and_has_lost_nobody),
         cmocka_unit_test(test_a_new_binary_log_once_an_epoch),
+        cmocka_unit_test(test_a_password_of_the_past_is_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
