@@ -80,11 +80,14 @@ static void order_held(const struct cluster_snapshot *snapshot, struct agent_ord
  * reign yet would never get the rest, and nothing would tell. The first heartbeat of the present epoch comes after it. */
 static bool can_donate(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    if (!member->pod || member->pod->object.deleting || !member_is_wanted(snapshot, member))
+    if (!member->pod || member->pod->object.deleting)
         return false;
-    return member_is_open(snapshot, member) ||
-        (member_follows(snapshot, member) && !reigns_has_extra(snapshot, member) &&
-            member->agent->replication.applied_epoch >= (uint64_t)snapshot->last.epoch);
+    /* Also one that is to leave, as after a cluster was made anew with fewer members: nobody else may have the data. */
+    if (member_is_open(snapshot, member))
+        return true;
+    return member_is_wanted(snapshot, member) && member_follows(snapshot, member) &&
+        !reigns_has_extra(snapshot, member) &&
+        member->agent->replication.applied_epoch >= (uint64_t)snapshot->last.epoch;
 }
 
 static bool copies_from(
