@@ -44,6 +44,7 @@ void agent_start(struct sim *sim, int member, bool in_init)
     struct sim_member *at = &sim->members[member];
     struct sim_agent *agent = &at->agent;
     int crashes = agent->crashes;
+    catch_up_gap(&agent->state.catch_up, 0); /* what it owns */
     memset(agent, 0, sizeof(*agent));
     agent->alive = true;
     agent->crashes = crashes;
@@ -98,7 +99,7 @@ static void note_server_gone(struct sim *sim, int member)
     if (!at->run_dir.caught_up_run)
         return;
     at->agent.past_run = at->run_dir.caught_up_run;
-    memcpy(at->agent.past, at->run_dir.caught_up, sizeof(at->agent.past));
+    at->agent.past = at->run_dir.caught_up;
 }
 
 static void server_gone(struct sim *sim, int member)

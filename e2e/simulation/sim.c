@@ -170,6 +170,8 @@ void run_release(struct sim *sim)
 {
     cluster_status_release(&sim->api.status);
     cluster_status_release(&sim->api.past);
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++)
+        catch_up_gap(&sim->members[i].agent.state.catch_up, 0);
     position_pool_unref(sim->positions);
     for (int i = 0; i < SIM_OPERATORS; i++)
         operator_release(&sim->operators[i]);

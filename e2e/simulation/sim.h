@@ -123,7 +123,7 @@ struct sim_agent {
     uint64_t server_run; /* as looked at last */
     /* catch_up_note.h: left by the agent before; of a process that has ended. 0: there is none. */
     uint64_t found_run, past_run;
-    char past[AGENT_GTID_SIZE];
+    const char *past;
     struct sim_watch watch;
     uint64_t marked;
     int fetched[64], fetched_count; /* salvage: transactions */
