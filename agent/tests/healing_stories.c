@@ -10,6 +10,7 @@
 
 #include "agent/mysql/start_domain.h"
 #include "agent/tests/replication_rig.h"
+#include "agent/tests/tail_client.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/frame_stream.h"
@@ -192,64 +193,6 @@ static void form(struct stage *stage)
         assert_true(member_says(stage->rig, i, "SELECT COUNT(*) FROM heal.t", "0"));
 }
 
-struct answer {
-    bool done;
-    int code;
-    char text[200];
-};
-
-static void on_answer(void *arg, const struct http_response *response, const struct error *err)
-{
-    struct answer *answer = arg;
-
-    answer->done = true;
-    answer->code = err ? 0 : response->status;
-    snprintf(answer->text, sizeof(answer->text), "%s", err ? err->message : response->body);
-}
-
-static char *text_of(const struct agent_rig *rig, const char *name)
-{
-    struct strbuf text;
-
-    strbuf_init(&text, KM_MIB);
-    assert_int_equal(fs_read_file(agent_rig_path(rig, name), &text, NULL), 0);
-    return strbuf_detach(&text, NULL);
-}
-
-/* identity: "operator", "tls/tls" (a member), NULL for no certificate. */
-static struct http_tls *identity_tls(const struct agent_rig *rig, const char *identity)
-{
-    _cleanup_(freep) char *ca = text_of(rig, "tls/ca.crt");
-    _cleanup_(freep) char *cert_name = xasprintf("%s.crt", str_or_empty(identity));
-    _cleanup_(freep) char *key_name = xasprintf("%s.key", str_or_empty(identity));
-    _cleanup_(freep) char *cert = identity ? text_of(rig, cert_name) : NULL;
-    _cleanup_(freep) char *key = identity ? text_of(rig, key_name) : NULL;
-    struct http_tls_options options = {.ca_pem = ca, .cert_pem = cert, .key_pem = key};
-
-    return http_tls_new(&options);
-}
-
-static int ask_tail(struct stage *stage, const char *identity, const char *after)
-{
-    struct replication_rig *rig = stage->rig;
-    _cleanup_(freep) char *url =
-        xasprintf("https://localhost:%u/v1/binlogs/tail?after=%s", rig->members[stage->primary].rig->tls_port, after);
-    struct http_tls *tls = identity_tls(rig->members[0].rig, identity);
-    struct http_client *client = http_client_new(rig->loop);
-    struct answer answer = {0};
-    struct http_request_options options = {
-        .method = "GET", .url = url, .tls = tls, .timeout_ms = 10000, .done = on_answer, .arg = &answer};
-
-    http_client_start(client, &options);
-    while (!answer.done)
-        loop_run_once(rig->loop, 1000);
-    http_client_free(client);
-    http_tls_unref(tls);
-    if (answer.code != 200)
-        printf("tail: %d %s\n", answer.code, answer.text);
-    return answer.code;
-}
-
 /* As those of a member that was made by a copy: they begin behind what it had then, and do not say so. The others get all of it first. */
 static void forget_logs(struct stage *stage, unsigned member)
 {
@@ -273,11 +216,11 @@ static void test_what_only_a_dead_primary_has_is_taken_over(void **state)
     hold_others(stage);
     write_alone(stage, "a");
     _cleanup_(freep) char *all = executed(stage, 0);
-    assert_int_equal(ask_tail(stage, "tls/tls", before), 409); /* while it runs */
+    assert_int_equal(tail_client_ask(rig, stage->primary, "tls/tls", before), 409); /* while it runs */
     kill_server(stage, 0);
     assert_true(replication_rig_await(rig, 0, is_down, "down", LONG_MS));
-    assert_int_equal(ask_tail(stage, NULL, before), 0); /* no certificate, no answer */
-    assert_int_equal(ask_tail(stage, "operator", before), 200);
+    assert_int_equal(tail_client_ask(rig, stage->primary, NULL, before), 0); /* no certificate, no answer */
+    assert_int_equal(tail_client_ask(rig, stage->primary, "operator", before), 200);
     int64_t started_ms = clock_monotonic_ms();
     struct agent_order what = salvage_order(stage, rig->members[0].rig->tls_port);
     order(rig, 1, &what);
@@ -353,9 +296,9 @@ static void test_a_stream_without_an_end_is_not_used(void **state)
     struct stage *stage = *state;
     struct replication_rig *rig = stage->rig;
     static const struct http_route routes[] = {{"GET", "/v1/binlogs/tail", send_half}, {NULL, NULL, NULL}};
-    _cleanup_(freep) char *ca = text_of(rig->members[0].rig, "tls/ca.crt");
-    struct tls_keypair pair = {.cert_pem = text_of(rig->members[0].rig, "tls/tls.crt"),
-        .key_pem = text_of(rig->members[0].rig, "tls/tls.key")};
+    _cleanup_(freep) char *ca = tail_client_text(rig->members[0].rig, "tls/ca.crt");
+    struct tls_keypair pair = {.cert_pem = tail_client_text(rig->members[0].rig, "tls/tls.crt"),
+        .key_pem = tail_client_text(rig->members[0].rig, "tls/tls.key")};
     struct tls_server *tls = tls_server_new(&pair, ca, NULL);
     struct http_server *liar = http_server_new(rig->loop, tls, routes, NULL);
     uint16_t port = 0;
@@ -387,7 +330,7 @@ static void test_a_stream_without_an_end_is_not_used(void **state)
 /* The newest binary log of a member; its server is down. */
 static char *newest_log(const struct agent_rig *rig)
 {
-    _cleanup_(freep) char *index = text_of(rig, "vol/data/binlog.index");
+    _cleanup_(freep) char *index = tail_client_text(rig, "vol/data/binlog.index");
     char *last = NULL;
 
     for (char *at = index; (at = strstr(at, "binlog.")); at++)
@@ -432,11 +375,13 @@ static void test_a_gap_damage_and_a_torn_end(void **state)
     write_alone(stage, "c");
     kill_server(stage, 2);
     assert_true(replication_rig_await(rig, 2, is_down, "down", LONG_MS));
-    assert_int_equal(ask_tail(stage, "tls/tls", stage->mysql ? "" : "7-1-1"), stage->mysql ? 200 : 409);
+    assert_int_equal(
+        tail_client_ask(rig, stage->primary, "tls/tls", stage->mysql ? "" : "7-1-1"), stage->mysql ? 200 : 409);
     if (stage->mysql)
-        assert_int_equal(ask_tail(stage, "tls/tls", "11111111-2222-3333-4444-555555555555:1-5"), 409);
+        assert_int_equal(
+            tail_client_ask(rig, stage->primary, "tls/tls", "11111111-2222-3333-4444-555555555555:1-5"), 409);
     else
-        assert_int_equal(ask_tail(stage, "tls/tls", "0-77-3"), 409); /* another history */
+        assert_int_equal(tail_client_ask(rig, stage->primary, "tls/tls", "0-77-3"), 409); /* another history */
     /* One byte of a row, with others behind it. */
     _cleanup_(freep) char *log = newest_log(donor);
     _cleanup_(freep) char *path = xstrdup(agent_rig_path(donor, log));

@@ -164,7 +164,7 @@ static bool want_async(struct operator_world *world)
 
 static bool waits_for_nobody(struct operator_world *world)
 {
-    return acks_of(world) == 0 && !world_agent(world, 1)->order.semi_sync && world_is_settled(world);
+    return acks_of(world) == 0 && !world_agent(world, 0)->order.semi_sync && world_is_settled(world);
 }
 
 static bool want_semi_sync(struct operator_world *world)
