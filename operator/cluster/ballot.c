@@ -66,10 +66,12 @@ static const struct vote *vote_of(const struct ballot *ballot, const struct clus
 
 /* ---- reign by reign ---- */
 
-static bool anybody_holds(const struct ballot *ballot, int reign)
+/* but: NULL anybody */
+static bool anybody_holds(const struct ballot *ballot, int reign, const struct vote *but)
 {
     for (int i = 0; i < ballot->count; i++) {
-        if (ballot->votes[i].history.readable && ballot->votes[i].history.reign == reign)
+        const struct vote *vote = &ballot->votes[i];
+        if (vote != but && vote->history.readable && vote->history.reign == reign)
             return true;
     }
     return false;
@@ -88,13 +90,22 @@ static int count_answers(const struct cluster_snapshot *snapshot, const struct b
     return answers;
 }
 
+/* Somebody has seen its primary open, or it holds a heartbeat of it, or another one holds something of it. Else what bears its origin may be older: a tail of an earlier
+ * reign of the same member, or what somebody wrote there while it was a replica. */
+static bool has_begun(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *reign = &ballot->reigns.list[i];
+    return reign->opened || own->member->agent->replication.applied_epoch >= (uint64_t)reign->epoch ||
+        anybody_holds(ballot, i, own);
+}
+
 /* False: it is empty, and the one before it decides. */
 static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i];
     const struct vote *own = vote_of(ballot, reign);
     bool is_last_word = i == ballot->reigns.count - 1 && reign->floor_is_partial;
-    bool found = anybody_holds(ballot, i);
+    bool found = anybody_holds(ballot, i, NULL);
     ballot->decisive = i;
     ballot->answers = count_answers(snapshot, ballot, reign->primary);
     ballot->needed = ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
@@ -105,9 +116,12 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
         if (!is_last_word)
             return false;
         own = reign->opened ? own : NULL; /* nobody took writes after it, and it had everything when it was opened */
-    }
+    } else if (own && i + 1 < ballot->reigns.count && !has_begun(ballot, i, own))
+        own = NULL;
     ballot->old = own;
-    ballot->is_proven = enough && (own || found || is_last_word);
+    /* What only its primary holds of it proves nothing of those before, unless its floor is all of them. */
+    bool counts = anybody_holds(ballot, i, own) || (own && !reign->floor_is_partial);
+    ballot->is_proven = enough && (counts || is_last_word);
     return own || found || !enough || is_last_word;
 }
 
@@ -129,7 +143,7 @@ static void note_extra(struct ballot *ballot)
     for (int i = 0; i < ballot->count && ballot->decisive < ballot->reigns.count; i++) {
         struct vote *vote = &ballot->votes[i];
         if (vote != ballot->old && vote->history.has_extra && str_empty(vote->unfit) &&
-            anybody_holds(ballot, ballot->decisive))
+            anybody_holds(ballot, ballot->decisive, NULL))
             vote->unfit = "it holds transactions that the lost primary had not";
     }
     for (int i = 0; i < ballot->count; i++) {
@@ -195,15 +209,65 @@ static void join_unknown(struct cluster_reigns *reigns)
     reigns->count = 1;
 }
 
+static void read_votes(const struct cluster_snapshot *snapshot, struct ballot *ballot)
+{
+    for (int i = 0; i < ballot->count; i++)
+        member_history_release(&ballot->votes[i].history);
+    ballot->count = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_is_held(snapshot, &snapshot->members[i]))
+            add_vote(snapshot, &snapshot->members[i], ballot);
+    }
+}
+
+/* Who is to follow a primary that has answered is opened when it has all that this one had when it was closed, or all of its binary logs. */
+static bool lacks_some_of_before(const struct ballot *ballot, const struct vote *own)
+{
+    const struct cluster_reign *before = &ballot->reigns.list[1];
+    const struct vote *older = vote_of(ballot, before);
+    if (!older || older == own || !older->history.readable || str_empty(before->origin))
+        return false;
+    if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
+        return member_history_is_behind(own->member->agent->gtid_executed, older->member->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(older->history.known, before->origin);
+    _cleanup_(gtid_set_freep) struct gtid_set *lacking = gtid_set_subtract(written, own->history.known);
+    return !gtid_set_is_empty(lacking);
+}
+
+/* The one before it shows that it cannot have been opened, or enough others hold nothing of it. */
+static bool never_began(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
+{
+    const struct cluster_reign *latest = &ballot->reigns.list[0];
+    const struct vote *own = vote_of(ballot, latest);
+    if (ballot->reigns.count < 2 || !own || !own->history.readable || has_begun(ballot, 0, own))
+        return false;
+    return lacks_some_of_before(ballot, own) ||
+        count_answers(snapshot, ballot, latest->primary) >=
+        ballot_answers_needed(snapshot, latest->primary, !latest->floor_is_partial);
+}
+
+/* What its primary has written is in the way of what MariaDB would tell of it otherwise. */
+static void skip_latest(const struct cluster_snapshot *snapshot, struct ballot *ballot)
+{
+    const struct cluster_member *primary = vote_of(ballot, &ballot->reigns.list[0])->member;
+    reigns_drop_latest(&ballot->reigns);
+    ballot->skipped++;
+    read_votes(snapshot, ballot);
+    for (int i = 0; i < ballot->count; i++) {
+        struct vote *vote = &ballot->votes[i];
+        vote->history.hides |=
+            vote->member == primary && vote->history.has_extra && primary->agent->flavour == AGENT_FLAVOUR_MARIADB;
+    }
+}
+
 struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
 {
     struct ballot *ballot = xnew(struct ballot);
     reigns_in_force(snapshot, &ballot->reigns);
     join_unknown(&ballot->reigns);
-    for (int i = 0; i < snapshot->member_count; i++) {
-        if (member_is_held(snapshot, &snapshot->members[i]))
-            add_vote(snapshot, &snapshot->members[i], ballot);
-    }
+    read_votes(snapshot, ballot);
+    while (never_began(snapshot, ballot))
+        skip_latest(snapshot, ballot);
     judge(snapshot, ballot);
     note_extra(ballot);
     find_best(snapshot, ballot);

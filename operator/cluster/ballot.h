@@ -23,7 +23,8 @@ struct vote {
 };
 
 struct ballot {
-    struct cluster_reigns reigns;
+    struct cluster_reigns reigns; /* those in force, without the latest ones that never began */
+    int skipped;                  /* how many those are */
     struct vote votes[CLUSTER_REPLICAS_MAX + 1];
     int count;
     int decisive; /* index of the reign at which it is decided, or not yet; reigns.count: all are empty */

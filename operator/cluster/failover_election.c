@@ -231,7 +231,7 @@ static void choose(const struct ballot *ballot, const struct vote *vote, const c
     const char *position = goes_on ? reign->floor : failover_position_of(member);
     ret->candidate = member;
     ret->goes_on = goes_on;
-    ret->first_reign = goes_on ? ballot->decisive : ballot->reigns.count;
+    ret->first_reign = goes_on ? ballot->skipped + ballot->decisive : CLUSTER_REIGNS_MAX;
     ret->position = position;
     snprintf(ret->why, sizeof(ret->why), "%s %s: received up to %.80s, executed up to %.80s", member->name, why,
         failover_position_of(member), member->agent->gtid_executed);
@@ -241,7 +241,7 @@ static void choose_salvage(const struct ballot *ballot, struct failover_choice *
 {
     choose(ballot, ballot->best, "has received most, and takes over the rest from the lost one's binary logs", ret);
     ret->salvage = true;
-    ret->first_reign = ballot->decisive;
+    ret->first_reign = ballot->skipped + ballot->decisive;
 }
 
 static void choose_despite_loss(

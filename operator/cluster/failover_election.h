@@ -24,10 +24,10 @@ struct failover_choice {
     const char *
         position; /* all that it has received: executed before it is opened; the old primary has it in any case; of that agent's status,
                                      * or of the reigns in force */
-    char why[256];         /* why this one */
-    bool salvage;          /* the lost one's binary logs are to be asked first */
-    int first_reign;       /* those before it are empty; reigns.count: what was acknowledged in any is in `position` */
-    bool goes_on;          /* the primary of reign `first_reign`, which goes on */
+    char why[256];   /* why this one */
+    bool salvage;    /* the lost one's binary logs are to be asked first */
+    int first_reign; /* those before it are empty; CLUSTER_REIGNS_MAX: what was acknowledged in any is in `position` */
+    bool goes_on;    /* the primary of reign `first_reign`, which goes on */
     char may_be_lost[256]; /* what may be lost with it; "" nothing */
     char waits[512];       /* nobody yet: for what, in words */
     int64_t again_ms;

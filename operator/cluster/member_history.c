@@ -148,6 +148,17 @@ enum gtid_relation member_history_compare(const struct member_history *a, const 
     return gtid_set_compare(a->known, b->known);
 }
 
+bool member_history_is_behind(const char *a, const char *b)
+{
+    struct gtid_one theirs;
+    bool behind = false;
+    _cleanup_(gtid_set_freep) struct gtid_set *of_a = position_parse(GTID_MARIADB, a);
+    _cleanup_(gtid_set_freep) struct gtid_set *of_b = position_parse(GTID_MARIADB, b);
+    for (size_t i = 0; of_a && of_b && gtid_set_position(of_b, i, &theirs); i++)
+        behind |= find_domain(of_a, theirs.domain).number < theirs.number;
+    return behind;
+}
+
 bool member_history_is_origin(const char *origin, const char *uuid, uint32_t server_id)
 {
     char number[16];

@@ -33,6 +33,9 @@ void member_history_release(struct member_history *history);
 /* a against b: by reign, then by what is known. Both readable. */
 enum gtid_relation member_history_compare(const struct member_history *a, const struct member_history *b);
 
+/* MariaDB: in some domain a's last transaction has a smaller number than b's. False if either cannot be read. */
+bool member_history_is_behind(const char *a, const char *b);
+
 /* Transactions with this origin are of that server. uuid and server_id as an agent says them: "" and 0 unknown. */
 bool member_history_is_origin(const char *origin, const char *uuid, uint32_t server_id);
 
