@@ -24,6 +24,11 @@ static void start_server(const struct agent_paths *paths, int number)
     assert_int_equal(fs_write_file_atomic(paths->server_lock, name, number ? sizeof(name) - 1 : 0, 0600, NULL), 0);
 }
 
+static void release_catch_up(struct catch_up *catch_up)
+{
+    catch_up_gap(catch_up, NOW); /* forgets positions */
+}
+
 static struct catch_up started(void)
 {
     struct catch_up catch_up = {0};
@@ -35,8 +40,8 @@ static struct catch_up started(void)
 /* An agent's life beside server number `before`: what it had received was proven, or not; killed in the middle of a change, or not. */
 static void live(const struct agent_paths *paths, int before, bool up, bool changing, const char *received)
 {
-    struct catch_up catch_up = started();
-    struct catch_up_note note;
+    _cleanup_(release_catch_up) struct catch_up catch_up = started();
+    _cleanup_(catch_up_note_release) struct catch_up_note note = {.paths = NULL};
 
     start_server(paths, before);
     catch_up_note_init(&note, paths);
@@ -83,8 +88,8 @@ static void test_what_outlives_an_agent(void **unused)
         assert_non_null(mkdtemp(dir));
         _cleanup_(freep) char *lock = xasprintf("%s/server.lock", dir);
         struct agent_paths paths = {.run_dir = dir, .server_lock = lock};
-        struct catch_up catch_up = started();
-        struct catch_up_note note;
+        _cleanup_(release_catch_up) struct catch_up catch_up = started();
+        _cleanup_(catch_up_note_release) struct catch_up_note note = {.paths = NULL};
         live(&paths, rows[i].before, rows[i].proven, rows[i].changing, rows[i].received);
         if (rows[i].starts != KEPT)
             start_server(&paths, rows[i].starts);
@@ -105,8 +110,8 @@ static void test_a_change_before_the_first_look(void **unused)
 {
     char dir[] = "/tmp/catch-up-note-XXXXXX", lock[] = "/tmp/catch-up-note-XXXXXX/server.lock";
     struct agent_paths paths = {.run_dir = dir, .server_lock = lock};
-    struct catch_up catch_up = started();
-    struct catch_up_note note;
+    _cleanup_(release_catch_up) struct catch_up catch_up = started();
+    _cleanup_(catch_up_note_release) struct catch_up_note note = {.paths = NULL};
 
     UNUSED(unused);
     assert_non_null(mkdtemp(dir));
@@ -116,6 +121,7 @@ static void test_a_change_before_the_first_look(void **unused)
     catch_up_note_keep(&note, false, "");
     catch_up_note_look(&note, &catch_up, MARIADB, "0-1-9", NOW);
     assert_false(catch_up.up);
+    catch_up_note_release(&note);
     catch_up_note_init(&note, &paths);
     catch_up_note_look(&note, &catch_up, MARIADB, "0-1-9", NOW);
     assert_false(catch_up.up);
@@ -127,8 +133,8 @@ static void test_another_server_is_a_gap(void **unused)
 {
     char dir[] = "/tmp/catch-up-note-XXXXXX", lock[] = "/tmp/catch-up-note-XXXXXX/server.lock";
     struct agent_paths paths = {.run_dir = dir, .server_lock = lock};
-    struct catch_up catch_up = {.up = true};
-    struct catch_up_note note;
+    _cleanup_(release_catch_up) struct catch_up catch_up = {.up = true};
+    _cleanup_(catch_up_note_release) struct catch_up_note note = {.paths = NULL};
 
     UNUSED(unused);
     assert_non_null(mkdtemp(dir));
@@ -168,8 +174,8 @@ static void test_relay_logs_outlive_a_server(void **unused)
         assert_non_null(mkdtemp(dir));
         _cleanup_(freep) char *lock = xasprintf("%s/server.lock", dir);
         struct agent_paths paths = {.run_dir = dir, .server_lock = lock};
-        struct catch_up catch_up = started();
-        struct catch_up_note note;
+        _cleanup_(release_catch_up) struct catch_up catch_up = started();
+        _cleanup_(catch_up_note_release) struct catch_up_note note = {.paths = NULL};
         start_server(&paths, 1);
         catch_up_note_init(&note, &paths);
         note.synced = rows[i].synced;
@@ -177,7 +183,8 @@ static void test_relay_logs_outlive_a_server(void **unused)
         catch_up_note_keep(&note, true, "0-1-9");
         start_server(&paths, 2);
         if (!rows[i].same_agent)
-            catch_up_note_init(&note, &paths);
+            catch_up_note_release(&note);
+        catch_up_note_init(&note, &paths);
         if (rows[i].another_boot)
             snprintf(note.boot, sizeof(note.boot), "another");
         catch_up_note_look(&note, &catch_up, MARIADB, rows[i].executed, NOW);
