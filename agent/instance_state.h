@@ -61,8 +61,9 @@ struct role_state {
     bool stopping;           /* the server is about to be stopped: a primary is closed before (server_exec.h) */
     bool isolated;           /* a primary that has closed itself as it heard nobody; until the next epoch */
 
-    bool opened;   /* this order made it a primary */
-    bool was_open; /* clients may have written since it was closed last */
+    bool opened;           /* this order made it a primary */
+    uint64_t opened_epoch; /* epoch_file.h: opened_file_read */
+    bool was_open;         /* clients may have written since it was closed last */
 
     uint64_t source_wanted; /* identifies host, port and password; 0: there is no password */
     bool prepared; /* the source is named, and has not been asked for anything yet: what the receiver says is of another one */

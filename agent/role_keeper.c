@@ -390,6 +390,7 @@ static void note_success(struct role_keeper *keeper, const struct role_result *r
         role->rotated_epoch = keeper->job_epoch;
     if (action == ROLE_ACTION_OPEN && result->done) {
         role->opened = role->order.role == AGENT_ROLE_PRIMARY;
+        role->opened_epoch = keeper->job_epoch;
         role->source_followed = 0;
         catch_up_opened(&keeper->state->catch_up);
     }
@@ -654,6 +655,7 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     keeper->log = log_watch_new(loop, paths->data_dir, &state->beat);
     keeper->source = source_watch_new(loop, state, on_source, keeper);
     state->role.epoch = epoch;
+    state->role.opened_epoch = opened_file_read(paths);
     state->role.mark = mark;
     state->role.started_ms = clock_monotonic_ms();
     state->role.fence = keeper->fence = self_fence_read(paths);

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "agent/bootstrap/epoch_file.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/seed_position.h"
 #include "agent/bootstrap/start_mode.h"
@@ -18,6 +19,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/log.h"
 #include "common/worker.h"
 
 #define ROLE_CONNECT_TIMEOUT_S 2
@@ -68,6 +70,15 @@ static int follow(struct role_lane *lane, const struct dialect *dialect, struct 
     return rc;
 }
 
+/* Nothing is missing any more. A full volume does not keep a primary closed: that it was open is shown in other ways as well (openedEpoch). */
+static void note_opening(const struct role_lane *lane)
+{
+    struct error err = ERROR_INIT;
+
+    if (opened_file_write(lane->paths, lane->job.order.epoch, &err) < 0)
+        log_warn("that the server is opened cannot be noted", LOG_ERR(&err));
+}
+
 /* Before a primary is opened: where its own transactions end, or those of the dead one behind them (salvage.h). */
 static int salvage(void *arg, struct session *session, const struct dialect *dialect, bool *ret_go, struct error *err)
 {
@@ -81,8 +92,10 @@ static int salvage(void *arg, struct session *session, const struct dialect *dia
         result->salvage_applied = true;
     }
     *ret_go = lane->job.salvage != SALVAGE_ASK;
-    if (*ret_go)
+    if (*ret_go) {
+        note_opening(lane);
         return 0;
+    }
     _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(session, dialect, err);
     if (!executed)
         return -1;

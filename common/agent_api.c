@@ -174,6 +174,7 @@ static const struct json_field fields[] = {
     FIELD("lookedMs", I64, CHANGE_IGNORED, looked_ms),
     FIELD("positionMax", U32, CHANGE_COUNTS, position_max),
     FIELD("epoch", U64, CHANGE_COUNTS, epoch),
+    FIELD("openedEpoch", U64, CHANGE_COUNTS, opened_epoch),
     FIELD_ENUM("role", role, agent_role_names),
     FIELD("orderHash", TEXT, CHANGE_COUNTS, order_hash),
     FIELD("orderDone", BOOL, CHANGE_COUNTS, order_done),

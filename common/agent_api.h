@@ -166,7 +166,7 @@ struct agent_status {
     char accounts_hash[65]; /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
     char mycnf_hash[65];       /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
     const char *gtid_executed; /* POSITION_TOO_LONG, or cut by an earlier version: cannot be compared */
-    const char *gtid_state;    /* MariaDB: gtid_binlog_state, the last transaction of each domain and server; likewise */
+    const char *gtid_state; /* MariaDB: gtid_binlog_state, the last transaction of each domain and server; likewise */
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
     int64_t probe_us; /* how long the last successful probe took */
@@ -177,9 +177,10 @@ struct agent_status {
     int64_t looked_ms; /* by that clock, when the server was asked for what is said here of transactions; 0: it was not */
 
     /* The order in force (agent_order.h). */
-    uint64_t epoch;       /* the largest one ever accepted by this member */
-    enum agent_role role; /* ordered */
-    char order_hash[17];  /* "" if this process has no order */
+    uint64_t epoch;        /* the largest one ever accepted by this member */
+    uint64_t opened_epoch; /* under which this volume's server was opened last; 0: never, or not known. Then it had everything that it had to have */
+    enum agent_role role;  /* ordered */
+    char order_hash[17];   /* "" if this process has no order */
     bool order_done; /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
     bool writable; /* clients can write here */
 

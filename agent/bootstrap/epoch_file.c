@@ -3,6 +3,8 @@
 #include "agent/bootstrap/epoch_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "common/alloc.h"
 #include "common/fs.h"
@@ -57,4 +59,28 @@ int epoch_file_write(const struct agent_paths *paths, uint64_t epoch, struct err
     if (fs_read_file(path, &old, NULL) < 0 || old.len < 2 || old.len > EPOCH_DIGITS)
         return -1;
     return write_padded(path, epoch, (int)old.len - 1, err);
+}
+
+uint64_t opened_file_read(const struct agent_paths *paths)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/opened", paths->state_dir);
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, EPOCH_TEXT_MAX);
+    bool is_whole = fs_read_file(path, &text, NULL) == 0 && text.len == EPOCH_DIGITS + 1;
+    return is_whole ? strtoull(text.buf, NULL, 10) : 0;
+}
+
+int opened_file_write(const struct agent_paths *paths, uint64_t epoch, struct error *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/opened", paths->state_dir);
+    _cleanup_(freep) char *text = xasprintf("%0*llu\n", EPOCH_DIGITS, (unsigned long long)epoch);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return error_set_errno(err, errno, "creating %s", path);
+    bool is_written = pwrite(fd, text, EPOCH_DIGITS + 1, 0) == EPOCH_DIGITS + 1;
+    int errnum = errno;
+    close(fd);
+    return is_written ? 0 : error_set_errno(err, errnum, "writing %s", path);
 }

@@ -16,4 +16,9 @@ int epoch_file_read(const struct agent_paths *paths, uint64_t *ret, struct error
 /* On the disk when it returns, also of a full volume that has one already (fs_write_note). Makes state_dir if need be. */
 int epoch_file_write(const struct agent_paths *paths, uint64_t epoch, struct error *err) KM_MUST_CHECK;
 
+/* state_dir/opened, likewise: the epoch under which this server was opened last, written when everything that it had to have is executed. It is not synced: after
+ * the end of the node it may be older, which proves nothing. 0: there is none, or it cannot be read. */
+uint64_t opened_file_read(const struct agent_paths *paths);
+int opened_file_write(const struct agent_paths *paths, uint64_t epoch, struct error *err) KM_MUST_CHECK;
+
 #endif

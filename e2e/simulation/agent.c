@@ -61,6 +61,7 @@ void agent_start(struct sim *sim, int member, bool in_init)
     state->instance = sim_member_name(member);
     state->accounts_once = true;
     state->role.epoch = at->disk.epoch;
+    state->role.opened_epoch = at->disk.opened_epoch;
     state->role.mark = at->disk.mark;
     state->role.started_ms = sim->now_ms;
     state->role.fence = at->run_dir.fence;

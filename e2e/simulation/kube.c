@@ -49,7 +49,7 @@ static void forget_pod(struct sim *sim, int member)
     if (at->claim_gone) {
         disk_clear(sim, member);
         at->disk.bound = false;
-        at->disk.epoch = 0;
+        at->disk.epoch = at->disk.opened_epoch = 0;
         at->disk.mark = AGENT_MARK_NONE;
         at->claim_gone = false;
     }
@@ -93,6 +93,7 @@ void kube_lose_node(struct sim *sim, int member, int64_t for_ms)
     struct sim_member *at = &sim->members[member];
     end_processes(sim, member, true);
     at->disk.relay_pod = 0;
+    at->disk.opened_epoch = 0; /* it is not synced */
     at->node_down_until_ms = sim->now_ms + for_ms;
 }
 

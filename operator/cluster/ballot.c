@@ -90,12 +90,13 @@ static int count_answers(const struct cluster_snapshot *snapshot, const struct b
     return answers;
 }
 
-/* Somebody has seen its primary open, or it holds a heartbeat of it, or another one holds something of it. Else what bears its origin may be older: a tail of an earlier
+/* Somebody has seen its primary open, or that one says so, or holds a heartbeat of it, or another one holds something of it. Else what bears its origin may be older: a tail of an earlier
  * reign of the same member, or what somebody wrote there while it was a replica. */
 static bool has_begun(const struct ballot *ballot, int i, const struct vote *own)
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i];
-    return reign->opened || own->member->agent->replication.applied_epoch >= (uint64_t)reign->epoch ||
+    const struct agent_status *agent = own->member->agent;
+    return reign->opened || MAX_OF(agent->opened_epoch, agent->replication.applied_epoch) >= (uint64_t)reign->epoch ||
         anybody_holds(ballot, i, own);
 }
 
