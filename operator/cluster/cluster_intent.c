@@ -145,20 +145,6 @@ static bool has_lost_its_data(const struct cluster_member *member)
     return member && member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY;
 }
 
-/* What the target took before it lost its data was acknowledged by those who follow: they would have it. Who is silent may. */
-static bool has_all_there_is(const struct cluster_snapshot *snapshot, const struct cluster_member *from)
-{
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct cluster_member *member = &snapshot->members[i];
-        if (member == from || str_eq(member->name, snapshot->last.transition.to) || has_lost_its_data(member))
-            continue;
-        if (member_runs(member) ? !failover_has_received(from, member->agent->gtid_received)
-                                : member_acknowledges(snapshot, member))
-            return false;
-    }
-    return true;
-}
-
 static void go_back(
     const struct cluster_snapshot *snapshot, const struct cluster_member *from, struct cluster_intent *intent)
 {
@@ -181,7 +167,7 @@ static void continue_transition(const struct cluster_snapshot *snapshot, struct 
     int64_t age_ms = snapshot->now_ms - transition->started_ms;
     bool lost = !to || (!member_runs(to) && !to->agent_awaited);
     bool empty = has_lost_its_data(to);
-    if (empty && from && member_runs(from) && (can_go_back(snapshot, from) || has_all_there_is(snapshot, from)))
+    if (empty && can_go_back(snapshot, from))
         go_back(snapshot, from, intent);
     else if (lost && age_ms > CLUSTER_TARGET_SILENCE_MS && can_go_back(snapshot, from))
         go_back(snapshot, from, intent);
