@@ -463,7 +463,10 @@ static bool must_stay(const struct cluster_snapshot *snapshot, const struct clus
         return member_may_hold_data(member);
     if ((primary && member_is_open(snapshot, primary)) || in_place_holds(snapshot))
         return false;
-    return member_acknowledges(snapshot, member) &&
+    /* The old primary of a switchover is the only one that surely has everything, until the new one is open. */
+    bool is_from = cluster_transition_is_set(&snapshot->last.transition) &&
+        str_eq(member->name, snapshot->last.transition.from);
+    return (is_from || member_acknowledges(snapshot, member)) &&
         !(member_is_seeding(member) && (member->agent->data == AGENT_DATA_EMPTY || member_data_is_stale(member)));
 }
 
