@@ -48,6 +48,24 @@ static uint32_t semi_sync_clients(const struct sim *sim, int member)
     return count;
 }
 
+/* gtid_binlog_state */
+static const char *binlog_state(struct sim *sim, const struct sim_member *at)
+{
+    char text[SIM_MEMBERS_MAX * 32] = "";
+    size_t len = 0;
+    uint32_t last[SIM_MEMBERS_MAX] = {0};
+    for (int i = 0; i < at->disk.log.count; i++) {
+        const struct txn *txn = &sim->txns.all[at->disk.log.entries[i]];
+        last[txn->server] = MAX_OF(last[txn->server], txn->number);
+    }
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        if (last[i] > 0)
+            len += (size_t)snprintf(text + len, sizeof(text) - len, "%s0-%d-%u", len ? "," : "",
+                TXN_SERVER_ID_BASE + i, last[i]);
+    }
+    return position_take(sim->positions, text);
+}
+
 void agent_look(struct sim *sim, int member, struct replication_facts *ret)
 {
     const struct sim_member *at = &sim->members[member];
@@ -71,6 +89,8 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
     ret->gtid_executed = position_take(sim->positions, position);
     server_received(sim, member, position, sizeof(position));
     ret->gtid_received = position_take(sim->positions, position);
+    if (sim->mariadb)
+        ret->gtid_state = binlog_state(sim, at);
     if (at->disk.self_written)
         snprintf(ret->self_written, sizeof(ret->self_written), "4294967-%d-1", TXN_SERVER_ID_BASE + member);
     if (server->semi_source)

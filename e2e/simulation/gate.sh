@@ -2,8 +2,8 @@
 # gate.sh [SECONDS]   what every change has to pass: each schedule of regressions/, which must find nothing any more; then random ones for about SECONDS (100) of
 # real time, both families with three and with five members, JOBS (as many as there are processors) at a time.
 #
-# The first seed is made of the commit: a commit always meets the same schedules, in the order of their seeds, and every commit meets others, so that the gate
-# goes on searching. SEED=N sets it. What fails is told with the command that repeats it; it stops nothing, so that all is told.
+# From seed 1 on, so that a change fails only for what it has done: searching on is the task of long.sh. SEED=N sets it. What fails is told with the command
+# that repeats it; it stops nothing, so that all is told.
 # What loses or doubles anything fails. A cluster that stays closed or members that stay different are only told (--ignore), and a deleted cluster that is applied anew and
 # a status of the past are left out (--without): docs/simulation.md, "What it still finds".
 # Cases: every kept schedule, and each pair of family and members. BUILD (build); RESULTS as in build-aux/test.sh.
@@ -11,7 +11,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 : "${BUILD:=build}" "${JOBS:=$(nproc)}"
 seconds=${1:-100}
-seed=${SEED:-$((16#$(git rev-parse HEAD 2> /dev/null | cut -c1-7 | grep . || echo 1)))}
+seed=${SEED:-1}
 simulate=$BUILD/simulate
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT

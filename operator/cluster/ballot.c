@@ -53,6 +53,7 @@ static void add_vote(const struct cluster_snapshot *snapshot, const struct clust
     enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
     *vote = (struct vote){.member = member, .unfit = candidate_why_unfit(snapshot, member)};
     member_history_read(&ballot->reigns, flavour, failover_position_of(member), &vote->history);
+    vote->history.hides &= !member_history_shows_none(&ballot->reigns, member->agent->gtid_state);
 }
 
 static const struct vote *vote_of(const struct ballot *ballot, const struct cluster_reign *reign)

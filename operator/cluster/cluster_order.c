@@ -464,8 +464,8 @@ static bool must_stay(const struct cluster_snapshot *snapshot, const struct clus
     if ((primary && member_is_open(snapshot, primary)) || in_place_holds(snapshot))
         return false;
     /* The old primary of a switchover is the only one that surely has everything, until the new one is open. */
-    bool is_from = cluster_transition_is_set(&snapshot->last.transition) &&
-        str_eq(member->name, snapshot->last.transition.from);
+    bool is_from =
+        cluster_transition_is_set(&snapshot->last.transition) && str_eq(member->name, snapshot->last.transition.from);
     return (is_from || member_acknowledges(snapshot, member)) &&
         !(member_is_seeding(member) && (member->agent->data == AGENT_DATA_EMPTY || member_data_is_stale(member)));
 }

@@ -84,9 +84,8 @@ static void read_last(const struct gtid_one *last, const struct span *spans, int
         gtid_set_add(known, last);
         return;
     }
-    ret->has_extra = true;
-    ret->hides = last->server != floor.server;
-    if (!ret->hides)
+    ret->has_extra = ret->hides = true;
+    if (last->server == floor.server)
         gtid_set_add(known, &floor);
 }
 
@@ -146,6 +145,33 @@ enum gtid_relation member_history_compare(const struct member_history *a, const 
     if (a->reign != b->reign)
         return a->reign < b->reign ? GTID_SUPERSET : GTID_SUBSET;
     return gtid_set_compare(a->known, b->known);
+}
+
+static bool is_of_a_reign(const struct cluster_reigns *reigns, uint32_t domain, uint32_t server, uint64_t number)
+{
+    for (int i = 0; i < reigns->count; i++) {
+        _cleanup_(gtid_set_freep) struct gtid_set *floor = position_parse(GTID_MARIADB, reigns->list[i].floor);
+        const struct span span = {.origin = reigns->list[i].origin};
+        if (is_written_by(&span, server) && (!floor || number > find_domain(floor, domain).number))
+            return true;
+    }
+    return false;
+}
+
+bool member_history_shows_none(const struct cluster_reigns *reigns, const char *state)
+{
+    unsigned domain, server;
+    unsigned long long number;
+    int used = 0;
+    if (str_empty(state) || !position_is_whole(state))
+        return false;
+    for (; *state; state += used) {
+        if (sscanf(state, "%u-%u-%llu%n", &domain, &server, &number, &used) != 3 ||
+            is_of_a_reign(reigns, domain, server, number))
+            return false;
+        used += state[used] == ',';
+    }
+    return true;
 }
 
 bool member_history_is_behind(const char *a, const char *b)

@@ -33,6 +33,9 @@ void member_history_release(struct member_history *history);
 /* a against b: by reign, then by what is known. Both readable. */
 enum gtid_relation member_history_compare(const struct member_history *a, const struct member_history *b);
 
+/* MariaDB: gtid_binlog_state, which has the last transaction of each domain and server, shows nothing of any listed reign. Then nothing is hidden. */
+bool member_history_shows_none(const struct cluster_reigns *reigns, const char *state);
+
 /* MariaDB: in some domain a's last transaction has a smaller number than b's. False if either cannot be read. */
 bool member_history_is_behind(const char *a, const char *b);
 

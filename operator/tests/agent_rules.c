@@ -48,7 +48,8 @@ void agent_rules_check_order(const struct agent_double *agent, const struct agen
             agent->name, named, (long long)epoch, primary);
     bool may_wait = json_path_int(status, "acks", 0) > 0; /* else nobody counts acknowledgements under this epoch */
     bool follows = agent->status.phase != AGENT_PHASE_SEEDING && order->role == AGENT_ROLE_REPLICA && *source;
-    if ((int64_t)order->epoch == epoch && may_wait && follows && order->semi_sync && !is_acknowledger(status, agent->ordinal))
+    if ((int64_t)order->epoch == epoch && may_wait && follows && order->semi_sync &&
+        !is_acknowledger(status, agent->ordinal))
         agent_model_fail(agent->all, "I4: %s is told to acknowledge, and the status does not say so", agent->name);
 }
 

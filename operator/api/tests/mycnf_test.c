@@ -29,9 +29,9 @@ static void keys_of_the_operator(void **state)
         "replicate_wild_ignore_table", "replicate_rewrite_db", "loose_replicate_do_db", "replicate_wild_ig",
         "replicate_same_server_id", "replicate_events_marked_for_skip", "one.replicate_do_db",
         "loose_a.b.replicate_ignore_table", "one.loose_replicate_rewrite_db", "binlog_do_db", "binlog_ignore_db",
-        "loose_binlog_ignore", "slave_skip_errors", "replica_skip_errors", "loose_slave_skip_errors",
-        "slave_exec_mode", "replica_exec_mode", "loose_slave_exec_mode", "binlog_error_action", "init_slave",
-        "init_replica", "persisted_globals_load"};
+        "loose_binlog_ignore", "slave_skip_errors", "replica_skip_errors", "loose_slave_skip_errors", "slave_exec_mode",
+        "replica_exec_mode", "loose_slave_exec_mode", "binlog_error_action", "init_slave", "init_replica",
+        "persisted_globals_load"};
     static const char *const free_keys[] = {"max_connections", "plugin_load_add", "skip_name_resolve", "sync_binlog",
         "binlog_format", "log_bin_trust_function_creators", "read_only_compressed", "port_open_timeout", "sql_mode",
         "ssl_cipher", "tmp_table_size", "validate_password.policy", "innodb_buffer_pool_size", "user_statistics",
