@@ -160,16 +160,17 @@ static bool is_of_a_reign(const struct cluster_reigns *reigns, uint32_t domain, 
 
 bool member_history_shows_none(const struct cluster_reigns *reigns, const char *state)
 {
-    unsigned domain, server;
-    unsigned long long number;
-    int used = 0;
     if (str_empty(state) || !position_is_whole(state))
         return false;
-    for (; *state; state += used) {
-        if (sscanf(state, "%u-%u-%llu%n", &domain, &server, &number, &used) != 3 ||
-            is_of_a_reign(reigns, domain, server, number))
+    for (const char *at = state; *at;) {
+        char *end = NULL;
+        unsigned long domain = strtoul(at, &end, 10);
+        unsigned long server = *end == '-' ? strtoul(end + 1, &end, 10) : 0;
+        unsigned long long number = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
+        if (number == 0 || (*end != ',' && *end != '\0') ||
+            is_of_a_reign(reigns, (uint32_t)domain, (uint32_t)server, number))
             return false;
-        used += state[used] == ',';
+        at = end + (*end == ',');
     }
     return true;
 }

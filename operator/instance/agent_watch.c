@@ -218,7 +218,7 @@ static void on_done(void *arg, const struct http_response *response, const struc
     bool ended_by_us = err && err->kind == ERROR_CANCELLED; /* on_data said why */
     if (err && !ended_by_us)
         watch->failure = *err;
-    else if (response && response->status == AGENT_IDENTITY_MISDIRECTED)
+    else if (!ended_by_us && response->status == AGENT_IDENTITY_MISDIRECTED)
         error_set_code(&watch->failure, ERROR_CONFLICT, response->status,
             "another pod's agent answers at %s, and says so", watch->target.address);
     else if (!ended_by_us)
