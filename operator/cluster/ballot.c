@@ -91,6 +91,18 @@ static int count_answers(const struct cluster_snapshot *snapshot, const struct b
     return answers;
 }
 
+/* Each of them may have been primary last: those that are not asked as acknowledgers must have answered as well. */
+static bool joined_have_answered(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
+{
+    for (int r = 0; r < ballot->joined.count; r++) {
+        const struct cluster_member *primary = cluster_member_named(snapshot, ballot->joined.list[r].primary);
+        bool answers = primary && (member_acknowledges(snapshot, primary) || member_is_held(snapshot, primary));
+        if (!answers)
+            return false;
+    }
+    return true;
+}
+
 /* Somebody has seen its primary open, or that one says so, or holds a heartbeat of it, or another one holds something of it. Else what bears its origin may be older: a tail of an earlier
  * reign of the same member, or what somebody wrote there while it was a replica. */
 static bool has_begun(const struct ballot *ballot, int i, const struct vote *own)
@@ -111,7 +123,7 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
     ballot->decisive = i;
     ballot->answers = count_answers(snapshot, ballot, reign->primary);
     ballot->needed = ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
-    bool enough = ballot->answers >= ballot->needed;
+    bool enough = ballot->answers >= ballot->needed && joined_have_answered(snapshot, ballot);
     if (own && !own->history.readable)
         own = reign->opened ? own : NULL;
     else if (own && own->history.reign > i) {
@@ -197,13 +209,15 @@ static void compare_with_best(struct ballot *ballot)
 }
 
 /* Whose transactions they are cannot be told, as a version without reigns left it: any of the members may have been primary last. */
-static void join_unknown(struct cluster_reigns *reigns)
+static void join_unknown(struct ballot *ballot)
 {
+    struct cluster_reigns *reigns = &ballot->reigns;
     bool all_known = true;
     for (int i = 0; i < reigns->count; i++)
         all_known &= !str_empty(reigns->list[i].origin);
     if (reigns->count < 2 || all_known)
         return;
+    ballot->joined = *reigns;
     reigns->list[0] = reigns->list[reigns->count - 1];
     reigns->list[0].primary[0] = reigns->list[0].origin[0] = '\0';
     reigns->list[0].floor_is_partial = true;
@@ -266,7 +280,7 @@ struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
 {
     struct ballot *ballot = xnew(struct ballot);
     reigns_in_force(snapshot, &ballot->reigns);
-    join_unknown(&ballot->reigns);
+    join_unknown(ballot);
     read_votes(snapshot, ballot);
     while (never_began(snapshot, ballot))
         skip_latest(snapshot, ballot);
