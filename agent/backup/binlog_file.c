@@ -27,9 +27,11 @@ enum {
 
 #define HEADER_BYTES 19
 #define CHECKSUM_BYTES 4
+#define VERSION_BYTES 50 /* of a format description: the server's version */
 #define FLAGS_AT 17
 #define FLAG_IN_USE 1
 #define FLAG_ARTIFICIAL 0x20
+#define FLAG_IGNORABLE 0x80
 #define UUID_BYTES 16
 #define STANDALONE 1 /* MariaDB: one event follows, without an end of its own */
 #define PIECE_BYTES ((size_t)(64 * KM_KIB))
@@ -188,22 +190,53 @@ static void add_number(struct strbuf *out, uint64_t value, unsigned bytes)
         strbuf_addc(out, (char)(value >> (8 * i)));
 }
 
-void binlog_add_rotate(const struct strbuf *description, const char *log_name, struct strbuf *out)
-{
-    const uint8_t *bytes = (const uint8_t *)description->buf;
-    bool summed = bytes[description->len - CHECKSUM_BYTES - 1] == 1;
-    size_t start = out->len;
+struct made_event {
+    uint8_t type;
+    uint16_t flags;
+    size_t body_len;
+};
 
+/* The body follows. */
+static void add_header(const struct strbuf *description, const struct made_event *event, bool summed, struct strbuf *out)
+{
     add_number(out, 0, 4);
-    add_number(out, EVENT_ROTATE, 1);
-    add_number(out, number(bytes + 5, 4), 4);
-    add_number(out, HEADER_BYTES + 8 + strlen(log_name) + (summed ? CHECKSUM_BYTES : 0), 4);
+    add_number(out, event->type, 1);
+    add_number(out, number((const uint8_t *)description->buf + 5, 4), 4);
+    add_number(out, HEADER_BYTES + event->body_len + (summed ? CHECKSUM_BYTES : 0), 4);
     add_number(out, 0, 4);
-    add_number(out, FLAG_ARTIFICIAL, 2);
-    add_number(out, BINLOG_MAGIC_BYTES, 8);
-    strbuf_adds(out, log_name);
+    add_number(out, event->flags, 2);
+}
+
+static void add_sum(bool summed, size_t start, struct strbuf *out)
+{
     if (summed)
         add_number(out, (uint32_t)~crc_add(0xffffffff, (const uint8_t *)out->buf + start, out->len - start), 4);
+}
+
+static bool is_mysql(const struct strbuf *description)
+{
+    char version[VERSION_BYTES + 1] = "";
+    memcpy(version, description->buf + HEADER_BYTES + 2, VERSION_BYTES);
+    return !strstr(version, "MariaDB");
+}
+
+void binlog_add_rotate(const struct strbuf *description, const char *log_name, struct strbuf *out)
+{
+    bool summed = (uint8_t)description->buf[description->len - CHECKSUM_BYTES - 1] == 1;
+    const struct made_event previous = {EVENT_PREVIOUS_GTIDS, FLAG_IGNORABLE, 8};
+    const struct made_event rotate = {EVENT_ROTATE, FLAG_ARTIFICIAL, 8 + strlen(log_name)};
+    size_t start = out->len;
+
+    if (is_mysql(description)) {
+        add_header(description, &previous, summed, out);
+        add_number(out, 0, 8); /* no server */
+        add_sum(summed, start, out);
+        start = out->len;
+    }
+    add_header(description, &rotate, summed, out);
+    add_number(out, BINLOG_MAGIC_BYTES, 8);
+    strbuf_adds(out, log_name);
+    add_sum(summed, start, out);
 }
 
 /* ---- events ---- */

@@ -32,7 +32,8 @@ struct binlog_head {
 
 void binlog_head_release(struct binlog_head *head);
 
-/* The event that a source sends to its replicas before a log: names it. description: of the log whose events follow. */
+/* The event that a source sends to its replicas before a log: names it. description: of the log whose events follow. MySQL: behind an empty set of previous
+ * GTIDs, without which a server that keeps its relay logs (relay_log_recovery = OFF) refuses the file (error 1866; tried, 9.7.4). */
 void binlog_add_rotate(const struct strbuf *description, const char *log_name, struct strbuf *out);
 
 struct binlog_transaction {
