@@ -166,7 +166,8 @@ static void forget_server(struct agent *agent)
     role_keeper_server_gone(agent->roles);
 }
 
-/* A connection that says nothing leaves a warning in the server's log, so one is made only when nothing better is known. */
+/* A connection that says nothing leaves a warning in the server's log, so one is made only when nothing better is
+ * known. */
 static bool look_at_socket(const struct agent *agent)
 {
     const struct instance_state *state = &agent->state;
@@ -199,7 +200,8 @@ static void look_from_outside(struct agent *agent, int64_t now_ms)
         read_mycnf_hash(agent, agent->status.mycnf_hash);
 }
 
-/* A password or an account that somebody has changed behind our back is set right again: with another one, replicas are shut out. */
+/* A password or an account that somebody has changed behind our back is set right again: with another one, replicas are
+ * shut out. */
 static void watch_accounts(struct agent *agent)
 {
     struct instance_state *state = &agent->state;

@@ -61,7 +61,8 @@ int64_t catch_up_read_ms(const struct agent_status *theirs, int64_t asked_ms)
 void catch_up_heard(
     struct catch_up *catch_up, const struct agent_status *theirs, struct position_pool *positions, int64_t asked_ms)
 {
-    /* One that is not open yet may still have to apply what it was chosen for; a commit that waits for others may not be in its set yet. */
+    /* One that is not open yet may still have to apply what it was chosen for; a commit that waits for others may not
+     * be in its set yet. */
     bool tells = theirs->phase == AGENT_PHASE_RUNNING && theirs->writable && theirs->writes_blocked_ms == 0;
 
     if (catch_up->up || !str_empty(catch_up->goal) || !tells || catch_up_read_ms(theirs, asked_ms) <= catch_up->gap_ms)

@@ -1,10 +1,12 @@
 /*
  * catch_up.h: whether this server holds all that it can have acknowledged (agent_api.h: caughtUp). Pure.
  *
- * A relay log is not for ever: it is dropped when a server starts that cannot be sure of it (bootstrap/relay_keep.h), and where its source is changed while something waits
- * to be applied. What was received then is less than what was acknowledged, and in a failover its answer would prove nothing. There are two ways back. Its
- * source has it: what the source had executed after the gap holds everything that was acknowledged before it; once that is received here, too, the answer counts again.
- * And a server that had been proven before, and kept its relay logs over its start, has it once all that they hold is executed.
+ * A relay log is not for ever: it is dropped when a server starts that cannot be sure of it (bootstrap/relay_keep.h),
+ * and where its source is changed while something waits to be applied. What was received then is less than what was
+ * acknowledged, and in a failover its answer would prove nothing. There are two ways back. Its source has it: what the
+ * source had executed after the gap holds everything that was acknowledged before it; once that is received here, too,
+ * the answer counts again. And a server that had been proven before, and kept its relay logs over its start, has it
+ * once all that they hold is executed.
  */
 #ifndef KM_AGENT_CATCH_UP_H
 #define KM_AGENT_CATCH_UP_H
@@ -35,10 +37,12 @@ void catch_up_heard(
 int64_t catch_up_read_ms(const struct agent_status *theirs, int64_t asked_ms);
 /* Another source is followed: it need not have what the one before had executed, only what was acknowledged. */
 void catch_up_other_source(struct catch_up *catch_up);
-/* An agent before this one had proven it of this server process, when that had received what is noted (catch_up_note.h). */
+/* An agent before this one had proven it of this server process, when that had received what is noted
+ * (catch_up_note.h). */
 void catch_up_resume(struct catch_up *catch_up, enum agent_flavour flavour, const char *noted, const char *received);
-/* The server was started anew, had been proven before to hold everything, `noted` at that time, and has kept its relay logs (relay_recover.h): `received` is all that it had
- * received when it ended. What cannot be applied is no proof, so it is executed first. */
+/* The server was started anew, had been proven before to hold everything, `noted` at that time, and has kept its relay
+ * logs (relay_recover.h): `received` is all that it had received when it ended. What cannot be applied is no proof, so
+ * it is executed first. */
 void catch_up_kept(struct catch_up *catch_up, enum agent_flavour flavour, const char *noted, const char *received);
 /* A look at the server: what it has executed. */
 void catch_up_executed(struct catch_up *catch_up, enum agent_flavour flavour, const char *executed);

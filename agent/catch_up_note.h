@@ -1,14 +1,17 @@
 /*
- * catch_up_note.h: run_dir/caught-up.json: that this server process holds all that it can have acknowledged, for an agent that is started anew beside it.
+ * catch_up_note.h: run_dir/caught-up.json: that this server process holds all that it can have acknowledged, for an
+ * agent that is started anew beside it.
  *
- * Such an agent could prove it only by what the source says (catch_up.h), and in a failover there is no source: an agent that was killed then would hold the
- * failover up for as long as the primary is away, although nothing had happened to the server. The note tells by which process (server_exec.h) and what that had
- * received. It is there only while nothing is being changed: it goes before a change of role begins, which may drop relay logs, and comes back when that
- * has ended well. What the server does by itself drops none, or makes another process of it.
+ * Such an agent could prove it only by what the source says (catch_up.h), and in a failover there is no source: an
+ * agent that was killed then would hold the failover up for as long as the primary is away, although nothing had
+ * happened to the server. The note tells by which process (server_exec.h) and what that had received. It is there only
+ * while nothing is being changed: it goes before a change of role begins, which may drop relay logs, and comes back
+ * when that has ended well. What the server does by itself drops none, or makes another process of it.
  *
- * It outlives the process, too: as long as no change of role has begun under the next one, that has what this one had, if it has kept its relay logs (catch_up_kept). A start that
- * drops them removes the note (bootstrap/relay_keep.h). It is not synced, so it counts only under the boot of the kernel that it was written under; but it
- * is, as its removal is, where relay logs are (sync_relay_log = 1), and then it counts under a later one.
+ * It outlives the process, too: as long as no change of role has begun under the next one, that has what this one had,
+ * if it has kept its relay logs (catch_up_kept). A start that drops them removes the note (bootstrap/relay_keep.h). It
+ * is not synced, so it counts only under the boot of the kernel that it was written under; but it is, as its removal
+ * is, where relay logs are (sync_relay_log = 1), and then it counts under a later one.
  */
 #ifndef KM_AGENT_CATCH_UP_NOTE_H
 #define KM_AGENT_CATCH_UP_NOTE_H
@@ -43,8 +46,8 @@ struct catch_up_note {
 /* Reads what an agent before this one has left. paths must outlive it. Release with catch_up_note_release. */
 void catch_up_note_init(struct catch_up_note *note, const struct agent_paths *paths);
 void catch_up_note_release(struct catch_up_note *note);
-/* A look at the server has shown what it has received. The process is the one that was there before the look and still is after it; another one than
- * before is a gap, and the one of the note goes on. */
+/* A look at the server has shown what it has received. The process is the one that was there before the look and still
+ * is after it; another one than before is a gap, and the one of the note goes on. */
 void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, enum agent_flavour flavour,
     const char *received, int64_t now_ms);
 /* The process has ended: before the next look. */
@@ -54,7 +57,8 @@ void catch_up_note_spend(struct catch_up_note *note);
 /* The server was started anew, its relay logs are whole, and this is all that it has received. */
 void catch_up_note_relay_logs_kept(
     const struct catch_up_note *note, struct catch_up *catch_up, enum agent_flavour flavour, const char *received);
-/* After each look, and before and after each change: whether it is proven and nothing is being changed. Writes or removes the file when that has changed. */
+/* After each look, and before and after each change: whether it is proven and nothing is being changed. Writes or
+ * removes the file when that has changed. */
 void catch_up_note_keep(struct catch_up_note *note, bool up, const char *received);
 
 #endif

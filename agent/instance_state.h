@@ -1,6 +1,6 @@
 /*
- * instance_state.h: everything the agent knows about its server, as one plain value. Lanes and file watchers write it on the loop thread;
- * agent_decide and readiness only read it. All times are monotonic milliseconds.
+ * instance_state.h: everything the agent knows about its server, as one plain value. Lanes and file watchers write it
+ * on the loop thread; agent_decide and readiness only read it. All times are monotonic milliseconds.
  */
 #ifndef KM_AGENT_INSTANCE_STATE_H
 #define KM_AGENT_INSTANCE_STATE_H

@@ -1,8 +1,8 @@
 /*
  * options.h: the command line of the agent.
  *
- * All places default to those of agent_api.h; tests move them. The pod's name comes from the environment (POD_NAME) by the downward API, its UID from where its
- * volumes are mounted from (pod_uid.h).
+ * All places default to those of agent_api.h; tests move them. The pod's name comes from the environment (POD_NAME) by
+ * the downward API, its UID from where its volumes are mounted from (pod_uid.h).
  */
 #ifndef KM_AGENT_OPTIONS_H
 #define KM_AGENT_OPTIONS_H
@@ -55,7 +55,8 @@ int agent_options_parse(int argc, char **argv, struct agent_options *ret, struct
 void agent_options_release(struct agent_options *options);
 /* Of a container's process, not a container's own. */
 bool agent_command_is_child(enum agent_command command);
-/* Of those, one that is run as an image's own tools are (copy_process.h): it says itself why it failed, in plain text. */
+/* Of those, one that is run as an image's own tools are (copy_process.h): it says itself why it failed, in plain
+ * text. */
 bool agent_command_is_tool(enum agent_command command);
 extern const char agent_options_help[];
 

@@ -1,12 +1,14 @@
 /*
- * pre_stop.h: what holds a pod's end up: the preStop hooks of the database pod (kubelet runs them before it sends SIGTERM).
+ * pre_stop.h: what holds a pod's end up: the preStop hooks of the database pod (kubelet runs them before it sends
+ * SIGTERM).
  *
- * `pre-stop`, in container mysql: a primary is not stopped before the operator has moved it. Asks this pod's agent (GET /role, GET /live on
- * the plain door) every PRE_STOP_POLL_MS. It is no guard: it ends, and the server with it, as soon as waiting is of no use (see
- * pre_stop_may_go), and in any case after the time that the operator allows, which leaves the server enough to shut down. One that is still
- * primary then is closed first: by the agent (server_mark_stopping), and by the hook itself where the agent does not,
- * because a MySQL server that gets SIGTERM tells clients whose commits wait that these are done.
- * `linger`, in container agent: keeps the agent, which tells what becomes of the server, until the server has ended.
+ * `pre-stop`, in container mysql: a primary is not stopped before the operator has moved it. Asks this pod's agent (GET
+ * /role, GET /live on the plain door) every PRE_STOP_POLL_MS. It is no guard: it ends, and the server with it, as soon
+ * as waiting is of no use (see pre_stop_may_go), and in any case after the time that the operator allows, which leaves
+ * the server enough to shut down. One that is still primary then is closed first: by the agent (server_mark_stopping),
+ * and by the hook itself where the agent does not, because a MySQL server that gets SIGTERM tells clients whose commits
+ * wait that these are done. `linger`, in container agent: keeps the agent, which tells what becomes of the server,
+ * until the server has ended.
  */
 #ifndef KM_AGENT_PRE_STOP_H
 #define KM_AGENT_PRE_STOP_H
@@ -21,7 +23,8 @@
 #define PRE_STOP_SILENCE_MS 3000
 /* No operator has a stream to the agent: it restarts, or the cluster is deleted and nobody will come. */
 #define PRE_STOP_ALONE_MS 10000
-/* The last act for one that is still primary: clients must not be told that commits are done that nobody has acknowledged. */
+/* The last act for one that is still primary: clients must not be told that commits are done that nobody has
+ * acknowledged. */
 #define PRE_STOP_CLOSE_MS 3000
 /* The primary is closed, and another member fetches its last transactions; or the whole cluster is being stopped. */
 #define PRE_STOP_FENCED_MS 10000

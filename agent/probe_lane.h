@@ -1,8 +1,8 @@
 /*
  * probe_lane.h: the thread that looks at the server once a second, with a session of its own.
  *
- * Beside the probing session it opens an idle one, the sentinel, and hands it to the loop, which watches its descriptor: the kernel makes it
- * readable the moment the server's process dies, long before the next probe.
+ * Beside the probing session it opens an idle one, the sentinel, and hands it to the loop, which watches its
+ * descriptor: the kernel makes it readable the moment the server's process dies, long before the next probe.
  */
 #ifndef KM_AGENT_PROBE_LANE_H
 #define KM_AGENT_PROBE_LANE_H

@@ -31,7 +31,8 @@ static bool is_refusal(uint32_t number)
     return false;
 }
 
-/* The source's own verdict. Other errors quote names of hosts, in which any word may be: a namespace may be called "purged". */
+/* The source's own verdict. Other errors quote names of hosts, in which any word may be: a namespace may be called
+ * "purged". */
 static bool is_verdict(uint32_t number)
 {
     return number == ER_FATAL_READING_BINLOG || number == ER_SERVER_FATAL_READING_BINLOG || number == ER_SLAVE_FATAL ||
@@ -247,8 +248,8 @@ static bool source_takes_password(const struct instance_state *state)
     return *state->source.accounts_hash && strcmp(state->source.accounts_hash, state->accounts_wanted_hash) == 0;
 }
 
-/* A new password reaches members at different times. A connection that works is not given up for one that the source may not know yet: without
- * acknowledgements commits would wait. */
+/* A new password reaches members at different times. A connection that works is not given up for one that the source
+ * may not know yet: without acknowledgements commits would wait. */
 static bool must_reconfigure(const struct instance_state *state)
 {
     const struct role_state *role = &state->role;
@@ -273,8 +274,9 @@ void role_note_followed(struct role_state *role, uint64_t source, bool reconfigu
     role->followed_ms = now_ms;
 }
 
-/* The source has been told to be primary anew, and we have not been told to follow it: whoever counts on acknowledgements does not know of ours. One that has
- * been told to close is served to the end: what it still has to commit waits for us. */
+/* The source has been told to be primary anew, and we have not been told to follow it: whoever counts on
+ * acknowledgements does not know of ours. One that has been told to close is served to the end: what it still has to
+ * commit waits for us. */
 static bool is_overtaken(const struct instance_state *state)
 {
     return state->source.is_primary && state->source.epoch > state->role.order.epoch;
@@ -312,8 +314,8 @@ static bool is_served_no_log(const struct replication_facts *facts)
     }
 }
 
-/* A source beats when it has sent all that it has: at some time between the two looks. A receiver that is far behind may apply all that it gets as it comes, and
- * a transaction that is still coming is not among what was received. */
+/* A source beats when it has sent all that it has: at some time between the two looks. A receiver that is far behind
+ * may apply all that it gets as it comes, and a transaction that is still coming is not among what was received. */
 static void note_even(struct stream_view *view, const struct replication_facts *facts, bool connected)
 {
     bool same = connected && view->connected && facts->source_beats >= view->beats;
@@ -362,7 +364,8 @@ bool role_source_lost(const struct instance_state *state)
 
 /* ---- decisions ---- */
 
-/* MariaDB throws away what was received when a thread starts after both were off: an applier is kept running, or left alone. */
+/* MariaDB throws away what was received when a thread starts after both were off: an applier is kept running, or left
+ * alone. */
 static bool wants_hold(const struct replication_facts *facts)
 {
     bool applier_stopped = facts->applier == AGENT_THREAD_OFF && !facts->applier_errno;
@@ -416,7 +419,8 @@ static struct role_decision decide_none(const struct instance_state *state)
     return decision;
 }
 
-/* A new agent leaves a server that it finds as it is, unless that must not stay open. One that came after it was opened by somebody else (I1). */
+/* A new agent leaves a server that it finds as it is, unless that must not stay open. One that came after it was opened
+ * by somebody else (I1). */
 static struct role_decision decide_without_order(const struct instance_state *state)
 {
     bool may_be_open = !state->role.isolated && !state->seen_gone;
@@ -445,7 +449,8 @@ static struct role_decision decide_by_role(const struct instance_state *state, i
     return decision;
 }
 
-/* Commits that wait for acknowledgements, for longer than a look or two: what they wait for does not come while we drain. */
+/* Commits that wait for acknowledgements, for longer than a look or two: what they wait for does not come while we
+ * drain. */
 static bool waits_in_vain(const struct instance_state *state, int64_t now_ms)
 {
     return state->commits_blocked_since_ms && now_ms - state->commits_blocked_since_ms >= VAIN_MS;
@@ -464,10 +469,12 @@ struct role_decision role_decide(const struct instance_state *state, enum agent_
         return decision;
     decision = decide_by_role(state, now_ms);
     bool in_vain = waits_in_vain(state, now_ms);
-    /* Accounts are statements too: they must not meet a change of roles half-way. One whose commit waits in vain never ends by itself: closing ends it. */
+    /* Accounts are statements too: they must not meet a change of roles half-way. One whose commit waits in vain never
+     * ends by itself: closing ends it. */
     if (state->action_running && !hangs && !(in_vain && decision.action == ROLE_ACTION_CLOSE))
         return (struct role_decision){.action = ROLE_ACTION_NONE};
-    /* The statement that closes a server which hangs lies ready in its socket: the first thing that is done when it goes on. */
+    /* The statement that closes a server which hangs lies ready in its socket: the first thing that is done when it
+     * goes on. */
     if (hangs && decision.action != ROLE_ACTION_CLOSE)
         return (struct role_decision){.action = ROLE_ACTION_NONE};
     decision.urgent = decision.urgent || hangs || in_vain;

@@ -1,8 +1,9 @@
 /*
  * role_decide.h: from an order and what the server says to the next thing to do. Pure.
  *
- * Whatever is asked for is made true again when it is no longer: a thread that was stopped is started, a source that differs is
- * configured anew. An applier that met an error stays stopped: to go on would be to skip (I7); a person or a new copy of the data mends that.
+ * Whatever is asked for is made true again when it is no longer: a thread that was stopped is started, a source that
+ * differs is configured anew. An applier that met an error stays stopped: to go on would be to skip (I7); a person or a
+ * new copy of the data mends that.
  */
 #ifndef KM_AGENT_ROLE_DECIDE_H
 #define KM_AGENT_ROLE_DECIDE_H
@@ -12,7 +13,8 @@
 #include "agent/instance_state.h"
 #include "common/agent_api.h"
 
-/* After a failure; and how often a receiver that gave up, or an applier that met a conflict of locks, is started again. */
+/* After a failure; and how often a receiver that gave up, or an applier that met a conflict of locks, is started
+ * again. */
 #define ROLE_RETRY_MS 1000
 #define THREAD_RETRY_MS 10000
 /* The order's limits, where it names none. */
@@ -31,32 +33,34 @@ struct role_decision role_decide(const struct instance_state *state, enum agent_
 /* What was ordered is so (agent_api.h: order_done). */
 bool role_done(const struct instance_state *state);
 
-/* Counts commits of a semi-sync primary that ended without an acknowledgement since the last call. ours: by role_close, which kills the
- * connections that wait, so that no client is told that they are done. */
+/* Counts commits of a semi-sync primary that ended without an acknowledgement since the last call. ours: by role_close,
+ * which kills the connections that wait, so that no client is told that they are done. */
 void role_note_unacknowledged(struct instance_state *state, const struct replication_facts *facts, bool ours);
 /* Counts a look at an open semi-sync primary that finds that commits need not wait as they are to (state->lapses). */
 void role_note_lapse(struct instance_state *state, const struct replication_facts *facts);
 
-/* Commits of a primary wait for a replica, the copy that it gives waits for those commits, and the replica may be the one that waits for the copy.
- * So the primary closes, which ends the connections that wait without a word that their commits are done, until the copy is
- * complete; semi-sync stays armed (I3). */
+/* Commits of a primary wait for a replica, the copy that it gives waits for those commits, and the replica may be the
+ * one that waits for the copy. So the primary closes, which ends the connections that wait without a word that their
+ * commits are done, until the copy is complete; semi-sync stays armed (I3). */
 #define COPY_PATIENCE_MS 2000
 bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms);
 
-/* A primary that must close itself, or has: nobody was heard for self_fence_ms (I6). Stays true once state->role.isolated is. Without an order: a server that an
- * earlier agent left open (self_fence.h), by the same measure, from this agent's start on. */
+/* A primary that must close itself, or has: nobody was heard for self_fence_ms (I6). Stays true once
+ * state->role.isolated is. Without an order: a server that an earlier agent left open (self_fence.h), by the same
+ * measure, from this agent's start on. */
 bool role_is_isolated(const struct instance_state *state, int64_t now_ms);
 /* The source has yet to be opened (agent_order.h: await_source). */
 bool role_awaits_source(const struct instance_state *state);
 
-/* A source is followed, identified by `source` (role_state.source_wanted of the job). reconfigured: it was named anew, with our password, whatever was found. One that was
- * found configured is only started, so that its relay logs stay: its password is known to be ours only once the source takes it. */
+/* A source is followed, identified by `source` (role_state.source_wanted of the job). reconfigured: it was named anew,
+ * with our password, whatever was found. One that was found configured is only started, so that its relay logs stay:
+ * its password is known to be ours only once the source takes it. */
 void role_note_followed(struct role_state *role, uint64_t source, bool reconfigured, int64_t now_ms);
 
 /* Keeps state->stream up to date with a look at the server that began at at_ms. */
 void role_note_stream(struct instance_state *state, const struct replication_facts *facts, int64_t at_ms);
-/* By the server's own connection alone: the source's agent may be dead while its server serves, and the other way round. What a look did not see
- * counts for nothing: a server of ours that hangs loses no source. */
+/* By the server's own connection alone: the source's agent may be dead while its server serves, and the other way
+ * round. What a look did not see counts for nothing: a server of ours that hangs loses no source. */
 bool role_source_lost(const struct instance_state *state);
 
 /* What stands behind a replica's error. */
@@ -70,8 +74,9 @@ enum replication_trouble {
     TROUBLE_LOST,      /* the source cannot be reached; no problem by itself */
 };
 enum replication_trouble replication_trouble_of(const struct replication_facts *facts);
-/* The transaction that MariaDB names: one whose number a strict applier finds taken (error 1950), or one that its source does not know (1236). "" none.
- * By their positions alone such sets cannot be told apart: the source's may have the larger number. */
+/* The transaction that MariaDB names: one whose number a strict applier finds taken (error 1950), or one that its
+ * source does not know (1236). "" none. By their positions alone such sets cannot be told apart: the source's may have
+ * the larger number. */
 void replication_errant_position(const struct replication_facts *facts, char *ret, size_t size);
 
 #endif

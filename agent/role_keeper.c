@@ -22,8 +22,8 @@
 
 /* How long closing waits for a heartbeat that is being written; after that the server is told to end it. */
 #define BEAT_PATIENCE_MS 300
-/* How long what was received may go on being applied before a replica turns to another source, which may wait for its acknowledgements. After that it
- * is dropped: the new source has it. */
+/* How long what was received may go on being applied before a replica turns to another source, which may wait for its
+ * acknowledgements. After that it is dropped: the new source has it. */
 #define FOLLOW_DRAIN_MS 10000
 
 struct role_keeper {
@@ -300,7 +300,8 @@ static void note_stopped(struct instance_state *state, const struct replication_
         state->applier_stopped_since_ms = now_ms;
 }
 
-/* The first look of this agent at a server, which may have been started with relay logs from before. An agent that died may have left it in the midst of them. */
+/* The first look of this agent at a server, which may have been started with relay logs from before. An agent that died
+ * may have left it in the midst of them. */
 static void note_relay_logs(struct role_keeper *keeper, const struct replication_facts *facts)
 {
     struct role_state *role = &keeper->state->role;
@@ -402,7 +403,8 @@ static void note_success(struct role_keeper *keeper, const struct role_result *r
         log_info("the role is changed", LOG_STR("what", action_texts[action]), LOG_INT("us", result->took_us));
 }
 
-/* Its source is open and has what is being applied: it is not kept waiting for longer than one that turns to another source. */
+/* Its source is open and has what is being applied: it is not kept waiting for longer than one that turns to another
+ * source. */
 static bool is_out_of_patience(struct instance_state *state, int64_t now_ms)
 {
     struct role_state *role = &state->role;
@@ -524,7 +526,8 @@ static bool must_wait_for_beat(const struct role_keeper *keeper, const struct ro
         now_ms - keeper->accepted_ms < BEAT_PATIENCE_MS;
 }
 
-/* Closing may not have got to its end, but what it did first is done (events): the server is opened again in any case. */
+/* Closing may not have got to its end, but what it did first is done (events): the server is opened again in any
+ * case. */
 static void note_copy(struct instance_state *state, int64_t now_ms)
 {
     bool closed = role_closed_for_copy(state, now_ms);

@@ -70,7 +70,8 @@ static int follow(struct role_lane *lane, const struct dialect *dialect, struct 
     return rc;
 }
 
-/* Nothing is missing any more. A full volume does not keep a primary closed: that it was open is shown in other ways as well (openedEpoch). */
+/* Nothing is missing any more. A full volume does not keep a primary closed: that it was open is shown in other ways as
+ * well (openedEpoch). */
 static void note_opening(const struct role_lane *lane)
 {
     struct error err = ERROR_INIT;

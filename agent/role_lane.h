@@ -1,6 +1,6 @@
 /*
- * role_lane.h: the thread that changes the server's role (mysql/role_change.h), with a session of its own. One change at a time; each is
- * bounded, what takes longer is asked for again.
+ * role_lane.h: the thread that changes the server's role (mysql/role_change.h), with a session of its own. One change
+ * at a time; each is bounded, what takes longer is asked for again.
  */
 #ifndef KM_AGENT_ROLE_LANE_H
 #define KM_AGENT_ROLE_LANE_H
@@ -48,7 +48,8 @@ struct role_result {
 /* fn runs on the loop after every job. paths and user must outlive the lane. */
 struct role_lane *role_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user,
     void (*fn)(void *arg, const struct role_result *result), void *arg);
-/* The last job found no connection left, and clients may keep them for ever: a session of another lane is to make room for one of ours (room.h). */
+/* The last job found no connection left, and clients may keep them for ever: a session of another lane is to make room
+ * for one of ours (room.h). */
 bool role_lane_is_shut_out(const struct role_lane *lane);
 struct session_options role_lane_session_options(const struct role_lane *lane);
 /* Takes it. */

@@ -12,7 +12,8 @@
 #define GTID_LONG (POSITION_TEXT_MAX / 4 * 3)
 /* Two beats of a source and two looks: one that was even then is. */
 #define EVEN_MS 2000
-/* Between two heartbeats that wait for a lock there is none that could be looked at; the log is looked at once a second. */
+/* Between two heartbeats that wait for a lock there is none that could be looked at; the log is looked at once a
+ * second. */
 #define BEAT_LOCKED_MS 3000
 
 /* By the heartbeat's row. */
@@ -23,7 +24,8 @@ static bool lag_by_row(const struct instance_state *state, int64_t now_ms, int64
 
     if (!facts->has_beat)
         return false;
-    /* Of another primary, by another clock: so long has the one that is followed now not been heard of, and there may be as much to apply as before. */
+    /* Of another primary, by another clock: so long has the one that is followed now not been heard of, and there may
+     * be as much to apply as before. */
     if (facts->beat_epoch < role->order.epoch) {
         *ret_lag_ms = role->followed_ms ? role->lag_before_ms + now_ms - role->followed_ms : 0;
         return role->followed_ms != 0;
@@ -35,7 +37,8 @@ static bool lag_by_row(const struct instance_state *state, int64_t now_ms, int64
     return true;
 }
 
-/* By the source's own word that it has sent all: nobody need have written a row since, as an agent that is dead does not. */
+/* By the source's own word that it has sent all: nobody need have written a row since, as an agent that is dead does
+ * not. */
 static bool lag_by_stream(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms)
 {
     const struct stream_view *view = &state->stream;
@@ -94,13 +97,15 @@ bool role_beat_is_late(const struct instance_state *state, int64_t now_ms)
     return beat->wanted && beat->blocked_since_ms && now_ms - beat->blocked_since_ms > BEAT_BLOCKED_MS;
 }
 
-/* It waits for somebody's lock (FLUSH TABLES WITH READ LOCK, a backup): neither storage nor acknowledgements are at fault. */
+/* It waits for somebody's lock (FLUSH TABLES WITH READ LOCK, a backup): neither storage nor acknowledgements are at
+ * fault. */
 static bool is_locked_out(const struct beat_state *beat, int64_t now_ms)
 {
     return beat->locked_ms && beat->locked_ms >= beat->blocked_since_ms && now_ms - beat->locked_ms <= BEAT_LOCKED_MS;
 }
 
-/* It waits for a large transaction to get into the binary log: that is work, unless commits wait for acknowledgements behind it. */
+/* It waits for a large transaction to get into the binary log: that is work, unless commits wait for acknowledgements
+ * behind it. */
 static bool is_behind_log(const struct instance_state *state, int64_t now_ms)
 {
     const struct beat_state *beat = &state->beat;

@@ -136,7 +136,8 @@ static void take_progress(struct seed *seed)
     measure_rate(seed);
 }
 
-/* The server that starts next: of this data folder, and as the order has it. Without its word it waits for the agent's (server_start.h). */
+/* The server that starts next: of this data folder, and as the order has it. Without its word it waits for the agent's
+ * (server_start.h). */
 static void note_start(const struct seed *seed)
 {
     const struct agent_paths *paths = &seed->options->paths;
@@ -164,7 +165,8 @@ static void finish(struct seed *seed)
     loop_timer_arm(&seed->farewell, FAREWELL_MS);
 }
 
-/* Who is primary, and under which epoch, may change while hours of copying go on: what counts is what becomes of the volume. */
+/* Who is primary, and under which epoch, may change while hours of copying go on: what counts is what becomes of the
+ * volume. */
 static bool order_stands(const struct seed *seed)
 {
     const struct agent_order *works_on = &seed->attempt_order, *now = &seed->order;
@@ -433,7 +435,8 @@ static bool texts_are_of_same_restore(const struct strbuf *before, const char *t
     return ret;
 }
 
-/* Other keys count from the next attempt on; one that runs goes on with those that it has. It ends if anything else has changed. */
+/* Other keys count from the next attempt on; one that runs goes on with those that it has. It ends if anything else has
+ * changed. */
 static void on_task(void *arg, const char *id, const char *text, size_t len)
 {
     struct seed *seed = arg;

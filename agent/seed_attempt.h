@@ -1,11 +1,12 @@
 /*
- * seed_attempt.h: one attempt to make what was ordered of the data folder: keep it, initialise it, clone or restore it, take what was restored beside it. Lives on the loop; what blocks runs on a
- * worker thread or is a process of its own.
+ * seed_attempt.h: one attempt to make what was ordered of the data folder: keep it, initialise it, clone or restore it,
+ * take what was restored beside it. Lives on the loop; what blocks runs on a worker thread or is a process of its own.
  *
- * Where data is to be replaced (order->replace), first of all what it has beyond order->beyond is set aside on the volume (set_aside.h, I7), whatever the reason and the
- * mark. If that fails, the attempt does, and the data stays.
+ * Where data is to be replaced (order->replace), first of all what it has beyond order->beyond is set aside on the
+ * volume (set_aside.h, I7), whatever the reason and the mark. If that fails, the attempt does, and the data stays.
  *
- * When it ends well, `data` (of a restore beside it: `data.restored`) holds a complete database that is on the disk. When it ends otherwise, `data` is what it was before (I8).
+ * When it ends well, `data` (of a restore beside it: `data.restored`) holds a complete database that is on the disk.
+ * When it ends otherwise, `data` is what it was before (I8).
  */
 #ifndef KM_AGENT_SEED_ATTEMPT_H
 #define KM_AGENT_SEED_ATTEMPT_H
@@ -30,11 +31,12 @@ struct seed_attempt_options {
     const struct agent_order *order; /* copied */
     const char *task;                /* RESTORE: as it came with PUT /v1/restore; copied. Secret */
     size_t task_len;
-    /* What data had that is to be replaced, or why that could not be set aside; then `done` follows with the same error. set_aside: as agent_status.set_aside, ""
-     * nothing was. From the loop, once for each attempt with order->replace. */
+    /* What data had that is to be replaced, or why that could not be set aside; then `done` follows with the same
+     * error. set_aside: as agent_status.set_aside, "" nothing was. From the loop, once for each attempt with
+     * order->replace. */
     void (*aside)(void *arg, const char *set_aside, const struct error *err);
-    /* Once, from the loop; frees the attempt. err: NULL when all is done; CANCELLED after seed_attempt_cancel. failure: what is to follow; NULL unless a
-     * restore failed. */
+    /* Once, from the loop; frees the attempt. err: NULL when all is done; CANCELLED after seed_attempt_cancel. failure:
+     * what is to follow; NULL unless a restore failed. */
     void (*done)(void *arg, const struct error *err, const struct restore_failure *failure);
     void *arg;
 };

@@ -19,7 +19,8 @@
 #include "common/strvec.h"
 
 #define POLL_MS 20
-/* The tail that waited for acknowledgements is as short as the longest pause of replicas; copying it must not hold the start up for long. */
+/* The tail that waited for acknowledgements is as short as the longest pause of replicas; copying it must not hold the
+ * start up for long. */
 #define TAIL_MAX_BYTES ((uint64_t)(64 * KM_MIB))
 
 /* Other members' pods have loopbacks of their own: who listens on this port is our agent. */
@@ -96,8 +97,9 @@ static bool note_cut(const struct agent_paths *paths)
     return false;
 }
 
-/* A start that cut off the end of the binary log has not come to its end. The server may refuse to start now ("Found 2 prepared transactions"), or complete a
- * DDL statement behind the cut, which is found by its domain only if this start logs it. */
+/* A start that cut off the end of the binary log has not come to its end. The server may refuse to start now ("Found 2
+ * prepared transactions"), or complete a DDL statement behind the cut, which is found by its domain only if this start
+ * logs it. */
 static int give_up_data(const struct agent_paths *paths, struct error *err)
 {
     if (!start_mode_has_cut(paths))

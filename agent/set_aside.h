@@ -1,19 +1,23 @@
 /*
- * set_aside.h: what would be lost when data is replaced or cut off is kept on the volume (I7): state_dir/set-aside/TIME-epochN/ with
+ * set_aside.h: what would be lost when data is replaced or cut off is kept on the volume (I7):
+ * state_dir/set-aside/TIME-epochN/ with
  *
  *   transactions.txt   why, and the GTIDs of what is here, oldest first
  *   binlog.000001      those transactions, as a binary log that mysqlbinlog and mariadb-binlog read
- *   raw.NAME           instead of it: the newest binary logs as they are, when they cannot be taken apart (encrypted, damaged)
+ *   raw.NAME           instead of it: the newest binary logs as they are, when they cannot be taken apart (encrypted,
+ *   damaged)
  *
- * Three places ask for it: a running member that is marked to be replaced (healing.h), a start that cuts off a tail (server_start.h), and `init` before the first byte of
- * a copy that replaces data, whatever the reason and the mark (seed_attempt.h). Only the last one can be relied upon; the first knows best what is errant.
+ * Three places ask for it: a running member that is marked to be replaced (healing.h), a start that cuts off a tail
+ * (server_start.h), and `init` before the first byte of a copy that replaces data, whatever the reason and the mark
+ * (seed_attempt.h). Only the last one can be relied upon; the first knows best what is errant.
  *
- * Which ones: MySQL's errant transactions are named exactly. MariaDB names a position; kept are the newest transactions of the server that wrote there, in `init` those
- * behind the last one that the others have.
- * Bounded: a set by SET_ASIDE_MAX_BYTES and a third of the free space, the newest being kept; sets by number and sum, the oldest going first. What was
- * left out is said in transactions.txt and in the log.
+ * Which ones: MySQL's errant transactions are named exactly. MariaDB names a position; kept are the newest transactions
+ * of the server that wrote there, in `init` those behind the last one that the others have.
+ * Bounded: a set by SET_ASIDE_MAX_BYTES and a third of the free space, the newest being kept; sets by number and sum,
+ * the oldest going first. What was left out is said in transactions.txt and in the log.
  *
- * A folder gets its name last, when all of it is on the disk. Blocking: for a worker's thread, or a process without a loop.
+ * A folder gets its name last, when all of it is on the disk. Blocking: for a worker's thread, or a process without a
+ * loop.
  */
 #ifndef KM_AGENT_SET_ASIDE_H
 #define KM_AGENT_SET_ASIDE_H
@@ -29,8 +33,8 @@
 #define SET_ASIDE_SUM_MAX ((uint64_t)(1024 * KM_MIB))
 #define SET_ASIDE_TEXT_SIZE 256
 
-/* Before data is replaced, whatever the reason: what it has beyond `theirs` (set_aside_beyond.h), the position of who keeps the history. Nothing beyond it:
- * nothing is set aside, and ret is "". -1: the data must stay. */
+/* Before data is replaced, whatever the reason: what it has beyond `theirs` (set_aside_beyond.h), the position of who
+ * keeps the history. Nothing beyond it: nothing is set aside, and ret is "". -1: the data must stay. */
 int set_aside_before_replacing(const struct agent_paths *paths, enum agent_flavour flavour, uint64_t epoch,
     const char *theirs, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err) KM_MUST_CHECK;
 
@@ -45,7 +49,8 @@ struct set_aside_wish {
     uint64_t max_bytes; /* 0: SET_ASIDE_MAX_BYTES */
 };
 
-/* ret: as agent_status.set_aside. If the newest set on the volume is of the same end of the binary logs and of the same transactions, it is as good. */
+/* ret: as agent_status.set_aside. If the newest set on the volume is of the same end of the binary logs and of the same
+ * transactions, it is as good. */
 int set_aside_make(
     const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err) KM_MUST_CHECK;
 /* Of the newest set on the volume; "" none. */

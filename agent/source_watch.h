@@ -1,10 +1,12 @@
 /*
- * source_watch.h: asks the agent of the source for its status every second, by mutual TLS with the member's own certificate.
+ * source_watch.h: asks the agent of the source for its status every second, by mutual TLS with the member's own
+ * certificate.
  *
- * It tells the source that it is not alone (I6). And three things come of it. How its clock differs from ours (its now_ms against the middle of our request), for the lag. Which transactions
- * are executed here but not there, for certain: our set was read SOURCE_JUDGE_MS before the source's server was asked for its own. And which account
- * files it has applied: a new password counts there from then on. And
- * what must be received here after a restart for this member's word to count in a failover (catch_up.h).
+ * It tells the source that it is not alone (I6). And three things come of it. How its clock differs from ours (its
+ * now_ms against the middle of our request), for the lag. Which transactions are executed here but not there, for
+ * certain: our set was read SOURCE_JUDGE_MS before the source's server was asked for its own. And which account files
+ * it has applied: a new password counts there from then on. And what must be received here after a restart for this
+ * member's word to count in a failover (catch_up.h).
  */
 #ifndef KM_AGENT_SOURCE_WATCH_H
 #define KM_AGENT_SOURCE_WATCH_H
@@ -32,13 +34,14 @@ void source_watch_set_tls(struct source_watch *watch, const struct tls_keypair *
 /* Whom to ask; "" nobody. Another source: what was known is forgotten; nobody: all but what is errant. */
 void source_watch_set(struct source_watch *watch, const char *host, uint32_t port);
 
-/* The source's agent has answered; state->source.error was cleared. Names lead to old addresses for a while: what another member says (`instance`) is not the
- * source's word, it leaves the error and nothing else. */
+/* The source's agent has answered; state->source.error was cleared. Names lead to old addresses for a while: what
+ * another member says (`instance`) is not the source's word, it leaves the error and nothing else. */
 void source_watch_hear(struct source_watch *watch, const struct agent_status *theirs, struct position_pool *positions);
 
-/* Pure. Whether the source's set can be taken for all that it has. A commit that waits for acknowledgements enters it after that (MySQL, AFTER_SYNC), while the
- * replicas that gave theirs have executed it: one that waits for as long as our set must have been read before shows as blocked in every answer since then,
- * if the server was looked at all the time. */
+/* Pure. Whether the source's set can be taken for all that it has. A commit that waits for acknowledgements enters it
+ * after that (MySQL, AFTER_SYNC), while the replicas that gave theirs have executed it: one that waits for as long as
+ * our set must have been read before shows as blocked in every answer since then, if the server was looked at all the
+ * time. */
 bool source_watch_is_calm(const struct agent_status *theirs);
 /* Pure. Whether what is in our set, read at own_ms, and not in this answer to a request of asked_ms is errant. */
 bool source_watch_proves(const struct agent_status *theirs, int64_t asked_ms, int64_t own_ms);

@@ -1,25 +1,30 @@
 /*
  * agent_api.h: the contract between operator and agent, and nothing else that both must know.
  *
- * Part one names the places inside a database pod: the operator writes them into pod templates, the agent finds things there.
- * Part two is the status document that an agent publishes on GET /v1/status (one JSON object; with ?watch=1 one per line, at every
- * change and at least every AGENT_STATUS_INTERVAL_MS). Unknown members are ignored, absent ones have the zero value, so either side may be older.
+ * Part one names the places inside a database pod: the operator writes them into pod templates, the agent finds things
+ * there. Part two is the status document that an agent publishes on GET /v1/status (one JSON object; with ?watch=1 one
+ * per line, at every change and at least every AGENT_STATUS_INTERVAL_MS). Unknown members are ignored, absent ones have
+ * the zero value, so either side may be older.
  *
- * Doors (design, section 5): AGENT_PORT_PLAIN serves /live /ready /startup /role /metrics without TLS, read-only. AGENT_PORT_TLS wants a client
- * certificate of the cluster's CA and serves, to whoever means this pod (agent_identity.h: ?to=POD&uid=UID),
- *   GET  /v1/status[?watch=1]     also to members, without watch: a replica compares its clock and its transactions with its source's;
+ * Doors (design, section 5): AGENT_PORT_PLAIN serves /live /ready /startup /role /metrics without TLS, read-only.
+ * AGENT_PORT_TLS wants a client certificate of the cluster's CA and serves, to whoever means this pod
+ * (agent_identity.h: ?to=POD&uid=UID),
+ *   GET  /v1/status[?watch=1]     also to members, without watch: a replica compares its clock and its transactions
+ *   with its source's;
  *                                 ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got
  *   PUT  /v1/role[?asOf=MS]       agent_order.h; operator only
  *   POST /v1/backups, DELETE /v1/backups/ID   backup_task.h; operator only
  *   PUT  /v1/archive, DELETE /v1/archive   archive_task.h; operator only
  *   PUT  /v1/check, DELETE /v1/check   check_task.h; operator only
  *   PUT  /v1/restore              backup_task.h; operator only, to `init`
- *   GET  /v1/backup[?digest=poly1305]   a copy of the data as a framed stream (frame_stream.h), to members of the cluster
- *   GET  /v1/binlogs/tail?after=GTIDS   to members, while this one's server is down: its transactions beyond that position as a framed stream
- *   POST /v1/binlogs/tail   the same, with the position in the body: for one that is too long for a head
- *   POST /v1/mycnf/apply   body: the ConfigMap's new my.cnf; answers {"applied":[...],"needsRestart":[...]}, names of variables: takes it over while
+ *   GET  /v1/backup[?digest=poly1305]   a copy of the data as a framed stream (frame_stream.h), to members of the
+ *   cluster GET  /v1/binlogs/tail?after=GTIDS   to members, while this one's server is down: its transactions beyond
+ *   that position as a framed stream POST /v1/binlogs/tail   the same, with the position in the body: for one that is
+ *   too long for a head POST /v1/mycnf/apply   body: the ConfigMap's new my.cnf; answers
+ *   {"applied":[...],"needsRestart":[...]}, names of variables: takes it over while
  *                          the server runs, unless something needs a restart, then nothing; mycnf_hash follows
- *   POST /v1/mycnf/check   body: a my.cnf; answers {"ok":bool,"message":"..."}: whether this member's server binary accepts it
+ *   POST /v1/mycnf/check   body: a my.cnf; answers {"ok":bool,"message":"..."}: whether this member's server binary
+ *   accepts it
  */
 #ifndef KM_COMMON_AGENT_API_H
 #define KM_COMMON_AGENT_API_H
@@ -42,7 +47,8 @@
 #define MYSQL_PORT 3306
 #define AGENT_STATUS_INTERVAL_MS 500
 
-/* Common names in certificates: the agent's TLS door serves clients with the operator's name, or another member's (later: clones). */
+/* Common names in certificates: the agent's TLS door serves clients with the operator's name, or another member's
+ * (later: clones). */
 #define AGENT_OPERATOR_COMMON_NAME "kube-mysql-operator"
 #define AGENT_COMMON_NAME "kube-mysql-agent"
 
@@ -67,9 +73,9 @@
 
 /* ---- subcommands, run by the containers ---- */
 /*   kube-mysql-agent copy DIR   init container "inject" (agent image): copies itself into AGENT_BIN_DIR
- *   kube-mysql-agent init       init container "init" (database image): data folder, my.cnf, init-file; resumes after a crash
- *   kube-mysql-agent check      the check pod (database image): would this image take this my.cnf? Touches no data
- *   kube-mysql-agent server     container "mysql" (database image): execs the image's own mysqld or mariadbd
+ *   kube-mysql-agent init       init container "init" (database image): data folder, my.cnf, init-file; resumes after a
+ *   crash kube-mysql-agent check      the check pod (database image): would this image take this my.cnf? Touches no
+ *   data kube-mysql-agent server     container "mysql" (database image): execs the image's own mysqld or mariadbd
  *   kube-mysql-agent run        container "agent" (database image)
  *   kube-mysql-agent pre-stop   preStop hook of container "mysql": a primary is moved before it is stopped
  *   kube-mysql-agent linger     preStop hook of container "agent": it outlives the server
@@ -91,8 +97,8 @@ json_t *agent_instance_config_encode(const struct agent_instance_config *config)
 int agent_instance_config_decode(
     const json_t *document, struct agent_instance_config *ret, struct error *err) KM_MUST_CHECK;
 
-/* What agent_status.accounts_hash holds: the cluster's UID and every account file that is there (NULL: it is not). Either side computes
- * it: the operator knows that a changed Secret has arrived when the hashes are equal. */
+/* What agent_status.accounts_hash holds: the cluster's UID and every account file that is there (NULL: it is not).
+ * Either side computes it: the operator knows that a changed Secret has arrived when the hashes are equal. */
 struct agent_account_files {
     const char *root;
     const char *replication;
@@ -139,10 +145,11 @@ enum agent_seed_step {
 
 #define AGENT_PROBLEMS_MAX 8
 
-/* Something a person should know. `reason` is CamelCase, stable, used as a condition reason: AccountsFailed, VolumeFull, SecretMissing,
- * MycnfInvalid, CertificateInvalid; of replication: BinlogsPurged (the source no longer has what is needed: re-seed), ErrantTransactions,
- * ReplicationStopped (the applier met an error: never skipped), ReplicationRefused (password, rights, TLS), DuplicateServerId,
- * DrainBlocked, ClosedForCopy, UnacknowledgedCommits, SeedFailed, RestoreFailed; Isolated (self_fence_ms), SalvageFailed, SetAsideFailed ... */
+/* Something a person should know. `reason` is CamelCase, stable, used as a condition reason: AccountsFailed,
+ * VolumeFull, SecretMissing, MycnfInvalid, CertificateInvalid; of replication: BinlogsPurged (the source no longer has
+ * what is needed: re-seed), ErrantTransactions, ReplicationStopped (the applier met an error: never skipped),
+ * ReplicationRefused (password, rights, TLS), DuplicateServerId, DrainBlocked, ClosedForCopy, UnacknowledgedCommits,
+ * SeedFailed, RestoreFailed; Isolated (self_fence_ms), SalvageFailed, SetAsideFailed ... */
 struct agent_problem {
     char reason[48];
     char message[256];
@@ -191,25 +198,29 @@ struct agent_status {
         enum agent_thread receiver, applier;
         bool lag_known;
         int64_t lag_ms;
-        /* Of the youngest heartbeat that was applied; 0: none. Everything that was committed under earlier epochs, and is part of the history, is applied. */
+        /* Of the youngest heartbeat that was applied; 0: none. Everything that was committed under earlier epochs, and
+         * is part of the history, is applied. */
         uint64_t applied_epoch;
         uint32_t receiver_errno, applier_errno;
         char receiver_error[192], applier_error[192];
         int64_t stopped_ms; /* since when the applier has been stopped by an error; 0: it is not */
-        /* Of the source that was ordered. Seen: this server has been connected to it since it started. Lost: it is not now, or nothing has come
-         * for silence_ms (neither an event nor the source's own beat). Both false without a source. */
+        /* Of the source that was ordered. Seen: this server has been connected to it since it started. Lost: it is not
+         * now, or nothing has come for silence_ms (neither an event nor the source's own beat). Both false without a
+         * source. */
         bool source_seen, source_lost;
-        /* gtid_received holds all that this server can have acknowledged to its source. False: that is not proven. From the server's start, and
-         * after relay logs were dropped, until it has received what the source's agent, asked after the receiver had connected, called executed
-         * there, or has executed all that it had received before the start and kept. Stays what it is while the member is held. */
+        /* gtid_received holds all that this server can have acknowledged to its source. False: that is not proven. From
+         * the server's start, and after relay logs were dropped, until it has received what the source's agent, asked
+         * after the receiver had connected, called executed there, or has executed all that it had received before the
+         * start and kept. Stays what it is while the member is held. */
         bool caught_up;
         char dropped[128]; /* why not: what it had received was dropped, and the reason; "" it was not, or that is not known */
     } replication;
     bool semi_sync; /* primary: commits wait for acknowledgements, for as long as it takes; replica: it gives them */
     uint32_t semi_sync_replicas; /* primary: replicas that acknowledge */
     uint32_t semi_sync_acks;     /* primary: for how many its commits wait; 0: not told (MariaDB counts one) */
-    /* Primary: grows with every commit that was to wait for an acknowledgement and ended without, and with every look that found that commits need not wait
-     * as ordered. From 0 on since it followed somebody last. An agent that does not count says 0. */
+    /* Primary: grows with every commit that was to wait for an acknowledgement and ended without, and with every look
+     * that found that commits need not wait as ordered. From 0 on since it followed somebody last. An agent that does
+     * not count says 0. */
     uint64_t semi_sync_lapses;
     uint32_t waiting_commits;  /* primary: commits that wait now */
     int64_t writes_blocked_ms; /* primary: since when no commit has got through although some wait; 0: they do */
@@ -222,7 +233,8 @@ struct agent_status {
 
     enum agent_data data;
     enum agent_mark mark; /* on the volume */
-    /* Of restores in place (agent_order.h): by which one the data came, which one waits beside it, 0: none; whether the data from before is still there. */
+    /* Of restores in place (agent_order.h): by which one the data came, which one waits beside it, 0: none; whether the
+     * data from before is still there. */
     uint64_t restored_number, beside_number;
     bool has_before;
     struct {
@@ -257,7 +269,8 @@ int agent_status_decode(const char *text, size_t len, struct position_pool *posi
     struct error *err) KM_MUST_CHECK;
 /* Equal but for sequence, clocks, probe time, progress, and free bytes that moved less than 1 %: no need to publish. */
 bool agent_status_same(const struct agent_status *a, const struct agent_status *b);
-/* Statuses that are the same have the same one, whatever their free bytes: for those who do not keep 12 KiB to compare with. */
+/* Statuses that are the same have the same one, whatever their free bytes: for those who do not keep 12 KiB to compare
+ * with. */
 uint64_t agent_status_digest(const struct agent_status *status);
 /* Appends when there is room; cut texts end in "...". */
 void agent_status_add_problem(struct agent_status *status, const char *reason, const char *fmt, ...) KM_PRINTF(3, 4);

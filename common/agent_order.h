@@ -1,13 +1,16 @@
 /*
- * agent_order.h: what the operator tells an agent to be. The body of PUT /v1/role on the TLS door, for the operator's certificate only.
+ * agent_order.h: what the operator tells an agent to be. The body of PUT /v1/role on the TLS door, for the operator's
+ * certificate only.
  *
- * An order is a wish for a state, not a command: it is sent until the agent's status shows its hash, and an agent goes on making it true for as
- * long as it lives (a replication thread that stopped is started again). A later order replaces it. After a restart an agent has none: a
- * server that starts is read-only with replication stopped until the agent is told again (I1), one that it finds running stays as it is. When a
- * primary's server ends, its order is dropped: the operator must send it again, knowing of that.
+ * An order is a wish for a state, not a command: it is sent until the agent's status shows its hash, and an agent goes
+ * on making it true for as long as it lives (a replication thread that stopped is started again). A later order
+ * replaces it. After a restart an agent has none: a server that starts is read-only with replication stopped until the
+ * agent is told again (I1), one that it finds running stays as it is. When a primary's server ends, its order is
+ * dropped: the operator must send it again, knowing of that.
  *
- * Answers: 200 {"epoch":N} taken up (the status tells how it goes); 409 {"epoch":N} the order's epoch is smaller than N, which this member has
- * seen before (kept on its volume, I2); 421 another pod's order (agent_identity.h); 400 not an order. Two orders of one epoch never name different primaries.
+ * Answers: 200 {"epoch":N} taken up (the status tells how it goes); 409 {"epoch":N} the order's epoch is smaller than
+ * N, which this member has seen before (kept on its volume, I2); 421 another pod's order (agent_identity.h); 400 not an
+ * order. Two orders of one epoch never name different primaries.
  *
  * `seed` is for `kube-mysql-agent init`, which has no server yet; `mark` is for a member that is about to leave.
  */
@@ -40,8 +43,8 @@ enum agent_seed {
     AGENT_SEED_INITIALISE, /* make a new database; an error if data is there */
     AGENT_SEED_CLONE,      /* copy it from the donor; an error if data is there, unless `replace` */
     AGENT_SEED_RESTORE, /* make it of a stored backup: the task of PUT /v1/restore with restore_id (backup_task.h); likewise */
-    /* The same, but beside the data that is there, which stays as it is: in data.restored, under restore_number (agent/bootstrap/datadir_beside.h). Then it
-     * waits: the status shows the number as besideNumber. */
+    /* The same, but beside the data that is there, which stays as it is: in data.restored, under restore_number
+     * (agent/bootstrap/datadir_beside.h). Then it waits: the status shows the number as besideNumber. */
     AGENT_SEED_RESTORE_BESIDE,
     AGENT_SEED_TAKE_RESTORED, /* what waits beside it under restore_number becomes the data; the old is kept as data.before */
     AGENT_SEED_COUNT,
@@ -59,26 +62,28 @@ struct agent_order {
     uint64_t epoch;
     enum agent_role role;
 
-    /* role replica: whom to follow. Names, as in the certificates; addresses in tests. "": nobody. Then it receives no more, and so gives no more
-     * acknowledgements (that is the fence of a failover); what it has received it keeps and goes on applying. Done when gtid_received is final.
-     * So does a replica whose source is ordered to be primary under a larger epoch than this order's, until it is ordered anew: nobody would
-     * count its acknowledgements. Before it turns to another source it applies, for at most ten seconds, what it has received, which that would drop. */
+    /* role replica: whom to follow. Names, as in the certificates; addresses in tests. "": nobody. Then it receives no
+     * more, and so gives no more acknowledgements (that is the fence of a failover); what it has received it keeps and
+     * goes on applying. Done when gtid_received is final. So does a replica whose source is ordered to be primary under
+     * a larger epoch than this order's, until it is ordered anew: nobody would count its acknowledgements. Before it
+     * turns to another source it applies, for at most ten seconds, what it has received, which that would drop. */
     char source_host[AGENT_HOST_SIZE]; /* "c1-mysql-0.c1-mysql.ns.svc" */
     uint32_t source_port;              /* its server */
     uint32_t source_agent_port;        /* its agent's TLS door */
-    /* The source is about to become primary: all is made ready to follow it, but nothing is received from anybody before its agent says that it is open,
-     * under this order's epoch or a later one. Until then it has yet to get what this member may have already. What was received is
-     * applied first, however long that takes. */
+    /* The source is about to become primary: all is made ready to follow it, but nothing is received from anybody
+     * before its agent says that it is open, under this order's epoch or a later one. Until then it has yet to get what
+     * this member may have already. What was received is applied first, however long that takes. */
     bool await_source;
-    /* It is about to be told to become primary: its binary log begins a new file, once in an epoch. Those who will follow it have all that is in the
-     * files before, so it need not read them through for each of them while commits wait. */
+    /* It is about to be told to become primary: its binary log begins a new file, once in an epoch. Those who will
+     * follow it have all that is in the files before, so it need not read them through for each of them while commits
+     * wait. */
     bool rotate;
 
     /* role primary */
     const char *wait_for; /* GTID set that must be executed before it is opened; "" nothing */
     bool heartbeat;       /* write the heartbeat that replicas measure their lag by */
-    /* The dead primary's agent, whose server's binary logs may hold transactions that nobody else has: they are taken over before this one is opened
-     * (GET /v1/binlogs/tail). "" nobody. */
+    /* The dead primary's agent, whose server's binary logs may hold transactions that nobody else has: they are taken
+     * over before this one is opened (GET /v1/binlogs/tail). "" nobody. */
     char salvage_host[AGENT_HOST_SIZE];
     uint32_t salvage_agent_port;
 
@@ -89,19 +94,20 @@ struct agent_order {
     uint32_t silence_ms;      /* replica: a source that has not been heard of for so long is lost; 0: likewise */
     /* primary: closes itself (I6) when for so long neither the operator has been heard nor
      * self_fence_members others; 0: never. The operator is heard by any
-     * request of its own; a stream that it only listens to proves nothing. An agent that is started anew beside a server that is open keeps
-     * the promise of the one before. */
+     * request of its own; a stream that it only listens to proves nothing. An agent that is started anew beside a
+     * server that is open keeps the promise of the one before. */
     uint32_t self_fence_ms;
-    /* How many other members must be heard for that to be no reason to close. All of them where somebody else may be opened once this time has passed
-     * (no acknowledgements that fence): then one that has been told to follow nobody is enough to make this one close. 0 counts as 1. */
+    /* How many other members must be heard for that to be no reason to close. All of them where somebody else may be
+     * opened once this time has passed (no acknowledgements that fence): then one that has been told to follow nobody
+     * is enough to make this one close. 0 counts as 1. */
     uint32_t self_fence_members;
     uint32_t drain_ms; /* on the way from primary: how long running transactions may go on before they are killed */
 
     /* for init */
     enum agent_seed seed;
     bool replace; /* clone, restore: what is there was proven to be of no more use */
-    /* With `replace`: what the data has beyond this is set aside on the volume before it goes (I7). The primary's gtid_state or gtid_executed, or the
-     * donor's; "" or too long: not known, the newest transactions are set aside. */
+    /* With `replace`: what the data has beyond this is set aside on the volume before it goes (I7). The primary's
+     * gtid_state or gtid_executed, or the donor's; "" or too long: not known, the newest transactions are set aside. */
     const char *beyond;
     char donor_host[AGENT_HOST_SIZE]; /* clone: a member's name, as source_host */
     uint32_t donor_port;
@@ -110,11 +116,11 @@ struct agent_order {
     uint64_t restore_number;                /* restoreBeside, takeRestored: which one of this cluster's, from 1 */
 
     enum agent_mark mark;
-    /* With mark reseed: first the binary logs that hold what the source has not, and a list of it, are set aside on the volume (I7); the mark is
-     * written after that. */
+    /* With mark reseed: first the binary logs that hold what the source has not, and a list of it, are set aside on the
+     * volume (I7); the mark is written after that. */
     bool set_aside;
-    /* Replica: there is a primary that has all that was ever acknowledged, so a server that ended as a semi-sync primary may be started such that it cuts
-     * off what nobody acknowledged (MariaDB), once that is set aside. */
+    /* Replica: there is a primary that has all that was ever acknowledged, so a server that ended as a semi-sync
+     * primary may be started such that it cuts off what nobody acknowledged (MariaDB), once that is set aside. */
     bool truncate;
     bool drop_before; /* data.before, from before the last restore in place, is of no more use */
 };
@@ -127,8 +133,8 @@ void agent_order_encode(const struct agent_order *order, struct strbuf *out);
 /* ERROR_INVALID names the member that is wrong. Positions are taken into the pool. */
 int agent_order_decode(const char *text, size_t len, struct position_pool *positions, struct agent_order *ret,
     struct error *err) KM_MUST_CHECK;
-/* Identifies an order in a status: hex of a digest of its encoding without wait_for and salvage, which matter only until the server is
- * open, and without `beyond`, which earlier versions do not know. */
+/* Identifies an order in a status: hex of a digest of its encoding without wait_for and salvage, which matter only
+ * until the server is open, and without `beyond`, which earlier versions do not know. */
 void agent_order_hash(const struct agent_order *order, char out[static 17]);
 
 #endif

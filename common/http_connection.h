@@ -1,5 +1,6 @@
 /*
- * http_connection.h: what http_server.c (listening, connections), http_connection.c (what goes out) and http_exchange.c (answers) share. Private to them.
+ * http_connection.h: what http_server.c (listening, connections), http_connection.c (what goes out) and http_exchange.c
+ * (answers) share. Private to them.
  */
 #ifndef KM_COMMON_HTTP_CONNECTION_H
 #define KM_COMMON_HTTP_CONNECTION_H

@@ -1,7 +1,7 @@
 /*
- * Not built on evhttp of libevent 2.1 but on its bufferevents: evhttp cannot count or refuse connections that have sent nothing, restarts its
- * time-out with every byte (so a slow head is never cut off), gives no limit to unsent bytes, and cannot end a chunked answer
- * without the final chunk except by tricks. What it would have saved is http_head.c.
+ * Not built on evhttp of libevent 2.1 but on its bufferevents: evhttp cannot count or refuse connections that have sent
+ * nothing, restarts its time-out with every byte (so a slow head is never cut off), gives no limit to unsent bytes, and
+ * cannot end a chunked answer without the final chunk except by tricks. What it would have saved is http_head.c.
  */
 #include "common/base.h"
 
@@ -81,8 +81,9 @@ void http_connection_abort(struct http_connection *connection)
 
 /* ---- states ---- */
 
-/* Not by a watermark: libevent would stop in the middle of a TLS record and, when there is room again, wait for the socket, though the rest of the record is there already
- * (be_openssl_enable does not look into it); and it calls on_read again and again while the input is full. Here a record has been read whole. */
+/* Not by a watermark: libevent would stop in the middle of a TLS record and, when there is room again, wait for the
+ * socket, though the rest of the record is there already (be_openssl_enable does not look into it); and it calls
+ * on_read again and again while the input is full. Here a record has been read whole. */
 static void hold_peer_back(struct http_connection *connection)
 {
     if (unread(connection) >= INPUT_MAX)
@@ -288,7 +289,8 @@ void http_connection_settle_body(struct http_connection *connection)
     exchange->body_left = 0;
 }
 
-/* One piece a turn of the loop, so that a fast peer does not starve the others. Exchange and connection may be gone when it returns. */
+/* One piece a turn of the loop, so that a fast peer does not starve the others. Exchange and connection may be gone
+ * when it returns. */
 static void pass_piece(struct http_connection *connection)
 {
     struct http_exchange *exchange = connection->exchange;
@@ -354,7 +356,8 @@ static void on_write(struct bufferevent *bev, void *arg)
         http_exchange_drained(connection->exchange);
 }
 
-/* A peer may shut its side after the request and still read the answer; but a stream's producer has to know, and half a body will never be whole. */
+/* A peer may shut its side after the request and still read the answer; but a stream's producer has to know, and half a
+ * body will never be whole. */
 static bool waits_for_answer(const struct http_connection *connection)
 {
     const struct http_exchange *exchange = connection->exchange;

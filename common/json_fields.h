@@ -1,8 +1,9 @@
 /*
- * json_fields.h: a struct of plain members as a JSON object and back, by one table, so that both directions cannot differ.
+ * json_fields.h: a struct of plain members as a JSON object and back, by one table, so that both directions cannot
+ * differ.
  *
- * Members are char arrays, positions, bools, fixed-width integers and enums with names. Zero values are left out when encoding and are what
- * absent members decode to; unknown members of the object are ignored. Pure.
+ * Members are char arrays, positions, bools, fixed-width integers and enums with names. Zero values are left out when
+ * encoding and are what absent members decode to; unknown members of the object are ignored. Pure.
  */
 #ifndef KM_COMMON_JSON_FIELDS_H
 #define KM_COMMON_JSON_FIELDS_H
@@ -48,14 +49,16 @@ struct json_field {
     }
 
 void json_fields_encode(const struct json_field *fields, size_t count, const void *record, json_t *object);
-/* ERROR_PROTOCOL names the member. *record holds what was read up to there. Positions are the object's: valid as long as that, see json_fields_take. */
+/* ERROR_PROTOCOL names the member. *record holds what was read up to there. Positions are the object's: valid as long
+ * as that, see json_fields_take. */
 int json_fields_decode(
     const struct json_field *fields, size_t count, const json_t *object, void *record, struct error *err) KM_MUST_CHECK;
 /* Takes the positions of a record that was decoded into a pool. */
 void json_fields_take(const struct json_field *fields, size_t count, struct position_pool *pool, void *record);
 /* Equal in everything that counts. */
 bool json_fields_same(const struct json_field *fields, size_t count, const void *a, const void *b);
-/* A hash of everything that counts, save CHANGE_ONE_PERCENT: equal for records that are the same, for those who keep no record. */
+/* A hash of everything that counts, save CHANGE_ONE_PERCENT: equal for records that are the same, for those who keep no
+ * record. */
 uint64_t json_fields_digest(const struct json_field *fields, size_t count, const void *record);
 
 /* The index of text among names, 0 (the unknown) if it is none of them. */

@@ -118,7 +118,8 @@ static void print_uuid(const uint8_t *bytes, char ret[static 37])
     ret[n] = '\0';
 }
 
-/* count, then per UUID: 16 bytes, number of intervals, intervals [first, end). With tags the highest byte of the count says so. */
+/* count, then per UUID: 16 bytes, number of intervals, intervals [first, end). With tags the highest byte of the count
+ * says so. */
 static bool print_previous(const uint8_t *p, size_t len, struct strbuf *out)
 {
     const uint8_t *end = p + len;
@@ -321,7 +322,8 @@ static enum step next_event(struct scan *scan, uint64_t at, struct event *ret, s
 
 /* ---- transactions ---- */
 
-/* thread, duration (4 each), length of the database's name (1), error (2), length of variables (2); variables, name, NUL, text. */
+/* thread, duration (4 each), length of the database's name (1), error (2), length of variables (2); variables, name,
+ * NUL, text. */
 static bool query_is(const struct event *event, const char *word)
 {
     const uint8_t *body = event->body;
@@ -340,7 +342,8 @@ static bool ends_group(const struct event *event)
         query_is(event, "XA COMMIT") || query_is(event, "XA ROLLBACK");
 }
 
-/* Whether the transaction is whole with this event. A statement of its own is, unless rows follow it (CREATE TABLE ... SELECT). */
+/* Whether the transaction is whole with this event. A statement of its own is, unless rows follow it (CREATE TABLE ...
+ * SELECT). */
 static bool terminates(const struct scan *scan, const struct event *event)
 {
     switch (event->type) {

@@ -1,12 +1,15 @@
 /*
- * binlog_file.h: one binary log file as a list of whole transactions. The server may run: what it appends after the file was opened is not seen, and an event that
- * is only half there is the end.
+ * binlog_file.h: one binary log file as a list of whole transactions. The server may run: what it appends after the
+ * file was opened is not seen, and an event that is only half there is the end.
  *
- * The servers' own tools print statements; here the bytes themselves are wanted, and to know exactly where the last whole transaction ends.
- * Format: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication_binlog_event.html and https://mariadb.com/kb/en/2-binlog-event-header/
+ * The servers' own tools print statements; here the bytes themselves are wanted, and to know exactly where the last
+ * whole transaction ends. Format:
+ * https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication_binlog_event.html and
+ * https://mariadb.com/kb/en/2-binlog-event-header/
  *
- * What a crash tore off at the end of the file is left out: a server writes a transaction to its binary log, whole, before it waits for acknowledgements
- * and before it tells its client, so nobody was ever told of that one. A damaged event with others behind it is an error.
+ * What a crash tore off at the end of the file is left out: a server writes a transaction to its binary log, whole,
+ * before it waits for acknowledgements and before it tells its client, so nobody was ever told of that one. A damaged
+ * event with others behind it is an error.
  *
  * Not read: encrypted files, transactions without a GTID, MySQL's GTIDs with tags (ERROR_INVALID).
  */
@@ -32,8 +35,9 @@ struct binlog_head {
 
 void binlog_head_release(struct binlog_head *head);
 
-/* The event that a source sends to its replicas before a log: names it. description: of the log whose events follow. MySQL: behind an empty set of previous
- * GTIDs, without which a server that keeps its relay logs (relay_log_recovery = OFF) refuses the file (error 1866; tried, 9.7.4). */
+/* The event that a source sends to its replicas before a log: names it. description: of the log whose events follow.
+ * MySQL: behind an empty set of previous GTIDs, without which a server that keeps its relay logs (relay_log_recovery =
+ * OFF) refuses the file (error 1866; tried, 9.7.4). */
 void binlog_add_rotate(const struct strbuf *description, const char *log_name, struct strbuf *out);
 
 struct binlog_transaction {
@@ -51,8 +55,9 @@ int binlog_file_scan(const char *path, enum gtid_flavour flavour, struct binlog_
 int binlog_file_scan_from(const char *path, enum gtid_flavour flavour, uint64_t from, struct binlog_head *head,
     binlog_transaction_fn fn, void *arg, struct error *err) KM_MUST_CHECK;
 
-/* Relay logs, in their order, as one list: a transaction may go on in the next file, one that a lost connection tore off is left out (the source sends it again), and what a
- * server tore off when it died ends its file, behind which there may be others without transactions. index: of the file in which it begins. */
+/* Relay logs, in their order, as one list: a transaction may go on in the next file, one that a lost connection tore
+ * off is left out (the source sends it again), and what a server tore off when it died ends its file, behind which
+ * there may be others without transactions. index: of the file in which it begins. */
 typedef int (*binlog_relay_fn)(void *arg, size_t index, const struct binlog_transaction *transaction, struct error *err);
 int binlog_relay_scan(const char *const *paths, size_t count, enum gtid_flavour flavour, binlog_relay_fn fn, void *arg,
     struct error *err) KM_MUST_CHECK;

@@ -1,8 +1,9 @@
 /*
- * binlog_tail.h: some of the transactions in the binary logs of a server that does not run, as one binary log that mysqlbinlog and mariadb-binlog read.
+ * binlog_tail.h: some of the transactions in the binary logs of a server that does not run, as one binary log that
+ * mysqlbinlog and mariadb-binlog read.
  *
- * First the plan: which bytes of which files, all of it read and checked. Then the bytes, in pieces. Nothing is written to the data folder. Blocking:
- * for a worker's thread.
+ * First the plan: which bytes of which files, all of it read and checked. Then the bytes, in pieces. Nothing is written
+ * to the data folder. Blocking: for a worker's thread.
  */
 #ifndef KM_AGENT_BACKUP_BINLOG_TAIL_H
 #define KM_AGENT_BACKUP_BINLOG_TAIL_H
@@ -15,7 +16,8 @@
 enum binlog_choice {
     /* Everything beyond the position, without a gap: what a member that has executed `gtids` lacks. */
     BINLOG_BEYOND,
-    /* The newest of those that are in `gtids`. MariaDB, whose positions do not tell what is in between: the newest of the servers named there; "" of all. */
+    /* The newest of those that are in `gtids`. MariaDB, whose positions do not tell what is in between: the newest of
+     * the servers named there; "" of all. */
     BINLOG_NEWEST,
 };
 
@@ -26,16 +28,17 @@ struct binlog_wish {
     const char *gtids;
     const struct gtid_set *behind; /* BINLOG_NEWEST: what is in it is not wished for; NULL: nothing is */
     uint64_t max_bytes;
-    /* MySQL: what the server said last that it had executed; NULL or not readable: not known. The logs of a member that was made by a copy do not tell what
-     * it had before. */
+    /* MySQL: what the server said last that it had executed; NULL or not readable: not known. The logs of a member that
+     * was made by a copy do not tell what it had before. */
     const char *executed;
     bool relay; /* to be applied as a relay log, which names the log it comes from (MariaDB 10.11 crashes without) */
 };
 
 struct binlog_tail;
 
-/* NULL on failure. Of BINLOG_BEYOND: ERROR_NOT_FOUND the logs do not reach back so far; ERROR_CONFLICT the position holds what these logs
- * do not; ERROR_TOO_LARGE more than max_bytes. BINLOG_NEWEST leaves the oldest out instead. ERROR_INVALID, ERROR_PROTOCOL: see binlog_file.h. */
+/* NULL on failure. Of BINLOG_BEYOND: ERROR_NOT_FOUND the logs do not reach back so far; ERROR_CONFLICT the position
+ * holds what these logs do not; ERROR_TOO_LARGE more than max_bytes. BINLOG_NEWEST leaves the oldest out instead.
+ * ERROR_INVALID, ERROR_PROTOCOL: see binlog_file.h. */
 struct binlog_tail *binlog_tail_plan(const struct binlog_wish *wish, struct error *err);
 void binlog_tail_free(struct binlog_tail *tail);
 static inline void binlog_tail_freep(struct binlog_tail **p)

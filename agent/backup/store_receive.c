@@ -1,5 +1,6 @@
 /*
- * Two buffers: one is filled by the loop while the other one is written by a lane. When both are full the peer is held back.
+ * Two buffers: one is filled by the loop while the other one is written by a lane. When both are full the peer is held
+ * back.
  */
 #include "common/base.h"
 

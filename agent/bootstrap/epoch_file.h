@@ -1,5 +1,6 @@
 /*
- * epoch_file.h: the largest epoch this member has accepted an order of, kept on its volume (state_dir/epoch, a decimal number with zeros before it).
+ * epoch_file.h: the largest epoch this member has accepted an order of, kept on its volume (state_dir/epoch, a decimal
+ * number with zeros before it).
  *
  * It survives `data`: a member that is seeded anew still refuses orders that are older than what it has seen (I2).
  */
@@ -13,11 +14,13 @@
 
 /* 0 when there is no file. A file that holds no number is ERROR_INVALID: to guess could open a fenced member. */
 int epoch_file_read(const struct agent_paths *paths, uint64_t *ret, struct error *err) KM_MUST_CHECK;
-/* On the disk when it returns, also of a full volume that has one already (fs_write_note). Makes state_dir if need be. */
+/* On the disk when it returns, also of a full volume that has one already (fs_write_note). Makes state_dir if need
+ * be. */
 int epoch_file_write(const struct agent_paths *paths, uint64_t epoch, struct error *err) KM_MUST_CHECK;
 
-/* state_dir/opened, likewise: the epoch under which this server was opened last, written when everything that it had to have is executed. It is not synced: after
- * the end of the node it may be older, which proves nothing. 0: there is none, or it cannot be read. */
+/* state_dir/opened, likewise: the epoch under which this server was opened last, written when everything that it had to
+ * have is executed. It is not synced: after the end of the node it may be older, which proves nothing. 0: there is
+ * none, or it cannot be read. */
 uint64_t opened_file_read(const struct agent_paths *paths);
 int opened_file_write(const struct agent_paths *paths, uint64_t epoch, struct error *err) KM_MUST_CHECK;
 

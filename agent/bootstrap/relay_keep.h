@@ -1,16 +1,20 @@
 /*
  * relay_keep.h: whether what a server had received, and not yet applied, outlives its next start.
  *
- * A relay log is written before an acknowledgement is given, and synced rarely (sync_relay_log = 10000 by default). The death of a process, or of all containers of a
- * pod, takes nothing of it: it is in the kernel's cache. The end of a node may take any part of it, also of the middle: a file may be shorter than it was
- * while the next one is whole, which an applier does not notice. So a server is started with relay_log_recovery = OFF, which keeps its relay logs, only if its data was
- * served last from this pod and under this boot of the kernel, or was synced then and is now (sync_relay_log = 1); else with ON, which drops them.
+ * A relay log is written before an acknowledgement is given, and synced rarely (sync_relay_log = 10000 by default). The
+ * death of a process, or of all containers of a pod, takes nothing of it: it is in the kernel's cache. The end of a
+ * node may take any part of it, also of the middle: a file may be shorter than it was while the next one is whole,
+ * which an applier does not notice. So a server is started with relay_log_recovery = OFF, which keeps its relay logs,
+ * only if its data was served last from this pod and under this boot of the kernel, or was synced then and is now
+ * (sync_relay_log = 1); else with ON, which drops them.
  *
- * Tried: MySQL 9.7.4 started with OFF goes on with its relay logs, 38 kills of 38, and so does MariaDB 10.11.19 with an agent's help (relay_recover.h). With ON both drop them.
- * MySQL 5.7 keeps its applier's position in a file by default and was not tried: it is started as before.
+ * Tried: MySQL 9.7.4 started with OFF goes on with its relay logs, 38 kills of 38, and so does MariaDB 10.11.19 with an
+ * agent's help (relay_recover.h). With ON both drop them. MySQL 5.7 keeps its applier's position in a file by default
+ * and was not tried: it is started as before.
  *
- * data/kube-mysql-relay.json, on the disk before the server writes anything: the boot, the pod, and whether relay logs are synced. In the data folder, so that another
- * one's relay logs are not taken for these. run_dir/relay-pod: a name for the pod's run folder.
+ * data/kube-mysql-relay.json, on the disk before the server writes anything: the boot, the pod, and whether relay logs
+ * are synced. In the data folder, so that another one's relay logs are not taken for these. run_dir/relay-pod: a name
+ * for the pod's run folder.
  */
 #ifndef KM_AGENT_BOOTSTRAP_RELAY_KEEP_H
 #define KM_AGENT_BOOTSTRAP_RELAY_KEEP_H
@@ -34,8 +38,8 @@ bool relay_keep_decide(const struct relay_keep *noted, const struct relay_keep *
 /* "" if the kernel does not say. */
 void relay_keep_boot(char ret[static RELAY_KEEP_NAME_SIZE]);
 
-/* Before the server is started: decides, and notes what the next start has to know. The option for the server; NULL: as my.cnf has it. Where relay logs are not kept, what
- * an agent had noted about them (catch_up_note.h) is removed. */
+/* Before the server is started: decides, and notes what the next start has to know. The option for the server; NULL: as
+ * my.cnf has it. Where relay logs are not kept, what an agent had noted about them (catch_up_note.h) is removed. */
 const char *relay_keep_option(const struct agent_paths *paths, const struct server_version *version);
 
 #endif

@@ -28,22 +28,25 @@ static void add_identity(const struct run_mycnf_input *input, struct strbuf *out
     strbuf_addf(out, "report_port = %u\nport = %u\n", port, port);
 }
 
-/* What the ConfigMap may say otherwise: a read-only root file system, no commit lost in a crash, dead connections found in seconds. */
+/* What the ConfigMap may say otherwise: a read-only root file system, no commit lost in a crash, dead connections found
+ * in seconds. */
 static void add_defaults(const struct dialect *dialect, struct strbuf *out)
 {
     strbuf_adds(out, "[mysqld]\ntmpdir = /tmp\nsecure_file_priv = /tmp\n");
     strbuf_adds(out, "sync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\n");
     strbuf_addf(out, "%s\n%s = 4\n", dialect->binlog_expiry, dialect->replication->net_timeout);
-    /* MySQL's are so by default, and some versions complain about binlog_format. In MariaDB replicas fetch anew when they start (GTID). */
+    /* MySQL's are so by default, and some versions complain about binlog_format. In MariaDB replicas fetch anew when
+     * they start (GTID). */
     if (dialect->family == AGENT_FLAVOUR_MARIADB)
         strbuf_adds(out, "binlog_format = ROW\nslave_parallel_threads = 4\nslave_parallel_mode = optimistic\n");
     else
         strbuf_adds(out, "relay_log_recovery = ON\n");
 }
 
-/* I1: nobody writes, no event runs and nothing is followed until the agent says so. MySQL 8 would read mysqld-auto.cnf (SET PERSIST) after all option files: a
- * server could start writable, without semi-sync. rpl_semi_sync_slave_enabled stays off here: with it, or with
- * init_rpl_role, MariaDB rolls transactions back after a crash that no replica need have, also acknowledged ones of an asynchronous primary. */
+/* I1: nobody writes, no event runs and nothing is followed until the agent says so. MySQL 8 would read mysqld-auto.cnf
+ * (SET PERSIST) after all option files: a server could start writable, without semi-sync. rpl_semi_sync_slave_enabled
+ * stays off here: with it, or with init_rpl_role, MariaDB rolls transactions back after a crash that no replica need
+ * have, also acknowledged ones of an asynchronous primary. */
 static void add_replication(const struct run_mycnf_input *input, struct strbuf *out)
 {
     const struct replication_terms *terms = input->dialect->replication;

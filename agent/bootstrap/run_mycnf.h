@@ -1,9 +1,9 @@
 /*
  * run_mycnf.h: the my.cnf a server is started with, and the SQL it runs at every start. Pure.
  *
- * Three parts, of which the last setting of a key wins: defaults, the ConfigMap's text, and one [mysqld] section of this instance; so
- * nothing in the ConfigMap can move the data folder or the socket, or start the server writable (I1). Clients may use TLS with the
- * cluster's certificate, replicas do.
+ * Three parts, of which the last setting of a key wins: defaults, the ConfigMap's text, and one [mysqld] section of
+ * this instance; so nothing in the ConfigMap can move the data folder or the socket, or start the server writable (I1).
+ * Clients may use TLS with the cluster's certificate, replicas do.
  */
 #ifndef KM_AGENT_BOOTSTRAP_RUN_MYCNF_H
 #define KM_AGENT_BOOTSTRAP_RUN_MYCNF_H
@@ -35,11 +35,12 @@ void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out);
 /* The SHA-256 in the first line; false (and "") if text is not of our making. */
 bool run_mycnf_hash(const char *text, char ret[static 65]);
 
-/* Pure. What a whole my.cnf sets an option to, a number; the last setting counts. name: with '_'. False (and 0): it does not. */
+/* Pure. What a whole my.cnf sets an option to, a number; the last setting counts. name: with '_'. False (and 0): it
+ * does not. */
 bool run_mycnf_number(const char *text, const char *name, uint64_t *ret);
 
-/* One statement a line, as every server version accepts: the account `user` of the agent enters by the socket, whatever was before.
- * Not written to the binary log. */
+/* One statement a line, as every server version accepts: the account `user` of the agent enters by the socket, whatever
+ * was before. Not written to the binary log. */
 void run_mycnf_init_sql(const struct dialect *dialect, const char *user, struct strbuf *out);
 
 #endif

@@ -1,20 +1,26 @@
 /*
  * start_mode.h: whether the next start of the server may cut off what nobody has acknowledged. Three small files.
  *
- * state_dir/semi-sync-primary, an epoch: this member's server is open for writes under that epoch, and each commit since then waits for an acknowledgement (at least
- * one has come, so everything before is acknowledged too). On the volume, so that it outlives the pod. Removed when the server was closed, before semi-sync is
- * turned off, and when a server is started: it stands for how the server ended last.
+ * state_dir/semi-sync-primary, an epoch: this member's server is open for writes under that epoch, and each commit
+ * since then waits for an acknowledgement (at least one has come, so everything before is acknowledged too). On the
+ * volume, so that it outlives the pod. Removed when the server was closed, before semi-sync is turned off, and when a
+ * server is started: it stands for how the server ended last.
  *
- * state_dir/start-cut, empty: such a start has begun, and no agent has been connected to the server since. Whoever starts there next marks the data as to be replaced
- * (volume_mark.h). Tried on MariaDB 10.11.19, killed behind the cut: the next plain start ends with "Found 2 prepared transactions! ... You have to start server with
- * --tc-heuristic-recover", and one with that option completes an interrupted DROP without logging it (agent/mysql/start_domain.h).
+ * state_dir/start-cut, empty: such a start has begun, and no agent has been connected to the server since. Whoever
+ * starts there next marks the data as to be replaced (volume_mark.h). Tried on MariaDB 10.11.19, killed behind the cut:
+ * the next plain start ends with "Found 2 prepared transactions! ... You have to start server with
+ * --tc-heuristic-recover", and one with that option completes an interrupted DROP without logging it
+ * (agent/mysql/start_domain.h).
  *
- * run_dir/start-mode.json: what the operator's newest order means for the start that is due, written while no server runs, removed by that start.
+ * run_dir/start-mode.json: what the operator's newest order means for the start that is due, written while no server
+ * runs, removed by that start.
  *
- * Facts, tried on MariaDB 10.11.19 (AFTER_SYNC, three commits waiting, kill -9): a plain start commits what the binary log holds; --init-rpl-role=SLAVE cuts the
- * binary log where the engine's prepared transactions begin and rolls them back: position and rows were the replica's. --rpl-semi-sync-slave-enabled=ON alone did nothing there; in older
- * releases (before MDEV-33465) it was the one that counted, so both are given. What is cut off is whatever the engine had prepared and not committed, acknowledged or not: hence the order
- * must say that another primary has all that was acknowledged. Of an asynchronous primary those would be commits that clients were told of.
+ * Facts, tried on MariaDB 10.11.19 (AFTER_SYNC, three commits waiting, kill -9): a plain start commits what the binary
+ * log holds; --init-rpl-role=SLAVE cuts the binary log where the engine's prepared transactions begin and rolls them
+ * back: position and rows were the replica's. --rpl-semi-sync-slave-enabled=ON alone did nothing there; in older
+ * releases (before MDEV-33465) it was the one that counted, so both are given. What is cut off is whatever the engine
+ * had prepared and not committed, acknowledged or not: hence the order must say that another primary has all that was
+ * acknowledged. Of an asynchronous primary those would be commits that clients were told of.
  */
 #ifndef KM_AGENT_BOOTSTRAP_START_MODE_H
 #define KM_AGENT_BOOTSTRAP_START_MODE_H
@@ -30,11 +36,12 @@ struct start_mode {
     bool truncate;
 };
 
-/* Pure. Whether an order decides how a server that ended as semi-sync primary of `primary_epoch` (0: it did not) is started. Hold and fence do not: the
- * order that follows them will. */
+/* Pure. Whether an order decides how a server that ended as semi-sync primary of `primary_epoch` (0: it did not) is
+ * started. Hold and fence do not: the order that follows them will. */
 bool start_mode_decide(const struct agent_order *order, uint64_t primary_epoch, struct start_mode *ret);
 
-/* Pure. Hold and fence of a newer epoch: whose primary the word counted on may be gone, and this server's tail may be the proof that is looked for. */
+/* Pure. Hold and fence of a newer epoch: whose primary the word counted on may be gone, and this server's tail may be
+ * the proof that is looked for. */
 bool start_mode_is_withdrawn(const struct agent_order *order, const struct start_mode *mode);
 
 int start_mode_write(const struct agent_paths *paths, const struct start_mode *mode, struct error *err) KM_MUST_CHECK;

@@ -17,8 +17,9 @@
 
 #define RELAY_LOGS "@@global.relay_log_recovery, @@global.sync_relay_log"
 
-/* Both positions: gtid_current_pos leaves out what this server wrote under an earlier server_id. A reader takes the furthest of each domain. What the server
- * wrote by itself at its start is no part of the cluster's history (start_domain.h). */
+/* Both positions: gtid_current_pos leaves out what this server wrote under an earlier server_id. A reader takes the
+ * furthest of each domain. What the server wrote by itself at its start is no part of the cluster's history
+ * (start_domain.h). */
 #define MARIADB_OBSERVE                                                              \
     "SELECT VERSION(), @@version_comment, @@server_id, '', @@global.read_only, 0, "  \
     "CONCAT_WS(',', NULLIF(@@global.gtid_slave_pos, ''), NULLIF(TRIM(BOTH ',' FROM " \

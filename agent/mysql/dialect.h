@@ -28,8 +28,9 @@ int server_version_parse_banner(const char *banner, struct server_version *ret, 
 /* major * 100 + minor: the series that share an on-disk format for our purposes. */
 int server_version_series(const struct server_version *version);
 
-/* How a family and version spells replication. Sources: MySQL 8.0.26 release notes (semisync_source.so, rpl_semi_sync_source_*,
- * skip_replica_start, log_replica_updates, replica_net_timeout), 8.0.23 (CHANGE REPLICATION SOURCE TO); MariaDB keeps the older names. */
+/* How a family and version spells replication. Sources: MySQL 8.0.26 release notes (semisync_source.so,
+ * rpl_semi_sync_source_*, skip_replica_start, log_replica_updates, replica_net_timeout), 8.0.23 (CHANGE REPLICATION
+ * SOURCE TO); MariaDB keeps the older names. */
 struct replication_terms {
     const char *replica;    /* STOP <replica>, SHOW <replica> STATUS */
     const char *source;     /* prefix of CHANGE's options: MASTER_HOST, SOURCE_HOST */
@@ -49,10 +50,12 @@ struct replication_terms {
 struct dialect {
     enum agent_flavour family; /* AGENT_FLAVOUR_MARIADB or AGENT_FLAVOUR_MYSQL (Percona's is MySQL's) */
     int since;                 /* first version number of this row */
-    /* One row: version, version_comment, server_id, server_uuid, read_only, super_read_only, GTIDs executed, relay_log_recovery, sync_relay_log. */
+    /* One row: version, version_comment, server_id, server_uuid, read_only, super_read_only, GTIDs executed,
+     * relay_log_recovery, sync_relay_log. */
     const char *observe;
     const char *replica_status; /* columns by name, see observe.c; MariaDB: one row per connection */
-    /* Columns of the same names that replica_status does not have; NULL: it has them. Part of MySQL's performance schema. */
+    /* Columns of the same names that replica_status does not have; NULL: it has them. Part of MySQL's performance
+     * schema. */
     const char *stream_status;
     const char *auth_socket;  /* after CREATE/ALTER USER: enter by the socket as the operating system's user */
     const char *auth_plugin;  /* shared object that provides it, NULL if it is built in */

@@ -266,7 +266,8 @@ static void take_wait(void *arg, unsigned count, const char *const *names, const
     facts->copy_waits = facts->copy_waits || count > 0;
 }
 
-/* CLONE waits for every commit that is in the binary log to end before it copies the redo log, and says so each five seconds, in the server's log only. */
+/* CLONE waits for every commit that is in the binary log to end before it copies the redo log, and says so each five
+ * seconds, in the server's log only. */
 static int observe_clone(struct session *session, struct replication_facts *facts, struct error *err)
 {
     struct error failure = ERROR_INIT;
@@ -298,7 +299,8 @@ static void take_copy(void *arg, unsigned count, const char *const *names, const
         facts->copy_waits = true;
 }
 
-/* mariadb-backup ends with BACKUP STAGE BLOCK_COMMIT, which waits for every commit that has begun: one that waits for a replica holds it up. */
+/* mariadb-backup ends with BACKUP STAGE BLOCK_COMMIT, which waits for every commit that has begun: one that waits for a
+ * replica holds it up. */
 static int observe_copy(
     struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
 {
@@ -508,8 +510,8 @@ static int observe_read_only(
     return 0;
 }
 
-/* With both threads off, MariaDB will drop its relay logs when one starts: what they hold is as good as not received. What was executed was read
- * while the applier may still have run. */
+/* With both threads off, MariaDB will drop its relay logs when one starts: what they hold is as good as not received.
+ * What was executed was read while the applier may still have run. */
 static int forget_what_is_dropped(
     struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
 {
@@ -522,7 +524,8 @@ static int forget_what_is_dropped(
     return observe_read_only(session, dialect, facts, err);
 }
 
-/* What was received includes what was executed: a candidate is judged by it. If either cannot be read, neither can both. */
+/* What was received includes what was executed: a candidate is judged by it. If either cannot be read, neither can
+ * both. */
 static void add_executed(const struct dialect *dialect, struct replication_facts *facts)
 {
     enum gtid_flavour flavour = replication_gtid_flavour(dialect);

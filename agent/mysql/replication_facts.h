@@ -1,6 +1,6 @@
 /*
- * replication_facts.h: what the server says of replication, at every probe: whom it follows and how that goes, who acknowledges its
- * commits, the heartbeat it has applied, transactions that hold up a change of roles.
+ * replication_facts.h: what the server says of replication, at every probe: whom it follows and how that goes, who
+ * acknowledges its commits, the heartbeat it has applied, transactions that hold up a change of roles.
  */
 #ifndef KM_AGENT_MYSQL_REPLICATION_FACTS_H
 #define KM_AGENT_MYSQL_REPLICATION_FACTS_H
@@ -79,12 +79,14 @@ struct replication_facts {
 int replication_facts_observe(struct session *session, const struct dialect *dialect, const char *agent_user,
     struct replication_facts *ret, struct error *err) KM_MUST_CHECK;
 
-/* Whether a heartbeat of the agent's waits for a lock of somebody else's: a whole server is locked (FLUSH TABLES WITH READ LOCK, a backup), or the table. */
+/* Whether a heartbeat of the agent's waits for a lock of somebody else's: a whole server is locked (FLUSH TABLES WITH
+ * READ LOCK, a backup), or the table. */
 int replication_beat_locked(struct session *session, const char *agent_user, bool *ret, struct error *err) KM_MUST_CHECK;
 /* Pure: by one row of SHOW FULL PROCESSLIST. */
 bool replication_is_locked_beat(const char *user, const char *state, const char *info, const char *agent_user);
 
-/* Pure: whether one row of SHOW PROCESSLIST is of a copy that is being made, by CLONE INSTANCE of another server or CLONE LOCAL of this one. */
+/* Pure: whether one row of SHOW PROCESSLIST is of a copy that is being made, by CLONE INSTANCE of another server or
+ * CLONE LOCAL of this one. */
 bool replication_is_clone(const char *command, const char *info);
 
 /* Whole sets, for those that must be sure. The caller frees (gtid_set_free). */
@@ -99,8 +101,9 @@ void replication_facts_keep(struct replication_facts *to, const struct replicati
 /* Pure: one column of the status of a replica, either spelling; positions are left out where the facts have no pool. */
 void replication_facts_take(struct replication_facts *facts, const char *name, const char *value);
 
-/* Pure. The first keyword of a statement; of one that has none that we know, or of NULL, the connection's command. Never a word of the
- * statement itself: it may be a user's data, and what comes of this is read by whoever reads the cluster's status. */
+/* Pure. The first keyword of a statement; of one that has none that we know, or of NULL, the connection's command.
+ * Never a word of the statement itself: it may be a user's data, and what comes of this is read by whoever reads the
+ * cluster's status. */
 const char *replication_verb(const char *statement, const char *command);
 
 /* Pure. One that is not known is not set anew for ever. */

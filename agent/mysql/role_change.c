@@ -117,9 +117,10 @@ static int await_end(struct session *session, unsigned long long id, struct erro
     return 0;
 }
 
-/* A semi-sync receiver of MariaDB ends by connecting to its source once more, to kill its own connection there: with a source that hangs it
- * waits for that until a second signal comes, which STOP alone sends after two seconds. KILL is the first one, STOP the second: of use only when
- * the thread has got as far as that, so it is given some milliseconds. */
+/* A semi-sync receiver of MariaDB ends by connecting to its source once more, to kill its own connection there: with a
+ * source that hangs it waits for that until a second signal comes, which STOP alone sends after two seconds. KILL is
+ * the first one, STOP the second: of use only when the thread has got as far as that, so it is given some
+ * milliseconds. */
 static int stop_receiver(struct session *session, const struct dialect *dialect, struct error *err)
 {
     struct receiver_look look = {0};
@@ -168,8 +169,8 @@ static void take_thread(void *arg, unsigned count, const char *const *names, con
         *(unsigned long long *)arg = strtoull(values[0], NULL, 10);
 }
 
-/* All that was received is executed; but a source that dies, or is left, leaves the beginning of a transaction, and the end of that is what MySQL's STOP waits
- * for: a minute. A thread that has been killed before does not. */
+/* All that was received is executed; but a source that dies, or is left, leaves the beginning of a transaction, and the
+ * end of that is what MySQL's STOP waits for: a minute. A thread that has been killed before does not. */
 static int end_torn_applier(struct session *session, const struct dialect *dialect, struct error *err)
 {
     static const char torn[] =
@@ -217,7 +218,8 @@ static int repair(struct session *session, const struct dialect *dialect, const 
     return applier_off ? exec(session, err, "START %s SQL_THREAD", replica) : 0;
 }
 
-/* What is missing still comes from the source that was followed last; a server that restarted meanwhile has stopped to follow. */
+/* What is missing still comes from the source that was followed last; a server that restarted meanwhile has stopped to
+ * follow. */
 static int await_source(struct session *session, const struct dialect *dialect, const struct replication_facts *facts,
     const char *wait_for, struct error *err)
 {
@@ -231,7 +233,8 @@ static int await_source(struct session *session, const struct dialect *dialect, 
     return repair(session, dialect, &source, facts, err);
 }
 
-/* Nothing more is needed of the source, which may be dead, or worse, may come back: what is missing of wait_for lies in the relay logs. */
+/* Nothing more is needed of the source, which may be dead, or worse, may come back: what is missing of wait_for lies in
+ * the relay logs. */
 static bool is_received(struct session *session, const struct dialect *dialect, const char *wait_for,
     const struct replication_facts *facts, bool *ret, struct error *err)
 {
@@ -319,7 +322,8 @@ void role_follow_sql(const struct dialect *dialect, const struct role_source *so
         strbuf_addf(out, ", %s_AUTO_POSITION = 1", prefix);
 }
 
-/* MariaDB asks for what comes after gtid_slave_pos, which knows nothing of what the server itself wrote while it was a primary. */
+/* MariaDB asks for what comes after gtid_slave_pos, which knows nothing of what the server itself wrote while it was a
+ * primary. */
 static int take_over_position(struct session *session, const struct dialect *dialect, struct error *err)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(session, dialect, err);
@@ -400,8 +404,8 @@ static bool is_lost_by_start(const struct dialect *dialect, const struct replica
         facts->applier == AGENT_THREAD_OFF;
 }
 
-/* MySQL changes the receiver under a running applier: nothing is dropped. That would have to be stopped else, which takes a minute when what was received
- * ends within a transaction. */
+/* MySQL changes the receiver under a running applier: nothing is dropped. That would have to be stopped else, which
+ * takes a minute when what was received ends within a transaction. */
 static bool keeps_applier(const struct dialect *dialect, const struct replication_facts *facts)
 {
     return dialect->family != AGENT_FLAVOUR_MARIADB && facts->configured && facts->source_tls &&
@@ -422,7 +426,8 @@ static int change_receiver(
     return source->prepare ? 0 : exec(session, err, "START %s IO_THREAD", dialect->replication->replica);
 }
 
-/* Another source is named, which drops what was received: it is applied before that, if it can be, and within the caller's patience. */
+/* Another source is named, which drops what was received: it is applied before that, if it can be, and within the
+ * caller's patience. */
 static int turn_to(struct session *session, const struct dialect *dialect, const struct role_source *source,
     const struct replication_facts *facts, struct role_followed *ret, struct error *err)
 {
@@ -462,7 +467,8 @@ static int go_on(struct session *session, const struct dialect *dialect, const s
     return repair(session, dialect, source, facts, err);
 }
 
-/* What made commits wait here goes last: MySQL takes a second to end its thread, and the new primary waits for our acknowledgements. */
+/* What made commits wait here goes last: MySQL takes a second to end its thread, and the new primary waits for our
+ * acknowledgements. */
 int role_follow(struct session *session, const struct dialect *dialect, const struct role_source *source,
     struct role_followed *ret, struct error *err)
 {

@@ -109,7 +109,8 @@ static void take_flag(void *arg, unsigned count, const char *const *names, const
     *(bool *)arg = count > 0 && values[0] && is_on(values[0]);
 }
 
-/* Enabled, but it has given up waiting: it is turned off, so that it waits again once it is turned on. It lets nobody go that way: nobody waits. */
+/* Enabled, but it has given up waiting: it is turned off, so that it waits again once it is turned on. It lets nobody
+ * go that way: nobody waits. */
 static int end_surrender(struct session *session, const struct dialect *dialect, struct error *err)
 {
     _cleanup_(freep) char *sql = xasprintf("SELECT @@global.%s_enabled", dialect->replication->semi_source);

@@ -1,10 +1,12 @@
 /*
  * semi_sync.h: what makes commits wait for acknowledgements, set and looked at in one place.
  *
- * A primary waits as set here: for as long as it takes (the longest time-out that every version takes, 49 days), before the commit is visible (AFTER_SYNC),
- * also while no replica is connected, for as many acknowledgements as wished (MariaDB counts one). A server whose time-out has passed goes on without
- * waiting although it is enabled: then `Rpl_semi_sync_*_status` is OFF, until a replica has caught up (plugin/semisync/semisync_source.cc: switch_off,
- * try_switch_on; MariaDB: sql/semisync_master.cc). To set the variable `enabled` once more changes nothing then; it must be off in between.
+ * A primary waits as set here: for as long as it takes (the longest time-out that every version takes, 49 days), before
+ * the commit is visible (AFTER_SYNC), also while no replica is connected, for as many acknowledgements as wished
+ * (MariaDB counts one). A server whose time-out has passed goes on without waiting although it is enabled: then
+ * `Rpl_semi_sync_*_status` is OFF, until a replica has caught up (plugin/semisync/semisync_source.cc: switch_off,
+ * try_switch_on; MariaDB: sql/semisync_master.cc). To set the variable `enabled` once more changes nothing then; it
+ * must be off in between.
  */
 #ifndef KM_AGENT_MYSQL_SEMI_SYNC_H
 #define KM_AGENT_MYSQL_SEMI_SYNC_H

@@ -112,7 +112,8 @@ static void test_a_refused_connection_is_no_crash(void **unused)
     expect_phase(&state, AGENT_PHASE_HUNG);
 }
 
-/* The order says how long a server may be silent; a probe that is given up before does not end the count, an answer does. */
+/* The order says how long a server may be silent; a probe that is given up before does not end the count, an answer
+ * does. */
 static void test_hung_by_the_orders_limit(void **unused)
 {
     struct instance_state state = healthy();

@@ -291,8 +291,8 @@ static void build_argv(const struct agent_rig *rig, const char *command, struct 
         strvec_pushf(argv, "--directory=%s/vol", rig->dir);
 }
 
-/* A middle process makes the namespace and dies with its first process's exit status. What is killed is always that first process; when the test itself is
- * killed, both go, and the namespace with them. */
+/* A middle process makes the namespace and dies with its first process's exit status. What is killed is always that
+ * first process; when the test itself is killed, both go, and the namespace with them. */
 struct agent_process agent_rig_start(struct agent_rig *rig, const char *command)
 {
     _cleanup_(strvec_release) struct strvec argv;

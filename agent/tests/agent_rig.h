@@ -1,6 +1,7 @@
 /*
- * agent_rig.h: a database pod without a cluster, for tests: temporary folders in the place of mounts, the agent's commands as processes of
- * their own, each in a PID namespace like a container, as the user "mysql". Needs root, a server and curl.
+ * agent_rig.h: a database pod without a cluster, for tests: temporary folders in the place of mounts, the agent's
+ * commands as processes of their own, each in a PID namespace like a container, as the user "mysql". Needs root, a
+ * server and curl.
  */
 #ifndef KM_AGENT_TESTS_AGENT_RIG_H
 #define KM_AGENT_TESTS_AGENT_RIG_H
@@ -69,7 +70,8 @@ int agent_rig_init(struct agent_rig *rig);
 int agent_rig_get(const struct agent_rig *rig, const char *path, struct strbuf *body);
 /* Repeats until the code is seen; false after timeout_ms. */
 bool agent_rig_await(const struct agent_rig *rig, const char *path, int code, int64_t timeout_ms);
-/* On the TLS door, by curl. identity: "operator", "tls/tls" (a member), NULL for no certificate. post: a body or NULL. */
+/* On the TLS door, by curl. identity: "operator", "tls/tls" (a member), NULL for no certificate. post: a body or
+ * NULL. */
 int agent_rig_tls(
     const struct agent_rig *rig, const char *identity, const char *path, const char *post, struct strbuf *body);
 /* PUT /v1/role as the operator: the status code. */

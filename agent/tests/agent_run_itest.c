@@ -1,4 +1,5 @@
-/* `server` and `run` against the real server of this machine: one pod's life. The cases share a pod and run in order. */
+/* `server` and `run` against the real server of this machine: one pod's life. The cases share a pod and run in
+ * order. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -37,7 +37,8 @@ static struct catch_up started(void)
     return catch_up;
 }
 
-/* An agent's life beside server number `before`: what it had received was proven, or not; killed in the middle of a change, or not. */
+/* An agent's life beside server number `before`: what it had received was proven, or not; killed in the middle of a
+ * change, or not. */
 static void live(const struct agent_paths *paths, int before, bool up, bool changing, const char *received)
 {
     _cleanup_(release_catch_up) struct catch_up catch_up = started();

@@ -365,8 +365,8 @@ static void test_who_is_killed_softly_lets_nobody_go(void **state)
     end_writers(writers);
 }
 
-/* A server that hangs has the first statement in its socket and lets nobody in: clients come back with it. What is in the way goes then, and not only when the
- * server has given the statement up (CLEARING_S in role_close.c). */
+/* A server that hangs has the first statement in its socket and lets nobody in: clients come back with it. What is in
+ * the way goes then, and not only when the server has given the statement up (CLEARING_S in role_close.c). */
 static void test_closed_when_it_goes_on(void **state)
 {
     struct replication_rig *rig = *state;
@@ -407,7 +407,8 @@ static void allow_connections(struct replication_rig *rig, const char *count)
     assert_true(done);
 }
 
-/* Commits that wait keep their connections, and clients come back for more: nobody else gets in, not even by the one that is kept for administrators. */
+/* Commits that wait keep their connections, and clients come back for more: nobody else gets in, not even by the one
+ * that is kept for administrators. */
 static void test_closed_without_a_connection_left(void **state)
 {
     struct replication_rig *rig = *state;

@@ -304,7 +304,8 @@ static pid_t commit_aside(struct replication_rig *rig, int id)
     return pid;
 }
 
-/* I3: of commits that wait together one waits for all; when connections are killed, nobody may be told that his is done. */
+/* I3: of commits that wait together one waits for all; when connections are killed, nobody may be told that his is
+ * done. */
 static void expect_unacknowledged(const pid_t *pids, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -736,7 +737,8 @@ static void await_loss_by_replicas(struct stage *stage, int64_t stopped_us)
     printf("told as lost by the replicas after %lld ms\n", (long long)((clock_monotonic_us() - stopped_us) / 1000));
 }
 
-/* I1, I3: a primary that froze comes back when another one has long taken over; its clients are still connected, and one waits. */
+/* I1, I3: a primary that froze comes back when another one has long taken over; its clients are still connected, and
+ * one waits. */
 static void test_a_frozen_primary_comes_back(void **state)
 {
     struct stage *stage = *state;

@@ -193,7 +193,8 @@ static void form(struct stage *stage)
         assert_true(member_says(stage->rig, i, "SELECT COUNT(*) FROM heal.t", "0"));
 }
 
-/* As those of a member that was made by a copy: they begin behind what it had then, and do not say so. The others get all of it first. */
+/* As those of a member that was made by a copy: they begin behind what it had then, and do not say so. The others get
+ * all of it first. */
 static void forget_logs(struct stage *stage, unsigned member)
 {
     if (stage->mysql)
@@ -614,7 +615,8 @@ static bool has_written_by_itself(const struct member *member)
     return strstr(member->status.errant, START_DOMAIN "-") != NULL;
 }
 
-/* A semi-sync primary (0) dies in the midst of a DROP behind a commit that waits; another one (1) has taken over all of it. False: there is no strace. */
+/* A semi-sync primary (0) dies in the midst of a DROP behind a commit that waits; another one (1) has taken over all of
+ * it. False: there is no strace. */
 static bool die_in_a_drop(struct stage *stage)
 {
     struct replication_rig *rig = stage->rig;
@@ -665,7 +667,8 @@ static void expect_found(struct stage *stage)
     assert_false(rig->members[0].status.ready);
 }
 
-/* I14: what MariaDB logs when it completes the DROP must not take the number of the transaction that is cut off, which the others hold. */
+/* I14: what MariaDB logs when it completes the DROP must not take the number of the transaction that is cut off, which
+ * the others hold. */
 static void test_a_ddl_that_the_server_completes_is_found(void **state)
 {
     struct stage *stage = *state;
@@ -690,7 +693,8 @@ static void next_binlog(struct agent_rig *pod, char out[static 32])
     fail();
 }
 
-/* The start that cuts off is killed behind the cut: the server refuses the next one, or completes the DROP there, and is not let in again. */
+/* The start that cuts off is killed behind the cut: the server refuses the next one, or completes the DROP there, and
+ * is not let in again. */
 static void test_a_cut_that_was_interrupted_marks_the_data(void **state)
 {
     struct stage *stage = *state;

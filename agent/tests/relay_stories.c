@@ -290,7 +290,8 @@ static void tear_newest(struct replication_rig *rig)
     assert_int_equal(truncate(path, st.st_size - 3), 0);
 }
 
-/* As a kill in the midst of a write leaves it: the last transaction, an insert or a heartbeat, was never acknowledged. */
+/* As a kill in the midst of a write leaves it: the last transaction, an insert or a heartbeat, was never
+ * acknowledged. */
 static void test_half_an_event_at_the_end(void **state)
 {
     struct replication_rig *rig = *state;

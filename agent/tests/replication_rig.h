@@ -1,6 +1,6 @@
 /*
- * replication_rig.h: three members on loopback and an operator of a few lines: it watches every agent's status stream and sends
- * orders, over mutual TLS, on one loop that runs while a test waits for something.
+ * replication_rig.h: three members on loopback and an operator of a few lines: it watches every agent's status stream
+ * and sends orders, over mutual TLS, on one loop that runs while a test waits for something.
  */
 #ifndef KM_AGENT_TESTS_REPLICATION_RIG_H
 #define KM_AGENT_TESTS_REPLICATION_RIG_H

@@ -198,7 +198,8 @@ static void expect_accounts(struct replication_rig *rig, const char *password)
     }
 }
 
-/* A replica that made accounts by itself would have to be opened for it. What another hand did to it stays, too, until the primary speaks. */
+/* A replica that made accounts by itself would have to be opened for it. What another hand did to it stays, too, until
+ * the primary speaks. */
 static void test_accounts_are_made_by_the_primary_alone(void **state)
 {
     struct replication_rig *rig = *state;
@@ -289,7 +290,8 @@ static void test_a_wrong_replication_password(void **state)
     replication_rig_run(rig, 4000);
     assert_true(member_ready(&rig->members[2]));
     agent_rig_put(rig->members[2].rig, "accounts/replication", "pw-replication'\\");
-    /* Another hand changes it on the source and cuts the connections: refused, until the source's agent has set it right. */
+    /* Another hand changes it on the source and cuts the connections: refused, until the source's agent has set it
+     * right. */
     assert_true(member_owner_sql(rig, 0,
         "SET sql_log_bin = 0; ALTER USER 'replication'@'%' IDENTIFIED BY 'another-hand'; FLUSH PRIVILEGES;", NULL));
     assert_true(member_owner_sql(rig, 2, stop_and_start(rig), NULL));
@@ -362,7 +364,8 @@ static void move_primary(struct replication_rig *rig, unsigned from, unsigned to
         assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
 }
 
-/* An event of root runs with rights to write on a read-only server; replicas disable events and forget which were enabled. */
+/* An event of root runs with rights to write on a read-only server; replicas disable events and forget which were
+ * enabled. */
 static void test_events_run_on_the_primary_alone(void **state)
 {
     static const char schedule[] = "ON SCHEDULE EVERY 1 SECOND";
@@ -576,7 +579,8 @@ static void add_to_mycnf(const struct agent_rig *rig, const char *text)
     fclose(file);
 }
 
-/* A cluster that is made again gives other server ids to the volumes that it finds: what was written under the old one still counts. */
+/* A cluster that is made again gives other server ids to the volumes that it finds: what was written under the old one
+ * still counts. */
 static void test_another_server_id_forgets_nothing(void **state)
 {
     struct replication_rig *rig = *state;

@@ -128,7 +128,8 @@ static void test_a_server_that_leaves_begins_to_follow_nobody(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
 }
 
-/* A member that starts on a kept volume is configured with the password of that time: it is started as it is, and what the source refuses is named anew, once. */
+/* A member that starts on a kept volume is configured with the password of that time: it is started as it is, and what
+ * the source refuses is named anew, once. */
 static void test_a_password_of_the_past_is_replaced(void **unused)
 {
     struct instance_state state = replica();

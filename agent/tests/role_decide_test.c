@@ -160,7 +160,8 @@ static void test_when_nothing_may_be_done(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
 }
 
-/* An account whose commit waits for an acknowledgement that does not come waits for ever: closing must not wait for it. */
+/* An account whose commit waits for an acknowledgement that does not come waits for ever: closing must not wait for
+ * it. */
 static void test_a_write_of_our_own_that_waits_in_vain(void **unused)
 {
     struct instance_state state = primary();

@@ -17,7 +17,8 @@ static void write_rows(const struct agent_rig *rig, const char *text, unsigned c
     }
 }
 
-/* The member becomes primary, takes two rows that nobody gets, and dies. The donor goes on: its history is the longer one. */
+/* The member becomes primary, takes two rows that nobody gets, and dies. The donor goes on: its history is the longer
+ * one. */
 static void make_alone(struct seed_rig *world)
 {
     assert_true(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD,

@@ -1,4 +1,5 @@
-/* A member without data gets a donor's: two or three pods on loopback with real servers, and everything that can go wrong between them. */
+/* A member without data gets a donor's: two or three pods on loopback with real servers, and everything that can go
+ * wrong between them. */
 #include "common/base.h"
 
 #include <setjmp.h>
@@ -135,7 +136,8 @@ static void clone_other_from_member(struct seed_rig *world)
     assert_int_equal(agent_rig_wait(&init), 0);
 }
 
-/* What a parallel applier has prepared, but not committed yet, is not part of the copy; what a client has prepared is. */
+/* What a parallel applier has prepared, but not committed yet, is not part of the copy; what a client has prepared
+ * is. */
 static void test_donor_has_prepared_transactions(void **state)
 {
     struct seed_rig *world = *state;

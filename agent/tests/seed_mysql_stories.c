@@ -127,7 +127,8 @@ static void test_donor_dies_in_mid_stream(void **state)
     expect_nothing_left(world->member);
 }
 
-/* Kills init at many moments, counted from its start and from the first byte on; what is called data is whole at each. */
+/* Kills init at many moments, counted from its start and from the first byte on; what is called data is whole at
+ * each. */
 static void kill_receiver_at_each_stage(struct seed_rig *world, const char *half, const char *begun)
 {
     static const unsigned early_ms[] = {0, 200, 1000, 2000}, late_ms[] = {0, 0, 100, 500, 1000, 2000, 3000, 4000};

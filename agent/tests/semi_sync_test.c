@@ -106,7 +106,8 @@ static void test_unacknowledged_commits_are_counted(void **unused)
     assert_int_equal(state.lapses, 4);
 }
 
-/* Of an earlier reign of this server: it has been judged since. One that somebody turned off ended the commits that waited. */
+/* Of an earlier reign of this server: it has been judged since. One that somebody turned off ended the commits that
+ * waited. */
 static void test_whose_unacknowledged_commits_count(void **unused)
 {
     struct instance_state state = {0};

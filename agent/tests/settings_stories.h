@@ -1,5 +1,6 @@
 /*
- * settings_stories.h: what somebody sets on a real server behind its agent's back: semi-sync is set right, and told; a server that has no order is closed.
+ * settings_stories.h: what somebody sets on a real server behind its agent's back: semi-sync is set right, and told; a
+ * server that has no order is closed.
  */
 #ifndef KM_AGENT_TESTS_SETTINGS_STORIES_H
 #define KM_AGENT_TESTS_SETTINGS_STORIES_H

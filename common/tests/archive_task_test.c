@@ -1,4 +1,5 @@
-/* The task and the report of the archive: there and back, limits, and a digest that tells secrets apart without telling them. */
+/* The task and the report of the archive: there and back, limits, and a digest that tells secrets apart without telling
+ * them. */
 #include "common/base.h"
 
 #include "common/archive_task.h"

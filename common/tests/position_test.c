@@ -133,7 +133,8 @@ static void sets_of_many_servers_are_printed_whole_or_not(void **state)
     assert_string_equal(position_print(pool, none), "");
 }
 
-/* Any set that a server prints in so many bytes: numbers that do not touch each other are the most that they can hold. */
+/* Any set that a server prints in so many bytes: numbers that do not touch each other are the most that they can
+ * hold. */
 static void the_longest_position_has_intervals_that_can_be_read(void **state)
 {
     (void)state;

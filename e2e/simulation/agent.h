@@ -1,7 +1,8 @@
 /*
- * agent.h: the agent beside a server, as agent/agent.c, role_keeper.c, role_lane.c, source_watch.c and healing.c drive it. What it decides is
- * decided by the product's functions (role_decide, role_fill_status, agent_phase_of, catch_up_*, hearing_*, start_mode_*, seed_decide); what
- * these files do around them is repeated here, by the names that it has there.
+ * agent.h: the agent beside a server, as agent/agent.c, role_keeper.c, role_lane.c, source_watch.c and healing.c drive
+ * it. What it decides is decided by the product's functions (role_decide, role_fill_status, agent_phase_of, catch_up_*,
+ * hearing_*, start_mode_*, seed_decide); what these files do around them is repeated here, by the names that it has
+ * there.
  */
 #ifndef KM_SIMULATION_AGENT_H
 #define KM_SIMULATION_AGENT_H

@@ -1,4 +1,5 @@
-/* agent/healing.c and agent/source_watch.c: what an agent asks of other agents, and the notes that it keeps on its volume. */
+/* agent/healing.c and agent/source_watch.c: what an agent asks of other agents, and the notes that it keeps on its
+ * volume. */
 #include "common/base.h"
 
 #include "agent/bootstrap/start_mode.h"

@@ -1,4 +1,5 @@
-/* What an agent does to its server: agent/role_lane.c, agent/mysql/role_change.c and role_close.c, in the order of their statements. */
+/* What an agent does to its server: agent/role_lane.c, agent/mysql/role_change.c and role_close.c, in the order of
+ * their statements. */
 #include "common/base.h"
 
 #include "agent/healing.h"
@@ -60,8 +61,8 @@ static const char *binlog_state(struct sim *sim, const struct sim_member *at)
     }
     for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
         if (last[i] > 0)
-            len += (size_t)snprintf(text + len, sizeof(text) - len, "%s0-%d-%u", len ? "," : "",
-                TXN_SERVER_ID_BASE + i, last[i]);
+            len += (size_t)snprintf(
+                text + len, sizeof(text) - len, "%s0-%d-%u", len ? "," : "", TXN_SERVER_ID_BASE + i, last[i]);
     }
     return position_take(sim->positions, text);
 }
@@ -274,7 +275,8 @@ void agent_hook_close(struct sim *sim, int member)
     end_close(sim, member);
 }
 
-/* In steps, between which a server may die: writes are shut out; clients are gone; semi-sync is off, and what waits is let go. */
+/* In steps, between which a server may die: writes are shut out; clients are gone; semi-sync is off, and what waits is
+ * let go. */
 static bool close_server(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];

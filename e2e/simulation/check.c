@@ -244,8 +244,8 @@ bool check_settled(struct sim *sim)
     }
     if (primary >= 0 || age_ms < 180000)
         return false;
-    /* What went with a volume, or who acknowledged after a status of the past, nobody can say for certain, unless enough others prove it: a person may
-     * have to. */
+    /* What went with a volume, or who acknowledged after a status of the past, nobody can say for certain, unless
+     * enough others prove it: a person may have to. */
     bool is_certain = !sim->volume_lost && !sim->status_past;
     if (check_somebody_has_all(sim) && (is_certain || sim->schedule->strict))
         sim_fail(sim, VIOLATION_STUCK,

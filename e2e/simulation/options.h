@@ -1,8 +1,8 @@
 /*
  * options.h: the command line of simulate.
  *
- * Everything behind the options is the name of a schedule's file (schedule.h). Without such names, schedules are made: `count` of them, from
- * seed, seed + 1 and so on (1000 by default); with `seconds` no more than begin within that time.
+ * Everything behind the options is the name of a schedule's file (schedule.h). Without such names, schedules are made:
+ * `count` of them, from seed, seed + 1 and so on (1000 by default); with `seconds` no more than begin within that time.
  */
 #ifndef KM_SIMULATION_OPTIONS_H
 #define KM_SIMULATION_OPTIONS_H

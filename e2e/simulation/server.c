@@ -34,7 +34,8 @@ void server_executed(const struct sim *sim, int member, char *out, size_t size)
         txn_gtid(&sim->txns.all[txn_log_last(log)], true, out, size);
 }
 
-/* agent/mysql/replication_facts.c: joined with what is executed; MariaDB's is nothing while both threads are off (forget_what_is_dropped). */
+/* agent/mysql/replication_facts.c: joined with what is executed; MariaDB's is nothing while both threads are off
+ * (forget_what_is_dropped). */
 void server_received(const struct sim *sim, int member, char *out, size_t size)
 {
     const struct sim_member *at = &sim->members[member];
@@ -122,7 +123,8 @@ static void begin_recovery(struct sim *sim, int member, bool truncate)
         at->disk.cut = true;
         check_cut(sim, member);
     }
-    /* --init-rpl-role=SLAVE: what the engine had not committed for good is cut off, acknowledged or not (start_mode.h). */
+    /* --init-rpl-role=SLAVE: what the engine had not committed for good is cut off, acknowledged or not
+     * (start_mode.h). */
     if (truncate && at->disk.log.durable < at->disk.log.count) {
         sim_tell(sim, "%s: its start cuts off %d transactions", sim_member_name(member),
             at->disk.log.count - at->disk.log.durable);
@@ -198,7 +200,8 @@ static uint32_t next_number(const struct sim *sim, int member)
     return log->all.upto[sim->members[member].disk.uuid] + 1;
 }
 
-/* MariaDB gives a number again that was cut off. MySQL never gives one twice: no UUID comes back, and none of its numbers is taken off. */
+/* MariaDB gives a number again that was cut off. MySQL never gives one twice: no UUID comes back, and none of its
+ * numbers is taken off. */
 static void note_twin(struct txn_table *table, int txn)
 {
     for (int i = txn - 1; i >= MAX_OF(0, txn - 800); i--) {
@@ -492,8 +495,8 @@ static void connect_receiver(struct sim *sim, int source, int member)
     sim->members[source].server.said[member] = sim->members[source].server.heard[member] = 0;
 }
 
-/* One that its receiver leaves out: it has it, or wrote it itself (replicate_same_server_id); but a semi-sync replica of MariaDB takes its own
- * transactions, which its start has cut off, back (MDEV-21117). */
+/* One that its receiver leaves out: it has it, or wrote it itself (replicate_same_server_id); but a semi-sync replica
+ * of MariaDB takes its own transactions, which its start has cut off, back (MDEV-21117). */
 static bool is_left_out(const struct sim *sim, int member, int txn)
 {
     const struct sim_disk *own = &sim->members[member].disk;

@@ -1,6 +1,6 @@
 /*
- * server.h: database servers as they behave (docs/simulation.md has where each fact comes from): starting, crash recovery, binary logs,
- * replication, semi-sync with AFTER_SYNC and without a time-out.
+ * server.h: database servers as they behave (docs/simulation.md has where each fact comes from): starting, crash
+ * recovery, binary logs, replication, semi-sync with AFTER_SYNC and without a time-out.
  */
 #ifndef KM_SIMULATION_SERVER_H
 #define KM_SIMULATION_SERVER_H
@@ -36,7 +36,8 @@ bool server_has_applied_all(const struct sim_member *at);
 /* What waits to be applied is gone. */
 void server_drop_relay(struct sim *sim, int member);
 void server_stop_receiver(struct sim *sim, int member);
-/* relay_recover.h: MariaDB applies what it has kept, some of it at each call. True: no more is to be done; applier_errno: not all of it can be had. */
+/* relay_recover.h: MariaDB applies what it has kept, some of it at each call. True: no more is to be done;
+ * applier_errno: not all of it can be had. */
 bool server_recover_relay(struct sim *sim, int member);
 void server_start_receiver(struct sim *sim, int member);
 /* MariaDB drops what was received when both threads were off. */

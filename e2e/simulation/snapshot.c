@@ -1,4 +1,5 @@
-/* The narrow place between simulation and product: cluster_gather.c without informers. Everything that the decisions look at is put in here. */
+/* The narrow place between simulation and product: cluster_gather.c without informers. Everything that the decisions
+ * look at is put in here. */
 #include "common/base.h"
 
 #include "e2e/simulation/operator.h"

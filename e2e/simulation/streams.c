@@ -90,7 +90,8 @@ static void take_answer(struct sim *sim, const struct sim_order *order, bool acc
         stream->pause_ms = sim->now_ms + ORDER_SENDER_GRACE_MS;
 }
 
-/* What is on its way waits for a link that is cut, for an agent that is frozen; it is gone with the process that it was sent to. */
+/* What is on its way waits for a link that is cut, for an agent that is frozen; it is gone with the process that it was
+ * sent to. */
 void orders_step(struct sim *sim)
 {
     for (int i = 0; i < SIM_ORDERS_MAX; i++) {

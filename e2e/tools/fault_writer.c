@@ -3,16 +3,19 @@
  *
  *   fault_writer rows|mixed USER PASSWORD-FILE CYCLE LIMIT-MS PAUSE-US MAX-ROWS ROUTE HOST [ROUTE HOST ...]
  *
- * One thread and one connection for each pair: ROUTE is a word for the records ("service", "direct"), HOST where to connect. Each writes rows (cycle, thread,
- * seq) into shop.w; a seq is never tried twice, so no row may be there twice, and what was acknowledged must be there. A route "direct" asks first whether its
- * server is open at all and waits quietly until it is. A call that takes longer than LIMIT-MS is given up, and a new connection is made at once.
+ * One thread and one connection for each pair: ROUTE is a word for the records ("service", "direct"), HOST where to
+ * connect. Each writes rows (cycle, thread, seq) into shop.w; a seq is never tried twice, so no row may be there twice,
+ * and what was acknowledged must be there. A route "direct" asks first whether its server is open at all and waits
+ * quietly until it is. A call that takes longer than LIMIT-MS is given up, and a new connection is made at once.
  *
- * "rows": one row per statement. "mixed": each eighth statement writes MANY_ROWS rows, and now and then a thread makes a small table of its own (named
- * shop.t_CYCLE_THREAD_SEQ), adds a column to it, and drops it. A table of which a statement failed is left as it is.
+ * "rows": one row per statement. "mixed": each eighth statement writes MANY_ROWS rows, and now and then a thread makes
+ * a small table of its own (named shop.t_CYCLE_THREAD_SEQ), adds a column to it, and drops it. A table of which a
+ * statement failed is left as it is.
  *
- * One line on stdout per attempt: "THREAD SEQ START-NS END-NS RESULT SERVER ROWS", RESULT 0 for an acknowledgement, else the error's number; SERVER the
- * server id of who answered; the rows are SEQ to SEQ + ROWS - 1. Clock: CLOCK_MONOTONIC. Refused connections are attempts without a row: SEQ 0, of which
- * runs are told only once per 100 ms. Statements on tables: "create|alter|drop THREAD SEQ START-NS END-NS RESULT SERVER", SEQ that of the table's name.
+ * One line on stdout per attempt: "THREAD SEQ START-NS END-NS RESULT SERVER ROWS", RESULT 0 for an acknowledgement,
+ * else the error's number; SERVER the server id of who answered; the rows are SEQ to SEQ + ROWS - 1. Clock:
+ * CLOCK_MONOTONIC. Refused connections are attempts without a row: SEQ 0, of which runs are told only once per 100 ms.
+ * Statements on tables: "create|alter|drop THREAD SEQ START-NS END-NS RESULT SERVER", SEQ that of the table's name.
  * Ends with SIGTERM, or after MAX-ROWS rows of a thread.
  */
 #include "fault_client.h"

@@ -434,7 +434,8 @@ static void read_reigns(const json_t *array, struct position_pool *positions, st
     }
 }
 
-/* Versions without reigns said of a failover that it is not known which of two members was open last, or which of all. */
+/* Versions without reigns said of a failover that it is not known which of two members was open last, or which of
+ * all. */
 static void read_doubt(const json_t *json, const struct cluster_transition *transition, struct cluster_reigns *ret)
 {
     bool between_two = !str_empty(transition->before);
@@ -604,8 +605,8 @@ static bool is_empty(const json_t *value)
     return !value || json_is_null(value) || (json_is_array(value) && json_array_size(value) == 0);
 }
 
-/* Server-side apply of Kubernetes 1.20 stores a map that lost its last member as null: {}, null and absent count as the same, or a status with
- * such a member would be written for ever. */
+/* Server-side apply of Kubernetes 1.20 stores a map that lost its last member as null: {}, null and absent count as the
+ * same, or a status with such a member would be written for ever. */
 static bool is_same(const json_t *a, const json_t *b)
 {
     const char *key;

@@ -1,13 +1,13 @@
 /*
  * cluster_status.h: MysqlCluster.status as a value.
  *
- * The controller decodes the last written status, changes a copy and writes it only if cluster_status_same says no: status that has not
- * changed is not written. encode leaves out what is empty; decode(encode(x)) is same as x. What moves all the time is told coarsely: lag in
- * whole seconds, and only news when it moved by a second and by a tenth; a seed's progress in steps of five percent. Positions that move with every
- * transaction are in the agents' metrics, not here.
- * Release with cluster_status_release; a zeroed struct is valid and empty. Large (50 KiB): not for recursion.
- * A position that is put into one is taken into its pool (position.h): so transition, reigns and failover can be copied by assignment, into copies of the
- * status as well.
+ * The controller decodes the last written status, changes a copy and writes it only if cluster_status_same says no:
+ * status that has not changed is not written. encode leaves out what is empty; decode(encode(x)) is same as x. What
+ * moves all the time is told coarsely: lag in whole seconds, and only news when it moved by a second and by a tenth; a
+ * seed's progress in steps of five percent. Positions that move with every transaction are in the agents' metrics, not
+ * here. Release with cluster_status_release; a zeroed struct is valid and empty. Large (50 KiB): not for recursion.
+ * A position that is put into one is taken into its pool (position.h): so transition, reigns and failover can be copied
+ * by assignment, into copies of the status as well.
  */
 #ifndef KM_CLUSTER_STATUS_H
 #define KM_CLUSTER_STATUS_H
@@ -71,7 +71,8 @@ struct cluster_instance {
     char set_aside[256]; /* what its volume holds of transactions that the cluster has not (I7): "FOLDER: GTIDS"; "" nothing */
 };
 
-/* A primary that is being changed. Written before any agent is told (I2), so that whoever comes next goes on with it. */
+/* A primary that is being changed. Written before any agent is told (I2), so that whoever comes next goes on with
+ * it. */
 struct cluster_transition {
     char from[DERIVED_NAME_SIZE]; /* pod; "" when there was no primary */
     char to[DERIVED_NAME_SIZE];   /* pod; "" while it is not chosen. Both empty: nothing is being changed */
@@ -93,7 +94,8 @@ struct cluster_transition {
 #define CLUSTER_REIGNS_MAX 4
 #define CLUSTER_ORIGIN_SIZE 40
 
-/* The time in which one member is primary, or is to become it. Written before that member is ordered to open, so whoever may have acknowledged a commit is listed. */
+/* The time in which one member is primary, or is to become it. Written before that member is ordered to open, so
+ * whoever may have acknowledged a commit is listed. */
 struct cluster_reign {
     int64_t epoch;                   /* it began with */
     char primary[DERIVED_NAME_SIZE]; /* pod; "" not known */
@@ -103,8 +105,8 @@ struct cluster_reign {
     bool opened;           /* its primary was seen open for writes under it */
 };
 
-/* Latest first. An earlier one is listed until as many members as a commit waits for hold a transaction of a later one: only then can nobody lead who lacks what
- * the earlier one acknowledged. */
+/* Latest first. An earlier one is listed until as many members as a commit waits for hold a transaction of a later one:
+ * only then can nobody lead who lacks what the earlier one acknowledged. */
 struct cluster_reigns {
     int count;
     struct cluster_reign list[CLUSTER_REIGNS_MAX];
@@ -126,8 +128,8 @@ struct cluster_failover {
     char candidate_why[256]; /* why `to` and no other */
     int64_t epoch;
     int64_t started_ms, finished_ms; /* wall clock */
-    /* Milliseconds from when the last sign of life came until: the loss was certain, it was written to the status, the old primary could no longer
-     * commit, `to` was open for writes, the Service named it. -1: unknown */
+    /* Milliseconds from when the last sign of life came until: the loss was certain, it was written to the status, the
+     * old primary could no longer commit, `to` was open for writes, the Service named it. -1: unknown */
     int64_t detected_ms, decided_ms, fenced_ms, drained_ms, published_ms;
     int64_t writes_blocked_ms; /* how long no member took writes */
     const char *position;      /* what `to` had when it was opened: later primaries have it as well */
@@ -135,7 +137,8 @@ struct cluster_failover {
     char salvaged[256];        /* transactions that were taken over from the lost one's binary logs; "" none */
 };
 
-/* What an open primary has shown to be so, of what it was told (cluster_confirmed.h): elections rely on nothing else. */
+/* What an open primary has shown to be so, of what it was told (cluster_confirmed.h): elections rely on nothing
+ * else. */
 struct cluster_confirmed {
     bool semi_sync; /* commits wait for acknowledgements, and those before are held by as many */
     int acks;       /* for how many; 0 without semi_sync */
@@ -170,7 +173,8 @@ struct cluster_status {
     struct cluster_restore restore;   /* owns documents */
     struct cluster_in_place in_place; /* likewise */
     struct cluster_final_backup final_backup;
-    /* Bit N: member N was told to acknowledge commits of the current primary. Only these may hold the only copy of a commit beside it. */
+    /* Bit N: member N was told to acknowledge commits of the current primary. Only these may hold the only copy of a
+     * commit beside it. */
     uint64_t acknowledgers;
     bool loss_allowed; /* failover.dataLoss was allow while the primary was heard: it closes itself when it is cut off */
     bool semi_sync;    /* commits wait for acknowledgements; from when enough replicas had joined */
@@ -203,7 +207,8 @@ struct cluster_status {
 };
 
 json_t *cluster_status_encode(const struct cluster_status *status);
-/* Absent or malformed members get zero values. NULL is fine. *ret is overwritten (not released), and has a pool in any case. */
+/* Absent or malformed members get zero values. NULL is fine. *ret is overwritten (not released), and has a pool in any
+ * case. */
 void cluster_status_decode(const json_t *json, struct cluster_status *ret);
 /* Has a pool in any case. */
 void cluster_status_copy(const struct cluster_status *from, struct cluster_status *ret);

@@ -103,8 +103,9 @@ static bool joined_have_answered(const struct cluster_snapshot *snapshot, const 
     return true;
 }
 
-/* Somebody has seen its primary open, or that one says so, or holds a heartbeat of it, or another one holds something of it. Else what bears its origin may be older: a tail of an earlier
- * reign of the same member, or what somebody wrote there while it was a replica. */
+/* Somebody has seen its primary open, or that one says so, or holds a heartbeat of it, or another one holds something
+ * of it. Else what bears its origin may be older: a tail of an earlier reign of the same member, or what somebody wrote
+ * there while it was a replica. */
 static bool has_begun(const struct ballot *ballot, int i, const struct vote *own)
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i];
@@ -151,7 +152,8 @@ static void judge(const struct cluster_snapshot *snapshot, struct ballot *ballot
 
 /* ---- who holds most ---- */
 
-/* Where a reign has written something, what belongs to no reign is in its way: nobody acknowledged it, and it may bear the number of something that was. */
+/* Where a reign has written something, what belongs to no reign is in its way: nobody acknowledged it, and it may bear
+ * the number of something that was. */
 static void note_extra(struct ballot *ballot)
 {
     for (int i = 0; i < ballot->count && ballot->decisive < ballot->reigns.count; i++) {
@@ -208,7 +210,8 @@ static void compare_with_best(struct ballot *ballot)
     }
 }
 
-/* Whose transactions they are cannot be told, as a version without reigns left it: any of the members may have been primary last. */
+/* Whose transactions they are cannot be told, as a version without reigns left it: any of the members may have been
+ * primary last. */
 static void join_unknown(struct ballot *ballot)
 {
     struct cluster_reigns *reigns = &ballot->reigns;
@@ -236,7 +239,8 @@ static void read_votes(const struct cluster_snapshot *snapshot, struct ballot *b
     }
 }
 
-/* Who is to follow a primary that has answered is opened when it has all that this one had when it was closed, or all of its binary logs. */
+/* Who is to follow a primary that has answered is opened when it has all that this one had when it was closed, or all
+ * of its binary logs. */
 static bool lacks_some_of_before(const struct ballot *ballot, const struct vote *own)
 {
     const struct cluster_reign *before = &ballot->reigns.list[1];

@@ -1,12 +1,15 @@
 /*
  * ballot.h: what the members that have answered prove together about the reigns in force: pure.
  *
- * A commit of a reign was acknowledged to its client only after as many acknowledgers as commits wait for (status.confirmed.acks, n) had received it, and after
- * its primary had written it. So of the A acknowledgers beside the primary any A - n + 1 hold every acknowledged commit of the reign between them.
- * The reigns are gone through from the latest to the oldest:
- *   - its primary has answered: it wrote something in it, and then holds all that was ever acknowledged; or it wrote nothing, and then the reign is empty
+ * A commit of a reign was acknowledged to its client only after as many acknowledgers as commits wait for
+ * (status.confirmed.acks, n) had received it, and after its primary had written it. So of the A acknowledgers beside
+ * the primary any A - n + 1 hold every acknowledged commit of the reign between them. The reigns are gone through from
+ * the latest to the oldest:
+ *   - its primary has answered: it wrote something in it, and then holds all that was ever acknowledged; or it wrote
+ *     nothing, and then the reign is empty
  *   - enough acknowledgers have answered, and none holds anything of it: it acknowledged nothing, it is empty
- *   - enough have answered, and one holds something of it: the one of them that holds most holds all that was ever acknowledged
+ *   - enough have answered, and one holds something of it: the one of them that holds most holds all that was ever
+ *     acknowledged
  *   - too few have answered: nothing is proven, and nobody may lead
  * If all reigns are empty, whoever holds the floor of the oldest one holds all that was ever acknowledged.
  */
@@ -52,10 +55,12 @@ bool ballot_best_has_all(const struct ballot *ballot);
 /* Nothing that was acknowledged is lost with the best. */
 bool ballot_best_is_safe(const struct ballot *ballot);
 
-/* Acknowledgers other than `primary` that must answer for its reign. whole_floor: the reign's floor is known and not partial, so that fewer acknowledgers than
- * commits wait for means that nothing was acknowledged. INT_MAX: only the primary can tell. */
+/* Acknowledgers other than `primary` that must answer for its reign. whole_floor: the reign's floor is known and not
+ * partial, so that fewer acknowledgers than commits wait for means that nothing was acknowledged. INT_MAX: only the
+ * primary can tell. */
 int ballot_answers_needed(const struct cluster_snapshot *snapshot, const char *primary, bool whole_floor);
-/* It was ordered to acknowledge, and still holds all that it did: a server that was started anew may have dropped what it had received. */
+/* It was ordered to acknowledge, and still holds all that it did: a server that was started anew may have dropped what
+ * it had received. */
 bool ballot_is_proof(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 
 #endif

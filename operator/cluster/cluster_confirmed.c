@@ -26,8 +26,8 @@ static const struct cluster_member *find_writer(const struct cluster_snapshot *s
     return cluster_member_named(snapshot, transition->from);
 }
 
-/* By its own word commits need not wait, or some have ended without an acknowledgement: nobody else need hold them. An agent that does not count lapses says that
- * there were none. */
+/* By its own word commits need not wait, or some have ended without an acknowledgement: nobody else need hold them. An
+ * agent that does not count lapses says that there were none. */
 static void weaken_by_its_word(const struct cluster_snapshot *snapshot, struct cluster_confirmed *confirmed)
 {
     const struct cluster_member *writer = find_writer(snapshot);

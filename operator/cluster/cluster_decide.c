@@ -131,7 +131,8 @@ static void decide_child(const struct cluster_snapshot *snapshot, const struct d
     plan_add_apply(decision->plan, desired_child_kind(child), *uid ? uid : NULL, body, NULL);
 }
 
-/* `init` would try again by itself, but with a growing back-off. Only together with a new text: whatever that is, nobody is replaced twice for it. */
+/* `init` would try again by itself, but with a growing back-off. Only together with a new text: whatever that is,
+ * nobody is replaced twice for it. */
 static void decide_refused(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     const struct cluster_child_memory *memory = &snapshot->memory[CHILD_CONFIG_MAP];
@@ -185,8 +186,9 @@ static const char *wanted_label(const struct cluster_snapshot *snapshot, const s
     return member_is_wanted(snapshot, member) && snapshot->last.initialized ? LABEL_ROLE_REPLICA : "";
 }
 
-/* Only as it was last seen: where the API server (1.20, at least) meets a patch of a pod in the moment in which that is finally removed, it removes
- * what stands there by then, and that can be the pod of the same name that the StatefulSet has just made. */
+/* Only as it was last seen: where the API server (1.20, at least) meets a patch of a pod in the moment in which that is
+ * finally removed, it removes what stands there by then, and that can be the pod of the same name that the StatefulSet
+ * has just made. */
 static json_t *label_patch(const struct pod_object *pod, const char *label)
 {
     json_t *value = str_empty(label) ? json_null() : json_string(label);

@@ -102,8 +102,8 @@ static bool has_not_heard(const struct cluster_transition *transition, const str
         member->agent->epoch < (uint64_t)transition->epoch;
 }
 
-/* The target is ordered to open only after the old primary has taken up the epoch: if that one has not seen it, the target's reign has not begun. What the target
- * says is no proof: an order to open may be on its way. */
+/* The target is ordered to open only after the old primary has taken up the epoch: if that one has not seen it, the
+ * target's reign has not begun. What the target says is no proof: an order to open may be on its way. */
 static void begin_instead(const struct cluster_snapshot *snapshot, const struct cluster_failure *failure,
     const struct cluster_member *from, const struct cluster_member *to, struct cluster_intent *intent)
 {
@@ -146,8 +146,8 @@ static bool has_final_position(
         failover_has_received(to, last->gtid_executed);
 }
 
-/* The target was told to open, and nobody can ask the old one what the target waits for: if that is lost, it may wait for ever. Nobody is stopped for a
- * failover that could not end: the target may still open. */
+/* The target was told to open, and nobody can ask the old one what the target waits for: if that is lost, it may wait
+ * for ever. Nobody is stopped for a failover that could not end: the target may still open. */
 static void judge_told(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
     const struct cluster_member *to, struct cluster_failure *ret)
 {
@@ -229,8 +229,9 @@ static void begin_later_reign(const struct cluster_snapshot *snapshot, const str
         intent->reigns.list[0].primary[0] = intent->reigns.list[0].origin[0] = '\0';
 }
 
-/* Who acknowledged since is not known, nor for how many commits waited: whoever has not left may have, and they waited for one at least if the
- * last primary says that they did. While somebody is silent, that one may have been primary later still. */
+/* Who acknowledged since is not known, nor for how many commits waited: whoever has not left may have, and they waited
+ * for one at least if the last primary says that they did. While somebody is silent, that one may have been primary
+ * later still. */
 bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure why = {.reason = "StatusOutdated"};
@@ -294,8 +295,9 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
 
 /* ---- on the way ---- */
 
-/* Who is held receives from nobody: what it acknowledged is in the floor of the new reign. Who has not answered may go on acknowledging whomever it follows,
- * the new primary perhaps. If the reigns before still count, so do all who acknowledged them. */
+/* Who is held receives from nobody: what it acknowledged is in the floor of the new reign. Who has not answered may go
+ * on acknowledging whomever it follows, the new primary perhaps. If the reigns before still count, so do all who
+ * acknowledged them. */
 static uint64_t unheard_acknowledgers(const struct cluster_snapshot *snapshot, const struct failover_choice *choice)
 {
     uint64_t acknowledgers = snapshot->last.acknowledgers;
@@ -373,7 +375,8 @@ static bool cannot_open(const struct cluster_snapshot *snapshot, const struct cl
     return agent->replication.applier_errno != 0 || !failover_has_received(to, snapshot->last.transition.position);
 }
 
-/* What was to be taken over from binary logs must be asked for in another way; or the new one cannot apply what it has, while somebody else may. */
+/* What was to be taken over from binary logs must be asked for in another way; or the new one cannot apply what it has,
+ * while somebody else may. */
 static bool must_choose_again(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure why = {.reason = ""};
@@ -484,8 +487,8 @@ bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct c
     return wanted && needed == 0;
 }
 
-/* It can acknowledge nothing more of this primary's commits without an order of ours: by its own report it follows nobody under the present epoch, or it has no
- * server, and gets one only after its `init` has asked. */
+/* It can acknowledge nothing more of this primary's commits without an order of ours: by its own report it follows
+ * nobody under the present epoch, or it has no server, and gets one only after its `init` has asked. */
 bool acknowledgers_has_stopped(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     if (!member->pod || !member->pod->initialized || member_is_seeding(member))

@@ -209,7 +209,8 @@ static void gather_children(
     snapshot->stateful_set = (const struct stateful_set_object *)snapshot->children[CHILD_STATEFUL_SET];
 }
 
-/* The fleet follows the pods only after this look: what a pod said that is no more is not the word of the one that has its name now. */
+/* The fleet follows the pods only after this look: what a pod said that is no more is not the word of the one that has
+ * its name now. */
 static const struct agent_watch *find_watch(
     const struct cluster_sources *sources, const char *key, const struct cluster_member *member)
 {
@@ -257,7 +258,8 @@ static void gather_members(const struct cluster_sources *sources, const char *ke
     snapshot->terminal = find(sources->terminals, snapshot->ns, snapshot->names.terminal);
 }
 
-/* Who is primary and what members are told does not wait for a spec that is accepted: the last one that was holds, for as many members as there are. */
+/* Who is primary and what members are told does not wait for a spec that is accepted: the last one that was holds, for
+ * as many members as there are. */
 static void assume_roles(struct cluster_snapshot *snapshot)
 {
     int replicas = snapshot->last.replicas;

@@ -97,8 +97,8 @@ static bool may_have_server(const struct cluster_member *member)
     return member->pod && member->pod->initialized && !member_is_seeding(member);
 }
 
-/* A member that has not heard could go on following a server whose history is another one by then: all must speak, and in the end have stopped. NULL: all
- * do. */
+/* A member that has not heard could go on following a server whose history is another one by then: all must speak, and
+ * in the end have stopped. NULL: all do. */
 static const struct cluster_member *find_silent(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
@@ -186,7 +186,8 @@ static void consider_wish(const struct cluster_snapshot *snapshot, struct cluste
         intent->in_place_step = IN_PLACE_STEP_BEGIN;
 }
 
-/* By its own word there is nothing left to be afraid of: no data, or data that it will not keep. Or there is neither pod nor volume. */
+/* By its own word there is nothing left to be afraid of: no data, or data that it will not keep. Or there is neither
+ * pod nor volume. */
 static uint64_t still_stale(const struct cluster_snapshot *snapshot)
 {
     uint64_t stale = last_of(snapshot)->stale;

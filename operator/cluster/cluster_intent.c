@@ -130,8 +130,9 @@ static void end_transition(const struct cluster_snapshot *snapshot, struct clust
     intent->transition = (struct cluster_transition){.from = ""};
 }
 
-/* The target is told to open only after the old primary has been fenced (cluster_order). Proof that it never was: it takes writes, or has not seen
- * the epoch. That it is not fenced now is none: its server may have been restarted since, and the target may be open unheard. */
+/* The target is told to open only after the old primary has been fenced (cluster_order). Proof that it never was: it
+ * takes writes, or has not seen the epoch. That it is not fenced now is none: its server may have been restarted since,
+ * and the target may be open unheard. */
 static bool can_go_back(const struct cluster_snapshot *snapshot, const struct cluster_member *from)
 {
     if (!from || !member_runs(from))
@@ -139,7 +140,8 @@ static bool can_go_back(const struct cluster_snapshot *snapshot, const struct cl
     return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.transition.epoch;
 }
 
-/* By its own word there is neither a server of it nor anything to wait for: if it was told to open before, what it took is gone with the volume. */
+/* By its own word there is neither a server of it nor anything to wait for: if it was told to open before, what it took
+ * is gone with the volume. */
 static bool has_lost_its_data(const struct cluster_member *member)
 {
     return member && member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY;
@@ -264,7 +266,8 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
         target = NULL;
     else if (!target)
         target = election_successor(snapshot, why, sizeof(why));
-    /* The target is opened when it has all of a position: one that is too long to be told would never be reached, and writes would be blocked. */
+    /* The target is opened when it has all of a position: one that is too long to be told would never be reached, and
+     * writes would be blocked. */
     if (target && !position_is_whole(primary->agent->gtid_executed)) {
         snprintf(why, sizeof(why), "the GTID set of %s is too long", primary->name);
         target = NULL;
@@ -358,7 +361,8 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
         return;
     bool open = member_is_open(snapshot, primary);
     intent->initialized |= open;
-    /* It has closed itself, and takes no old order for a reason to open: one that was under way for long might reach it after somebody else's opening. */
+    /* It has closed itself, and takes no old order for a reason to open: one that was under way for long might reach it
+     * after somebody else's opening. */
     if (member_runs(primary) && primary->agent->isolated && primary->agent->epoch == (uint64_t)snapshot->last.epoch)
         intent->epoch = cluster_newest_epoch(snapshot) + 1;
     if (open)
@@ -422,8 +426,8 @@ static bool has_lost_its_status(const struct cluster_snapshot *snapshot, struct 
     return true;
 }
 
-/* A volume of another life: the same primary under an epoch that all accept. Or a status that is older than its members: then they are heard first, as
- * another one may be open. */
+/* A volume of another life: the same primary under an epoch that all accept. Or a status that is older than its
+ * members: then they are heard first, as another one may be open. */
 static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     if (waits_to_hear(snapshot, "raise the epoch above that of the members", intent))

@@ -1,6 +1,6 @@
 /*
- * cluster_memory.h: what the controller remembers of each cluster between reconciles. Losing it costs a few reads and writes that change
- * nothing, never correctness.
+ * cluster_memory.h: what the controller remembers of each cluster between reconciles. Losing it costs a few reads and
+ * writes that change nothing, never correctness.
  *
  * A memory belongs to one UID: a cluster that was deleted and made again under its old name starts with an empty one.
  */
@@ -84,19 +84,21 @@ struct cluster_memory *cluster_memories_find(const struct cluster_memories *memo
 struct cluster_memory *cluster_memories_get(struct cluster_memories *memories, const char *key, const char *uid);
 void cluster_memories_forget(struct cluster_memories *memories, const char *key);
 
-/* Takes the facts over (client_tls included). An unchanged client certificate keeps the TLS object that open streams use. */
+/* Takes the facts over (client_tls included). An unchanged client certificate keeps the TLS object that open streams
+ * use. */
 void cluster_memory_take_secrets(struct cluster_memory *memory, const struct cluster_secrets_facts *facts);
 
-/* What others must have before it is believed that its commits wait for them. Later ones do wait: so the first position under an order stands, until the primary
- * tells of another lapse. NULL: nothing is awaited. */
+/* What others must have before it is believed that its commits wait for them. Later ones do wait: so the first position
+ * under an order stands, until the primary tells of another lapse. NULL: nothing is awaited. */
 void cluster_memory_note_awaited(struct cluster_memory *memory, const struct agent_status *primary);
 
-/* Whether somebody is held in the failover of that epoch (0: there is none). By the monotonic clock: one that jumps would shorten the time that a lost
- * primary is given to close itself. */
+/* Whether somebody is held in the failover of that epoch (0: there is none). By the monotonic clock: one that jumps
+ * would shorten the time that a lost primary is given to close itself. */
 void cluster_memory_note_held(struct cluster_memory *memory, int64_t epoch, bool held, int64_t monotonic_ms);
 /* For how long; 0: nobody is held. */
 int64_t cluster_memory_held_ms(const struct cluster_memory *memory, int64_t epoch, int64_t monotonic_ms);
-/* Since when a member has been seen to acknowledge nothing more (acknowledgers_has_stopped), and for how long; 0: it may. */
+/* Since when a member has been seen to acknowledge nothing more (acknowledgers_has_stopped), and for how long; 0: it
+ * may. */
 void cluster_memory_note_stopped(struct cluster_memory *memory, int ordinal, bool stopped, int64_t monotonic_ms);
 int64_t cluster_memory_stopped_ms(const struct cluster_memory *memory, int ordinal, int64_t monotonic_ms);
 

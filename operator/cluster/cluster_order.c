@@ -26,7 +26,8 @@ static struct agent_order base_order(const struct cluster_snapshot *snapshot)
     };
 }
 
-/* Those that leave are counted as long as they are there: one of them must not stand for one that was told to follow nobody. */
+/* Those that leave are counted as long as they are there: one of them must not stand for one that was told to follow
+ * nobody. */
 static uint32_t all_others(const struct cluster_snapshot *snapshot)
 {
     uint32_t pods = 0;
@@ -48,8 +49,9 @@ static void order_primary(const struct cluster_snapshot *snapshot, const char *w
     order->wait_for = wait_for;
 }
 
-/* MariaDB: only a semi-sync replica takes its own transactions back that a start of its server has cut off (MDEV-21117, MDEV-27760); any other leaves out what
- * bears its own server id, and nothing tells. Where commits do not wait nobody counts its acknowledgements. */
+/* MariaDB: only a semi-sync replica takes its own transactions back that a start of its server has cut off (MDEV-21117,
+ * MDEV-27760); any other leaves out what bears its own server id, and nothing tells. Where commits do not wait nobody
+ * counts its acknowledgements. */
 static bool is_semi_sync_replica(const struct cluster_snapshot *snapshot, const struct cluster_member *source)
 {
     return snapshot->last.acks > 0 || (source->agent && source->agent->flavour == AGENT_FLAVOUR_MARIADB);
@@ -76,8 +78,9 @@ static void order_held(const struct cluster_snapshot *snapshot, struct agent_ord
 
 /* ---- seeding ---- */
 
-/* Receivers drop what bears their own server id, as it went round: a former primary that is copied from a replica which has not applied all of that one's
- * reign yet would never get the rest, and nothing would tell. The first heartbeat of the present epoch comes after it. */
+/* Receivers drop what bears their own server id, as it went round: a former primary that is copied from a replica which
+ * has not applied all of that one's reign yet would never get the rest, and nothing would tell. The first heartbeat of
+ * the present epoch comes after it. */
 static bool can_donate(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     if (!member->pod || member->pod->object.deleting)
@@ -131,8 +134,8 @@ static bool is_of_its_series(const struct cluster_member *donor, const struct cl
     return str_empty(of_donor) || str_empty(of_receiver) || server_series_same(of_donor, of_receiver);
 }
 
-/* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile. Else one of its own series, another one than the last attempt failed with, a replica rather than
- * the primary. */
+/* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile. Else one of
+ * its own series, another one than the last attempt failed with, a replica rather than the primary. */
 static const struct cluster_member *choose_donor(
     const struct cluster_snapshot *snapshot, const struct cluster_orders *orders, const struct cluster_member *receiver)
 {
@@ -154,8 +157,8 @@ static const struct cluster_member *choose_donor(
     return best;
 }
 
-/* What the data has beyond the primary's, or, while none is open, beyond the donor's, nobody has. Positions of two histories look alike: after a restore in place nothing is said, and so
- * all that is new is set aside. */
+/* What the data has beyond the primary's, or, while none is open, beyond the donor's, nobody has. Positions of two
+ * histories look alike: after a restore in place nothing is said, and so all that is new is set aside. */
 static void put_beyond(const struct cluster_snapshot *snapshot, const struct cluster_member *member,
     const struct cluster_member *donor, struct agent_order *order)
 {
@@ -181,8 +184,8 @@ static void order_clone(const struct cluster_snapshot *snapshot, const struct cl
     order->donor_agent_port = AGENT_PORT_TLS;
 }
 
-/* A database is made once in a cluster's life: a primary whose volume is empty later is never filled with nothing (I8), nor one beside whom anybody may hold
- * data, as after the cluster was deleted and made anew. */
+/* A database is made once in a cluster's life: a primary whose volume is empty later is never filled with nothing (I8),
+ * nor one beside whom anybody may hold data, as after the cluster was deleted and made anew. */
 static bool may_be_made(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
@@ -225,8 +228,8 @@ static bool order_prepared(const struct cluster_snapshot *snapshot, const struct
     return true;
 }
 
-/* While the old primary takes writes, as many go on following it as its commits wait for: the new one, and for more than one acknowledgement
- * those with the lowest numbers. */
+/* While the old primary takes writes, as many go on following it as its commits wait for: the new one, and for more
+ * than one acknowledgement those with the lowest numbers. */
 static bool is_needed_by(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
@@ -242,7 +245,8 @@ static bool is_needed_by(const struct cluster_snapshot *snapshot, const struct c
     return false;
 }
 
-/* Others are ready to acknowledge what the new primary commits: the old one need not compete with it for the machine. */
+/* Others are ready to acknowledge what the new primary commits: the old one need not compete with it for the
+ * machine. */
 static bool others_acknowledge(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
@@ -255,8 +259,8 @@ static bool others_acknowledge(const struct cluster_snapshot *snapshot)
     return count >= snapshot->last.acks;
 }
 
-/* The new primary takes up the epoch while it has time for that: a write to its volume. Once the old one has seen the epoch, too, the new one may have been
- * told to open, by another operator perhaps. */
+/* The new primary takes up the epoch while it has time for that: a write to its volume. Once the old one has seen the
+ * epoch, too, the new one may have been told to open, by another operator perhaps. */
 static bool order_target(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
     const struct cluster_member *member, bool fenced, struct agent_order *order)
 {
@@ -310,8 +314,8 @@ static void order_chosen(const struct cluster_snapshot *snapshot, struct agent_o
     order->salvage_agent_port = AGENT_PORT_TLS;
 }
 
-/* What nobody acknowledges before the new one is seen open may be left behind while binary logs are read (begin_again). The old primary may have to
- * leave something behind before it follows. */
+/* What nobody acknowledges before the new one is seen open may be left behind while binary logs are read (begin_again).
+ * The old primary may have to leave something behind before it follows. */
 static bool order_follower(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct agent_order *order)
 {
@@ -334,7 +338,8 @@ static void order_in_failover(
         order_chosen(snapshot, order);
     else if (!str_eq(member->name, transition->to) && !order_follower(snapshot, member, order))
         order_held(snapshot, order);
-    /* What the old primary has counts while nobody is chosen. Later it starts as a replica, which may have to leave something behind. */
+    /* What the old primary has counts while nobody is chosen. Later it starts as a replica, which may have to leave
+     * something behind. */
     bool is_awaited = str_empty(transition->to) || str_eq(transition->to, transition->from) || transition->salvage;
     if (member_is_seeding(member) && member->agent->data == AGENT_DATA_DATABASE &&
         (is_from ? is_awaited : !member_data_is_stale(member)))
@@ -344,15 +349,16 @@ static void order_in_failover(
 static bool is_in_transition(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *to = cluster_member_named(snapshot, snapshot->last.transition.to);
-    /* While the status says that binary logs are taken over, it is open unheard: who follows it then would acknowledge what a restart of the failover takes for
-     * never written (begin_again). */
+    /* While the status says that binary logs are taken over, it is open unheard: who follows it then would acknowledge
+     * what a restart of the failover takes for never written (begin_again). */
     bool is_over = to && member_is_open(snapshot, to) && !snapshot->last.transition.salvage;
     return cluster_transition_is_set(&snapshot->last.transition) && !is_over;
 }
 
 /* ---- all members ---- */
 
-/* What it needs is gone for good: by its own word, under this epoch, of this primary. What it says of a source that it is about to leave does not count. */
+/* What it needs is gone for good: by its own word, under this epoch, of this primary. What it says of a source that it
+ * is about to leave does not count. */
 static bool is_behind_binlogs(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
@@ -373,7 +379,8 @@ static bool is_errant_beside(
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
 }
 
-/* Of two that must be copied anew the one that holds less is the first: what the other one acknowledged stays on two volumes for longest. */
+/* Of two that must be copied anew the one that holds less is the first: what the other one acknowledged stays on two
+ * volumes for longest. */
 static bool goes_first(const struct cluster_member *a, const struct cluster_member *b)
 {
     bool b_has_more = failover_has_received(b, failover_position_of(a));
@@ -381,8 +388,9 @@ static bool goes_first(const struct cluster_member *a, const struct cluster_memb
     return b_has_more != a_has_more ? b_has_more : a->ordinal < b->ordinal;
 }
 
-/* All others have something of their own as well, so nobody follows until one of them is copied anew, and commits would wait for ever. What this one has belongs
- * to no reign that can have acknowledged it, and the primary has all the rest. */
+/* All others have something of their own as well, so nobody follows until one of them is copied anew, and commits would
+ * wait for ever. What this one has belongs to no reign that can have acknowledged it, and the primary has all the
+ * rest. */
 static bool is_first_of_errant(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
@@ -407,7 +415,8 @@ static bool must_leave_errant_behind(
             str_eq(member->name, snapshot->last.last_failover.from) || is_first_of_errant(snapshot, primary, member));
 }
 
-/* From mysqld_error.h: the applier met data that is not as its source's was. Full disks, locks and lost connections are none of these. */
+/* From mysqld_error.h: the applier met data that is not as its source's was. Full disks, locks and lost connections are
+ * none of these. */
 static bool is_divergence(uint32_t number)
 {
     static const uint32_t numbers[] = {1007 /* database exists */, 1008 /* there is no such database */,
@@ -424,8 +433,8 @@ static bool is_divergence(uint32_t number)
     return false;
 }
 
-/* What its source sent cannot be applied to what it has: no later attempt will mend that. A person who is quicker may. *ret_rest_ms: how long that is
- * given. */
+/* What its source sent cannot be applied to what it has: no later attempt will mend that. A person who is quicker may.
+ * *ret_rest_ms: how long that is given. */
 static bool has_diverged(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct cluster_member *member, int64_t *ret_rest_ms)
 {
@@ -455,7 +464,8 @@ static void order_reseed(const struct cluster_snapshot *snapshot, const struct c
     }
 }
 
-/* While no primary is open it may hold the only copy of a commit, and a failover asks it. Before one of this cluster ever was, it may hold all there is. */
+/* While no primary is open it may hold the only copy of a commit, and a failover asks it. Before one of this cluster
+ * ever was, it may hold all there is. */
 static bool must_stay(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -497,7 +507,8 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     }
     if (member_is_seeding(member))
         order_seed(snapshot, orders, member, order);
-    /* What is told to `init` is told again to the agent after it: a switchover's target would open before the old primary has stopped. */
+    /* What is told to `init` is told again to the agent after it: a switchover's target would open before the old
+     * primary has stopped. */
     if (!primary || (member == primary && is_in_transition(snapshot)))
         return true;
     if (member == primary && final_backup_is_closed(snapshot))
@@ -516,8 +527,8 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     return true;
 }
 
-/* Then nobody is told to open under the epoch that ends: what comes next might not get through, and its server would open when it is back. Nor is a
- * primary told of less than what the status says that it goes by. */
+/* Then nobody is told to open under the epoch that ends: what comes next might not get through, and its server would
+ * open when it is back. Nor is a primary told of less than what the status says that it goes by. */
 static bool is_premature(const struct cluster_snapshot *snapshot)
 {
     struct cluster_intent intent;
@@ -598,7 +609,8 @@ const struct cluster_member *cluster_shrink_blocker(const struct cluster_snapsho
     return NULL;
 }
 
-/* The primary stays until it is moved, and the one before it until that is over. While none is chosen, every volume is asked what it holds. */
+/* The primary stays until it is moved, and the one before it until that is over. While none is chosen, every volume is
+ * asked what it holds. */
 static int pods_for_primary(const struct cluster_snapshot *snapshot)
 {
     int primary = names_ordinal(snapshot->last.current_primary), from = names_ordinal(snapshot->last.transition.from);

@@ -36,7 +36,8 @@ static bool children_are_as_wanted(const struct cluster_snapshot *snapshot, cons
     return true;
 }
 
-/* Copies what fits, never half a UTF-8 character: it would not read back as it was written, and the status would never be the same. */
+/* Copies what fits, never half a UTF-8 character: it would not read back as it was written, and the status would never
+ * be the same. */
 static void KM_PRINTF(3, 4) put_text(char *out, size_t size, const char *fmt, ...)
 {
     va_list ap;
@@ -92,7 +93,8 @@ static void instance_message(const struct cluster_member *member, char *out, siz
         put_text(out, size, "%s", member->agent->ready_reason);
 }
 
-/* After a restart of ours the streams to the agents take a moment: until a member has spoken, what was known of it stays. */
+/* After a restart of ours the streams to the agents take a moment: until a member has spoken, what was known of it
+ * stays. */
 static void carry_over(const struct cluster_snapshot *snapshot, struct cluster_instance *instance)
 {
     for (int i = 0; i < snapshot->last.instance_count; i++) {

@@ -8,7 +8,8 @@
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/restore_tend.h"
 
-/* After a pause of this process somebody else may lead: then our orders are old, and our word must not keep a primary open. */
+/* After a pause of this process somebody else may lead: then our orders are old, and our word must not keep a primary
+ * open. */
 static bool may_tell_agents(void *arg)
 {
     return manager_leads(arg);

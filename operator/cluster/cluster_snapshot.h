@@ -1,9 +1,9 @@
 /*
  * cluster_snapshot.h: everything a decision about one cluster may look at, at one moment.
  *
- * Filled by cluster_gather from caches and memory, read by the pure functions of this folder. "Now" is part of it. What is parsed from the
- * spec is owned by the snapshot; pointers into caches, agents and TLS are valid until the next turn of the loop. Who waits in between
- * looks again (cluster_gather_again).
+ * Filled by cluster_gather from caches and memory, read by the pure functions of this folder. "Now" is part of it. What
+ * is parsed from the spec is owned by the snapshot; pointers into caches, agents and TLS are valid until the next turn
+ * of the loop. Who waits in between looks again (cluster_gather_again).
  */
 #ifndef KM_CLUSTER_SNAPSHOT_H
 #define KM_CLUSTER_SNAPSHOT_H
@@ -38,7 +38,8 @@ enum cluster_child {
     CHILD_COUNT,
 };
 
-/* What we wrote last and how the object looked right after: the proof that nobody has changed it since. Zero: unknown. */
+/* What we wrote last and how the object looked right after: the proof that nobody has changed it since. Zero:
+ * unknown. */
 struct cluster_child_memory {
     uint64_t desired; /* hash of the manifest that we applied */
     uint64_t digest;  /* kube_object.digest of the answer */
@@ -90,13 +91,14 @@ struct cluster_snapshot {
     int64_t lost_since_ms;   /* since when the primary is not open for writes, 0: it is */
     int64_t held_ms; /* failover: for how long somebody has not received from the lost one, as far as we saw; 0: nobody */
     struct failover_times failover_times;
-    /* What the primary had committed when it was first seen to go by the order of that hash, after so many lapses, while its word on acknowledgements is not
-     * believed yet. */
+    /* What the primary had committed when it was first seen to go by the order of that hash, after so many lapses,
+     * while its word on acknowledgements is not believed yet. */
     const char *awaited_hash, *awaited_position; /* NULL: not noted */
     uint64_t awaited_lapses;
     int64_t epoch_since_ms; /* when the epoch was raised for the same primary, 0: not in our life */
 
-    /* Parsed spec; storage is the one in force if a change was refused, replicas those that the cluster has while it may not grow yet. */
+    /* Parsed spec; storage is the one in force if a change was refused, replicas those that the cluster has while it
+     * may not grow yet. */
     struct mysql_cluster cluster;
     int grows_to; /* spec.replicas then (cluster_growth.h); 0: nothing is held back */
     struct mysql_config_spec config;
@@ -109,8 +111,9 @@ struct cluster_snapshot {
     char *confirmed_lost;               /* annotation ANNOTATION_CONFIRMED_LOST, "" if none */
     struct in_place_wish in_place_wish; /* annotation ANNOTATION_RESTORE_IN_PLACE */
 
-    /* Acceptance: reason "" means accepted. When not `usable`, nothing may be applied from the spec; what roles are decided by (replicas, replication,
-     * failover) is that of the last one that was, and the cluster is led on with it. */
+    /* Acceptance: reason "" means accepted. When not `usable`, nothing may be applied from the spec; what roles are
+     * decided by (replicas, replication, failover) is that of the last one that was, and the cluster is led on with
+     * it. */
     bool usable;
     char reason[KUBE_CONDITION_REASON_MAX];
     char message[CLUSTER_MESSAGE_MAX];
@@ -148,7 +151,8 @@ int cluster_snapshot_ready_count(const struct cluster_snapshot *snapshot);
 bool cluster_snapshot_has_mounting_pod(const struct cluster_snapshot *snapshot);
 /* When the first certificate ends, by what was issued and by what the agents serve; 0: unknown. */
 int64_t cluster_snapshot_certificate_end_ms(const struct cluster_snapshot *snapshot);
-/* The pod has an address at which an agent answers, or soon will: `init` has one, too, and a pod that is leaving until its end. */
+/* The pod has an address at which an agent answers, or soon will: `init` has one, too, and a pod that is leaving until
+ * its end. */
 bool cluster_member_has_agent(const struct cluster_member *member);
 
 #endif

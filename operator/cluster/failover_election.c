@@ -138,7 +138,8 @@ static const char *why_missing(const struct cluster_snapshot *snapshot, const st
     return "it was started anew and may have dropped what it had acknowledged";
 }
 
-/* "db-mysql-1 (its agent does not answer), db-mysql-2 (its server does not run)": of those that may hold an acknowledged commit. */
+/* "db-mysql-1 (its agent does not answer), db-mysql-2 (its server does not run)": of those that may hold an
+ * acknowledged commit. */
 static void name_missing(const struct cluster_snapshot *snapshot, const struct ballot *ballot, char *out, size_t size)
 {
     size_t len = 0;
@@ -155,8 +156,8 @@ static void name_missing(const struct cluster_snapshot *snapshot, const struct b
     }
 }
 
-/* A server that was only started anew goes on where it was, as does one that nothing ails; one that hung, or was cut off from its replicas, may do so
- * again. */
+/* A server that was only started anew goes on where it was, as does one that nothing ails; one that hung, or was cut
+ * off from its replicas, may do so again. */
 static bool may_go_on(const struct cluster_snapshot *snapshot, const struct vote *old)
 {
     const char *reason = snapshot->last.transition.reason;
@@ -193,8 +194,8 @@ static bool was_open(const struct ballot *ballot, const struct cluster_reign *re
     return reign->opened || (ballot->best && ballot->best->history.reign == ballot->decisive);
 }
 
-/* The server of the reign's primary is dead, its agent reads its binary logs: they hold everything that was ever acknowledged, if it was open. What one that never
- * was had received is in its relay logs. */
+/* The server of the reign's primary is dead, its agent reads its binary logs: they hold everything that was ever
+ * acknowledged, if it was open. What one that never was had received is in its relay logs. */
 static bool can_salvage(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
 {
     bool has_room =
@@ -206,7 +207,8 @@ static bool can_salvage(const struct cluster_snapshot *snapshot, const struct ba
     return was_open(ballot, reign) && has_logs(cluster_member_named(snapshot, reign->primary));
 }
 
-/* The old primary closes itself when it is cut off: as it was told while it was heard, or a person says that it is gone. */
+/* The old primary closes itself when it is cut off: as it was told while it was heard, or a person says that it is
+ * gone. */
 static bool may_lose(const struct cluster_snapshot *snapshot)
 {
     return cluster_confirmed_lease(snapshot) || str_eq(snapshot->confirmed_lost, snapshot->last.transition.from);
@@ -221,8 +223,8 @@ static bool fence_time_is_over(const struct cluster_snapshot *snapshot, struct f
     return false;
 }
 
-/* All that it has received becomes part of the history. The old primary goes on with what it has: should it be lost once more, what it alone has need not be
- * reached. */
+/* All that it has received becomes part of the history. The old primary goes on with what it has: should it be lost
+ * once more, what it alone has need not be reached. */
 static void choose(const struct ballot *ballot, const struct vote *vote, const char *why, struct failover_choice *ret)
 {
     const struct cluster_member *member = vote->member;

@@ -1,20 +1,22 @@
 /*
  * failover_election.h: who takes over from a lost primary: pure.
  *
- * Members are judged by what they say themselves, under the failover's epoch, after they have stopped to receive (held): not by Kubernetes (I4).
- * What they prove together about the reigns in force, and so who holds everything that was ever acknowledged, is in ballot.h. Nobody else is chosen, unless
- * spec.failover.dataLoss is allow: then the old primary must have had time to close itself (I6).
- * The one that has received most is chosen, and opens when it has applied all of that.
+ * Members are judged by what they say themselves, under the failover's epoch, after they have stopped to receive
+ * (held): not by Kubernetes (I4). What they prove together about the reigns in force, and so who holds everything that
+ * was ever acknowledged, is in ballot.h. Nobody else is chosen, unless spec.failover.dataLoss is allow: then the old
+ * primary must have had time to close itself (I6). The one that has received most is chosen, and opens when it has
+ * applied all of that.
  */
 #ifndef KM_FAILOVER_ELECTION_H
 #define KM_FAILOVER_ELECTION_H
 
 #include "operator/cluster/cluster_snapshot.h"
 
-/* Members that speak but are not held yet are waited for so long: one of them may have received more than the others. */
+/* Members that speak but are not held yet are waited for so long: one of them may have received more than the
+ * others. */
 #define FAILOVER_HOLD_MS 300
-/* And so long before the old one goes on that hung or was cut off from them: it would be lost once more. MariaDB can need 2 s to stop a receiver that is
- * just connecting. */
+/* And so long before the old one goes on that hung or was cut off from them: it would be lost once more. MariaDB can
+ * need 2 s to stop a receiver that is just connecting. */
 #define FAILOVER_HOLD_OTHERS_MS 4000
 /* Beyond the time after which an isolated primary has closed itself. */
 #define FAILOVER_FENCE_MARGIN_MS 1000
@@ -39,13 +41,14 @@ void failover_choose(const struct cluster_snapshot *snapshot, struct failover_ch
 /* How many acknowledgers other than `lost` must have answered; INT_MAX: only its own word will do. */
 int failover_answers_needed(const struct cluster_snapshot *snapshot, const char *lost);
 
-/* Whether a failover from `lost` that begins now could end, as far as can be seen. may_answer: `lost` itself may be asked, it only does not open. why: "" or
- * what is missing. */
+/* Whether a failover from `lost` that begins now could end, as far as can be seen. may_answer: `lost` itself may be
+ * asked, it only does not open. why: "" or what is missing. */
 bool failover_can_succeed(
     const struct cluster_snapshot *snapshot, const char *lost, bool may_answer, char *why, size_t size);
 
-/* Somebody else who could be opened: has heard of the failover, has received all that `chosen` must apply and executed no less than that one. Nobody who was
- * given up for not opening since this began: so each is tried once, and the last one stays. NULL: nobody. */
+/* Somebody else who could be opened: has heard of the failover, has received all that `chosen` must apply and executed
+ * no less than that one. Nobody who was given up for not opening since this began: so each is tried once, and the last
+ * one stays. NULL: nobody. */
 const struct cluster_member *failover_substitute(
     const struct cluster_snapshot *snapshot, const struct cluster_member *chosen);
 
@@ -60,10 +63,11 @@ bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster
 /* It was told to acknowledge commits of the current primary. */
 bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 
-/* Somebody else may be opened without the primary's word: by proof, as commits wait for acknowledgements, or at a loss. So it closes itself when it is cut off
- * (I6). Otherwise it stays open: nobody could take its place. */
+/* Somebody else may be opened without the primary's word: by proof, as commits wait for acknowledgements, or at a loss.
+ * So it closes itself when it is cut off (I6). Otherwise it stays open: nobody could take its place. */
 bool failover_has_fence(const struct cluster_snapshot *snapshot);
-/* The primary was told to close itself when it does not hear everybody: somebody else may be opened after that time, although something may be lost. */
+/* The primary was told to close itself when it does not hear everybody: somebody else may be opened after that time,
+ * although something may be lost. */
 bool failover_has_lease(const struct cluster_snapshot *snapshot);
 
 /* spec.failover, also while the spec cannot be read. */

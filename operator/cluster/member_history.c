@@ -71,7 +71,8 @@ static int reign_of(const struct gtid_one *last, const struct span *spans, int c
     return count;
 }
 
-/* A tail of the server that wrote the floor's last transaction begins behind that; any other tail may have left the history before. */
+/* A tail of the server that wrote the floor's last transaction begins behind that; any other tail may have left the
+ * history before. */
 static void read_last(const struct gtid_one *last, const struct span *spans, int count, struct gtid_set *known,
     struct member_history *ret)
 {

@@ -1,14 +1,16 @@
 /*
  * member_history.h: what a member holds, seen against the reigns of the status: pure.
  *
- * A reign (struct cluster_reign) is the time in which one member was primary. Every transaction of a reign was written by its primary, so its GTID names the
- * reign's origin: the server's UUID (MySQL) or its server id (MariaDB). A member that holds one transaction of a reign holds all that its primary held when
- * it was opened, because binary logs are received in order.
- * So two members compare as (latest reign of which they hold a transaction, GTIDs), in that order, as Raft compares (term, index).
+ * A reign (struct cluster_reign) is the time in which one member was primary. Every transaction of a reign was written
+ * by its primary, so its GTID names the reign's origin: the server's UUID (MySQL) or its server id (MariaDB). A member
+ * that holds one transaction of a reign holds all that its primary held when it was opened, because binary logs are
+ * received in order. So two members compare as (latest reign of which they hold a transaction, GTIDs), in that order,
+ * as Raft compares (term, index).
  *
- * What lies beyond the floor of the oldest listed reign and is of no listed origin belongs to no reign that can have acknowledged it: an unacknowledged tail
- * of an earlier primary, or a transaction that somebody wrote on a replica. MariaDB tells the last transaction of each domain only: if that one is such a
- * tail, what came before it is known only as far as the floor is of the same server.
+ * What lies beyond the floor of the oldest listed reign and is of no listed origin belongs to no reign that can have
+ * acknowledged it: an unacknowledged tail of an earlier primary, or a transaction that somebody wrote on a replica.
+ * MariaDB tells the last transaction of each domain only: if that one is such a tail, what came before it is known only
+ * as far as the floor is of the same server.
  */
 #ifndef KM_MEMBER_HISTORY_H
 #define KM_MEMBER_HISTORY_H
@@ -33,7 +35,8 @@ void member_history_release(struct member_history *history);
 /* a against b: by reign, then by what is known. Both readable. */
 enum gtid_relation member_history_compare(const struct member_history *a, const struct member_history *b);
 
-/* MariaDB: gtid_binlog_state, which has the last transaction of each domain and server, shows nothing of any listed reign. Then nothing is hidden. */
+/* MariaDB: gtid_binlog_state, which has the last transaction of each domain and server, shows nothing of any listed
+ * reign. Then nothing is hidden. */
 bool member_history_shows_none(const struct cluster_reigns *reigns, const char *state);
 
 /* MariaDB: in some domain a's last transaction has a smaller number than b's. False if either cannot be read. */

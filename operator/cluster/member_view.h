@@ -24,14 +24,16 @@ bool member_is_seeding(const struct cluster_member *member);
 bool member_runs(const struct cluster_member *member);
 /* It takes writes, under the epoch of the status. */
 bool member_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-/* It has carried out the order to be nothing under the epoch of the status: no client writes there, its position is final. */
+/* It has carried out the order to be nothing under the epoch of the status: no client writes there, its position is
+ * final. */
 bool member_is_fenced(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* A replica under the epoch of the status that receives, applies and holds nothing that the primary lacks. */
 bool member_follows(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* Why it does not; never NULL. */
 const char *member_why_not_following(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 bool member_has_problem(const struct cluster_member *member, const char *reason);
-/* Its commits have waited for acknowledgements for longer than a hiccup takes: as long as makes the agent's word news (AGENT_WATCH_BLOCKED_MS). */
+/* Its commits have waited for acknowledgements for longer than a hiccup takes: as long as makes the agent's word news
+ * (AGENT_WATCH_BLOCKED_MS). */
 bool member_commits_wait(const struct cluster_member *member);
 /* Its volume must not be trusted: it left the cluster, or was marked to be seeded again. */
 bool member_data_is_stale(const struct cluster_member *member);
@@ -45,8 +47,8 @@ bool member_is_being_cloned(const struct cluster_member *member);
 bool member_has_newest_template(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* By its last word; without one, or if that does not tell, nothing speaks against it. */
 bool member_has_wanted_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-/* A wanted member whose pod must be replaced: an older template; a my.cnf that only a restart brings; an older my.cnf under which its server is
- * down. */
+/* A wanted member whose pod must be replaced: an older template; a my.cnf that only a restart brings; an older my.cnf
+ * under which its server is down. */
 bool member_is_outdated(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* It has another my.cnf than wanted, and nothing that is known so far says that its pod must be replaced. */
 bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
@@ -54,8 +56,8 @@ bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct
 bool member_refuses_mycnf(const struct cluster_member *member);
 
 int cluster_follower_count(const struct cluster_snapshot *snapshot);
-/* Acknowledgements that a commit should wait for by the spec: half of the replicas, at least one (MariaDB always waits for one). 0 with one member,
- * and in mode async. What holds is in the status. */
+/* Acknowledgements that a commit should wait for by the spec: half of the replicas, at least one (MariaDB always waits
+ * for one). 0 with one member, and in mode async. What holds is in the status. */
 int cluster_wanted_acks(const struct cluster_snapshot *snapshot);
 /* DNS name of a member, as its certificate has it. */
 void cluster_member_host(

@@ -14,7 +14,8 @@ static bool is_surely_empty(const struct cluster_member *member)
     return !member_has_volume(member);
 }
 
-/* Also one beyond spec.replicas may hold what is newest, as after a cluster was deleted and made anew with fewer members. */
+/* Also one beyond spec.replicas may hold what is newest, as after a cluster was deleted and made anew with fewer
+ * members. */
 static bool is_asked(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return member_is_wanted(snapshot, member) || member_has_volume(member);

@@ -208,7 +208,8 @@ static bool holds_latest(const struct cluster_member *member, const struct clust
     return holds;
 }
 
-/* As many acknowledgers as a commit waits for hold something of the latest reign. Where commits do not wait, what its primary has is all that counts. */
+/* As many acknowledgers as a commit waits for hold something of the latest reign. Where commits do not wait, what its
+ * primary has is all that counts. */
 static bool is_acknowledged(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_reigns *reigns)
 {

@@ -1,9 +1,10 @@
 /*
  * reigns.h: the reigns in force (struct cluster_reigns), and how they change: pure.
  *
- * A reign is added in the write that names its primary. An election goes through the list from the latest to the oldest (failover_election.h). What
- * follows from a completed election is the floor of the next reign, so the list is short: the reign of a switchover's target beside that of the old primary, or
- * the reign of a candidate that takes over binary logs beside that of the server which wrote them.
+ * A reign is added in the write that names its primary. An election goes through the list from the latest to the oldest
+ * (failover_election.h). What follows from a completed election is the floor of the next reign, so the list is short:
+ * the reign of a switchover's target beside that of the old primary, or the reign of a candidate that takes over binary
+ * logs beside that of the server which wrote them.
  */
 #ifndef KM_REIGNS_H
 #define KM_REIGNS_H
@@ -11,7 +12,8 @@
 #include "common/gtid.h"
 #include "operator/cluster/cluster_roles.h"
 
-/* Those of the status. A status of a version that had none is read as the reign of the primary that it names, with the floor that it knows. Never none. */
+/* Those of the status. A status of a version that had none is read as the reign of the primary that it names, with the
+ * floor that it knows. Never none. */
 void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret);
 
 /* The floor below which nobody may lead, whatever the election shows: that of the oldest reign. "" nothing is known. */
@@ -21,13 +23,14 @@ int reigns_index(const struct cluster_reigns *reigns, const char *name);
 /* It is the primary of a listed reign, and of the server that wrote its transactions. */
 bool reigns_is_primary(const struct cluster_reign *reign, const struct cluster_member *member);
 
-/* A reign of `member`, ahead of those from `first` on; the ones before that are dropped. first: reigns->count drops all. Drops the oldest if there is no room.
- * floor: of the pool of the status (cluster_take_position). */
+/* A reign of `member`, ahead of those from `first` on; the ones before that are dropped. first: reigns->count drops
+ * all. Drops the oldest if there is no room. floor: of the pool of the status (cluster_take_position). */
 void reigns_begin(
     const struct cluster_member *member, int64_t epoch, const char *floor, int first, struct cluster_reigns *reigns);
 /* The reign at `index` goes on under another epoch; those after it are dropped. */
 void reigns_continue(int64_t epoch, int index, struct cluster_reigns *reigns);
-/* Whose binary logs the candidate of the failover that goes on takes over (transition.salvage); NULL: there is no such member. */
+/* Whose binary logs the candidate of the failover that goes on takes over (transition.salvage); NULL: there is no such
+ * member. */
 const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snapshot);
 /* False: it does not fit, and the floor stays as it is. */
 bool reigns_set_floor(
@@ -35,12 +38,13 @@ bool reigns_set_floor(
 /* Drops the latest; the last one stays. */
 void reigns_drop_latest(struct cluster_reigns *reigns);
 
-/* It holds something that no listed reign wrote: an unacknowledged tail of an earlier one, or what somebody wrote on a replica. Known only where one reign is
- * listed, and its floor is whole. */
+/* It holds something that no listed reign wrote: an unacknowledged tail of an earlier one, or what somebody wrote on a
+ * replica. Known only where one reign is listed, and its floor is whole. */
 bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 
-/* What an open primary shows: who wrote this reign's transactions, that it was open, and that earlier reigns need not be listed any more, as enough
- * members hold a transaction of this one. For the report: nobody is ordered anything because of it. */
+/* What an open primary shows: who wrote this reign's transactions, that it was open, and that earlier reigns need not
+ * be listed any more, as enough members hold a transaction of this one. For the report: nobody is ordered anything
+ * because of it. */
 void reigns_settle(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret);
 
 #endif

@@ -1,17 +1,17 @@
 /*
- * agent_watch.h: one agent's standing status stream (GET /v1/status?watch=1 over mutual TLS), kept open; and the order and the my.cnf that
- * it should have.
+ * agent_watch.h: one agent's standing status stream (GET /v1/status?watch=1 over mutual TLS), kept open; and the order
+ * and the my.cnf that it should have.
  *
- * Who answers must be who was asked (agent_identity.h): the first status that names another pod, or another UID, ends the stream like a loss, is not kept and is
- * logged once.
+ * Who answers must be who was asked (agent_identity.h): the first status that names another pod, or another UID, ends
+ * the stream like a loss, is not kept and is logged once.
  *
- * Every line is a whole status; a stream that breaks or falls silent (its target's silence_ms) is opened again with back-off from 200 ms to
- * 5 s. Unreachable is not dead (I5): the age of the last word is kept, judging is for others. The last line is kept as text (2 KiB,
- * decoded 12) and decoded on demand.
+ * Every line is a whole status; a stream that breaks or falls silent (its target's silence_ms) is opened again with
+ * back-off from 200 ms to 5 s. Unreachable is not dead (I5): the age of the last word is kept, judging is for others.
+ * The last line is kept as text (2 KiB, decoded 12) and decoded on demand.
  *
  * `changed` runs when
- * - a status says something new: any change that counts (agent_status_same), but for transactions executed or received and the wording of
- *   the oldest transaction; commits that begin or cease to wait for AGENT_WATCH_BLOCKED_MS;
+ * - a status says something new: any change that counts (agent_status_same), but for transactions executed or received
+ *   and the wording of the oldest transaction; commits that begin or cease to wait for AGENT_WATCH_BLOCKED_MS;
  * - something progressed (a copy, a backup, lag, free bytes, long transactions), at most every AGENT_WATCH_PROGRESS_MS;
  * - the stream is lost, and at the first word after a loss; the first attempt to open it failed;
  * - an order could not be given, or was refused;
@@ -41,7 +41,8 @@ struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
     void (*changed)(void *arg), void *arg);
 /* No callback follows. NULL is fine. */
 void agent_watch_free(struct agent_watch *watch);
-/* Something was heard of the pod: if the stream is not open, the next attempt comes at once instead of at the end of its back-off. */
+/* Something was heard of the pod: if the stream is not open, the next attempt comes at once instead of at the end of
+ * its back-off. */
 void agent_watch_nudge(struct agent_watch *watch);
 /* The last status, its positions in the pool. False if none ever came; then *ret is left alone. */
 bool agent_watch_read_status(const struct agent_watch *watch, struct position_pool *positions, struct agent_status *ret);
@@ -53,18 +54,20 @@ bool agent_watch_tried(const struct agent_watch *watch);
 int64_t agent_watch_age_ms(const struct agent_watch *watch);
 /* Why the stream is not open; "" while it is. */
 const char *agent_watch_error(const struct agent_watch *watch);
-/* Whether it speaks with whoever has this address: a pod that is made again has another one, and says nothing before it is asked. */
+/* Whether it speaks with whoever has this address: a pod that is made again has another one, and says nothing before it
+ * is asked. */
 bool agent_watch_has_address(const struct agent_watch *watch, const char *address);
 bool agent_watch_same_target(const struct agent_watch *watch, const struct agent_target *target);
 
-/* The order that this agent should have (NULL: none): given at once, and again whenever its status shows another one, as after a restart
- * of the agent. Copied. Calling it again with the same order costs nothing. */
+/* The order that this agent should have (NULL: none): given at once, and again whenever its status shows another one,
+ * as after a restart of the agent. Copied. Calling it again with the same order costs nothing. */
 void agent_watch_order(struct agent_watch *watch, const struct agent_order *order);
 /* Whether it is repeated once a second, as a sign of life. */
 void agent_watch_repeat_order(struct agent_watch *watch, bool repeat);
 /* Why it is not given; "" if it is, or was not tried yet. */
 const char *agent_watch_order_error(const struct agent_watch *watch);
-/* Whether the agent refused it, and the larger epoch that it has seen. Not tried again before another order is wanted. */
+/* Whether the agent refused it, and the larger epoch that it has seen. Not tried again before another order is
+ * wanted. */
 bool agent_watch_order_refused(const struct agent_watch *watch, uint64_t *ret_epoch);
 
 /* The my.cnf that this agent's server should take up while it runs (mycnf_sender.h), and what became of it. */

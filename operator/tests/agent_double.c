@@ -69,7 +69,8 @@ static void handle_status(struct http_exchange *exchange, void *arg)
     stream_send(stream);
 }
 
-/* Positions move all the time: like a probe, they are told now and then. The final one of a fenced member comes with the news of the fence. */
+/* Positions move all the time: like a probe, they are told now and then. The final one of a fenced member comes with
+ * the news of the fence. */
 static uint64_t digest_of(const struct agent_status *status)
 {
     struct agent_status copy = *status;

@@ -1,5 +1,6 @@
 /*
- * agent_model.h: what an agent double's order leads to: seeding, roles, the flow of transactions. For agent_double.c only.
+ * agent_model.h: what an agent double's order leads to: seeding, roles, the flow of transactions. For agent_double.c
+ * only.
  */
 #ifndef KM_AGENT_MODEL_H
 #define KM_AGENT_MODEL_H

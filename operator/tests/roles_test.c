@@ -1,4 +1,5 @@
-/* A replicated cluster against doubles of its agents: who is primary, who is told what, and when. The doubles hold the invariants. */
+/* A replicated cluster against doubles of its agents: who is primary, who is told what, and when. The doubles hold the
+ * invariants. */
 #include "common/base.h"
 
 #include <setjmp.h>
@@ -173,7 +174,8 @@ static bool want_semi_sync(struct operator_world *world)
     return true;
 }
 
-/* Begun, armed, raised, lowered, given up, asked for again, armed: six changes after the first, and never two under one epoch (the doubles). */
+/* Begun, armed, raised, lowered, given up, asked for again, armed: six changes after the first, and never two under one
+ * epoch (the doubles). */
 static void check_epoch_of_each_change(struct operator_world *world)
 {
     assert_true(primary_is(world, 0));

@@ -35,7 +35,8 @@ static unsigned count_whole(const struct binlog_double *logs)
     return count;
 }
 
-/* What a server writes between two events of one transaction is not there yet, or never comes: the file ends exactly behind one. */
+/* What a server writes between two events of one transaction is not there yet, or never comes: the file ends exactly
+ * behind one. */
 static void test_ends_between_events(void **state)
 {
     static const struct {

@@ -1,7 +1,8 @@
 /*
- * Goldens of the whole decision: data/decide/NAME.cluster.json + NAME.observed.json give NAME.plan.json and NAME.status.json. Those of its part
- * about roles: data/roles/NAME.case.json {"spec": more of a spec, "status", "annotations", "observed"} gives NAME.roles.json.
- * UPDATE_GOLDENS=1 writes what comes out; read the difference before it is committed.
+ * Goldens of the whole decision: data/decide/NAME.cluster.json + NAME.observed.json give NAME.plan.json and
+ * NAME.status.json. Those of its part about roles: data/roles/NAME.case.json {"spec": more of a spec, "status",
+ * "annotations", "observed"} gives NAME.roles.json. UPDATE_GOLDENS=1 writes what comes out; read the difference before
+ * it is committed.
  */
 #include "common/base.h"
 

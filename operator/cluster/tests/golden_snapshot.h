@@ -4,18 +4,22 @@
  * NAME.cluster.json   the MysqlCluster (metadata, spec; status as last written, if any)
  * NAME.observed.json  the rest of the world, all of it optional:
  *   config        a MysqlConfig
- *   children      "settled": as wanted and remembered; else {CHILD: STATE} over settled ones, with CHILD as "Service/shop-mysql" and STATE one of
- *                 "absent", "drifted" (edited since our last write), "unknown" (as wanted, but not remembered), "foreign"
+ *   children      "settled": as wanted and remembered; else {CHILD: STATE} over settled ones, with CHILD as
+ *   "Service/shop-mysql" and STATE one of
+ *                 "absent", "drifted" (edited since our last write), "unknown" (as wanted, but not remembered),
+ *                 "foreign"
  *   statefulSet   merge patch onto the live set (status, annotations, spec)
  *   appliedSpec   spec that the children were made from, if not the cluster's own: what is in force before a change
  *   pods, claims  merge patches onto ready members' pods and bound claims, by ordinal; null: there is none
  *   checkPod      merge patch onto the check pod of the wanted runtime
  *   terminal      merge patch onto the MysqlTerminal that we would make
- *   agents        merge patches onto what the agents of ready members say, by ordinal; null: it does not speak. The first member is primary
+ *   agents        merge patches onto what the agents of ready members say, by ordinal; null: it does not speak. The
+ *   first member is primary
  *                 under epoch 1 and the others follow, unless the status of the cluster has an epoch of its own
- *   mycnf         verdicts on the wanted my.cnf, by ordinal: {"verdict": "pending" | "applied" | "needsRestart" | "failed", "text": "..."}
- *   awaited       [ordinals] of members whose agents nobody has tried to reach yet
- *   since         {"drainMs": N, "fencedMs": N, "chosenMs": N}: for how long a wish waits for transactions, the old primary takes no writes, a failover's
+ *   mycnf         verdicts on the wanted my.cnf, by ordinal: {"verdict": "pending" | "applied" | "needsRestart" |
+ *   "failed", "text": "..."} awaited       [ordinals] of members whose agents nobody has tried to reach yet
+ *   since         {"drainMs": N, "fencedMs": N, "chosenMs": N}: for how long a wish waits for transactions, the old
+ *   primary takes no writes, a failover's
  *                 next primary has been chosen
  *   secrets       {"userPassword": "secretMissing" | "keyMissing", "failed": true, "certificateDays": N}
  *   error         {"kind": "AlreadyExists", "message": "...", "of": "Service"}: how the plan ended
@@ -57,7 +61,8 @@ void golden_free(struct golden *golden);
 
 /* Reads a JSON file; fails the test if it cannot. */
 json_t *golden_read(const char *path);
-/* Compares with the file (indented, sorted); with UPDATE_GOLDENS=1 writes it instead. False (and a message) if it differs. */
+/* Compares with the file (indented, sorted); with UPDATE_GOLDENS=1 writes it instead. False (and a message) if it
+ * differs. */
 bool golden_matches(const char *path, const json_t *value);
 
 #endif

@@ -334,7 +334,8 @@ static void another_pod_is_another_target(void **state)
     assert_false(agent_watch_same_target(rig->watch, &target));
 }
 
-/* Before the first turn, while connecting, with an open stream, while waiting to try again: no callback follows, nothing leaks. */
+/* Before the first turn, while connecting, with an open stream, while waiting to try again: no callback follows,
+ * nothing leaks. */
 static void it_can_be_freed_at_any_time(void **state)
 {
     struct watch_rig *rig = *state;
@@ -358,7 +359,8 @@ static size_t used_bytes(const struct watch_rig *rig)
 }
 #endif
 
-/* Of a position nothing is kept but its text in the last line: a cluster of some years costs no more at rest than its texts. */
+/* Of a position nothing is kept but its text in the last line: a cluster of some years costs no more at rest than its
+ * texts. */
 static void positions_take_the_bytes_that_they_have(void **state)
 {
 #ifdef __SANITIZE_ADDRESS__

@@ -1,5 +1,6 @@
 /*
- * watch_rig_util.h: an agent_watch against an HTTP server with mutual TLS, as an agent has one: the test says the agent's words and sees what it is ordered.
+ * watch_rig_util.h: an agent_watch against an HTTP server with mutual TLS, as an agent has one: the test says the
+ * agent's words and sees what it is ordered.
  */
 #ifndef KM_WATCH_RIG_UTIL_H
 #define KM_WATCH_RIG_UTIL_H
