@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "agent/backup/binlog_file.h"
+#include "agent/bootstrap/relay_keep.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_change.h"
@@ -310,13 +311,25 @@ int relay_recover_step(struct relay_recovery *recovery, const struct agent_paths
     return 0;
 }
 
-int relay_recover_drop(struct relay_recovery *recovery, const struct agent_paths *paths, const struct dialect *dialect,
-    struct session *session, struct error *err)
+static int drop_logs(
+    const struct agent_paths *paths, const struct dialect *dialect, struct session *session, struct error *err)
 {
-    relay_recovery_release(recovery);
     if (dialect->family == AGENT_FLAVOUR_MARIADB)
         return by_gtid_again(paths, session, err);
     _cleanup_(freep) char *stop = xasprintf("STOP %s", dialect->replication->replica);
     _cleanup_(freep) char *reset = xasprintf("RESET %s", dialect->replication->replica);
     return session_exec(session, stop, err) < 0 ? -1 : session_exec(session, reset, err);
+}
+
+int relay_recover_drop(struct relay_recovery *recovery, const struct agent_paths *paths, const struct dialect *dialect,
+    struct session *session, struct error *err)
+{
+    struct relay_status status;
+
+    relay_recovery_release(recovery);
+    if (look(session, dialect, &status, err) < 0)
+        return -1;
+    if (status.facts.configured && drop_logs(paths, dialect, session, err) < 0)
+        return -1;
+    return relay_keep_dropped(paths, err);
 }

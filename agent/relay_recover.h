@@ -40,7 +40,7 @@ void relay_recovery_release(struct relay_recovery *recovery);
  * called again. */
 int relay_recover_step(struct relay_recovery *recovery, const struct agent_paths *paths, const struct dialect *dialect,
     struct session *session, enum relay_outcome *ret, char *ret_why, size_t size, struct error *err) KM_MUST_CHECK;
-/* Drops it. The source stays. */
+/* Drops it, and notes that (relay_keep_dropped). The source stays; a server without one has nothing to drop. */
 int relay_recover_drop(struct relay_recovery *recovery, const struct agent_paths *paths, const struct dialect *dialect,
     struct session *session, struct error *err) KM_MUST_CHECK;
 

@@ -314,7 +314,9 @@ static void note_relay_logs(struct role_keeper *keeper, const struct replication
         role->relay = facts->relay_logs_kept ? RELAY_PENDING : RELAY_DROP;
     else if (facts->configured && facts->relay_logs_kept && off && !facts->applier_errno)
         role->relay = RELAY_PENDING;
-    else if (facts->configured && off && !facts->relay_logs_kept)
+    else if (off && !facts->relay_logs_kept)
+        role->relay = RELAY_DROP; /* the server may not have dropped them yet (bootstrap/relay_keep.h) */
+    if (facts->configured && off && !facts->relay_logs_kept && !facts->by_file)
         snprintf(role->relay_dropped, sizeof(role->relay_dropped),
             "its relay logs were not kept over the end of its pod or node");
     if (role->relay != RELAY_PENDING)

@@ -22,11 +22,12 @@ static const struct json_field fields[] = {
     JSON_FIELD(relay_keep, "boot", JSON_FIELD_TEXT, CHANGE_COUNTS, boot),
     JSON_FIELD(relay_keep, "pod", JSON_FIELD_TEXT, CHANGE_COUNTS, pod),
     JSON_FIELD(relay_keep, "synced", JSON_FIELD_BOOL, CHANGE_COUNTS, synced),
+    JSON_FIELD(relay_keep, "dropping", JSON_FIELD_BOOL, CHANGE_COUNTS, dropping),
 };
 
 bool relay_keep_decide(const struct relay_keep *noted, const struct relay_keep *now)
 {
-    if (!*noted->boot || !*now->boot)
+    if (!*noted->boot || !*now->boot || noted->dropping)
         return false;
     bool same = strcmp(noted->boot, now->boot) == 0 && *now->pod && strcmp(noted->pod, now->pod) == 0;
     return same || (noted->synced && now->synced);
@@ -96,6 +97,11 @@ static int write_note(const char *path, const struct relay_keep *keep, struct er
     return fs_write_file_atomic(path, text, strlen(text), 0600, err);
 }
 
+static char *note_path(const struct agent_paths *paths)
+{
+    return xasprintf("%s/kube-mysql-relay.json", paths->data_dir);
+}
+
 static void forget_proof(const struct agent_paths *paths)
 {
     _cleanup_(freep) char *path = xasprintf("%s/caught-up.json", paths->run_dir);
@@ -106,15 +112,17 @@ static void forget_proof(const struct agent_paths *paths)
 
 const char *relay_keep_option(const struct agent_paths *paths, const struct server_version *version)
 {
-    _cleanup_(freep) char *path = xasprintf("%s/kube-mysql-relay.json", paths->data_dir);
+    _cleanup_(freep) char *path = note_path(paths);
     bool is_known = version->flavour == AGENT_FLAVOUR_MARIADB || version->number >= VERSION_NUMBER(8, 0, 11);
     struct relay_keep noted, now;
     struct error err = ERROR_INIT;
 
     look(paths, &now);
     read_note(path, &noted);
-    bool same = strcmp(noted.boot, now.boot) == 0 && strcmp(noted.pod, now.pod) == 0 && noted.synced == now.synced;
     bool keep = is_known && relay_keep_decide(&noted, &now);
+    now.dropping = !keep;
+    bool same = strcmp(noted.boot, now.boot) == 0 && strcmp(noted.pod, now.pod) == 0 && noted.synced == now.synced &&
+        noted.dropping == now.dropping;
     if (is_known && !same && write_note(path, &now, &err) < 0) {
         log_warn("it cannot be noted where relay logs are written: they are not kept", LOG_ERR(&err));
         unlink(path);
@@ -126,4 +134,16 @@ const char *relay_keep_option(const struct agent_paths *paths, const struct serv
         return NULL;
     log_info(keep ? "relay logs are kept" : "relay logs are dropped: this pod, or this kernel, did not write them");
     return keep ? "--relay-log-recovery=OFF" : "--relay-log-recovery=ON";
+}
+
+int relay_keep_dropped(const struct agent_paths *paths, struct error *err)
+{
+    _cleanup_(freep) char *path = note_path(paths);
+    struct relay_keep noted;
+
+    read_note(path, &noted);
+    if (!noted.dropping)
+        return 0;
+    noted.dropping = false;
+    return write_note(path, &noted, err);
 }

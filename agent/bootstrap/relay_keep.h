@@ -12,9 +12,11 @@
  * agent's help (relay_recover.h). With ON both drop them. MySQL 5.7 keeps its applier's position in a file by default
  * and was not tried: it is started as before.
  *
- * data/kube-mysql-relay.json, on the disk before the server writes anything: the boot, the pod, and whether relay logs
- * are synced. In the data folder, so that another one's relay logs are not taken for these. run_dir/relay-pod: a name
- * for the pod's run folder.
+ * data/kube-mysql-relay.json, on the disk before the server writes anything: the boot, the pod, whether relay logs are
+ * synced, and whether those of an earlier boot or pod are still to be dropped. A server that was started with ON may be
+ * killed before it has dropped them (MariaDB drops them only when a thread starts), so every further start drops them
+ * too, until an agent has seen to it (relay_keep_dropped). The file is in the data folder, so that another one's relay
+ * logs are not taken for these. run_dir/relay-pod: a name for the pod's run folder.
  */
 #ifndef KM_AGENT_BOOTSTRAP_RELAY_KEEP_H
 #define KM_AGENT_BOOTSTRAP_RELAY_KEEP_H
@@ -31,6 +33,7 @@ struct relay_keep {
     char boot[RELAY_KEEP_NAME_SIZE]; /* /proc/sys/kernel/random/boot_id */
     char pod[RELAY_KEEP_NAME_SIZE];
     bool synced;
+    bool dropping; /* only of a note: relay logs of an earlier boot or pod may still be there */
 };
 
 /* Pure. noted: of the start before, all empty if it is not known. */
@@ -41,5 +44,8 @@ void relay_keep_boot(char ret[static RELAY_KEEP_NAME_SIZE]);
 /* Before the server is started: decides, and notes what the next start has to know. The option for the server; NULL: as
  * my.cnf has it. Where relay logs are not kept, what an agent had noted about them (catch_up_note.h) is removed. */
 const char *relay_keep_option(const struct agent_paths *paths, const struct server_version *version);
+/* The server runs, and its relay logs were dropped since it was started, or it has none: what is written from now on is
+ * kept. Blocking. */
+int relay_keep_dropped(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 
 #endif

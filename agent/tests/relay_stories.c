@@ -272,6 +272,31 @@ static void test_another_boot_drops_them(void **state)
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.c", ROWS_TEXT));
 }
 
+/* The first start is killed before anything has dropped them. The second one, in the same pod, did not write them
+ * either. */
+static void test_a_start_that_is_killed_does_not_make_them_ours(void **state)
+{
+    struct replication_rig *rig = *state;
+    const struct agent_status *status = &rig->members[2].status;
+
+    assert_true(member_sql(rig, 1, "CREATE TABLE t.e (id BIGINT PRIMARY KEY)", NULL));
+    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.e", "0"));
+    die_behind(rig, "e");
+    agent_rig_put(rig->members[2].rig, "vol/data/kube-mysql-relay.json",
+        "{\"boot\":\"00000000-0000-0000-0000-000000000000\",\"pod\":\"another\",\"synced\":false}");
+    rig->epoch++;
+    replication_rig_start(rig, 2, "server");
+    await(rig, 2, runs, "running again");
+    kill_server(rig, 2);
+    await(rig, 2, is_down, "down");
+    come_back(rig);
+    assert_false(status->replication.caught_up);
+    assert_non_null(strstr(status->replication.dropped, "its relay logs were not kept"));
+    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.e", "0"));
+    follow_again(rig);
+    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.e", ROWS_TEXT));
+}
+
 static void tear_newest(struct replication_rig *rig)
 {
     char newest[64] = "";
@@ -319,6 +344,7 @@ int relay_stories_run(bool mysql)
         cmocka_unit_test(test_relay_logs_are_proof_after_a_common_crash),
         cmocka_unit_test(test_a_file_that_is_gone_is_no_proof),
         cmocka_unit_test(test_another_boot_drops_them),
+        cmocka_unit_test(test_a_start_that_is_killed_does_not_make_them_ours),
         cmocka_unit_test(test_half_an_event_at_the_end),
     };
 

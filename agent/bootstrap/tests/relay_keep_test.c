@@ -15,15 +15,17 @@ static void test_what_has_to_be_the_same(void **unused)
         struct relay_keep noted, now;
         bool keep;
     } rows[] = {
-        {{"", "", false}, {"a", "p", false}, false}, /* the first start, or an agent that noted nothing */
-        {{"a", "p", false}, {"a", "p", false}, true},
-        {{"a", "p", false}, {"b", "p", false}, false}, /* the node was started anew */
-        {{"a", "p", false}, {"a", "q", false}, false}, /* another pod */
-        {{"a", "p", true}, {"b", "q", true}, true},
-        {{"a", "p", false}, {"b", "q", true}, false},
-        {{"a", "p", true}, {"b", "q", false}, false},
-        {{"a", "p", false}, {"", "p", false}, false},
-        {{"a", "", false}, {"a", "", false}, false},
+        {{"", "", false, false}, {"a", "p", false, false}, false}, /* the first start, or an agent that noted nothing */
+        {{"a", "p", false, false}, {"a", "p", false, false}, true},
+        {{"a", "p", false, false}, {"b", "p", false, false}, false}, /* the node was started anew */
+        {{"a", "p", false, false}, {"a", "q", false, false}, false}, /* another pod */
+        {{"a", "p", true, false}, {"b", "q", true, false}, true},
+        {{"a", "p", false, false}, {"b", "q", true, false}, false},
+        {{"a", "p", true, false}, {"b", "q", false, false}, false},
+        {{"a", "p", false, false}, {"", "p", false, false}, false},
+        {{"a", "", false, false}, {"a", "", false, false}, false},
+        {{"a", "p", false, true}, {"a", "p", false, false}, false}, /* those of an earlier boot are not dropped yet */
+        {{"a", "p", true, true}, {"b", "q", true, false}, false},
     };
 
     UNUSED(unused);
@@ -68,6 +70,10 @@ static void test_starts(void **unused)
     assert_string_equal(option(&paths, MYSQL), DROPPED);
     assert_false(fs_exists(proof));
     assert_int_equal(fs_write_file_atomic(proof, "{}", 2, 0600, &err), 0);
+    assert_string_equal(option(&paths, MYSQL), DROPPED); /* the server before may have been killed too soon */
+    assert_false(fs_exists(proof));
+    assert_int_equal(fs_write_file_atomic(proof, "{}", 2, 0600, &err), 0);
+    assert_int_equal(relay_keep_dropped(&paths, &err), 0);
     assert_string_equal(option(&paths, MYSQL), KEPT);
     assert_string_equal(option(&paths, MARIADB), KEPT);
     assert_true(fs_exists(proof));
@@ -75,6 +81,7 @@ static void test_starts(void **unused)
     assert_string_equal(option(&paths, MYSQL), DROPPED);
     assert_int_equal(unlink(pod), 0); /* another pod */
     assert_string_equal(option(&paths, MYSQL), DROPPED);
+    assert_int_equal(relay_keep_dropped(&paths, &err), 0);
     assert_int_equal(fs_write_file_atomic(mycnf, "sync_relay_log=1\n", 17, 0600, &err), 0);
     assert_string_equal(option(&paths, MYSQL), KEPT);
     assert_int_equal(unlink(pod), 0);
