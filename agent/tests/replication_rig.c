@@ -142,8 +142,11 @@ int replication_rig_order(struct replication_rig *rig, unsigned member, const st
     http_client_start(rig->client, &options);
     while (!reply.done)
         loop_run_once(rig->loop, 1000);
-    if (reply.code == 200)
+    if (reply.code == 200) {
         target->order = *order;
+        target->order.wait_for = position_take(rig->positions, order->wait_for);
+        target->order.beyond = position_take(rig->positions, order->beyond);
+    }
     return reply.code;
 }
 

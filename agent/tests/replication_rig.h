@@ -23,7 +23,7 @@ struct member {
     struct agent_status status; /* the newest */
     struct http_request *watch;
     struct strbuf line;
-    struct agent_order order; /* the latest that was sent */
+    struct agent_order order; /* the latest that was sent; `positions` holds its texts */
     int64_t told_us;          /* when the newest status came */
     uint64_t lapses_before;   /* semi_sync_lapses, as a test found it */
 };
