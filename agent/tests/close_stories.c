@@ -25,56 +25,9 @@
 #define GIVEN_UP_MS 3000
 #define HANG_MS 3500 /* longer than a second session is tried for at once */
 
-static int setup(void **state, const char *root)
-{
-    struct replication_rig *rig = replication_rig_new(root);
-
-    rig->semi_sync = true;
-    *state = rig;
-    return 0;
-}
-
-static int setup_mariadb(void **state)
-{
-    return setup(state, NULL);
-}
-
-static int setup_mysql(void **state)
-{
-    _cleanup_(freep) char *root = agent_rig_mysql_root();
-
-    return root ? setup(state, root) : -1;
-}
-
-static int teardown(void **state)
-{
-    replication_rig_free(*state);
-    return 0;
-}
-
-static void give(struct replication_rig *rig, unsigned member, struct agent_order order)
-{
-    assert_int_equal(replication_rig_order(rig, member, &order), 200);
-}
-
-static void await(struct replication_rig *rig, unsigned member, status_test test, const char *what)
-{
-    assert_true(replication_rig_await(rig, member, test, what, LONG_MS));
-}
-
-static bool runs(const struct member *member)
-{
-    return member->status.phase == AGENT_PHASE_RUNNING;
-}
-
-static bool is_held(const struct member *member)
-{
-    return member_done(member) && member->status.replication.receiver == AGENT_THREAD_OFF;
-}
-
 static bool is_closed(const struct member *member)
 {
-    return !member->status.writable && runs(member);
+    return !member->status.writable && member_runs(member);
 }
 
 static bool is_fenced(const struct member *member)
@@ -87,7 +40,7 @@ static void test_the_members(void **state)
     struct replication_rig *rig = *state;
 
     for (unsigned i = 0; i < MEMBERS; i++)
-        await(rig, i, runs, "up");
+        member_await(rig, i, member_runs, "up");
     replication_rig_form(rig);
     assert_true(member_sql(rig, 0, "CREATE DATABASE t", NULL));
     assert_true(member_owner_sql(
@@ -125,7 +78,7 @@ static void tell_to_hold(struct replication_rig *rig)
     for (unsigned i = 1; i < MEMBERS; i++) {
         struct agent_order order = {
             .epoch = rig->epoch, .role = AGENT_ROLE_REPLICA, .max_lag_seconds = 5, .semi_sync = true};
-        give(rig, i, order);
+        member_give(rig, i, order);
     }
 }
 
@@ -133,7 +86,7 @@ static void hold_replicas(struct replication_rig *rig)
 {
     tell_to_hold(rig);
     for (unsigned i = 1; i < MEMBERS; i++)
-        await(rig, i, is_held, "held");
+        member_await(rig, i, member_is_held, "held");
 }
 
 static void await_waiting_commits(struct replication_rig *rig)
@@ -193,7 +146,7 @@ static uint64_t expect_told_is_held(struct replication_rig *rig, struct writer *
     _cleanup_(strbuf_release) struct strbuf sql;
     uint64_t sum = 0;
 
-    await(rig, received_most(rig), has_applied, "has applied what it has received");
+    member_await(rig, received_most(rig), has_applied, "has applied what it has received");
     strbuf_init(&sql, 64 * KM_MIB);
     strbuf_adds(&sql, "SELECT 0");
     for (unsigned i = 0; i < WRITERS; i++) {
@@ -216,12 +169,12 @@ static uint64_t expect_told_is_held(struct replication_rig *rig, struct writer *
 static void open_again(struct replication_rig *rig)
 {
     rig->epoch++;
-    give(rig, 0, replication_rig_primary(rig, ""));
-    await(rig, 0, member_done, "open");
+    member_give(rig, 0, replication_rig_primary(rig, ""));
+    member_await(rig, 0, member_done, "open");
     for (unsigned i = 1; i < MEMBERS; i++)
-        give(rig, i, replication_rig_replica(rig, 0));
+        member_give(rig, i, replication_rig_replica(rig, 0));
     for (unsigned i = 0; i < MEMBERS; i++)
-        await(rig, i, member_ready, "ready");
+        member_await(rig, i, member_ready, "ready");
     replication_rig_run(rig, 300);
 }
 
@@ -230,10 +183,10 @@ static void close_while_being_held(struct replication_rig *rig)
 {
     tell_to_hold(rig);
     closed_us = clock_monotonic_us();
-    give(rig, 0, replication_rig_fence(rig));
+    member_give(rig, 0, replication_rig_fence(rig));
     for (unsigned i = 1; i < MEMBERS; i++)
-        await(rig, i, is_held, "held");
-    await(rig, 0, is_fenced, "fenced");
+        member_await(rig, i, member_is_held, "held");
+    member_await(rig, 0, is_fenced, "fenced");
     replication_rig_run(rig, 200);
 }
 
@@ -259,8 +212,8 @@ static void await_acknowledged(struct replication_rig *rig, struct writer *const
 static int64_t close_in_storm(struct replication_rig *rig)
 {
     closed_us = clock_monotonic_us();
-    give(rig, 0, replication_rig_fence(rig));
-    await(rig, 0, is_fenced, "fenced");
+    member_give(rig, 0, replication_rig_fence(rig));
+    member_await(rig, 0, is_fenced, "fenced");
     int64_t took_ms = (rig->members[0].told_us - closed_us) / 1000;
     replication_rig_run(rig, 200); /* who was let go is told now */
     return took_ms;
@@ -380,11 +333,11 @@ static void test_closed_when_it_goes_on(void **state)
         let_commits_wait(rig);
         assert_int_equal(kill(rig->members[0].rig->server.inner, SIGSTOP), 0);
         closed_us = clock_monotonic_us();
-        give(rig, 0, replication_rig_fence(rig));
+        member_give(rig, 0, replication_rig_fence(rig));
         replication_rig_run(rig, HANG_MS);
         assert_int_equal(kill(rig->members[0].rig->server.inner, SIGCONT), 0);
         int64_t goes_on_us = clock_monotonic_us();
-        await(rig, 0, is_fenced, "fenced");
+        member_await(rig, 0, is_fenced, "fenced");
         int64_t took_ms = (rig->members[0].told_us - goes_on_us) / 1000;
         printf("hang %d: closed %lld ms after it went on\n", hang, (long long)took_ms);
         shortest_ms = MIN_OF(shortest_ms, took_ms);
@@ -430,7 +383,7 @@ static void test_closed_without_a_connection_left(void **state)
 
 static bool has_no_order(const struct member *member)
 {
-    return runs(member) && member->status.role == AGENT_ROLE_NONE;
+    return member_runs(member) && member->status.role == AGENT_ROLE_NONE;
 }
 
 static void restart_agent(struct replication_rig *rig)
@@ -438,7 +391,7 @@ static void restart_agent(struct replication_rig *rig)
     agent_rig_kill(&rig->members[0].rig->agent);
     replication_rig_run(rig, 300);
     replication_rig_start(rig, 0, "run");
-    await(rig, 0, has_no_order, "seen by the next agent");
+    member_await(rig, 0, has_no_order, "seen by the next agent");
 }
 
 /* An agent that begins has the one connection for administrators and needs more; then the one it has makes room. */
@@ -487,14 +440,14 @@ static void test_stopped_while_commits_wait(void **state)
     let_commits_wait(rig);
     closed_us = clock_monotonic_us();
     agent_rig_put(rig->members[0].rig, "run/stopping", "");
-    await(rig, 0, is_closed, "closed");
+    member_await(rig, 0, is_closed, "closed");
     assert_int_equal(kill(server->inner, SIGTERM), 0);
     assert_int_equal(await_end(rig, server), 0);
     replication_rig_run(rig, 200);
     expect_told_is_held(rig, writers);
     end_writers(writers);
     replication_rig_start(rig, 0, "server");
-    await(rig, 0, runs, "up again");
+    member_await(rig, 0, member_runs, "up again");
 }
 
 int close_stories_run(bool mysql)
@@ -522,6 +475,8 @@ int close_stories_run(bool mysql)
     };
 
     cmocka_set_test_filter(getenv("TEST_CASE"));
-    return mysql ? cmocka_run_group_tests_name("close MySQL", mysql_tests, setup_mysql, teardown)
-                 : cmocka_run_group_tests_name("close MariaDB", mariadb_tests, setup_mariadb, teardown);
+    return mysql ? cmocka_run_group_tests_name(
+                       "close MySQL", mysql_tests, replication_rig_setup_semi_mysql, replication_rig_teardown)
+                 : cmocka_run_group_tests_name(
+                       "close MariaDB", mariadb_tests, replication_rig_setup_semi_mariadb, replication_rig_teardown);
 }

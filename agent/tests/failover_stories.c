@@ -67,34 +67,14 @@ static struct agent_order hold_order(const struct replication_rig *rig)
     return order;
 }
 
-static void give(struct replication_rig *rig, unsigned member, struct agent_order order)
-{
-    assert_int_equal(replication_rig_order(rig, member, &order), 200);
-}
-
-static void await(struct replication_rig *rig, unsigned member, status_test test, const char *what)
-{
-    assert_true(replication_rig_await(rig, member, test, what, LONG_MS));
-}
-
-static bool is_down(const struct member *member)
-{
-    return member->status.phase == AGENT_PHASE_DOWN;
-}
-
 static bool is_hung(const struct member *member)
 {
     return member->status.phase == AGENT_PHASE_HUNG;
 }
 
-static bool runs_again(const struct member *member)
-{
-    return member->status.phase == AGENT_PHASE_RUNNING;
-}
-
 static bool has_no_order(const struct member *member)
 {
-    return runs_again(member) && !*member->status.order_hash;
+    return member_runs(member) && !*member->status.order_hash;
 }
 
 static bool is_lost(const struct member *member)
@@ -107,11 +87,6 @@ static bool is_receiving(const struct member *member)
     return member_done(member) && member->status.replication.receiver == AGENT_THREAD_RUNNING;
 }
 
-static bool is_held(const struct member *member)
-{
-    return member_done(member) && member->status.replication.receiver == AGENT_THREAD_OFF;
-}
-
 /* Kills the primary's server and waits until its agent has said so. */
 static void kill_primary(struct stage *stage)
 {
@@ -119,7 +94,7 @@ static void kill_primary(struct stage *stage)
     int64_t killed_us = clock_monotonic_us();
 
     kill(member->rig->server.inner, SIGKILL);
-    await(stage->rig, stage->primary, is_down, "down");
+    member_await(stage->rig, stage->primary, member_is_down, "down");
     printf("killed, and told as Down after %lld us\n", (long long)(member->told_us - killed_us));
     agent_rig_wait(&member->rig->server);
 }
@@ -130,11 +105,11 @@ static void hold_others(struct stage *stage)
 
     for (unsigned i = 0; i < MEMBERS; i++) {
         if (i != stage->primary && !stage->gone[i])
-            give(stage->rig, i, hold_order(stage->rig));
+            member_give(stage->rig, i, hold_order(stage->rig));
     }
     for (unsigned i = 0; i < MEMBERS; i++) {
         if (i != stage->primary && !stage->gone[i])
-            await(stage->rig, i, is_held, "held");
+            member_await(stage->rig, i, member_is_held, "held");
     }
     printf("held after %lld us\n", (long long)(clock_monotonic_us() - started_us));
 }
@@ -167,7 +142,8 @@ static unsigned candidate(const struct stage *stage)
 
 static void tell_to_open(struct stage *stage, unsigned member)
 {
-    give(stage->rig, member, replication_rig_primary(stage->rig, stage->rig->members[member].status.gtid_received));
+    member_give(
+        stage->rig, member, replication_rig_primary(stage->rig, stage->rig->members[member].status.gtid_received));
 }
 
 /* The rest follow, but for the one that was the primary. */
@@ -175,7 +151,7 @@ static void follow(struct stage *stage, unsigned opened)
 {
     for (unsigned i = 0; i < MEMBERS; i++) {
         if (i != opened && i != stage->primary && !stage->gone[i])
-            give(stage->rig, i, replication_rig_replica(stage->rig, opened));
+            member_give(stage->rig, i, replication_rig_replica(stage->rig, opened));
     }
 }
 
@@ -185,7 +161,7 @@ static unsigned open_best(struct stage *stage)
     unsigned best = candidate(stage);
 
     tell_to_open(stage, best);
-    await(stage->rig, best, member_done, "open");
+    member_await(stage->rig, best, member_done, "open");
     printf("drained and open after %lld us\n", (long long)(clock_monotonic_us() - started_us));
     follow(stage, best);
     return best;
@@ -194,7 +170,7 @@ static unsigned open_best(struct stage *stage)
 static void fence_primary(struct stage *stage)
 {
     stage->rig->epoch++;
-    give(stage->rig, stage->primary, replication_rig_fence(stage->rig));
+    member_give(stage->rig, stage->primary, replication_rig_fence(stage->rig));
 }
 
 static void fail_over(struct stage *stage)
@@ -209,15 +185,15 @@ static void fail_over(struct stage *stage)
 static void bring_back(struct stage *stage, unsigned member)
 {
     replication_rig_start(stage->rig, member, "server");
-    await(stage->rig, member, runs_again, "up again");
-    give(stage->rig, member, replication_rig_replica(stage->rig, stage->primary));
+    member_await(stage->rig, member, member_runs, "up again");
+    member_give(stage->rig, member, replication_rig_replica(stage->rig, stage->primary));
 }
 
 static void await_all(struct stage *stage)
 {
     for (unsigned i = 0; i < MEMBERS; i++) {
         if (!stage->gone[i])
-            await(stage->rig, i, member_ready, "ready");
+            member_await(stage->rig, i, member_ready, "ready");
     }
 }
 
@@ -245,7 +221,7 @@ static void test_the_members(void **state)
     struct stage *stage = *state;
 
     for (unsigned i = 0; i < MEMBERS; i++)
-        await(stage->rig, i, has_no_order, "up");
+        member_await(stage->rig, i, has_no_order, "up");
     replication_rig_form(stage->rig);
     assert_true(member_sql(stage->rig, 0, "CREATE DATABASE t; CREATE TABLE t.w (id BIGINT PRIMARY KEY)", NULL));
     write_row(stage, -1);
@@ -271,15 +247,15 @@ static void test_a_quiet_source_is_not_lost(void **state)
     struct agent_order order = replication_rig_primary(stage->rig, "");
 
     order.heartbeat = false;
-    give(stage->rig, 0, order);
-    await(stage->rig, 0, member_done, "open");
+    member_give(stage->rig, 0, order);
+    member_await(stage->rig, 0, member_done, "open");
     int64_t end_ms = clock_monotonic_ms() + 5000;
     while (clock_monotonic_ms() < end_ms) {
         replication_rig_run(stage->rig, 0);
         assert_false(watch_for_loss(&stage->rig->members[1]));
         assert_false(watch_for_loss(&stage->rig->members[2]));
     }
-    give(stage->rig, 0, replication_rig_primary(stage->rig, ""));
+    member_give(stage->rig, 0, replication_rig_primary(stage->rig, ""));
     await_all(stage);
 }
 
@@ -324,8 +300,8 @@ static void test_a_primary_that_hears_nobody_closes(void **state)
 
     strbuf_init(&body, KM_MIB);
     order.self_fence_ms = SELF_FENCE_MS;
-    give(rig, 0, order);
-    await(rig, 0, member_done, "open");
+    member_give(rig, 0, order);
+    member_await(rig, 0, member_done, "open");
     replication_rig_run(rig, 2 * SELF_FENCE_MS); /* members ask for it */
     assert_false(rig->members[0].status.isolated);
     for (unsigned i = 1; i < MEMBERS; i++)
@@ -338,7 +314,7 @@ static void test_a_primary_that_hears_nobody_closes(void **state)
         pids[i] = commit_aside(rig, -100 - i);
         replication_rig_run(rig, 100);
     }
-    await(rig, 0, is_isolated, "isolated and closed");
+    member_await(rig, 0, is_isolated, "isolated and closed");
     printf("closed %lld ms after the last word, the limit is %d ms\n",
         (long long)((clock_monotonic_us() - cut_us) / 1000), SELF_FENCE_MS);
     expect_unacknowledged(pids, WAITING);
@@ -347,17 +323,17 @@ static void test_a_primary_that_hears_nobody_closes(void **state)
     assert_int_equal(agent_rig_tls(rig->members[0].rig, "operator", "/v1/status", NULL, &body), 200);
     replication_rig_run(rig, 1000);
     assert_true(is_isolated(&rig->members[0]));
-    give(rig, 0, replication_rig_primary(rig, ""));
+    member_give(rig, 0, replication_rig_primary(rig, ""));
     replication_rig_run(rig, 1000);
     assert_true(is_isolated(&rig->members[0])); /* of an epoch under which another may be open */
     rig->epoch++;
-    give(rig, 0, replication_rig_primary(rig, ""));
-    await(rig, 0, member_done, "open again");
+    member_give(rig, 0, replication_rig_primary(rig, ""));
+    member_await(rig, 0, member_done, "open again");
     for (unsigned i = 1; i < MEMBERS; i++) {
         replication_rig_start(rig, i, "server");
         replication_rig_start(rig, i, "run");
-        await(rig, i, has_no_order, "up again");
-        give(rig, i, replication_rig_replica(rig, 0));
+        member_await(rig, i, has_no_order, "up again");
+        member_give(rig, i, replication_rig_replica(rig, 0));
     }
     await_all(stage);
     expect_row(stage, -100);
@@ -376,35 +352,35 @@ static void test_a_server_left_open_is_closed_by_the_next_agent(void **state)
     struct agent_order order = replication_rig_primary(rig, "");
 
     order.self_fence_ms = SELF_FENCE_MS;
-    give(rig, 0, order);
-    await(rig, 0, member_done, "open");
+    member_give(rig, 0, order);
+    member_await(rig, 0, member_done, "open");
     for (unsigned i = 0; i < MEMBERS; i++)
         agent_rig_kill(&rig->members[i].rig->agent);
     replication_rig_start(rig, 0, "run");
-    await(rig, 0, is_open_without_order, "open, and nobody's");
-    await(rig, 0, is_isolated, "isolated and closed");
-    give(rig, 0, order);
+    member_await(rig, 0, is_open_without_order, "open, and nobody's");
+    member_await(rig, 0, is_isolated, "isolated and closed");
+    member_give(rig, 0, order);
     replication_rig_run(rig, 1000);
     assert_true(is_isolated(&rig->members[0])); /* another may be open under that epoch */
     rig->epoch++;
-    give(rig, 0, replication_rig_primary(rig, ""));
-    await(rig, 0, member_done, "open again");
+    member_give(rig, 0, replication_rig_primary(rig, ""));
+    member_await(rig, 0, member_done, "open again");
     for (unsigned i = 1; i < MEMBERS; i++) {
         replication_rig_start(rig, i, "run");
-        await(rig, i, has_no_order, "up again");
-        give(rig, i, replication_rig_replica(rig, 0));
+        member_await(rig, i, has_no_order, "up again");
+        member_give(rig, i, replication_rig_replica(rig, 0));
     }
     await_all(stage);
     /* It has promised nothing since. */
     agent_rig_kill(&rig->members[0].rig->agent);
     replication_rig_start(rig, 0, "run");
-    await(rig, 0, is_open_without_order, "open, and nobody's");
+    member_await(rig, 0, is_open_without_order, "open, and nobody's");
     int64_t end_ms = clock_monotonic_ms() + SELF_FENCE_MS + 1000;
     while (clock_monotonic_ms() < end_ms) {
         replication_rig_run(rig, 0);
         assert_false(rig->members[0].status.isolated);
     }
-    give(rig, 0, replication_rig_primary(rig, ""));
+    member_give(rig, 0, replication_rig_primary(rig, ""));
     await_all(stage);
 }
 
@@ -420,13 +396,13 @@ static void test_a_replica_of_an_older_epoch_stops_to_receive(void **state)
     struct replication_rig *rig = stage->rig;
 
     rig->epoch++;
-    give(rig, 0, replication_rig_primary(rig, ""));
-    await(rig, 0, member_done, "open");
-    give(rig, 1, replication_rig_replica(rig, 0));
-    await(rig, 2, has_stopped_receiving, "no longer receiving");
+    member_give(rig, 0, replication_rig_primary(rig, ""));
+    member_await(rig, 0, member_done, "open");
+    member_give(rig, 1, replication_rig_replica(rig, 0));
+    member_await(rig, 2, has_stopped_receiving, "no longer receiving");
     assert_false(rig->members[2].status.replication.source_lost);
     assert_int_equal(rig->members[2].status.replication.applier, AGENT_THREAD_RUNNING);
-    give(rig, 2, replication_rig_replica(rig, 0));
+    member_give(rig, 2, replication_rig_replica(rig, 0));
     await_all(stage);
 }
 
@@ -477,8 +453,8 @@ static void test_the_one_that_received_more_wins(void **state)
 
     hold_applier(rig, 2);
     write_row(stage, -10);
-    give(rig, 1, hold_order(rig));
-    await(rig, 1, is_held, "held");
+    member_give(rig, 1, hold_order(rig));
+    member_await(rig, 1, member_is_held, "held");
     write_row(stage, -11); /* acknowledged by member 2, which cannot apply it */
     kill_primary(stage);
     fence_primary(stage);
@@ -492,7 +468,7 @@ static void test_the_one_that_received_more_wins(void **state)
     assert_false(rig->members[2].status.writable);
     assert_true(rig->members[2].status.replication.receiver == AGENT_THREAD_OFF);
     release_applier(rig, 2);
-    await(rig, 2, member_done, "open");
+    member_await(rig, 2, member_done, "open");
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w WHERE id IN (-10, -11)", "2"));
     follow(stage, 2);
     stage->primary = 2;
@@ -539,7 +515,7 @@ static void await_proof(struct stage *stage)
 {
     for (unsigned i = 0; i < MEMBERS; i++) {
         if (!stage->gone[i])
-            await(stage->rig, i, i == stage->primary ? member_ready : is_ready_and_counts, "caught up");
+            member_await(stage->rig, i, i == stage->primary ? member_ready : is_ready_and_counts, "caught up");
     }
 }
 
@@ -557,7 +533,7 @@ static unsigned follower(const struct stage *stage)
 
 static bool is_held_again(const struct member *member)
 {
-    return is_held(member) && runs_again(member) && !str_empty(member->status.gtid_executed);
+    return member_is_held(member) && member_runs(member) && !str_empty(member->status.gtid_executed);
 }
 
 /* Its relay log outlived it: what it has received is proof of what it has acknowledged, once it is applied. */
@@ -578,10 +554,10 @@ static void test_a_replica_that_crashed_with_its_primary(void **state)
     hold_others(stage);
     stage->gone[crashed] = false;
     replication_rig_start(rig, crashed, "server");
-    await(rig, crashed, runs_again, "up again");
-    give(rig, crashed, hold_order(rig));
-    await(rig, crashed, is_held_again, "held");
-    await(rig, crashed, counts, "with all that it had received");
+    member_await(rig, crashed, member_runs, "up again");
+    member_give(rig, crashed, hold_order(rig));
+    member_await(rig, crashed, is_held_again, "held");
+    member_await(rig, crashed, counts, "with all that it had received");
     unsigned whole = NOBODY;
     for (unsigned i = 0; i < MEMBERS; i++) {
         if (i != lost && i != crashed)
@@ -590,14 +566,14 @@ static void test_a_replica_that_crashed_with_its_primary(void **state)
     assert_true(counts(&rig->members[whole]));
     agent_rig_kill(&rig->members[whole].rig->agent); /* and nothing happens to its server */
     replication_rig_start(rig, whole, "run");
-    await(rig, whole, has_no_order, "up again");
-    give(rig, whole, hold_order(rig));
-    await(rig, whole, is_held_again, "held");
+    member_await(rig, whole, has_no_order, "up again");
+    member_give(rig, whole, hold_order(rig));
+    member_await(rig, whole, is_held_again, "held");
     assert_true(counts(&rig->members[whole]));
     tell_to_open(stage, whole);
-    await(rig, whole, member_done, "open");
+    member_await(rig, whole, member_done, "open");
     stage->primary = whole;
-    give(rig, crashed, replication_rig_replica(rig, whole));
+    member_give(rig, crashed, replication_rig_replica(rig, whole));
     bring_back(stage, lost);
     await_proof(stage);
     expect_row(stage, -30);
@@ -631,19 +607,19 @@ static void test_what_waits_behind_an_error_is_there(void **state)
 
     assert_true(member_write_aside(rig, stopped, false, "INSERT INTO t.w VALUES (-40)"));
     write_row(stage, -40);
-    await(rig, stopped, has_met_an_error, "stopped by an error");
+    member_await(rig, stopped, has_met_an_error, "stopped by an error");
     write_row(stage, -41);
     replication_rig_run(rig, 1000);
     snprintf(before, sizeof(before), "%s", rig->members[stopped].status.gtid_received);
     assert_string_not_equal(before, rig->members[stopped].status.gtid_executed);
-    give(rig, stopped, hold_order(rig));
-    await(rig, stopped, is_held, "held");
+    member_give(rig, stopped, hold_order(rig));
+    member_await(rig, stopped, member_is_held, "held");
     replication_rig_run(rig, 1500);
     assert_true(holds_all(rig, stopped, before));
     assert_true(counts(&rig->members[stopped]));
     assert_true(member_write_aside(rig, stopped, false, "DELETE FROM t.w WHERE id = -40"));
-    give(rig, stopped, replication_rig_replica(rig, stage->primary));
-    await(rig, stopped, is_receiving, "connected");
+    member_give(rig, stopped, replication_rig_replica(rig, stage->primary));
+    member_await(rig, stopped, is_receiving, "connected");
     assert_true(member_start_applier(rig, stopped));
     await_proof(stage);
     expect_row(stage, -41);
@@ -679,7 +655,7 @@ static void test_what_was_received_is_applied_before_another_is_followed(void **
     if (rig->members[slow].status.flavour == AGENT_FLAVOUR_MARIADB)
         assert_int_equal(rig->members[slow].status.replication.receiver, AGENT_THREAD_OFF);
     release_applier(rig, slow);
-    await(rig, slow, member_ready, "ready");
+    member_await(rig, slow, member_ready, "ready");
     assert_true(counts(&rig->members[slow]));
     bring_back(stage, lost);
     await_proof(stage);
@@ -725,14 +701,14 @@ static void test_a_primary_killed_while_it_writes(void **state)
 
 static bool is_fenced(const struct member *member)
 {
-    return member_done(member) && !member->status.writable && runs_again(member);
+    return member_done(member) && !member->status.writable && member_runs(member);
 }
 
 static void await_loss_by_replicas(struct stage *stage, int64_t stopped_us)
 {
     for (unsigned i = 0; i < MEMBERS; i++) {
         if (i != stage->primary && !stage->gone[i])
-            await(stage->rig, i, is_lost, "missing its source");
+            member_await(stage->rig, i, is_lost, "missing its source");
     }
     printf("told as lost by the replicas after %lld ms\n", (long long)((clock_monotonic_us() - stopped_us) / 1000));
 }
@@ -750,7 +726,7 @@ static void test_a_frozen_primary_comes_back(void **state)
     replication_rig_run(rig, 1000);
     int64_t stopped_us = clock_monotonic_us();
     kill(rig->members[frozen].rig->server.inner, SIGSTOP);
-    await(rig, frozen, is_hung, "hung");
+    member_await(rig, frozen, is_hung, "hung");
     printf("frozen, and told as Hung after %lld ms\n", (long long)((clock_monotonic_us() - stopped_us) / 1000));
     await_loss_by_replicas(stage, stopped_us);
     rig->semi_sync = false; /* nobody is left to acknowledge */
@@ -759,7 +735,7 @@ static void test_a_frozen_primary_comes_back(void **state)
     assert_false(member_done(&rig->members[frozen]));
     int64_t resumed_us = clock_monotonic_us();
     kill(rig->members[frozen].rig->server.inner, SIGCONT);
-    await(rig, frozen, is_fenced, "fenced");
+    member_await(rig, frozen, is_fenced, "fenced");
     printf("resumed, closed and told so after %lld us\n", (long long)(rig->members[frozen].told_us - resumed_us));
     stage->gone[frozen] = true;
     replication_rig_run(rig, 1000);

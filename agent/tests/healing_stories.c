@@ -117,11 +117,6 @@ static void kill_server(struct stage *stage, unsigned member)
     agent_rig_kill(&stage->rig->members[member].rig->server);
 }
 
-static bool is_down(const struct member *member)
-{
-    return member->status.phase == AGENT_PHASE_DOWN;
-}
-
 static char *executed(struct stage *stage, unsigned member)
 {
     struct strbuf out;
@@ -177,15 +172,10 @@ static void expect_alone(struct stage *stage, unsigned member, const char *table
     assert_true(member_says(stage->rig, member, rows, "22 394 80002 2"));
 }
 
-static bool is_running(const struct member *member)
-{
-    return member->status.phase == AGENT_PHASE_RUNNING;
-}
-
 static void form(struct stage *stage)
 {
     for (unsigned i = 0; i < MEMBERS; i++)
-        assert_true(replication_rig_await(stage->rig, i, is_running, "running", LONG_MS));
+        assert_true(replication_rig_await(stage->rig, i, member_runs, "running", LONG_MS));
     replication_rig_form(stage->rig);
     stage->primary = 0;
     assert_true(member_sql(stage->rig, 0, "CREATE DATABASE heal; CREATE TABLE heal.t (id INT PRIMARY KEY)", NULL));
@@ -219,7 +209,7 @@ static void test_what_only_a_dead_primary_has_is_taken_over(void **state)
     _cleanup_(freep) char *all = executed(stage, 0);
     assert_int_equal(tail_client_ask(rig, stage->primary, "tls/tls", before), 409); /* while it runs */
     kill_server(stage, 0);
-    assert_true(replication_rig_await(rig, 0, is_down, "down", LONG_MS));
+    assert_true(replication_rig_await(rig, 0, member_is_down, "down", LONG_MS));
     assert_int_equal(tail_client_ask(rig, stage->primary, NULL, before), 0); /* no certificate, no answer */
     assert_int_equal(tail_client_ask(rig, stage->primary, "operator", before), 200);
     int64_t started_ms = clock_monotonic_ms();
@@ -375,7 +365,7 @@ static void test_a_gap_damage_and_a_torn_end(void **state)
     hold_others(stage);
     write_alone(stage, "c");
     kill_server(stage, 2);
-    assert_true(replication_rig_await(rig, 2, is_down, "down", LONG_MS));
+    assert_true(replication_rig_await(rig, 2, member_is_down, "down", LONG_MS));
     assert_int_equal(
         tail_client_ask(rig, stage->primary, "tls/tls", stage->mysql ? "" : "7-1-1"), stage->mysql ? 200 : 409);
     if (stage->mysql)
@@ -519,7 +509,7 @@ static void die_with_a_waiting_commit(struct stage *stage, unsigned to, int id)
     replication_rig_run(rig, 500);
     kill_server(stage, from);
     member_release_lock(writer);
-    assert_true(replication_rig_await(rig, from, is_down, "down", LONG_MS));
+    assert_true(replication_rig_await(rig, from, member_is_down, "down", LONG_MS));
     rig->epoch++;
     order_primary(stage, to);
 }
@@ -582,7 +572,7 @@ static void test_a_new_pod_cuts_off_when_init_is_told(void **state)
     assert_int_equal(agent_rig_wait(&init), 0);
     replication_rig_start(rig, 2, "server");
     replication_rig_start(rig, 2, "run");
-    assert_true(replication_rig_await(rig, 2, is_running, "running", LONG_MS));
+    assert_true(replication_rig_await(rig, 2, member_runs, "running", LONG_MS));
     follow(stage, 2);
     assert_true(replication_rig_await(rig, 2, member_ready, "ready", LONG_MS));
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM heal.t WHERE id = 902", "0"));
@@ -643,7 +633,7 @@ static bool die_in_a_drop(struct stage *stage)
     waitpid(tracer, NULL, 0);
     kill_server(stage, from);
     member_release_lock(writer);
-    assert_true(replication_rig_await(rig, from, is_down, "down", LONG_MS));
+    assert_true(replication_rig_await(rig, from, member_is_down, "down", LONG_MS));
     rig->epoch++;
     struct agent_order what = salvage_order(stage, rig->members[from].rig->tls_port);
     order(rig, to, &what);
@@ -657,7 +647,7 @@ static void expect_found(struct stage *stage)
 {
     struct replication_rig *rig = stage->rig;
 
-    assert_true(replication_rig_await(rig, 0, is_running, "running", LONG_MS));
+    assert_true(replication_rig_await(rig, 0, member_runs, "running", LONG_MS));
     assert_true(replication_rig_await(rig, 0, has_written_by_itself, "found", LONG_MS));
     assert_null(strstr(rig->members[0].status.gtid_executed, START_DOMAIN));
     assert_null(strstr(rig->members[0].status.gtid_received, START_DOMAIN));
@@ -729,7 +719,7 @@ static void test_nothing_is_cut_off_without_the_word(void **state)
 
     die_with_a_waiting_commit(stage, 2, 901);
     restart_as_replica(stage, 1, false);
-    assert_true(replication_rig_await(rig, 1, is_running, "running", LONG_MS));
+    assert_true(replication_rig_await(rig, 1, member_runs, "running", LONG_MS));
     assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM heal.t WHERE id = 901", "1"));
     assert_true(member_says(rig, 1, "SELECT @@global.read_only", "1"));
 }

@@ -16,53 +16,6 @@
 #define ROWS 40
 #define ROWS_TEXT "40"
 
-static int setup(void **state, const char *root)
-{
-    struct replication_rig *rig = replication_rig_new(root);
-
-    rig->semi_sync = true;
-    *state = rig;
-    return 0;
-}
-
-static int setup_mariadb(void **state)
-{
-    return setup(state, NULL);
-}
-
-static int setup_mysql(void **state)
-{
-    _cleanup_(freep) char *root = agent_rig_mysql_root();
-
-    return root ? setup(state, root) : -1;
-}
-
-static int teardown(void **state)
-{
-    replication_rig_free(*state);
-    return 0;
-}
-
-static void give(struct replication_rig *rig, unsigned member, struct agent_order order)
-{
-    assert_int_equal(replication_rig_order(rig, member, &order), 200);
-}
-
-static void await(struct replication_rig *rig, unsigned member, status_test test, const char *what)
-{
-    assert_true(replication_rig_await(rig, member, test, what, LONG_MS));
-}
-
-static bool runs(const struct member *member)
-{
-    return member->status.phase == AGENT_PHASE_RUNNING;
-}
-
-static bool is_down(const struct member *member)
-{
-    return member->status.phase == AGENT_PHASE_DOWN;
-}
-
 static bool is_proof(const struct member *member)
 {
     return member_ready(member) && member->status.replication.caught_up;
@@ -72,11 +25,6 @@ static bool is_held_proof(const struct member *member)
 {
     return member_done(member) && member->status.replication.receiver == AGENT_THREAD_OFF &&
         member->status.replication.caught_up;
-}
-
-static bool is_held(const struct member *member)
-{
-    return member_done(member) && member->status.replication.receiver == AGENT_THREAD_OFF;
 }
 
 static struct agent_order hold_order(const struct replication_rig *rig)
@@ -103,10 +51,10 @@ static void restart_agent(struct replication_rig *rig, unsigned member)
 static void form(struct replication_rig *rig)
 {
     for (unsigned i = 0; i < MEMBERS; i++)
-        await(rig, i, runs, "running");
+        member_await(rig, i, member_runs, "running");
     replication_rig_form(rig);
     for (unsigned i = 1; i < MEMBERS; i++)
-        await(rig, i, is_proof, "proof");
+        member_await(rig, i, is_proof, "proof");
 }
 
 /* Acknowledged, and not applied by the members whose tables are locked. */
@@ -137,8 +85,8 @@ static void quiet(struct replication_rig *rig, unsigned primary)
     struct agent_order order = rig->members[primary].order;
 
     order.heartbeat = false;
-    give(rig, primary, order);
-    await(rig, primary, member_done, "without a heartbeat");
+    member_give(rig, primary, order);
+    member_await(rig, primary, member_done, "without a heartbeat");
     replication_rig_run(rig, 1500);
 }
 
@@ -166,25 +114,25 @@ static void test_relay_logs_are_proof_after_a_common_crash(void **state)
         kill_server(rig, i);
     for (unsigned i = 1; i < MEMBERS; i++) {
         member_release_lock(locks[i]);
-        await(rig, i, is_down, "down");
+        member_await(rig, i, member_is_down, "down");
     }
     restart_agent(rig, 2);
     rig->epoch++;
     for (unsigned i = 1; i < MEMBERS; i++) {
         replication_rig_start(rig, i, "server");
-        await(rig, i, runs, "running again");
-        give(rig, i, hold_order(rig));
+        member_await(rig, i, member_runs, "running again");
+        member_give(rig, i, hold_order(rig));
     }
     for (unsigned i = 1; i < MEMBERS; i++) {
-        await(rig, i, is_held_proof, "held, and proof");
+        member_await(rig, i, is_held_proof, "held, and proof");
         assert_string_equal(rig->members[i].status.gtid_executed, all);
         assert_string_equal(rig->members[i].status.replication.dropped, "");
         assert_true(member_says(rig, i, "SELECT COUNT(*) FROM t.a", ROWS_TEXT));
     }
-    give(rig, 1, replication_rig_primary(rig, all));
-    await(rig, 1, member_done, "open");
-    give(rig, 2, replication_rig_replica(rig, 1));
-    await(rig, 2, is_proof, "proof");
+    member_give(rig, 1, replication_rig_primary(rig, all));
+    member_await(rig, 1, member_done, "open");
+    member_give(rig, 2, replication_rig_replica(rig, 1));
+    member_await(rig, 2, is_proof, "proof");
     assert_true(member_sql(rig, 1, "CREATE TABLE t.b (id BIGINT PRIMARY KEY)", NULL));
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.b", "0"));
 }
@@ -201,24 +149,24 @@ static void die_behind(struct replication_rig *rig, const char *table)
     await_received(rig, 2, 1);
     kill_server(rig, 2);
     member_release_lock(pid);
-    await(rig, 2, is_down, "down");
+    member_await(rig, 2, member_is_down, "down");
 }
 
 static void come_back(struct replication_rig *rig)
 {
     replication_rig_start(rig, 2, "server");
-    await(rig, 2, runs, "running again");
-    give(rig, 2, hold_order(rig));
-    await(rig, 2, is_held, "held");
+    member_await(rig, 2, member_runs, "running again");
+    member_give(rig, 2, hold_order(rig));
+    member_await(rig, 2, member_is_held, "held");
     replication_rig_run(rig, 1500);
 }
 
 static void follow_again(struct replication_rig *rig)
 {
-    give(rig, 1, replication_rig_primary(rig, ""));
-    await(rig, 1, member_done, "with a heartbeat");
-    give(rig, 2, replication_rig_replica(rig, 1));
-    await(rig, 2, is_proof, "proof by what its source has");
+    member_give(rig, 1, replication_rig_primary(rig, ""));
+    member_await(rig, 1, member_done, "with a heartbeat");
+    member_give(rig, 2, replication_rig_replica(rig, 1));
+    member_await(rig, 2, is_proof, "proof by what its source has");
 }
 
 static void remove_relay_logs(struct replication_rig *rig)
@@ -286,9 +234,9 @@ static void test_a_start_that_is_killed_does_not_make_them_ours(void **state)
         "{\"boot\":\"00000000-0000-0000-0000-000000000000\",\"pod\":\"another\",\"synced\":false}");
     rig->epoch++;
     replication_rig_start(rig, 2, "server");
-    await(rig, 2, runs, "running again");
+    member_await(rig, 2, member_runs, "running again");
     kill_server(rig, 2);
-    await(rig, 2, is_down, "down");
+    member_await(rig, 2, member_is_down, "down");
     come_back(rig);
     assert_false(status->replication.caught_up);
     assert_non_null(strstr(status->replication.dropped, "its relay logs were not kept"));
@@ -328,7 +276,7 @@ static void test_half_an_event_at_the_end(void **state)
     tear_newest(rig);
     rig->epoch++;
     come_back(rig);
-    await(rig, 2, is_held_proof, "held, and proof");
+    member_await(rig, 2, is_held_proof, "held, and proof");
     assert_string_equal(status->replication.dropped, "");
     assert_string_not_equal(status->gtid_executed, rig->members[1].status.gtid_executed);
     assert_true(member_says(rig, 2, "SELECT COUNT(*) >= " ROWS_TEXT " - 1 FROM t.d", "1"));
@@ -348,5 +296,6 @@ int relay_stories_run(bool mysql)
         cmocka_unit_test(test_half_an_event_at_the_end),
     };
 
-    return cmocka_run_group_tests(tests, mysql ? setup_mysql : setup_mariadb, teardown);
+    return cmocka_run_group_tests(
+        tests, mysql ? replication_rig_setup_semi_mysql : replication_rig_setup_semi_mariadb, replication_rig_teardown);
 }

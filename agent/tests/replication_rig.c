@@ -189,6 +189,21 @@ bool member_ready(const struct member *member)
     return member_done(member) && member->status.ready;
 }
 
+bool member_runs(const struct member *member)
+{
+    return member->status.phase == AGENT_PHASE_RUNNING;
+}
+
+bool member_is_down(const struct member *member)
+{
+    return member->status.phase == AGENT_PHASE_DOWN;
+}
+
+bool member_is_held(const struct member *member)
+{
+    return member_done(member) && member->status.replication.receiver == AGENT_THREAD_OFF;
+}
+
 bool member_has_problem(const struct member *member, const char *reason)
 {
     for (int i = 0; i < member->status.problem_count; i++) {
@@ -199,6 +214,16 @@ bool member_has_problem(const struct member *member, const char *reason)
 }
 
 /* ---- stories ---- */
+
+void member_give(struct replication_rig *rig, unsigned member, struct agent_order order)
+{
+    assert_int_equal(replication_rig_order(rig, member, &order), 200);
+}
+
+void member_await(struct replication_rig *rig, unsigned member, status_test test, const char *what)
+{
+    assert_true(replication_rig_await(rig, member, test, what, LONG_MS));
+}
 
 void replication_rig_form(struct replication_rig *rig)
 {
@@ -416,4 +441,44 @@ void replication_rig_free(struct replication_rig *rig)
     loop_free(rig->loop);
     position_pool_unref(rig->positions);
     free(rig);
+}
+
+/* ---- groups of tests ---- */
+
+static int setup(void **state, bool mysql, bool semi_sync)
+{
+    _cleanup_(freep) char *root = mysql ? agent_rig_mysql_root() : NULL;
+
+    if (mysql && !root)
+        return -1;
+    struct replication_rig *rig = replication_rig_new(root);
+    rig->semi_sync = semi_sync;
+    *state = rig;
+    return 0;
+}
+
+int replication_rig_setup_mariadb(void **state)
+{
+    return setup(state, false, false);
+}
+
+int replication_rig_setup_mysql(void **state)
+{
+    return setup(state, true, false);
+}
+
+int replication_rig_setup_semi_mariadb(void **state)
+{
+    return setup(state, false, true);
+}
+
+int replication_rig_setup_semi_mysql(void **state)
+{
+    return setup(state, true, true);
+}
+
+int replication_rig_teardown(void **state)
+{
+    replication_rig_free(*state);
+    return 0;
 }

@@ -41,6 +41,12 @@ struct replication_rig {
 /* Three initialised members; servers and agents run. root: agent_rig_new_in. */
 struct replication_rig *replication_rig_new(const char *root);
 void replication_rig_free(struct replication_rig *rig);
+/* Of a group of tests, whose state is a rig. MySQL: fails where its servers are not installed. semi: rig->semi_sync. */
+int replication_rig_setup_mariadb(void **state);
+int replication_rig_setup_mysql(void **state);
+int replication_rig_setup_semi_mariadb(void **state);
+int replication_rig_setup_semi_mysql(void **state);
+int replication_rig_teardown(void **state);
 void replication_rig_start(struct replication_rig *rig, unsigned member, const char *command); /* "server", "run" */
 
 /* Sends member->order (filled in by the caller or by the calls below) and returns the HTTP status. */
@@ -53,8 +59,14 @@ struct agent_order replication_rig_fence(const struct replication_rig *rig);
 typedef bool (*status_test)(const struct member *member);
 bool replication_rig_await(
     struct replication_rig *rig, unsigned member, status_test test, const char *what, int64_t timeout_ms);
-bool member_done(const struct member *member);  /* the order that was sent last is carried out */
-bool member_ready(const struct member *member); /* and it is ready */
+/* As replication_rig_order and replication_rig_await, which must succeed; 60 s. */
+void member_give(struct replication_rig *rig, unsigned member, struct agent_order order);
+void member_await(struct replication_rig *rig, unsigned member, status_test test, const char *what);
+bool member_runs(const struct member *member);
+bool member_is_down(const struct member *member);
+bool member_is_held(const struct member *member); /* done, and it receives nothing */
+bool member_done(const struct member *member);    /* the order that was sent last is carried out */
+bool member_ready(const struct member *member);   /* and it is ready */
 bool member_has_problem(const struct member *member, const char *reason);
 void replication_rig_run(struct replication_rig *rig, int64_t ms);
 

@@ -17,28 +17,6 @@
 #define LONG_MS 60000
 #define SWITCHES 20
 
-static int setup_mariadb(void **state)
-{
-    *state = replication_rig_new(NULL);
-    return 0;
-}
-
-static int setup_mysql(void **state)
-{
-    _cleanup_(freep) char *root = agent_rig_mysql_root();
-
-    if (!root)
-        return -1;
-    *state = replication_rig_new(root);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    replication_rig_free(*state);
-    return 0;
-}
-
 static bool waits_for_word(const struct member *member)
 {
     return member->status.phase == AGENT_PHASE_RUNNING && strstr(member->status.ready_reason, "accounts");
@@ -777,6 +755,8 @@ int replication_stories_run(bool mysql)
     };
 
     cmocka_set_test_filter(getenv("TEST_CASE"));
-    return mysql ? cmocka_run_group_tests_name("replication MySQL", tests, setup_mysql, teardown)
-                 : cmocka_run_group_tests_name("replication MariaDB", tests, setup_mariadb, teardown);
+    return mysql
+        ? cmocka_run_group_tests_name("replication MySQL", tests, replication_rig_setup_mysql, replication_rig_teardown)
+        : cmocka_run_group_tests_name(
+              "replication MariaDB", tests, replication_rig_setup_mariadb, replication_rig_teardown);
 }

@@ -11,33 +11,6 @@
 
 #define LONG_MS 60000
 
-static int setup_mariadb(void **state)
-{
-    *state = replication_rig_new(NULL);
-    return 0;
-}
-
-static int setup_mysql(void **state)
-{
-    _cleanup_(freep) char *root = agent_rig_mysql_root();
-
-    if (!root)
-        return -1;
-    *state = replication_rig_new(root);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    replication_rig_free(*state);
-    return 0;
-}
-
-static bool runs(const struct member *member)
-{
-    return member->status.phase == AGENT_PHASE_RUNNING;
-}
-
 static void await_ready(struct replication_rig *rig)
 {
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -50,7 +23,7 @@ static void test_the_members(void **state)
 
     rig->semi_sync = true;
     for (unsigned i = 0; i < MEMBERS; i++)
-        assert_true(replication_rig_await(rig, i, runs, "running", LONG_MS));
+        assert_true(replication_rig_await(rig, i, member_runs, "running", LONG_MS));
     replication_rig_form(rig);
     assert_true(member_sql(rig, 0, "CREATE DATABASE t; CREATE TABLE t.w (id BIGINT PRIMARY KEY)", NULL));
 }
@@ -226,6 +199,8 @@ int settings_stories_run(bool mysql)
     };
 
     cmocka_set_test_filter(getenv("TEST_CASE"));
-    return mysql ? cmocka_run_group_tests_name("settings MySQL", tests, setup_mysql, teardown)
-                 : cmocka_run_group_tests_name("settings MariaDB", tests, setup_mariadb, teardown);
+    return mysql
+        ? cmocka_run_group_tests_name("settings MySQL", tests, replication_rig_setup_mysql, replication_rig_teardown)
+        : cmocka_run_group_tests_name(
+              "settings MariaDB", tests, replication_rig_setup_mariadb, replication_rig_teardown);
 }

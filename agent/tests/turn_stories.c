@@ -13,28 +13,6 @@
 /* MySQL's STOP gives the rest of a torn transaction a minute. */
 #define LESS_THAN_A_MINUTE_MS 40000
 
-static int setup_mariadb(void **state)
-{
-    *state = replication_rig_new(NULL);
-    return 0;
-}
-
-static int setup_mysql(void **state)
-{
-    _cleanup_(freep) char *root = agent_rig_mysql_root();
-
-    if (!root)
-        return -1;
-    *state = replication_rig_new(root);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    replication_rig_free(*state);
-    return 0;
-}
-
 static bool is_ready_to_turn(const struct member *member)
 {
     return member_done(member) && member->status.replication.receiver == AGENT_THREAD_OFF && member->status.ready;
@@ -48,11 +26,6 @@ static bool is_fenced(const struct member *member)
 static bool receives(const struct member *member)
 {
     return member_done(member) && member->status.replication.receiver == AGENT_THREAD_RUNNING;
-}
-
-static void give(struct replication_rig *rig, unsigned member, struct agent_order order)
-{
-    assert_int_equal(replication_rig_order(rig, member, &order), 200);
 }
 
 static struct agent_order to_await(const struct replication_rig *rig, unsigned source)
@@ -80,15 +53,10 @@ static unsigned count_logs(struct replication_rig *rig, unsigned member)
     return count;
 }
 
-static bool runs(const struct member *member)
-{
-    return member->status.phase == AGENT_PHASE_RUNNING;
-}
-
 static void make_tables(struct replication_rig *rig)
 {
     for (unsigned i = 0; i < MEMBERS; i++)
-        await(rig, i, runs, "running", LONG_MS);
+        await(rig, i, member_runs, "running", LONG_MS);
     replication_rig_form(rig);
     assert_true(member_sql(rig, 0,
         "CREATE DATABASE t; CREATE TABLE t.w (id BIGINT PRIMARY KEY);"
@@ -109,13 +77,13 @@ static void test_a_replica_gets_ready_before_its_source_is_open(void **state)
     rig->epoch++;
     struct agent_order order = replication_rig_replica(rig, 0);
     order.rotate = true;
-    give(rig, 1, order);
+    member_give(rig, 1, order);
     await(rig, 1, receives, "still a replica of the old one", LONG_MS);
     for (int tries = 0; tries < 100 && count_logs(rig, 1) == logs; tries++)
         replication_rig_run(rig, 50);
     assert_int_equal(count_logs(rig, 1), logs + 1);
 
-    give(rig, 2, to_await(rig, 1));
+    member_give(rig, 2, to_await(rig, 1));
     await(rig, 2, is_ready_to_turn, "ready to turn", LONG_MS);
     assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (2)", NULL)); /* the other one acknowledges */
     assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w", "2"));
@@ -124,20 +92,20 @@ static void test_a_replica_gets_ready_before_its_source_is_open(void **state)
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w", "1"));
     assert_string_equal(rig->members[2].status.errant, "");
 
-    give(rig, 0, replication_rig_fence(rig));
+    member_give(rig, 0, replication_rig_fence(rig));
     await(rig, 0, is_fenced, "fenced", LONG_MS);
-    give(rig, 0, to_await(rig, 1)); /* as with two members */
+    member_give(rig, 0, to_await(rig, 1)); /* as with two members */
     await(rig, 0, is_ready_to_turn, "ready to turn, too", LONG_MS);
     assert_false(rig->members[0].status.writable);
-    give(rig, 1, replication_rig_primary(rig, rig->members[0].status.gtid_executed));
+    member_give(rig, 1, replication_rig_primary(rig, rig->members[0].status.gtid_executed));
     await(rig, 1, member_done, "open", LONG_MS);
     await(rig, 2, receives, "following, without another word", LONG_MS);
     await(rig, 0, receives, "following, without another word", LONG_MS);
     assert_true(member_sql(rig, 1, "INSERT INTO t.w VALUES (3)", NULL));
     for (unsigned i = 0; i < MEMBERS; i++)
         assert_true(member_says(rig, i, "SELECT COUNT(*) FROM t.w", "3"));
-    give(rig, 2, replication_rig_replica(rig, 1)); /* the operator has seen it open */
-    give(rig, 0, replication_rig_replica(rig, 1));
+    member_give(rig, 2, replication_rig_replica(rig, 1)); /* the operator has seen it open */
+    member_give(rig, 0, replication_rig_replica(rig, 1));
     await(rig, 2, member_ready, "ready", LONG_MS);
     await(rig, 0, member_ready, "ready", LONG_MS);
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -205,16 +173,16 @@ static void test_a_torn_transaction_does_not_hold_up_who_turns(void **state)
 
     rig->semi_sync = false;
     rig->epoch++;
-    give(rig, 1, replication_rig_primary(rig, ""));
+    member_give(rig, 1, replication_rig_primary(rig, ""));
     await(rig, 1, member_done, "open", LONG_MS);
-    give(rig, 0, replication_rig_replica(rig, 1));
-    give(rig, 2, replication_rig_replica(rig, 1));
+    member_give(rig, 0, replication_rig_replica(rig, 1));
+    member_give(rig, 2, replication_rig_replica(rig, 1));
     await(rig, 0, member_ready, "ready", LONG_MS);
     await(rig, 2, member_ready, "ready", LONG_MS);
     send_big(rig, 1);
-    give(rig, 2, to_await(rig, 0));
+    member_give(rig, 2, to_await(rig, 0));
     await(rig, 2, is_ready_to_turn, "ready to turn", LESS_THAN_A_MINUTE_MS);
-    give(rig, 2, replication_rig_replica(rig, 1));
+    member_give(rig, 2, replication_rig_replica(rig, 1));
     await(rig, 2, receives, "back", LESS_THAN_A_MINUTE_MS);
     await(rig, 0, member_ready, "ready", LONG_MS);
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -231,9 +199,9 @@ static void test_a_torn_transaction_does_not_hold_up_who_is_opened(void **state)
     send_big(rig, 1);
     kill(rig->members[1].rig->server.inner, SIGKILL);
     rig->epoch++;
-    give(rig, 0, replication_rig_primary(rig, ""));
+    member_give(rig, 0, replication_rig_primary(rig, ""));
     await(rig, 0, member_done, "open", LESS_THAN_A_MINUTE_MS);
-    give(rig, 2, replication_rig_replica(rig, 0));
+    member_give(rig, 2, replication_rig_replica(rig, 0));
     assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (4)", NULL));
     assert_true(member_says(rig, 0, "SELECT COUNT(*) IN (0, 131072) FROM t.big", "1"));
 }
@@ -247,5 +215,6 @@ int turn_stories_run(bool mysql)
         cmocka_unit_test(test_a_torn_transaction_does_not_hold_up_who_is_opened),
     };
 
-    return cmocka_run_group_tests(tests, mysql ? setup_mysql : setup_mariadb, teardown);
+    return cmocka_run_group_tests(
+        tests, mysql ? replication_rig_setup_mysql : replication_rig_setup_mariadb, replication_rig_teardown);
 }
