@@ -19,8 +19,8 @@ struct catch_up {
     bool up;
     int64_t gap_ms;   /* acknowledgements given before may be of what is no longer here */
     const char *goal; /* to be received; "" or NULL: not known yet */
-    const char *
-        kept; /* to be executed, of what a server that was started anew has kept; "" or NULL: nothing was, or it is not known */
+    /* To be executed, of what a server that was started anew has kept; "" or NULL: nothing was, or it is not known. */
+    const char *kept;
     /* They hold these; references are owned until the next gap; NULL: somebody else does. */
     struct position_pool *positions, *of_kept;
 };

@@ -76,7 +76,8 @@ struct role_state {
     int64_t restarted_ms;     /* when a thread that had failed was started again */
     enum relay_step relay;
     int64_t relay_ms; /* since when they are being applied although a source is to be followed; 0: they are not */
-    char relay_dropped[128]; /* why this server has not all that the one before had received; "" it has, or it is not known */
+    /* Why this server has not all that the one before had received; "": it has, or it is not known. */
+    char relay_dropped[128];
     int64_t draining_ms; /* what was received is being applied before the source is changed, since; 0: it is not */
 };
 
@@ -103,7 +104,9 @@ struct stream_view {
     int64_t observed_ms; /* the latest look; 0: none yet */
     uint64_t beats;      /* as of the latest look */
     uint64_t position;   /* likewise */
-    bool was_idle; /* in this connection the source has had nothing to send: what it skips, as this member has it, may make it beat before */
+    /* In this connection the source has had nothing to send. Before that, it may send heartbeats for what it skips
+     * because this member has it. */
+    bool was_idle;
     int64_t even_ms; /* all that the source had then is executed here; 0: not known of any time */
 };
 

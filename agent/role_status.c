@@ -315,12 +315,13 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
     size_t gtid_len = strlen(str_or_empty(facts->gtid_executed));
     if (!position_is_whole(facts->gtid_executed))
         agent_status_add_problem(ret, "GtidSetTooLong",
-            "the GTID set takes more than %zu bytes: members cannot be compared, and neither a failover nor a switchover is possible",
+            "the GTID set takes more than %zu bytes: members cannot be compared, and neither a failover nor a "
+            "switchover is possible",
             POSITION_TEXT_MAX);
     else if (gtid_len >= GTID_LONG)
         agent_status_add_problem(ret, "GtidSetLong",
-            "the GTID set takes %zu bytes; beyond %zu members can no longer be compared, and neither a failover nor a switchover is "
-            "possible",
+            "the GTID set takes %zu bytes; beyond %zu members can no longer be compared, and neither a failover nor a "
+            "switchover is possible",
             gtid_len, POSITION_TEXT_MAX);
     if (state->role.closed_for_copy)
         agent_status_add_problem(ret, "ClosedForCopy",

@@ -184,10 +184,11 @@ struct agent_status {
     int64_t looked_ms; /* by that clock, when the server was asked for what is said here of transactions; 0: it was not */
 
     /* The order in force (agent_order.h). */
-    uint64_t epoch;        /* the largest one ever accepted by this member */
-    uint64_t opened_epoch; /* under which this volume's server was opened last; 0: never, or not known. Then it had everything that it had to have */
-    enum agent_role role;  /* ordered */
-    char order_hash[17];   /* "" if this process has no order */
+    uint64_t epoch; /* the largest one ever accepted by this member */
+    /* Under which this volume's server was opened last; 0: never, or not known. It had all that it had to have then. */
+    uint64_t opened_epoch;
+    enum agent_role role; /* ordered */
+    char order_hash[17];  /* "" if this process has no order */
     bool order_done; /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
     bool writable; /* clients can write here */
 
@@ -213,7 +214,8 @@ struct agent_status {
          * after the receiver had connected, called executed there, or has executed all that it had received before the
          * start and kept. Stays what it is while the member is held. */
         bool caught_up;
-        char dropped[128]; /* why not: what it had received was dropped, and the reason; "" it was not, or that is not known */
+        /* Why not: what it had received was dropped, and the reason; "": it was not, or that is not known. */
+        char dropped[128];
     } replication;
     bool semi_sync; /* primary: commits wait for acknowledgements, for as long as it takes; replica: it gives them */
     uint32_t semi_sync_replicas; /* primary: replicas that acknowledge */

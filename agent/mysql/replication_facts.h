@@ -37,7 +37,8 @@ struct replication_facts {
     bool relay_logs_last; /* an applier that is started while the receiver is off goes on with what was received; MariaDB drops it */
     bool relay_logs_kept;   /* the server was started such that it kept them (relay_keep.h) */
     bool relay_logs_synced; /* each transaction that is received is on the disk before it is acknowledged */
-    bool by_file; /* MariaDB: positions of files count, not GTIDs: only while relay logs are applied (relay_recover.h) */
+    /* MariaDB: positions of files count, not GTIDs: only while relay logs are applied (relay_recover.h). */
+    bool by_file;
     uint32_t source_beat_ms;   /* the source's own beat as configured; 0: not known */
     uint64_t stream_signature; /* another one after anything has come from the source, its beat included */
     uint64_t stream_position;  /* another one after an event has come, of a transaction that has not ended, perhaps */

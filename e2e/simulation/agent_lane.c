@@ -457,7 +457,8 @@ static void note_recovery(struct sim *sim, int member, const struct outcome *out
         state->role.relay = RELAY_DONE;
     } else if (out->relay == RELAY_WHOLE) {
         state->role.relay = RELAY_DONE;
-        if (agent->past_run) /* catch_up_note_relay_logs_kept; one boot of the node, as the note is gone after another one */
+        /* catch_up_note_relay_logs_kept; one boot of the node, as the note is gone after another one */
+        if (agent->past_run)
             catch_up_kept(&state->catch_up, flavour, agent->past, state->replication.gtid_received);
         catch_up_executed(&state->catch_up, flavour, state->replication.gtid_executed);
     } else if (out->relay == RELAY_BROKEN || is_out_of_patience(sim, state)) {

@@ -28,7 +28,8 @@ struct vote {
 struct ballot {
     struct cluster_reigns reigns; /* those in force, without the latest ones that never began */
     int skipped;                  /* how many those are */
-    struct cluster_reigns joined; /* those that `reigns` has as one, as it is not known whose transactions they are; none */
+    /* Those that `reigns` has as one, as it is not known whose transactions they are; none. */
+    struct cluster_reigns joined;
     struct vote votes[CLUSTER_REPLICAS_MAX + 1];
     int count;
     int decisive; /* index of the reign at which it is decided, or not yet; reigns.count: all are empty */

@@ -23,9 +23,9 @@
 
 struct failover_choice {
     const struct cluster_member *candidate; /* NULL: nobody yet */
-    const char *
-        position; /* all that it has received: executed before it is opened; the old primary has it in any case; of that agent's status,
-                                     * or of the reigns in force */
+    /* All that it has received: executed before it is opened; the old primary has it in any case. The text is that
+     * agent's status's, or that of the reigns in force. */
+    const char *position;
     char why[256];   /* why this one */
     bool salvage;    /* the lost one's binary logs are to be asked first */
     int first_reign; /* those before it are empty; CLUSTER_REIGNS_MAX: what was acknowledged in any is in `position` */
