@@ -3,6 +3,7 @@
 #include "agent/role_keeper.h"
 
 #include "agent/bootstrap/epoch_file.h"
+#include "agent/bootstrap/relay_keep.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/catch_up_note.h"
@@ -314,8 +315,8 @@ static void note_relay_logs(struct role_keeper *keeper, const struct replication
         role->relay = facts->relay_logs_kept ? RELAY_PENDING : RELAY_DROP;
     else if (facts->configured && facts->relay_logs_kept && off && !facts->applier_errno)
         role->relay = RELAY_PENDING;
-    else if (off && !facts->relay_logs_kept)
-        role->relay = RELAY_DROP; /* the server may not have dropped them yet (bootstrap/relay_keep.h) */
+    else if (off && relay_keep_is_dropping(keeper->paths))
+        role->relay = RELAY_DROP;
     if (facts->configured && off && !facts->relay_logs_kept && !facts->by_file)
         snprintf(role->relay_dropped, sizeof(role->relay_dropped),
             "its relay logs were not kept over the end of its pod or node");

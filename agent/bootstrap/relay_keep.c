@@ -136,6 +136,15 @@ const char *relay_keep_option(const struct agent_paths *paths, const struct serv
     return keep ? "--relay-log-recovery=OFF" : "--relay-log-recovery=ON";
 }
 
+bool relay_keep_is_dropping(const struct agent_paths *paths)
+{
+    _cleanup_(freep) char *path = note_path(paths);
+    struct relay_keep noted;
+
+    read_note(path, &noted);
+    return noted.dropping;
+}
+
 int relay_keep_dropped(const struct agent_paths *paths, struct error *err)
 {
     _cleanup_(freep) char *path = note_path(paths);

@@ -44,6 +44,8 @@ void relay_keep_boot(char ret[static RELAY_KEEP_NAME_SIZE]);
 /* Before the server is started: decides, and notes what the next start has to know. The option for the server; NULL: as
  * my.cnf has it. Where relay logs are not kept, what an agent had noted about them (catch_up_note.h) is removed. */
 const char *relay_keep_option(const struct agent_paths *paths, const struct server_version *version);
+/* Whether the server runs with relay logs that are still to be dropped. */
+bool relay_keep_is_dropping(const struct agent_paths *paths);
 /* The server runs, and its relay logs were dropped since it was started, or it has none: what is written from now on is
  * kept. Blocking. */
 int relay_keep_dropped(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
