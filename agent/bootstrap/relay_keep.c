@@ -120,6 +120,7 @@ const char *relay_keep_option(const struct agent_paths *paths, const struct serv
     look(paths, &now);
     read_note(path, &noted);
     bool keep = is_known && relay_keep_decide(&noted, &now);
+    now.synced = now.synced && (noted.synced || !keep); /* those that are kept were written as noted */
     now.dropping = !keep;
     bool same = strcmp(noted.boot, now.boot) == 0 && strcmp(noted.pod, now.pod) == 0 && noted.synced == now.synced &&
         noted.dropping == now.dropping;

@@ -85,6 +85,11 @@ static void test_starts(void **unused)
     assert_int_equal(fs_write_file_atomic(mycnf, "sync_relay_log=1\n", 17, 0600, &err), 0);
     assert_string_equal(option(&paths, MYSQL), KEPT);
     assert_int_equal(unlink(pod), 0);
+    assert_string_equal(option(&paths, MYSQL), DROPPED); /* of what is there, not all was synced */
+    assert_true(relay_keep_is_dropping(&paths));
+    assert_int_equal(relay_keep_dropped(&paths, &err), 0);
+    assert_false(relay_keep_is_dropping(&paths));
+    assert_int_equal(unlink(pod), 0);
     assert_string_equal(option(&paths, MYSQL), KEPT); /* synced before, and now */
     assert_int_equal(fs_write_file_atomic(proof, "{}", 2, 0600, &err), 0);
     assert_string_equal(option(&paths, MYSQL_5), ""); /* as my.cnf has it */
