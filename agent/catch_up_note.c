@@ -134,7 +134,7 @@ static bool write_note(struct catch_up_note *note, const char *received)
     if (fd < 0)
         return false;
     (void)(write(fd, text, strlen(text)) > 0);
-    if (note->synced && fdatasync(fd) < 0)
+    if ((note->synced || note->last.synced) && fdatasync(fd) < 0)
         log_warn("a note cannot be synced", LOG_STR("path", path));
     close(fd);
     sync_note(note);
