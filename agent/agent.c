@@ -66,7 +66,8 @@ struct agent {
     uint64_t accounts_signature;
     uint64_t tls_signature;
     int64_t files_at_ms;
-    bool ending; /* lanes hand in their last results; nothing new is begun */
+    struct position_pool *positions; /* holds those of the status */
+    bool ending;                     /* lanes hand in their last results; nothing new is begun */
 };
 
 static void agent_turn(struct agent *agent);
@@ -102,7 +103,10 @@ static void publish(struct agent *agent, int64_t now_ms)
     bool phase_changed = status.phase != agent->status.phase || status.ready != agent->status.ready;
     if (changed)
         status.sequence++;
+    struct position_pool *old = agent->positions;
+    agent->positions = position_pool_ref(agent->state.replication.positions);
     agent->status = status;
+    position_pool_unref(old);
     if (phase_changed)
         log_info("the member has changed", LOG_STR("phase", agent_phase_name(status.phase)),
             LOG_BOOL("ready", status.ready), LOG_STR("reason", status.ready_reason));
@@ -582,6 +586,7 @@ static void agent_end(struct agent *agent)
         tail_donor_free(agent->tail_donor);
         role_keeper_free(agent->roles);
         agent_server_free(agent->server);
+        position_pool_unref(agent->positions);
         drop_sentinel(agent);
         session_close(agent->old_sentinel);
         tls_server_free(agent->tls);
