@@ -21,6 +21,7 @@
 #define INDEX_MAX (1 * KM_MIB)
 #define SQL_MAX (2 * KM_KIB)
 #define POLL_SQL "DO SLEEP(0.01)"
+#define PAUSE_SQL "DO SLEEP(0.5)"
 
 void relay_recovery_release(struct relay_recovery *recovery)
 {
@@ -240,7 +241,24 @@ static int begin_mariadb(struct relay_recovery *recovery, const struct agent_pat
     return 0;
 }
 
-static int await_wanted(const struct relay_recovery *recovery, const struct dialect *dialect, struct session *session,
+/* The error says nothing about the relay logs. */
+static bool passes(uint32_t error)
+{
+    switch (error) {
+    case 1021: /* ER_DISK_FULL */
+    case 1114: /* ER_RECORD_FILE_FULL */
+    case 1205: /* ER_LOCK_WAIT_TIMEOUT */
+    case 1213: /* ER_LOCK_DEADLOCK */
+    case 1317: /* ER_QUERY_INTERRUPTED */
+    case 1927: /* ER_CONNECTION_KILLED */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* *recovery is empty afterwards if it has to be begun again. */
+static int await_wanted(struct relay_recovery *recovery, const struct dialect *dialect, struct session *session,
     bool *ret, struct error *err)
 {
     int64_t end_ms = clock_monotonic_ms() + ROLE_WAIT_MS;
@@ -255,10 +273,14 @@ static int await_wanted(const struct relay_recovery *recovery, const struct dial
         *ret = reaches(have, recovery->wanted);
         if (*ret || clock_monotonic_ms() >= end_ms)
             return 0;
+        uint32_t error = status.facts.applier_errno;
+        if (status.facts.applier == AGENT_THREAD_OFF && (!error || passes(error))) {
+            relay_recovery_release(recovery);
+            return error ? session_exec(session, PAUSE_SQL, err) : 0; /* 0: an order has stopped it */
+        }
         if (status.facts.applier == AGENT_THREAD_OFF)
-            return error_set_code(err, ERROR_INVALID, (int)status.facts.applier_errno,
-                "what it had received cannot be applied: %s",
-                *status.facts.applier_error ? status.facts.applier_error : "the applier was stopped");
+            return error_set_code(err, ERROR_INVALID, (int)error, "what it had received cannot be applied: %s",
+                status.facts.applier_error);
         if (session_exec(session, POLL_SQL, err) < 0)
             return -1;
     }

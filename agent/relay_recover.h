@@ -36,8 +36,8 @@ struct relay_recovery {
 };
 
 void relay_recovery_release(struct relay_recovery *recovery);
-/* Waits for ROLE_WAIT_MS at most. ret_why: RELAY_BROKEN. An error: the session is broken, or the server refuses; to be
- * called again. */
+/* Waits for ROLE_WAIT_MS at most. ret_why: RELAY_BROKEN. An error: the session is broken; to be called again. An
+ * applier that was stopped, or that met an error which passes, is started again at the next call. */
 int relay_recover_step(struct relay_recovery *recovery, const struct agent_paths *paths, const struct dialect *dialect,
     struct session *session, enum relay_outcome *ret, char *ret_why, size_t size, struct error *err) KM_MUST_CHECK;
 /* Drops it, and notes that (relay_keep_dropped). The source stays; a server without one has nothing to drop. */
