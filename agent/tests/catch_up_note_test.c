@@ -183,9 +183,10 @@ static void test_relay_logs_outlive_a_server(void **unused)
         catch_up_note_look(&note, &catch_up, MARIADB, "0-1-9", NOW);
         catch_up_note_keep(&note, true, "0-1-9");
         start_server(&paths, 2);
-        if (!rows[i].same_agent)
+        if (!rows[i].same_agent) {
             catch_up_note_release(&note);
-        catch_up_note_init(&note, &paths);
+            catch_up_note_init(&note, &paths);
+        }
         if (rows[i].another_boot)
             snprintf(note.boot, sizeof(note.boot), "another");
         catch_up_note_look(&note, &catch_up, MARIADB, rows[i].executed, NOW);
