@@ -164,6 +164,7 @@ static void expect_nothing_persisted(struct replication_rig *rig)
         "SET PERSIST_ONLY innodb_flush_log_at_trx_commit = 2",
         NULL));
     agent_rig_kill(&rig->members[0].rig->server);
+    member_await(rig, 0, member_is_down, "down"); /* what its agent says next is of the new server */
     replication_rig_start(rig, 0, "server");
     assert_true(replication_rig_await(rig, 0, has_no_order, "without an order", LONG_MS));
     assert_true(member_says(rig, 0,
