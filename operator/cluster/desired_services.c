@@ -4,6 +4,7 @@
 #include "common/json.h"
 #include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/desired.h"
+#include "operator/cluster/failover_election.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
 
@@ -104,9 +105,26 @@ static bool is_route_open(const struct cluster_snapshot *snapshot, const struct 
     return primary->agent->writable || str_eq(primary->name, snapshot->last.transition.to);
 }
 
+/* The old primary of a switchover takes writes as before, and its agent, which is to stop them, does not answer: the
+ * route was ahead for nothing. It leads to the new one again when that agent is back. */
+static bool takes_writes_still(const struct cluster_snapshot *snapshot, const struct cluster_member *from)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    return !transition->failover && from && from->pod && from->agent && !member_speaks(from) && !from->agent_awaited &&
+        from->agent->writable && from->agent->epoch < (uint64_t)transition->epoch &&
+        from->silent_ms >= failover_silence_ms(snapshot) && !(to && member_is_open(snapshot, to));
+}
+
+static const struct cluster_member *routed_member(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);
+    return takes_writes_still(snapshot, from) ? from : cluster_primary(snapshot);
+}
+
 json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot, const char *api_version)
 {
-    const struct cluster_member *primary = cluster_primary(snapshot);
+    const struct cluster_member *primary = routed_member(snapshot);
     bool open = is_route_open(snapshot, primary) && fits_family(snapshot, primary->pod->pod_ip);
     json_t *slice = desired_object(snapshot, api_version, "EndpointSlice", snapshot->names.service_primary);
     json_t *labels = json_object_get(json_object_get(slice, "metadata"), "labels");

@@ -128,12 +128,69 @@ static void an_empty_dir_cluster_with_ipv6(void **state)
     check_case("ephemeral-ipv6");
 }
 
+/* ---- the route of a switchover from member 0 to member 1 ---- */
+
+#define SWITCHOVER                                                                                                     \
+    "{'metadata': {'generation': 1}, 'spec': {'replicas': 3, 'config': {'spec': {'images': {'mysql': 'mysql:8.4'}}}, " \
+    "'storage': {'resources': {'requests': {'storage': '1Gi'}}}}, 'status': {'currentPrimary': 'shop-mysql-1', "       \
+    "'epoch': 5, 'initialized': true, 'semiSync': true, 'transition': {'epoch': 5, 'from': 'shop-mysql-0', "           \
+    "'to': 'shop-mysql-1', 'reason': 'Requested', 'startedAt': '2026-02-02T02:39:50.000Z'}}}"
+#define OLD_ONE "'0': {'role': 'primary', 'writable': true, 'epoch': 4}"
+#define NEW_ONE "'1': {'role': 'replica', 'writable': false, 'epoch': 5}"
+
+static json_t *parse(const char *text)
+{
+    _cleanup_(freep) char *copy = xstrdup(text);
+    for (char *p = copy; *p; p++)
+        *p = *p == '\'' ? '"' : *p;
+    json_t *json = json_loads(copy, 0, NULL);
+    if (!json)
+        fail_msg("malformed: %s", text);
+    return json;
+}
+
+static void the_route_goes_back_while_the_old_primary_cannot_be_fenced(void **state)
+{
+    static const struct {
+        const char *observed, *to;
+    } rows[] = {
+        {"{'pods': {'0': {}, '1': {}, '2': {}}, 'agents': {" OLD_ONE ", " NEW_ONE "}}", "shop-mysql-1"},
+        {"{'pods': {'0': {}, '1': {}, '2': {}}, 'agents': {" OLD_ONE ", " NEW_ONE "}, 'cutOff': [0]}", "shop-mysql-0"},
+        /* a moment is no reason */
+        {"{'pods': {'0': {}, '1': {}, '2': {}}, 'agents': {" OLD_ONE ", " NEW_ONE "}, 'cutOff': [0], "
+         "'silentMs': {'0': 200}}",
+            "shop-mysql-1"},
+        {"{'pods': {'0': {}, '1': {}, '2': {}}, 'agents': {" OLD_ONE ", " NEW_ONE "}, 'cutOff': [0], 'awaited': [0]}",
+            "shop-mysql-1"},
+        /* it has stopped writes */
+        {"{'pods': {'0': {}, '1': {}, '2': {}}, 'agents': {'0': {'role': '', 'writable': false, 'epoch': 5}, " NEW_ONE
+         "}, 'cutOff': [0]}",
+            "shop-mysql-1"},
+        {"{'pods': {'0': {}, '1': {}, '2': {}}, 'agents': {" OLD_ONE
+         ", '1': {'role': 'primary', 'writable': true, 'epoch': 5}}, 'cutOff': [0]}",
+            "shop-mysql-1"},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(json_decrefp) json_t *cluster = parse(SWITCHOVER);
+        _cleanup_(json_decrefp) json_t *observed = parse(rows[i].observed);
+        struct golden *golden = golden_new(cluster, observed);
+        _cleanup_(json_decrefp) json_t *slice = desired_endpoint_slice(&golden->snapshot, "discovery.k8s.io/v1");
+        const char *to = json_path_str(slice, "endpoints[0].targetRef.name", "nobody");
+        if (!str_eq(to, rows[i].to))
+            fail_msg("row %zu: the route leads to %s", i, to);
+        golden_free(golden);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_cluster),
         cmocka_unit_test(a_rich_cluster),
         cmocka_unit_test(an_empty_dir_cluster_with_ipv6),
+        cmocka_unit_test(the_route_goes_back_while_the_old_primary_cannot_be_fenced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

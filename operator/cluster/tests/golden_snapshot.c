@@ -339,6 +339,8 @@ static void put_times(struct golden *golden, const json_t *observed)
     }
     golden->snapshot.drain_since_ms = drain_ms > 0 ? GOLDEN_NOW_MS - drain_ms : 0;
     golden->snapshot.fenced_since_ms = fenced_ms > 0 ? GOLDEN_NOW_MS - fenced_ms : 0;
+    json_array_foreach(json_object_get(observed, "cutOff"), i, ordinal)
+        golden->snapshot.members[json_integer_value(ordinal)].agent_connected = false;
     json_array_foreach(json_object_get(observed, "awaited"), i, ordinal)
         golden->snapshot.members[json_integer_value(ordinal)].agent_awaited = true;
 }
