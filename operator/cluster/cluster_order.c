@@ -195,11 +195,22 @@ static bool may_be_made(const struct cluster_snapshot *snapshot)
     return !snapshot->last.initialized;
 }
 
+/* The old primary of a switchover is the only one that surely has everything, until the new one is open. A mark may be
+ * of a time when it was to leave. */
+static bool has_everything(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    return cluster_transition_is_set(transition) && str_eq(member->name, transition->from) &&
+        !(to && member_is_open(snapshot, to));
+}
+
 static void order_seed(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders,
     const struct cluster_member *member, struct agent_order *order)
 {
     bool is_primary = member == cluster_primary(snapshot);
-    if (member->agent->data == AGENT_DATA_DATABASE && (is_primary || !member_data_is_stale(member)))
+    bool is_kept = is_primary || has_everything(snapshot, member) || !member_data_is_stale(member);
+    if (member->agent->data == AGENT_DATA_DATABASE && is_kept)
         order->seed = AGENT_SEED_KEEP;
     else if (is_primary && member->agent->data == AGENT_DATA_EMPTY && may_be_made(snapshot))
         restore_order(snapshot, order);
@@ -473,11 +484,10 @@ static bool must_stay(const struct cluster_snapshot *snapshot, const struct clus
         return member_may_hold_data(member);
     if ((primary && member_is_open(snapshot, primary)) || in_place_holds(snapshot))
         return false;
-    /* The old primary of a switchover is the only one that surely has everything, until the new one is open. */
-    bool is_from =
-        cluster_transition_is_set(&snapshot->last.transition) && str_eq(member->name, snapshot->last.transition.from);
-    return (is_from || member_acknowledges(snapshot, member)) &&
-        !(member_is_seeding(member) && (member->agent->data == AGENT_DATA_EMPTY || member_data_is_stale(member)));
+    if (member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY)
+        return false;
+    bool is_stale = member_is_seeding(member) && member_data_is_stale(member);
+    return has_everything(snapshot, member) || (member_acknowledges(snapshot, member) && !is_stale);
 }
 
 static bool order_member(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders,
