@@ -114,6 +114,19 @@ static bool has_begun(const struct ballot *ballot, int i, const struct vote *own
         anybody_holds(ballot, i, own);
 }
 
+/* Somebody has received more of the reign than its primary holds, whose volume went back in time: its word is not the
+ * last one. */
+static bool is_behind(const struct ballot *ballot, int reign, const struct vote *own)
+{
+    for (int i = 0; i < ballot->count && own->history.readable; i++) {
+        const struct vote *vote = &ballot->votes[i];
+        if (vote != own && vote->history.readable && !vote->history.hides && vote->history.reign == reign &&
+            member_history_compare(&vote->history, &own->history) == GTID_SUPERSET)
+            return true;
+    }
+    return false;
+}
+
 /* False: it is empty, and the one before it decides. */
 static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)
 {
@@ -132,6 +145,8 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
             return false;
         own = reign->opened ? own : NULL; /* nobody took writes after it, and it had everything when it was opened */
     } else if (own && i + 1 < ballot->reigns.count && !has_begun(ballot, i, own))
+        own = NULL;
+    if (own && is_behind(ballot, i, own))
         own = NULL;
     ballot->old = own;
     /* What only its primary holds of it proves nothing of those before, unless its floor is all of them. */

@@ -4,6 +4,7 @@
 
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/opening.h"
 
 static void KM_PRINTF(3, 4) found(struct cluster_failure *ret, const char *reason, const char *fmt, ...)
 {
@@ -116,6 +117,16 @@ static void judge_stalled(
             primary->name, (long long)primary->agent->stalled_ms);
 }
 
+static void judge_opening(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_failure *ret)
+{
+    char why[256];
+    int64_t again_ms = 0;
+    if (primary == cluster_primary(snapshot) && !cluster_transition_is_set(&snapshot->last.transition) &&
+        opening_decide(snapshot, primary, why, sizeof(why), &again_ms) == OPENING_BEHIND)
+        found(ret, "PrimaryBehind", "%.240s", why);
+}
+
 static void judge_by_its_word(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct testimony *told, struct cluster_failure *ret)
 {
@@ -134,7 +145,9 @@ static void judge_by_its_word(const struct cluster_snapshot *snapshot, const str
             (long long)failover_hung_ms(snapshot));
         break;
     case AGENT_PHASE_RUNNING:
-        judge_stalled(snapshot, primary, ret);
+        judge_opening(snapshot, primary, ret);
+        if (str_empty(ret->reason))
+            judge_stalled(snapshot, primary, ret);
         if (str_empty(ret->reason) && str_empty(ret->doubt))
             judge_blocked(snapshot, primary, told, ret);
         break;

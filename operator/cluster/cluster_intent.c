@@ -10,6 +10,7 @@
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/opening.h"
 #include "operator/cluster/primary_election.h"
 #include "operator/cluster/reigns.h"
 
@@ -351,6 +352,17 @@ static void take_leave(const struct cluster_snapshot *snapshot, const struct clu
     final_backup_intend(snapshot, intent);
 }
 
+static void say_opening(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    char why[256];
+    int64_t again_ms = 0;
+    if (!member_runs(primary) || opening_decide(snapshot, primary, why, sizeof(why), &again_ms) != OPENING_WAITS)
+        return;
+    cluster_intent_say(intent, "open %s for writes; waits %s", primary->name, why);
+    intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, again_ms) : again_ms;
+}
+
 static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *intent)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -367,6 +379,8 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
         intent->epoch = cluster_newest_epoch(snapshot) + 1;
     if (open)
         intent->loss_allowed = snapshot->cluster.failover.allow_data_loss;
+    else if (!restores)
+        say_opening(snapshot, primary, intent);
     if (snapshot->usable)
         set_acks(snapshot, open, intent);
     acknowledgers_keep(snapshot, intent);

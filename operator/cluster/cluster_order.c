@@ -7,6 +7,7 @@
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/opening.h"
 #include "operator/cluster/reigns.h"
 #include "operator/cluster/server_series.h"
 
@@ -490,6 +491,21 @@ static bool must_stay(const struct cluster_snapshot *snapshot, const struct clus
     return has_everything(snapshot, member) || (member_acknowledges(snapshot, member) && !is_stale);
 }
 
+/* False: it stays closed, as its server was started; what is told to `init` is told again to the agent after it. */
+static bool order_standing(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
+    struct agent_order *order, int64_t *again_ms)
+{
+    char why[256];
+    int64_t rest_ms = 0;
+    if (member_runs(primary) && opening_decide(snapshot, primary, why, sizeof(why), &rest_ms) != OPENING_NOW) {
+        if (rest_ms > 0)
+            look_again_in(again_ms, rest_ms);
+        return false;
+    }
+    order_primary(snapshot, "", order);
+    return true;
+}
+
 static bool order_member(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders,
     const struct cluster_member *member, struct agent_order *order, int64_t *again_ms)
 {
@@ -523,10 +539,8 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
         return true;
     if (member == primary && final_backup_is_closed(snapshot))
         return final_backup_order(snapshot, order, again_ms);
-    if (member == primary) {
-        order_primary(snapshot, "", order);
-        return true;
-    }
+    if (member == primary)
+        return order_standing(snapshot, primary, order, again_ms);
     if (!member_is_seeding(member) && !may_follow(snapshot, member))
         return false;
     order_replica(snapshot, primary, order);

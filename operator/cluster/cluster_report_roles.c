@@ -5,6 +5,7 @@
 #include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_roles.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/opening.h"
 #include "operator/cluster/reigns.h"
 
 /* After a restart of ours nobody has spoken for a moment: what was known stays. */
@@ -135,8 +136,11 @@ static void set_replicated(const struct cluster_snapshot *snapshot, struct clust
     else if (!cluster_primary(snapshot))
         set(snapshot, status, CONDITION_REPLICATED, false, "NoPrimary", "no member is primary yet");
     else if (ailing)
-        set(snapshot, status, CONDITION_REPLICATED, false, "ReplicaNotFollowing", "%d of %d replicas follow; %s: %s",
-            cluster_follower_count(snapshot), replicas, ailing->name, member_why_not_following(snapshot, ailing));
+        set(snapshot, status, CONDITION_REPLICATED, false, "ReplicaNotFollowing", "%d of %d replicas follow; %s: %s%s",
+            cluster_follower_count(snapshot), replicas, ailing->name, member_why_not_following(snapshot, ailing),
+            opening_holds_alone(snapshot, cluster_primary(snapshot))
+                ? "; no other member that answers holds the last transactions of the primary"
+                : "");
     else
         set(snapshot, status, CONDITION_REPLICATED, true, "AllFollow", "%d of %d replicas follow %s%s", replicas,
             replicas, snapshot->last.current_primary,

@@ -1,0 +1,144 @@
+#include "common/base.h"
+
+#include "operator/cluster/opening.h"
+
+#include "operator/cluster/ballot.h"
+#include "operator/cluster/cluster_confirmed.h"
+#include "operator/cluster/failover_election.h"
+#include "operator/cluster/member_history.h"
+#include "operator/cluster/member_view.h"
+#include "operator/cluster/reigns.h"
+
+static bool can_be_compared(const struct cluster_member *member)
+{
+    return member_runs(member) && !str_empty(member->agent->gtid_executed) &&
+        position_is_whole(failover_position_of(member)) && position_is_whole(member->agent->gtid_executed);
+}
+
+static bool is_asked(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    return member != primary && member_acknowledges(snapshot, member);
+}
+
+/* Something of a reign that is in force, and all that the primary holds of it. What is of no reign nobody
+ * acknowledged. */
+static bool holds_more(
+    const struct cluster_reigns *reigns, const struct cluster_member *member, const struct member_history *of_primary)
+{
+    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    struct member_history history;
+    member_history_read(reigns, flavour, failover_position_of(member), &history);
+    bool more = history.readable && history.reign < reigns->count && !history.hides &&
+        member_history_compare(&history, of_primary) == GTID_SUPERSET;
+    member_history_release(&history);
+    return more;
+}
+
+static const struct cluster_member *find_ahead(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    enum gtid_flavour flavour = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    const struct cluster_member *ahead = NULL;
+    struct cluster_reigns reigns;
+    struct member_history history;
+    reigns_in_force(snapshot, &reigns);
+    member_history_read(&reigns, flavour, primary->agent->gtid_executed, &history);
+    for (int i = 0; i < snapshot->member_count && history.readable && !ahead; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member != primary && can_be_compared(member) && !member_data_is_stale(member) &&
+            holds_more(&reigns, member, &history))
+            ahead = member;
+    }
+    member_history_release(&history);
+    return ahead;
+}
+
+struct view {
+    int asked, answers;                    /* members that acknowledge, without the primary; of them those that run */
+    const struct cluster_member *covers;   /* holds all that the primary holds */
+    const struct cluster_member *receives; /* is connected to it, and does not yet */
+    const struct cluster_member *silent;   /* has not answered */
+};
+
+static void look_at(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct view *ret)
+{
+    char host[AGENT_HOST_SIZE];
+    cluster_member_host(snapshot, primary, host);
+    *ret = (struct view){.asked = 0};
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!is_asked(snapshot, primary, member))
+            continue;
+        ret->asked++;
+        if (!can_be_compared(member)) {
+            ret->silent = member;
+            continue;
+        }
+        ret->answers++;
+        if (failover_has_received(member, primary->agent->gtid_executed))
+            ret->covers = member;
+        else if (member->agent->replication.receiver == AGENT_THREAD_RUNNING &&
+            str_eq(member->agent->replication.source_host, host))
+            ret->receives = member;
+    }
+}
+
+static enum opening wait_for_others(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
+    char *why, size_t size, int64_t *ret_again_ms)
+{
+    struct view view;
+    look_at(snapshot, primary, &view);
+    int needed = ballot_answers_needed(snapshot, primary->name, true) - 1; /* the primary itself is one */
+    int64_t since_ms = snapshot->lost_since_ms > 0 ? snapshot->lost_since_ms : snapshot->now_ms;
+    int64_t rest_ms = since_ms + failover_start_ms(snapshot) - snapshot->now_ms;
+    bool enough = view.answers >= needed || rest_ms <= 0;
+    if (view.asked == 0 || (enough && view.covers) || (rest_ms <= 0 && !view.receives))
+        return OPENING_NOW;
+    *ret_again_ms = 1000;
+    if (view.receives && !view.covers)
+        snprintf(why, size, "until %s has received the last transactions of %s, which are on no other member",
+            view.receives->name, primary->name);
+    else
+        snprintf(why, size, "up to %lld s for %s, to learn whether it holds what %s holds",
+            (long long)((rest_ms + 999) / 1000),
+            view.silent         ? view.silent->name
+                : view.receives ? view.receives->name
+                                : "a member that acknowledges",
+            primary->name);
+    return OPENING_WAITS;
+}
+
+/* An agent forgets that when its server ends. */
+static bool was_told(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    return primary->agent->role == AGENT_ROLE_PRIMARY && primary->agent->epoch == (uint64_t)snapshot->last.epoch;
+}
+
+enum opening opening_decide(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, char *why,
+    size_t size, int64_t *ret_again_ms)
+{
+    *why = '\0';
+    *ret_again_ms = 0;
+    if (!snapshot->last.initialized || primary->agent->writable || was_told(snapshot, primary) ||
+        !can_be_compared(primary))
+        return OPENING_NOW;
+    const struct cluster_member *ahead = find_ahead(snapshot, primary);
+    if (ahead) {
+        snprintf(why, size, "%s was started with less than %s has received of it", primary->name, ahead->name);
+        return OPENING_BEHIND;
+    }
+    if (!snapshot->last.semi_sync || cluster_confirmed_acks(snapshot) < 1)
+        return OPENING_NOW;
+    return wait_for_others(snapshot, primary, why, size, ret_again_ms);
+}
+
+bool opening_holds_alone(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    struct view view;
+    if (!snapshot->last.semi_sync || !member_is_open(snapshot, primary) || !can_be_compared(primary) ||
+        cluster_follower_count(snapshot) > 0)
+        return false;
+    look_at(snapshot, primary, &view);
+    return view.asked > 0 && !view.covers;
+}

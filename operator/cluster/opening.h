@@ -1,0 +1,33 @@
+/*
+ * opening.h: may the primary of the status be told to open, when it is closed and nothing is being changed: pure.
+ *
+ * Its server was started anew, or all servers were. Three things may be wrong with what it holds:
+ *   - Its volume went back in time (a snapshot was restored, a disk lied): a replica holds more of its reign than it
+ *     does. New transactions would take numbers that others have given out. So as many members are heard first as prove
+ *     what was acknowledged (A - n + 1, the primary is one of them), and a replica that holds more is the evidence for a
+ *     failover.
+ *   - Its last transactions were never acknowledged, and its server committed them when it recovered (MySQL bug 99370):
+ *     who reads them and loses the primary finds them gone. So it opens when a member that acknowledges has them, too.
+ *   - Nobody else is there to ask. It is given startMilliseconds to come back; then the primary opens, commits wait, and
+ *     condition Replicated says that its last transactions are on no other member.
+ */
+#ifndef KM_OPENING_H
+#define KM_OPENING_H
+
+#include "operator/cluster/cluster_snapshot.h"
+
+enum opening {
+    OPENING_NOW,
+    OPENING_WAITS,  /* for another member's word, or until that one has received what the primary has */
+    OPENING_BEHIND, /* somebody holds more: another one has to be primary */
+};
+
+/* The primary runs and is closed, and the status has no transition. why: what is waited for, or who holds more; "" with
+ * OPENING_NOW. *ret_again_ms: look again then; 0: when something happens. */
+enum opening opening_decide(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, char *why,
+    size_t size, int64_t *ret_again_ms);
+
+/* For the report: the primary is open, nobody follows it, and no member that acknowledges holds what it holds. */
+bool opening_holds_alone(const struct cluster_snapshot *snapshot, const struct cluster_member *primary);
+
+#endif
