@@ -639,6 +639,15 @@ static void on_healing(void *arg)
     on_change(arg);
 }
 
+/* A full volume does not keep the agent from running. */
+static void make_opened_file(const struct agent_paths *paths)
+{
+    struct error err = ERROR_INIT;
+
+    if (opened_file_make(paths, &err) < 0)
+        log_warn("the note of openings cannot be made", LOG_ERR(&err));
+}
+
 struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths *paths, const char *user,
     struct instance_state *state, void (*changed)(void *arg), void *arg, struct error *err)
 {
@@ -647,6 +656,7 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
 
     if (epoch_file_read(paths, &epoch, err) < 0 || volume_mark_read(paths, &mark, err) < 0)
         return NULL;
+    make_opened_file(paths);
     struct role_keeper *keeper = xnew(struct role_keeper);
     keeper->loop = loop;
     keeper->paths = paths;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/alloc.h"
@@ -12,6 +13,7 @@
 
 #define EPOCH_TEXT_MAX 64
 #define EPOCH_DIGITS 20
+#define HAND_OVER (SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER)
 
 int epoch_file_read(const struct agent_paths *paths, uint64_t *ret, struct error *err)
 {
@@ -71,6 +73,16 @@ uint64_t opened_file_read(const struct agent_paths *paths)
     return is_whole ? strtoull(text.buf, NULL, 10) : 0;
 }
 
+int opened_file_make(const struct agent_paths *paths, struct error *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/opened", paths->state_dir);
+    struct stat st;
+
+    if (stat(path, &st) == 0 && st.st_size == EPOCH_DIGITS + 1)
+        return 0;
+    return fs_mkdir_all(paths->state_dir, 0700, err) < 0 ? -1 : write_padded(path, 0, EPOCH_DIGITS, err);
+}
+
 int opened_file_write(const struct agent_paths *paths, uint64_t epoch, struct error *err)
 {
     _cleanup_(freep) char *path = xasprintf("%s/opened", paths->state_dir);
@@ -81,6 +93,8 @@ int opened_file_write(const struct agent_paths *paths, uint64_t epoch, struct er
         return error_set_errno(err, errno, "creating %s", path);
     bool is_written = pwrite(fd, text, EPOCH_DIGITS + 1, 0) == EPOCH_DIGITS + 1;
     int errnum = errno;
+    if (is_written)
+        (void)(sync_file_range(fd, 0, 0, HAND_OVER) == 0);
     close(fd);
     return is_written ? 0 : error_set_errno(err, errnum, "writing %s", path);
 }

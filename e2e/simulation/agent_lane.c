@@ -229,6 +229,7 @@ static void open_server(struct sim *sim, int member, struct outcome *out)
     if (!there || (at->disk.configured && !drain(sim, member, out)) || !salvage(sim, member, out) || job->superseded)
         return;
     at->disk.opened_epoch = at->agent.state.role.opened_epoch = job->order.epoch;
+    at->disk.opened_ms = sim->now_ms;
     at->server.semi_replica = false;
     at->server.semi_source = job->order.semi_sync;
     at->server.semi_acks = (int)MAX_OF(job->order.acks, 1U);

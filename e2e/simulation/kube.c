@@ -5,6 +5,7 @@
 #include "e2e/simulation/agent.h"
 #include "e2e/simulation/server.h"
 
+#define NOTE_MS 5             /* until the disk has what it was handed */
 #define POD_PATIENCE_MS 30000 /* the hook's, and the end of it */
 
 static bool node_is_down(const struct sim *sim, int member)
@@ -93,7 +94,8 @@ void kube_lose_node(struct sim *sim, int member, int64_t for_ms)
     struct sim_member *at = &sim->members[member];
     end_processes(sim, member, true);
     at->disk.relay_pod = 0;
-    at->disk.opened_epoch = 0; /* it is not synced */
+    if (sim->now_ms - at->disk.opened_ms < NOTE_MS)
+        at->disk.opened_epoch = 0; /* the disk does not have it yet (epoch_file.h) */
     at->node_down_until_ms = sim->now_ms + for_ms;
 }
 

@@ -97,11 +97,29 @@ static void test_mark_and_promise(void **unused)
     assert_int_equal(fs_remove_all(dir, NULL), 0);
 }
 
+static void test_an_opening_is_noted(void **unused)
+{
+    char dir[] = "/tmp/volume-notes-XXXXXX";
+    struct agent_paths paths = {.state_dir = dir};
+
+    UNUSED(unused);
+    assert_non_null(mkdtemp(dir));
+    assert_true(opened_file_read(&paths) == 0);
+    assert_int_equal(opened_file_make(&paths, NULL), 0);
+    assert_true(opened_file_read(&paths) == 0);
+    assert_int_equal(opened_file_write(&paths, 7, NULL), 0);
+    assert_true(opened_file_read(&paths) == 7);
+    assert_int_equal(opened_file_make(&paths, NULL), 0);
+    assert_true(opened_file_read(&paths) == 7);
+    assert_int_equal(fs_remove_all(dir, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_epoch_is_taken_up),
         cmocka_unit_test(test_mark_and_promise),
+        cmocka_unit_test(test_an_opening_is_noted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
