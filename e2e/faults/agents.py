@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import ssl
+from urllib.parse import parse_qsl
 
 from http11 import HttpError, encode, read_body, read_head
 
@@ -147,7 +148,7 @@ class Fleet:
 class Agent:
     def __init__(self, fleet, pod, address, volume, context):
         self.fleet, self.address, self.volume, self.context = fleet, address, volume, context
-        self.name = pod["metadata"]["name"]
+        self.name, self.uid = pod["metadata"]["name"], pod["metadata"]["uid"]
         self.ordinal = ordinal_of(self.name)
         self.changed = asyncio.Event()
         self.streams = set()
@@ -213,7 +214,7 @@ class Agent:
     def status(self):
         self.fleet.flow()
         status = {
-            "instance": self.name, "bootId": self.boot_id, "sequence": self.sequence, "phase": "Running" if self.runs else "Seeding",
+            "instance": self.name, "podUid": self.uid, "bootId": self.boot_id, "sequence": self.sequence, "phase": "Running" if self.runs else "Seeding",
             "flavour": "mariadb", "version": "10.11.6-MariaDB", "serverId": self.ordinal + 1, "ready": self.is_ready(),
             "readyReason": "" if self.is_ready() else "it is not told what to be yet", "readOnly": not self.opened, "writable": self.opened,
             "epoch": self.volume.epoch, "role": self.order.get("role", ""), "orderHash": self.hash, "orderDone": self.done,
@@ -330,17 +331,26 @@ class Agent:
 
     # ---- the door ----
 
+    def _is_meant(self, asked):
+        """common/agent_identity.h"""
+        own = {"to": self.name, "uid": self.uid, "boot": self.boot_id}
+        return all(asked.get(key, value) == value for key, value in own.items())
+
     async def _serve(self, reader, writer):
         task = asyncio.current_task()
         self.streams.add(task)
         try:
             while (head := await read_head(reader)) is not None:
                 body = await read_body(reader, head)
-                if head.first[:2] == ["GET", "/v1/status?watch=1"]:
+                path, _, query = head.first[1].partition("?")
+                asked = dict(parse_qsl(query))
+                if head.first[0] == "GET" and path == "/v1/status" and asked.get("watch") == "1" and self._is_meant(asked):
                     await self._stream(writer)
                     break
                 status, answer = 404, b"{}"
-                if head.first[0] == "PUT" and head.first[1].split("?")[0] == "/v1/role":
+                if not self._is_meant(asked):
+                    status, answer = 421, b'{"reason":"another agent is meant"}'
+                elif head.first[0] == "PUT" and path == "/v1/role":
                     status = 200 if self.take(body) else 409
                     answer = json.dumps({"epoch": self.volume.epoch}).encode()
                 writer.write(encode(f"HTTP/1.1 {status} X", {"content-type": "application/json", "content-length": str(len(answer))}, answer))
