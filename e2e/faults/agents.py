@@ -44,10 +44,6 @@ def ordinal_of(host):
     return int(name.rpartition("-")[2]) if name.rpartition("-")[2].isdigit() else None
 
 
-def position(count):
-    return f"0-1-{count}" if count else ""
-
-
 def _is_next_after(status, name, named, order):
     """The next primary follows the old one, under the new epoch, until that one has closed."""
     change = status.get("transition") or {}
@@ -69,6 +65,7 @@ class Fleet:
         self.volumes = {}  # by uid of the claim
         self.agents = {}  # by ordinal
         self.history = 0
+        self.writers = [0]  # server id of each transaction, from number 1 on
         self.problem = None
         self.contexts = {}
 
@@ -134,11 +131,15 @@ class Fleet:
         uids = {claim["metadata"]["uid"] for claim in self.space.items["persistentvolumeclaims"].values()}
         return not any(other.has_data for uid, other in self.volumes.items() if other is not volume and uid in uids)
 
+    def position(self, count):
+        return f"0-{self.writers[count]}-{count}" if count else ""
+
     def flow(self):
         """Time passes: clients write, replicas follow."""
         for agent in self.agents.values():
             if agent.opened:
                 self.history += 1
+                self.writers[self.history :] = [agent.server_id]
                 agent.volume.executed = self.history
         for agent in self.agents.values():
             if agent.runs and not agent.opened and agent.receives():
@@ -150,6 +151,7 @@ class Agent:
         self.fleet, self.address, self.volume, self.context = fleet, address, volume, context
         self.name, self.uid = pod["metadata"]["name"], pod["metadata"]["uid"]
         self.ordinal = ordinal_of(self.name)
+        self.server_id = self.ordinal + 1
         self.changed = asyncio.Event()
         self.streams = set()
         self.tasks = set()
@@ -215,13 +217,14 @@ class Agent:
         self.fleet.flow()
         status = {
             "instance": self.name, "podUid": self.uid, "bootId": self.boot_id, "sequence": self.sequence, "phase": "Running" if self.runs else "Seeding",
-            "flavour": "mariadb", "version": "10.11.6-MariaDB", "serverId": self.ordinal + 1, "ready": self.is_ready(),
+            "flavour": "mariadb", "version": "10.11.6-MariaDB", "serverId": self.server_id, "ready": self.is_ready(),
             "readyReason": "" if self.is_ready() else "it is not told what to be yet", "readOnly": not self.opened, "writable": self.opened,
             "epoch": self.volume.epoch, "role": self.order.get("role", ""), "orderHash": self.hash, "orderDone": self.done,
             "data": "Database" if self.volume.has_data else "Empty", "mark": self.volume.mark,
         }
         if self.runs:
-            status.update(gtidExecuted=position(self.volume.executed), gtidReceived=position(self.volume.executed))
+            executed = self.fleet.position(self.volume.executed)
+            status.update(gtidExecuted=executed, gtidReceived=executed)
             if self.following is not None:
                 threads = "Running" if self.receives() else "Connecting"
                 status.update(receiver=threads, applier="Running", sourceHost=self.order.get("sourceHost", ""), appliedEpoch=self.volume.epoch)

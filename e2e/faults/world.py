@@ -76,6 +76,9 @@ def _normal_status(kind, item):
         status["appliedHash"] = "<hash>"
     if "epoch" in status:  # every move of the primary, one that was undone included, takes one
         status["epoch"] = "<epoch>"
+    if "reigns" in status:  # their floors and epochs are of the moves, too
+        latest = status["reigns"][0]
+        status["reigns"] = {"primary": latest.get("primary"), "opened": latest.get("opened", False)}
     status.pop("lastSwitchover", None)
     status.pop("lastFailover", None)
     return status
