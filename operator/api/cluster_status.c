@@ -195,7 +195,7 @@ bool cluster_reigns_same(const struct cluster_reigns *a, const struct cluster_re
         return false;
     for (int i = 0; i < a->count; i++) {
         const struct cluster_reign *left = &a->list[i], *right = &b->list[i];
-        if (left->epoch != right->epoch || left->opened != right->opened ||
+        if (left->epoch != right->epoch || left->opened != right->opened || left->closed != right->closed ||
             left->floor_is_partial != right->floor_is_partial || !str_eq(left->primary, right->primary) ||
             !str_eq(left->origin, right->origin) || !position_same(left->floor, right->floor))
             return false;
@@ -217,6 +217,8 @@ static void put_reigns(json_t *json, const struct cluster_reigns *reigns)
             json_put_bool(value, "floorIsPartial", true);
         if (reigns->list[i].opened)
             json_put_bool(value, "opened", true);
+        if (reigns->list[i].closed)
+            json_put_bool(value, "closed", true);
         json_array_append_new(array, value);
     }
     json_put(json, "reigns", array);
@@ -431,6 +433,7 @@ static void read_reigns(const json_t *array, struct position_pool *positions, st
         reign->epoch = MAX_OF(0, json_path_int(element, "epoch", 0));
         reign->floor_is_partial = json_path_bool(element, "floorIsPartial", false);
         reign->opened = json_path_bool(element, "opened", false);
+        reign->closed = json_path_bool(element, "closed", false);
     }
 }
 

@@ -103,6 +103,7 @@ struct cluster_reign {
     const char *floor; /* transactions that may have been acknowledged before it began; "" none, or not known */
     bool floor_is_partial; /* those are not all of them: while its primary was to open, the one before it still took writes */
     bool opened;           /* its primary was seen open for writes under it */
+    bool closed;           /* its primary was closed for good: all that it wrote is in the floor (hibernation.h) */
 };
 
 /* Latest first. An earlier one is listed until as many members as a commit waits for hold a transaction of a later one:

@@ -136,7 +136,7 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
     bool found = anybody_holds(ballot, i, NULL);
     ballot->decisive = i;
     ballot->answers = count_answers(snapshot, ballot, reign->primary);
-    ballot->needed = ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
+    ballot->needed = reign->closed ? 0 : ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
     bool enough = ballot->answers >= ballot->needed && joined_have_answered(snapshot, ballot);
     if (own && !own->history.readable)
         own = reign->opened ? own : NULL;

@@ -9,6 +9,7 @@
 #include "operator/cluster/cluster_roles.h"
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/final_backup.h"
+#include "operator/cluster/hibernation.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/opening.h"
 #include "operator/cluster/primary_election.h"
@@ -372,6 +373,11 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
     if (!primary || intent->transition.failover)
         return;
     bool open = member_is_open(snapshot, primary);
+    if (hibernation_is_waking(snapshot)) {
+        hibernation_wake(snapshot, intent);
+        if (intent->epoch != snapshot->last.epoch)
+            return;
+    }
     intent->initialized |= open;
     /* It has closed itself, and takes no old order for a reason to open: one that was under way for long might reach it
      * after somebody else's opening. */
@@ -478,8 +484,11 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
         .stale = last->in_place.stale};
     set_primary(ret, last->current_primary);
     memcpy(ret->switchover_done, last->switchover_done, sizeof(ret->switchover_done));
-    if (snapshot->cluster.replicas == 0)
+    if (snapshot->cluster.replicas == 0) {
+        hibernation_intend(snapshot, ret);
+        ret->changed = differs(snapshot, ret);
         return;
+    }
     if (last->epoch == 0 || str_empty(last->current_primary) || first_is_emptied(snapshot)) {
         if (snapshot->usable && !snapshot->cluster.paused && !has_lost_its_status(snapshot, ret))
             choose_first(snapshot, ret);

@@ -6,6 +6,7 @@
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/final_backup.h"
+#include "operator/cluster/hibernation.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/opening.h"
 #include "operator/cluster/reigns.h"
@@ -497,6 +498,8 @@ static bool order_standing(const struct cluster_snapshot *snapshot, const struct
 {
     char why[256];
     int64_t rest_ms = 0;
+    if (member_runs(primary) && hibernation_is_waking(snapshot))
+        return false;
     if (member_runs(primary) && opening_decide(snapshot, primary, why, sizeof(why), &rest_ms) != OPENING_NOW) {
         if (rest_ms > 0)
             look_again_in(again_ms, rest_ms);
@@ -510,8 +513,8 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     const struct cluster_member *member, struct agent_order *order, int64_t *again_ms)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    if (snapshot->cluster.replicas == 0)
-        return true; /* hibernation: nothing, so that no pod waits for its primary to be moved */
+    if (snapshot->cluster.replicas == 0) /* nothing, so that no pod waits for its primary to be moved */
+        return hibernation_order(snapshot, member);
     switch (in_place_order(snapshot, member, order)) {
     case IN_PLACE_ORDER_PRIMARY:
         order_primary(snapshot, "", order);
@@ -649,7 +652,7 @@ int cluster_wanted_pods(const struct cluster_snapshot *snapshot)
     char why[256];
     int replicas = snapshot->cluster.replicas;
     if (replicas == 0)
-        return 0;
+        return hibernation_goes_on(snapshot) && snapshot->stateful_set ? snapshot->stateful_set->replicas : 0;
     bool held = snapshot->stateful_set && cluster_shrink_blocker(snapshot, why, sizeof(why));
     if (held || pods_for_primary(snapshot) > replicas)
         replicas = MAX_OF(replicas, snapshot->stateful_set ? snapshot->stateful_set->replicas : 0);

@@ -416,7 +416,7 @@ static bool will_be_judged(
 {
     const struct cluster_member *primary = cluster_member_named(snapshot, reign->primary);
     count_answers(snapshot, reign->primary, ret);
-    ret->needed = ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
+    ret->needed = reign->closed ? 0 : ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
     return (reign->opened && has_logs(primary)) || will_answer(snapshot, ret, primary) || ret->answers >= ret->needed;
 }
 

@@ -46,9 +46,10 @@ static json_t *describe_reigns(const struct cluster_reigns *reigns)
     json_t *array = json_array();
     for (int i = 0; i < reigns->count; i++) {
         const struct cluster_reign *reign = &reigns->list[i];
-        _cleanup_(freep) char *text = xasprintf("epoch %lld of %s (%s), floor %s%s%s", (long long)reign->epoch,
-            reign->primary, reign->origin, str_empty(reign->floor) ? "none" : reign->floor,
-            reign->floor_is_partial ? " and more" : "", reign->opened ? ", opened" : "");
+        _cleanup_(freep) char *text =
+            xasprintf("epoch %lld of %s (%s), floor %s%s%s%s", (long long)reign->epoch, reign->primary, reign->origin,
+                str_empty(reign->floor) ? "none" : reign->floor, reign->floor_is_partial ? " and more" : "",
+                reign->opened ? ", opened" : "", reign->closed ? ", closed" : "");
         json_array_append_new(array, json_string(text));
     }
     return array;

@@ -1,0 +1,103 @@
+#include "common/base.h"
+
+#include "operator/cluster/hibernation.h"
+
+#include "operator/cluster/cluster_in_place.h"
+#include "operator/cluster/failover_election.h"
+#include "operator/cluster/member_view.h"
+#include "operator/cluster/reigns.h"
+
+static bool is_closed(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->last.reigns.count > 0 && snapshot->last.reigns.list[0].closed;
+}
+
+/* It runs, is not on its way out, and nothing else is being changed. */
+static const struct cluster_member *find_primary(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    bool can_be_closed = snapshot->usable && snapshot->last.initialized && primary && member_runs(primary) &&
+        primary->pod && !primary->pod->object.deleting && position_is_whole(primary->agent->gtid_executed) &&
+        !cluster_transition_is_set(&snapshot->last.transition) && !in_place_is_under_way(snapshot) &&
+        primary->agent->epoch <= (uint64_t)snapshot->last.epoch;
+    return can_be_closed ? primary : NULL;
+}
+
+bool hibernation_goes_on(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->cluster.replicas == 0 && !is_closed(snapshot) && find_primary(snapshot);
+}
+
+/* It may be opened once more by an order of this epoch that is still on its way. */
+static bool was_told_to_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    return primary->agent->epoch == (uint64_t)snapshot->last.epoch &&
+        (primary->agent->role == AGENT_ROLE_PRIMARY || primary->agent->writable);
+}
+
+static const struct cluster_member *find_behind(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    char host[AGENT_HOST_SIZE];
+    cluster_member_host(snapshot, primary, host);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        bool receives = member != primary && member_runs(member) && member->pod && !member->pod->object.deleting &&
+            member->agent->replication.receiver == AGENT_THREAD_RUNNING && !member->agent->replication.source_lost &&
+            str_eq(member->agent->replication.source_host, host);
+        if (receives && !failover_has_received(member, primary->agent->gtid_executed))
+            return member;
+    }
+    return NULL;
+}
+
+static void close_reign(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    struct cluster_reign *latest = &intent->reigns.list[0];
+    reigns_in_force(snapshot, &intent->reigns);
+    intent->reigns.count = 1;
+    snprintf(latest->primary, sizeof(latest->primary), "%s", primary->name);
+    latest->floor = cluster_take_position(snapshot, primary->agent->gtid_executed);
+    latest->floor_is_partial = false;
+    latest->closed = true;
+}
+
+void hibernation_intend(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    const struct cluster_member *primary = find_primary(snapshot);
+    const struct cluster_member *behind = primary ? find_behind(snapshot, primary) : NULL;
+    if (!hibernation_goes_on(snapshot))
+        return;
+    intent->again_ms = 1000;
+    if (was_told_to_open(snapshot, primary))
+        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    else if (!member_is_fenced(snapshot, primary))
+        cluster_intent_say(
+            intent, "stop all members (spec.replicas is 0); waits until %s has stopped writes", primary->name);
+    else if (behind)
+        cluster_intent_say(intent, "stop all members (spec.replicas is 0); waits until %s has received what %s has",
+            behind->name, primary->name);
+    else
+        close_reign(snapshot, primary, intent);
+}
+
+bool hibernation_order(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return !hibernation_goes_on(snapshot) || member == cluster_primary(snapshot);
+}
+
+bool hibernation_is_waking(const struct cluster_snapshot *snapshot)
+{
+    return is_closed(snapshot) && snapshot->cluster.replicas > 0;
+}
+
+void hibernation_wake(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    const struct cluster_reign *closed = &snapshot->last.reigns.list[0];
+    if (!primary || !member_runs(primary) || !failover_has_received(primary, closed->floor))
+        return;
+    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    reigns_begin(primary, intent->epoch, closed->floor, snapshot->last.reigns.count, &intent->reigns);
+}
