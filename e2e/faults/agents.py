@@ -45,9 +45,11 @@ def ordinal_of(host):
 
 
 def _is_next_after(status, name, named, order):
-    """The next primary follows the old one, under the new epoch, until that one has closed."""
-    change = status.get("transition") or {}
-    return order.get("rotate", False) and change.get("kind") != "Failover" and (change.get("to"), change.get("from")) == (name, named)
+    """The next primary follows the old one, under the new epoch, until that one has closed; when we look again that may be over."""
+    changes = [status.get("transition") or {}, status.get("lastSwitchover") or {}]
+    return order.get("rotate", False) and any(
+        change.get("kind") != "Failover" and (change.get("to"), change.get("from")) == (name, named) for change in changes
+    )
 
 
 class Volume:
