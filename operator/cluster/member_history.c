@@ -182,8 +182,10 @@ bool member_history_is_behind(const char *a, const char *b)
     bool behind = false;
     _cleanup_(gtid_set_freep) struct gtid_set *of_a = position_parse(GTID_MARIADB, a);
     _cleanup_(gtid_set_freep) struct gtid_set *of_b = position_parse(GTID_MARIADB, b);
-    for (size_t i = 0; of_a && of_b && gtid_set_position(of_b, i, &theirs); i++)
-        behind |= find_domain(of_a, theirs.domain).number < theirs.number;
+    for (size_t i = 0; of_a && of_b && gtid_set_position(of_b, i, &theirs); i++) {
+        const struct gtid_one ours = find_domain(of_a, theirs.domain);
+        behind |= ours.number < theirs.number || (ours.number == theirs.number && ours.server != theirs.server);
+    }
     return behind;
 }
 

@@ -148,6 +148,27 @@ static void test_compare(void **state)
     }
 }
 
+static void test_behind(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        bool behind;
+    } rows[] = {
+        {"0-1-9", "0-2-10", true},
+        {"0-1-10", "0-2-10", true}, /* the number is another one's */
+        {"0-2-10", "0-2-10", false},
+        {"0-1-11", "0-2-10", false},
+        {"0-2-10,1-1-3", "0-2-10,1-2-3", true},
+        {"", "0-2-10", true},
+        {"0-2-10", "", false},
+        {"0-2-10", "0-2-1...", false},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(member_history_is_behind(rows[i].a, rows[i].b), rows[i].behind);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_unreadable_floor),
         cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
