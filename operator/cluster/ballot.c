@@ -16,12 +16,9 @@
 /* MariaDB waits for one, whatever is wished; so does who has said nothing yet, as far as we know. */
 static int acks_in_force(const struct cluster_snapshot *snapshot)
 {
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct agent_status *agent = snapshot->members[i].agent;
-        if (agent && agent->flavour != AGENT_FLAVOUR_UNKNOWN)
-            return agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : cluster_confirmed_acks(snapshot);
-    }
-    return 1;
+    enum agent_flavour flavour = cluster_flavour(snapshot);
+    bool waits_for_one = flavour == AGENT_FLAVOUR_MARIADB || flavour == AGENT_FLAVOUR_UNKNOWN;
+    return waits_for_one ? 1 : cluster_confirmed_acks(snapshot);
 }
 
 int ballot_answers_needed(const struct cluster_snapshot *snapshot, const char *primary, bool whole_floor)

@@ -200,6 +200,16 @@ int cluster_follower_count(const struct cluster_snapshot *snapshot)
     return count;
 }
 
+enum agent_flavour cluster_flavour(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct agent_status *agent = snapshot->members[i].agent;
+        if (agent && agent->flavour != AGENT_FLAVOUR_UNKNOWN)
+            return agent->flavour;
+    }
+    return AGENT_FLAVOUR_UNKNOWN;
+}
+
 int cluster_wanted_acks(const struct cluster_snapshot *snapshot)
 {
     int replicas = snapshot->cluster.replicas;

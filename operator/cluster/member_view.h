@@ -56,6 +56,8 @@ bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct
 bool member_refuses_mycnf(const struct cluster_member *member);
 
 int cluster_follower_count(const struct cluster_snapshot *snapshot);
+/* Of the servers, as any agent said last, be it silent now; AGENT_FLAVOUR_UNKNOWN: none has said. */
+enum agent_flavour cluster_flavour(const struct cluster_snapshot *snapshot);
 /* Acknowledgements that a commit should wait for by the spec: half of the replicas, at least one (MariaDB always waits
  * for one). 0 with one member, and in mode async. What holds is in the status. */
 int cluster_wanted_acks(const struct cluster_snapshot *snapshot);

@@ -20,22 +20,19 @@ static uint32_t server_id_of(const struct cluster_snapshot *snapshot, const char
     return 0;
 }
 
-static void set_origin(const struct agent_status *agent, uint32_t server_id, struct cluster_reign *ret)
+static void set_origin_id(uint32_t server_id, struct cluster_reign *ret)
 {
-    bool by_id = agent ? agent->flavour == AGENT_FLAVOUR_MARIADB : false;
-    if (by_id && server_id != 0)
+    if (server_id != 0)
         snprintf(ret->origin, sizeof(ret->origin), "%u", server_id);
-    else if (!by_id && agent)
-        snprintf(ret->origin, sizeof(ret->origin), "%s", agent->server_uuid);
 }
 
-static const struct agent_status *any_agent(const struct cluster_snapshot *snapshot)
+/* agent: NULL unknown */
+static void set_origin(const struct agent_status *agent, struct cluster_reign *ret)
 {
-    for (int i = 0; i < snapshot->member_count; i++) {
-        if (snapshot->members[i].agent && snapshot->members[i].agent->flavour != AGENT_FLAVOUR_UNKNOWN)
-            return snapshot->members[i].agent;
-    }
-    return NULL;
+    if (agent && agent->flavour == AGENT_FLAVOUR_MARIADB)
+        set_origin_id(agent->server_id, ret);
+    else if (agent)
+        snprintf(ret->origin, sizeof(ret->origin), "%s", agent->server_uuid);
 }
 
 /* ---- a status without reigns ---- */
@@ -81,13 +78,12 @@ static void read_unlisted(const struct cluster_snapshot *snapshot, struct cluste
 static void find_origin(const struct cluster_snapshot *snapshot, struct cluster_reign *reign)
 {
     const struct cluster_member *member = cluster_member_named(snapshot, reign->primary);
-    const struct agent_status *agent = any_agent(snapshot);
     if (!str_empty(reign->origin) || str_empty(reign->primary))
         return;
-    if (agent && agent->flavour == AGENT_FLAVOUR_MARIADB)
-        set_origin(agent, server_id_of(snapshot, reign->primary), reign);
+    if (cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB)
+        set_origin_id(server_id_of(snapshot, reign->primary), reign);
     else if (member && member_runs(member))
-        set_origin(member->agent, 0, reign);
+        set_origin(member->agent, reign);
 }
 
 void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
@@ -133,7 +129,7 @@ void reigns_begin(
     *reign = (struct cluster_reign){.epoch = epoch};
     snprintf(reign->primary, sizeof(reign->primary), "%s", member->name);
     reign->floor = floor;
-    set_origin(member->agent, member->agent ? member->agent->server_id : 0, reign);
+    set_origin(member->agent, reign);
     reigns->count = kept + 1;
 }
 
@@ -233,7 +229,7 @@ void reigns_settle(const struct cluster_snapshot *snapshot, struct cluster_reign
         return;
     latest->opened = true;
     if (str_empty(latest->origin))
-        set_origin(primary->agent, primary->agent->server_id, latest);
+        set_origin(primary->agent, latest);
     if (ret->count > 1 && is_acknowledged(snapshot, primary, ret))
         ret->count = 1;
     if (ret->count == 1)
