@@ -54,16 +54,16 @@ static void order_primary(const struct cluster_snapshot *snapshot, const char *w
 /* MariaDB: only a semi-sync replica takes its own transactions back that a start of its server has cut off (MDEV-21117,
  * MDEV-27760); any other leaves out what bears its own server id, and nothing tells. Where commits do not wait nobody
  * counts its acknowledgements. */
-static bool is_semi_sync_replica(const struct cluster_snapshot *snapshot, const struct cluster_member *source)
+static bool is_semi_sync_replica(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->last.acks > 0 || (source->agent && source->agent->flavour == AGENT_FLAVOUR_MARIADB);
+    return snapshot->last.acks > 0 || cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB;
 }
 
 static void order_replica(
     const struct cluster_snapshot *snapshot, const struct cluster_member *source, struct agent_order *order)
 {
     order->role = AGENT_ROLE_REPLICA;
-    order->semi_sync = is_semi_sync_replica(snapshot, source);
+    order->semi_sync = is_semi_sync_replica(snapshot);
     /* Only one that is open is known to have all that was acknowledged. */
     order->truncate = snapshot->last.semi_sync && member_is_open(snapshot, source);
     cluster_member_host(snapshot, source, order->source_host);
