@@ -75,15 +75,16 @@ static bool anybody_holds(const struct ballot *ballot, int reign, const struct v
     return false;
 }
 
-/* What is hidden behind something of its own may be acknowledged, so that is no answer. */
+/* What cannot be read, or is hidden behind something of its own, may be acknowledged, so that is no answer. */
 static int count_answers(const struct cluster_snapshot *snapshot, const struct ballot *ballot, const char *primary)
 {
     int answers = 0;
     bool all_are_asked = str_empty(primary) && cluster_confirmed_acks(snapshot) < 1; /* the primary itself among them */
     for (int i = 0; i < ballot->count; i++) {
         const struct cluster_member *member = ballot->votes[i].member;
+        const struct member_history *history = &ballot->votes[i].history;
         bool counts = ballot_is_proof(snapshot, member) || (all_are_asked && member_acknowledges(snapshot, member));
-        answers += !str_eq(member->name, primary) && counts && !ballot->votes[i].history.hides;
+        answers += !str_eq(member->name, primary) && counts && history->readable && !history->hides;
     }
     return answers;
 }
