@@ -129,7 +129,8 @@ static bool is_behind(const struct ballot *ballot, int reign, const struct vote 
 static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i];
-    const struct vote *own = vote_of(ballot, reign);
+    const struct vote *primary = vote_of(ballot, reign);
+    const struct vote *own = primary; /* as long as it tells what it wrote in this reign */
     bool is_last_word = i == ballot->reigns.count - 1 && reign->floor_is_partial;
     bool found = anybody_holds(ballot, i, NULL);
     ballot->decisive = i;
@@ -148,7 +149,7 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
         own = NULL;
     ballot->old = own;
     /* What only its primary holds of it proves nothing of those before, unless its floor is all of them. */
-    bool counts = anybody_holds(ballot, i, own) || (own && !reign->floor_is_partial);
+    bool counts = anybody_holds(ballot, i, primary) || (own && !reign->floor_is_partial);
     ballot->is_proven = enough && (counts || is_last_word);
     return own || found || !enough || is_last_word;
 }
