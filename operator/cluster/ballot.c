@@ -44,6 +44,15 @@ bool ballot_is_proof(const struct cluster_snapshot *snapshot, const struct clust
 
 /* ---- votes ---- */
 
+/* What the primary of a reign that never began has written is in the way of what MariaDB would tell of it otherwise. */
+static bool stands_in_the_way(const struct ballot *ballot, const struct vote *vote)
+{
+    bool was_to_be_primary = false;
+    for (int i = 0; i < ballot->skipped.count; i++)
+        was_to_be_primary |= reigns_is_primary(&ballot->skipped.list[i], vote->member);
+    return was_to_be_primary && vote->history.has_extra && vote->member->agent->flavour == AGENT_FLAVOUR_MARIADB;
+}
+
 static void add_vote(const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct ballot *ballot)
 {
     struct vote *vote = &ballot->votes[ballot->count++];
@@ -51,6 +60,7 @@ static void add_vote(const struct cluster_snapshot *snapshot, const struct clust
     *vote = (struct vote){.member = member, .unfit = candidate_why_unfit(snapshot, member)};
     member_history_read(&ballot->reigns, flavour, failover_position_of(member), &vote->history);
     vote->history.hides &= !member_history_shows_none(&ballot->reigns, member->agent->gtid_state);
+    vote->history.hides |= stands_in_the_way(ballot, vote);
 }
 
 static const struct vote *vote_of(const struct ballot *ballot, const struct cluster_reign *reign)
@@ -255,9 +265,9 @@ static void read_votes(const struct cluster_snapshot *snapshot, struct ballot *b
 
 /* Who is to follow a primary that has answered is opened when it has all that this one had when it was closed, or all
  * of its binary logs. */
-static bool lacks_some_of_before(const struct ballot *ballot, const struct vote *own)
+static bool lacks_some_of_before(const struct ballot *ballot, int i, const struct vote *own)
 {
-    const struct cluster_reign *before = &ballot->reigns.list[1];
+    const struct cluster_reign *before = &ballot->reigns.list[i + 1];
     const struct vote *older = vote_of(ballot, before);
     if (!older || older == own || !older->history.readable || str_empty(before->origin))
         return false;
@@ -268,29 +278,47 @@ static bool lacks_some_of_before(const struct ballot *ballot, const struct vote 
     return !gtid_set_is_empty(lacking);
 }
 
-/* The one before it shows that it cannot have been opened, or enough others hold nothing of it. */
-static bool never_began(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
+static bool anybody_holds_later(const struct ballot *ballot, int reign)
 {
-    const struct cluster_reign *latest = &ballot->reigns.list[0];
-    const struct vote *own = vote_of(ballot, latest);
-    if (ballot->reigns.count < 2 || !own || !own->history.readable || has_begun(ballot, 0, own))
-        return false;
-    return lacks_some_of_before(ballot, own) ||
-        count_answers(snapshot, ballot, latest->primary) >=
-        ballot_answers_needed(snapshot, latest->primary, !latest->floor_is_partial);
+    for (int i = 0; i < reign; i++) {
+        if (anybody_holds(ballot, i, NULL))
+            return true;
+    }
+    return false;
 }
 
-/* What its primary has written is in the way of what MariaDB would tell of it otherwise. */
-static void skip_latest(const struct cluster_snapshot *snapshot, struct ballot *ballot)
+/* The one before it shows that it cannot have been opened, or enough others hold nothing of it. */
+static bool never_began(const struct cluster_snapshot *snapshot, const struct ballot *ballot, int i)
 {
-    const struct cluster_member *primary = vote_of(ballot, &ballot->reigns.list[0])->member;
-    reigns_drop_latest(&ballot->reigns);
-    ballot->skipped++;
+    const struct cluster_reign *reign = &ballot->reigns.list[i];
+    const struct vote *own = vote_of(ballot, reign);
+    if (!own || !own->history.readable || has_begun(ballot, i, own) || anybody_holds_later(ballot, i))
+        return false;
+    return lacks_some_of_before(ballot, i, own) ||
+        count_answers(snapshot, ballot, reign->primary) >=
+        ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
+}
+
+static void skip(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)
+{
+    struct cluster_reigns *reigns = &ballot->reigns;
+    int later = reigns->count - i - 1;
+    ballot->skipped.list[ballot->skipped.count++] = reigns->list[i];
+    memmove(&reigns->list[i], &reigns->list[i + 1], (size_t)later * sizeof(reigns->list[0]));
+    memmove(&ballot->listed[i], &ballot->listed[i + 1], (size_t)later * sizeof(ballot->listed[0]));
+    reigns->count--;
     read_votes(snapshot, ballot);
-    for (int i = 0; i < ballot->count; i++) {
-        struct vote *vote = &ballot->votes[i];
-        vote->history.hides |=
-            vote->member == primary && vote->history.has_extra && primary->agent->flavour == AGENT_FLAVOUR_MARIADB;
+}
+
+/* From the latest on, again after each: who wrote in one that is left out holds nothing of it any more. The oldest
+ * stays. */
+static void skip_unbegun(const struct cluster_snapshot *snapshot, struct ballot *ballot)
+{
+    for (int i = 0; i + 1 < ballot->reigns.count; i++) {
+        if (never_began(snapshot, ballot, i)) {
+            skip(snapshot, i, ballot);
+            i = -1;
+        }
     }
 }
 
@@ -298,10 +326,11 @@ struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
 {
     struct ballot *ballot = xnew(struct ballot);
     reigns_in_force(snapshot, &ballot->reigns);
+    for (int i = 0; i < CLUSTER_REIGNS_MAX; i++)
+        ballot->listed[i] = i;
     join_unknown(ballot);
     read_votes(snapshot, ballot);
-    while (never_began(snapshot, ballot))
-        skip_latest(snapshot, ballot);
+    skip_unbegun(snapshot, ballot);
     judge(snapshot, ballot);
     note_extra(ballot);
     find_best(snapshot, ballot);

@@ -26,8 +26,9 @@ struct vote {
 };
 
 struct ballot {
-    struct cluster_reigns reigns; /* those in force, without the latest ones that never began */
-    int skipped;                  /* how many those are */
+    struct cluster_reigns reigns;   /* those in force, without those that never began */
+    int listed[CLUSTER_REIGNS_MAX]; /* by index in `reigns`: that among those in force */
+    struct cluster_reigns skipped;  /* those that never began */
     /* Those that `reigns` has as one, as it is not known whose transactions they are; none. */
     struct cluster_reigns joined;
     struct vote votes[CLUSTER_REPLICAS_MAX + 1];

@@ -198,10 +198,11 @@ static bool was_open(const struct ballot *ballot, const struct cluster_reign *re
  * acknowledged, if it was open. What one that never was had received is in its relay logs. */
 static bool can_salvage(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
 {
-    bool has_room =
-        ballot->reigns.count - ballot->decisive < CLUSTER_REIGNS_MAX; /* the reign stays until its logs are read */
     if (!ballot->best || ballot->ahead || !ballot->best->history.reaches_floor ||
-        ballot->decisive == ballot->reigns.count || !has_room)
+        ballot->decisive == ballot->reigns.count)
+        return false;
+    int in_force = ballot->reigns.count + ballot->skipped.count;
+    if (in_force - ballot->listed[ballot->decisive] >= CLUSTER_REIGNS_MAX) /* it stays until its logs are read */
         return false;
     const struct cluster_reign *reign = &ballot->reigns.list[ballot->decisive];
     return was_open(ballot, reign) && has_logs(cluster_member_named(snapshot, reign->primary));
@@ -233,7 +234,7 @@ static void choose(const struct ballot *ballot, const struct vote *vote, const c
     const char *position = goes_on ? reign->floor : failover_position_of(member);
     ret->candidate = member;
     ret->goes_on = goes_on;
-    ret->first_reign = goes_on ? ballot->skipped + ballot->decisive : CLUSTER_REIGNS_MAX;
+    ret->first_reign = goes_on ? ballot->listed[ballot->decisive] : CLUSTER_REIGNS_MAX;
     ret->position = position;
     snprintf(ret->why, sizeof(ret->why), "%s %s: received up to %.80s, executed up to %.80s", member->name, why,
         failover_position_of(member), member->agent->gtid_executed);
@@ -243,7 +244,7 @@ static void choose_salvage(const struct ballot *ballot, struct failover_choice *
 {
     choose(ballot, ballot->best, "has received most, and takes over the rest from the lost one's binary logs", ret);
     ret->salvage = true;
-    ret->first_reign = ballot->skipped + ballot->decisive;
+    ret->first_reign = ballot->listed[ballot->decisive];
 }
 
 static void choose_despite_loss(
