@@ -42,6 +42,29 @@ bool ballot_is_proof(const struct cluster_snapshot *snapshot, const struct clust
     return member_acknowledges(snapshot, member) && member->agent->replication.caught_up;
 }
 
+bool ballot_counts(const struct cluster_snapshot *snapshot, const char *primary, const struct cluster_member *member)
+{
+    bool all_are_asked = str_empty(primary) && cluster_confirmed_acks(snapshot) < 1; /* the primary itself among them */
+    return !str_eq(member->name, primary) &&
+        (ballot_is_proof(snapshot, member) || (all_are_asked && member_acknowledges(snapshot, member)));
+}
+
+void ballot_join_unknown(struct cluster_reigns *reigns, struct cluster_reigns *ret)
+{
+    bool all_known = true;
+    for (int i = 0; i < reigns->count; i++)
+        all_known &= !str_empty(reigns->list[i].origin);
+    *ret = (struct cluster_reigns){.count = 0};
+    if (reigns->count < 2 || all_known)
+        return;
+    *ret = *reigns;
+    reigns->list[0] = reigns->list[reigns->count - 1];
+    reigns->list[0].primary[0] = reigns->list[0].origin[0] = '\0';
+    reigns->list[0].floor_is_partial = true;
+    reigns->list[0].opened = false;
+    reigns->count = 1;
+}
+
 /* ---- votes ---- */
 
 /* What the primary of a reign that never began has written is in the way of what MariaDB would tell of it otherwise. */
@@ -89,12 +112,9 @@ static bool anybody_holds(const struct ballot *ballot, int reign, const struct v
 static int count_answers(const struct cluster_snapshot *snapshot, const struct ballot *ballot, const char *primary)
 {
     int answers = 0;
-    bool all_are_asked = str_empty(primary) && cluster_confirmed_acks(snapshot) < 1; /* the primary itself among them */
     for (int i = 0; i < ballot->count; i++) {
-        const struct cluster_member *member = ballot->votes[i].member;
-        const struct member_history *history = &ballot->votes[i].history;
-        bool counts = ballot_is_proof(snapshot, member) || (all_are_asked && member_acknowledges(snapshot, member));
-        answers += !str_eq(member->name, primary) && counts && history->readable && !history->hides;
+        const struct vote *vote = &ballot->votes[i];
+        answers += ballot_counts(snapshot, primary, vote->member) && vote->history.readable && !vote->history.hides;
     }
     return answers;
 }
@@ -234,24 +254,6 @@ static void compare_with_best(struct ballot *ballot)
     }
 }
 
-/* Whose transactions they are cannot be told, as a version without reigns left it: any of the members may have been
- * primary last. */
-static void join_unknown(struct ballot *ballot)
-{
-    struct cluster_reigns *reigns = &ballot->reigns;
-    bool all_known = true;
-    for (int i = 0; i < reigns->count; i++)
-        all_known &= !str_empty(reigns->list[i].origin);
-    if (reigns->count < 2 || all_known)
-        return;
-    ballot->joined = *reigns;
-    reigns->list[0] = reigns->list[reigns->count - 1];
-    reigns->list[0].primary[0] = reigns->list[0].origin[0] = '\0';
-    reigns->list[0].floor_is_partial = true;
-    reigns->list[0].opened = false;
-    reigns->count = 1;
-}
-
 static void read_votes(const struct cluster_snapshot *snapshot, struct ballot *ballot)
 {
     for (int i = 0; i < ballot->count; i++)
@@ -328,7 +330,7 @@ struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
     reigns_in_force(snapshot, &ballot->reigns);
     for (int i = 0; i < CLUSTER_REIGNS_MAX; i++)
         ballot->listed[i] = i;
-    join_unknown(ballot);
+    ballot_join_unknown(&ballot->reigns, &ballot->joined);
     read_votes(snapshot, ballot);
     skip_unbegun(snapshot, ballot);
     judge(snapshot, ballot);

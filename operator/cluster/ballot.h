@@ -64,5 +64,10 @@ int ballot_answers_needed(const struct cluster_snapshot *snapshot, const char *p
 /* It was ordered to acknowledge, and still holds all that it did: a server that was started anew may have dropped what
  * it had received. */
 bool ballot_is_proof(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* Its answer is one of those that a reign of `primary` ("": not known whose) needs, if it can be read. */
+bool ballot_counts(const struct cluster_snapshot *snapshot, const char *primary, const struct cluster_member *member);
+/* Reigns of which the origins are not known, as a version without reigns left them, become one of nobody known: any of
+ * their primaries may have been the last one. ret: which; none if all are known. */
+void ballot_join_unknown(struct cluster_reigns *reigns, struct cluster_reigns *ret);
 
 #endif
