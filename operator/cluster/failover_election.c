@@ -138,22 +138,57 @@ static const char *why_missing(const struct cluster_snapshot *snapshot, const st
     return "it was started anew and may have dropped what it had acknowledged";
 }
 
+/* Text that grows until there is no room. */
+struct name_list {
+    char *text;
+    size_t size, len;
+};
+
+static void KM_PRINTF(2, 3) add_name(struct name_list *list, const char *fmt, ...)
+{
+    va_list ap;
+    if (list->len >= list->size)
+        return;
+    if (list->len > 0)
+        list->len += (size_t)snprintf(list->text + list->len, list->size - list->len, ", ");
+    if (list->len >= list->size)
+        return;
+    va_start(ap, fmt);
+    list->len += (size_t)vsnprintf(list->text + list->len, list->size - list->len, fmt, ap);
+    va_end(ap);
+}
+
+/* Who may have been primary last, as far as the status tells, and is no member any more. */
+static void name_missing_joined(
+    const struct cluster_snapshot *snapshot, const struct ballot *ballot, struct name_list *list)
+{
+    for (int i = 0; i < ballot->joined.count; i++) {
+        const char *primary = ballot->joined.list[i].primary;
+        if (!cluster_member_named(snapshot, primary))
+            add_name(list, "%s (may have been primary last, and is no member any more)",
+                str_empty(primary) ? "one that is not known" : primary);
+    }
+}
+
 /* "db-mysql-1 (its agent does not answer), db-mysql-2 (its server does not run)": of those that may hold an
  * acknowledged commit. */
 static void name_missing(const struct cluster_snapshot *snapshot, const struct ballot *ballot, char *out, size_t size)
 {
-    size_t len = 0;
+    struct name_list list = {.text = out, .size = size};
     *out = '\0';
-    for (int i = 0; i < snapshot->member_count && len < size; i++) {
+    for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
+        bool is_joined = reigns_index(&ballot->joined, member->name) >= 0;
         bool is_primary = reigns_index(&ballot->reigns, member->name) >= 0;
-        if (!is_primary && !member_acknowledges(snapshot, member))
+        bool acknowledges = member_acknowledges(snapshot, member);
+        if (!is_primary && !is_joined && !acknowledges)
             continue;
-        if (member_is_held(snapshot, member) && (is_primary || ballot_is_proof(snapshot, member)))
+        if (member_is_held(snapshot, member) && (is_primary || !acknowledges || ballot_is_proof(snapshot, member)))
             continue;
-        len += (size_t)snprintf(
-            out + len, size - len, "%s%s (%s)", len ? ", " : "", member->name, why_missing(snapshot, member));
+        add_name(&list, "%s (%s%s)", member->name, is_joined ? "may have been primary last: " : "",
+            why_missing(snapshot, member));
     }
+    name_missing_joined(snapshot, ballot, &list);
 }
 
 /* A server that was only started anew goes on where it was, as does one that nothing ails; one that hung, or was cut
@@ -286,11 +321,16 @@ static void say_what_is_missing(
             "only %s can tell what it acknowledged (commits did not wait for replicas); waits for it: %s. "
             "spec.failover.dataLoss: allow would go on without it",
             snapshot->last.transition.from, missing);
-    else
+    else if (ballot->answers < ballot->needed)
         wait_for(ret,
             "%d of the %d answers that prove that nothing acknowledged is lost; waits for %s. "
             "spec.failover.dataLoss: allow would go on without them",
             ballot->answers, ballot->needed, missing);
+    else
+        wait_for(ret,
+            "the answers so far do not prove that nothing acknowledged is lost; waits for %s. "
+            "spec.failover.dataLoss: allow would go on without them",
+            missing);
 }
 
 /* For how long yet somebody who may answer soon is waited for. */
