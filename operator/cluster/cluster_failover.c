@@ -95,24 +95,12 @@ static bool was_told_to_open(const struct cluster_transition *transition, const 
         to->agent->epoch >= (uint64_t)transition->epoch;
 }
 
-/* By its own report it has never seen the switchover's epoch. A volume that was lost does not tell. */
-static bool has_not_heard(const struct cluster_transition *transition, const struct cluster_member *member)
-{
-    return member && member_speaks(member) && member->agent->data != AGENT_DATA_EMPTY &&
-        member->agent->epoch < (uint64_t)transition->epoch;
-}
-
-/* The target is ordered to open only after the old primary has taken up the epoch: if that one has not seen it, the
- * target's reign has not begun. What the target says is no proof: an order to open may be on its way. */
 static void begin_instead(const struct cluster_snapshot *snapshot, const struct cluster_failure *failure,
     const struct cluster_member *from, const struct cluster_member *to, struct cluster_intent *intent)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
     struct cluster_reigns reigns;
-    reigns_in_force(snapshot, &reigns);
-    if (has_not_heard(transition, from))
-        reigns_drop_latest(&reigns);
-    else /* each may have acknowledged the other */
+    reigns_to_judge(snapshot, &reigns);
+    if (str_eq(reigns.list[0].primary, snapshot->last.transition.to)) /* each may have acknowledged the other */
         intent->acknowledgers |= bit_of(from) | bit_of(to);
     begin(snapshot, failure, &reigns, intent);
 }

@@ -447,8 +447,25 @@ static void count_answers(const struct cluster_snapshot *snapshot, const char *p
             continue;
         }
         ret->others++;
-        ret->answers += !str_eq(member->name, primary) && ballot_is_proof(snapshot, member);
+        ret->answers += ballot_counts(snapshot, primary, member);
     }
+}
+
+/* Of reigns that count as one each primary must answer, or is asked as an acknowledger: so are those of a switchover
+ * that a failover takes the place of. NULL: they will; else the name of one that will not. */
+static const char *find_silent_joined(
+    const struct cluster_snapshot *snapshot, const struct cluster_reigns *joined, const struct prospect *prospect)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    for (int i = 0; i < joined->count; i++) {
+        const char *name = joined->list[i].primary;
+        const struct cluster_member *primary = cluster_member_named(snapshot, name);
+        bool is_asked = primary &&
+            (member_acknowledges(snapshot, primary) || str_eq(name, transition->from) || str_eq(name, transition->to));
+        if (!is_asked && !will_answer(snapshot, prospect, primary))
+            return str_empty(name) ? "one that is not known" : name;
+    }
+    return NULL;
 }
 
 /* False: nobody will be able to tell what it acknowledged. */
@@ -479,14 +496,16 @@ static void add_dropped(const struct cluster_snapshot *snapshot, const char *los
 bool failover_can_succeed(
     const struct cluster_snapshot *snapshot, const char *lost, bool may_answer, char *why, size_t size)
 {
-    struct cluster_reigns reigns;
+    struct cluster_reigns reigns, joined;
     struct prospect prospect = {.silent = may_answer ? "" : lost};
     bool judged = true;
-    reigns_in_force(snapshot, &reigns);
+    reigns_to_judge(snapshot, &reigns);
+    ballot_join_unknown(&reigns, &joined);
     count_answers(snapshot, lost, &prospect);
     *why = '\0';
     for (int i = 0; i < reigns.count && judged; i++)
         judged = will_be_judged(snapshot, &reigns.list[i], &prospect);
+    const char *silent = find_silent_joined(snapshot, &joined, &prospect);
     if (prospect.others == 0)
         snprintf(why, size,
             prospect.too_long ? "the GTID sets of the other members are too long to be compared"
@@ -498,6 +517,7 @@ bool failover_can_succeed(
             snprintf(why, size, "%d of %d members that may hold the only copy of a commit answer", prospect.answers,
                 prospect.needed);
         add_dropped(snapshot, lost, why, size);
-    }
+    } else if (silent && !snapshot->cluster.failover.allow_data_loss)
+        snprintf(why, size, "%s does not answer, and may have been primary last", silent);
     return str_empty(why);
 }

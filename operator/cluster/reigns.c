@@ -96,6 +96,22 @@ void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_rei
         find_origin(snapshot, &ret->list[i]);
 }
 
+/* By its own report it has never seen the switchover's epoch. A volume that was lost does not tell. */
+static bool has_not_heard(const struct cluster_transition *transition, const struct cluster_member *from)
+{
+    return from && member_speaks(from) && from->agent->data != AGENT_DATA_EMPTY &&
+        from->agent->epoch < (uint64_t)transition->epoch;
+}
+
+void reigns_to_judge(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    bool is_switchover = cluster_transition_is_set(transition) && !transition->failover;
+    reigns_in_force(snapshot, ret);
+    if (is_switchover && has_not_heard(transition, cluster_member_named(snapshot, transition->from)))
+        reigns_drop_latest(ret);
+}
+
 /* ---- reading ---- */
 
 const char *reigns_floor(const struct cluster_reigns *reigns)
