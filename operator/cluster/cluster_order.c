@@ -392,29 +392,29 @@ static bool is_errant_beside(
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
 }
 
-/* Of two that must be copied anew the one that holds less is the first: what the other one acknowledged stays on two
- * volumes for longest. */
-static bool goes_first(const struct cluster_member *a, const struct cluster_member *b)
+static bool holds_less(const struct cluster_member *a, const struct cluster_member *b)
 {
-    bool b_has_more = failover_has_received(b, failover_position_of(a));
-    bool a_has_more = failover_has_received(a, failover_position_of(b));
-    return b_has_more != a_has_more ? b_has_more : a->ordinal < b->ordinal;
+    return failover_has_received(b, failover_position_of(a)) && !failover_has_received(a, failover_position_of(b));
 }
 
-/* All others have something of their own as well, so nobody follows until one of them is copied anew, and commits would
- * wait for ever. What this one has belongs to no reign that can have acknowledged it, and the primary has all the
- * rest. */
-static bool is_first_of_errant(
-    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+/* All replicas have something of their own, so nobody follows until one of them is copied anew, and commits would wait
+ * for ever. What is that one's own must belong to no reign that can have acknowledged it: the primary has all the rest.
+ * Of several it is the one that holds least: what the others acknowledged stays on two volumes for longest. NULL: there
+ * is none. */
+static const struct cluster_member *first_of_errant(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
+    const struct cluster_member *first = NULL;
     for (int i = 0; i < snapshot->member_count; i++) {
-        const struct cluster_member *other = &snapshot->members[i];
-        if (other == primary || other == member || !member_is_wanted(snapshot, other))
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member == primary || !member_is_wanted(snapshot, member))
             continue;
-        if (!is_errant_beside(snapshot, primary, other) || goes_first(other, member))
-            return false;
+        if (!is_errant_beside(snapshot, primary, member))
+            return NULL;
+        if (reigns_has_extra(snapshot, member) && (!first || holds_less(member, first)))
+            first = member;
     }
-    return reigns_has_extra(snapshot, member);
+    return first;
 }
 
 /* By its own word, against its source's; and the cluster is whole enough without it to be sure of its history. */
@@ -425,7 +425,7 @@ static bool must_leave_errant_behind(
         return false;
     return is_errant_beside(snapshot, primary, member) &&
         (cluster_follower_count(snapshot) > 0 || snapshot->cluster.replicas == 2 ||
-            str_eq(member->name, snapshot->last.last_failover.from) || is_first_of_errant(snapshot, primary, member));
+            str_eq(member->name, snapshot->last.last_failover.from) || member == first_of_errant(snapshot, primary));
 }
 
 /* From mysqld_error.h: the applier met data that is not as its source's was. Full disks, locks and lost connections are
