@@ -327,8 +327,8 @@ static void order_chosen(const struct cluster_snapshot *snapshot, struct agent_o
     order->salvage_agent_port = AGENT_PORT_TLS;
 }
 
-/* What nobody acknowledges before the new one is seen open may be left behind while binary logs are read (begin_again).
- * The old primary may have to leave something behind before it follows. */
+/* While binary logs are read nobody gets ready to follow: the election may begin again, and who is held has answered. The
+ * old primary may have to leave something behind before it follows. */
 static bool order_follower(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct agent_order *order)
 {
@@ -362,8 +362,7 @@ static void order_in_failover(
 static bool is_in_transition(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *to = cluster_member_named(snapshot, snapshot->last.transition.to);
-    /* While the status says that binary logs are taken over, it is open unheard: who follows it then would acknowledge
-     * what a restart of the failover takes for never written (begin_again). */
+    /* While binary logs are taken over the others are held until the status says that this is over (order_follower). */
     bool is_over = to && member_is_open(snapshot, to) && !snapshot->last.transition.salvage;
     return cluster_transition_is_set(&snapshot->last.transition) && !is_over;
 }
