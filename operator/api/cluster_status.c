@@ -297,6 +297,8 @@ static void put_confirmed(json_t *json, const struct cluster_confirmed *confirme
         json_put_bool(value, "semiSync", true);
     put_positive(value, "acks", confirmed->acks);
     put_positive(value, "lapses", confirmed->lapses);
+    if (!str_empty(confirmed->lapses_boot_id))
+        json_put_str(value, "lapsesBootId", confirmed->lapses_boot_id);
     put_positive(value, "selfFenceMs", confirmed->self_fence_ms);
     put_positive(value, "selfFenceMembers", confirmed->self_fence_members);
     if (json_object_size(value) > 0)
@@ -497,6 +499,8 @@ static void read_confirmed(const json_t *json, struct cluster_confirmed *ret)
     ret->semi_sync = json_path_bool(json, "semiSync", false);
     ret->acks = ret->semi_sync ? clamp_int(json_path_int(json, "acks", 0)) : 0;
     ret->lapses = ret->semi_sync ? MAX_OF(json_path_int(json, "lapses", 0), 0) : 0;
+    if (ret->lapses > 0)
+        json_copy_text(ret->lapses_boot_id, sizeof(ret->lapses_boot_id), json_path_str(json, "lapsesBootId", ""));
     ret->self_fence_ms = clamp_int(json_path_int(json, "selfFenceMs", 0));
     ret->self_fence_members = clamp_int(json_path_int(json, "selfFenceMembers", 0));
 }

@@ -144,8 +144,9 @@ struct cluster_confirmed {
     bool semi_sync; /* commits wait for acknowledgements, and those before are held by as many */
     int acks;       /* for how many; 0 without semi_sync */
     int64_t lapses; /* agent_api.h, semi_sync_lapses: those of the primary that are from before; 0 without semi_sync */
-    int self_fence_ms;      /* after how long it closes itself; 0: it does not */
-    int self_fence_members; /* when it hears fewer others than that */
+    char lapses_boot_id[40]; /* of the agent process that has counted them (agent_api.h, boot_id); "" without any */
+    int self_fence_ms;       /* after how long it closes itself; 0: it does not */
+    int self_fence_members;  /* when it hears fewer others than that */
 };
 
 /* Of all positions of a status and of what is decided from it. */

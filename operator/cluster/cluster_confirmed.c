@@ -10,7 +10,8 @@
 bool cluster_confirmed_same(const struct cluster_confirmed *a, const struct cluster_confirmed *b)
 {
     return a->semi_sync == b->semi_sync && a->acks == b->acks && a->lapses == b->lapses &&
-        a->self_fence_ms == b->self_fence_ms && a->self_fence_members == b->self_fence_members;
+        str_eq(a->lapses_boot_id, b->lapses_boot_id) && a->self_fence_ms == b->self_fence_ms &&
+        a->self_fence_members == b->self_fence_members;
 }
 
 /* ---- less ---- */
@@ -26,6 +27,26 @@ static const struct cluster_member *find_writer(const struct cluster_snapshot *s
     return cluster_member_named(snapshot, transition->from);
 }
 
+static void set_lapses(const struct agent_status *agent, struct cluster_confirmed *confirmed)
+{
+    confirmed->lapses = (int64_t)agent->semi_sync_lapses;
+    snprintf(confirmed->lapses_boot_id, sizeof(confirmed->lapses_boot_id), "%s",
+        confirmed->lapses > 0 ? agent->boot_id : "");
+}
+
+static void forget_lapses(struct cluster_confirmed *confirmed)
+{
+    confirmed->lapses = 0;
+    confirmed->lapses_boot_id[0] = '\0';
+}
+
+/* An agent counts from 0 on when it starts: as many of another process are others. */
+static bool knows_lapses(const struct agent_status *agent, const struct cluster_confirmed *confirmed)
+{
+    return agent->semi_sync_lapses == 0 ||
+        ((int64_t)agent->semi_sync_lapses == confirmed->lapses && str_eq(agent->boot_id, confirmed->lapses_boot_id));
+}
+
 /* By its own word commits need not wait, or some have ended without an acknowledgement: nobody else need hold them. An
  * agent that does not count lapses says that there were none. */
 static void weaken_by_its_word(const struct cluster_snapshot *snapshot, struct cluster_confirmed *confirmed)
@@ -35,13 +56,20 @@ static void weaken_by_its_word(const struct cluster_snapshot *snapshot, struct c
         return;
     const struct agent_status *agent = writer->agent;
     bool writes = member_runs(writer) && agent->role == AGENT_ROLE_PRIMARY && agent->writable;
-    int64_t lapses = (int64_t)agent->semi_sync_lapses;
-    if ((writes && !agent->semi_sync) || (lapses > 0 && lapses != confirmed->lapses))
+    if ((writes && !agent->semi_sync) || !knows_lapses(agent, confirmed))
         confirmed->semi_sync = false;
     if (writes && agent->semi_sync_acks > 0)
         confirmed->acks = MIN_OF(confirmed->acks, (int)agent->semi_sync_acks);
     if (writes)
-        confirmed->lapses = lapses;
+        set_lapses(agent, confirmed);
+}
+
+/* An agent counts from 0 on also when its server has followed somebody: who was primary before may have. */
+static bool is_another_reign(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_transition *last = &snapshot->last.transition;
+    return cluster_transition_is_set(last) && !cluster_transition_is_set(&intent->transition) &&
+        !str_eq(intent->primary, last->from);
 }
 
 void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -49,9 +77,12 @@ void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cl
     struct cluster_confirmed *confirmed = &intent->confirmed;
     bool has_fence = intent->semi_sync || intent->loss_allowed;
     confirmed->semi_sync &= intent->semi_sync;
+    if (is_another_reign(snapshot, intent))
+        forget_lapses(confirmed);
     weaken_by_its_word(snapshot, confirmed);
     confirmed->acks = confirmed->semi_sync ? MIN_OF(confirmed->acks, intent->acks) : 0;
-    confirmed->lapses = confirmed->semi_sync ? confirmed->lapses : 0;
+    if (!confirmed->semi_sync)
+        forget_lapses(confirmed);
     if (snapshot->cluster.replicas < 2 || !has_fence || confirmed->self_fence_ms == 0) {
         confirmed->self_fence_ms = confirmed->self_fence_members = 0;
         return;
@@ -98,9 +129,11 @@ static bool shows_acks(const struct cluster_snapshot *snapshot, const struct age
 
 static const char *awaited_position(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
-    bool is_noted = snapshot->awaited_position && str_eq(snapshot->awaited_hash, primary->agent->order_hash) &&
-        snapshot->awaited_lapses == primary->agent->semi_sync_lapses;
-    return is_noted ? snapshot->awaited_position : primary->agent->gtid_executed;
+    const struct agent_status *agent = primary->agent;
+    bool is_noted = snapshot->awaited_position && str_eq(snapshot->awaited_hash, agent->order_hash) &&
+        snapshot->awaited_lapses == agent->semi_sync_lapses &&
+        (agent->semi_sync_lapses == 0 || str_eq(snapshot->awaited_boot_id, agent->boot_id));
+    return is_noted ? snapshot->awaited_position : agent->gtid_executed;
 }
 
 void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struct cluster_confirmed *ret)
@@ -117,7 +150,7 @@ void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struc
         return;
     ret->semi_sync = true;
     ret->acks = snapshot->last.acks;
-    ret->lapses = (int64_t)primary->agent->semi_sync_lapses;
+    set_lapses(primary->agent, ret);
 }
 
 bool cluster_confirmed_is_awaited(const struct cluster_snapshot *snapshot)

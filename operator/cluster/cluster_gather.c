@@ -376,6 +376,7 @@ static void gather_world(
     snapshot->awaited_hash = memory->awaited_hash;
     snapshot->awaited_position = memory->awaited_position;
     snapshot->awaited_lapses = memory->awaited_lapses;
+    snapshot->awaited_boot_id = memory->awaited_boot_id;
     snapshot->epoch_since_ms = memory->epoch_since_ms;
     snapshot->restore_answer = memory->restore ? restore_lookup_answer(memory->restore) : NULL;
     snapshot->restore_task_error = memory->restore ? restore_lookup_error(memory->restore) : NULL;
@@ -393,7 +394,7 @@ void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot)
     snapshot->restore_store = NULL;
     snapshot->terminal = NULL;
     snapshot->secrets.client_tls = NULL;
-    snapshot->awaited_hash = snapshot->awaited_position = NULL;
+    snapshot->awaited_hash = snapshot->awaited_position = snapshot->awaited_boot_id = NULL;
     snapshot->restore_answer = NULL;
     snapshot->restore_task_error = NULL;
     snapshot->final.make_error = "";

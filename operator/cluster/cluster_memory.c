@@ -108,9 +108,11 @@ void cluster_memory_note_awaited(struct cluster_memory *memory, const struct age
         str_replace(&memory->awaited_position, NULL);
         return;
     }
-    if (str_eq(memory->awaited_hash, primary->order_hash) && memory->awaited_lapses == primary->semi_sync_lapses)
+    if (str_eq(memory->awaited_hash, primary->order_hash) && memory->awaited_lapses == primary->semi_sync_lapses &&
+        str_eq(memory->awaited_boot_id, primary->boot_id))
         return;
     memcpy(memory->awaited_hash, primary->order_hash, sizeof(memory->awaited_hash));
     memory->awaited_lapses = primary->semi_sync_lapses;
+    memcpy(memory->awaited_boot_id, primary->boot_id, sizeof(memory->awaited_boot_id));
     str_replace(&memory->awaited_position, primary->gtid_executed);
 }

@@ -66,6 +66,7 @@ struct cluster_memory {
     struct failover_times failover_times;
     char awaited_hash[17]; /* see cluster_snapshot.h */
     uint64_t awaited_lapses;
+    char awaited_boot_id[40];
     char *awaited_position;
     struct restore_lookup *restore; /* owned; NULL: nothing is being restored */
     char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */

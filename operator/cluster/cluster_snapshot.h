@@ -95,7 +95,8 @@ struct cluster_snapshot {
      * while its word on acknowledgements is not believed yet. */
     const char *awaited_hash, *awaited_position; /* NULL: not noted */
     uint64_t awaited_lapses;
-    int64_t epoch_since_ms; /* when the epoch was raised for the same primary, 0: not in our life */
+    const char *awaited_boot_id; /* of the agent process that counted them */
+    int64_t epoch_since_ms;      /* when the epoch was raised for the same primary, 0: not in our life */
 
     /* Parsed spec; storage is the one in force if a change was refused, replicas those that the cluster has while it
      * may not grow yet. */

@@ -38,7 +38,7 @@ static void fill_failover(struct cluster_status *status)
         .detected_ms = 0, .decided_ms = 12, .fenced_ms = 25, .drained_ms = -1, .published_ms = 50,
         .writes_blocked_ms = 48, .position = "0-1-99", .may_be_lost = "the last commits", .salvaged = "0-1-100"};
     status->acknowledgers = UINT64_C(1) << 63 | 5;
-    status->confirmed = (struct cluster_confirmed){true, 2, 7, 4000, 3};
+    status->confirmed = (struct cluster_confirmed){true, 2, 7, "1f2e", 4000, 3};
     snprintf(status->instances[1].set_aside, sizeof(status->instances[1].set_aside), "aside-1: 0-2-17");
 }
 
@@ -303,6 +303,7 @@ static void every_change_of_roles_counts(void **state)
     CHANGED(b.confirmed.semi_sync = false);
     CHANGED(b.confirmed.acks--);
     CHANGED(b.confirmed.lapses++);
+    CHANGED(b.confirmed.lapses_boot_id[0] = 'x');
     CHANGED(b.confirmed.self_fence_ms++);
     CHANGED(b.confirmed.self_fence_members--);
 }

@@ -61,6 +61,8 @@ static json_t *describe_confirmed(const struct cluster_confirmed *confirmed)
         "selfFenceMs", confirmed->self_fence_ms, "selfFenceMembers", confirmed->self_fence_members);
     if (confirmed->lapses > 0)
         json_put_int(json, "lapses", confirmed->lapses);
+    if (!str_empty(confirmed->lapses_boot_id))
+        json_put_str(json, "lapsesBootId", confirmed->lapses_boot_id);
     return json;
 }
 
@@ -296,6 +298,35 @@ static void fence_time_is_monotonic(void **state)
     golden_free(golden);
 }
 
+/* What others must hold before acknowledgements are believed: of another process of the agent as many lapses are
+ * others, so the position is a later one. */
+static void awaited_position_is_of_its_process(void **state)
+{
+    UNUSED(state);
+    _cleanup_(json_decrefp) json_t *role_case = golden_read(ROLES "/confirm-after-a-lapse-is-covered" ROLES_SUFFIX);
+    _cleanup_(json_decrefp) json_t *cluster = role_cluster(role_case);
+    struct golden *golden = golden_new(cluster, json_object_get(role_case, "observed"));
+    struct cluster_snapshot *snapshot = &golden->snapshot;
+    struct agent_status *primary = &golden->agents[0];
+    static const char *const rows[][2] = {{"one", "0-1-100"}, {"one", "0-1-100"}, {"two", "0-1-110"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        snprintf(primary->boot_id, sizeof(primary->boot_id), "%s", rows[i][0]);
+        if (i > 0)
+            primary->gtid_executed = "0-1-110"; /* what the others hold ends at 0-1-100 */
+        snapshot->awaited_hash = golden->memory.awaited_hash;
+        snapshot->awaited_position = golden->memory.awaited_position;
+        snapshot->awaited_lapses = golden->memory.awaited_lapses;
+        snapshot->awaited_boot_id = golden->memory.awaited_boot_id;
+        struct cluster_confirmed shown = snapshot->last.confirmed;
+        cluster_confirmed_strengthen(snapshot, &shown);
+        assert_int_equal(shown.semi_sync, str_eq(rows[i][0], "one"));
+        cluster_memory_note_awaited(&golden->memory, primary);
+        assert_string_equal(golden->memory.awaited_position, rows[i][1]);
+    }
+    cluster_memory_note_awaited(&golden->memory, NULL);
+    golden_free(golden);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +334,7 @@ int main(void)
         cmocka_unit_test(all_goldens_of_roles_hold),
         cmocka_unit_test(reports_are_stable),
         cmocka_unit_test(fence_time_is_monotonic),
+        cmocka_unit_test(awaited_position_is_of_its_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
