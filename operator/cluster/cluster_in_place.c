@@ -194,8 +194,8 @@ static uint64_t still_stale(const struct cluster_snapshot *snapshot)
     for (int ordinal = 0; ordinal < CLUSTER_ACKNOWLEDGERS_MAX && stale; ordinal++) {
         const struct cluster_member *member = ordinal < snapshot->member_count ? &snapshot->members[ordinal] : NULL;
         bool is_gone = !member || (!member->pod && !member->claim && !member_is_wanted(snapshot, member));
-        bool is_safe = member && member_is_seeding(member) &&
-            (member->agent->data == AGENT_DATA_EMPTY || member_data_is_stale(member));
+        bool is_safe =
+            member && (member_is_empty(member) || (member_is_seeding(member) && member_data_is_stale(member)));
         if (is_gone || is_safe)
             stale &= ~(UINT64_C(1) << ordinal);
     }

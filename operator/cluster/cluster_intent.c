@@ -146,7 +146,7 @@ static bool can_go_back(const struct cluster_snapshot *snapshot, const struct cl
  * is gone with the volume. */
 static bool has_lost_its_data(const struct cluster_member *member)
 {
-    return member && member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY;
+    return member && member_is_empty(member);
 }
 
 static void go_back(

@@ -485,7 +485,7 @@ static bool must_stay(const struct cluster_snapshot *snapshot, const struct clus
         return member_may_hold_data(member);
     if ((primary && member_is_open(snapshot, primary)) || in_place_holds(snapshot))
         return false;
-    if (member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY)
+    if (member_is_empty(member))
         return false;
     bool is_stale = member_is_seeding(member) && member_data_is_stale(member);
     return has_everything(snapshot, member) || (member_acknowledges(snapshot, member) && !is_stale);
@@ -617,7 +617,7 @@ static void why_not_leave(
         snprintf(why, size, "it is ready, but its agent does not answer, and its volume must be marked first%s%.160s",
             str_empty(member->agent_error) ? "" : ": ", member->agent_error);
     else if (member_speaks(member) && !member->pod->object.deleting && member->agent->mark != AGENT_MARK_LEFT &&
-        !(member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY))
+        !member_is_empty(member))
         snprintf(why, size, "its volume is not marked yet");
 }
 

@@ -31,12 +31,12 @@ static const struct restore_answer *answer_of(const struct cluster_snapshot *sna
 
 static bool has_data(const struct cluster_member *member)
 {
-    return member_speaks(member) && !(member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY);
+    return member_speaks(member) && !member_is_empty(member);
 }
 
 static bool is_empty(const struct cluster_member *member)
 {
-    return member && member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY;
+    return member && member_is_empty(member);
 }
 
 static enum restore_step while_resolving(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)

@@ -35,12 +35,17 @@ bool member_has_volume(const struct cluster_member *member)
 
 bool member_may_hold_data(const struct cluster_member *member)
 {
-    return member_has_volume(member) && !(member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY);
+    return member_has_volume(member) && !member_is_empty(member);
 }
 
 bool member_is_seeding(const struct cluster_member *member)
 {
     return member_speaks(member) && member->agent->phase == AGENT_PHASE_SEEDING;
+}
+
+bool member_is_empty(const struct cluster_member *member)
+{
+    return member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY;
 }
 
 bool member_runs(const struct cluster_member *member)

@@ -23,7 +23,7 @@ static bool is_asked(const struct cluster_snapshot *snapshot, const struct clust
 
 static bool holds_data(const struct cluster_member *member)
 {
-    return member_speaks(member) && !(member_is_seeding(member) && member->agent->data == AGENT_DATA_EMPTY);
+    return member_speaks(member) && !member_is_empty(member);
 }
 
 /* What a mark says is out of date neither counts nor is waited for: it is replaced by a copy. */
