@@ -157,12 +157,28 @@ static void judge_told(const struct cluster_snapshot *snapshot, const struct clu
     snprintf(ret->doubt, sizeof(ret->doubt), "%.120s; %.120s", ret->evidence, why);
 }
 
+/* The old primary was closed by us, for one that has no data any more: somebody has to be opened again. That is no
+ * failover which a person may not want; but the target may have been open unheard, so all are asked as in one. */
+static bool must_take_back(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
+    const struct cluster_member *to, struct cluster_failure *ret)
+{
+    if (!from || !member_is_fenced(snapshot, from) || !to || !member_is_empty(to))
+        return false;
+    *ret = (struct cluster_failure){.reason = FAILOVER_TARGET_EMPTIED};
+    snprintf(ret->evidence, sizeof(ret->evidence), "%s has lost its data, before it was seen open for writes", to->name);
+    return true;
+}
+
 bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure failure;
     const struct cluster_transition *transition = &snapshot->last.transition;
     const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    if (must_take_back(snapshot, from, to, &failure)) {
+        begin_instead(snapshot, &failure, from, to, intent);
+        return true;
+    }
     if (!snapshot->cluster.failover.enabled || snapshot->cluster.paused)
         return false;
     bool fenced = from && member_is_fenced(snapshot, from), told = was_told_to_open(transition, to);

@@ -22,7 +22,8 @@
 /* Starts one if the primary is lost; says what it doubts otherwise. */
 void failover_consider(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
 /* A switchover whose old or new primary is lost before the new one is open, or whose new one never opens, becomes a
- * failover. False: it is none. */
+ * failover, unless spec says that there shall be none. One whose new primary has lost its data after the old one was
+ * closed does in any case. False: it is none. */
 bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
 /* Members have seen a later epoch than the status, which was restored from a backup of etcd, perhaps: if another one
  * than it names has become primary since, a failover from the latest of them. False: nobody has. */

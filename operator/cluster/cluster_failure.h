@@ -24,6 +24,9 @@
 
 #define CLUSTER_CONNECT_MS 10000
 
+/* Reason of a failover from the target of a switchover that came back with an empty volume. */
+#define FAILOVER_TARGET_EMPTIED "TargetEmptied"
+
 struct cluster_failure {
     const char *reason; /* as above, static; "" the primary is not known to be lost */
     char evidence[256];

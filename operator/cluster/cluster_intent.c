@@ -142,13 +142,6 @@ static bool can_go_back(const struct cluster_snapshot *snapshot, const struct cl
     return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.transition.epoch;
 }
 
-/* By its own word there is neither a server of it nor anything to wait for: if it was told to open before, what it took
- * is gone with the volume. */
-static bool has_lost_its_data(const struct cluster_member *member)
-{
-    return member && member_is_empty(member);
-}
-
 static void go_back(
     const struct cluster_snapshot *snapshot, const struct cluster_member *from, struct cluster_intent *intent)
 {
@@ -157,6 +150,13 @@ static void go_back(
     reigns_in_force(snapshot, &intent->reigns);
     reigns_drop_latest(&intent->reigns);
     intent->transition = (struct cluster_transition){.from = ""};
+}
+
+/* All are asked then (failover_instead). */
+static void say_take_back(const struct cluster_transition *transition, bool runs, struct cluster_intent *intent)
+{
+    cluster_intent_say(intent, "make %s primary again, as %s has lost its data; waits until %s%s %s", transition->from,
+        transition->to, runs ? "" : "the server of ", transition->from, runs ? "has stopped writes" : "runs");
 }
 
 static void continue_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -170,7 +170,7 @@ static void continue_transition(const struct cluster_snapshot *snapshot, struct 
     }
     int64_t age_ms = snapshot->now_ms - transition->started_ms;
     bool lost = !to || (!member_runs(to) && !to->agent_awaited);
-    bool empty = has_lost_its_data(to);
+    bool empty = to && member_is_empty(to);
     if (empty && can_go_back(snapshot, from))
         go_back(snapshot, from, intent);
     else if (lost && age_ms > CLUSTER_TARGET_SILENCE_MS && can_go_back(snapshot, from))
@@ -178,8 +178,7 @@ static void continue_transition(const struct cluster_snapshot *snapshot, struct 
     else if (failover_instead(snapshot, intent))
         return;
     else if (empty)
-        cluster_intent_say(intent, "make %s primary again, as %s has lost its data; waits until the server of %s runs",
-            transition->from, transition->to, transition->from);
+        say_take_back(transition, from && member_runs(from), intent);
     else if (lost)
         cluster_intent_say(intent, "move the primary from %s to %s; waits: %s does not answer", transition->from,
             transition->to, transition->to);
@@ -463,7 +462,8 @@ static bool first_is_emptied(const struct cluster_snapshot *snapshot)
     bool others = false;
     for (int i = 0; i < snapshot->member_count; i++)
         others |= &snapshot->members[i] != primary && member_may_hold_data(&snapshot->members[i]);
-    return !snapshot->last.initialized && others && has_lost_its_data(primary) && !restore_is_under_way(snapshot);
+    return !snapshot->last.initialized && others && primary && member_is_empty(primary) &&
+        !restore_is_under_way(snapshot);
 }
 
 void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)

@@ -21,7 +21,8 @@
  *   4. B becomes primary, once it has executed A's position; those that are ready follow as soon as its agent says that
  *   it is open 5. status: the transition is over; all follow B
  * Until A has reported that it is fenced, B cannot have been told: so a switchover whose B is lost goes back to A, as
- * long as A proves that it never was, or B itself says that its volume is empty while nobody else has more than A.
+ * long as A proves that it never was. Later B may have been open unheard, and a failover asks all who has everything;
+ * also where failovers are not wanted, if B says itself that its volume is empty. Then A is opened again, if it has.
  */
 #ifndef KM_CLUSTER_ROLES_H
 #define KM_CLUSTER_ROLES_H

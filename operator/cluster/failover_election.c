@@ -8,6 +8,7 @@
 #include "operator/cluster/ballot.h"
 #include "operator/cluster/candidate.h"
 #include "operator/cluster/cluster_confirmed.h"
+#include "operator/cluster/cluster_failure.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/reigns.h"
 
@@ -208,12 +209,18 @@ static const struct vote *usable_old(const struct ballot *ballot)
     return usable ? old : NULL;
 }
 
+/* It was closed for a switchover that cannot end, so nothing ails it. */
+static bool is_taken_back(const struct cluster_snapshot *snapshot)
+{
+    return str_eq(snapshot->last.transition.reason, FAILOVER_TARGET_EMPTIED);
+}
+
 /* Nothing that was acknowledged is lost with it; NULL: that cannot be said of anybody. */
 static const struct vote *find_safe(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
 {
     const struct vote *old = usable_old(ballot);
     bool safe = ballot_best_is_safe(ballot);
-    if (safe && old && may_go_on(snapshot, old) && !ballot_best_has_all(ballot))
+    if (safe && old && may_go_on(snapshot, old) && (is_taken_back(snapshot) || !ballot_best_has_all(ballot)))
         return old;
     return safe ? ballot->best : old;
 }

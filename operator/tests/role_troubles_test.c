@@ -228,6 +228,32 @@ static void an_emptied_target_is_given_up_after_the_fence(void **state)
         lose_volume_of_1_when_0_is_fenced, gone_back, want_nothing, all_is_well_again, find_1_again, UNTIL_SETTLED,
         NULL};
     play(THREE, steps, check_back);
+    play(THREE ", 'failover': {'enabled': false}", steps, check_back);
+}
+
+static bool pause_when_0_is_fenced(struct operator_world *world)
+{
+    const struct agent_double *old = world_agent(world, 0);
+    if (agent_double_is_open(old) || old->epoch != 3 || !old->status.order_done)
+        return false;
+    edit_spec(world, "{'paused': true}");
+    return true;
+}
+
+static bool go_on(struct operator_world *world)
+{
+    edit_spec(world, "{'paused': false}");
+    return true;
+}
+
+/* What was begun is taken back also while nothing new is. */
+static void an_emptied_target_is_given_up_while_paused(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, hold_the_opening, want_primary_1, pause_when_0_is_fenced,
+        lose_volume_of_1_when_0_is_fenced, gone_back, want_nothing, go_on, all_is_well_again, find_1_again,
+        UNTIL_SETTLED, NULL};
+    play(THREE, steps, check_back);
 }
 
 /* ---- the word of a pod that is no more ---- */
@@ -578,6 +604,7 @@ int main(void)
         cmocka_unit_test(a_target_lost_after_the_fence_is_failed_over_from),
         cmocka_unit_test(a_target_that_opened_unheard_is_failed_over_from),
         cmocka_unit_test(an_emptied_target_is_given_up_after_the_fence),
+        cmocka_unit_test(an_emptied_target_is_given_up_while_paused),
         cmocka_unit_test(a_pod_that_is_gone_says_nothing),
         cmocka_unit_test(a_larger_epoch_on_a_volume_raises_the_clusters),
         cmocka_unit_test(a_member_behind_the_binary_logs_is_seeded_again),
