@@ -126,7 +126,26 @@ static void KM_PRINTF(2, 3) wait_for(struct failover_choice *ret, const char *fm
         ret->again_ms = 1000;
 }
 
-static const char *why_missing(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+/* Of the reign at which it is decided, or not yet. */
+static bool is_decisive(const struct ballot *ballot, const struct cluster_member *member)
+{
+    return ballot->decisive < ballot->reigns.count &&
+        str_eq(ballot->reigns.list[ballot->decisive].primary, member->name);
+}
+
+/* A primary tells of its reign if it was open, an acknowledger if it has kept what it had received. */
+static bool has_told(
+    const struct cluster_snapshot *snapshot, const struct ballot *ballot, const struct cluster_member *member)
+{
+    if (!member_is_held(snapshot, member))
+        return false;
+    if (is_decisive(ballot, member))
+        return ballot->old;
+    return !member_acknowledges(snapshot, member) || ballot_is_proof(snapshot, member);
+}
+
+static const char *why_missing(
+    const struct cluster_snapshot *snapshot, const struct ballot *ballot, const struct cluster_member *member)
 {
     if (!member->pod)
         return "there is no pod";
@@ -136,6 +155,8 @@ static const char *why_missing(const struct cluster_snapshot *snapshot, const st
         return "its server does not run";
     if (!member_is_held(snapshot, member))
         return str_empty(member->order_error) ? "it has not stopped receiving yet" : member->order_error;
+    if (is_decisive(ballot, member))
+        return "it answers, but nothing shows that it was open";
     return "it was started anew and may have dropped what it had acknowledged";
 }
 
@@ -181,13 +202,10 @@ static void name_missing(const struct cluster_snapshot *snapshot, const struct b
         const struct cluster_member *member = &snapshot->members[i];
         bool is_joined = reigns_index(&ballot->joined, member->name) >= 0;
         bool is_primary = reigns_index(&ballot->reigns, member->name) >= 0;
-        bool acknowledges = member_acknowledges(snapshot, member);
-        if (!is_primary && !is_joined && !acknowledges)
-            continue;
-        if (member_is_held(snapshot, member) && (is_primary || !acknowledges || ballot_is_proof(snapshot, member)))
-            continue;
-        add_name(&list, "%s (%s%s)", member->name, is_joined ? "may have been primary last: " : "",
-            why_missing(snapshot, member));
+        bool is_asked = is_primary || is_joined || member_acknowledges(snapshot, member);
+        if (is_asked && !has_told(snapshot, ballot, member))
+            add_name(&list, "%s (%s%s)", member->name, is_joined ? "may have been primary last: " : "",
+                why_missing(snapshot, ballot, member));
     }
     name_missing_joined(snapshot, ballot, &list);
 }
