@@ -327,8 +327,8 @@ static void order_chosen(const struct cluster_snapshot *snapshot, struct agent_o
     order->salvage_agent_port = AGENT_PORT_TLS;
 }
 
-/* While binary logs are read nobody gets ready to follow: the election may begin again, and who is held has answered. The
- * old primary may have to leave something behind before it follows. */
+/* While binary logs are read nobody gets ready to follow: the election may begin again, and who is held has answered.
+ * The old primary may have to leave something behind before it follows. */
 static bool order_follower(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct agent_order *order)
 {

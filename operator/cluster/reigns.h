@@ -16,9 +16,9 @@
  * floor that it knows. Never none. */
 void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret);
 
-/* Those that a failover which begins now has to judge. The target of a switchover is ordered to open only after the old
- * primary has taken up the epoch: if that one has not seen it, the target's reign has not begun. What the target says is
- * no proof: an order to open may be on its way. */
+/* Those that a failover which begins now has to judge. The target of a switchover is ordered to open only after the
+ * old primary has taken up the epoch: if that one has not seen it, the target's reign has not begun. What the target
+ * says is no proof: an order to open may be on its way. */
 void reigns_to_judge(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret);
 
 /* The floor below which nobody may lead, whatever the election shows: that of the oldest reign. "" nothing is known. */
