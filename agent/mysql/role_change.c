@@ -219,7 +219,8 @@ static int repair(struct session *session, const struct dialect *dialect, const 
 }
 
 /* What is missing still comes from the source that was followed last; a server that restarted meanwhile has stopped to
- * follow. */
+ * follow, and is no semi-sync replica any more. MariaDB: only such a one takes its own transactions back that a start of
+ * its server has cut off; any other leaves them out, and nothing tells (MDEV-21117, MDEV-27760). */
 static int await_source(struct session *session, const struct dialect *dialect, const struct replication_facts *facts,
     const char *wait_for, struct error *err)
 {
@@ -230,6 +231,9 @@ static int await_source(struct session *session, const struct dialect *dialect, 
     if (facts->applier == AGENT_THREAD_OFF && facts->applier_errno)
         return error_set_code(err, ERROR_DATABASE, (int)facts->applier_errno, "what was received cannot be applied: %s",
             facts->applier_error);
+    bool begins_to_receive = dialect->family == AGENT_FLAVOUR_MARIADB && facts->receiver == AGENT_THREAD_OFF;
+    if (begins_to_receive && semi_sync_set_replica(session, dialect, true, err) < 0)
+        return -1;
     return repair(session, dialect, &source, facts, err);
 }
 

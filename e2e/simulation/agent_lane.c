@@ -224,8 +224,10 @@ static void open_server(struct sim *sim, int member, struct outcome *out)
         *out = (struct outcome){.failed = true, .why = "not all that is waited for is here"};
     else if (!there && at->server.applier == AGENT_THREAD_OFF && at->server.applier_errno)
         *out = (struct outcome){.failed = true, .why = "what was received cannot be applied"};
-    else if (!there)
+    else if (!there) {
+        at->server.semi_replica |= sim->mariadb && at->server.receiver == AGENT_THREAD_OFF;
         repair(sim, member, false);
+    }
     if (!there || (at->disk.configured && !drain(sim, member, out)) || !salvage(sim, member, out) || job->superseded)
         return;
     at->disk.opened_epoch = at->agent.state.role.opened_epoch = job->order.epoch;
