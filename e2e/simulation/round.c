@@ -260,22 +260,30 @@ static void plan(struct sim *sim, int op, const struct roll *roll)
     decide_pods(sim, o, roll);
 }
 
+/* cluster_memory_note_awaited: after the report, which goes by what was noted before. */
+static void note_awaited(struct sim *sim, struct sim_operator *o)
+{
+    if (!cluster_confirmed_is_awaited(&o->snapshot)) {
+        o->awaited_hash[0] = '\0';
+        return;
+    }
+    const struct agent_status *primary = cluster_primary(&o->snapshot)->agent;
+    if (!str_eq(o->awaited_hash, primary->order_hash)) {
+        memcpy(o->awaited_hash, primary->order_hash, sizeof(o->awaited_hash));
+        o->awaited_position = primary->gtid_executed;
+    }
+    again_in(sim, o, CONFIRM_MS);
+}
+
 /* cluster_round_report: of a report what is said about roles; the rest no decision looks at. */
 static void report(struct sim *sim, int op)
 {
     struct sim_operator *o = &sim->operators[op];
-    if (cluster_confirmed_is_awaited(&o->snapshot)) {
-        const struct agent_status *primary = cluster_primary(&o->snapshot)->agent;
-        if (!str_eq(o->awaited_hash, primary->order_hash)) { /* cluster_memory_note_awaited */
-            memcpy(o->awaited_hash, primary->order_hash, sizeof(o->awaited_hash));
-            o->awaited_position = primary->gtid_executed;
-        }
-        again_in(sim, o, CONFIRM_MS);
-    }
     struct cluster_status *status = xmalloc(sizeof(*status));
     cluster_status_copy(&o->snapshot.last, status);
     status->retained_volume_count = 0;
     cluster_report_roles(&o->snapshot, status);
+    note_awaited(sim, o);
     if (memcmp(status, &o->snapshot.last, sizeof(*status)) != 0 && !cluster_status_same(status, &o->snapshot.last)) {
         begin_write(sim, op, status);
         return;
