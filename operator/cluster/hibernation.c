@@ -92,12 +92,31 @@ bool hibernation_is_waking(const struct cluster_snapshot *snapshot)
     return is_closed(snapshot) && snapshot->cluster.replicas > 0;
 }
 
+/* Nobody else can have what it lacks: a cluster of one whose volume was restored on purpose, for instance. */
+static bool is_alone(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (&snapshot->members[i] != primary && member_may_hold_data(&snapshot->members[i]))
+            return false;
+    }
+    return true;
+}
+
 void hibernation_wake(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
     const struct cluster_reign *closed = &snapshot->last.reigns.list[0];
-    if (!primary || !member_runs(primary) || !failover_has_received(primary, closed->floor))
+    if (!primary || !member_runs(primary))
         return;
+    bool has_floor = failover_has_received(primary, closed->floor);
+    if (!has_floor && !is_alone(snapshot, primary)) {
+        cluster_intent_say(intent,
+            "open %s for writes; blocked: it lacks what it had when all members were stopped, and another volume may "
+            "have it",
+            primary->name);
+        return;
+    }
+    const char *floor = has_floor ? closed->floor : cluster_take_position(snapshot, primary->agent->gtid_executed);
     intent->epoch = cluster_newest_epoch(snapshot) + 1;
-    reigns_begin(primary, intent->epoch, closed->floor, snapshot->last.reigns.count, &intent->reigns);
+    reigns_begin(primary, intent->epoch, floor, snapshot->last.reigns.count, &intent->reigns);
 }

@@ -1,13 +1,14 @@
 /*
- * hibernation.h: all members are stopped (spec.replicas: 0), and wake up again, without forgetting what they know: pure.
+ * hibernation.h: stopping all members (spec.replicas: 0) and waking them, without forgetting what they know: pure.
  *
  * The primary is closed first, under a new epoch, while the others go on following it. What it has then is all that its
- * reign will ever have written. Once those that receive from it have that, too, the status says so (the reign is closed,
- * its floor is everything), and only then are the members stopped. So on waking nobody needs to ask the old primary: who
- * holds the floor may lead, also if the old one's volume is lost meanwhile. A reign that is closed opens nobody: the old
- * primary begins another one.
+ * reign will ever have written. Once those that receive from it have that, too, the status says that the reign is
+ * closed and that its floor is everything. Only then are the members stopped. So on waking nobody needs to ask the old
+ * primary: who holds the floor may lead, also if the old one's volume is lost meanwhile. Nobody is opened under a reign
+ * that is closed: the old primary begins another one.
  *
- * A primary whose server does not run cannot be closed: then all are stopped as they are.
+ * A primary whose server does not run cannot be closed: then all are stopped as they are. A replica that receives is
+ * waited for without a limit; status.nextAction names it.
  */
 #ifndef KM_HIBERNATION_H
 #define KM_HIBERNATION_H
@@ -18,12 +19,12 @@
 bool hibernation_goes_on(const struct cluster_snapshot *snapshot);
 /* spec.replicas is 0. */
 void hibernation_intend(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
-/* False: what the member was told before stands. */
+/* False: the member's last order stays in force. */
 bool hibernation_order(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 
 /* The status is of a cluster that was stopped that way, and its primary is not ordered to open yet. */
 bool hibernation_is_waking(const struct cluster_snapshot *snapshot);
-/* The old primary is back and has everything: it begins a reign. */
+/* The old primary runs: it begins a reign if it has everything, or if there is no other volume that may. */
 void hibernation_wake(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
 
 #endif

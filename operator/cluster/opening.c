@@ -109,6 +109,13 @@ static enum opening wait_for_others(const struct cluster_snapshot *snapshot, con
     return OPENING_WAITS;
 }
 
+/* Before it was stopped it had all of the floor of a closed reign. */
+static bool lacks_closed_floor(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    const struct cluster_reign *latest = &snapshot->last.reigns.list[0];
+    return snapshot->last.reigns.count > 0 && latest->closed && !failover_has_received(primary, latest->floor);
+}
+
 /* An agent forgets that when its server ends. */
 static bool was_told(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
@@ -123,6 +130,10 @@ enum opening opening_decide(const struct cluster_snapshot *snapshot, const struc
     if (!snapshot->last.initialized || primary->agent->writable || was_told(snapshot, primary) ||
         !can_be_compared(primary))
         return OPENING_NOW;
+    if (lacks_closed_floor(snapshot, primary)) {
+        snprintf(why, size, "%s was started with less than it had when all members were stopped", primary->name);
+        return OPENING_BEHIND;
+    }
     const struct cluster_member *ahead = find_ahead(snapshot, primary);
     if (ahead) {
         snprintf(why, size, "%s was started with less than %s has received of it", primary->name, ahead->name);

@@ -1,15 +1,16 @@
 /*
- * opening.h: may the primary of the status be told to open, when it is closed and nothing is being changed: pure.
+ * opening.h: whether the primary that the status names may be opened, when it is closed and nothing is being changed:
+ * pure.
  *
  * Its server was started anew, or all servers were. Three things may be wrong with what it holds:
  *   - Its volume went back in time (a snapshot was restored, a disk lied): a replica holds more of its reign than it
- *     does. New transactions would take numbers that others have given out. So as many members are heard first as prove
- *     what was acknowledged (A - n + 1, the primary is one of them), and a replica that holds more is the evidence for a
- *     failover.
+ *     does, or it lacks what it had when all members were stopped (hibernation.h). New transactions would take numbers
+ *     that others have. So as many members are heard first as prove what was acknowledged: A - n + 1 of those that
+ *     acknowledge, the primary being one of them. If one holds more, another member has to become primary.
  *   - Its last transactions were never acknowledged, and its server committed them when it recovered (MySQL bug 99370):
  *     who reads them and loses the primary finds them gone. So it opens when a member that acknowledges has them, too.
- *   - Nobody else is there to ask. It is given startMilliseconds to come back; then the primary opens, commits wait, and
- *     condition Replicated says that its last transactions are on no other member.
+ *   - Nobody else is there to ask. The others are given startMilliseconds to come back. Then the primary opens, commits
+ *     wait, and condition Replicated says that its last transactions are on no other member that answers.
  */
 #ifndef KM_OPENING_H
 #define KM_OPENING_H
@@ -18,8 +19,8 @@
 
 enum opening {
     OPENING_NOW,
-    OPENING_WAITS,  /* for another member's word, or until that one has received what the primary has */
-    OPENING_BEHIND, /* somebody holds more: another one has to be primary */
+    OPENING_WAITS,  /* for the status of another member, or until that one has received what the primary has */
+    OPENING_BEHIND, /* it lacks something: another member has to become primary */
 };
 
 /* The primary runs and is closed, and the status has no transition. why: what is waited for, or who holds more; "" with
