@@ -333,8 +333,9 @@ int relay_recover_step(struct relay_recovery *recovery, const struct agent_paths
     return 0;
 }
 
-/* MySQL: after a RESET the applier cannot be started alone (error 1871): its server has yet to read where the source is,
- * which CHANGE does (9.7, rpl_replica.cc: load_mi_and_rli_from_repositories, start_slave_threads). */
+/* MySQL: after RESET REPLICA the applier cannot be started alone (error 1871). Only START of the receiver or CHANGE
+ * reads the connection metadata again (9.7, rpl_replica.cc: load_mi_and_rli_from_repositories, start_slave_threads).
+ */
 static int drop_logs(
     const struct agent_paths *paths, const struct dialect *dialect, struct session *session, struct error *err)
 {

@@ -218,9 +218,9 @@ static int repair(struct session *session, const struct dialect *dialect, const 
     return applier_off ? exec(session, err, "START %s SQL_THREAD", replica) : 0;
 }
 
-/* What is missing still comes from the source that was followed last; a server that restarted meanwhile has stopped to
- * follow, and is no semi-sync replica any more. MariaDB: only such a one takes its own transactions back that a start of
- * its server has cut off; any other leaves them out, and nothing tells (MDEV-21117, MDEV-27760). */
+/* What is missing still comes from the source that was followed last. A server that restarted meanwhile receives
+ * nothing, and is no semi-sync replica any more. MariaDB: only a semi-sync replica receives its own transactions again
+ * that a start of its server has cut off; any other skips them without an error (MDEV-21117, MDEV-27760). */
 static int await_source(struct session *session, const struct dialect *dialect, const struct replication_facts *facts,
     const char *wait_for, struct error *err)
 {

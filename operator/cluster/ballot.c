@@ -142,8 +142,8 @@ static bool has_begun(const struct ballot *ballot, int i, const struct vote *own
         anybody_holds(ballot, i, own);
 }
 
-/* Somebody has received more of the reign than its primary holds, whose volume went back in time: its word is not the
- * last one. */
+/* Another member has received more of the reign than its primary holds. So the primary's volume went back in time, and
+ * what it holds is not everything. */
 static bool is_behind(const struct ballot *ballot, int reign, const struct vote *own)
 {
     for (int i = 0; i < ballot->count && own->history.readable; i++) {

@@ -165,7 +165,10 @@ static bool must_take_back(const struct cluster_snapshot *snapshot, const struct
     if (!from || !member_is_fenced(snapshot, from) || !to || !member_is_empty(to))
         return false;
     *ret = (struct cluster_failure){.reason = FAILOVER_TARGET_EMPTIED};
-    snprintf(ret->evidence, sizeof(ret->evidence), "%s has lost its data, before it was seen open for writes", to->name);
+    snprintf(ret->evidence, sizeof(ret->evidence),
+        "%s has lost its data, "
+        "before it was seen open for writes",
+        to->name);
     return true;
 }
 

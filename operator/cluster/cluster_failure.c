@@ -117,7 +117,7 @@ static void judge_stalled(
             primary->name, (long long)primary->agent->stalled_ms);
 }
 
-static void judge_opening(
+static void judge_behind(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_failure *ret)
 {
     char why[256];
@@ -145,7 +145,7 @@ static void judge_by_its_word(const struct cluster_snapshot *snapshot, const str
             (long long)failover_hung_ms(snapshot));
         break;
     case AGENT_PHASE_RUNNING:
-        judge_opening(snapshot, primary, ret);
+        judge_behind(snapshot, primary, ret);
         if (str_empty(ret->reason))
             judge_stalled(snapshot, primary, ret);
         if (str_empty(ret->reason) && str_empty(ret->doubt))

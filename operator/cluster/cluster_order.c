@@ -491,7 +491,7 @@ static bool must_stay(const struct cluster_snapshot *snapshot, const struct clus
     return has_everything(snapshot, member) || (member_acknowledges(snapshot, member) && !is_stale);
 }
 
-/* False: it stays closed, as its server was started; what is told to `init` is told again to the agent after it. */
+/* False: it stays read-only, as its server was started (opening.h, hibernation.h). */
 static bool order_standing(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     struct agent_order *order, int64_t *again_ms)
 {

@@ -39,8 +39,8 @@ enum gtid_relation member_history_compare(const struct member_history *a, const 
  * reign. Then nothing is hidden. */
 bool member_history_shows_none(const struct cluster_reigns *reigns, const char *state);
 
-/* MariaDB: in some domain a's last transaction has a smaller number than b's, or the same number and is of another server:
- * then a lacks b's. False if either cannot be read. */
+/* MariaDB: a lacks the last transaction of b in some domain: a's own last one has a smaller number, or the same number
+ * and another server id. False if either cannot be read. */
 bool member_history_is_behind(const char *a, const char *b);
 
 /* Transactions with this origin are of that server. uuid and server_id as an agent says them: "" and 0 unknown. */

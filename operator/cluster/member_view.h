@@ -21,7 +21,7 @@ bool member_has_volume(const struct cluster_member *member);
 bool member_may_hold_data(const struct cluster_member *member);
 /* It is in `init`: there is no server yet. */
 bool member_is_seeding(const struct cluster_member *member);
-/* By its own word nothing is on its volume, and there is no server. */
+/* Its agent says that nothing is on its volume, and there is no server. */
 bool member_is_empty(const struct cluster_member *member);
 bool member_runs(const struct cluster_member *member);
 /* It takes writes, under the epoch of the status. */
