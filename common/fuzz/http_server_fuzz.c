@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -57,6 +58,20 @@ static void fuzz_head(const uint8_t *data, size_t size)
     free(text);
 }
 
+/* libFuzzer's alarm interrupts calls. An interrupted connect goes on by itself: it has ended when the socket can be
+ * written to (connect(2), EINTR). */
+static int finish_connect(int fd)
+{
+    struct pollfd waits = {.fd = fd, .events = POLLOUT};
+    int failure = 0;
+    socklen_t len = sizeof(failure);
+    while (poll(&waits, 1, -1) < 0) {
+        if (errno != EINTR)
+            return -1;
+    }
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &len) < 0 || failure ? -1 : 0;
+}
+
 static int dial(uint16_t port)
 {
     const struct sockaddr_in address = {
@@ -68,10 +83,23 @@ static int dial(uint16_t port)
         usleep(20000);
         rc = connect(fd, (const struct sockaddr *)&address, sizeof(address));
     }
+    if (fd >= 0 && rc < 0 && errno == EINTR)
+        rc = finish_connect(fd);
     if (rc < 0)
         abort();
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)); /* no ports in TIME_WAIT */
     return fd;
+}
+
+/* All of it: a fresh connection has room for more than an input's bytes. */
+static void put(int fd, const uint8_t *data, size_t size)
+{
+    ssize_t sent;
+    do
+        sent = send(fd, data, size, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0 && errno != EPIPE && errno != ECONNRESET) /* the server may have closed it by then */
+        abort();
 }
 
 static void turn(struct loop *loop)
@@ -100,11 +128,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int fd = dial(port);
     const size_t first = MIN_OF(split, size);
     turn(loop);
-    if (first > 0 && send(fd, data, first, MSG_NOSIGNAL) < 0)
-        abort();
+    if (first > 0)
+        put(fd, data, first);
     turn(loop);
     if (size > first)
-        send(fd, data + first, size - first, MSG_NOSIGNAL);
+        put(fd, data + first, size - first);
     turn(loop);
     close(fd);
     /* On a loaded machine the kernel hands loopback packets over in its own time. */
