@@ -96,7 +96,9 @@ static void assert_untouched(struct operator_world *world)
 
 /* ---- it goes well ---- */
 
-static const world_step_fn in_place_steps[] = {role_story_settled, wish, is_completed, role_story_quiet, NULL};
+/* Once more at the end: an operator that dies after it was completed has a successor, which has to look first. */
+static const world_step_fn in_place_steps[] = {
+    role_story_settled, wish, is_completed, role_story_quiet, is_completed, NULL};
 
 static void test_in_place(void **state)
 {
@@ -336,7 +338,12 @@ static void test_given_up(void **state)
 static bool lose_a_member(struct operator_world *world)
 {
     world_agent(world, 2)->is_cut = true;
-    return wish(world);
+    return true;
+}
+
+static bool is_missed(struct operator_world *world)
+{
+    return !str_eq(world_condition(world, "Replicated"), "True/AllFollow");
 }
 
 static bool waits_to_hear(struct operator_world *world)
@@ -356,8 +363,8 @@ static bool comes_back(struct operator_world *world)
 static void test_waits_for_a_silent_member(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {role_story_settled, lose_a_member, waits_to_hear, role_story_quiet,
-        comes_back, is_completed, role_story_quiet, NULL};
+    static const world_step_fn steps[] = {role_story_settled, lose_a_member, is_missed, wish, waits_to_hear,
+        role_story_quiet, comes_back, is_completed, role_story_quiet, NULL};
     struct operator_world *world = operator_world_new();
     world_put_cluster(world, THREE);
     operator_world_run(world, steps);
