@@ -61,14 +61,15 @@ void check_opened(struct sim *sim, int member)
         fail_lost(sim, member, "was opened", txn);
 }
 
-/* One that was primary before may be told late that a commit was received: the one after it has that commit. */
+/* One that was primary before may be told late that a commit was received: the one after it has that commit. What
+ * counts is the epoch in which it was opened: an order to follow or to close has raised its epoch since. */
 void check_acknowledged(struct sim *sim, int member, int txn)
 {
     int latest = sim->opened_last, lost = latest == member ? missing(sim, member) : -1;
     char gtid[64];
     if (lost >= 0)
         fail_lost(sim, member, "acknowledges a commit", lost);
-    bool is_before = sim->members[member].disk.epoch < sim->opened_epoch;
+    bool is_before = sim->members[member].disk.opened_epoch < sim->opened_epoch;
     if (latest >= 0 && latest != member && is_before && sim->members[latest].disk.has_data &&
         !txn_bits_has(&sim->members[latest].disk.log.bits, txn)) {
         txn_gtid(&sim->txns.all[txn], sim->mariadb, gtid, sizeof(gtid));

@@ -55,6 +55,7 @@ epoch-not-raised|operator/cluster/cluster_failover.c|s/    intent->epoch = clust
 premature-order|operator/cluster/cluster_order.c|s/ \&\&$/ \&\&/;s/!(ret->orders\[i\].role == AGENT_ROLE_PRIMARY \&\& is_premature(snapshot))/true/
 first-primary-not-awaited|operator/cluster/primary_election.c|s/    if (!member_speaks(member)) {/    if (false) {/
 errant-not-reseeded|operator/cluster/cluster_order.c|s/    return is_errant_beside(snapshot, primary, member) \&\&$/    return false \&\& is_errant_beside(snapshot, primary, member) \&\&/
+close-tells-waiting|e2e/simulation/agent_lane.c|s/^\( *\)close_clients(sim, member);/\1;/
 stale-order-taken|e2e/simulation/agent.c|s/    if (order->epoch < role->epoch)$/    if (false)/
 agent-keeps-order-of-dead-primary|e2e/simulation/agent.c|s/    drop_primary_order(\&state->role);/    ;/
 agent-forgets-the-gap|e2e/simulation/agent.c|s/^        catch_up_gap(catch_up, sim->now_ms);/        ;/
