@@ -227,22 +227,28 @@ static const char *why_reseed(const struct cluster_snapshot *snapshot, const str
     return "seed it again: the primary no longer has the binary logs that it needs";
 }
 
-/* The mark on its volume makes the next `init` ask for a copy. One at a time, and never without a primary. */
-static void decide_reseed(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+const struct cluster_member *cluster_next_reseed(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
     if (!primary || !member_is_open(snapshot, primary))
-        return;
+        return NULL;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member == primary || !member_is_wanted(snapshot, member) || !member_speaks(member) ||
             member_is_seeding(member) || member->agent->mark != AGENT_MARK_RESEED || !member->pod ||
             member->pod->object.deleting)
             continue;
+        return member;
+    }
+    return NULL;
+}
+
+static void decide_reseed(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct cluster_member *member = cluster_next_reseed(snapshot);
+    if (member)
         plan_add_delete(
             decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why_reseed(snapshot, member));
-        return;
-    }
 }
 
 /* Its next `init` restores, or takes what was restored. */

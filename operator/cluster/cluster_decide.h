@@ -49,6 +49,10 @@ bool cluster_child_is_as_wanted(
 /* The members may take up the snapshot's my.cnf now: it is the one that was decided on, and who starts anew finds it, too. */
 bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision);
 
+/* Whose pod goes next because its volume is marked: the mark makes the next `init` ask for a copy. One at a time, and
+ * never without a primary; NULL: nobody's. */
+const struct cluster_member *cluster_next_reseed(const struct cluster_snapshot *snapshot);
+
 /* A waiting container's reason that puts the blame on its image. */
 bool cluster_is_image_reason(const char *reason);
 

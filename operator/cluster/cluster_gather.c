@@ -10,6 +10,7 @@
 #include "operator/api/backup_spec.h"
 #include "operator/api/mycnf.h"
 #include "operator/cluster/cluster_growth.h"
+#include "operator/cluster/cluster_notes.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/restore_store.h"
 
@@ -365,19 +366,7 @@ static void gather_world(
     if (!memory)
         return;
     snapshot->secrets = memory->secrets;
-    snapshot->drain_since_ms = memory->drain_since_ms;
-    snapshot->fenced_since_ms = memory->fenced_since_ms;
-    snapshot->lost_since_ms = memory->lost_since_ms;
-    snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.transition.epoch, clock_monotonic_ms());
-    for (int i = 0; i < snapshot->member_count; i++)
-        snapshot->members[i].stopped_ms =
-            cluster_memory_stopped_ms(memory, snapshot->members[i].ordinal, clock_monotonic_ms());
-    snapshot->failover_times = memory->failover_times;
-    snapshot->awaited_hash = memory->awaited_hash;
-    snapshot->awaited_position = memory->awaited_position;
-    snapshot->awaited_lapses = memory->awaited_lapses;
-    snapshot->awaited_boot_id = memory->awaited_boot_id;
-    snapshot->epoch_since_ms = memory->epoch_since_ms;
+    cluster_notes_show(memory, clock_monotonic_ms(), snapshot);
     snapshot->restore_answer = memory->restore ? restore_lookup_answer(memory->restore) : NULL;
     snapshot->restore_task_error = memory->restore ? restore_lookup_error(memory->restore) : NULL;
     snapshot->final.make_error = str_or_empty(memory->final_error);

@@ -5,17 +5,12 @@
 #include "common/alloc.h"
 #include "common/backoff.h"
 #include "operator/cluster/cluster_events.h"
+#include "operator/cluster/cluster_notes.h"
 #include "operator/cluster/cluster_report.h"
 #include "operator/cluster/cluster_secrets.h"
-#include "operator/cluster/failover_election.h"
 
 /* Somebody else's object in our way: only they can change that. */
 #define FOREIGN_RECHECK_MS 30000
-/* Writes of one round about roles: first primary, its opening, acknowledgements. More are a bug, and come with the next round. */
-#define INTENTS_MAX 4
-
-/* A failover that takes longer is told of. */
-#define FAILOVER_REPORT_MS 2000
 
 /* ---- looking ---- */
 
@@ -122,19 +117,10 @@ static void on_action(
             &round->snapshot, action->why);
 }
 
-/* Nor is there time for a report before the new primary is open: what members say would wait for it. */
-static bool primary_is_about_to_change(const struct cluster_snapshot *snapshot)
-{
-    const struct cluster_transition *transition = &snapshot->last.transition;
-    int64_t limit_ms = FAILOVER_REPORT_MS + (transition->failover ? 0 : CLUSTER_ROUTE_LEAD_MS);
-    int64_t age_ms = snapshot->now_ms - transition->started_ms;
-    return cluster_transition_is_set(transition) && age_ms >= 0 && age_ms < limit_ms;
-}
-
 static void after_plan(struct cluster_round *round)
 {
-    if (primary_is_about_to_change(&round->snapshot)) {
-        cluster_round_again_in(round, FAILOVER_REPORT_MS);
+    if (cluster_primary_is_about_to_change(&round->snapshot)) {
+        cluster_round_again_in(round, CLUSTER_FAILOVER_REPORT_MS);
         cluster_round_finish(round);
     } else if (cluster_round_wants_secrets(round))
         cluster_round_ensure_secrets(round);
@@ -199,20 +185,8 @@ static void decide(struct cluster_round *round)
 
 static void note_drain(struct cluster_round *round)
 {
-    struct cluster_memory *memory = cluster_round_memory(round);
-    if (!round->decision.intent.waits_for_drain)
-        memory->drain_since_ms = 0;
-    else if (memory->drain_since_ms == 0)
-        memory->drain_since_ms = round->snapshot.now_ms;
+    cluster_notes_drain(cluster_round_memory(round), &round->snapshot, &round->decision.intent);
     cluster_round_again_in(round, round->decision.intent.again_ms);
-}
-
-/* Until the members have answered, which takes milliseconds, nothing else is written: what they say must not wait for it. */
-static bool failover_is_swift(const struct cluster_snapshot *snapshot)
-{
-    const struct cluster_transition *transition = &snapshot->last.transition;
-    int64_t age_ms = snapshot->now_ms - transition->started_ms;
-    return transition->failover && str_empty(transition->to) && age_ms >= 0 && age_ms < FAILOVER_HOLD_MS;
 }
 
 void cluster_round_plan(struct cluster_round *round)
@@ -223,11 +197,11 @@ void cluster_round_plan(struct cluster_round *round)
     cluster_round_send_orders(round); /* of the status as it stands: what is written next does not hold them up */
     decide(round);
     note_drain(round);
-    if (round->decision.intent.changed && round->intents < INTENTS_MAX) {
+    if (round->decision.intent.changed && round->intents < CLUSTER_INTENTS_MAX) {
         cluster_round_write_intent(round);
         return;
     }
-    if (failover_is_swift(&round->snapshot)) {
+    if (cluster_failover_is_swift(&round->snapshot)) {
         cluster_round_finish(round);
         return;
     }

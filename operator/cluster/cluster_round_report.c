@@ -6,6 +6,7 @@
 #include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_events.h"
 #include "operator/cluster/cluster_metrics.h"
+#include "operator/cluster/cluster_notes.h"
 #include "operator/cluster/cluster_report.h"
 #include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_round.h"
@@ -58,9 +59,7 @@ void cluster_round_write_intent(struct cluster_round *round)
 {
     const struct cluster_intent *intent = &round->decision.intent;
     struct cluster_status status;
-    bool same_primary = str_eq(intent->primary, round->snapshot.last.current_primary);
-    if (same_primary && intent->epoch != round->snapshot.last.epoch)
-        cluster_round_memory(round)->epoch_since_ms = round->snapshot.now_ms;
+    cluster_notes_intent(cluster_round_memory(round), &round->snapshot, intent);
     round->intents++;
     cluster_status_copy(&round->snapshot.last, &status);
     cluster_intent_apply(&round->snapshot, intent, &status);
@@ -124,9 +123,7 @@ void cluster_round_report(struct cluster_round *round)
     round->recheck_soon = snapshot->cluster.password_secret_name || cluster_snapshot_has_mounting_pod(snapshot);
     if (cluster_epoch_spreads(snapshot))
         cluster_round_again_in(round, CLUSTER_EPOCH_SPREAD_MS);
-    bool is_awaited = cluster_confirmed_is_awaited(snapshot);
-    cluster_memory_note_awaited(cluster_round_memory(round), is_awaited ? cluster_primary(snapshot)->agent : NULL);
-    if (is_awaited)
+    if (cluster_notes_report(cluster_round_memory(round), snapshot))
         cluster_round_again_in(round, CLUSTER_CONFIRM_MS);
     cluster_figures_set(&cluster_round_memory(round)->figures, snapshot, &status);
     round->final_act = final_backup_next_act(snapshot); /* before the world is let go */

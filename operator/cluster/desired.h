@@ -44,6 +44,10 @@ json_t *desired_stateful_set(const struct cluster_snapshot *snapshot);
 json_t *desired_service(const struct cluster_snapshot *snapshot);
 json_t *desired_service_primary(const struct cluster_snapshot *snapshot);
 json_t *desired_service_replicas(const struct cluster_snapshot *snapshot);
+/* Whether clients are led to the primary (NULL: there is none). The agent's word counts, which is there seconds before
+ * Kubernetes' own; without it, the pod's readiness. In a switchover the route goes ahead to the new primary. Never
+ * before the status says that a primary was open: who finds the route finds the data. */
+bool desired_route_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary);
 json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot, const char *api_version);
 json_t *desired_disruption_budget(const struct cluster_snapshot *snapshot, const char *api_version);
 json_t *desired_config_map(const struct cluster_snapshot *snapshot);

@@ -87,9 +87,7 @@ static bool fits_family(const struct cluster_snapshot *snapshot, const char *add
     return !str_empty(address) && (strchr(address, ':') != NULL) == snapshot->ipv6;
 }
 
-/* The agent's word counts, which is there seconds before Kubernetes' own; without it, the pod's readiness. In a switchover the route goes ahead
- * to the new primary. Never before the status says that a primary was open: who finds the route finds the data. */
-static bool is_route_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+bool desired_route_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
     if (!primary || !primary->pod || !snapshot->last.initialized || final_backup_is_closed(snapshot) ||
@@ -125,7 +123,7 @@ static const struct cluster_member *routed_member(const struct cluster_snapshot 
 json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot, const char *api_version)
 {
     const struct cluster_member *primary = routed_member(snapshot);
-    bool open = is_route_open(snapshot, primary) && fits_family(snapshot, primary->pod->pod_ip);
+    bool open = desired_route_is_open(snapshot, primary) && fits_family(snapshot, primary->pod->pod_ip);
     json_t *slice = desired_object(snapshot, api_version, "EndpointSlice", snapshot->names.service_primary);
     json_t *labels = json_object_get(json_object_get(slice, "metadata"), "labels");
     json_put_str(labels, "kubernetes.io/service-name", snapshot->names.service_primary);
