@@ -8,6 +8,7 @@
 
 void operator_release(struct sim_operator *o)
 {
+    cluster_memory_note_awaited(&o->memory, NULL);
     cluster_status_release(&o->snapshot.last);
     if (o->write) {
         cluster_status_release(o->write);

@@ -6,14 +6,11 @@
 #include "e2e/simulation/kube.h"
 #include "e2e/simulation/operator.h"
 #include "operator/cluster/cluster_confirmed.h"
-#include "operator/cluster/cluster_failover.h"
+#include "operator/cluster/cluster_decide.h"
+#include "operator/cluster/cluster_notes.h"
 #include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_roll.h"
-#include "operator/cluster/failover_election.h"
 #include "operator/cluster/member_view.h"
-
-#define INTENTS_MAX 4
-#define CONFIRM_MS 200 /* CLUSTER_CONFIRM_MS */
 
 static bool api_answers(const struct sim *sim, int op)
 {
@@ -24,71 +21,6 @@ static void again_in(struct sim *sim, struct sim_operator *o, int64_t ms)
 {
     if (ms > 0)
         o->round_ms = MIN_OF(o->round_ms, sim->now_ms + ms);
-}
-
-/* ---- cluster_round_agents.c ---- */
-
-static void note_fence(struct sim_operator *o, const struct cluster_orders *orders)
-{
-    const struct cluster_snapshot *snapshot = &o->snapshot;
-    if (!cluster_transition_is_set(&snapshot->last.transition)) {
-        o->fenced_since_ms = 0;
-        return;
-    }
-    for (int i = 0; i < snapshot->member_count; i++) {
-        bool told = orders->given[i] && orders->orders[i].role == AGENT_ROLE_NONE;
-        if (told && str_eq(snapshot->members[i].name, snapshot->last.transition.from) && o->fenced_since_ms == 0)
-            o->fenced_since_ms = snapshot->now_ms;
-    }
-}
-
-static void note_stopped(struct sim *sim, struct sim_operator *o)
-{
-    for (int i = 0; i < o->snapshot.member_count; i++) {
-        const struct cluster_member *member = &o->snapshot.members[i];
-        int64_t *since_ms = &o->stopped_since_ms[member->ordinal];
-        if (!acknowledgers_has_stopped(&o->snapshot, member))
-            *since_ms = 0;
-        else if (*since_ms == 0)
-            *since_ms = sim->now_ms;
-    }
-}
-
-static bool anybody_is_held(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++) {
-        if (member_is_held(snapshot, &snapshot->members[i]))
-            return true;
-    }
-    return false;
-}
-
-static void note_loss(struct sim *sim, struct sim_operator *o)
-{
-    const struct cluster_snapshot *snapshot = &o->snapshot;
-    const struct cluster_transition *transition = &snapshot->last.transition;
-    const struct cluster_member *primary = cluster_primary(snapshot);
-    int64_t epoch = transition->failover ? transition->epoch : 0;
-    note_stopped(sim, o);
-    if (primary && member_is_open(snapshot, primary))
-        o->lost_since_ms = 0;
-    else if (o->lost_since_ms == 0)
-        o->lost_since_ms = snapshot->now_ms;
-    if (o->held_epoch != epoch) /* cluster_memory_note_held */
-        o->held_since_ms = 0;
-    o->held_epoch = epoch;
-    if (epoch != 0 && o->held_since_ms == 0 && anybody_is_held(snapshot))
-        o->held_since_ms = sim->now_ms;
-    if (!transition->failover) {
-        o->times = (struct failover_times){0};
-        return;
-    }
-    if (o->times.written_ms == 0 && str_empty(transition->to))
-        o->times.written_ms = snapshot->now_ms;
-    if (str_empty(transition->to))
-        o->times.chosen_ms = 0;
-    else if (o->times.chosen_ms == 0)
-        o->times.chosen_ms = snapshot->now_ms;
 }
 
 static void send_orders(struct sim *sim, int op)
@@ -105,8 +37,7 @@ static void send_orders(struct sim *sim, int op)
             o->streams[i].repeat_ms = sim->now_ms;
         o->streams[i].repeat = orders->repeat[i];
     }
-    note_fence(o, orders);
-    note_loss(sim, o);
+    cluster_notes_orders(&o->memory, &o->snapshot, orders, sim->now_ms);
     again_in(sim, o, orders->again_ms);
     free(orders);
 }
@@ -129,9 +60,7 @@ static void write_intent(struct sim *sim, int op, const struct cluster_intent *i
 {
     struct sim_operator *o = &sim->operators[op];
     struct cluster_status *status = xmalloc(sizeof(*status));
-    bool same_primary = str_eq(intent->primary, o->snapshot.last.current_primary);
-    if (same_primary && intent->epoch != o->snapshot.last.epoch)
-        o->epoch_since_ms = o->snapshot.now_ms;
+    cluster_notes_intent(&o->memory, &o->snapshot, intent);
     o->intents++;
     cluster_status_copy(&o->snapshot.last, status);
     cluster_intent_apply(&o->snapshot, intent, status);
@@ -205,36 +134,14 @@ void round_write_step(struct sim *sim, int op)
 
 /* ---- the plan ---- */
 
-/* desired_services.c: is_route_open */
-static bool is_route_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
-{
-    const struct cluster_transition *transition = &snapshot->last.transition;
-    if (!primary || !primary->pod || !snapshot->last.initialized || (transition->failover && str_empty(transition->to)))
-        return false;
-    if (!member_speaks(primary))
-        return cluster_member_is_ready(primary) || (primary->agent && primary->agent->writable);
-    if (primary->agent->phase == AGENT_PHASE_UNKNOWN)
-        return true;
-    return primary->agent->writable || str_eq(primary->name, transition->to);
-}
-
-/* cluster_decide.c: decide_reseed, decide_roll */
+/* cluster_decide: a roll's next step, a member that is to be seeded again. */
 static void decide_pods(struct sim *sim, struct sim_operator *o, const struct roll *roll)
 {
-    const struct cluster_snapshot *snapshot = &o->snapshot;
-    const struct cluster_member *primary = cluster_primary(snapshot);
+    const struct cluster_member *member = cluster_next_reseed(&o->snapshot);
     if (roll->step == ROLL_DELETE && roll->member)
         kube_delete_pod(sim, roll->member->ordinal);
-    if (!primary || !member_is_open(snapshot, primary))
-        return;
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct cluster_member *member = &snapshot->members[i];
-        if (member == primary || !member_is_wanted(snapshot, member) || !member_runs(member) ||
-            member->agent->mark != AGENT_MARK_RESEED || !member->pod || member->pod->object.deleting)
-            continue;
-        kube_delete_pod(sim, i);
-        return;
-    }
+    if (member)
+        kube_delete_pod(sim, member->ordinal);
 }
 
 static void plan(struct sim *sim, int op, const struct roll *roll)
@@ -242,7 +149,7 @@ static void plan(struct sim *sim, int op, const struct roll *roll)
     struct sim_operator *o = &sim->operators[op];
     const struct cluster_snapshot *snapshot = &o->snapshot;
     const struct cluster_member *primary = cluster_primary(snapshot);
-    int route = is_route_open(snapshot, primary) ? primary->ordinal : -1;
+    int route = desired_route_is_open(snapshot, primary) ? primary->ordinal : -1;
     if (!api_answers(sim, op)) {
         again_in(sim, o, 500);
         return;
@@ -260,21 +167,6 @@ static void plan(struct sim *sim, int op, const struct roll *roll)
     decide_pods(sim, o, roll);
 }
 
-/* cluster_memory_note_awaited: after the report, which goes by what was noted before. */
-static void note_awaited(struct sim *sim, struct sim_operator *o)
-{
-    if (!cluster_confirmed_is_awaited(&o->snapshot)) {
-        o->awaited_hash[0] = '\0';
-        return;
-    }
-    const struct agent_status *primary = cluster_primary(&o->snapshot)->agent;
-    if (!str_eq(o->awaited_hash, primary->order_hash)) {
-        memcpy(o->awaited_hash, primary->order_hash, sizeof(o->awaited_hash));
-        o->awaited_position = primary->gtid_executed;
-    }
-    again_in(sim, o, CONFIRM_MS);
-}
-
 /* cluster_round_report: of a report what is said about roles; the rest no decision looks at. */
 static void report(struct sim *sim, int op)
 {
@@ -283,7 +175,10 @@ static void report(struct sim *sim, int op)
     cluster_status_copy(&o->snapshot.last, status);
     status->retained_volume_count = 0;
     cluster_report_roles(&o->snapshot, status);
-    note_awaited(sim, o);
+    if (cluster_epoch_spreads(&o->snapshot))
+        again_in(sim, o, CLUSTER_EPOCH_SPREAD_MS);
+    if (cluster_notes_report(&o->memory, &o->snapshot))
+        again_in(sim, o, CLUSTER_CONFIRM_MS);
     if (memcmp(status, &o->snapshot.last, sizeof(*status)) != 0 && !cluster_status_same(status, &o->snapshot.last)) {
         begin_write(sim, op, status);
         return;
@@ -292,11 +187,15 @@ static void report(struct sim *sim, int op)
     free(status);
 }
 
-static bool failover_is_swift(const struct cluster_snapshot *snapshot)
+/* Orders are not given again: nothing has changed for them. */
+static void plan_and_report(struct sim *sim, int op, const struct roll *roll)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
-    int64_t age_ms = snapshot->now_ms - transition->started_ms;
-    return transition->failover && str_empty(transition->to) && age_ms >= 0 && age_ms < FAILOVER_HOLD_MS;
+    struct sim_operator *o = &sim->operators[op];
+    plan(sim, op, roll);
+    if (cluster_primary_is_about_to_change(&o->snapshot))
+        again_in(sim, o, CLUSTER_FAILOVER_REPORT_MS);
+    else
+        report(sim, op);
 }
 
 static bool has_old_pod(const struct sim *sim, const struct sim_operator *o)
@@ -320,17 +219,15 @@ void round_run(struct sim *sim, int op)
     if (has_old_pod(sim, o))
         cluster_roll(&o->snapshot, &roll);
     cluster_intend(&o->snapshot, roll.step == ROLL_SWITCHOVER, intent);
+    cluster_notes_drain(&o->memory, &o->snapshot, intent);
     again_in(sim, o, intent->again_ms);
-    if (intent->waits_for_drain)
-        again_in(sim, o, 1000);
-    if (intent->changed && o->intents < INTENTS_MAX)
+    if (intent->changed && o->intents < CLUSTER_INTENTS_MAX)
         write_intent(sim, op, intent);
-    else if (!failover_is_swift(&o->snapshot)) {
+    else {
         o->intents = 0;
-        plan(sim, op, &roll); /* orders are not given again: nothing has changed for them */
-        report(sim, op);
-    } else
-        o->intents = 0;
+        if (!cluster_failover_is_swift(&o->snapshot))
+            plan_and_report(sim, op, &roll);
+    }
     if (!str_eq(intent->next_action, o->said)) {
         snprintf(o->said, sizeof(o->said), "%s", intent->next_action);
         if (*o->said)

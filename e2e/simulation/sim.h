@@ -16,6 +16,7 @@
 #include "common/agent_api.h"
 #include "e2e/simulation/schedule.h"
 #include "e2e/simulation/txn.h"
+#include "operator/cluster/cluster_memory.h"
 #include "operator/cluster/cluster_roles.h"
 
 #define SIM_TICK_MS 10
@@ -206,12 +207,7 @@ struct sim_operator {
     struct pvc_object claims[SIM_MEMBERS_MAX];
     struct stateful_set_object set;
     struct sim_stream streams[SIM_MEMBERS_MAX];
-    /* cluster_memory.h */
-    int64_t fenced_since_ms, lost_since_ms, held_since_ms, held_epoch, epoch_since_ms;
-    int64_t stopped_since_ms[SIM_MEMBERS_MAX];
-    struct failover_times times;
-    char awaited_hash[17];
-    const char *awaited_position;
+    struct cluster_memory memory;
     /* The round. */
     bool woken;
     int64_t round_ms;

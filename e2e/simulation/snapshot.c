@@ -3,6 +3,7 @@
 #include "common/base.h"
 
 #include "e2e/simulation/operator.h"
+#include "operator/cluster/cluster_notes.h"
 
 static const char *const revisions[] = {"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"};
 static const char *const nodes[] = {"node-0", "node-1", "node-2", "node-3", "node-4", "node-5"};
@@ -110,7 +111,6 @@ static void fill_member(struct sim *sim, int op, int i)
         .agent = watched && stream->has_status ? &stream->status : NULL,
         .agent_connected = watched && stream->connected,
         .silent_ms = watched ? sim->now_ms - stream->last_word_ms : INT64_MAX,
-        .stopped_ms = o->stopped_since_ms[i] > 0 ? MAX_OF(1, sim->now_ms - o->stopped_since_ms[i]) : 0,
         .agent_awaited = has_agent && !(watched && stream->tried),
         .agent_error = watched && stream->connected ? "" : "it does not answer",
         .mycnf_text = ""};
@@ -137,12 +137,5 @@ void snapshot_update(struct sim *sim, int op)
         .applied_hash = ""};
     snapshot->stateful_set = has_set ? &o->set : NULL;
     snapshot->children[CHILD_STATEFUL_SET] = has_set ? &o->set.object : NULL;
-    snapshot->fenced_since_ms = o->fenced_since_ms;
-    snapshot->lost_since_ms = o->lost_since_ms;
-    bool held = o->held_since_ms > 0 && o->held_epoch == snapshot->last.transition.epoch;
-    snapshot->held_ms = held ? MAX_OF(1, sim->now_ms - o->held_since_ms) : 0;
-    snapshot->failover_times = o->times;
-    snapshot->awaited_hash = o->awaited_hash;
-    snapshot->awaited_position = *o->awaited_hash ? o->awaited_position : NULL;
-    snapshot->epoch_since_ms = o->epoch_since_ms;
+    cluster_notes_show(&o->memory, sim->now_ms, snapshot);
 }
