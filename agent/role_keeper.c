@@ -13,6 +13,7 @@
 #include "agent/old_data.h"
 #include "agent/role_decide.h"
 #include "agent/role_lane.h"
+#include "agent/role_notes.h"
 #include "agent/role_status.h"
 #include "agent/source_watch.h"
 #include "common/alloc.h"
@@ -20,12 +21,6 @@
 #include "common/hashmap.h"
 #include "common/log.h"
 #include "common/worker.h"
-
-/* How long closing waits for a heartbeat that is being written; after that the server is told to end it. */
-#define BEAT_PATIENCE_MS 300
-/* How long what was received may go on being applied before a replica turns to another source, which may wait for its
- * acknowledgements. After that it is dropped: the new source has it. */
-#define FOLLOW_DRAIN_MS 10000
 
 struct role_keeper {
     struct loop *loop;
@@ -41,9 +36,7 @@ struct role_keeper {
     struct source_watch *source;
     struct healing *healing;
     char *password;
-    uint64_t job_source; /* source_wanted of the job that runs */
-    bool job_reconfigures;
-    uint64_t job_epoch;
+    struct role_begun job; /* that runs */
     int64_t accepted_ms;
     struct self_fence fence; /* as it will be noted once the worker is done */
     struct catch_up_note note;
@@ -88,38 +81,22 @@ static void accept(struct role_keeper *keeper, const struct acceptance *acceptan
     const struct agent_order *order = &acceptance->order;
     struct role_state *role = &keeper->state->role;
     char hash[17];
-    bool new_epoch = order->epoch > role->epoch;
+    bool was_isolated = role->isolated;
 
     agent_order_hash(order, hash);
-    if (order->epoch != role->epoch)
-        role_lag_carry(keeper->state, clock_monotonic_ms());
-    role->epoch = order->epoch;
-    if (order->mark != AGENT_MARK_NONE)
-        role->mark = order->mark;
-    if (role->isolated && new_epoch)
+    bool renewed = role_note_epoch(keeper->state, order, hash, clock_monotonic_ms());
+    if (was_isolated && !role->isolated)
         log_info("a new epoch ends the isolation");
-    if (new_epoch)
-        role->isolated = false;
-    bool renewed = role->has_order && strcmp(hash, role->order_hash) == 0;
     healing_ordered(keeper->healing, order, renewed);
     old_data_ordered(keeper->old, order);
     if (renewed)
         return;
     role_lane_supersede(keeper->lane);
-    if (strcmp(role->order.source_host, order->source_host) != 0 || role->order.source_port != order->source_port)
-        keeper->state->stream = (struct stream_view){0};
     log_info("an order", LOG_STR("role", agent_role_name(order->role)), LOG_INT("epoch", (int64_t)order->epoch),
         LOG_STR("source", order->source_host));
-    role->has_order = true;
-    role->order = *order;
+    role_note_order(keeper->state, order, hash);
     position_pool_unref(keeper->of_order);
     keeper->of_order = position_pool_ref(acceptance->positions);
-    role->fence = self_fence_of(order);
-    memcpy(role->order_hash, hash, sizeof(hash));
-    role->opened = false;
-    role->retry_ms = 0;
-    role->draining_ms = 0;
-    error_clear(&role->error);
     role->source_wanted = identify_source(keeper);
     keeper->accepted_ms = clock_monotonic_ms();
     if (order->role != AGENT_ROLE_PRIMARY)
@@ -252,76 +229,17 @@ static void keep_note(struct role_keeper *keeper)
 void role_keeper_server_gone(struct role_keeper *keeper)
 {
     struct instance_state *state = keeper->state;
-    struct role_state *role = &state->role;
 
     heartbeat_lane_rest(keeper->beats);
     healing_server_gone(keeper->healing);
-    keeper->server_changed = role->running != ROLE_ACTION_NONE;
+    keeper->server_changed = state->role.running != ROLE_ACTION_NONE;
     if (!str_empty(state->replication.gtid_executed)) { /* this may be called again before it is back */
         state->gone_executed = state->replication.gtid_executed;
         position_pool_unref(keeper->of_gone);
         keeper->of_gone = position_pool_ref(state->replication.positions);
     }
-    replication_facts_release(&state->replication);
-    state->replication_ms = 0;
-    catch_up_gap(&state->catch_up, clock_monotonic_ms());
+    role_note_server_gone(state, clock_monotonic_ms());
     catch_up_note_server_gone(&keeper->note);
-    role->relay = RELAY_DONE;
-    role->relay_ms = 0;
-    role->draining_ms = 0;
-    role->unseen = false;
-    state->stream = (struct stream_view){0};
-    state->commits_blocked_since_ms = 0;
-    state->unacknowledged = state->unacknowledged_seen = 0;
-    role->was_open = role->opened = false;
-    if (role->order.role == AGENT_ROLE_PRIMARY) {
-        role->has_order = false;
-        role->order = (struct agent_order){0};
-        role->order_hash[0] = '\0';
-    }
-}
-
-/* Commits wait, and the count of acknowledged ones stands still. */
-static void note_blocked(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
-{
-    bool still = facts->waiting_commits > 0 && state->replication.waiting_commits > 0 &&
-        facts->acknowledged == state->replication.acknowledged;
-
-    if (!still)
-        state->commits_blocked_since_ms = facts->waiting_commits > 0 ? now_ms : 0;
-}
-
-static void note_stopped(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
-{
-    bool stopped = facts->configured && facts->applier == AGENT_THREAD_OFF && facts->applier_errno;
-
-    if (!stopped)
-        state->applier_stopped_since_ms = 0;
-    else if (!state->applier_stopped_since_ms)
-        state->applier_stopped_since_ms = now_ms;
-}
-
-/* The first look of this agent at a server, which may have been started with relay logs from before. An agent that died
- * may have left it in the midst of them. */
-static void note_relay_logs(struct role_keeper *keeper, const struct replication_facts *facts)
-{
-    struct role_state *role = &keeper->state->role;
-    bool off = facts->receiver == AGENT_THREAD_OFF && facts->applier == AGENT_THREAD_OFF;
-
-    role->relay_dropped[0] = '\0';
-    role->relay_ms = 0;
-    role->relay = RELAY_DONE;
-    if (facts->configured && facts->by_file)
-        role->relay = facts->relay_logs_kept ? RELAY_PENDING : RELAY_DROP;
-    else if (facts->configured && facts->relay_logs_kept && off && !facts->applier_errno)
-        role->relay = RELAY_PENDING;
-    else if (off && relay_keep_is_dropping(keeper->paths))
-        role->relay = RELAY_DROP;
-    if (facts->configured && off && !facts->relay_logs_kept && !facts->by_file)
-        snprintf(role->relay_dropped, sizeof(role->relay_dropped),
-            "its relay logs were not kept over the end of its pod or node");
-    if (role->relay != RELAY_PENDING)
-        catch_up_note_spend(&keeper->note);
 }
 
 static void take_facts(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms)
@@ -333,8 +251,11 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
     catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, now_ms);
     catch_up_note_look(&keeper->note, &state->catch_up, flavour, facts->gtid_received, now_ms);
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
-    if (!state->replication.seen)
-        note_relay_logs(keeper, facts);
+    if (!state->replication.seen) {
+        role_note_relay_logs(&state->role, facts, relay_keep_is_dropping(keeper->paths));
+        if (state->role.relay != RELAY_PENDING)
+            catch_up_note_spend(&keeper->note);
+    }
     replication_facts_keep(&state->replication, facts);
     state->replication_ms = started_ms;
     state->role.unseen = false;
@@ -345,22 +266,13 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
 
 void role_keeper_observed(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms)
 {
-    struct role_state *role = &keeper->state->role;
-
-    if (role->running != ROLE_ACTION_NONE && role->running != ROLE_ACTION_CLOSE)
+    if (!role_takes_look(&keeper->state->role, started_ms))
         return;
-    if (role->finished_ms && started_ms <= role->finished_ms)
-        return;
-    note_blocked(keeper->state, facts, started_ms);
-    note_stopped(keeper->state, facts, started_ms);
-    if (role->running == ROLE_ACTION_NONE) {
-        role_note_unacknowledged(keeper->state, facts, false);
-        role_note_lapse(keeper->state, facts);
-    }
+    role_note_look(keeper->state, facts, started_ms);
     take_facts(keeper, facts, started_ms);
     keep_note(keeper);
     if (!keeper->state->replication.read_only)
-        role->was_open = true;
+        keeper->state->role.was_open = true;
 }
 
 /* ---- changes of role ---- */
@@ -379,67 +291,23 @@ static const char *const action_texts[ROLE_ACTION_COUNT] = {
 
 static void note_success(struct role_keeper *keeper, const struct role_result *result, int64_t now_ms)
 {
-    struct role_state *role = &keeper->state->role;
-    enum role_action action = role->running;
-    bool turned = result->done && (action == ROLE_ACTION_FOLLOW || action == ROLE_ACTION_PREPARE);
+    enum role_action action = keeper->state->role.running;
 
-    error_clear(&role->error);
-    if (turned) {
-        role->prepared = action == ROLE_ACTION_PREPARE;
-        keeper->state->lapses = 0; /* what it had as a primary is judged by others now */
-    }
-    if (action == ROLE_ACTION_CLOSE)
-        role->was_open = false;
-    if (action == ROLE_ACTION_ROTATE)
-        role->rotated_epoch = keeper->job_epoch;
-    if (action == ROLE_ACTION_OPEN && result->done) {
-        role->opened = role->order.role == AGENT_ROLE_PRIMARY;
-        role->opened_epoch = keeper->job_epoch;
-        role->source_followed = 0;
-        catch_up_opened(&keeper->state->catch_up);
-    }
-    if (action == ROLE_ACTION_FOLLOW)
-        role->draining_ms = result->done ? 0 : role->draining_ms ? role->draining_ms : now_ms;
-    if (turned)
-        role_note_followed(role, keeper->job_source, keeper->job_reconfigures, now_ms);
+    role_note_success(keeper->state, result, &keeper->job, now_ms);
     if (result->done)
         log_info("the role is changed", LOG_STR("what", action_texts[action]), LOG_INT("us", result->took_us));
-}
-
-/* Its source is open and has what is being applied: it is not kept waiting for longer than one that turns to another
- * source. */
-static bool is_out_of_patience(struct instance_state *state, int64_t now_ms)
-{
-    struct role_state *role = &state->role;
-    const struct source_view *source = &state->source;
-    bool follows = *role->order.source_host && role->order.role == AGENT_ROLE_REPLICA;
-
-    if (!follows || !source->is_open || source->error.kind != ERROR_NONE)
-        role->relay_ms = 0;
-    else if (!role->relay_ms)
-        role->relay_ms = now_ms;
-    return role->relay_ms && now_ms - role->relay_ms >= FOLLOW_DRAIN_MS;
 }
 
 static void note_recovery(struct role_keeper *keeper, const struct role_result *result, int64_t now_ms)
 {
     struct instance_state *state = keeper->state;
-    struct role_state *role = &state->role;
 
-    if (result->dropped) {
-        role->relay = RELAY_DONE;
-    } else if (result->relay == RELAY_WHOLE) {
-        role->relay = RELAY_DONE;
+    if (role_note_recovery(state, result, now_ms)) {
         catch_up_note_relay_logs_kept(
             &keeper->note, &state->catch_up, state->observed.version.flavour, state->replication.gtid_received);
         catch_up_executed(&state->catch_up, state->observed.version.flavour, state->replication.gtid_executed);
-    } else if (result->relay == RELAY_BROKEN || is_out_of_patience(state, now_ms)) {
-        const char *why =
-            result->relay == RELAY_BROKEN ? result->relay_why : "applying it took too long, and its source has it";
-        log_warn("what was received before the start is dropped", LOG_STR("why", why));
-        snprintf(role->relay_dropped, sizeof(role->relay_dropped), "%s", why);
-        role->relay = RELAY_DROP;
-    }
+    } else if (state->role.relay == RELAY_DROP)
+        log_warn("what was received before the start is dropped", LOG_STR("why", state->role.relay_dropped));
 }
 
 static void on_result(void *arg, const struct role_result *result)
@@ -476,16 +344,6 @@ static void on_result(void *arg, const struct role_result *result)
     on_change(keeper);
 }
 
-/* Relay logs. */
-static bool may_drop(const struct role_keeper *keeper, enum role_action action)
-{
-    const struct instance_state *state = keeper->state;
-
-    if (action == ROLE_ACTION_HOLD)
-        return !state->replication.relay_logs_last;
-    return action != ROLE_ACTION_RECOVER || state->role.relay == RELAY_DROP;
-}
-
 static void begin(struct role_keeper *keeper, const struct role_decision *decision, int64_t now_ms)
 {
     struct role_state *role = &keeper->state->role;
@@ -496,7 +354,7 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
         .reconfigure = decision->reconfigure,
         .restart = decision->restart,
         .relay = role->relay,
-        .drain = !role->draining_ms || now_ms - role->draining_ms < FOLLOW_DRAIN_MS,
+        .drain = role_drains(role, now_ms),
         .salvage = keeper->state->healing.salvage,
         .positions = position_pool_new(2 * POSITION_TEXT_MAX),
     };
@@ -507,54 +365,28 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
         job.order.drain_ms = 0;
     if (decision->action == ROLE_ACTION_FOLLOW || decision->action == ROLE_ACTION_PREPARE)
         job.password = xstrdup(keeper->password);
-    if (decision->action == ROLE_ACTION_OPEN)
-        role->was_open = true;
-    if (decision->restart)
-        role->restarted_ms = now_ms;
-    if (may_drop(keeper, decision->action))
+    if (role_may_drop(keeper->state, decision->action))
         catch_up_note_spend(&keeper->note);
-    keeper->job_source = role->source_wanted;
-    keeper->job_reconfigures = decision->reconfigure;
-    keeper->job_epoch = role->order.epoch;
-    role->running = decision->action;
-    role->running_ms = now_ms;
+    keeper->job = (struct role_begun){
+        .source = role->source_wanted, .epoch = role->order.epoch, .reconfigures = decision->reconfigure};
+    role_note_begin(role, decision, now_ms);
     keep_note(keeper);
     role_lane_start(keeper->lane, &job);
 }
 
-/* A heartbeat written after the server was closed would be errant: one that is under way may end first. */
-static bool must_wait_for_beat(const struct role_keeper *keeper, const struct role_decision *decision, int64_t now_ms)
-{
-    return !decision->urgent && keeper->state->role.order.drain_ms > 0 && keeper->state->beat.started_ms &&
-        now_ms - keeper->accepted_ms < BEAT_PATIENCE_MS;
-}
-
-/* Closing may not have got to its end, but what it did first is done (events): the server is opened again in any
- * case. */
 static void note_copy(struct instance_state *state, int64_t now_ms)
 {
-    bool closed = role_closed_for_copy(state, now_ms);
-    struct role_state *role = &state->role;
-
-    if (role->closed_for_copy && !closed) {
-        role->opened = false;
-        role->retry_ms = 0;
-        error_clear(&role->error);
-    }
-
-    if (closed != state->role.closed_for_copy)
-        log_info(closed ? "commits and a copy wait for each other: closed until the copy is complete"
-                        : "no longer closed for a copy");
-    state->role.closed_for_copy = closed;
+    if (role_note_copy(state, now_ms))
+        log_info(state->role.closed_for_copy
+                ? "commits and a copy wait for each other: closed until the copy is complete"
+                : "no longer closed for a copy");
 }
 
 static void note_isolation(struct instance_state *state, int64_t now_ms)
 {
-    if (state->role.isolated || !role_is_isolated(state, now_ms))
-        return;
-    log_warn("neither the operator nor enough other members are heard: closed until the next epoch",
-        LOG_INT("limitMs", state->role.fence.ms));
-    state->role.isolated = true;
+    if (role_note_isolation(state, now_ms))
+        log_warn("neither the operator nor enough other members are heard: closed until the next epoch",
+            LOG_INT("limitMs", state->role.fence.ms));
 }
 
 /* One that was alone for too long stays closed, whoever speaks now: another may have been opened meanwhile. */
@@ -592,8 +424,7 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
 
     source_watch_set(keeper->source, follows ? order->source_host : "", follows ? order->source_agent_port : 0);
     struct role_decision decision = role_decide(state, phase, now_ms);
-    if (state->role.has_order && order->role == AGENT_ROLE_PRIMARY && order->heartbeat && role_done(state) &&
-        !state->role.closed_for_copy && !state->role.isolated && !state->role.stopping)
+    if (role_beats(state))
         heartbeat_lane_beat(keeper->beats, order->epoch);
     else if (state->beat.wanted)
         heartbeat_lane_rest(keeper->beats);
@@ -602,7 +433,7 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
         return;
     if (decision.action == ROLE_ACTION_OPEN && healing_holds(keeper->healing))
         return;
-    if (decision.action == ROLE_ACTION_CLOSE && must_wait_for_beat(keeper, &decision, now_ms))
+    if (role_waits_for_beat(state, &decision, keeper->accepted_ms, now_ms))
         return;
     begin(keeper, &decision, now_ms);
 }

@@ -1,0 +1,246 @@
+#include "common/base.h"
+
+#include "agent/role_notes.h"
+
+#include "agent/role_status.h"
+
+/* How long closing waits for a heartbeat that is being written; after that the server is told to end it. */
+#define BEAT_PATIENCE_MS 300
+
+/* ---- orders ---- */
+
+bool role_note_epoch(
+    struct instance_state *state, const struct agent_order *order, const char hash[static 17], int64_t now_ms)
+{
+    struct role_state *role = &state->role;
+    bool new_epoch = order->epoch > role->epoch;
+
+    if (order->epoch != role->epoch)
+        role_lag_carry(state, now_ms);
+    role->epoch = order->epoch;
+    if (order->mark != AGENT_MARK_NONE)
+        role->mark = order->mark;
+    if (new_epoch)
+        role->isolated = false;
+    return role->has_order && strcmp(hash, role->order_hash) == 0;
+}
+
+void role_note_order(struct instance_state *state, const struct agent_order *order, const char hash[static 17])
+{
+    struct role_state *role = &state->role;
+
+    if (strcmp(role->order.source_host, order->source_host) != 0 || role->order.source_port != order->source_port)
+        state->stream = (struct stream_view){0};
+    role->has_order = true;
+    role->order = *order;
+    role->fence = self_fence_of(order);
+    memcpy(role->order_hash, hash, sizeof(role->order_hash));
+    role->opened = false;
+    role->retry_ms = 0;
+    role->draining_ms = 0;
+    error_clear(&role->error);
+}
+
+/* ---- looks at the server ---- */
+
+bool role_takes_look(const struct role_state *role, int64_t started_ms)
+{
+    if (role->running != ROLE_ACTION_NONE && role->running != ROLE_ACTION_CLOSE)
+        return false;
+    return !role->finished_ms || started_ms > role->finished_ms;
+}
+
+/* Commits wait, and the count of acknowledged ones stands still. */
+static void note_blocked(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
+{
+    bool still = facts->waiting_commits > 0 && state->replication.waiting_commits > 0 &&
+        facts->acknowledged == state->replication.acknowledged;
+
+    if (!still)
+        state->commits_blocked_since_ms = facts->waiting_commits > 0 ? now_ms : 0;
+}
+
+static void note_stopped(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
+{
+    bool stopped = facts->configured && facts->applier == AGENT_THREAD_OFF && facts->applier_errno;
+
+    if (!stopped)
+        state->applier_stopped_since_ms = 0;
+    else if (!state->applier_stopped_since_ms)
+        state->applier_stopped_since_ms = now_ms;
+}
+
+void role_note_look(struct instance_state *state, const struct replication_facts *facts, int64_t started_ms)
+{
+    note_blocked(state, facts, started_ms);
+    note_stopped(state, facts, started_ms);
+    if (state->role.running != ROLE_ACTION_NONE)
+        return;
+    role_note_unacknowledged(state, facts, false);
+    role_note_lapse(state, facts);
+}
+
+void role_note_relay_logs(struct role_state *role, const struct replication_facts *facts, bool is_dropping)
+{
+    bool off = facts->receiver == AGENT_THREAD_OFF && facts->applier == AGENT_THREAD_OFF;
+
+    role->relay_dropped[0] = '\0';
+    role->relay_ms = 0;
+    role->relay = RELAY_DONE;
+    if (facts->configured && facts->by_file)
+        role->relay = facts->relay_logs_kept ? RELAY_PENDING : RELAY_DROP;
+    else if (facts->configured && facts->relay_logs_kept && off && !facts->applier_errno)
+        role->relay = RELAY_PENDING;
+    else if (off && is_dropping)
+        role->relay = RELAY_DROP;
+    if (facts->configured && off && !facts->relay_logs_kept && !facts->by_file)
+        snprintf(role->relay_dropped, sizeof(role->relay_dropped),
+            "its relay logs were not kept over the end of its pod or node");
+}
+
+void role_note_server_gone(struct instance_state *state, int64_t now_ms)
+{
+    struct role_state *role = &state->role;
+
+    replication_facts_release(&state->replication);
+    state->replication_ms = 0;
+    catch_up_gap(&state->catch_up, now_ms);
+    role->relay = RELAY_DONE;
+    role->relay_ms = 0;
+    role->draining_ms = 0;
+    role->unseen = false;
+    state->stream = (struct stream_view){0};
+    state->commits_blocked_since_ms = 0;
+    state->unacknowledged = state->unacknowledged_seen = 0;
+    role->was_open = role->opened = false;
+    if (role->order.role == AGENT_ROLE_PRIMARY) {
+        role->has_order = false;
+        role->order = (struct agent_order){0};
+        role->order_hash[0] = '\0';
+    }
+}
+
+/* ---- turns ---- */
+
+bool role_note_isolation(struct instance_state *state, int64_t now_ms)
+{
+    if (state->role.isolated || !role_is_isolated(state, now_ms))
+        return false;
+    state->role.isolated = true;
+    return true;
+}
+
+/* Closing may not have got to its end, but what it did first is done (events): the server is opened again in any
+ * case. */
+bool role_note_copy(struct instance_state *state, int64_t now_ms)
+{
+    bool closed = role_closed_for_copy(state, now_ms);
+    struct role_state *role = &state->role;
+    bool changed = closed != role->closed_for_copy;
+
+    if (role->closed_for_copy && !closed) {
+        role->opened = false;
+        role->retry_ms = 0;
+        error_clear(&role->error);
+    }
+    role->closed_for_copy = closed;
+    return changed;
+}
+
+bool role_beats(const struct instance_state *state)
+{
+    const struct role_state *role = &state->role;
+
+    return role->has_order && role->order.role == AGENT_ROLE_PRIMARY && role->order.heartbeat && role_done(state) &&
+        !role->closed_for_copy && !role->isolated && !role->stopping;
+}
+
+bool role_waits_for_beat(
+    const struct instance_state *state, const struct role_decision *decision, int64_t accepted_ms, int64_t now_ms)
+{
+    return decision->action == ROLE_ACTION_CLOSE && !decision->urgent && state->role.order.drain_ms > 0 &&
+        state->beat.started_ms && now_ms - accepted_ms < BEAT_PATIENCE_MS;
+}
+
+/* ---- changes of role ---- */
+
+bool role_may_drop(const struct instance_state *state, enum role_action action)
+{
+    if (action == ROLE_ACTION_HOLD)
+        return !state->replication.relay_logs_last;
+    return action != ROLE_ACTION_RECOVER || state->role.relay == RELAY_DROP;
+}
+
+bool role_drains(const struct role_state *role, int64_t now_ms)
+{
+    return !role->draining_ms || now_ms - role->draining_ms < ROLE_FOLLOW_DRAIN_MS;
+}
+
+void role_note_begin(struct role_state *role, const struct role_decision *decision, int64_t now_ms)
+{
+    if (decision->action == ROLE_ACTION_OPEN)
+        role->was_open = true;
+    if (decision->restart)
+        role->restarted_ms = now_ms;
+    role->running = decision->action;
+    role->running_ms = now_ms;
+}
+
+void role_note_success(
+    struct instance_state *state, const struct role_result *result, const struct role_begun *begun, int64_t now_ms)
+{
+    struct role_state *role = &state->role;
+    enum role_action action = role->running;
+    bool turned = result->done && (action == ROLE_ACTION_FOLLOW || action == ROLE_ACTION_PREPARE);
+
+    error_clear(&role->error);
+    if (turned) {
+        role->prepared = action == ROLE_ACTION_PREPARE;
+        state->lapses = 0; /* what it had as a primary is judged by others now */
+    }
+    if (action == ROLE_ACTION_CLOSE)
+        role->was_open = false;
+    if (action == ROLE_ACTION_ROTATE)
+        role->rotated_epoch = begun->epoch;
+    if (action == ROLE_ACTION_OPEN && result->done) {
+        role->opened = role->order.role == AGENT_ROLE_PRIMARY;
+        role->opened_epoch = begun->epoch;
+        role->source_followed = 0;
+        catch_up_opened(&state->catch_up);
+    }
+    if (action == ROLE_ACTION_FOLLOW)
+        role->draining_ms = result->done ? 0 : role->draining_ms ? role->draining_ms : now_ms;
+    if (turned)
+        role_note_followed(role, begun->source, begun->reconfigures, now_ms);
+}
+
+/* Its source is open and has what is being applied: it is not kept waiting for longer than one that turns to another
+ * source. */
+static bool is_out_of_patience(struct instance_state *state, int64_t now_ms)
+{
+    struct role_state *role = &state->role;
+    const struct source_view *source = &state->source;
+    bool follows = *role->order.source_host && role->order.role == AGENT_ROLE_REPLICA;
+
+    if (!follows || !source->is_open || source->error.kind != ERROR_NONE)
+        role->relay_ms = 0;
+    else if (!role->relay_ms)
+        role->relay_ms = now_ms;
+    return role->relay_ms && now_ms - role->relay_ms >= ROLE_FOLLOW_DRAIN_MS;
+}
+
+bool role_note_recovery(struct instance_state *state, const struct role_result *result, int64_t now_ms)
+{
+    struct role_state *role = &state->role;
+    bool whole = !result->dropped && result->relay == RELAY_WHOLE;
+
+    if (result->dropped || whole) {
+        role->relay = RELAY_DONE;
+    } else if (result->relay == RELAY_BROKEN || is_out_of_patience(state, now_ms)) {
+        const char *why =
+            result->relay == RELAY_BROKEN ? result->relay_why : "applying it took too long, and its source has it";
+        snprintf(role->relay_dropped, sizeof(role->relay_dropped), "%s", why);
+        role->relay = RELAY_DROP;
+    }
+    return whole;
+}

@@ -1,0 +1,71 @@
+/*
+ * role_notes.h: what role_keeper notes in instance_state of orders, looks at the server and changes of role: pure, so
+ * that whoever drives an agent by other means (a simulation) notes the same.
+ */
+#ifndef KM_AGENT_ROLE_NOTES_H
+#define KM_AGENT_ROLE_NOTES_H
+
+#include "common/base.h"
+
+#include "agent/instance_state.h"
+#include "agent/role_decide.h"
+#include "agent/role_lane.h"
+
+/* How long what was received may go on being applied before a replica turns to another source, which may wait for its
+ * acknowledgements. After that it is dropped: the new source has it. */
+#define ROLE_FOLLOW_DRAIN_MS 10000
+
+/* ---- orders ---- */
+
+/* An order counts: its epoch and its mark. True: it is the one in force (`hash` is its own), said again. */
+bool role_note_epoch(
+    struct instance_state *state, const struct agent_order *order, const char hash[static 17], int64_t now_ms);
+/* It is another one. Its positions must outlive it; source_wanted is the caller's. */
+void role_note_order(struct instance_state *state, const struct agent_order *order, const char hash[static 17]);
+
+/* ---- looks at the server ---- */
+
+/* Whether a look that began at started_ms shows anything: it is not from before or amid a change of role. */
+bool role_takes_look(const struct role_state *role, int64_t started_ms);
+/* Before its facts are kept: commits that wait, an applier that has stopped, commits that need not wait as they are to. */
+void role_note_look(struct instance_state *state, const struct replication_facts *facts, int64_t started_ms);
+/* The first look of this agent at a server, which may have been started with relay logs from before. An agent that died
+ * may have left it in the midst of them. is_dropping: relay_keep_is_dropping. */
+void role_note_relay_logs(struct role_state *role, const struct replication_facts *facts, bool is_dropping);
+/* May be called again before it is back. */
+void role_note_server_gone(struct instance_state *state, int64_t now_ms);
+
+/* ---- turns ---- */
+
+/* One that was alone for too long stays closed, whoever speaks now. True: it is from now on. */
+bool role_note_isolation(struct instance_state *state, int64_t now_ms);
+/* True: whether it is closed for a copy has changed. */
+bool role_note_copy(struct instance_state *state, int64_t now_ms);
+/* The heartbeat is to be written. */
+bool role_beats(const struct instance_state *state);
+/* A heartbeat written after the server was closed would be errant: one that is under way may end first. accepted_ms: of
+ * the order in force. */
+bool role_waits_for_beat(
+    const struct instance_state *state, const struct role_decision *decision, int64_t accepted_ms, int64_t now_ms);
+
+/* ---- changes of role ---- */
+
+/* Relay logs. */
+bool role_may_drop(const struct instance_state *state, enum role_action action);
+/* Follow: what was received is still applied before the source is changed. */
+bool role_drains(const struct role_state *role, int64_t now_ms);
+void role_note_begin(struct role_state *role, const struct role_decision *decision, int64_t now_ms);
+
+/* What a change of role was begun with. */
+struct role_begun {
+    uint64_t source; /* source_wanted */
+    uint64_t epoch;
+    bool reconfigures;
+};
+/* Without an error. Of a recovery after role_note_recovery. */
+void role_note_success(
+    struct instance_state *state, const struct role_result *result, const struct role_begun *begun, int64_t now_ms);
+/* True: what was received is whole. Else state->role.relay and relay_dropped say what becomes of it. */
+bool role_note_recovery(struct instance_state *state, const struct role_result *result, int64_t now_ms);
+
+#endif
