@@ -71,12 +71,9 @@ void catch_up_note_release(struct catch_up_note *note)
     note->positions = NULL;
 }
 
-void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, enum agent_flavour flavour,
-    const char *received, int64_t now_ms)
+void catch_up_note_look_at(struct catch_up_note *note, const char server[static SERVER_RUN_SIZE],
+    struct catch_up *catch_up, enum agent_flavour flavour, const char *received, int64_t now_ms)
 {
-    char server[SERVER_RUN_SIZE];
-
-    server_run_id(note->paths, server);
     bool same = strcmp(server, note->server) == 0;
     note->known = same && *server;
     if (!same) {
@@ -86,10 +83,21 @@ void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, e
         catch_up_note_server_gone(note); /* it had ended before this agent began */
     } else if (note->known && strcmp(server, note->found.server) == 0) {
         catch_up_resume(catch_up, flavour, note->found.received, received);
-        log_info("an agent is back beside its server", LOG_BOOL("caughtUp", catch_up->up));
     }
-    memcpy(note->server, server, sizeof(server));
+    memcpy(note->server, server, sizeof(note->server));
     note->found = (struct caught_up){0};
+}
+
+void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, enum agent_flavour flavour,
+    const char *received, int64_t now_ms)
+{
+    char server[SERVER_RUN_SIZE];
+
+    server_run_id(note->paths, server);
+    bool is_back = *server && strcmp(server, note->server) == 0 && strcmp(server, note->found.server) == 0;
+    catch_up_note_look_at(note, server, catch_up, flavour, received, now_ms);
+    if (is_back)
+        log_info("an agent is back beside its server", LOG_BOOL("caughtUp", catch_up->up));
 }
 
 void catch_up_note_server_gone(struct catch_up_note *note)
@@ -158,16 +166,24 @@ static bool remove_note(struct catch_up_note *note)
     return false;
 }
 
-void catch_up_note_keep(struct catch_up_note *note, bool up, const char *received)
+enum catch_up_note_act catch_up_note_decide(struct catch_up_note *note, bool up, const char *received)
 {
     bool wanted = up && note->known && !str_empty(received) && position_is_whole(received);
 
     if (!wanted && *note->past.server)
-        return;
+        return CATCH_UP_NOTE_STAYS;
     bool is_right = wanted && note->is_there && !*note->past.server && note->last.synced == note->synced;
     if (wanted ? is_right : !note->is_there)
-        return;
+        return CATCH_UP_NOTE_STAYS;
     if (wanted)
         catch_up_note_spend(note);
-    note->is_there = wanted ? write_note(note, received) : !remove_note(note);
+    return wanted ? CATCH_UP_NOTE_WRITTEN : CATCH_UP_NOTE_REMOVED;
+}
+
+void catch_up_note_keep(struct catch_up_note *note, bool up, const char *received)
+{
+    enum catch_up_note_act act = catch_up_note_decide(note, up, received);
+
+    if (act != CATCH_UP_NOTE_STAYS)
+        note->is_there = act == CATCH_UP_NOTE_WRITTEN ? write_note(note, received) : !remove_note(note);
 }

@@ -50,6 +50,9 @@ void catch_up_note_release(struct catch_up_note *note);
  * is after it; another one than before is a gap, and the one of the note goes on. */
 void catch_up_note_look(struct catch_up_note *note, struct catch_up *catch_up, enum agent_flavour flavour,
     const char *received, int64_t now_ms);
+/* Pure: the same, of that process ("" not known). */
+void catch_up_note_look_at(struct catch_up_note *note, const char server[static SERVER_RUN_SIZE],
+    struct catch_up *catch_up, enum agent_flavour flavour, const char *received, int64_t now_ms);
 /* The process has ended: before the next look. */
 void catch_up_note_server_gone(struct catch_up_note *note);
 /* A change of role begins that may drop relay logs, or is to. catch_up_note_keep comes next. */
@@ -60,5 +63,8 @@ void catch_up_note_relay_logs_kept(
 /* After each look, and before and after each change: whether it is proven and nothing is being changed. Writes or
  * removes the file when that has changed. */
 void catch_up_note_keep(struct catch_up_note *note, bool up, const char *received);
+enum catch_up_note_act { CATCH_UP_NOTE_STAYS, CATCH_UP_NOTE_WRITTEN, CATCH_UP_NOTE_REMOVED };
+/* Pure: which of that. */
+enum catch_up_note_act catch_up_note_decide(struct catch_up_note *note, bool up, const char *received);
 
 #endif

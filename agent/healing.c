@@ -202,18 +202,21 @@ static bool is_none(const struct instance_state *state)
     return state->replication.seen && state->replication.read_only && !role->was_open;
 }
 
+bool healing_wants_mark(const struct instance_state *state, uint64_t marked, uint64_t *ret_epoch)
+{
+    *ret_epoch = 0;
+    if (is_semi_sync_primary(state))
+        *ret_epoch = state->role.order.epoch;
+    else if (!is_none(state))
+        return false;
+    return *ret_epoch != marked;
+}
+
 static void keep_mark(struct healing *healing)
 {
-    const struct instance_state *state = healing->state;
     struct filing filing = {.mark = true};
 
-    if (healing->filing)
-        return;
-    if (is_semi_sync_primary(state))
-        filing.epoch = state->role.order.epoch;
-    else if (!is_none(state))
-        return;
-    if (filing.epoch != healing->marked)
+    if (!healing->filing && healing_wants_mark(healing->state, healing->marked, &filing.epoch))
         submit(healing, &filing);
 }
 
@@ -230,23 +233,31 @@ static void on_reap(void *arg)
     drop_fetch(arg);
 }
 
+void healing_note_fetched(struct instance_state *state, const char *fetched, const struct error *err, int64_t now_ms)
+{
+    struct healing_state *healing = &state->healing;
+
+    if (err) {
+        healing->salvage_error = *err;
+        healing->salvage = SALVAGE_ASK;
+        state->role.retry_ms = now_ms + ROLE_RETRY_MS;
+        return;
+    }
+    error_clear(&healing->salvage_error);
+    healing->fetched = fetched;
+    healing->salvage = SALVAGE_FETCHED;
+}
+
 static void on_fetched(void *arg, const char *gtids, const struct error *err)
 {
     struct healing *healing = arg;
-    struct healing_state *state = &healing->state->healing;
 
     loop_timer_arm(&healing->reap, 0);
-    if (err) {
+    if (err)
         log_warn("what the dead primary has cannot be fetched", LOG_ERR(err));
-        state->salvage_error = *err;
-        state->salvage = SALVAGE_ASK;
-        healing->state->role.retry_ms = clock_monotonic_ms() + ROLE_RETRY_MS;
-    } else {
-        error_clear(&state->salvage_error);
+    else
         str_replace(&healing->fetched, gtids);
-        state->fetched = healing->fetched;
-        state->salvage = SALVAGE_FETCHED;
-    }
+    healing_note_fetched(healing->state, healing->fetched, err, clock_monotonic_ms());
     on_change(healing);
 }
 
@@ -271,62 +282,78 @@ static void start_fetch(struct healing *healing, const char *after)
     healing->fetch = salvage_fetch_start(&options);
 }
 
-void healing_opened(struct healing *healing, const struct role_result *result)
+bool healing_note_opened(struct instance_state *state, const struct role_result *result)
 {
-    struct healing_state *state = &healing->state->healing;
+    struct healing_state *healing = &state->healing;
 
-    if (state->salvage == SALVAGE_ASK && result->salvage_asked && result->error.kind == ERROR_NONE)
-        start_fetch(healing, result->salvage_after);
-    if (state->salvage != SALVAGE_FETCHED)
-        return;
-    if (result->salvage_applied) {
-        state->salvage = SALVAGE_DONE;
-        json_copy_text(state->salvaged, sizeof(state->salvaged), str_or_empty(state->fetched));
-        log_info("what only the dead primary had is taken over", LOG_STR("gtids", state->fetched));
-    } else if (result->error.kind != ERROR_NONE) {
-        state->salvage_error = result->error;
-        state->salvage = SALVAGE_ASK; /* some of it may be applied */
+    if (healing->salvage == SALVAGE_FETCHED && result->salvage_applied) {
+        healing->salvage = SALVAGE_DONE;
+        json_copy_text(healing->salvaged, sizeof(healing->salvaged), str_or_empty(healing->fetched));
+    } else if (healing->salvage == SALVAGE_FETCHED && result->error.kind != ERROR_NONE) {
+        healing->salvage_error = result->error;
+        healing->salvage = SALVAGE_ASK; /* some of it may be applied */
+        return false;
     }
+    return healing->salvage == SALVAGE_ASK && result->salvage_asked && result->error.kind == ERROR_NONE;
 }
 
-bool healing_holds(const struct healing *healing)
+void healing_opened(struct healing *healing, const struct role_result *result)
 {
-    const struct instance_state *state = healing->state;
+    bool fetched = healing->state->healing.salvage == SALVAGE_FETCHED;
 
+    if (healing_note_opened(healing->state, result))
+        start_fetch(healing, result->salvage_after);
+    if (fetched && healing->state->healing.salvage == SALVAGE_DONE)
+        log_info("what only the dead primary had is taken over", LOG_STR("gtids", healing->state->healing.fetched));
+}
+
+bool healing_must_wait(const struct instance_state *state, uint64_t marked)
+{
     if (state->role.order.role != AGENT_ROLE_PRIMARY)
         return false;
-    if (!state->role.order.semi_sync && healing->marked)
+    if (!state->role.order.semi_sync && marked)
         return true;
     return state->healing.salvage == SALVAGE_FETCHING;
 }
 
+bool healing_holds(const struct healing *healing)
+{
+    return healing_must_wait(healing->state, healing->marked);
+}
+
 /* ---- what comes in ---- */
 
-static void wish_salvage(struct healing *healing, const struct agent_order *order)
+static void wish_salvage(struct healing_state *state, const struct agent_order *order)
 {
-    struct healing_state *state = &healing->state->healing;
-
-    drop_fetch(healing);
     error_clear(&state->salvage_error);
     state->salvaged[0] = '\0';
     state->salvage = order->role == AGENT_ROLE_PRIMARY && *order->salvage_host ? SALVAGE_ASK : SALVAGE_NONE;
 }
 
-void healing_ordered(struct healing *healing, const struct agent_order *order, bool renewed)
+bool healing_note_ordered(struct instance_state *state, const struct agent_order *order, bool renewed)
 {
-    struct agent_order *known = &healing->state->role.order;
+    struct agent_order *known = &state->role.order;
     bool same_donor =
         str_eq(known->salvage_host, order->salvage_host) && known->salvage_agent_port == order->salvage_agent_port;
-    struct filing filing = {.order = *order, .decide = true};
+    bool other_donor = renewed && !same_donor && !state->role.opened;
 
-    if (!renewed)
-        wish_salvage(healing, order);
-    if (renewed && !same_donor && !healing->state->role.opened) {
+    if (renewed && !other_donor)
+        return false;
+    if (other_donor) {
         memcpy(known->salvage_host, order->salvage_host, sizeof(known->salvage_host));
         known->salvage_agent_port = order->salvage_agent_port;
-        wish_salvage(healing, order);
-        healing->state->role.retry_ms = 0;
+        state->role.retry_ms = 0;
     }
+    wish_salvage(&state->healing, order);
+    return true;
+}
+
+void healing_ordered(struct healing *healing, const struct agent_order *order, bool renewed)
+{
+    struct filing filing = {.order = *order, .decide = true};
+
+    if (healing_note_ordered(healing->state, order, renewed))
+        drop_fetch(healing);
     if (!healing->state->server_there)
         submit(healing, &filing);
 }

@@ -39,6 +39,17 @@ void healing_opened(struct healing *healing, const struct role_result *result);
 bool healing_holds(const struct healing *healing);
 void healing_turn(struct healing *healing);
 
+/* Pure. Whether the note of the semi-sync primary that this server is (start_mode.h) must change from `marked` to
+ * *ret_epoch (0: it is none). */
+bool healing_wants_mark(const struct instance_state *state, uint64_t marked, uint64_t *ret_epoch);
+/* Pure. healing_holds, with that note. */
+bool healing_must_wait(const struct instance_state *state, uint64_t marked);
+/* Pure: healing_ordered's part of the state. True: a fetch for the order before is of no use. */
+bool healing_note_ordered(struct instance_state *state, const struct agent_order *order, bool renewed);
+/* Pure: healing_opened's part of the state. True: what comes behind result->salvage_after is to be fetched. */
+bool healing_note_opened(struct instance_state *state, const struct role_result *result);
+/* Pure: what was asked for has come, or has not (err). */
+void healing_note_fetched(struct instance_state *state, const char *fetched, const struct error *err, int64_t now_ms);
 /* Pure. */
 void healing_fill_status(const struct instance_state *state, struct agent_status *ret);
 

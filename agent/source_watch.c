@@ -70,27 +70,35 @@ static void forget_own(struct source_watch *watch)
     position_pool_unref(steal_ptr(watch->own_positions));
 }
 
-static void judge(struct source_watch *watch, const struct agent_status *theirs, struct position_pool *positions)
+bool source_watch_take(struct instance_state *state, const struct agent_status *theirs, struct position_pool *positions,
+    const char *own, int64_t own_ms, int64_t asked_ms, int64_t offset_us)
 {
-    struct source_view *view = &watch->state->source;
-    int64_t middle_us = watch->asked_us + (clock_realtime_us() - watch->asked_us) / 2;
+    struct source_view *view = &state->source;
 
-    catch_up_heard(&watch->state->catch_up, theirs, positions, watch->asked_ms);
+    catch_up_heard(&state->catch_up, theirs, positions, asked_ms);
     view->known = true;
     view->clock_ms = theirs->clock_ms;
-    view->offset_us = theirs->now_ms * 1000 - middle_us;
+    view->offset_us = offset_us;
     memcpy(view->accounts_hash, theirs->accounts_hash, sizeof(view->accounts_hash));
     view->epoch = theirs->epoch;
     view->is_primary = theirs->role == AGENT_ROLE_PRIMARY;
     view->is_open = view->is_primary && theirs->order_done && theirs->writable;
     /* One that has yet to be opened may still have to execute what we have. */
-    if (!source_watch_is_calm(theirs) || role_awaits_source(watch->state))
-        forget_own(watch); /* read anew */
-    if (str_empty(watch->own) || !source_watch_proves(theirs, watch->asked_ms, watch->own_ms))
-        return;
-    source_watch_errant(
-        watch->state->observed.version.flavour, watch->own, theirs->gtid_executed, view->errant, sizeof(view->errant));
-    forget_own(watch);
+    if (!source_watch_is_calm(theirs) || role_awaits_source(state))
+        return true; /* read anew */
+    if (str_empty(own) || !source_watch_proves(theirs, asked_ms, own_ms))
+        return false;
+    source_watch_errant(state->observed.version.flavour, own, theirs->gtid_executed, view->errant, sizeof(view->errant));
+    return true;
+}
+
+static void judge(struct source_watch *watch, const struct agent_status *theirs, struct position_pool *positions)
+{
+    int64_t middle_us = watch->asked_us + (clock_realtime_us() - watch->asked_us) / 2;
+
+    if (source_watch_take(watch->state, theirs, positions, watch->own, watch->own_ms, watch->asked_ms,
+            theirs->now_ms * 1000 - middle_us))
+        forget_own(watch);
 }
 
 /* The next question looks the name up again. */
@@ -105,7 +113,7 @@ void source_watch_hear(struct source_watch *watch, const struct agent_status *th
     http_client_drop_idle(watch->client);
 }
 
-static int64_t pause_ms(const struct instance_state *state)
+int64_t source_watch_pause_ms(const struct instance_state *state)
 {
     bool told = state->source.is_primary && state->source.epoch >= state->role.order.epoch;
 
@@ -122,7 +130,7 @@ static void rearm(struct source_watch *watch)
         watch->own_positions = position_pool_ref(watch->state->replication.positions);
         watch->own_ms = clock_monotonic_ms();
     }
-    loop_timer_arm(&watch->timer, pause_ms(watch->state));
+    loop_timer_arm(&watch->timer, source_watch_pause_ms(watch->state));
 }
 
 static void on_answer(void *arg, const struct http_response *response, const struct error *err)
@@ -208,8 +216,7 @@ void source_watch_set_tls(struct source_watch *watch, const struct tls_keypair *
     http_client_drop_idle(watch->client);
 }
 
-/* What was proven stays so while nobody is followed: it is the only reason to have this member's data replaced. */
-static void forget(struct instance_state *state, bool nobody)
+void source_watch_forget(struct instance_state *state, bool nobody)
 {
     struct source_view fresh = {0};
 
@@ -228,7 +235,7 @@ void source_watch_set(struct source_watch *watch, const char *host, uint32_t por
     agent_identity_of_host(host, watch->pod);
     watch->port = port;
     http_client_drop_idle(watch->client); /* an idle connection may lead to where that member was before */
-    forget(watch->state, *host == '\0');
+    source_watch_forget(watch->state, *host == '\0');
     forget_own(watch);
     if (*host)
         catch_up_other_source(&watch->state->catch_up);

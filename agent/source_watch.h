@@ -38,6 +38,15 @@ void source_watch_set(struct source_watch *watch, const char *host, uint32_t por
  * another member says (`instance`) is not the source's word, it leaves the error and nothing else. */
 void source_watch_hear(struct source_watch *watch, const struct agent_status *theirs, struct position_pool *positions);
 
+/* Pure. The source's word, asked for at asked_ms: into state->source. own: what was executed here at own_ms, "" not
+ * known. offset_us: its clock minus ours. True: `own` is of no use any more. */
+bool source_watch_take(struct instance_state *state, const struct agent_status *theirs, struct position_pool *positions,
+    const char *own, int64_t own_ms, int64_t asked_ms, int64_t offset_us);
+/* Pure. Another source is to be watched: what was known is forgotten; nobody: all but what is errant, for what was
+ * proven stays so while nobody is followed: it is the only reason to have this member's data replaced. */
+void source_watch_forget(struct instance_state *state, bool nobody);
+/* Pure. Until the next question. */
+int64_t source_watch_pause_ms(const struct instance_state *state);
 /* Pure. Whether the source's set can be taken for all that it has. A commit that waits for acknowledgements enters it
  * after that (MySQL, AFTER_SYNC), while the replicas that gave theirs have executed it: one that waits for as long as
  * our set must have been read before shows as blocked in every answer since then, if the server was looked at all the
