@@ -72,18 +72,26 @@ static const char *role_word(const struct agent_status *status)
     return *status->order_hash ? "fenced" : "none";
 }
 
+void agent_server_role_word(
+    const struct instance_state *state, const struct agent_status *status, bool is_alone, char *out, size_t size)
+{
+    enum role_action running = state->role.running;
+    bool is_closed = status->role == AGENT_ROLE_PRIMARY && !status->writable;
+    bool is_turning = running == ROLE_ACTION_FOLLOW || running == ROLE_ACTION_PREPARE;
+
+    snprintf(out, size, "%s%s%s%s", role_word(status), is_closed ? " closed" : "", is_turning ? " turning" : "",
+        is_alone ? " alone" : "");
+}
+
 static void handle_role_word(struct http_exchange *exchange, void *arg)
 {
     struct agent_server *server = arg;
     const struct agent_status *status = server->view->status;
 
-    enum role_action running = server->view->state->role.running;
-    bool is_primary = status->role == AGENT_ROLE_PRIMARY;
-    bool is_turning = running == ROLE_ACTION_FOLLOW || running == ROLE_ACTION_PREPARE;
+    char word[AGENT_SERVER_ROLE_WORD_SIZE];
 
-    http_replyf(exchange, is_primary ? 200 : 404, "%s%s%s%s", role_word(status),
-        is_primary && !status->writable ? " closed" : "", is_turning ? " turning" : "",
-        status_watch_count(server->watch) > 0 ? "" : " alone");
+    agent_server_role_word(server->view->state, status, status_watch_count(server->watch) == 0, word, sizeof(word));
+    http_replyf(exchange, status->role == AGENT_ROLE_PRIMARY ? 200 : 404, "%s", word);
 }
 
 static const struct http_route plain_routes[] = {

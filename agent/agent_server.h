@@ -50,6 +50,10 @@ int agent_server_listen_plain(
 /* The certificates stay the caller's and may be reloaded at any time. */
 int agent_server_listen_tls(struct agent_server *server, struct tls_server *tls, const char *address, uint16_t port,
     struct error *err) KM_MUST_CHECK;
+/* Pure: /role. is_alone: no operator has a status stream open. */
+#define AGENT_SERVER_ROLE_WORD_SIZE 48
+void agent_server_role_word(
+    const struct instance_state *state, const struct agent_status *status, bool is_alone, char *out, size_t size);
 /* The status has changed: tells everybody who watches. */
 void agent_server_publish(struct agent_server *server);
 

@@ -92,8 +92,7 @@ static bool progressed(const struct progress *a, const struct progress *b)
         cluster_lag_moved(a->lag_ms, b->lag_ms) || moved_one_percent(a->volume_free_bytes, b->volume_free_bytes);
 }
 
-/* A busy server has new transactions with every word. Blanks in *status what does not count. */
-static uint64_t digest_of(struct agent_status *status)
+uint64_t agent_watch_digest(struct agent_status *status)
 {
     bool blocked = status->writes_blocked_ms >= AGENT_WATCH_BLOCKED_MS || status->stalled_ms >= AGENT_WATCH_BLOCKED_MS;
     status->gtid_executed = status->gtid_received = "";
@@ -105,7 +104,7 @@ static uint64_t digest_of(struct agent_status *status)
 static bool says_something_new(struct agent_watch *watch, struct agent_status *status)
 {
     struct progress progress = progress_of(status);
-    uint64_t digest = digest_of(status);
+    uint64_t digest = agent_watch_digest(status);
     int64_t now_ms = loop_now_ms(watch->loop);
     bool late = now_ms - watch->progress.told_ms >= AGENT_WATCH_PROGRESS_MS;
     bool news = !watch->spoke || digest != watch->digest || (late && progressed(&progress, &watch->progress));

@@ -46,6 +46,9 @@ void agent_watch_free(struct agent_watch *watch);
 void agent_watch_nudge(struct agent_watch *watch);
 /* The last status, its positions in the pool. False if none ever came; then *ret is left alone. */
 bool agent_watch_read_status(const struct agent_watch *watch, struct position_pool *positions, struct agent_status *ret);
+/* Pure: of what is news in a status but for progress. A busy server has new transactions with every word. Blanks in
+ * *status what does not count. */
+uint64_t agent_watch_digest(struct agent_status *status);
 /* Whether the stream is open and has spoken on this connection. */
 bool agent_watch_connected(const struct agent_watch *watch);
 /* Whether the first attempt to open the stream has come to an end, be it a good one. */
