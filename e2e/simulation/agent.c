@@ -3,12 +3,14 @@
 #include "e2e/simulation/agent.h"
 
 #include "agent/agent_decide.h"
+#include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
 #include "agent/readiness.h"
 #include "agent/role_decide.h"
 #include "agent/role_status.h"
 #include "common/hashmap.h"
 #include "e2e/simulation/server.h"
+#include "operator/instance/agent_watch.h"
 
 #define TURN_MS 200
 
@@ -34,9 +36,24 @@ static void fill_identity(struct sim *sim, int member)
 }
 
 /* server_exec.h: server_run_id */
-static uint64_t server_lock(const struct sim *sim, int member)
+static void server_run(const struct sim *sim, int member, char ret[static SERVER_RUN_SIZE])
 {
-    return sim->members[member].server.run;
+    const struct sim_server *server = &sim->members[member].server;
+    ret[0] = '\0';
+    if (server->phase == SERVER_RUNS || server->phase == SERVER_STARTS)
+        snprintf(ret, SERVER_RUN_SIZE, "%llu", (unsigned long long)server->run);
+}
+
+/* catch_up_note_init */
+static void read_note(struct sim *sim, int member)
+{
+    const struct sim_member *at = &sim->members[member];
+    struct catch_up_note *note = &sim->members[member].agent.note;
+    snprintf(note->boot, sizeof(note->boot), "%d", at->boots);
+    note->is_there = at->run_dir.has_note;
+    if (note->is_there)
+        note->found = note->last = at->run_dir.note;
+    server_run(sim, member, note->server);
 }
 
 void agent_start(struct sim *sim, int member, bool in_init)
@@ -66,8 +83,7 @@ void agent_start(struct sim *sim, int member, bool in_init)
     state->role.started_ms = sim->now_ms;
     state->role.fence = at->run_dir.fence;
     catch_up_gap(&state->catch_up, sim->now_ms);
-    agent->server_run = server_lock(sim, member);
-    agent->found_run = at->run_dir.caught_up_run;
+    read_note(sim, member);
     agent->marked = at->disk.semi_primary;
     agent->dirty = true;
 }
@@ -84,25 +100,6 @@ void agent_kill(struct sim *sim, int member)
 
 /* ---- the server is gone: role_keeper_server_gone, agent.c: forget_server ---- */
 
-static void drop_primary_order(struct role_state *role)
-{
-    if (role->order.role != AGENT_ROLE_PRIMARY)
-        return;
-    role->has_order = false;
-    role->order = (struct agent_order){0};
-    role->order_hash[0] = '\0';
-}
-
-/* catch_up_note.h */
-static void note_server_gone(struct sim *sim, int member)
-{
-    struct sim_member *at = &sim->members[member];
-    if (!at->run_dir.caught_up_run)
-        return;
-    at->agent.past_run = at->run_dir.caught_up_run;
-    at->agent.past = at->run_dir.caught_up;
-}
-
 static void server_gone(struct sim *sim, int member)
 {
     struct sim_agent *agent = &sim->members[member].agent;
@@ -113,19 +110,8 @@ static void server_gone(struct sim *sim, int member)
     agent->beat_txn = -1;
     state->beat = (struct beat_state){.wanted = false};
     agent->marked = 0;
-    state->replication = (struct replication_facts){0};
-    state->replication_ms = 0;
-    catch_up_gap(&state->catch_up, sim->now_ms);
-    note_server_gone(sim, member);
-    state->role.relay = RELAY_DONE;
-    state->role.relay_ms = 0;
-    state->role.draining_ms = 0;
-    state->role.unseen = false;
-    state->stream = (struct stream_view){0};
-    state->commits_blocked_since_ms = 0;
-    state->unacknowledged = state->unacknowledged_seen = 0;
-    state->role.was_open = state->role.opened = false;
-    drop_primary_order(&state->role);
+    role_note_server_gone(state, sim->now_ms);
+    catch_up_note_server_gone(&agent->note);
     agent->dirty = true;
 }
 
@@ -143,101 +129,67 @@ static void look_from_outside(struct sim *sim, int member)
         state->accepts_since_ms = sim->now_ms;
     state->seen_gone |= !is_there;
     /* A restart between two turns: it is seen by the pid of the lock (server_run_id). */
-    bool another = was_there && at->agent.state.replication.seen && at->agent.server_run != at->server.run;
+    char run[SERVER_RUN_SIZE];
+    server_run(sim, member, run);
+    bool another = was_there && at->agent.state.replication.seen && !str_eq(at->agent.note.server, run);
     if ((was_there && !is_there) || another)
         server_gone(sim, member);
 }
 
 /* ---- probes ---- */
 
-/* role_keeper.c: note_blocked, note_stopped */
-static void note_blocked(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
-{
-    bool still = facts->waiting_commits > 0 && state->replication.waiting_commits > 0 &&
-        facts->acknowledged == state->replication.acknowledged;
-    if (!still)
-        state->commits_blocked_since_ms = facts->waiting_commits > 0 ? now_ms : 0;
-    bool stopped = facts->configured && facts->applier == AGENT_THREAD_OFF && facts->applier_errno;
-    if (!stopped)
-        state->applier_stopped_since_ms = 0;
-    else if (!state->applier_stopped_since_ms)
-        state->applier_stopped_since_ms = now_ms;
-}
-
-/* catch_up_note_look */
-static void look_at_note(struct sim *sim, int member, const char *received)
-{
-    struct sim_member *at = &sim->members[member];
-    struct sim_agent *agent = &at->agent;
-    struct catch_up *catch_up = &agent->state.catch_up;
-    if (agent->server_run != at->server.run) {
-        catch_up_gap(catch_up, sim->now_ms);
-        note_server_gone(sim, member);
-    } else if (agent->found_run && agent->found_run != at->server.run) {
-        note_server_gone(sim, member);
-    } else if (agent->found_run == at->server.run)
-        catch_up_resume(catch_up, agent->state.observed.version.flavour, at->run_dir.caught_up, received);
-    agent->server_run = at->server.run;
-    agent->found_run = 0;
-}
-
-/* role_keeper.c: note_relay_logs */
-static void note_relay_logs(struct sim *sim, int member, const struct replication_facts *facts)
-{
-    struct sim_agent *agent = &sim->members[member].agent;
-    struct role_state *role = &agent->state.role;
-    bool off = facts->receiver == AGENT_THREAD_OFF && facts->applier == AGENT_THREAD_OFF;
-    role->relay_dropped[0] = '\0';
-    role->relay_ms = 0;
-    role->relay = RELAY_DONE;
-    if (facts->configured && facts->relay_logs_kept && off && !facts->applier_errno)
-        role->relay = RELAY_PENDING;
-    else if (facts->configured && off && !facts->relay_logs_kept)
-        snprintf(role->relay_dropped, sizeof(role->relay_dropped),
-            "its relay logs were not kept over the end of its pod or node");
-    if (role->relay != RELAY_PENDING)
-        agent->past_run = 0;
-}
-
+/* role_keeper.c: take_facts */
 void agent_take_facts(struct sim *sim, int member, const struct replication_facts *facts, int64_t started_ms)
 {
-    struct instance_state *state = &sim->members[member].agent.state;
+    struct sim_agent *agent = &sim->members[member].agent;
+    struct instance_state *state = &agent->state;
     enum agent_flavour flavour = state->observed.version.flavour;
+    char run[SERVER_RUN_SIZE];
+    server_run(sim, member, run);
     catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, sim->now_ms);
-    look_at_note(sim, member, facts->gtid_received);
+    catch_up_note_look_at(&agent->note, run, &state->catch_up, flavour, facts->gtid_received, sim->now_ms);
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
-    if (!state->replication.seen)
-        note_relay_logs(sim, member, facts);
+    if (!state->replication.seen) {
+        role_note_relay_logs(&state->role, facts, false);
+        if (state->role.relay != RELAY_PENDING)
+            catch_up_note_spend(&agent->note);
+    }
     state->replication = *facts;
     state->replication_ms = started_ms;
     state->role.unseen = false;
     role_note_beat(state, facts, started_ms);
     role_note_stream(state, facts, started_ms);
+    role_note_lag(state, sim->now_ms);
 }
 
-/* catch_up_note_keep */
+/* role_keeper.c: keep_note */
 void agent_keep_note(struct sim *sim, int member)
 {
-    struct sim_member *at = &sim->members[member];
-    const struct instance_state *state = &at->agent.state;
+    struct sim_run_dir *run_dir = &sim->members[member].run_dir;
+    const struct instance_state *state = &sim->members[member].agent.state;
+    struct catch_up_note *note = &sim->members[member].agent.note;
     bool calm = state->role.running == ROLE_ACTION_NONE && !state->role.unseen;
-    bool known = at->agent.server_run == at->server.run && state->replication.seen;
-    bool wanted = state->catch_up.up && calm && known && !str_empty(state->replication.gtid_received) &&
-        position_is_whole(state->replication.gtid_received);
-    if (!wanted && at->agent.past_run)
-        return;
-    if (wanted ? at->run_dir.caught_up_run && !at->agent.past_run : !at->run_dir.caught_up_run)
-        return;
-    at->agent.past_run = 0;
-    at->agent.found_run = wanted ? at->agent.found_run : 0;
-    at->run_dir.caught_up_run = wanted ? at->server.run : 0;
-    at->run_dir.caught_up = state->replication.gtid_received;
+    const char *received = state->replication.gtid_received;
+    switch (catch_up_note_decide(note, state->catch_up.up && calm, received)) {
+    case CATCH_UP_NOTE_WRITTEN:
+        note->last = (struct caught_up){.received = received};
+        memcpy(note->last.server, note->server, sizeof(note->last.server));
+        memcpy(note->last.boot, note->boot, sizeof(note->last.boot));
+        run_dir->note = note->last;
+        run_dir->has_note = note->is_there = true;
+        break;
+    case CATCH_UP_NOTE_REMOVED:
+        note->found = note->last = (struct caught_up){0};
+        run_dir->has_note = note->is_there = false;
+        break;
+    default:
+        break;
+    }
 }
 
 static void answered(struct sim *sim, int member)
 {
     struct instance_state *state = &sim->members[member].agent.state;
-    struct role_state *role = &state->role;
     struct error none = ERROR_INIT;
     struct replication_facts facts;
     agent_note_answer(state, &none);
@@ -245,17 +197,14 @@ static void answered(struct sim *sim, int member)
     state->last_answer_ms = state->probe_started_ms;
     int64_t started_ms = state->probe_started_ms;
     state->probe_started_ms = 0;
-    bool busy = role->running != ROLE_ACTION_NONE && role->running != ROLE_ACTION_CLOSE;
-    if (busy || (role->finished_ms && started_ms <= role->finished_ms))
+    if (!role_takes_look(&state->role, started_ms))
         return;
     agent_look(sim, member, &facts);
-    note_blocked(state, &facts, started_ms);
-    if (role->running == ROLE_ACTION_NONE)
-        role_note_unacknowledged(state, &facts, false);
+    role_note_look(state, &facts, started_ms);
     agent_take_facts(sim, member, &facts, started_ms);
     agent_keep_note(sim, member);
     if (!state->replication.read_only)
-        role->was_open = true;
+        state->role.was_open = true;
 }
 
 static void probe(struct sim *sim, int member)
@@ -325,52 +274,27 @@ static void turn(struct sim *sim, int member)
     struct sim_member *at = &sim->members[member];
     struct sim_agent *agent = &at->agent;
     struct instance_state *state = &agent->state;
-    const struct agent_order *order = &state->role.order;
     agent_note_turn(state, sim->now_ms);
-    if (!state->role.isolated && role_is_isolated(state, sim->now_ms)) {
-        state->role.isolated = true;
+    role_note_copy(state, sim->now_ms);
+    if (role_note_isolation(state, sim->now_ms))
         sim_tell(sim, "%s closes itself: it hears nobody", sim_member_name(member));
-    }
     state->role.stopping = at->run_dir.stopping;
     state->role.leaving = at->run_dir.leaving;
     agent_keep_mark(sim, member);
     agent_set_source(sim, member);
     enum agent_phase phase = agent_phase_of(state, sim->now_ms);
     struct role_decision decision = role_decide(state, phase, sim->now_ms);
-    bool beats = state->role.has_order && order->role == AGENT_ROLE_PRIMARY && order->heartbeat && role_done(state) &&
-        !state->role.isolated && !state->role.stopping;
-    if (beats)
+    if (role_beats(state))
         state->beat.wanted = true;
     else if (state->beat.wanted)
         rest_beat(agent);
-    if (decision.action == ROLE_ACTION_NONE || (decision.action == ROLE_ACTION_OPEN && agent_holds_opening(sim, member)))
+    if (decision.action == ROLE_ACTION_NONE)
+        return;
+    if (decision.action == ROLE_ACTION_OPEN && healing_must_wait(state, agent->marked))
+        return;
+    if (role_waits_for_beat(state, &decision, agent->accepted_ms, sim->now_ms))
         return;
     agent_begin_job(sim, member, &decision);
-}
-
-/* What counts as news for those who watch: operator/instance/agent_watch.c leaves out what moves all the time. */
-static uint64_t digest_of(const struct agent_status *status)
-{
-    const struct {
-        uint64_t epoch;
-        int64_t blocked, mark, phase, role, threads, bits;
-        int64_t errnos, data;
-    } what = {.epoch = status->epoch,
-        .blocked = (status->writes_blocked_ms >= 1000) | (status->stalled_ms >= 1000) << 1,
-        .mark = status->mark,
-        .phase = status->phase,
-        .role = status->role,
-        .threads = status->replication.receiver | status->replication.applier << 4,
-        .bits = status->order_done | status->writable << 1 | status->isolated << 2 | status->ready << 3 |
-            status->read_only << 4 | status->replication.source_seen << 5 | status->replication.source_lost << 6 |
-            status->replication.caught_up << 7 | status->semi_sync << 8 |
-            (int64_t)status->replication.applied_epoch << 16,
-        .errnos = status->replication.receiver_errno | (int64_t)status->replication.applier_errno << 32,
-        .data = status->data | status->seed.step << 4};
-    uint64_t hash = hash64(HASH64_INIT, &what, sizeof(what));
-    hash = hash64(hash, status->order_hash, strlen(status->order_hash));
-    hash = hash64(hash, status->errant, strlen(status->errant));
-    return hash64(hash, status->replication.source_host, strlen(status->replication.source_host));
 }
 
 static void publish(struct sim *sim, int member)
@@ -387,7 +311,8 @@ static void publish(struct sim *sim, int member)
     }
     status->clock_ms = sim->now_ms;
     status->now_ms = sim_wall_ms(sim);
-    agent->digest = digest_of(status);
+    struct agent_status news = *status;
+    agent->digest = agent_watch_digest(&news);
     agent->publish_ms = sim->now_ms + AGENT_STATUS_INTERVAL_MS;
     at->pod.ready = status->ready && !at->agent.in_init;
 }
@@ -435,28 +360,12 @@ static void accept(struct sim *sim, int member, const struct agent_order *order)
     struct role_state *role = &agent->state.role;
     char hash[17];
     agent_order_hash(order, hash);
-    bool new_epoch = order->epoch > role->epoch;
-    if (order->epoch != role->epoch)
-        role_lag_carry(&agent->state, sim->now_ms);
-    role->epoch = order->epoch;
-    if (order->mark != AGENT_MARK_NONE)
-        role->mark = order->mark;
-    if (new_epoch)
-        role->isolated = false;
-    bool renewed = role->has_order && strcmp(hash, role->order_hash) == 0;
+    bool renewed = role_note_epoch(&agent->state, order, hash, sim->now_ms);
     agent_heal_ordered(sim, member, order, renewed);
     if (renewed)
         return;
     agent->job.superseded = true;
-    if (strcmp(role->order.source_host, order->source_host) != 0 || role->order.source_port != order->source_port)
-        agent->state.stream = (struct stream_view){0};
-    role->has_order = true;
-    role->order = *order;
-    role->fence = self_fence_of(order);
-    memcpy(role->order_hash, hash, sizeof(hash));
-    role->opened = false;
-    role->retry_ms = role->draining_ms = 0;
-    error_clear(&role->error);
+    role_note_order(&agent->state, order, hash);
     role->source_wanted = identify_source(&role->order);
     agent->accepted_ms = sim->now_ms;
     if (order->role != AGENT_ROLE_PRIMARY)
@@ -496,27 +405,9 @@ void agent_heard(struct sim *sim, int member, int other, int64_t as_of_ms)
     struct sim_agent *agent = &sim->members[member].agent;
     if (agent->in_init)
         return;
-    if (!agent->state.role.isolated && role_is_isolated(&agent->state, sim->now_ms)) {
-        agent->state.role.isolated = true;
-        agent->dirty = true;
-    }
+    agent->dirty |= role_note_isolation(&agent->state, sim->now_ms);
     if (other < 0)
         hearing_operator(&agent->state.role.hearing, as_of_ms, sim->now_ms);
     else
         hearing_member(&agent->state.role.hearing, sim_member_name(other), as_of_ms, sim->now_ms);
-}
-
-/* agent_server.c */
-void agent_role_text(const struct sim *sim, int member, bool alone, char *out, size_t size)
-{
-    const struct sim_agent *agent = &sim->members[member].agent;
-    const struct agent_status *status = &agent->status;
-    enum role_action running = agent->state.role.running;
-    bool primary = status->role == AGENT_ROLE_PRIMARY;
-    const char *role = primary               ? "primary"
-        : status->role == AGENT_ROLE_REPLICA ? "replica"
-        : *status->order_hash                ? "fenced"
-                                             : "none";
-    snprintf(out, size, "%s%s%s%s", role, primary && !status->writable ? " closed" : "",
-        running == ROLE_ACTION_FOLLOW || running == ROLE_ACTION_PREPARE ? " turning" : "", alone ? " alone" : "");
 }

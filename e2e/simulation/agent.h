@@ -1,7 +1,8 @@
 /*
  * agent.h: the agent beside a server, as agent/agent.c, role_keeper.c, role_lane.c, source_watch.c and healing.c drive
- * it. What it decides is decided by the product's functions (role_decide, role_fill_status, agent_phase_of, catch_up_*,
- * hearing_*, start_mode_*, seed_decide); what these files do around them is repeated here, by the names that it has
+ * it. What it decides and notes is decided and noted by the product's functions (role_decide, role_note_*,
+ * role_fill_status, agent_phase_of, catch_up_*, hearing_*, healing_note_*, source_watch_take, start_mode_*,
+ * seed_decide); what workers, lanes and files of the agent do around them is repeated here, by the names that it has
  * there.
  */
 #ifndef KM_SIMULATION_AGENT_H
@@ -18,8 +19,6 @@ bool agent_answers(const struct sim *sim, int member);
 bool agent_take_order(struct sim *sim, int member, const struct agent_order *order, int64_t as_of_ms);
 /* Somebody heard of it (agent/hearing.h). other: -1 the operator. */
 void agent_heard(struct sim *sim, int member, int other, int64_t as_of_ms);
-/* /role, as the hook before a stop asks for it. */
-void agent_role_text(const struct sim *sim, int member, bool alone, char *out, size_t size);
 
 /* agent_lane.c: role_lane.c, role_change.c, role_close.c */
 /* agent/pre_stop.c: close_server, whatever the agent does. */
@@ -38,7 +37,6 @@ bool agent_init_order(struct sim *sim, int member, const struct agent_order *ord
 /* agent_heal.c: healing.c, source_watch.c */
 void agent_heal_ordered(struct sim *sim, int member, const struct agent_order *order, bool renewed);
 void agent_keep_mark(struct sim *sim, int member);
-bool agent_holds_opening(const struct sim *sim, int member);
 void agent_fetch(struct sim *sim, int member, const char *after);
 void agent_watch_source(struct sim *sim, int member);
 void agent_set_source(struct sim *sim, int member);

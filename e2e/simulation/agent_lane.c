@@ -7,12 +7,9 @@
 #include "agent/relay_recover.h"
 #include "agent/role_decide.h"
 #include "common/gtid.h"
-#include "common/json_fields.h"
 #include "e2e/simulation/agent.h"
 #include "e2e/simulation/check.h"
 #include "e2e/simulation/server.h"
-
-#define FOLLOW_DRAIN_MS 10000 /* role_keeper.c */
 
 /* ---- looking: replication_facts.c ---- */
 
@@ -82,6 +79,8 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
         .semi_sync_gives = server->gives,
         .acknowledged = server->acknowledged,
         .unacknowledged = server->unacknowledged,
+        .unacknowledged_known = true,
+        .semi_sync_acks = sim->mariadb ? 0 : (uint32_t)MAX_OF(1, server->semi_acks),
         .waiting_commits = (uint32_t)server_waiting(at),
         .accounts_present = true,
         .events_listed = true};
@@ -117,12 +116,10 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
 
 /* ---- open: role_open ---- */
 
-struct outcome {
-    bool done, dropped, failed, salvage_asked, salvage_applied;
-    enum relay_outcome relay;
-    const char *why;
-    char after[SIM_POSITION_SIZE];
-};
+static void fail(struct role_result *out, const char *why)
+{
+    error_set(&out->error, ERROR_CONFLICT, "%s", why);
+}
 
 static enum gtid_flavour flavour_of(const struct sim *sim)
 {
@@ -174,14 +171,14 @@ static void repair(struct sim *sim, int member, bool restart)
 }
 
 /* drain_relay_log, forget_source. False: not yet. */
-static bool drain(struct sim *sim, int member, struct outcome *out)
+static bool drain(struct sim *sim, int member, struct role_result *out)
 {
     struct sim_member *at = &sim->members[member];
     at->server.semi_replica = false;
     server_stop_receiver(sim, member);
     if (at->server.applier == AGENT_THREAD_OFF) {
         if (at->server.applier_errno) {
-            *out = (struct outcome){.failed = true, .why = "what was received cannot be applied"};
+            fail(out, "what was received cannot be applied");
             return false;
         }
         server_start_applier(sim, member);
@@ -194,7 +191,7 @@ static bool drain(struct sim *sim, int member, struct outcome *out)
     return true;
 }
 
-static bool salvage(struct sim *sim, int member, struct outcome *out)
+static bool salvage(struct sim *sim, int member, struct role_result *out)
 {
     struct sim_agent *agent = &sim->members[member].agent;
     if (agent->job.salvage == SALVAGE_FETCHED) {
@@ -202,35 +199,37 @@ static bool salvage(struct sim *sim, int member, struct outcome *out)
             server_apply(sim, member, agent->fetched[i]);
         if (sim->members[member].server.applier_errno) {
             sim->members[member].server.applier_errno = 0;
-            *out = (struct outcome){.failed = true, .why = "what was salvaged cannot be applied"};
+            fail(out, "what was salvaged cannot be applied");
             return false;
         }
         out->salvage_applied = true;
     }
     if (agent->job.salvage != SALVAGE_ASK)
         return true;
-    server_executed(sim, member, out->after, sizeof(out->after));
-    out->salvage_asked = true;
+    char after[SIM_POSITION_SIZE];
+    server_executed(sim, member, after, sizeof(after));
+    out->salvage_after = position_take(sim->positions, after);
+    out->salvage_asked = position_is_whole(out->salvage_after);
     return false;
 }
 
-static void open_server(struct sim *sim, int member, struct outcome *out)
+static void open_server(struct sim *sim, int member, struct role_result *out)
 {
     struct sim_member *at = &sim->members[member];
     const struct sim_job *job = &at->agent.job;
     bool there = is_received(sim, member, job->order.wait_for) ||
         has_reached(sim, member, job->order.wait_for, at->disk.configured);
     if (!there && !at->disk.configured)
-        *out = (struct outcome){.failed = true, .why = "not all that is waited for is here"};
+        fail(out, "not all that is waited for is here");
     else if (!there && at->server.applier == AGENT_THREAD_OFF && at->server.applier_errno)
-        *out = (struct outcome){.failed = true, .why = "what was received cannot be applied"};
+        fail(out, "what was received cannot be applied");
     else if (!there) {
         at->server.semi_replica |= sim->mariadb && at->server.receiver == AGENT_THREAD_OFF;
         repair(sim, member, false);
     }
     if (!there || (at->disk.configured && !drain(sim, member, out)) || !salvage(sim, member, out) || job->superseded)
         return;
-    at->disk.opened_epoch = at->agent.state.role.opened_epoch = job->order.epoch;
+    at->disk.opened_epoch = job->order.epoch; /* before it is opened */
     at->disk.opened_ms = sim->now_ms;
     at->server.semi_replica = false;
     at->server.semi_source = job->order.semi_sync;
@@ -302,7 +301,7 @@ static bool close_server(struct sim *sim, int member)
 
 /* ---- follow: role_follow ---- */
 
-static void turn_to(struct sim *sim, int member, int source, bool prepare, struct outcome *out)
+static void turn_to(struct sim *sim, int member, int source, bool prepare, struct role_result *out)
 {
     struct sim_member *at = &sim->members[member];
     const struct sim_job *job = &at->agent.job;
@@ -324,7 +323,7 @@ static void turn_to(struct sim *sim, int member, int source, bool prepare, struc
     }
     bool there = !at->disk.configured || server_has_applied_all(at);
     if (!there && stands && prepare) {
-        *out = (struct outcome){.failed = true, .why = "what was received is not applied, and would be dropped"};
+        fail(out, "what was received is not applied, and would be dropped");
         return;
     }
     if (!there && (wait || prepare))
@@ -341,7 +340,7 @@ static void turn_to(struct sim *sim, int member, int source, bool prepare, struc
     out->done = true;
 }
 
-static void follow(struct sim *sim, int member, struct outcome *out)
+static void follow(struct sim *sim, int member, struct role_result *out)
 {
     struct sim_member *at = &sim->members[member];
     const struct sim_job *job = &at->agent.job;
@@ -386,7 +385,7 @@ static void hold(struct sim *sim, int member)
 
 /* ---- recover: relay_recover.c ---- */
 
-static void recover(struct sim *sim, int member, struct outcome *out)
+static void recover(struct sim *sim, int member, struct role_result *out)
 {
     struct sim_server *server = &sim->members[member].server;
     if (sim->members[member].agent.job.relay == RELAY_DROP) {
@@ -397,17 +396,11 @@ static void recover(struct sim *sim, int member, struct outcome *out)
     }
     bool over = server_recover_relay(sim, member);
     out->relay = !over ? RELAY_NOT_YET : server->applier_errno ? RELAY_BROKEN : RELAY_WHOLE;
+    snprintf(out->relay_why, sizeof(out->relay_why), "what it had received cannot be applied");
     out->done = over;
 }
 
 /* ---- the lane: role_keeper.c: begin, on_result ---- */
-
-static bool may_drop(const struct sim_agent *agent, enum role_action action, bool relay_logs_last)
-{
-    if (action == ROLE_ACTION_HOLD)
-        return !relay_logs_last;
-    return action != ROLE_ACTION_RECOVER || agent->state.role.relay == RELAY_DROP;
-}
 
 void agent_begin_job(struct sim *sim, int member, const struct role_decision *decision)
 {
@@ -419,104 +412,45 @@ void agent_begin_job(struct sim *sim, int member, const struct role_decision *de
         .reconfigure = decision->reconfigure,
         .restart = decision->restart,
         .relay = role->relay,
-        .drain = !role->draining_ms || sim->now_ms - role->draining_ms < FOLLOW_DRAIN_MS,
+        .drain = role_drains(role, sim->now_ms),
         .salvage = agent->state.healing.salvage,
         .run = at->server.run,
-        .source = role->source_wanted,
-        .epoch = role->order.epoch,
+        .begun = {.source = role->source_wanted, .epoch = role->order.epoch, .reconfigures = decision->reconfigure},
         .began_ms = sim->now_ms,
         .due_ms = sim->now_ms + sim_between(sim, member, 31, 10, 60)};
     if (decision->urgent)
         agent->job.order.drain_ms = 0;
-    if (decision->action == ROLE_ACTION_OPEN)
-        role->was_open = true;
-    if (decision->restart)
-        role->restarted_ms = sim->now_ms;
-    if (may_drop(agent, decision->action, !sim->mariadb))
-        agent->past_run = 0;
-    role->running = decision->action;
+    if (role_may_drop(&agent->state, decision->action))
+        catch_up_note_spend(&agent->note);
+    role_note_begin(role, decision, sim->now_ms);
     at->disk.cut = false; /* it is connected to: leave_start_domain */
-    role->running_ms = sim->now_ms;
     agent_keep_note(sim, member);
 }
 
-static bool is_out_of_patience(const struct sim *sim, struct instance_state *state)
-{
-    struct role_state *role = &state->role;
-    bool follows = *role->order.source_host && role->order.role == AGENT_ROLE_REPLICA;
-    if (!follows || !state->source.is_open || state->source.error.kind != ERROR_NONE)
-        role->relay_ms = 0;
-    else if (!role->relay_ms)
-        role->relay_ms = sim->now_ms;
-    return role->relay_ms && sim->now_ms - role->relay_ms >= FOLLOW_DRAIN_MS;
-}
-
-static void note_recovery(struct sim *sim, int member, const struct outcome *out)
+/* on_result, note_recovery */
+static void note_success(struct sim *sim, int member, const struct role_result *out)
 {
     struct sim_agent *agent = &sim->members[member].agent;
     struct instance_state *state = &agent->state;
     enum agent_flavour flavour = state->observed.version.flavour;
-    if (out->dropped) {
-        state->role.relay = RELAY_DONE;
-    } else if (out->relay == RELAY_WHOLE) {
-        state->role.relay = RELAY_DONE;
-        /* catch_up_note_relay_logs_kept; one boot of the node, as the note is gone after another one */
-        if (agent->past_run)
-            catch_up_kept(&state->catch_up, flavour, agent->past, state->replication.gtid_received);
+    if (state->role.running == ROLE_ACTION_RECOVER && role_note_recovery(state, out, sim->now_ms)) {
+        catch_up_note_relay_logs_kept(&agent->note, &state->catch_up, flavour, state->replication.gtid_received);
         catch_up_executed(&state->catch_up, flavour, state->replication.gtid_executed);
-    } else if (out->relay == RELAY_BROKEN || is_out_of_patience(sim, state)) {
-        snprintf(state->role.relay_dropped, sizeof(state->role.relay_dropped), "what it had received cannot be applied");
-        state->role.relay = RELAY_DROP;
     }
+    role_note_success(state, out, &agent->job.begun, sim->now_ms);
 }
 
-static void note_success(struct sim *sim, int member, const struct outcome *out)
+static void note_salvage(struct sim *sim, int member, const struct role_result *out)
 {
     struct sim_agent *agent = &sim->members[member].agent;
-    struct role_state *role = &agent->state.role;
-    enum role_action action = role->running;
-    bool turned = out->done && (action == ROLE_ACTION_FOLLOW || action == ROLE_ACTION_PREPARE);
-    error_clear(&role->error);
-    if (turned)
-        role->prepared = action == ROLE_ACTION_PREPARE;
-    if (action == ROLE_ACTION_RECOVER)
-        note_recovery(sim, member, out);
-    if (action == ROLE_ACTION_CLOSE)
-        role->was_open = false;
-    if (action == ROLE_ACTION_ROTATE)
-        role->rotated_epoch = agent->job.epoch;
-    if (action == ROLE_ACTION_OPEN && out->done) {
-        role->opened = role->order.role == AGENT_ROLE_PRIMARY;
-        role->source_followed = 0;
-        catch_up_opened(&agent->state.catch_up);
-    }
-    if (action == ROLE_ACTION_FOLLOW)
-        role->draining_ms = out->done ? 0 : role->draining_ms ? role->draining_ms : sim->now_ms;
-    if (turned && role->source_followed != agent->job.source) {
-        role->source_followed = agent->job.source;
-        role->followed_ms = sim->now_ms;
-    }
-}
-
-/* healing.c: healing_opened */
-static void note_salvage(struct sim *sim, int member, const struct outcome *out)
-{
-    struct sim_agent *agent = &sim->members[member].agent;
-    struct healing_state *state = &agent->state.healing;
-    if (state->salvage == SALVAGE_ASK && out->salvage_asked && !out->failed)
-        agent_fetch(sim, member, out->after);
-    if (state->salvage != SALVAGE_FETCHED)
-        return;
-    if (out->salvage_applied) {
-        state->salvage = SALVAGE_DONE;
-        json_copy_text(state->salvaged, sizeof(state->salvaged), state->fetched);
+    if (healing_note_opened(&agent->state, out))
+        agent_fetch(sim, member, out->salvage_after);
+    if (out->salvage_applied && agent->state.healing.salvage == SALVAGE_DONE)
         sim_tell(sim, "%s takes over %d transactions from the lost one's binary logs", sim_member_name(member),
             agent->fetched_count);
-    } else if (out->failed)
-        state->salvage = SALVAGE_ASK;
 }
 
-static void finish_job(struct sim *sim, int member, const struct outcome *out, bool same_server)
+static void finish_job(struct sim *sim, int member, const struct role_result *out, bool same_server)
 {
     struct sim_agent *agent = &sim->members[member].agent;
     struct role_state *role = &agent->state.role;
@@ -530,10 +464,10 @@ static void finish_job(struct sim *sim, int member, const struct outcome *out, b
         agent_take_facts(sim, member, &facts, agent->job.began_ms);
         if (role->running == ROLE_ACTION_OPEN)
             note_salvage(sim, member, out);
-        if (!out->failed)
+        if (out->error.kind == ERROR_NONE)
             note_success(sim, member, out);
         else {
-            error_set(&role->error, ERROR_CONFLICT, "%s", out->why);
+            role->error = out->error;
             role->retry_ms = sim->now_ms + ROLE_RETRY_MS;
         }
     }
@@ -547,7 +481,7 @@ void agent_job_step(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
     struct sim_job *job = &at->agent.job;
-    struct outcome out = {.done = false};
+    struct role_result out = {.error = ERROR_INIT};
     if (at->agent.state.role.running == ROLE_ACTION_NONE || sim->now_ms < job->due_ms)
         return;
     bool same = at->server.run == job->run && server_runs(&at->server);

@@ -2,6 +2,7 @@
 
 #include "e2e/simulation/kube.h"
 
+#include "agent/agent_server.h"
 #include "e2e/simulation/agent.h"
 #include "e2e/simulation/server.h"
 
@@ -94,6 +95,7 @@ void kube_lose_node(struct sim *sim, int member, int64_t for_ms)
     struct sim_member *at = &sim->members[member];
     end_processes(sim, member, true);
     at->disk.relay_pod = 0;
+    at->boots++;
     if (sim->now_ms - at->disk.opened_ms < NOTE_MS)
         at->disk.opened_epoch = 0; /* the disk does not have it yet (epoch_file.h) */
     at->node_down_until_ms = sim->now_ms + for_ms;
@@ -114,7 +116,7 @@ static void tend_deleted(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
     struct sim_pod *pod = &at->pod;
-    char role[48] = "";
+    char role[AGENT_SERVER_ROLE_WORD_SIZE] = "";
     int64_t age_ms = sim->now_ms - pod->deleted_ms;
     /* What the agent had sent to a server that stood still comes before what the hook finds out then. */
     if (node_is_down(sim, member) || at->server.frozen_until_ms + PRE_STOP_POLL_MS > sim->now_ms ||
@@ -127,7 +129,7 @@ static void tend_deleted(struct sim *sim, int member)
     at->run_dir.leaving = true;
     struct pre_stop_answer answer = {.answered = agent_answers(sim, member), .live = true, .role = role};
     if (answer.answered)
-        agent_role_text(sim, member, !operator_listens(sim, member), role, sizeof(role));
+        agent_server_role_word(&at->agent.state, &at->agent.status, !operator_listens(sim, member), role, sizeof(role));
     bool may_go = at->run_dir.stopping || pre_stop_may_go(&pod->pre_stop, &answer, sim->now_ms);
     if (!may_go && age_ms < POD_PATIENCE_MS)
         return;

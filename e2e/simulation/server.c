@@ -138,7 +138,7 @@ static void begin_recovery(struct sim *sim, int member, bool truncate)
     at->server.relay_kept = at->disk.relay_pod == at->pod.uid;
     at->disk.relay_pod = at->pod.uid;
     if (!at->server.relay_kept)
-        at->run_dir.caught_up_run = 0;
+        at->run_dir.has_note = false;
 }
 
 /* agent/server_start.c: must_truncate */
@@ -585,7 +585,7 @@ void disk_clear(struct sim *sim, int member)
 {
     struct sim_disk *disk = &sim->members[member].disk;
     UNUSED(sim);
-    disk->has_data = disk->configured = disk->ddl = disk->self_written = false;
+    disk->has_data = disk->configured = disk->ddl = disk->cut = disk->self_written = false;
     disk->semi_primary = 0;
     txn_log_clear(&disk->log);
     txn_queue_clear(&disk->relay);

@@ -11,8 +11,10 @@
 #include "common/base.h"
 
 #include "agent/bootstrap/start_mode.h"
+#include "agent/catch_up_note.h"
 #include "agent/instance_state.h"
 #include "agent/pre_stop.h"
+#include "agent/role_notes.h"
 #include "common/agent_api.h"
 #include "e2e/simulation/schedule.h"
 #include "e2e/simulation/txn.h"
@@ -86,7 +88,8 @@ struct sim_job {
     bool reconfigure, restart, drain;
     enum relay_step relay;
     enum salvage_step salvage;
-    uint64_t run, source, epoch;
+    struct role_begun begun;
+    uint64_t run;
     int64_t began_ms, due_ms;
     int stage;
     bool superseded;
@@ -122,11 +125,8 @@ struct sim_agent {
     int64_t turn_ms, probe_ms, publish_ms;
     struct sim_job job;
     int64_t accepted_ms, beat_ms;
-    int beat_txn;        /* being written; -1: none */
-    uint64_t server_run; /* as looked at last */
-    /* catch_up_note.h: left by the agent before; of a process that has ended. 0: there is none. */
-    uint64_t found_run, past_run;
-    const char *past;
+    int beat_txn; /* being written; -1: none */
+    struct catch_up_note note;
     struct sim_watch watch;
     uint64_t marked;
     int fetched[64], fetched_count; /* salvage: transactions */
@@ -138,8 +138,8 @@ struct sim_run_dir {
     bool has_mode, leaving, stopping;
     struct start_mode mode;
     struct self_fence fence;
-    uint64_t caught_up_run; /* of the server that the note is of; 0: there is none */
-    const char *caught_up;
+    bool has_note; /* catch_up_note.h */
+    struct caught_up note;
 };
 
 /* ---- a pod ---- */
@@ -164,6 +164,7 @@ struct sim_member {
     struct sim_server server;
     struct sim_agent agent;
     int64_t node_down_until_ms;
+    int boots;       /* of its node */
     bool claim_gone; /* deleted; the next pod gets an empty volume */
 };
 
