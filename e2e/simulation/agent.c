@@ -108,6 +108,7 @@ static void server_gone(struct sim *sim, int member)
     error_clear(&state->probe_error);
     state->probe_started_ms = 0;
     agent->beat_txn = -1;
+    agent->beat_hangs = false;
     state->beat = (struct beat_state){.wanted = false};
     agent->marked = 0;
     role_note_server_gone(state, sim->now_ms);
@@ -194,6 +195,8 @@ static void answered(struct sim *sim, int member)
     struct replication_facts facts;
     agent_note_answer(state, &none);
     fill_identity(sim, member);
+    state->volume_bytes = UINT64_C(100) << 30;
+    state->volume_free_bytes = server_is_full(sim, member) ? 0 : UINT64_C(50) << 30;
     state->last_answer_ms = state->probe_started_ms;
     int64_t started_ms = state->probe_started_ms;
     state->probe_started_ms = 0;
@@ -239,6 +242,7 @@ static void probe(struct sim *sim, int member)
 static void rest_beat(struct sim_agent *agent)
 {
     agent->beat_txn = -1;
+    agent->beat_hangs = false;
     agent->state.beat = (struct beat_state){.wanted = false};
 }
 
@@ -248,18 +252,24 @@ static void beat(struct sim *sim, int member)
     struct beat_state *state = &agent->state.beat;
     if (!state->wanted) {
         agent->beat_txn = -1;
+        agent->beat_hangs = false;
         return;
+    }
+    if (agent->beat_hangs && !server_is_full(sim, member)) {
+        agent->beat_hangs = false;
+        state->started_ms = 0;
     }
     if (agent->beat_txn >= 0 && server_has_committed(sim, member, agent->beat_txn)) {
         agent->beat_txn = -1;
         state->started_ms = state->blocked_since_ms = 0;
         agent->dirty = true;
     }
-    if (agent->beat_txn >= 0 || sim->now_ms < agent->beat_ms || !server_answers(sim, member))
+    if (agent->beat_txn >= 0 || agent->beat_hangs || sim->now_ms < agent->beat_ms || !server_answers(sim, member))
         return;
     agent->beat_ms = sim->now_ms + HEARTBEAT_INTERVAL_MS;
     int txn = server_write(sim, member, TXN_BEAT, agent->state.role.order.epoch);
-    if (txn < 0)
+    agent->beat_hangs = txn < 0 && server_is_full(sim, member);
+    if (txn < 0 && !agent->beat_hangs)
         return;
     agent->beat_txn = txn;
     state->started_ms = sim->now_ms;
@@ -391,7 +401,9 @@ bool agent_take_order(struct sim *sim, int member, const struct agent_order *ord
         return false;
     if (order->mark == AGENT_MARK_RESEED && order->set_aside && role->mark != AGENT_MARK_RESEED)
         set_aside(sim, member);
-    /* begin_acceptance: on the volume before it counts. */
+    if (order->mark != AGENT_MARK_NONE && server_is_full(sim, member))
+        return true; /* it fails, and is tried again */
+    /* begin_acceptance: on the volume before it counts; a full one takes the epoch, too (epoch_file.c). */
     at->disk.epoch = MAX_OF(at->disk.epoch, order->epoch);
     at->run_dir.fence = self_fence_of(order);
     if (order->mark != AGENT_MARK_NONE)

@@ -16,7 +16,7 @@ void agent_keep_mark(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
     uint64_t wanted;
-    if (healing_wants_mark(&at->agent.state, at->agent.marked, &wanted))
+    if (!server_is_full(sim, member) && healing_wants_mark(&at->agent.state, at->agent.marked, &wanted))
         at->agent.marked = at->disk.semi_primary = wanted;
 }
 

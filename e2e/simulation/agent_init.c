@@ -93,7 +93,7 @@ static void end_attempt(struct sim *sim, int member)
         server_initialise(sim, member);
         sim_tell(sim, "%s: a new database is made", sim_member_name(member));
     } else if (seed->works_on.seed == AGENT_SEED_CLONE) {
-        if (!donor_answers(sim, member, donor)) {
+        if (!donor_answers(sim, member, donor) || server_is_full(sim, member)) {
             at->agent.status.seed.step = AGENT_SEED_STEP_FAILED;
             seed->retry_ms = sim->now_ms + 1000;
             at->agent.dirty = true;

@@ -75,7 +75,8 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
         .relay_logs_kept = server->relay_kept,
         .semi_sync_source = server->semi_source,
         .semi_sync_replica = server->semi_replica,
-        .semi_sync_waits = server->semi_source,
+        .semi_sync_waits = server->semi_source && !server->semi_gave_up,
+        .semi_sync_altered = server->semi_timeout_ms > 0,
         .semi_sync_gives = server->gives,
         .acknowledged = server->acknowledged,
         .unacknowledged = server->unacknowledged,
@@ -229,11 +230,17 @@ static void open_server(struct sim *sim, int member, struct role_result *out)
     }
     if (!there || (at->disk.configured && !drain(sim, member, out)) || !salvage(sim, member, out) || job->superseded)
         return;
-    at->disk.opened_epoch = job->order.epoch; /* before it is opened */
-    at->disk.opened_ms = sim->now_ms;
+    if (!server_is_full(sim, member)) {
+        at->disk.opened_epoch = job->order.epoch; /* before it is opened */
+        at->disk.opened_ms = sim->now_ms;
+    }
+    at->server.opened_epoch = job->order.epoch;
     at->server.semi_replica = false;
     at->server.semi_source = job->order.semi_sync;
     at->server.semi_acks = (int)MAX_OF(job->order.acks, 1U);
+    at->server.ordered_acks = !job->order.semi_sync ? 0 : sim->mariadb ? 1 : at->server.semi_acks;
+    at->server.semi_timeout_ms = 0;
+    at->server.semi_gave_up = false;
     at->server.closing = false;
     bool was_closed = at->server.read_only;
     at->server.read_only = false;

@@ -41,8 +41,20 @@ static void forgive(struct sim *sim, int member)
     sim_tell(sim, "%s opens without what the status says may be lost", sim_member_name(member));
 }
 
+/* No operator knew that it was let go. */
+static void forget_unguarded(struct sim *sim, int member)
+{
+    for (int i = 0; i < sim->txns.count; i++) {
+        if (!txn_bits_has(&sim->unguarded, i) || txn_bits_has(&sim->members[member].disk.log.bits, i))
+            continue;
+        txn_bits_drop(&sim->unguarded, i);
+        sim_tell(sim, "%s opens without a commit that was let go unheard", sim_member_name(member));
+    }
+}
+
 void check_opened(struct sim *sim, int member)
 {
+    forget_unguarded(sim, member);
     int txn = missing(sim, member);
     char executed[256];
     server_executed(sim, member, executed, sizeof(executed));
@@ -65,11 +77,15 @@ void check_opened(struct sim *sim, int member)
  * counts is the epoch in which it was opened: an order to follow or to close has raised its epoch since. */
 void check_acknowledged(struct sim *sim, int member, int txn)
 {
+    if (sim->txns.all[txn].let_go_ms > 0 && !txn_bits_has(&sim->acked, txn)) {
+        txn_bits_add(&sim->unguarded, txn);
+        return;
+    }
     int latest = sim->opened_last, lost = latest == member ? missing(sim, member) : -1;
     char gtid[64];
     if (lost >= 0)
         fail_lost(sim, member, "acknowledges a commit", lost);
-    bool is_before = sim->members[member].disk.opened_epoch < sim->opened_epoch;
+    bool is_before = sim->members[member].server.opened_epoch < sim->opened_epoch;
     if (latest >= 0 && latest != member && is_before && sim->members[latest].disk.has_data &&
         !txn_bits_has(&sim->members[latest].disk.log.bits, txn)) {
         txn_gtid(&sim->txns.all[txn], sim->mariadb, gtid, sizeof(gtid));
@@ -79,6 +95,30 @@ void check_acknowledged(struct sim *sim, int member, int txn)
     if (!txn_bits_has(&sim->acked, txn))
         sim->acked_count++;
     txn_bits_add(&sim->acked, txn);
+}
+
+/* Who writes: cluster_confirmed.c, find_writer. */
+static bool is_writer(const struct sim *sim, int member)
+{
+    const struct cluster_transition *transition = &sim->api.status.transition;
+    bool is_moving = cluster_transition_is_set(transition);
+    return member >= 0 &&
+        member == sim_member_of_host(is_moving ? transition->from : sim->api.status.current_primary) &&
+        (!is_moving || str_empty(transition->to));
+}
+
+void check_heard(struct sim *sim, int writer, int64_t looked_ms)
+{
+    if (!is_writer(sim, writer))
+        return;
+    for (int i = 0; i < sim->txns.count; i++) {
+        if (!txn_bits_has(&sim->unguarded, i) || sim->txns.all[i].let_go_ms >= looked_ms ||
+            !txn_bits_has(&sim->members[writer].disk.log.bits, i))
+            continue;
+        txn_bits_drop(&sim->unguarded, i);
+        txn_bits_add(&sim->acked, i);
+        sim->acked_count++;
+    }
 }
 
 /* Of one GTID, in other hands. */
@@ -170,8 +210,10 @@ void check_step(struct sim *sim)
 {
     int first = -1;
     for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
-        if (sim->members[i].server.phase != SERVER_RUNS || sim->members[i].server.read_only ||
-            !server_can_acknowledge(sim, i))
+        const struct sim_server *server = &sim->members[i].server;
+        bool is_altered = server->semi_gave_up || (server->ordered_acks > 0 && !server->semi_source) ||
+            server->semi_acks < server->ordered_acks;
+        if (server->phase != SERVER_RUNS || server->read_only || is_altered || !server_can_acknowledge(sim, i))
             continue;
         if (first >= 0)
             sim_fail(sim, VIOLATION_TWO_OPEN, "%s and %s can both acknowledge commits", sim_member_name(first),

@@ -2,7 +2,8 @@
  * check.h: what must hold after every step, whatever happens.
  *
  * A transaction is acknowledged when a client was told that it is done. Whoever is opened, and whoever acknowledges another one, must have all of them. Where
- * spec.failover.dataLoss is allow, what a failover says may be lost with it (mayBeLost) is forgiven when the new primary opens.
+ * spec.failover.dataLoss is allow, what a failover says may be lost with it (mayBeLost) is forgiven when the new primary opens. What somebody with all rights has
+ * let go without its acknowledgements may be lost until an operator has decided with the primary's word on that.
  */
 #ifndef KM_SIMULATION_CHECK_H
 #define KM_SIMULATION_CHECK_H
@@ -18,6 +19,9 @@ void check_cut(struct sim *sim, int member);
 void check_replaced(struct sim *sim, int member);
 /* MySQL is stopped with commits that wait: their clients are told that they are done (S5). */
 void check_told_at_end(struct sim *sim, int member);
+/* An operator has decided with what `writer` said of a look at looked_ms: what that had let go before, in spite of its
+ * order, is not to be lost any more. */
+void check_heard(struct sim *sim, int writer, int64_t looked_ms);
 void check_status(struct sim *sim, const struct cluster_status *before, const struct cluster_status *after);
 void check_step(struct sim *sim);
 /* No fault comes any more. True: all is well, or a verdict is there. */

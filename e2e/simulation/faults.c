@@ -51,6 +51,8 @@ static bool has_come(const struct sim *sim, enum fault_when when)
         return transition->salvage;
     case WHEN_OPENED:
         return sim->opened_ms > 0 && sim->now_ms - sim->opened_ms < 500;
+    case WHEN_LET_GO:
+        return sim->let_go_ms > 0 && sim->now_ms - sim->let_go_ms < 1000;
     default:
         return true;
     }
@@ -124,6 +126,27 @@ static void fault_server(struct sim *sim, const struct fault *fault, int member)
     }
 }
 
+/* Somebody with all rights at the server that takes writes. */
+static void fault_semi_sync(struct sim *sim, const struct fault *fault)
+{
+    int member = open_server(sim);
+    bool odd = fault->number & 1;
+    if (member < 0 || !server_answers(sim, member) || !sim->members[member].server.semi_source)
+        return;
+    struct sim_server *server = &sim->members[member].server;
+    if (fault->kind == FAULT_SEMI_SYNC_TIMEOUT)
+        server->semi_timeout_ms = 100 * (1 + fault->number);
+    else if (fault->kind == FAULT_COMMITS_KILLED) {
+        server->kill_until_ms = sim->now_ms + 2000;
+        server->kill_softly = odd;
+    } else if (odd && server->semi_acks > 1)
+        server->semi_acks = 1;
+    else {
+        server_release_waiting(sim, member);
+        server->semi_source = false;
+    }
+}
+
 static void fault_pod(struct sim *sim, const struct fault *fault, int member)
 {
     struct sim_member *at = &sim->members[member];
@@ -137,6 +160,9 @@ static void fault_pod(struct sim *sim, const struct fault *fault, int member)
     case FAULT_MEMBER_FROZEN:
         freeze(&at->agent.frozen_until_ms, sim->now_ms, fault->for_ms);
         freeze(&at->server.frozen_until_ms, sim->now_ms, fault->for_ms);
+        break;
+    case FAULT_VOLUME_FULL:
+        freeze(&at->full_until_ms, sim->now_ms, fault->for_ms);
         break;
     case FAULT_NODE_LOST:
         kube_lose_node(sim, member, fault->for_ms);
@@ -256,7 +282,13 @@ static void strike(struct sim *sim, const struct fault *fault)
     case FAULT_POD_DELETED:
     case FAULT_POD_FORCED:
     case FAULT_VOLUME_LOST:
+    case FAULT_VOLUME_FULL:
         fault_pod(sim, fault, member);
+        break;
+    case FAULT_SEMI_SYNC_OFF:
+    case FAULT_SEMI_SYNC_TIMEOUT:
+    case FAULT_COMMITS_KILLED:
+        fault_semi_sync(sim, fault);
         break;
     case FAULT_LINK_CUT:
     case FAULT_LINK_ONE_WAY:
@@ -328,6 +360,8 @@ void faults_heal(struct sim *sim)
 {
     memset(sim->cut_until_ms, 0, sizeof(sim->cut_until_ms));
     sim->api.away_until_ms = sim->api.slow_until_ms = 0;
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++)
+        sim->members[i].full_until_ms = 0;
     sim->api.allow_loss = false;
     sim->api.confirmed_lost[0] = '\0';
     if (sim->api.exists && sim->api.replicas != sim->schedule->members)

@@ -44,6 +44,18 @@ static void send_orders(struct sim *sim, int op)
 
 /* ---- writes of the status ---- */
 
+/* By whose word on its commits an operator decides, and how old that is; -1: nobody's. */
+static int look_of_writer(const struct sim_operator *o, int64_t *ret_looked_ms)
+{
+    const struct cluster_snapshot *snapshot = &o->snapshot;
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *member = cluster_transition_is_set(transition)
+        ? cluster_member_named(snapshot, transition->from)
+        : cluster_primary(snapshot);
+    *ret_looked_ms = member && member_speaks(member) ? member->agent->looked_ms : 0;
+    return *ret_looked_ms > 0 ? member->ordinal : -1;
+}
+
 static void begin_write(struct sim *sim, int op, struct cluster_status *status)
 {
     struct sim_operator *o = &sim->operators[op];
@@ -52,6 +64,7 @@ static void begin_write(struct sim *sim, int op, struct cluster_status *status)
     o->writing = true;
     o->landed = o->failed = false;
     o->write_version = o->version;
+    o->write_heard = look_of_writer(o, &o->write_looked_ms);
     o->land_ms = sim->now_ms + (slow ? sim_between(sim, op, 71, 300, 3000) : sim_between(sim, op, 71, 10, 30));
     o->answer_ms = o->land_ms + (slow ? sim_between(sim, op, 72, 100, 1500) : sim_between(sim, op, 72, 10, 20));
 }
@@ -104,6 +117,7 @@ static void land(struct sim *sim, int op)
     memcpy(&sim->api.status, &read, sizeof(read));
     sim->api.version++;
     o->write_version = sim->api.version;
+    check_heard(sim, o->write_heard, o->write_looked_ms);
 }
 
 static void end_write(struct sim *sim, int op)
@@ -207,6 +221,16 @@ static bool has_old_pod(const struct sim *sim, const struct sim_operator *o)
     return false;
 }
 
+/* What it has been told changes nothing. */
+static void note_heard(struct sim *sim, int op)
+{
+    const struct sim_operator *o = &sim->operators[op];
+    int64_t looked_ms;
+    int writer = look_of_writer(o, &looked_ms);
+    if (o->version == sim->api.version && sim->api.lease_holder == op)
+        check_heard(sim, writer, looked_ms);
+}
+
 void round_run(struct sim *sim, int op)
 {
     struct sim_operator *o = &sim->operators[op];
@@ -224,6 +248,7 @@ void round_run(struct sim *sim, int op)
     if (intent->changed && o->intents < CLUSTER_INTENTS_MAX)
         write_intent(sim, op, intent);
     else {
+        note_heard(sim, op);
         o->intents = 0;
         if (!cluster_failover_is_swift(&o->snapshot))
             plan_and_report(sim, op, &roll);

@@ -44,14 +44,19 @@ const char *const fault_names[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = "serv
     [FAULT_LOSS_ALLOWED] = "lossAllowed",
     [FAULT_CONFIRMED_LOST] = "confirmedLost",
     [FAULT_STATUS_PAST] = "statusPast",
-    [FAULT_STATUS_UNLISTED] = "statusUnlisted"};
+    [FAULT_STATUS_UNLISTED] = "statusUnlisted",
+    [FAULT_SEMI_SYNC_OFF] = "semiSyncOff",
+    [FAULT_SEMI_SYNC_TIMEOUT] = "semiSyncTimeout",
+    [FAULT_COMMITS_KILLED] = "commitsKilled",
+    [FAULT_VOLUME_FULL] = "volumeFull"};
 
 const char *const when_names[WHEN_COUNT] = {[WHEN_AT_ONCE] = "",
     [WHEN_TRANSITION] = "transition",
     [WHEN_NOBODY_CHOSEN] = "nobodyChosen",
     [WHEN_CHOSEN] = "chosen",
     [WHEN_SALVAGE] = "salvage",
-    [WHEN_OPENED] = "opened"};
+    [WHEN_OPENED] = "opened",
+    [WHEN_LET_GO] = "letGo"};
 
 static const char *const target_names[] = {"", "primary", "to", "from", "replica", "open"};
 
@@ -87,7 +92,11 @@ static const int weights[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = 16,
     [FAULT_LOSS_ALLOWED] = 1,
     [FAULT_CONFIRMED_LOST] = 1,
     [FAULT_STATUS_PAST] = 1,
-    [FAULT_STATUS_UNLISTED] = 1};
+    [FAULT_STATUS_UNLISTED] = 1,
+    [FAULT_SEMI_SYNC_OFF] = 3,
+    [FAULT_SEMI_SYNC_TIMEOUT] = 3,
+    [FAULT_COMMITS_KILLED] = 3,
+    [FAULT_VOLUME_FULL] = 3};
 
 /* ---- making ---- */
 
@@ -155,6 +164,7 @@ static bool lasts(enum fault_kind kind)
     case FAULT_APPLIER_STUCK:
     case FAULT_LOSS_ALLOWED:
     case FAULT_CONFIRMED_LOST:
+    case FAULT_VOLUME_FULL:
         return true;
     default:
         return false;

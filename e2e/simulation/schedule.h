@@ -42,6 +42,11 @@ enum fault_kind {
     FAULT_CONFIRMED_LOST,
     FAULT_STATUS_PAST, /* the API server was restored from a copy: the status is what it was under the epoch before */
     FAULT_STATUS_UNLISTED, /* a version that knows no reigns has written the status */
+    /* Somebody with all rights, at an open primary. */
+    FAULT_SEMI_SYNC_OFF, /* number odd, MySQL: commits wait for one replica */
+    FAULT_SEMI_SYNC_TIMEOUT,
+    FAULT_COMMITS_KILLED, /* those that wait; number odd: by KILL QUERY */
+    FAULT_VOLUME_FULL,
     FAULT_KIND_COUNT
 };
 
@@ -62,6 +67,7 @@ enum fault_when {
     WHEN_CHOSEN,
     WHEN_SALVAGE,
     WHEN_OPENED, /* a server was opened less than half a second ago */
+    WHEN_LET_GO, /* a commit was let go less than a second ago */
     WHEN_COUNT
 };
 #define FAULT_WAIT_MS 4000

@@ -21,6 +21,11 @@ bool server_answers(const struct sim *sim, int member)
     return server_runs(server) && server->frozen_until_ms <= sim->now_ms;
 }
 
+bool server_is_full(const struct sim *sim, int member)
+{
+    return sim->members[member].full_until_ms > sim->now_ms;
+}
+
 /* ---- GTIDs ---- */
 
 void server_executed(const struct sim *sim, int member, char *out, size_t size)
@@ -214,7 +219,7 @@ int server_write(struct sim *sim, int member, enum txn_kind kind, uint64_t epoch
 {
     struct sim_member *at = &sim->members[member];
     bool may = server_runs(&at->server) && !at->server.read_only && !at->server.closing;
-    if (!may || sim->txns.count == TXNS_MAX || at->disk.log.count == TXNS_MAX)
+    if (!may || server_is_full(sim, member) || sim->txns.count == TXNS_MAX || at->disk.log.count == TXNS_MAX)
         return -1;
     int txn = sim->txns.count++;
     sim->txns.all[txn] = (struct txn){.kind = kind,
@@ -276,19 +281,79 @@ void server_let_go(struct sim *sim, int member)
     txn_log_commit(&sim->txns, &at->disk.log, at->disk.log.count);
 }
 
+static void note_let_go(struct sim *sim, int txn)
+{
+    sim->txns.all[txn].let_go_ms = sim->let_go_ms = sim->now_ms;
+}
+
+void server_release_waiting(struct sim *sim, int member)
+{
+    const struct txn_log *log = &sim->members[member].disk.log;
+    if (log->committed < log->count)
+        sim_tell(sim, "%s lets %d commits go that waited", sim_member_name(member), log->count - log->committed);
+    for (int i = log->committed; i < log->count; i++)
+        note_let_go(sim, log->entries[i]);
+    server_let_go(sim, member);
+}
+
+static int count_acks(const struct sim_server *server, int member, int at)
+{
+    int count = 0;
+    for (int i = 0; i < SIM_MEMBERS_MAX && server->semi_source; i++)
+        count += i != member && server->heard[i] > at;
+    return count;
+}
+
 static void count_acknowledgements(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
     struct txn_log *log = &at->disk.log;
+    bool waits = at->server.semi_source && !at->server.semi_gave_up;
     while (log->committed < log->count) {
-        int count = 0;
-        for (int i = 0; i < SIM_MEMBERS_MAX && at->server.semi_source; i++)
-            count += i != member && at->server.heard[i] > log->committed;
-        if (at->server.semi_source && count < acks_needed(sim, &at->server))
+        int count = count_acks(&at->server, member, log->committed);
+        bool enough = count >= acks_needed(sim, &at->server);
+        if (waits && !enough)
             return;
-        at->server.acknowledged += at->server.semi_source;
+        if (count < at->server.ordered_acks)
+            note_let_go(sim, log->entries[log->committed]);
+        at->server.acknowledged += waits;
+        at->server.unacknowledged += at->server.semi_gave_up && !enough;
         txn_log_commit(&sim->txns, log, log->committed + 1);
     }
+}
+
+/* The time-out of semi-sync: it waits again once a replica has everything. */
+static void mind_timeout(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_server *server = &at->server;
+    const struct txn_log *log = &at->disk.log;
+    if (!server->semi_source || server->semi_timeout_ms == 0)
+        return;
+    if (server->semi_gave_up)
+        server->semi_gave_up = count_acks(server, member, log->count - 1) < acks_needed(sim, server);
+    else if (log->committed < log->count &&
+        sim->now_ms - sim->txns.all[log->entries[log->committed]].made_ms >= server->semi_timeout_ms) {
+        sim_tell(sim, "%s waits for acknowledgements no more", sim_member_name(member));
+        server->semi_gave_up = true;
+        server_release_waiting(sim, member);
+    }
+}
+
+/* KILL ends the connection of the one that leads the group, and lets all of them go. KILL QUERY: MariaDB answers OK. */
+static void kill_waiting(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    const struct txn_log *log = &at->disk.log;
+    if (at->server.kill_until_ms <= sim->now_ms || log->committed == log->count)
+        return;
+    at->server.kill_until_ms = 0;
+    for (int i = 0; i < SIM_CLIENTS && !(sim->mariadb && at->server.kill_softly); i++) {
+        struct sim_client *client = &sim->clients[i];
+        if (client->member == member && client->txn == log->entries[log->committed])
+            client->member = client->txn = -1;
+    }
+    server_release_waiting(sim, member);
 }
 
 /* ---- applying ---- */
@@ -324,7 +389,8 @@ static void apply_some(struct sim *sim, int member)
     struct sim_member *at = &sim->members[member];
     struct txn_queue *relay = &at->disk.relay;
     int limit = 40;
-    if (at->server.applier != AGENT_THREAD_RUNNING || at->server.applier_stuck_until_ms > sim->now_ms)
+    if (at->server.applier != AGENT_THREAD_RUNNING || at->server.applier_stuck_until_ms > sim->now_ms ||
+        server_is_full(sim, member))
         return;
     /* A slow one stops for a while, and then has much to do. */
     if (sim->schedule->slow && (sim->now_ms / 1500 + member) % 3 != 0)
@@ -343,12 +409,14 @@ void server_step(struct sim *sim, int member)
         return;
     if (at->server.phase == SERVER_WAITS)
         await_word(sim, member);
-    else if (at->server.phase == SERVER_STARTS && sim->now_ms >= at->server.due_ms)
+    else if (at->server.phase == SERVER_STARTS && sim->now_ms >= at->server.due_ms && !server_is_full(sim, member))
         finish_recovery(sim, member);
     if (!server_runs(&at->server))
         return;
     apply_some(sim, member);
     count_acknowledgements(sim, member);
+    mind_timeout(sim, member);
+    kill_waiting(sim, member);
     if (sim->now_ms - at->disk.log.durable_ms >= ENGINE_FLUSH_MS) {
         at->disk.log.durable_ms = sim->now_ms;
         at->disk.log.durable = at->disk.log.committed;
@@ -553,7 +621,8 @@ static void serve(struct sim *sim, int member)
         server->gives = false;
         return;
     }
-    if (!broken && theirs->frozen_until_ms <= sim->now_ms && !sim_is_cut(sim, source, member))
+    if (!broken && theirs->frozen_until_ms <= sim->now_ms && !sim_is_cut(sim, source, member) &&
+        !server_is_full(sim, member))
         receive(sim, source, member);
 }
 

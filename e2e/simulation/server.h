@@ -29,6 +29,10 @@ bool server_can_acknowledge(const struct sim *sim, int member);
 /* Semi-sync goes off: all that wait are committed, nobody was told. */
 void server_let_go(struct sim *sim, int member);
 
+/* Somebody else's doing: they are told that their commits are done. */
+void server_release_waiting(struct sim *sim, int member);
+bool server_is_full(const struct sim *sim, int member); /* its volume */
+
 /* GTIDs as the server tells them. */
 void server_executed(const struct sim *sim, int member, char *out, size_t size);
 void server_received(const struct sim *sim, int member, char *out, size_t size);

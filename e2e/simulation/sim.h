@@ -61,9 +61,16 @@ struct sim_server {
     int crashes;
     bool relay_kept; /* --relay-log-recovery=OFF */
     bool read_only;
-    bool closing; /* nobody can begin to write */
+    bool closing;          /* nobody can begin to write */
+    uint64_t opened_epoch; /* this process was opened in it last; 0: never */
     bool semi_source, semi_replica;
     int semi_acks;
+    /* By order; by somebody with all rights: a time-out (0: none), which has been reached; commits that wait are killed. */
+    int ordered_acks;
+    int64_t semi_timeout_ms;
+    bool semi_gave_up;
+    int64_t kill_until_ms;
+    bool kill_softly; /* KILL QUERY */
     uint64_t acknowledged, unacknowledged;
     /* As a replica. */
     enum agent_thread receiver, applier;
@@ -126,6 +133,7 @@ struct sim_agent {
     struct sim_job job;
     int64_t accepted_ms, beat_ms;
     int beat_txn; /* being written; -1: none */
+    bool beat_hangs;
     struct catch_up_note note;
     struct sim_watch watch;
     uint64_t marked;
@@ -164,8 +172,9 @@ struct sim_member {
     struct sim_server server;
     struct sim_agent agent;
     int64_t node_down_until_ms;
-    int boots;       /* of its node */
-    bool claim_gone; /* deleted; the next pod gets an empty volume */
+    int boots;             /* of its node */
+    bool claim_gone;       /* deleted; the next pod gets an empty volume */
+    int64_t full_until_ms; /* its volume */
 };
 
 /* ---- the operator ---- */
@@ -217,6 +226,8 @@ struct sim_operator {
     bool writing, landed, failed;
     int64_t land_ms, answer_ms;
     uint64_t write_version;
+    int write_heard; /* whose word on its commits was decided with, -1: nobody's; and of when */
+    int64_t write_looked_ms;
     struct cluster_status *write;
     char said[512]; /* its next action, as told last */
 };
@@ -284,11 +295,13 @@ struct sim {
     struct sim_client clients[SIM_CLIENTS];
     int64_t cut_until_ms[SIM_PLACES][SIM_PLACES]; /* from, to */
     struct txn_table txns;
-    struct txn_bits acked; /* a client was told, and nothing allowed its loss since */
+    struct txn_bits acked;     /* a client was told, and nothing allowed its loss since */
+    struct txn_bits unguarded; /* a client was told of what was let go, and no operator need know of that yet */
     int acked_count;
     uint64_t next_id;
     int64_t due_ms[SCHEDULE_FAULTS_MAX], fired_ms[SCHEDULE_FAULTS_MAX]; /* 0: not yet */
     bool ended[SCHEDULE_FAULTS_MAX];
+    int64_t let_go_ms; /* when a commit was let go last by somebody with all rights; 0: never */
     int64_t opened_ms; /* when a server was opened last */
     int opened_last;   /* which one, under the epoch of the status then; -1: none */
     uint64_t opened_epoch;

@@ -27,6 +27,7 @@ struct txn {
     uint32_t number;
     uint64_t epoch;
     int64_t made_ms;
+    int64_t let_go_ms; /* it was committed without the acknowledgements that were ordered; 0: it was not */
 };
 
 struct txn_table {
