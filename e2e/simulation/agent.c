@@ -255,7 +255,7 @@ static void beat(struct sim *sim, int member)
         agent->beat_hangs = false;
         return;
     }
-    if (agent->beat_hangs && !server_is_full(sim, member)) {
+    if (agent->beat_hangs && !server_is_full(sim, member) && !server_is_locked(sim, member)) {
         agent->beat_hangs = false;
         state->started_ms = 0;
     }
@@ -268,7 +268,7 @@ static void beat(struct sim *sim, int member)
         return;
     agent->beat_ms = sim->now_ms + HEARTBEAT_INTERVAL_MS;
     int txn = server_write(sim, member, TXN_BEAT, agent->state.role.order.epoch);
-    agent->beat_hangs = txn < 0 && server_is_full(sim, member);
+    agent->beat_hangs = txn < 0 && (server_is_full(sim, member) || server_is_locked(sim, member));
     if (txn < 0 && !agent->beat_hangs)
         return;
     agent->beat_txn = txn;
@@ -285,6 +285,7 @@ static void turn(struct sim *sim, int member)
     struct sim_agent *agent = &at->agent;
     struct instance_state *state = &agent->state;
     agent_note_turn(state, sim->now_ms);
+    state->serving_copies = (uint32_t)agent_init_count_copies(sim, member);
     role_note_copy(state, sim->now_ms);
     if (role_note_isolation(state, sim->now_ms))
         sim_tell(sim, "%s closes itself: it hears nobody", sim_member_name(member));

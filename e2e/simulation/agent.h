@@ -32,6 +32,9 @@ void agent_keep_note(struct sim *sim, int member);
 /* agent_init.c: seed.c */
 void agent_init_start(struct sim *sim, int member);
 void agent_init_step(struct sim *sim, int member);
+/* Its copy of the donor's data comes to no end because commits wait there. */
+bool agent_init_waits_for(const struct sim *sim, int member, int donor);
+int agent_init_count_copies(const struct sim *sim, int donor);
 bool agent_init_order(struct sim *sim, int member, const struct agent_order *order);
 
 /* agent_heal.c: healing.c, source_watch.c */

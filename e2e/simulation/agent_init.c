@@ -81,6 +81,28 @@ static bool donor_answers(const struct sim *sim, int member, int donor)
     return donor >= 0 && server_answers(sim, donor) && agent_answers(sim, donor) && sim_is_linked(sim, donor, member);
 }
 
+static bool copies_from(const struct sim *sim, int member, int donor)
+{
+    const struct sim_agent *agent = &sim->members[member].agent;
+    const struct sim_seed *seed = &agent->seed;
+    return agent->in_init && agent->alive && seed->end_ms && seed->works_on.seed == AGENT_SEED_CLONE &&
+        sim_member_of_host(seed->works_on.donor_host) == donor;
+}
+
+bool agent_init_waits_for(const struct sim *sim, int member, int donor)
+{
+    return sim->mariadb && copies_from(sim, member, donor) && sim->now_ms >= sim->members[member].agent.seed.end_ms &&
+        server_waiting(&sim->members[donor]) > 0;
+}
+
+int agent_init_count_copies(const struct sim *sim, int donor)
+{
+    int count = 0;
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++)
+        count += copies_from(sim, i, donor);
+    return count;
+}
+
 static void end_attempt(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
@@ -129,7 +151,8 @@ void agent_init_step(struct sim *sim, int member)
     if (seed->end_ms) {
         int donor = sim_member_of_host(seed->works_on.donor_host);
         bool broken = seed->works_on.seed == AGENT_SEED_CLONE && !donor_answers(sim, member, donor);
-        if (sim->now_ms >= seed->end_ms || broken || !order_stands(seed))
+        bool over = sim->now_ms >= seed->end_ms && (donor < 0 || !agent_init_waits_for(sim, member, donor));
+        if (over || broken || !order_stands(seed))
             end_attempt(sim, member);
         return;
     }

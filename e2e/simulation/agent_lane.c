@@ -6,6 +6,7 @@
 #include "agent/mysql/role_change.h"
 #include "agent/relay_recover.h"
 #include "agent/role_decide.h"
+#include "agent/role_status.h"
 #include "common/gtid.h"
 #include "e2e/simulation/agent.h"
 #include "e2e/simulation/check.h"
@@ -64,6 +65,16 @@ static const char *binlog_state(struct sim *sim, const struct sim_member *at)
     return position_take(sim->positions, text);
 }
 
+/* MariaDB: a copy ends between commits, so it waits for those that wait (BACKUP STAGE BLOCK_COMMIT). */
+static bool copy_waits(const struct sim *sim, int member)
+{
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        if (agent_init_waits_for(sim, i, member))
+            return true;
+    }
+    return false;
+}
+
 void agent_look(struct sim *sim, int member, struct replication_facts *ret)
 {
     const struct sim_member *at = &sim->members[member];
@@ -83,6 +94,9 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
         .unacknowledged_known = true,
         .semi_sync_acks = sim->mariadb ? 0 : (uint32_t)MAX_OF(1, server->semi_acks),
         .waiting_commits = (uint32_t)server_waiting(at),
+        .long_transactions = server->long_until_ms > sim->now_ms,
+        .beat_locked = server_is_locked(sim, member) && role_beat_is_late(&at->agent.state, sim->now_ms),
+        .copy_waits = copy_waits(sim, member),
         .accounts_present = true,
         .events_listed = true};
     char position[SIM_POSITION_SIZE];
@@ -109,6 +123,9 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
     ret->receiver = server->receiver;
     ret->applier = server->applier;
     ret->stream_signature = server->signature;
+    ret->source_beats = server->beats;
+    ret->stream_position = (uint64_t)server->stream_at;
+    ret->all_applied = server_has_applied_all(at);
     ret->receiver_errno = server->receiver_errno;
     ret->applier_errno = server->applier_errno;
     snprintf(ret->receiver_error, sizeof(ret->receiver_error), "%s", server->receiver_error);
@@ -293,6 +310,7 @@ static bool close_server(struct sim *sim, int member)
     switch (job->stage++) {
     case 0:
         at->server.closing = true;
+        at->server.long_until_ms = at->server.locked_until_ms = 0; /* who holds them is killed */
         job->due_ms =
             sim->now_ms + (job->order.drain_ms && server_waiting(at) ? (int64_t)job->order.drain_ms : SIM_TICK_MS);
         return false;

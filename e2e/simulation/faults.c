@@ -126,6 +126,17 @@ static void fault_server(struct sim *sim, const struct fault *fault, int member)
     }
 }
 
+/* A client, or somebody who takes a backup. */
+static void fault_lock(struct sim *sim, const struct fault *fault)
+{
+    int member = open_server(sim);
+    if (member < 0 || !server_answers(sim, member))
+        return;
+    struct sim_server *server = &sim->members[member].server;
+    freeze(fault->kind == FAULT_TABLES_LOCKED ? &server->locked_until_ms : &server->long_until_ms, sim->now_ms,
+        fault->for_ms);
+}
+
 /* Somebody with all rights at the server that takes writes. */
 static void fault_semi_sync(struct sim *sim, const struct fault *fault)
 {
@@ -162,7 +173,10 @@ static void fault_pod(struct sim *sim, const struct fault *fault, int member)
         freeze(&at->server.frozen_until_ms, sim->now_ms, fault->for_ms);
         break;
     case FAULT_VOLUME_FULL:
-        freeze(&at->full_until_ms, sim->now_ms, fault->for_ms);
+        for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+            if (i == member || fault->number == 5)
+                freeze(&sim->members[i].full_until_ms, sim->now_ms, fault->for_ms);
+        }
         break;
     case FAULT_NODE_LOST:
         kube_lose_node(sim, member, fault->for_ms);
@@ -254,6 +268,15 @@ static void fault_person(struct sim *sim, const struct fault *fault, int member)
     case FAULT_LOSS_ALLOWED:
         api->allow_loss = true;
         break;
+    case FAULT_PAUSED:
+        api->paused = true;
+        break;
+    case FAULT_FAILOVER_OFF:
+        api->failover_off = true;
+        break;
+    case FAULT_PRIMARY_WISHED:
+        api->primary_wish = member;
+        break;
     default:
         snprintf(api->confirmed_lost, sizeof(api->confirmed_lost), "%s", sim_member_name(member));
     }
@@ -290,6 +313,10 @@ static void strike(struct sim *sim, const struct fault *fault)
     case FAULT_COMMITS_KILLED:
         fault_semi_sync(sim, fault);
         break;
+    case FAULT_TABLES_LOCKED:
+    case FAULT_LONG_TRANSACTION:
+        fault_lock(sim, fault);
+        break;
     case FAULT_LINK_CUT:
     case FAULT_LINK_ONE_WAY:
     case FAULT_MEMBER_CUT:
@@ -322,6 +349,12 @@ static void end_wishes(struct sim *sim, const struct fault *fault)
         sim_tell(sim, "a person wishes %d members again", api->replicas);
     } else if (fault->kind == FAULT_LOSS_ALLOWED)
         api->allow_loss = false;
+    else if (fault->kind == FAULT_PAUSED)
+        api->paused = false;
+    else if (fault->kind == FAULT_FAILOVER_OFF)
+        api->failover_off = false;
+    else if (fault->kind == FAULT_PRIMARY_WISHED)
+        api->primary_wish = CLUSTER_PRIMARY_ANY;
     else if (fault->kind == FAULT_CONFIRMED_LOST)
         api->confirmed_lost[0] = '\0';
     else
@@ -362,7 +395,8 @@ void faults_heal(struct sim *sim)
     sim->api.away_until_ms = sim->api.slow_until_ms = 0;
     for (int i = 0; i < SIM_MEMBERS_MAX; i++)
         sim->members[i].full_until_ms = 0;
-    sim->api.allow_loss = false;
+    sim->api.allow_loss = sim->api.paused = sim->api.failover_off = false;
+    sim->api.primary_wish = CLUSTER_PRIMARY_ANY;
     sim->api.confirmed_lost[0] = '\0';
     if (sim->api.exists && sim->api.replicas != sim->schedule->members)
         sim->api.replicas = sim->schedule->members;

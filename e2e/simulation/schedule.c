@@ -48,7 +48,12 @@ const char *const fault_names[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = "serv
     [FAULT_SEMI_SYNC_OFF] = "semiSyncOff",
     [FAULT_SEMI_SYNC_TIMEOUT] = "semiSyncTimeout",
     [FAULT_COMMITS_KILLED] = "commitsKilled",
-    [FAULT_VOLUME_FULL] = "volumeFull"};
+    [FAULT_VOLUME_FULL] = "volumeFull",
+    [FAULT_TABLES_LOCKED] = "tablesLocked",
+    [FAULT_LONG_TRANSACTION] = "longTransaction",
+    [FAULT_PAUSED] = "paused",
+    [FAULT_FAILOVER_OFF] = "failoverOff",
+    [FAULT_PRIMARY_WISHED] = "primaryWished"};
 
 const char *const when_names[WHEN_COUNT] = {[WHEN_AT_ONCE] = "",
     [WHEN_TRANSITION] = "transition",
@@ -96,7 +101,12 @@ static const int weights[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = 16,
     [FAULT_SEMI_SYNC_OFF] = 3,
     [FAULT_SEMI_SYNC_TIMEOUT] = 3,
     [FAULT_COMMITS_KILLED] = 3,
-    [FAULT_VOLUME_FULL] = 3};
+    [FAULT_VOLUME_FULL] = 3,
+    [FAULT_TABLES_LOCKED] = 2,
+    [FAULT_LONG_TRANSACTION] = 2,
+    [FAULT_PAUSED] = 1,
+    [FAULT_FAILOVER_OFF] = 1,
+    [FAULT_PRIMARY_WISHED] = 1};
 
 /* ---- making ---- */
 
@@ -165,6 +175,11 @@ static bool lasts(enum fault_kind kind)
     case FAULT_LOSS_ALLOWED:
     case FAULT_CONFIRMED_LOST:
     case FAULT_VOLUME_FULL:
+    case FAULT_TABLES_LOCKED:
+    case FAULT_LONG_TRANSACTION:
+    case FAULT_PAUSED:
+    case FAULT_FAILOVER_OFF:
+    case FAULT_PRIMARY_WISHED:
         return true;
     default:
         return false;
@@ -187,6 +202,9 @@ static void make_fault(
         ret->other = SIM_MEMBERS_MAX + ret->other - schedule->members; /* an operator's place */
     if (lasts(ret->kind))
         ret->for_ms = chance(dice, 60) ? between(dice, 200, 5000) : between(dice, 5000, 20000);
+    bool hinders = ret->kind == FAULT_VOLUME_FULL || ret->kind == FAULT_APPLIER_STUCK;
+    if (hinders && chance(dice, 15)) /* longer than a chosen one is given to open */
+        ret->for_ms = between(dice, 30000, 60000);
     ret->number = (int)between(dice, 0, 5);
     if (ret->kind == FAULT_SCALE)
         ret->number = (int)between(dice, 1, MIN_OF(schedule->members + 1, SIM_MEMBERS_MAX));

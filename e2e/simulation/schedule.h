@@ -45,8 +45,13 @@ enum fault_kind {
     /* Somebody with all rights, at an open primary. */
     FAULT_SEMI_SYNC_OFF, /* number odd, MySQL: commits wait for one replica */
     FAULT_SEMI_SYNC_TIMEOUT,
-    FAULT_COMMITS_KILLED, /* those that wait; number odd: by KILL QUERY */
-    FAULT_VOLUME_FULL,
+    FAULT_COMMITS_KILLED,   /* those that wait; number odd: by KILL QUERY */
+    FAULT_VOLUME_FULL,      /* number 5: those of all members */
+    FAULT_TABLES_LOCKED,    /* FLUSH TABLES WITH READ LOCK at an open primary */
+    FAULT_LONG_TRANSACTION, /* of a client, at an open primary */
+    FAULT_PAUSED,           /* spec.paused */
+    FAULT_FAILOVER_OFF,     /* spec.failover.enabled: false */
+    FAULT_PRIMARY_WISHED,   /* spec.replication.primary */
     FAULT_KIND_COUNT
 };
 

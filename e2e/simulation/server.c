@@ -26,6 +26,11 @@ bool server_is_full(const struct sim *sim, int member)
     return sim->members[member].full_until_ms > sim->now_ms;
 }
 
+bool server_is_locked(const struct sim *sim, int member)
+{
+    return sim->members[member].server.locked_until_ms > sim->now_ms;
+}
+
 /* ---- GTIDs ---- */
 
 void server_executed(const struct sim *sim, int member, char *out, size_t size)
@@ -219,7 +224,8 @@ int server_write(struct sim *sim, int member, enum txn_kind kind, uint64_t epoch
 {
     struct sim_member *at = &sim->members[member];
     bool may = server_runs(&at->server) && !at->server.read_only && !at->server.closing;
-    if (!may || server_is_full(sim, member) || sim->txns.count == TXNS_MAX || at->disk.log.count == TXNS_MAX)
+    if (!may || server_is_full(sim, member) || server_is_locked(sim, member) || sim->txns.count == TXNS_MAX ||
+        at->disk.log.count == TXNS_MAX)
         return -1;
     int txn = sim->txns.count++;
     sim->txns.all[txn] = (struct txn){.kind = kind,
@@ -594,6 +600,7 @@ static void receive(struct sim *sim, int source, int member)
     if (heard || sim->now_ms - at->server.heard_ms >= 500) { /* the source's own beat */
         at->server.heard_ms = sim->now_ms;
         at->server.signature++;
+        at->server.beats += !heard;
     }
     if (at->server.gives && from->server.said[member] < at->server.stream_at) {
         from->server.said[member] = at->server.stream_at;

@@ -31,7 +31,8 @@ void server_let_go(struct sim *sim, int member);
 
 /* Somebody else's doing: they are told that their commits are done. */
 void server_release_waiting(struct sim *sim, int member);
-bool server_is_full(const struct sim *sim, int member); /* its volume */
+bool server_is_full(const struct sim *sim, int member);   /* its volume */
+bool server_is_locked(const struct sim *sim, int member); /* all of its tables */
 
 /* GTIDs as the server tells them. */
 void server_executed(const struct sim *sim, int member, char *out, size_t size);

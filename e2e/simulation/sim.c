@@ -133,6 +133,7 @@ static void begin(struct sim *sim, const struct schedule *schedule, FILE *story)
     sim->api.version = sim->api.cluster_uid = 1;
     sim->api.replicas = schedule->members;
     sim->api.semi_sync = schedule->semi_sync;
+    sim->api.primary_wish = CLUSTER_PRIMARY_ANY;
     sim->api.set_replicas = -1;
     sim->api.lease_holder = sim->opened_last = -1;
     sim->api.lease_ms = -100000;

@@ -70,7 +70,8 @@ struct sim_server {
     int64_t semi_timeout_ms;
     bool semi_gave_up;
     int64_t kill_until_ms;
-    bool kill_softly; /* KILL QUERY */
+    bool kill_softly;                       /* KILL QUERY */
+    int64_t locked_until_ms, long_until_ms; /* a lock on all tables; a transaction of a client's that is open */
     uint64_t acknowledged, unacknowledged;
     /* As a replica. */
     enum agent_thread receiver, applier;
@@ -80,7 +81,7 @@ struct sim_server {
     int stream_at;
     uint64_t source_run;
     int64_t connect_ms, heard_ms;
-    uint64_t signature;
+    uint64_t signature, beats; /* beats of its source */
     int64_t applier_stuck_until_ms;
     /* As a source: of its log, how far each member has said that it has received. */
     int said[SIM_MEMBERS_MAX], heard[SIM_MEMBERS_MAX];
@@ -252,7 +253,8 @@ struct sim_api {
     struct cluster_status past; /* as it was under the epoch before */
     bool has_past;
     int replicas;
-    bool allow_loss, semi_sync;
+    bool allow_loss, semi_sync, paused, failover_off;
+    int primary_wish; /* spec.replication.primary */
     char switchover_to[16], confirmed_lost[32];
     int set_replicas; /* -1: there is no StatefulSet */
     int revision;

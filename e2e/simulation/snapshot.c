@@ -53,6 +53,9 @@ void snapshot_take_status(struct sim *sim, int op, const struct cluster_status *
     snapshot->cluster.replicas = sim->api.replicas;
     snapshot->cluster.replication.semi_sync = sim->api.semi_sync;
     snapshot->cluster.failover.allow_data_loss = sim->api.allow_loss;
+    snapshot->cluster.failover.enabled = !sim->api.failover_off;
+    snapshot->cluster.replication.primary = sim->api.primary_wish;
+    snapshot->cluster.paused = sim->api.paused;
 }
 
 static const struct pod_object *pod_of(struct sim_operator *o, int i)
