@@ -37,6 +37,17 @@ static int find_target(const struct sim *sim, const struct fault *fault)
     return found < 0 ? primary : found;
 }
 
+static bool is_joining(const struct sim *sim)
+{
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        const struct sim_server *server = &sim->members[i].server;
+        bool counts = sim->api.status.acknowledgers >> i & 1;
+        if (server_runs(server) && server->receiver == AGENT_THREAD_RUNNING && !counts)
+            return true;
+    }
+    return false;
+}
+
 static bool has_come(const struct sim *sim, enum fault_when when)
 {
     const struct cluster_transition *transition = &sim->api.status.transition;
@@ -53,6 +64,8 @@ static bool has_come(const struct sim *sim, enum fault_when when)
         return sim->opened_ms > 0 && sim->now_ms - sim->opened_ms < 500;
     case WHEN_LET_GO:
         return sim->let_go_ms > 0 && sim->now_ms - sim->let_go_ms < 1000;
+    case WHEN_JOINING:
+        return is_joining(sim);
     default:
         return true;
     }
@@ -274,6 +287,9 @@ static void fault_person(struct sim *sim, const struct fault *fault, int member)
     case FAULT_FAILOVER_OFF:
         api->failover_off = true;
         break;
+    case FAULT_SPEC_REFUSED:
+        api->spec_refused = true;
+        break;
     case FAULT_PRIMARY_WISHED:
         api->primary_wish = member;
         break;
@@ -353,6 +369,8 @@ static void end_wishes(struct sim *sim, const struct fault *fault)
         api->paused = false;
     else if (fault->kind == FAULT_FAILOVER_OFF)
         api->failover_off = false;
+    else if (fault->kind == FAULT_SPEC_REFUSED)
+        api->spec_refused = false;
     else if (fault->kind == FAULT_PRIMARY_WISHED)
         api->primary_wish = CLUSTER_PRIMARY_ANY;
     else if (fault->kind == FAULT_CONFIRMED_LOST)
@@ -395,7 +413,7 @@ void faults_heal(struct sim *sim)
     sim->api.away_until_ms = sim->api.slow_until_ms = 0;
     for (int i = 0; i < SIM_MEMBERS_MAX; i++)
         sim->members[i].full_until_ms = 0;
-    sim->api.allow_loss = sim->api.paused = sim->api.failover_off = false;
+    sim->api.allow_loss = sim->api.paused = sim->api.failover_off = sim->api.spec_refused = false;
     sim->api.primary_wish = CLUSTER_PRIMARY_ANY;
     sim->api.confirmed_lost[0] = '\0';
     if (sim->api.exists && sim->api.replicas != sim->schedule->members)

@@ -173,7 +173,7 @@ static void plan(struct sim *sim, int op, const struct roll *roll)
         sim->api.route = route;
         sim->api.route_ms = sim->now_ms;
     }
-    if (snapshot->cluster.paused) /* cluster_decide: decide_route_only */
+    if (snapshot->cluster.paused || !snapshot->usable) /* cluster_decide: decide_route_only */
         return;
     int wanted = cluster_wanted_pods(snapshot);
     if (wanted != sim->api.set_replicas) {
@@ -242,7 +242,7 @@ void round_run(struct sim *sim, int op)
     o->round_ms = sim->now_ms + 5000;
     snapshot_update(sim, op);
     send_orders(sim, op);
-    if (has_old_pod(sim, o) && !o->snapshot.cluster.paused)
+    if (has_old_pod(sim, o) && !o->snapshot.cluster.paused && o->snapshot.usable)
         cluster_roll(&o->snapshot, &roll);
     cluster_intend(&o->snapshot, roll.step == ROLL_SWITCHOVER, intent);
     cluster_notes_drain(&o->memory, &o->snapshot, intent);

@@ -53,7 +53,8 @@ const char *const fault_names[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = "serv
     [FAULT_LONG_TRANSACTION] = "longTransaction",
     [FAULT_PAUSED] = "paused",
     [FAULT_FAILOVER_OFF] = "failoverOff",
-    [FAULT_PRIMARY_WISHED] = "primaryWished"};
+    [FAULT_PRIMARY_WISHED] = "primaryWished",
+    [FAULT_SPEC_REFUSED] = "specRefused"};
 
 const char *const when_names[WHEN_COUNT] = {[WHEN_AT_ONCE] = "",
     [WHEN_TRANSITION] = "transition",
@@ -61,7 +62,8 @@ const char *const when_names[WHEN_COUNT] = {[WHEN_AT_ONCE] = "",
     [WHEN_CHOSEN] = "chosen",
     [WHEN_SALVAGE] = "salvage",
     [WHEN_OPENED] = "opened",
-    [WHEN_LET_GO] = "letGo"};
+    [WHEN_LET_GO] = "letGo",
+    [WHEN_JOINING] = "joining"};
 
 static const char *const target_names[] = {"", "primary", "to", "from", "replica", "open"};
 
@@ -92,7 +94,7 @@ static const int weights[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = 16,
     [FAULT_ROLL] = 1,
     [FAULT_RECREATE] = 1,
     [FAULT_APPLIER_STUCK] = 8,
-    [FAULT_ERRANT] = 1,
+    [FAULT_ERRANT] = 3,
     [FAULT_DDL_KILLED] = 3,
     [FAULT_LOSS_ALLOWED] = 1,
     [FAULT_CONFIRMED_LOST] = 1,
@@ -106,7 +108,8 @@ static const int weights[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = 16,
     [FAULT_LONG_TRANSACTION] = 2,
     [FAULT_PAUSED] = 1,
     [FAULT_FAILOVER_OFF] = 1,
-    [FAULT_PRIMARY_WISHED] = 1};
+    [FAULT_PRIMARY_WISHED] = 1,
+    [FAULT_SPEC_REFUSED] = 1};
 
 /* ---- making ---- */
 
@@ -180,6 +183,7 @@ static bool lasts(enum fault_kind kind)
     case FAULT_PAUSED:
     case FAULT_FAILOVER_OFF:
     case FAULT_PRIMARY_WISHED:
+    case FAULT_SPEC_REFUSED:
         return true;
     default:
         return false;

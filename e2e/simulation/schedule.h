@@ -52,6 +52,7 @@ enum fault_kind {
     FAULT_PAUSED,           /* spec.paused */
     FAULT_FAILOVER_OFF,     /* spec.failover.enabled: false */
     FAULT_PRIMARY_WISHED,   /* spec.replication.primary */
+    FAULT_SPEC_REFUSED,     /* a spec that is not accepted */
     FAULT_KIND_COUNT
 };
 
@@ -71,8 +72,9 @@ enum fault_when {
     WHEN_NOBODY_CHOSEN,
     WHEN_CHOSEN,
     WHEN_SALVAGE,
-    WHEN_OPENED, /* a server was opened less than half a second ago */
-    WHEN_LET_GO, /* a commit was let go less than a second ago */
+    WHEN_OPENED,  /* a server was opened less than half a second ago */
+    WHEN_LET_GO,  /* a commit was let go less than a second ago */
+    WHEN_JOINING, /* somebody follows, and does not count as an acknowledger */
     WHEN_COUNT
 };
 #define FAULT_WAIT_MS 4000

@@ -253,7 +253,7 @@ struct sim_api {
     struct cluster_status past; /* as it was under the epoch before */
     bool has_past;
     int replicas;
-    bool allow_loss, semi_sync, paused, failover_off;
+    bool allow_loss, semi_sync, paused, failover_off, spec_refused;
     int primary_wish; /* spec.replication.primary */
     char switchover_to[16], confirmed_lost[32];
     int set_replicas; /* -1: there is no StatefulSet */

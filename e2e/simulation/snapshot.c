@@ -56,6 +56,7 @@ void snapshot_take_status(struct sim *sim, int op, const struct cluster_status *
     snapshot->cluster.failover.enabled = !sim->api.failover_off;
     snapshot->cluster.replication.primary = sim->api.primary_wish;
     snapshot->cluster.paused = sim->api.paused;
+    snapshot->usable = !sim->api.spec_refused;
 }
 
 static const struct pod_object *pod_of(struct sim_operator *o, int i)
@@ -118,6 +119,8 @@ static void fill_member(struct sim *sim, int op, int i)
         .agent_error = watched && stream->connected ? "" : "it does not answer",
         .mycnf_text = ""};
     snprintf(member->name, sizeof(member->name), "%s", sim_member_name(i));
+    if (stream->refused)
+        snprintf(member->order_error, sizeof(member->order_error), "the order was refused");
 }
 
 void snapshot_update(struct sim *sim, int op)
