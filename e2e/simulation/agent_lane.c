@@ -245,6 +245,8 @@ static void open_server(struct sim *sim, int member, struct role_result *out)
         at->server.semi_replica |= sim->mariadb && at->server.receiver == AGENT_THREAD_OFF;
         repair(sim, member, false);
     }
+    if (server_is_full(sim, member) && at->full_of_tables) /* RESET REPLICA writes to some */
+        return;
     if (!there || (at->disk.configured && !drain(sim, member, out)) || !salvage(sim, member, out) || job->superseded)
         return;
     if (!server_is_full(sim, member)) {

@@ -189,6 +189,7 @@ static void fault_pod(struct sim *sim, const struct fault *fault, int member)
         for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
             if (i == member || fault->number == 5)
                 freeze(&sim->members[i].full_until_ms, sim->now_ms, fault->for_ms);
+            sim->members[i].full_of_tables = fault->number & 1;
         }
         break;
     case FAULT_NODE_LOST:

@@ -176,6 +176,7 @@ struct sim_member {
     int boots;             /* of its node */
     bool claim_gone;       /* deleted; the next pod gets an empty volume */
     int64_t full_until_ms; /* its volume */
+    bool full_of_tables;   /* then: not even tables that are there can be written */
 };
 
 /* ---- the operator ---- */
