@@ -216,6 +216,53 @@ static void make_fault(
         ret->number = chance(dice, 50) ? 0 : (int)between(dice, 1, schedule->members);
 }
 
+static void put(struct schedule *schedule, uint64_t without, const struct fault *fault)
+{
+    if (schedule->fault_count < SCHEDULE_FAULTS_MAX && !(without >> fault->kind & 1))
+        schedule->faults[schedule->fault_count++] = *fault;
+}
+
+static enum fault_kind pick_loss(struct dice *dice)
+{
+    static const enum fault_kind losses[] = {
+        FAULT_SERVER_KILLED, FAULT_NODE_LOST, FAULT_POD_FORCED, FAULT_MEMBER_CUT, FAULT_MEMBER_FROZEN};
+    return losses[between(dice, 0, ARRAY_LEN(losses) - 1)];
+}
+
+/* Commits wait, are let go by hand, and the only one who has them is lost. */
+static void make_let_go(struct dice *dice, uint64_t without, int64_t at_ms, struct schedule *ret)
+{
+    int64_t cut_ms = between(dice, 500, 1800);
+    const struct fault cut = {.kind = FAULT_REPLICATION_CUT, .at_ms = at_ms, .target = TARGET_PRIMARY, .for_ms = cut_ms};
+    const struct fault let_go = {.kind = (enum fault_kind)between(dice, FAULT_SEMI_SYNC_OFF, FAULT_COMMITS_KILLED),
+        .at_ms = at_ms + between(dice, 0, cut_ms),
+        .target = TARGET_PRIMARY,
+        .number = (int)between(dice, 0, 5)};
+    const struct fault loss = {.kind = pick_loss(dice),
+        .at_ms = at_ms + cut_ms + between(dice, -300, 1500),
+        .target = TARGET_PRIMARY,
+        .for_ms = between(dice, 3000, 9000)};
+    put(ret, without, &cut);
+    put(ret, without, &let_go);
+    put(ret, without, &loss);
+}
+
+/* One is lost, and in the midst of what comes of it another one. */
+static void make_two_losses(struct dice *dice, uint64_t without, int64_t at_ms, struct schedule *ret)
+{
+    static const int targets[] = {TARGET_TO, TARGET_TO, TARGET_FROM, TARGET_OPEN, TARGET_REPLICA};
+    struct fault loss = {
+        .kind = pick_loss(dice), .at_ms = at_ms, .target = TARGET_PRIMARY, .for_ms = between(dice, 2000, 9000)};
+    put(ret, without, &loss);
+    loss = (struct fault){.kind = pick_loss(dice),
+        .at_ms = at_ms,
+        .when = (enum fault_when)between(dice, WHEN_NOBODY_CHOSEN, WHEN_OPENED),
+        .after_ms = chance(dice, 50) ? between(dice, 0, 60) : between(dice, 60, 1500),
+        .target = targets[between(dice, 0, ARRAY_LEN(targets) - 1)],
+        .for_ms = between(dice, 2000, 9000)};
+    put(ret, without, &loss);
+}
+
 void schedule_make(uint64_t seed, const struct schedule_wish *wish, struct schedule *ret)
 {
     static const int sizes[] = {3, 3, 3, 3, 3, 3, 5, 5, 2, 4};
@@ -230,10 +277,19 @@ void schedule_make(uint64_t seed, const struct schedule_wish *wish, struct sched
     ret->semi_sync = chance(&dice, 92);
     ret->slow = chance(&dice, 35);
     ret->strict = wish->strict;
-    ret->fault_count = wish->faults > 0 ? wish->faults : (int)between(&dice, 3, 20);
-    for (int i = 0; i < ret->fault_count; i++) {
+    int faults = wish->faults > 0 ? wish->faults : (int)between(&dice, 3, 20);
+    while (ret->fault_count < faults) {
+        struct fault fault;
         at_ms += pause_ms(&dice);
-        make_fault(&dice, ret, wish->without, at_ms, &ret->faults[i]);
+        make_fault(&dice, ret, wish->without, at_ms, &fault);
+        int64_t what = between(&dice, 0, 99);
+        bool fits = ret->fault_count + 3 <= faults;
+        if (what < 5 && fits && ret->semi_sync)
+            make_let_go(&dice, wish->without, at_ms, ret);
+        else if (what >= 95 && fits)
+            make_two_losses(&dice, wish->without, at_ms, ret);
+        else
+            put(ret, 0, &fault);
     }
 }
 
