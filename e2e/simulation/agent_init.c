@@ -91,7 +91,7 @@ static bool copies_from(const struct sim *sim, int member, int donor)
 
 bool agent_init_waits_for(const struct sim *sim, int member, int donor)
 {
-    return sim->mariadb && copies_from(sim, member, donor) && sim->now_ms >= sim->members[member].agent.seed.end_ms &&
+    return copies_from(sim, member, donor) && sim->now_ms >= sim->members[member].agent.seed.end_ms &&
         server_waiting(&sim->members[donor]) > 0;
 }
 

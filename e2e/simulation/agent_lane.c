@@ -65,7 +65,7 @@ static const char *binlog_state(struct sim *sim, const struct sim_member *at)
     return position_take(sim->positions, text);
 }
 
-/* MariaDB: a copy ends between commits, so it waits for those that wait (BACKUP STAGE BLOCK_COMMIT). */
+/* A copy ends between commits, so it waits for those that wait. */
 static bool copy_waits(const struct sim *sim, int member)
 {
     for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
