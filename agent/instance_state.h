@@ -64,6 +64,9 @@ struct role_state {
     bool opened;           /* this order made it a primary */
     uint64_t opened_epoch; /* epoch_file.h: opened_file_read */
     bool was_open;         /* clients may have written since it was closed last */
+    bool waits_open;     /* it was opened such that commits wait for acknowledgements, and has not been closed since */
+    uint32_t waits_acks; /* for how many; 0 counts as one */
+    bool let_go;         /* a close has ended commits that waited, and has not come to its end */
 
     uint64_t source_wanted; /* identifies host, port and password; 0: there is no password */
     bool prepared; /* the source is named, and has not been asked for anything yet: what the receiver says is of another one */

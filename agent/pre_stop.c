@@ -154,7 +154,7 @@ static int close_server(const struct agent_options *options, struct error *err)
     replication_facts_release(&facts);
     if (may_answer) {
         log_info("the server is closed before it is stopped");
-        rc = role_close(session, dialect, 0, err);
+        rc = role_close(session, dialect, 0, NULL, err);
     }
     session_close(session);
     session_library_end();

@@ -138,10 +138,12 @@ void role_note_unacknowledged(struct instance_state *state, const struct replica
 
 void role_note_lapse(struct instance_state *state, const struct replication_facts *facts)
 {
-    bool fewer = state->role.opened && facts->semi_sync_acks > 0 && facts->semi_sync_acks < state->role.order.acks;
+    const struct role_state *role = &state->role;
+    uint32_t acks = role->opened ? role->order.acks : role->waits_open ? role->waits_acks : 0;
+    bool fewer = facts->semi_sync_acks > 0 && facts->semi_sync_acks < acks;
     bool lapsed = !facts->semi_sync_source || !facts->semi_sync_waits || facts->semi_sync_altered || fewer;
 
-    if (is_semi_sync_primary(&state->role) && facts->seen && !facts->read_only && lapsed)
+    if ((is_semi_sync_primary(role) || role->waits_open) && facts->seen && !facts->read_only && lapsed)
         state->lapses++;
 }
 

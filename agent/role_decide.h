@@ -36,7 +36,8 @@ bool role_done(const struct instance_state *state);
 /* Counts commits of a semi-sync primary that ended without an acknowledgement since the last call. ours: by role_close,
  * which kills the connections that wait, so that no client is told that they are done. */
 void role_note_unacknowledged(struct instance_state *state, const struct replication_facts *facts, bool ours);
-/* Counts a look at an open semi-sync primary that finds that commits need not wait as they are to (state->lapses). */
+/* Counts a look at an open semi-sync primary, or at one that is to be closed, that finds that commits need not wait as
+ * they are to (state->lapses). */
 void role_note_lapse(struct instance_state *state, const struct replication_facts *facts);
 
 /* Commits of a primary wait for a replica, the copy that it gives waits for those commits, and the replica may be the

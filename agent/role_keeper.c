@@ -322,10 +322,12 @@ static void on_result(void *arg, const struct role_result *result)
         role->unseen = !result->has_facts;
         if (result->dropped)
             catch_up_gap(&keeper->state->catch_up, now_ms);
-        if (result->has_facts) {
-            role_note_unacknowledged(keeper->state, &result->facts, role->running == ROLE_ACTION_CLOSE);
+        if (role->running == ROLE_ACTION_CLOSE)
+            role_note_close(keeper->state, result);
+        else if (result->has_facts)
+            role_note_unacknowledged(keeper->state, &result->facts, false);
+        if (result->has_facts)
             take_facts(keeper, &result->facts, now_ms - result->took_us / 1000);
-        }
         if (role->running == ROLE_ACTION_OPEN)
             healing_opened(keeper->healing, result);
         if (result->error.kind == ERROR_NONE) {

@@ -146,7 +146,8 @@ static int change(struct role_lane *lane, const struct dialect *dialect, struct 
     case ROLE_ACTION_OPEN:
         return open_for_writes(lane, dialect, err);
     case ROLE_ACTION_CLOSE:
-        return role_close(lane->session, dialect, MIN_OF(lane->job.order.drain_ms, (uint32_t)DRAIN_MAX_MS), err);
+        return role_close(
+            lane->session, dialect, MIN_OF(lane->job.order.drain_ms, (uint32_t)DRAIN_MAX_MS), &lane->result.look, err);
     case ROLE_ACTION_STOP:
         return role_stop(lane->session, dialect, err);
     case ROLE_ACTION_HOLD:

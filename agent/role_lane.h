@@ -10,6 +10,7 @@
 #include "agent/bootstrap/paths.h"
 #include "agent/instance_state.h"
 #include "agent/mysql/dialect.h"
+#include "agent/mysql/role_close.h"
 #include "agent/mysql/session.h"
 #include "agent/relay_recover.h"
 #include "common/error.h"
@@ -37,6 +38,7 @@ struct role_result {
     bool has_facts;
     struct replication_facts facts; /* as it is after the change */
     int64_t took_us;
+    struct closing_look look; /* close */
     bool dropped;             /* follow: something that was received */
     enum relay_outcome relay; /* recover */
     char relay_why[128];      /* recover: RELAY_BROKEN */

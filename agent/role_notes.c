@@ -112,7 +112,7 @@ void role_note_server_gone(struct instance_state *state, int64_t now_ms)
     state->stream = (struct stream_view){0};
     state->commits_blocked_since_ms = 0;
     state->unacknowledged = state->unacknowledged_seen = 0;
-    role->was_open = role->opened = false;
+    role->was_open = role->opened = role->waits_open = role->let_go = false;
     if (role->order.role == AGENT_ROLE_PRIMARY) {
         role->has_order = false;
         role->order = (struct agent_order){0};
@@ -178,12 +178,30 @@ bool role_drains(const struct role_state *role, int64_t now_ms)
 
 void role_note_begin(struct role_state *role, const struct role_decision *decision, int64_t now_ms)
 {
-    if (decision->action == ROLE_ACTION_OPEN)
+    if (decision->action == ROLE_ACTION_OPEN) {
         role->was_open = true;
+        role->let_go = false;
+    }
     if (decision->restart)
         role->restarted_ms = now_ms;
     role->running = decision->action;
     role->running_ms = now_ms;
+}
+
+void role_note_close(struct instance_state *state, const struct role_result *result)
+{
+    struct replication_facts before = result->look.facts;
+
+    if (result->look.taken) {
+        before.seen = true;
+        before.read_only = false; /* it was open until then */
+        role_note_unacknowledged(state, &before, false);
+        if (!state->role.let_go)
+            role_note_lapse(state, &before);
+        state->role.let_go = true;
+    }
+    if (result->has_facts)
+        role_note_unacknowledged(state, &result->facts, true);
 }
 
 void role_note_success(
@@ -199,12 +217,14 @@ void role_note_success(
         state->lapses = 0; /* what it had as a primary is judged by others now */
     }
     if (action == ROLE_ACTION_CLOSE)
-        role->was_open = false;
+        role->was_open = role->waits_open = role->let_go = false;
     if (action == ROLE_ACTION_ROTATE)
         role->rotated_epoch = begun->epoch;
     if (action == ROLE_ACTION_OPEN && result->done) {
         role->opened = role->order.role == AGENT_ROLE_PRIMARY;
         role->opened_epoch = begun->epoch;
+        role->waits_open = role->opened && role->order.semi_sync;
+        role->waits_acks = role->order.acks;
         role->source_followed = 0;
         catch_up_opened(&state->catch_up);
     }

@@ -62,6 +62,8 @@ struct role_begun {
     uint64_t epoch;
     bool reconfigures;
 };
+/* Of a close, whatever its end, before its facts are kept. What the close has let go itself is no lapse. */
+void role_note_close(struct instance_state *state, const struct role_result *result);
 /* Without an error. Of a recovery after role_note_recovery. */
 void role_note_success(
     struct instance_state *state, const struct role_result *result, const struct role_begun *begun, int64_t now_ms);

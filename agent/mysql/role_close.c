@@ -7,6 +7,7 @@
 #include "agent/mysql/events.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/room.h"
+#include "agent/mysql/semi_sync.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -197,6 +198,7 @@ struct closing {
     int64_t firm_ms; /* since when the barrier stands until it is taken back, 0: it gives up by itself */
     bool due;        /* the barrier has not been answered */
     bool closed;     /* read-only */
+    struct closing_look *look;
 };
 
 static bool is_mariadb(const struct dialect *dialect)
@@ -253,6 +255,19 @@ static bool lets_go(const struct closing *closing)
     return closing->firm_ms != 0 || !is_mariadb(closing->dialect);
 }
 
+static int look_once(struct closing *closing, struct session *session, struct error *err)
+{
+    struct closing_look *look = closing->look;
+
+    if (!look || look->taken)
+        return 0;
+    look->facts = (struct replication_facts){0};
+    if (semi_sync_observe(session, closing->dialect, &look->facts, err) < 0)
+        return -1;
+    look->taken = true;
+    return 0;
+}
+
 /* All others' connections are gone. */
 static int let_go(struct closing *closing, struct session *session, struct crowd *crowd, struct error *err)
 {
@@ -260,6 +275,8 @@ static int let_go(struct closing *closing, struct session *session, struct crowd
         return -1;
     if (!crowd->hangs)
         return 0;
+    if (look_once(closing, session, err) < 0)
+        return -1;
     if (is_mariadb(closing->dialect))
         return end_waiting(session, closing->dialect, crowd->barrier, err);
     return semi_sync_switch(session, closing->dialect, false, err);
@@ -466,15 +483,17 @@ static int kill_remaining(struct session *session, const struct dialect *dialect
     return rc;
 }
 
-int role_close(struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct error *err)
+int role_close(struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct closing_look *look,
+    struct error *err)
 {
-    struct closing closing = {.barrier = session, .dialect = dialect};
+    struct closing closing = {.barrier = session, .dialect = dialect, .look = look};
 
     if (drain_ms > 0 && events_switch(session, false, err) < 0)
         return -1;
     int rc = close_gates(&closing, drain_ms, err);
     session_close(closing.other);
-    if (rc < 0 || events_switch(session, false, err) < 0 || role_admit_clients(session, dialect, err) < 0)
+    if (rc < 0 || look_once(&closing, session, err) < 0 || events_switch(session, false, err) < 0 ||
+        role_admit_clients(session, dialect, err) < 0)
         return -1;
     /* Last, so that nobody stays who came while newcomers could not write. */
     return kill_remaining(session, dialect, err);

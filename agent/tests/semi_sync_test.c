@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "agent/role_decide.h"
+#include "agent/role_notes.h"
 #include "agent/role_status.h"
 
 #define NOW 1000000
@@ -125,6 +126,77 @@ static void test_whose_unacknowledged_commits_count(void **unused)
     assert_int_equal(state.unacknowledged, 2);
 }
 
+/* A semi-sync primary that has been told to be nobody, and is closed. */
+static struct instance_state closing(struct role_result *result)
+{
+    struct instance_state state = primary();
+
+    state.role.order = (struct agent_order){.role = AGENT_ROLE_NONE};
+    state.role.opened = false;
+    state.role.waits_open = true;
+    state.role.waits_acks = 2;
+    state.role.running = ROLE_ACTION_CLOSE;
+    state.unacknowledged_seen = 4;
+    *result = (struct role_result){.has_facts = true, .facts = {.seen = true, .read_only = true}, .look.taken = true};
+    result->look.facts = (struct replication_facts){.semi_sync_source = true,
+        .semi_sync_waits = true,
+        .semi_sync_acks = 2,
+        .unacknowledged = 4,
+        .unacknowledged_known = true};
+    result->facts.unacknowledged = 9; /* five were let go by the close */
+    result->facts.unacknowledged_known = result->facts.semi_sync_source = true;
+    return state;
+}
+
+static void test_what_was_let_go_before_a_close(void **unused)
+{
+    struct role_result result;
+    struct instance_state state = closing(&result);
+
+    UNUSED(unused);
+    role_note_close(&state, &result);
+    assert_int_equal(state.lapses, 0);
+    assert_int_equal(state.unacknowledged_seen, 9);
+    state = closing(&result);
+    result.look.facts.unacknowledged = 6; /* two were let go by hand, after the last look */
+    role_note_close(&state, &result);
+    assert_int_equal(state.lapses, 2);
+    state = closing(&result);
+    result.look.facts.semi_sync_altered = true;
+    role_note_close(&state, &result);
+    assert_int_equal(state.lapses, 1);
+    state = closing(&result);
+    result.look.facts.semi_sync_acks = 1;
+    role_note_close(&state, &result);
+    assert_int_equal(state.lapses, 1);
+    state = closing(&result);
+    result.look.facts = (struct replication_facts){.semi_sync_source = false}; /* its counts were not asked for */
+    role_note_close(&state, &result);
+    assert_int_equal(state.lapses, 1);
+    role_note_close(&state, &result); /* it had not come to its end: semi-sync is off by the first one */
+    assert_int_equal(state.lapses, 1);
+    state = closing(&result);
+    state.role.waits_open = false; /* asynchronous, or a replica */
+    result.look.facts.semi_sync_source = result.look.facts.semi_sync_waits = false;
+    role_note_close(&state, &result);
+    assert_int_equal(state.lapses, 0);
+}
+
+/* An order that makes it nobody has come, and it is not closed yet. */
+static void test_lapses_count_until_it_is_closed(void **unused)
+{
+    struct role_result result;
+    struct instance_state state = closing(&result);
+    struct replication_facts facts = {.seen = true};
+
+    UNUSED(unused);
+    role_note_lapse(&state, &facts);
+    assert_int_equal(state.lapses, 1);
+    role_note_success(&state, &result, &(struct role_begun){.epoch = 3}, 1000);
+    role_note_lapse(&state, &facts);
+    assert_int_equal(state.lapses, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +204,8 @@ int main(void)
         cmocka_unit_test(test_only_an_open_primary_has_lapses),
         cmocka_unit_test(test_unacknowledged_commits_are_counted),
         cmocka_unit_test(test_whose_unacknowledged_commits_count),
+        cmocka_unit_test(test_what_was_let_go_before_a_close),
+        cmocka_unit_test(test_lapses_count_until_it_is_closed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

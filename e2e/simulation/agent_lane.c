@@ -305,7 +305,7 @@ void agent_hook_close(struct sim *sim, int member)
 
 /* In steps, between which a server may die: writes are shut out; clients are gone; semi-sync is off, and what waits is
  * let go. */
-static bool close_server(struct sim *sim, int member)
+static bool close_server(struct sim *sim, int member, struct closing_look *look)
 {
     struct sim_member *at = &sim->members[member];
     struct sim_job *job = &at->agent.job;
@@ -321,6 +321,8 @@ static bool close_server(struct sim *sim, int member)
         job->due_ms = sim->now_ms + SIM_TICK_MS;
         return false;
     default:
+        agent_look(sim, member, &look->facts);
+        look->taken = true;
         end_close(sim, member);
         return true;
     }
@@ -477,6 +479,18 @@ static void note_salvage(struct sim *sim, int member, const struct role_result *
             agent->fetched_count);
 }
 
+static void note_unacknowledged(
+    struct instance_state *state, const struct role_result *out, const struct replication_facts *facts)
+{
+    struct role_result seen = *out;
+    seen.has_facts = true;
+    seen.facts = *facts;
+    if (state->role.running == ROLE_ACTION_CLOSE)
+        role_note_close(state, &seen);
+    else
+        role_note_unacknowledged(state, facts, false);
+}
+
 static void finish_job(struct sim *sim, int member, const struct role_result *out, bool same_server)
 {
     struct sim_agent *agent = &sim->members[member].agent;
@@ -487,7 +501,7 @@ static void finish_job(struct sim *sim, int member, const struct role_result *ou
         if (out->dropped)
             catch_up_gap(&agent->state.catch_up, sim->now_ms);
         agent_look(sim, member, &facts);
-        role_note_unacknowledged(&agent->state, &facts, role->running == ROLE_ACTION_CLOSE);
+        note_unacknowledged(&agent->state, out, &facts);
         agent_take_facts(sim, member, &facts, agent->job.began_ms);
         if (role->running == ROLE_ACTION_OPEN)
             note_salvage(sim, member, out);
@@ -515,7 +529,7 @@ void agent_job_step(struct sim *sim, int member)
     if (same && !server_answers(sim, member))
         return;
     if (same && job->action == ROLE_ACTION_CLOSE) {
-        if (!close_server(sim, member))
+        if (!close_server(sim, member, &out.look))
             return;
         out.done = true;
     } else if (same && job->action == ROLE_ACTION_OPEN)
