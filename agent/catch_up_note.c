@@ -23,11 +23,6 @@ static const struct json_field fields[] = {
     JSON_FIELD(caught_up, "synced", JSON_FIELD_BOOL, CHANGE_COUNTS, synced),
 };
 
-static char *note_path(const struct catch_up_note *note)
-{
-    return xasprintf("%s/caught-up.json", note->paths->run_dir);
-}
-
 /* Those that still count, in a pool of their own. */
 static void keep_positions(struct catch_up_note *note)
 {
@@ -42,7 +37,7 @@ static void keep_positions(struct catch_up_note *note)
 
 static void read_note(struct catch_up_note *note)
 {
-    _cleanup_(freep) char *path = note_path(note);
+    _cleanup_(freep) char *path = relay_keep_proof_path(note->paths);
     _cleanup_(strbuf_release) struct strbuf text;
     struct caught_up found = {0};
 
@@ -130,7 +125,7 @@ static void sync_note(const struct catch_up_note *note)
 /* Half a note is none: it cannot be read. */
 static bool write_note(struct catch_up_note *note, const char *received)
 {
-    _cleanup_(freep) char *path = note_path(note);
+    _cleanup_(freep) char *path = relay_keep_proof_path(note->paths);
     _cleanup_(json_decrefp) json_t *object = json_object();
     struct caught_up caught_up = {.synced = note->synced, .received = received};
 
@@ -153,7 +148,7 @@ static bool write_note(struct catch_up_note *note, const char *received)
 
 static bool remove_note(struct catch_up_note *note)
 {
-    _cleanup_(freep) char *path = note_path(note);
+    _cleanup_(freep) char *path = relay_keep_proof_path(note->paths);
 
     note->found = (struct caught_up){0};
     if (unlink(path) == 0 || errno == ENOENT || truncate(path, 0) == 0) {

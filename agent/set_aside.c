@@ -15,6 +15,7 @@
 #include "common/fs.h"
 #include "common/json_fields.h"
 #include "common/log.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 #include "common/strvec.h"
 
@@ -312,8 +313,6 @@ static int room(const struct set_aside_wish *wish, uint64_t *ret, struct error *
 /* Errant texts of a status are cut where they are long: then all that is new is kept. */
 static struct binlog_tail *plan_tail(const struct set_aside_wish *wish, uint64_t max, struct error *err)
 {
-    size_t len = strlen(wish->errant);
-    bool cut = len >= 3 && strcmp(wish->errant + len - 3, "...") == 0;
     _cleanup_(gtid_set_freep) struct gtid_set *behind =
         gtid_set_parse(family_of(wish->flavour), str_or_empty(wish->behind), NULL);
     struct binlog_wish plan = {
@@ -321,7 +320,7 @@ static struct binlog_tail *plan_tail(const struct set_aside_wish *wish, uint64_t
         .behind = behind,
         .flavour = family_of(wish->flavour),
         .choice = BINLOG_NEWEST,
-        .gtids = cut ? "" : wish->errant,
+        .gtids = position_is_whole(wish->errant) ? wish->errant : "",
         .max_bytes = max,
     };
 

@@ -8,6 +8,7 @@
 #include "common/alloc.h"
 #include "common/hashmap.h"
 #include "common/log.h"
+#include "common/position.h"
 #include "common/strvec.h"
 
 /* Of each domain and server the last one; more servers than a cluster has ever had. */
@@ -160,20 +161,13 @@ static int compare(const struct here *here, const char *theirs, struct set_aside
 
 /* ---- both ---- */
 
-static bool is_cut(const char *text)
-{
-    size_t len = strlen(text);
-
-    return len >= 3 && strcmp(text + len - 3, "...") == 0;
-}
-
 static int find(
     const char *newest, enum gtid_flavour flavour, const char *theirs, struct set_aside_beyond *ret, struct error *err)
 {
     struct here here = {.flavour = flavour, .set = gtid_set_new(flavour)};
     int rc = look(newest, &here, &ret->end, err);
 
-    if (rc == 0 && (str_empty(theirs) || is_cut(theirs)))
+    if (rc == 0 && (str_empty(theirs) || !position_is_whole(theirs)))
         rc = error_set(err, ERROR_NOT_FOUND, "the other's position is not known");
     if (rc == 0)
         rc = flavour == GTID_MYSQL ? subtract(&here, theirs, ret, err) : compare(&here, theirs, ret, err);

@@ -102,9 +102,14 @@ static char *note_path(const struct agent_paths *paths)
     return xasprintf("%s/kube-mysql-relay.json", paths->data_dir);
 }
 
+char *relay_keep_proof_path(const struct agent_paths *paths)
+{
+    return xasprintf("%s/caught-up.json", paths->run_dir);
+}
+
 static void forget_proof(const struct agent_paths *paths)
 {
-    _cleanup_(freep) char *path = xasprintf("%s/caught-up.json", paths->run_dir);
+    _cleanup_(freep) char *path = relay_keep_proof_path(paths);
 
     if (unlink(path) == 0)
         (void)(fs_fsync_dir(paths->run_dir, NULL) == 0);

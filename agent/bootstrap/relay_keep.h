@@ -38,11 +38,13 @@ struct relay_keep {
 
 /* Pure. noted: of the start before, all empty if it is not known. */
 bool relay_keep_decide(const struct relay_keep *noted, const struct relay_keep *now);
+/* run_dir/caught-up.json: what an agent has noted of relay logs (agent/catch_up_note.h). The caller frees. */
+char *relay_keep_proof_path(const struct agent_paths *paths);
 /* "" if the kernel does not say. */
 void relay_keep_boot(char ret[static RELAY_KEEP_NAME_SIZE]);
 
 /* Before the server is started: decides, and notes what the next start has to know. The option for the server; NULL: as
- * my.cnf has it. Where relay logs are not kept, what an agent had noted about them (catch_up_note.h) is removed. */
+ * my.cnf has it. Where relay logs are not kept, what an agent had noted of them is removed. */
 const char *relay_keep_option(const struct agent_paths *paths, const struct server_version *version);
 /* Whether the server runs with relay logs that are still to be dropped. */
 bool relay_keep_is_dropping(const struct agent_paths *paths);

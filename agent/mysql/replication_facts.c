@@ -192,9 +192,15 @@ static int observe_replica(
 
 /* ---- variables and counters ---- */
 
-static bool is_on(const char *value)
+bool replication_is_on(const char *value)
 {
     return value && strcmp(value, "0") != 0 && strcasecmp(value, "OFF") != 0;
+}
+
+void replication_take_flag(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    *(bool *)arg = count > 0 && replication_is_on(values[0]);
 }
 
 static void take_position(void *arg, unsigned count, const char *const *names, const char *const *values)
@@ -204,9 +210,9 @@ static void take_position(void *arg, unsigned count, const char *const *names, c
     UNUSED(names);
     if (count < 7 || !values[6])
         return;
-    facts->read_only = is_on(values[4]);
+    facts->read_only = replication_is_on(values[4]);
     facts->gtid_executed = take_text(facts, values[6]);
-    facts->relay_logs_kept = count > 7 && values[7] && !is_on(values[7]);
+    facts->relay_logs_kept = count > 7 && values[7] && !replication_is_on(values[7]);
     facts->relay_logs_synced = count > 8 && str_eq(values[8], "1");
 }
 
@@ -234,12 +240,6 @@ static int observe_state(
     if (dialect->family != AGENT_FLAVOUR_MARIADB)
         return 0;
     return session_query(session, "SELECT @@global.gtid_binlog_state", take_state, facts, err);
-}
-
-static void take_strict(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    UNUSED(names);
-    *(bool *)arg = count == 1 && is_on(values[0]);
 }
 
 bool replication_is_clone(const char *command, const char *info)
@@ -504,7 +504,7 @@ static int observe_read_only(
         join_positions(facts);
         return start_domain_look(session, dialect, facts->self_written, sizeof(facts->self_written), err);
     }
-    if (session_query(session, "SELECT @@global.super_read_only", take_strict, &strict, err) < 0)
+    if (session_query(session, "SELECT @@global.super_read_only", replication_take_flag, &strict, err) < 0)
         return -1;
     facts->read_only = facts->read_only && strict;
     return 0;

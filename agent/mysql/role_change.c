@@ -41,12 +41,6 @@ static int look(struct session *session, const struct dialect *dialect, struct r
     return session_query(session, dialect->replica_status, take_row, ret, err);
 }
 
-static void take_flag(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    UNUSED(names);
-    *(bool *)arg = count > 0 && values[0] && strcmp(values[0], "0") != 0;
-}
-
 /* ---- open ---- */
 
 static void wait_sql(const struct dialect *dialect, const char *gtids, struct strbuf *out)
@@ -342,7 +336,7 @@ static int take_over_position(struct session *session, const struct dialect *dia
     gtid_set_print(executed, &text);
     strbuf_adds(&sql, "SELECT @@global.gtid_slave_pos = ");
     sql_add_string(&sql, text.buf);
-    if (session_query(session, sql.buf, take_flag, &equal, err) < 0)
+    if (session_query(session, sql.buf, replication_take_flag, &equal, err) < 0)
         return -1;
     if (equal)
         return 0;
@@ -380,7 +374,7 @@ static int acknowledge(struct session *session, const struct dialect *dialect, b
     _cleanup_(freep) char *sql = xasprintf("SELECT @@global.%s_enabled", terms->semi_replica);
     bool is_on = false;
 
-    if (session_query(session, sql, take_flag, &is_on, err) < 0)
+    if (session_query(session, sql, replication_take_flag, &is_on, err) < 0)
         return -1;
     if (is_on == on)
         return 0;

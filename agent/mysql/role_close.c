@@ -515,12 +515,6 @@ static int dismiss_replicas(
     return 0;
 }
 
-static void take_enabled(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    UNUSED(names);
-    *(bool *)arg = count > 0 && values[0] && !str_eq(values[0], "0");
-}
-
 int role_release(
     struct session *session, const struct dialect *dialect, const atomic_bool *superseded, struct error *err)
 {
@@ -528,7 +522,7 @@ int role_release(
     struct crowd crowd;
     bool enabled = false;
 
-    if (session_query(session, sql, take_enabled, &enabled, err) < 0)
+    if (session_query(session, sql, replication_take_flag, &enabled, err) < 0)
         return -1;
     if (!enabled)
         return 0;

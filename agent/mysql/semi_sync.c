@@ -20,24 +20,19 @@ static bool is_named(const char *name, const char *prefix, const char *suffix)
     return strncasecmp(name, prefix, len) == 0 && strcasecmp(name + len, suffix) == 0;
 }
 
-static bool is_on(const char *value)
-{
-    return strcmp(value, "0") != 0 && strcasecmp(value, "OFF") != 0;
-}
-
 static void take_setting(
     const struct replication_terms *terms, struct replication_facts *facts, const char *name, const char *value)
 {
     if (is_named(name, terms->semi_source, "_enabled"))
-        facts->semi_sync_source = is_on(value);
+        facts->semi_sync_source = replication_is_on(value);
     else if (is_named(name, terms->semi_replica, "_enabled"))
-        facts->semi_sync_replica = is_on(value);
+        facts->semi_sync_replica = replication_is_on(value);
     else if (is_named(name, terms->semi_source, "_timeout"))
         facts->semi_sync_altered |= strcmp(value, TIMEOUT_MS) != 0;
     else if (is_named(name, terms->semi_source, "_wait_point"))
         facts->semi_sync_altered |= strcasecmp(value, WAIT_POINT) != 0;
     else if (strcasecmp(name, terms->semi_no_replica) == 0)
-        facts->semi_sync_altered |= !is_on(value);
+        facts->semi_sync_altered |= !replication_is_on(value);
     else if (terms->semi_count && strcasecmp(name, terms->semi_count) == 0)
         facts->semi_sync_acks = (uint32_t)strtoul(value, NULL, 10);
 }
@@ -55,9 +50,9 @@ static void take_counter(
         facts->unacknowledged = strtoull(value, NULL, 10);
         facts->unacknowledged_known = true;
     } else if (is_named(name, terms->semi_status, "_status"))
-        facts->semi_sync_waits = is_on(value);
+        facts->semi_sync_waits = replication_is_on(value);
     else if (is_named(name, terms->semi_replica, "_status"))
-        facts->semi_sync_gives = is_on(value);
+        facts->semi_sync_gives = replication_is_on(value);
 }
 
 void semi_sync_take(
@@ -103,12 +98,6 @@ static int set_global(
     return session_exec(session, sql, err);
 }
 
-static void take_flag(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    UNUSED(names);
-    *(bool *)arg = count > 0 && values[0] && is_on(values[0]);
-}
-
 /* Enabled, but it has given up waiting: it is turned off, so that it waits again once it is turned on. It lets nobody
  * go that way: nobody waits. */
 static int end_surrender(struct session *session, const struct dialect *dialect, struct error *err)
@@ -117,7 +106,7 @@ static int end_surrender(struct session *session, const struct dialect *dialect,
     struct replication_facts facts = {0};
     bool enabled = false;
 
-    if (session_query(session, sql, take_flag, &enabled, err) < 0)
+    if (session_query(session, sql, replication_take_flag, &enabled, err) < 0)
         return -1;
     if (!enabled) /* on its way to be opened: quickly */
         return 0;
