@@ -57,6 +57,7 @@ void catch_up_note_init(struct catch_up_note *note, const struct agent_paths *pa
     *note = (struct catch_up_note){.paths = paths};
     relay_keep_boot(note->boot);
     read_note(note);
+    note->unsure = !note->is_there;
     server_run_id(paths, note->server);
 }
 
@@ -116,10 +117,34 @@ void catch_up_note_relay_logs_kept(
         catch_up_kept(catch_up, flavour, past->received, received);
 }
 
-static void sync_note(const struct catch_up_note *note)
+static void count_change(struct catch_up_note *note)
 {
     if (note->synced || note->last.synced)
-        (void)(fs_fsync_dir(note->paths->run_dir, NULL) == 0);
+        note->change++;
+}
+
+uint64_t catch_up_note_unsynced(const struct catch_up_note *note)
+{
+    return note->change != note->on_disk ? note->change : 0;
+}
+
+void catch_up_note_synced(struct catch_up_note *note, uint64_t change)
+{
+    note->on_disk = MAX_OF(note->on_disk, change);
+}
+
+void catch_up_note_sync(const struct agent_paths *paths)
+{
+    _cleanup_(freep) char *path = relay_keep_proof_path(paths);
+    struct error err = ERROR_INIT;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0 && fdatasync(fd) < 0)
+        log_warn("a note cannot be synced", LOG_STR("path", path));
+    if (fd >= 0)
+        close(fd);
+    if (fs_fsync_dir(paths->run_dir, &err) < 0)
+        log_warn("the folder of notes cannot be synced", LOG_ERR(&err));
 }
 
 /* Half a note is none: it cannot be read. */
@@ -137,10 +162,8 @@ static bool write_note(struct catch_up_note *note, const char *received)
     if (fd < 0)
         return false;
     (void)(write(fd, text, strlen(text)) > 0);
-    if ((note->synced || note->last.synced) && fdatasync(fd) < 0)
-        log_warn("a note cannot be synced", LOG_STR("path", path));
     close(fd);
-    sync_note(note);
+    count_change(note);
     note->last = caught_up;
     keep_positions(note);
     return true;
@@ -152,7 +175,7 @@ static bool remove_note(struct catch_up_note *note)
 
     note->found = (struct caught_up){0};
     if (unlink(path) == 0 || errno == ENOENT || truncate(path, 0) == 0) {
-        sync_note(note);
+        count_change(note);
         note->last = (struct caught_up){0};
         return true;
     }
@@ -165,6 +188,10 @@ enum catch_up_note_act catch_up_note_decide(struct catch_up_note *note, bool up,
 {
     bool wanted = up && note->known && !str_empty(received) && position_is_whole(received);
 
+    if (note->unsure && note->synced) {
+        note->unsure = false;
+        count_change(note);
+    }
     if (!wanted && *note->past.server)
         return CATCH_UP_NOTE_STAYS;
     bool is_right = wanted && note->is_there && !*note->past.server && note->last.synced == note->synced;

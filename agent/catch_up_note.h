@@ -11,7 +11,8 @@
  * It outlives the process, too: as long as no change of role has begun under the next one, that has what this one had,
  * if it has kept its relay logs (catch_up_kept). A start that drops them removes the note (bootstrap/relay_keep.h). It
  * is not synced, so it counts only under the boot of the kernel that it was written under; but it is, as its removal
- * is, where relay logs are (sync_relay_log = 1), and then it counts under a later one.
+ * is, where relay logs are (sync_relay_log = 1), and then it counts under a later one. Nothing here waits for a disk
+ * but catch_up_note_sync: relay_notes.h sees to that.
  */
 #ifndef KM_AGENT_CATCH_UP_NOTE_H
 #define KM_AGENT_CATCH_UP_NOTE_H
@@ -40,7 +41,9 @@ struct catch_up_note {
     char server[SERVER_RUN_SIZE]; /* before the next look */
     bool known;                   /* the latest look was at that one */
     bool is_there;                /* the file */
-    bool synced;                  /* set by the owner: relay logs are synced */
+    bool unsure; /* there was none, and the agent before may have been killed before its removal was on the disk */
+    bool synced; /* set by the owner: relay logs are synced */
+    uint64_t change, on_disk; /* the latest change of the file that is to be synced, and the latest that is */
 };
 
 /* Reads what an agent before this one has left. paths must outlive it. Release with catch_up_note_release. */
@@ -66,5 +69,11 @@ void catch_up_note_keep(struct catch_up_note *note, bool up, const char *receive
 enum catch_up_note_act { CATCH_UP_NOTE_STAYS, CATCH_UP_NOTE_WRITTEN, CATCH_UP_NOTE_REMOVED };
 /* Pure: which of that. */
 enum catch_up_note_act catch_up_note_decide(struct catch_up_note *note, bool up, const char *received);
+/* The latest change that is to be synced, and may not be on the disk; 0: there is none. */
+uint64_t catch_up_note_unsynced(const struct catch_up_note *note);
+/* What the folder holds is on the disk after that. Blocking; on any thread. */
+void catch_up_note_sync(const struct agent_paths *paths);
+/* That was done after this change was made. */
+void catch_up_note_synced(struct catch_up_note *note, uint64_t change);
 
 #endif

@@ -6,11 +6,11 @@
 #include "agent/bootstrap/relay_keep.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/volume_mark.h"
-#include "agent/catch_up_note.h"
 #include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
 #include "agent/log_watch.h"
 #include "agent/old_data.h"
+#include "agent/relay_notes.h"
 #include "agent/role_decide.h"
 #include "agent/role_lane.h"
 #include "agent/role_notes.h"
@@ -29,7 +29,7 @@ struct role_keeper {
     void (*changed)(void *arg);
     void *arg;
     struct old_data *old;
-    struct worker *volume; /* writes epoch and mark: a slow disk must not stop the loop */
+    struct worker *volume; /* writes epoch, mark and notes: a slow disk must not stop the loop */
     struct role_lane *lane;
     struct heartbeat_lane *beats;
     struct log_watch *log;
@@ -39,7 +39,7 @@ struct role_keeper {
     struct role_begun job; /* that runs */
     int64_t accepted_ms;
     struct self_fence fence; /* as it will be noted once the worker is done */
-    struct catch_up_note note;
+    struct relay_notes notes;
     bool server_changed; /* while a job ran: its result is of another server */
     /* They hold state->role.order.wait_for and state->gone_executed. */
     struct position_pool *of_order, *of_gone;
@@ -216,16 +216,6 @@ void role_keeper_set_tls(struct role_keeper *keeper, const struct tls_keypair *p
     healing_set_tls(keeper->healing, pair, ca_pem);
 }
 
-static void keep_note(struct role_keeper *keeper)
-{
-    const struct instance_state *state = keeper->state;
-    bool calm = state->role.running == ROLE_ACTION_NONE && !state->role.unseen;
-
-    if (state->replication.seen)
-        keeper->note.synced = state->replication.relay_logs_synced;
-    catch_up_note_keep(&keeper->note, state->catch_up.up && calm, state->replication.gtid_received);
-}
-
 void role_keeper_server_gone(struct role_keeper *keeper)
 {
     struct instance_state *state = keeper->state;
@@ -239,7 +229,7 @@ void role_keeper_server_gone(struct role_keeper *keeper)
         keeper->of_gone = position_pool_ref(state->replication.positions);
     }
     role_note_server_gone(state, clock_monotonic_ms());
-    catch_up_note_server_gone(&keeper->note);
+    relay_notes_server_gone(&keeper->notes);
 }
 
 static void take_facts(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms)
@@ -249,12 +239,12 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
     int64_t now_ms = clock_monotonic_ms();
 
     catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, now_ms);
-    catch_up_note_look(&keeper->note, &state->catch_up, flavour, facts->gtid_received, now_ms);
+    catch_up_note_look(&keeper->notes.catch_up, &state->catch_up, flavour, facts->gtid_received, now_ms);
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
     if (!state->replication.seen) {
         role_note_relay_logs(&state->role, facts, relay_keep_is_dropping(keeper->paths));
         if (state->role.relay != RELAY_PENDING)
-            catch_up_note_spend(&keeper->note);
+            catch_up_note_spend(&keeper->notes.catch_up);
     }
     replication_facts_keep(&state->replication, facts);
     state->replication_ms = started_ms;
@@ -270,7 +260,7 @@ void role_keeper_observed(struct role_keeper *keeper, const struct replication_f
         return;
     role_note_look(keeper->state, facts, started_ms);
     take_facts(keeper, facts, started_ms);
-    keep_note(keeper);
+    relay_notes_keep(&keeper->notes, keeper->state);
     if (!keeper->state->replication.read_only)
         keeper->state->role.was_open = true;
 }
@@ -303,8 +293,8 @@ static void note_recovery(struct role_keeper *keeper, const struct role_result *
     struct instance_state *state = keeper->state;
 
     if (role_note_recovery(state, result, now_ms)) {
-        catch_up_note_relay_logs_kept(
-            &keeper->note, &state->catch_up, state->observed.version.flavour, state->replication.gtid_received);
+        catch_up_note_relay_logs_kept(&keeper->notes.catch_up, &state->catch_up, state->observed.version.flavour,
+            state->replication.gtid_received);
         catch_up_executed(&state->catch_up, state->observed.version.flavour, state->replication.gtid_executed);
     } else if (state->role.relay == RELAY_DROP)
         log_warn("what was received before the start is dropped", LOG_STR("why", state->role.relay_dropped));
@@ -316,6 +306,7 @@ static void on_result(void *arg, const struct role_result *result)
     struct role_state *role = &keeper->state->role;
     int64_t now_ms = clock_monotonic_ms();
 
+    catch_up_note_synced(&keeper->notes.catch_up, result->note_change);
     if (keeper->server_changed) {
         keeper->server_changed = false;
     } else {
@@ -342,7 +333,7 @@ static void on_result(void *arg, const struct role_result *result)
     }
     role->running = ROLE_ACTION_NONE;
     role->finished_ms = now_ms;
-    keep_note(keeper);
+    relay_notes_keep(&keeper->notes, keeper->state);
     on_change(keeper);
 }
 
@@ -368,11 +359,13 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
     if (decision->action == ROLE_ACTION_FOLLOW || decision->action == ROLE_ACTION_PREPARE)
         job.password = xstrdup(keeper->password);
     if (role_may_drop(keeper->state, decision->action))
-        catch_up_note_spend(&keeper->note);
+        catch_up_note_spend(&keeper->notes.catch_up);
     keeper->job = (struct role_begun){
         .source = role->source_wanted, .epoch = role->order.epoch, .reconfigures = decision->reconfigure};
     role_note_begin(role, decision, now_ms);
-    keep_note(keeper);
+    relay_notes_keep(&keeper->notes, keeper->state);
+    if (decision->action != ROLE_ACTION_CLOSE) /* drops nothing, and waits for no disk */
+        job.note_change = catch_up_note_unsynced(&keeper->notes.catch_up);
     role_lane_start(keeper->lane, &job);
 }
 
@@ -509,7 +502,7 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     state->role.started_ms = clock_monotonic_ms();
     state->role.fence = keeper->fence = self_fence_read(paths);
     catch_up_gap(&state->catch_up, clock_monotonic_ms());
-    catch_up_note_init(&keeper->note, paths);
+    relay_notes_init(&keeper->notes, paths, keeper->volume);
     return keeper;
 }
 
@@ -526,7 +519,7 @@ void role_keeper_free(struct role_keeper *keeper)
     role_lane_free(keeper->lane);
     source_watch_free(keeper->source);
     secret_free(keeper->password);
-    catch_up_note_release(&keeper->note);
+    relay_notes_release(&keeper->notes);
     catch_up_gap(&keeper->state->catch_up, 0);
     replication_facts_release(&keeper->state->replication);
     position_pool_unref(keeper->of_order);

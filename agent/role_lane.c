@@ -8,6 +8,7 @@
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/seed_position.h"
 #include "agent/bootstrap/start_mode.h"
+#include "agent/catch_up_note.h"
 #include "agent/mysql/events.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_change.h"
@@ -216,9 +217,11 @@ static void work(struct role_lane *lane)
 static void run(void *arg)
 {
     struct role_lane *lane = arg;
-    int64_t started_us = clock_monotonic_us();
 
-    lane->result = (struct role_result){0};
+    if (lane->job.note_change)
+        catch_up_note_sync(lane->paths);
+    int64_t started_us = clock_monotonic_us();
+    lane->result = (struct role_result){.note_change = lane->job.note_change};
     position_pool_unref(lane->positions);
     lane->positions = position_pool_new(POSITION_TEXT_MAX);
     work(lane);

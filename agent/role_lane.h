@@ -29,12 +29,14 @@ struct role_job {
     bool drain;                      /* follow: what was received is applied before the source is changed */
     enum salvage_step salvage;       /* open: ASK for the position, or apply what was FETCHED */
     const char *fetched;             /* what that is */
+    uint64_t note_change;            /* catch_up_note.h: to be synced before anything is changed; 0: nothing */
     struct position_pool *positions; /* hold those above and of the order; taken over */
 };
 
 struct role_result {
-    struct error error; /* ERROR_NONE: the change was made */
-    bool done;          /* false: ask again */
+    struct error error;   /* ERROR_NONE: the change was made */
+    uint64_t note_change; /* of the job */
+    bool done;            /* false: ask again */
     bool has_facts;
     struct replication_facts facts; /* as it is after the change */
     int64_t took_us;

@@ -207,6 +207,52 @@ static void test_relay_logs_outlive_a_server(void **unused)
     }
 }
 
+/* What is changed where relay logs are synced is to be on the disk; the owner sees to that. */
+static void test_what_is_to_be_synced(void **unused)
+{
+    static const struct {
+        bool before, now; /* relay logs are synced: at the first keep, then */
+        bool found;       /* the note is there at the beginning, of another server */
+        bool up;          /* after `now` */
+        bool first, then; /* it is to be synced */
+    } rows[] = {
+        {false, false, true, true, false, false}, {false, false, false, false, false, false},
+        {true, true, true, true, true, false},  /* written */
+        {true, true, true, false, true, true},  /* removed */
+        {false, true, true, true, false, true}, /* raised */
+        {true, false, true, true, true, true},  /* lowered */
+        {true, false, true, false, true, true},
+        {true, true, false, true, true, false}, /* whoever removed it may not have come to sync it */
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char dir[] = "/tmp/catch-up-note-XXXXXX";
+        assert_non_null(mkdtemp(dir));
+        _cleanup_(freep) char *lock = xasprintf("%s/server.lock", dir);
+        struct agent_paths paths = {.run_dir = dir, .server_lock = lock};
+        _cleanup_(release_catch_up) struct catch_up catch_up = started();
+        _cleanup_(catch_up_note_release) struct catch_up_note note = {.paths = NULL};
+        if (rows[i].found)
+            live(&paths, 2, true, false, "0-1-9");
+        start_server(&paths, 1);
+        catch_up_note_init(&note, &paths);
+        catch_up_note_look(&note, &catch_up, MARIADB, "0-1-9", NOW);
+        note.synced = rows[i].before;
+        catch_up_note_keep(&note, rows[i].found, "0-1-9");
+        if ((catch_up_note_unsynced(&note) != 0) != rows[i].first)
+            fail_msg("row %zu, first", i);
+        catch_up_note_sync(&paths);
+        catch_up_note_synced(&note, catch_up_note_unsynced(&note));
+        assert_int_equal(catch_up_note_unsynced(&note), 0);
+        note.synced = rows[i].now;
+        catch_up_note_keep(&note, rows[i].found && rows[i].up, "0-1-9");
+        if ((catch_up_note_unsynced(&note) != 0) != rows[i].then)
+            fail_msg("row %zu, then", i);
+        assert_int_equal(fs_remove_all(dir, NULL), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_a_change_before_the_first_look),
         cmocka_unit_test(test_another_server_is_a_gap),
         cmocka_unit_test(test_relay_logs_outlive_a_server),
+        cmocka_unit_test(test_what_is_to_be_synced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
