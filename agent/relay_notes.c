@@ -2,14 +2,20 @@
 
 #include "agent/relay_notes.h"
 
+#include "agent/bootstrap/relay_keep.h"
 #include "common/alloc.h"
+#include "common/clock.h"
+#include "common/log.h"
+
+#define RETRY_MS 10000
 
 /* Belongs to the worker. */
 struct note_job {
     struct relay_notes *notes;
     const struct agent_paths *paths;
-    uint64_t number; /* of the change */
+    uint64_t number; /* of the change, or the server */
     bool ran;
+    struct error error;
 };
 
 static bool submit(struct relay_notes *notes, uint64_t number, void (*run)(void *arg), void (*done)(void *arg))
@@ -23,6 +29,8 @@ static bool submit(struct relay_notes *notes, uint64_t number, void (*run)(void 
     free(job);
     return false;
 }
+
+/* ---- the proof ---- */
 
 static void run_sync(void *arg)
 {
@@ -42,7 +50,7 @@ static void finish_sync(void *arg)
     free(job);
 }
 
-void relay_notes_keep(struct relay_notes *notes, const struct instance_state *state)
+static void keep_proof(struct relay_notes *notes, const struct instance_state *state)
 {
     const struct role_state *role = &state->role;
     bool calm = role->running == ROLE_ACTION_NONE && !role->unseen;
@@ -55,14 +63,67 @@ void relay_notes_keep(struct relay_notes *notes, const struct instance_state *st
         notes->syncing = submit(notes, change, run_sync, finish_sync);
 }
 
+/* ---- the note for the next start ---- */
+
+static void run_lowering(void *arg)
+{
+    struct note_job *job = arg;
+
+    (void)(relay_keep_unsynced(job->paths, &job->error) == 0);
+    job->ran = true;
+}
+
+static void finish_lowering(void *arg)
+{
+    struct note_job *job = arg;
+    struct relay_notes *notes = job->notes;
+
+    notes->lowering = false;
+    if (job->ran && job->error.kind == ERROR_NONE)
+        notes->lowered = job->number == notes->server;
+    else if (job->ran) {
+        log_warn("it cannot be noted that relay logs are not synced", LOG_ERR(&job->error));
+        notes->retry_ms = clock_monotonic_ms() + RETRY_MS;
+    }
+    free(job);
+    if (notes->changed)
+        notes->changed(notes->arg);
+}
+
+static void lower(struct relay_notes *notes, const struct instance_state *state)
+{
+    bool wanted = state->replication.seen && !state->replication.relay_logs_synced && !notes->lowered;
+
+    if (!wanted || notes->lowering || state->role.running == ROLE_ACTION_RECOVER ||
+        clock_monotonic_ms() < notes->retry_ms)
+        return;
+    notes->lowering = submit(notes, notes->server, run_lowering, finish_lowering);
+}
+
+/* ---- both ---- */
+
+void relay_notes_keep(struct relay_notes *notes, const struct instance_state *state)
+{
+    keep_proof(notes, state);
+    lower(notes, state);
+}
+
 void relay_notes_server_gone(struct relay_notes *notes)
 {
     catch_up_note_server_gone(&notes->catch_up);
+    notes->server++;
+    notes->lowered = false;
 }
 
-void relay_notes_init(struct relay_notes *notes, const struct agent_paths *paths, struct worker *worker)
+bool relay_notes_is_lowering(const struct relay_notes *notes)
 {
-    *notes = (struct relay_notes){.paths = paths, .worker = worker};
+    return notes->lowering;
+}
+
+void relay_notes_init(struct relay_notes *notes, const struct agent_paths *paths, struct worker *worker,
+    void (*changed)(void *arg), void *arg)
+{
+    *notes = (struct relay_notes){.paths = paths, .worker = worker, .changed = changed, .arg = arg};
     catch_up_note_init(&notes->catch_up, paths);
 }
 

@@ -430,6 +430,8 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
         return;
     if (role_waits_for_beat(state, &decision, keeper->accepted_ms, now_ms))
         return;
+    if (decision.action == ROLE_ACTION_RECOVER && relay_notes_is_lowering(&keeper->notes))
+        return;
     begin(keeper, &decision, now_ms);
 }
 
@@ -474,6 +476,11 @@ static void make_opened_file(const struct agent_paths *paths)
         log_warn("the note of openings cannot be made", LOG_ERR(&err));
 }
 
+static void on_notes(void *arg)
+{
+    on_change(arg);
+}
+
 struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths *paths, const char *user,
     struct instance_state *state, void (*changed)(void *arg), void *arg, struct error *err)
 {
@@ -502,7 +509,7 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     state->role.started_ms = clock_monotonic_ms();
     state->role.fence = keeper->fence = self_fence_read(paths);
     catch_up_gap(&state->catch_up, clock_monotonic_ms());
-    relay_notes_init(&keeper->notes, paths, keeper->volume);
+    relay_notes_init(&keeper->notes, paths, keeper->volume, on_notes, keeper);
     return keeper;
 }
 

@@ -162,3 +162,15 @@ int relay_keep_dropped(const struct agent_paths *paths, struct error *err)
     noted.dropping = false;
     return write_note(path, &noted, err);
 }
+
+int relay_keep_unsynced(const struct agent_paths *paths, struct error *err)
+{
+    _cleanup_(freep) char *path = note_path(paths);
+    struct relay_keep noted;
+
+    read_note(path, &noted);
+    if (!noted.synced)
+        return 0;
+    noted.synced = false;
+    return write_note(path, &noted, err);
+}

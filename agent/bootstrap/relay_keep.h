@@ -5,8 +5,8 @@
  * death of a process, or of all containers of a pod, takes nothing of it: it is in the kernel's cache. The end of a
  * node may take any part of it, also of the middle: a file may be shorter than it was while the next one is whole,
  * which an applier does not notice. So a server is started with relay_log_recovery = OFF, which keeps its relay logs,
- * only if its data was served last from this pod and under this boot of the kernel, or was synced then and is now
- * (sync_relay_log = 1); else with ON, which drops them.
+ * only if its data was served last from this pod and under this boot of the kernel, or was synced then, all the time,
+ * and is now (sync_relay_log = 1); else with ON, which drops them.
  *
  * Tried: MySQL 9.7.4 started with OFF goes on with its relay logs, 38 kills of 38, and so does MariaDB 10.11.19 with an
  * agent's help (relay_recover.h). With ON both drop them. MySQL 5.7 keeps its applier's position in a file by default
@@ -51,5 +51,8 @@ bool relay_keep_is_dropping(const struct agent_paths *paths);
 /* The server runs, and its relay logs were dropped since it was started, or it has none: what is written from now on is
  * kept. Blocking. */
 int relay_keep_dropped(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
+/* The server runs, and does not sync its relay logs, whatever it was started with. Blocking; not at the same time as
+ * relay_keep_dropped. */
+int relay_keep_unsynced(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/strbuf.h"
 #include "common/tests/http_util.h"
 
 #define RECEIVED "0-1-9"
@@ -24,9 +25,15 @@ struct rig {
     struct relay_notes notes;
     struct instance_state state;
     sem_t disk; /* the worker waits for it */
+    int told;
     struct role_result result;
     int results;
 };
+
+static void on_notes(void *arg)
+{
+    ((struct rig *)arg)->told++;
+}
 
 static void wait_for_disk(void *arg)
 {
@@ -56,7 +63,7 @@ static int setup(void **ret)
     rig->state.replication =
         (struct replication_facts){.seen = true, .gtid_received = RECEIVED, .relay_logs_synced = true};
     rig->state.catch_up.up = true;
-    relay_notes_init(&rig->notes, &rig->paths, rig->worker);
+    relay_notes_init(&rig->notes, &rig->paths, rig->worker, on_notes, rig);
     catch_up_note_look(
         &rig->notes.catch_up, &rig->state.catch_up, AGENT_FLAVOUR_MARIADB, RECEIVED, clock_monotonic_ms());
     rig->notes.catch_up.known = true;
@@ -132,11 +139,59 @@ static void test_a_change_syncs_that_the_proof_is_gone(void **state)
     role_lane_free(lane);
 }
 
+static bool noted_as_synced(const struct rig *rig)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/kube-mysql-relay.json", rig->paths.data_dir);
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, KM_KIB);
+    assert_int_equal(fs_read_file(path, &text, NULL), 0);
+    return strstr(text.buf, "\"synced\":true") != NULL;
+}
+
+static void start(const struct rig *rig)
+{
+    struct server_version version;
+
+    assert_int_equal(server_version_parse_banner("mysqld Ver 9.7.4 for Linux on x86_64 (MySQL)", &version, NULL), 0);
+    assert_non_null(relay_keep_option(&rig->paths, &version));
+}
+
+/* SET GLOBAL sync_relay_log: noted for the next start, of each server anew, and not while relay logs are dropped. */
+static void test_the_note_for_the_next_start_is_lowered(void **state)
+{
+    struct rig *rig = *state;
+
+    assert_int_equal(fs_write_file_atomic(rig->paths.run_mycnf, "sync_relay_log=1\n", 17, 0600, NULL), 0);
+    start(rig);
+    relay_notes_keep(&rig->notes, &rig->state);
+    assert_false(relay_notes_is_lowering(&rig->notes));
+    rig->state.replication.relay_logs_synced = false;
+    rig->state.role.running = ROLE_ACTION_RECOVER;
+    relay_notes_keep(&rig->notes, &rig->state);
+    assert_false(relay_notes_is_lowering(&rig->notes));
+    rig->state.role.running = ROLE_ACTION_NONE;
+    for (int told = 1; told <= 2; told++) {
+        assert_true(noted_as_synced(rig));
+        relay_notes_keep(&rig->notes, &rig->state);
+        assert_true(relay_notes_is_lowering(&rig->notes));
+        assert_true(loop_until(rig->loop, &rig->told, told));
+        assert_false(noted_as_synced(rig));
+        relay_notes_keep(&rig->notes, &rig->state);
+        assert_false(relay_notes_is_lowering(&rig->notes));
+        relay_notes_server_gone(&rig->notes);
+        _cleanup_(freep) char *pod = xasprintf("%s/relay-pod", rig->dir);
+        assert_int_equal(unlink(pod), 0);
+        start(rig); /* drops them, and says so anew */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_proof_is_synced_by_the_worker, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_change_syncs_that_the_proof_is_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_note_for_the_next_start_is_lowered, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,13 @@ static void test_starts(void **unused)
     assert_false(relay_keep_is_dropping(&paths));
     assert_int_equal(unlink(pod), 0);
     assert_string_equal(option(&paths, MYSQL), KEPT); /* synced before, and now */
+    assert_int_equal(relay_keep_unsynced(&paths, &err), 0);
+    assert_string_equal(option(&paths, MYSQL), KEPT); /* the same pod */
+    assert_int_equal(unlink(pod), 0);
+    assert_string_equal(option(&paths, MYSQL), DROPPED); /* it was not synced for a while, by SET GLOBAL */
+    assert_int_equal(relay_keep_dropped(&paths, &err), 0);
+    assert_int_equal(unlink(pod), 0);
+    assert_string_equal(option(&paths, MYSQL), KEPT); /* what is there now was */
     assert_int_equal(fs_write_file_atomic(proof, "{}", 2, 0600, &err), 0);
     assert_string_equal(option(&paths, MYSQL_5), ""); /* as my.cnf has it */
     assert_false(fs_exists(proof));
