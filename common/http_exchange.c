@@ -308,7 +308,8 @@ bool http_stream_writev(struct http_exchange *exchange, const struct iovec *part
         len += parts[i].iov_len;
         all[1 + i] = parts[i];
     }
-    if (!connection || http_connection_unsent(connection) + len + CHUNK_FRAME_BYTES > HTTP_SERVER_STREAM_BUFFER_MAX)
+    size_t unsent = connection ? http_connection_unsent(connection) : 0;
+    if (!connection || (unsent > 0 && unsent + len + CHUNK_FRAME_BYTES > HTTP_SERVER_STREAM_BUFFER_MAX))
         return false;
     if (len == 0 || exchange->is_head) /* an empty chunk would be the end */
         return true;

@@ -91,8 +91,8 @@ void http_stream_start(
  * an abort. */
 void http_stream_start_sized(struct http_exchange *exchange, int status, const char *content_type, uint64_t length,
     void (*on_close)(void *arg), void *arg);
-/* False when HTTP_SERVER_STREAM_BUFFER_MAX would be exceeded: nothing was queued; wait for on_drain. A single piece
- * must stay well below that limit. */
+/* False when something is unsent and HTTP_SERVER_STREAM_BUFFER_MAX would be exceeded: nothing was queued; wait for
+ * on_drain. Then a piece is taken whatever its size. */
 bool http_stream_write(struct http_exchange *exchange, const void *data, size_t len);
 /* The same for bytes that lie in several places, at most HTTP_STREAM_PARTS_MAX. */
 #define HTTP_STREAM_PARTS_MAX 2

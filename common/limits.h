@@ -49,7 +49,7 @@
 #define HTTP_SERVER_PIECE_MAX (64 * KM_KIB)
 #define HTTP_SERVER_LARGE_BODIES_MAX 8
 #define HTTP_SERVER_IDLE_TIMEOUT_MS 30000
-/* http_server: unsent bytes of one streaming response before its producer must pause. */
+/* http_server: unsent bytes of one streaming response before its producer must pause; one larger piece goes alone. */
 #define HTTP_SERVER_STREAM_BUFFER_MAX (256 * KM_KIB)
 
 /* worker: jobs waiting for one thread; more is a bug of the caller and refused. */
@@ -58,7 +58,7 @@
 /* subprocess: what is kept of a tool's standard error (the tail, where the reason stands). */
 #define SUBPROCESS_STDERR_MAX (16 * KM_KIB)
 
-/* agent_api: one status document; two positions of POSITION_TEXT_MAX are half of it. */
+/* agent_api: one status document; three positions of POSITION_TEXT_MAX are three quarters of it. */
 #define AGENT_STATUS_MAX (256 * KM_KIB)
 
 #endif
