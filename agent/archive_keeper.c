@@ -62,10 +62,18 @@ static void take_memory(struct archive_report *report, const struct archive_memo
     report->epoch = memory->newest.epoch;
     report->sequence = memory->newest.sequence;
     memcpy(report->from_gtid, memory->from_gtid, sizeof(report->from_gtid));
+    report->from_epoch = memory->chain.epoch;
+    report->from_sequence = memory->chain.sequence;
     report->from_ms = memory->from_ms;
-    memcpy(report->until_gtid, memory->until, sizeof(report->until_gtid));
+    position_tell(report->until_gtid, memory->until);
     report->newest_ms = memory->newest_ms;
     report->gap_ms = MAX_OF(report->gap_ms, memory->gap_ms);
+}
+
+static void drop_word(struct archive_keeper *keeper)
+{
+    archive_memory_release(&keeper->word.memory);
+    keeper->word = (struct archive_word){0};
 }
 
 static void take_word(struct archive_keeper *keeper)
@@ -108,7 +116,7 @@ static void note_end(struct archive_keeper *keeper)
     set_error(report, reason, message);
     if (*reason)
         return;
-    keeper->memory = word->memory;
+    archive_memory_keep(&keeper->memory, &word->memory);
     if (word->full)
         keeper->next_ms = 0;
     else
@@ -122,7 +130,7 @@ static void settle(struct archive_keeper *keeper)
     loop_timer_cancel(&keeper->grace);
     subprocess_free(steal_ptr(keeper->child));
     keeper->named_after_ms = clock_realtime_ms();
-    keeper->memory = (struct archive_memory){0};
+    archive_memory_release(&keeper->memory);
     if (!keeper->stopped) {
         keeper->next_ms = keeper->started_ms + (int64_t)keeper->task.interval_s * 1000;
         note_end(keeper);
@@ -158,6 +166,7 @@ static void on_data(void *arg, const char *data, size_t len)
         strbuf_reset(&keeper->line);
         if (!good)
             continue;
+        drop_word(keeper);
         keeper->word = word;
         take_word(keeper);
     }
@@ -200,14 +209,15 @@ static void stop(struct archive_keeper *keeper)
 static void say_words(struct archive_keeper *keeper)
 {
     const struct agent_status *status = keeper->options.status;
-    struct archive_order order = {
-        .epoch = keeper->epoch, .named_after_ms = keeper->named_after_ms, .memory = keeper->memory};
+    struct archive_order order = {.epoch = keeper->epoch,
+        .named_after_ms = keeper->named_after_ms,
+        .memory = keeper->memory,
+        .executed = status->gtid_executed};
     struct strbuf words;
 
     json_copy_text(order.writer, sizeof(order.writer), status->instance);
     json_copy_text(order.flavour, sizeof(order.flavour), agent_flavour_name(status->flavour));
     json_copy_text(order.server_version, sizeof(order.server_version), status->version);
-    json_copy_text(order.executed, sizeof(order.executed), status->gtid_executed);
     strbuf_init(&words, BACKUP_CHILD_LINE_MAX + ARCHIVE_WORD_MAX);
     archive_task_encode(&keeper->task, &words);
     strbuf_addc(&words, '\n');
@@ -231,7 +241,7 @@ static void start(struct archive_keeper *keeper, int64_t now_ms)
     keeper->started_ms = now_ms;
     keeper->next_ms = now_ms + (int64_t)keeper->task.interval_s * 1000;
     keeper->ended = keeper->stopped = false;
-    keeper->word = (struct archive_word){0};
+    drop_word(keeper);
     keeper->before = keeper->report;
     strbuf_reset(&keeper->line);
     keeper->child = subprocess_start(keeper->options.loop, &options, &ops, keeper, &err);
@@ -259,7 +269,7 @@ static void enter_epoch(struct archive_keeper *keeper, uint64_t epoch)
     if (keeper->epoch == epoch)
         return;
     keeper->epoch = epoch;
-    keeper->memory = (struct archive_memory){0};
+    archive_memory_release(&keeper->memory);
     keeper->next_ms = 0;
     keeper->report = (struct archive_report){0};
     memcpy(keeper->report.task, last.task, sizeof(last.task));
@@ -318,7 +328,7 @@ void archive_keeper_set(struct archive_keeper *keeper, struct archive_task *task
     keeper->task = task ? *task : (struct archive_task){0};
     keeper->has_task = task != NULL;
     keeper->epoch = 0;
-    keeper->memory = (struct archive_memory){0};
+    archive_memory_release(&keeper->memory);
     keeper->report = (struct archive_report){0};
     memcpy(keeper->report.task, digest, sizeof(digest));
     tell(keeper, &last);
@@ -377,6 +387,8 @@ void archive_keeper_free(struct archive_keeper *keeper)
     strbuf_release(&keeper->line);
     strvec_release(&keeper->argv);
     archive_task_release(&keeper->task);
+    archive_memory_release(&keeper->memory);
+    drop_word(keeper);
     free(keeper);
 }
 

@@ -113,6 +113,8 @@ static const struct json_field report_fields[] = {
     REPORT("epoch", U64, COUNTS, epoch),
     REPORT("sequence", U64, COUNTS, sequence),
     REPORT("fromGtid", TEXT, COUNTS, from_gtid),
+    REPORT("fromEpoch", U64, COUNTS, from_epoch),
+    REPORT("fromSequence", U64, COUNTS, from_sequence),
     REPORT("fromMs", I64, COUNTS, from_ms),
     REPORT("untilGtid", TEXT, COUNTS, until_gtid),
     REPORT("untilMs", I64, IGNORED, until_ms),

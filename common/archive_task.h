@@ -18,6 +18,7 @@
 #include "common/backup_task.h"
 #include "common/binlog_segment.h"
 #include "common/error.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 
 #define ARCHIVE_TASK_MAX BACKUP_TASK_MAX
@@ -43,12 +44,13 @@ void archive_task_digest(const struct archive_task *task, char out[static 17]);
 
 /* Part of an agent's status ("archive"). Of the chain that ends with the newest segment, has no gap in it, and that the task's key opens: with another key a chain begins, though nothing is missing. */
 struct archive_report {
-    char task[17];                    /* digest of the task in force; "" none */
-    bool known;                       /* what follows was read from the store in the life of this agent as primary */
-    uint64_t epoch, sequence;         /* of the newest segment; 0: there is none */
-    char from_gtid[AGENT_GTID_SIZE];  /* where the chain begins: `after` of its first segment */
-    int64_t from_ms;                  /* when that one was archived */
-    char until_gtid[AGENT_GTID_SIZE]; /* all that is archived */
+    char task[17];                       /* digest of the task in force; "" none */
+    bool known;                          /* what follows was read from the store in the life of this agent as primary */
+    uint64_t epoch, sequence;            /* of the newest segment; 0: there is none */
+    char from_gtid[POSITION_TOLD_SIZE];  /* where the chain begins: `after` of its first segment; told (position.h) */
+    uint64_t from_epoch, from_sequence;  /* of that one; 0: an earlier version does not say, or there is none yet */
+    int64_t from_ms;                     /* when that one was archived */
+    char until_gtid[POSITION_TOLD_SIZE]; /* all that is archived; told */
     int64_t until_ms; /* everything that had been committed by then is archived: when the last round that found nothing more to archive began */
     int64_t newest_ms; /* when the last archived transaction was committed (whole seconds); no restore is sure to reach a later time. 0: not told */
     int64_t gap_ms;    /* when the last gap was noticed: on its other side the chain begins; 0: none known */

@@ -32,8 +32,8 @@ static const struct json_field fields[] = {
     FIELD("writer", TEXT, writer),
     FIELD("flavour", TEXT, flavour),
     FIELD("serverVersion", TEXT, server_version),
-    FIELD("after", TEXT, after),
-    FIELD("until", TEXT, until),
+    FIELD("after", POSITION, after),
+    FIELD("until", POSITION, until),
     FIELD("previous", TEXT, previous),
     FIELD("gap", BOOL, gap),
     FIELD("firstMs", I64, first_ms),
@@ -274,7 +274,7 @@ static int decode(json_t *document, const unsigned char *user_key, struct binlog
 }
 
 int binlog_segment_decode(const char *text, size_t len, const unsigned char user_key[BACKUP_KEY_BYTES],
-    struct binlog_segment *ret, struct error *err)
+    struct position_pool *positions, struct binlog_segment *ret, struct error *err)
 {
     struct binlog_segment segment = {0};
 
@@ -283,6 +283,7 @@ int binlog_segment_decode(const char *text, size_t len, const unsigned char user
     _cleanup_(json_decrefp) json_t *document = json_parse(text, len, err);
     if (!document || decode(document, user_key, &segment, err) < 0)
         return error_prefix(err, "the segment");
+    json_fields_take(fields, ARRAY_LEN(fields), positions, &segment);
     *ret = segment;
     return 0;
 }

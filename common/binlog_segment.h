@@ -26,10 +26,13 @@
 
 #include "common/backup_manifest.h"
 #include "common/error.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 
 #define BINLOG_SEGMENT_FORMAT 1
-#define BINLOG_SEGMENT_META_MAX ((size_t)(16 * KM_KIB))
+/* Two positions, and the rest. Earlier versions refuse more than 16 KiB. */
+#define BINLOG_SEGMENT_META_MAX (2 * POSITION_TEXT_MAX + (size_t)(16 * KM_KIB))
+#define BINLOG_SEGMENT_POSITIONS_MAX (2 * POSITION_TEXT_MAX)
 /* Raw bytes of transactions in one segment, but for a single transaction that is larger. */
 #define BINLOG_SEGMENT_BYTES ((uint64_t)(64 * KM_MIB))
 #define BINLOG_SEGMENT_NAME_SIZE 64
@@ -57,7 +60,7 @@ struct binlog_segment {
     char ns[64], cluster[64], cluster_uid[64];
     char writer[64]; /* the member */
     char flavour[16], server_version[64];
-    char after[AGENT_GTID_SIZE], until[AGENT_GTID_SIZE];
+    const char *after, *until;
     char previous[65];         /* SHA-256 of the .json before it in this epoch; "" the epoch's first */
     bool gap;                  /* what is between the archive and `after` was in no binary log any more */
     int64_t first_ms, last_ms; /* when its first and last transaction were committed, by their events (whole seconds) */
@@ -73,8 +76,9 @@ struct binlog_segment {
 /* user_key: of a sealed one; else NULL. */
 void binlog_segment_encode(
     const struct binlog_segment *segment, const unsigned char user_key[BACKUP_KEY_BYTES], struct strbuf *out);
-/* Errors as backup_manifest_decode: everything that one document can show by itself is checked, GTIDs included (`until` holds more than `after`). Owns nothing. */
+/* Errors as backup_manifest_decode: everything that one document can show by itself is checked, GTIDs included (`until` holds more than `after`). Owns nothing:
+ * positions are taken into the pool. */
 int binlog_segment_decode(const char *text, size_t len, const unsigned char user_key[BACKUP_KEY_BYTES],
-    struct binlog_segment *ret, struct error *err) KM_MUST_CHECK;
+    struct position_pool *positions, struct binlog_segment *ret, struct error *err) KM_MUST_CHECK;
 
 #endif

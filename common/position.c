@@ -101,6 +101,13 @@ const char *position_print(struct position_pool *pool, const struct gtid_set *se
     return text.overflowed ? POSITION_TOO_LONG : position_take(pool, text.buf);
 }
 
+void position_tell(char to[static POSITION_TOLD_SIZE], const char *position)
+{
+    size_t len = strnlen(str_or_empty(position), POSITION_TOLD_SIZE);
+
+    snprintf(to, POSITION_TOLD_SIZE, "%s", len < POSITION_TOLD_SIZE ? str_or_empty(position) : POSITION_TOO_LONG);
+}
+
 bool position_is_whole(const char *position)
 {
     return !strstr(str_or_empty(position), POSITION_TOO_LONG);

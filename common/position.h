@@ -24,6 +24,9 @@
 /* What agents can be told that do not say how much they can (agent_status.position_max): those of earlier versions. */
 #define POSITION_OLD_MAX ((size_t)2047)
 #define POSITION_TOO_LONG "..."
+/* Reports, statuses of backups and archives, and events tell positions of up to 2047 bytes. What is longer is
+ * POSITION_TOO_LONG there, and is read where it is stored whole: in the manifest, in the segment. */
+#define POSITION_TOLD_SIZE 2048
 
 struct position_pool;
 
@@ -41,6 +44,7 @@ size_t position_pool_size(const struct position_pool *pool);
 
 /* The text in the pool's memory. NULL and "" become "", which is in no pool's memory. NULL is a pool without room. */
 const char *position_take(struct position_pool *pool, const char *text);
+void position_tell(char to[static POSITION_TOLD_SIZE], const char *position);
 /* Canonical. */
 const char *position_print(struct position_pool *pool, const struct gtid_set *set);
 

@@ -141,7 +141,9 @@ int stored_document_decode(
         const struct json_field *field = &kind->fields[i];
         const json_t *value = json_object_get(document, field->key);
         /* What does not fit would be cut; a cut position or name is a wrong one. */
-        if (field->type == JSON_FIELD_TEXT && json_string_length(value) >= field->size)
+        size_t max = field->type == JSON_FIELD_POSITION ? POSITION_TEXT_MAX : field->size - 1;
+        bool is_text = field->type == JSON_FIELD_POSITION || field->type == JSON_FIELD_TEXT;
+        if (is_text && json_string_length(value) > max)
             return error_set(err, ERROR_PROTOCOL, "%s: too long", field->key);
         if (strlen(str_or_empty(json_string_value(value))) != json_string_length(value))
             return error_set(err, ERROR_PROTOCOL, "%s: it holds a NUL", field->key);

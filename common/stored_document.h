@@ -42,7 +42,8 @@ void stored_document_encode(const struct stored_document_kind *kind, const void 
 void stored_document_seal(const struct stored_document_kind *kind, const struct stored_seal *seal,
     const unsigned char *user_key, json_t *document);
 
-/* An object of this format with known members only; fills those of the table. */
+/* An object of this format with known members only; fills those of the table. Positions are the document's
+ * (json_fields.h). */
 int stored_document_decode(
     const struct stored_document_kind *kind, const json_t *document, void *record, struct error *err) KM_MUST_CHECK;
 /* key_id: what the document says; fills the others. */

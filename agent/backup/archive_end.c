@@ -48,9 +48,9 @@ static bool has_our_seal(const struct archive_end *end, const struct binlog_segm
 
 /* One of another key (it was rotated) is believed what it says: who restores with that key checks it. */
 static int check(struct archive_end *end, const struct binlog_segment_name *name, const struct strbuf *text,
-    struct binlog_segment *ret, struct error *err)
+    struct position_pool *positions, struct binlog_segment *ret, struct error *err)
 {
-    if (binlog_segment_decode(text->buf, text->len, NULL, ret, err) < 0)
+    if (binlog_segment_decode(text->buf, text->len, NULL, positions, ret, err) < 0)
         return -1;
     if (binlog_segment_name_compare(&ret->name, name) != 0)
         return error_set(err, ERROR_PROTOCOL, "it is that of another segment");
@@ -58,11 +58,12 @@ static int check(struct archive_end *end, const struct binlog_segment_name *name
         return error_set(err, ERROR_PROTOCOL, "it is of another cluster");
     if (!ret->sealed || !has_our_seal(end, ret))
         return 0;
-    return binlog_segment_decode(text->buf, text->len, end->task->key, ret, err);
+    return binlog_segment_decode(text->buf, text->len, end->task->key, positions, ret, err);
 }
 
-static int read_segment(struct archive_end *end, const struct binlog_segment_name *name, struct binlog_segment *ret,
-    char ret_digest[static 65], struct error *err)
+/* Its positions are taken into the pool. */
+static int read_segment(struct archive_end *end, const struct binlog_segment_name *name,
+    struct position_pool *positions, struct binlog_segment *ret, char ret_digest[static 65], struct error *err)
 {
     char printed[BINLOG_SEGMENT_NAME_SIZE];
     _cleanup_(strbuf_release) struct strbuf text;
@@ -73,7 +74,7 @@ static int read_segment(struct archive_end *end, const struct binlog_segment_nam
     if (archive_store_get(end->store, object, BINLOG_SEGMENT_META_MAX, &text, err) < 0)
         return error_prefix(err, "%s.json", printed);
     tls_sha256_hex(text.buf, text.len, ret_digest);
-    if (check(end, name, &text, ret, err) == 0)
+    if (check(end, name, &text, positions, ret, err) == 0)
         return 0;
     error_prefix(err, "%s.json", printed);
     return damaged(end);
@@ -161,24 +162,27 @@ static bool goes_further(enum gtid_flavour flavour, const char *a, const char *b
     return relation == GTID_SUPERSET || relation == GTID_EQUAL;
 }
 
-/* The newest place; of several segments the one that goes further. */
-static int choose_newest(struct archive_end *end, size_t first, size_t last, size_t *ret_index,
-    struct binlog_segment *ret, char ret_digest[static 65], struct error *err)
+/* The newest place; of several segments the one that goes further. *positions is replaced. */
+static int choose_newest(struct archive_end *end, size_t first, size_t last, struct position_pool **positions,
+    size_t *ret_index, struct binlog_segment *ret, char ret_digest[static 65], struct error *err)
 {
     bool found = false;
 
     for (size_t i = first; i < last; i++) {
         const struct segment_entry *entry = &end->names.entries[i];
+        _cleanup_(position_pool_unrefp) struct position_pool *own = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
         struct binlog_segment segment;
         char digest[65];
         if (!entry->has_meta || !entry->has_log)
             continue;
-        if (read_segment(end, &entry->name, &segment, digest, err) < 0)
+        if (read_segment(end, &entry->name, own, &segment, digest, err) < 0)
             return -1;
         if (found && !goes_further(end->flavour, segment.until, ret->until))
             continue;
         found = true;
         *ret = segment;
+        position_pool_unref(*positions);
+        *positions = position_pool_ref(own);
         *ret_index = i;
         memcpy(ret_digest, digest, sizeof(digest));
     }
@@ -195,18 +199,19 @@ static int find_begin(struct archive_end *end, size_t newest, const struct binlo
 {
     const struct binlog_segment_name *from = segment->chain.sequence ? &segment->chain : &segment->name;
     size_t begin = archive_chain_begin(&end->names, newest, from);
+    _cleanup_(position_pool_unrefp) struct position_pool *own = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     struct binlog_segment first = *segment;
     char digest[65];
 
     if (!has_our_seal(end, segment)) {
-        memcpy(ret->from_gtid, segment->until, sizeof(ret->from_gtid));
+        position_tell(ret->from_gtid, segment->until);
         ret->from_ms = segment->name.archived_ms;
         return 0;
     }
-    if (begin != newest && read_segment(end, &end->names.entries[begin].name, &first, digest, err) < 0)
+    if (begin != newest && read_segment(end, &end->names.entries[begin].name, own, &first, digest, err) < 0)
         return -1;
     ret->chain = first.name;
-    memcpy(ret->from_gtid, first.after, sizeof(ret->from_gtid));
+    position_tell(ret->from_gtid, first.after);
     ret->from_ms = first.name.archived_ms;
     ret->gap_ms = first.gap ? first.name.archived_ms : 0;
     return 0;
@@ -215,12 +220,13 @@ static int find_begin(struct archive_end *end, size_t newest, const struct binlo
 int archive_end_find(struct archive_end *end, struct archive_memory *ret, struct error *err)
 {
     _cleanup_(freep) char *under = xasprintf("%s/", end->task->folder);
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = NULL;
     struct binlog_segment segment;
     size_t first = 0;
     size_t last = 0;
     size_t newest = 0;
 
-    *ret = (struct archive_memory){0};
+    archive_memory_release(ret);
     segment_list_release(&end->names);
     if (list_under(end, under, &end->names, err) < 0)
         return -1;
@@ -228,7 +234,7 @@ int archive_end_find(struct archive_end *end, struct archive_memory *ret, struct
     ret->known = true;
     if (!archive_chain_newest(&end->names, &first, &last))
         return 0;
-    if (choose_newest(end, first, last, &newest, &segment, ret->digest, err) < 0)
+    if (choose_newest(end, first, last, &positions, &newest, &segment, ret->digest, err) < 0)
         return -1;
     if (segment.name.epoch > end->epoch) {
         error_set(err, ERROR_CONFLICT, "the archive has segments of epoch %llu, this primary is of %llu",
@@ -236,7 +242,7 @@ int archive_end_find(struct archive_end *end, struct archive_memory *ret, struct
         return damaged(end);
     }
     ret->newest = segment.name;
-    memcpy(ret->until, segment.until, sizeof(ret->until));
+    archive_memory_set_until(ret, segment.until);
     ret->newest_ms = segment.last_ms;
     gtid_set_free(end->limit);
     end->limit = parse(end, segment.after, err);
@@ -284,9 +290,6 @@ static int take_older(
 
 int archive_end_older(struct archive_end *end, struct gtid_set **ret, struct error *err)
 {
-    struct binlog_segment segment;
-    char digest[65];
-
     *ret = NULL;
     while (end->limit && !*ret) {
         if (!end->limit_told) {
@@ -299,7 +302,10 @@ int archive_end_older(struct archive_end *end, struct gtid_set **ret, struct err
         if (end->at == 0 || end->begins)
             return 0;
         end->at--;
-        if (read_segment(end, &end->names.entries[end->at].name, &segment, digest, err) < 0 ||
+        _cleanup_(position_pool_unrefp) struct position_pool *own = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
+        struct binlog_segment segment;
+        char digest[65];
+        if (read_segment(end, &end->names.entries[end->at].name, own, &segment, digest, err) < 0 ||
             take_older(end, &segment, ret, err) < 0)
             return -1;
     }

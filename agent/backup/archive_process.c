@@ -98,6 +98,7 @@ static void release(struct archive_process *process)
     if (process->store.loop)
         loop_free(process->store.loop);
     archive_task_release(&process->task);
+    archive_memory_release(&process->order.memory);
 }
 
 static void tell_failure(const struct error *err)
@@ -123,6 +124,7 @@ int archive_process_run(const struct backup_child_options *options, const char *
             .store = &process.store, .task = &process.task, .order = &process.order, .data_dir = data_dir, .tell = tell};
         rc = archive_round_run(&round, &word, err);
         tell(NULL, &word);
+        archive_memory_release(&word.memory);
     }
     release(&process);
     return rc;

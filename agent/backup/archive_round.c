@@ -22,7 +22,7 @@ struct running {
     struct archive_end end;
     struct archive_logs logs;
     struct gtid_set *position; /* what is archived, with what the segment holds */
-    char after[AGENT_GTID_SIZE];
+    char *after;
     struct archive_segment segment;
     bool gap;       /* the next segment is the other side of one */
     bool unsettled; /* the archive has what this server does not, and no segment says so yet */
@@ -35,15 +35,16 @@ struct running {
 
 /* ---- one segment ---- */
 
-static int print_position(const struct gtid_set *set, char ret[static AGENT_GTID_SIZE], struct error *err)
+/* As the member `key` of a description. *ret is replaced. */
+static int print_position(const char *key, const struct gtid_set *set, char **ret, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf text;
 
-    strbuf_init(&text, AGENT_GTID_SIZE - 1);
+    strbuf_init(&text, POSITION_TEXT_MAX);
     gtid_set_print(set, &text);
     if (text.overflowed)
-        return error_set(err, ERROR_TOO_LARGE, "the GTID set has more than %d bytes", AGENT_GTID_SIZE - 1);
-    snprintf(ret, AGENT_GTID_SIZE, "%s", text.buf);
+        return error_set(err, ERROR_TOO_LARGE, "%s: the GTID set has more than %zu bytes", key, POSITION_TEXT_MAX);
+    str_replace(ret, str_or_empty(text.buf));
     return 0;
 }
 
@@ -64,7 +65,7 @@ static void describe(const struct running *running, struct binlog_segment *segme
     memcpy(segment->writer, order->writer, sizeof(segment->writer));
     memcpy(segment->flavour, order->flavour, sizeof(segment->flavour));
     memcpy(segment->server_version, order->server_version, sizeof(segment->server_version));
-    memcpy(segment->after, running->after, sizeof(segment->after));
+    segment->after = running->after;
     if (segment->name.sequence > 1)
         memcpy(segment->previous, memory->digest, sizeof(segment->previous));
 }
@@ -75,11 +76,11 @@ static void remember(struct running *running, const struct binlog_segment *segme
 
     memory->newest = segment->name;
     memcpy(memory->digest, digest, sizeof(memory->digest));
-    memcpy(memory->until, segment->until, sizeof(memory->until));
+    archive_memory_set_until(memory, segment->until);
     memory->newest_ms = segment->last_ms;
     memory->chain = segment->chain;
     if (binlog_segment_name_compare(&segment->chain, &segment->name) == 0) {
-        memcpy(memory->from_gtid, segment->after, sizeof(memory->from_gtid));
+        position_tell(memory->from_gtid, segment->after);
         memory->from_ms = segment->name.archived_ms;
     }
     if (segment->gap)
@@ -100,22 +101,24 @@ static void remember_log(struct running *running)
 static int write_segment(struct running *running, struct error *err)
 {
     const struct archive_round *round = running->round;
+    _cleanup_(freep) char *until = NULL;
     struct binlog_segment described;
     char digest[65];
 
     running->store_failed = true;
     describe(running, &described);
-    if (print_position(running->position, described.until, err) < 0) {
+    if (print_position("until", running->position, &until, err) < 0) {
         running->logs_failed = true;
         return -1;
     }
+    described.until = until;
     if (archive_segment_write(
             &running->segment, round->store, round->task, &described, digest, &running->logs_failed, err) < 0)
         return -1;
     running->store_failed = running->unsettled = running->gap = false;
     remember(running, &described, digest);
     remember_log(running);
-    memcpy(running->after, described.until, sizeof(running->after));
+    str_replace(&running->after, until);
     archive_segment_reset(&running->segment);
     round->tell(round->arg, running->word);
     return 0;
@@ -203,7 +206,7 @@ static int take_position(struct running *running, struct gtid_set *position, str
 {
     gtid_set_free(running->position);
     running->position = position;
-    if (print_position(position, running->after, err) == 0)
+    if (print_position("after", position, &running->after, err) == 0)
         return 0;
     running->logs_failed = true;
     return -1;
@@ -224,13 +227,13 @@ static int go_on(struct running *running, bool *ret, struct error *err)
         return 0;
     if (open_logs(running, err) < 0)
         return -1;
-    struct gtid_set *position = gtid_set_parse(running->flavour, memory->until, NULL);
+    struct gtid_set *position = gtid_set_parse(running->flavour, str_or_empty(memory->until), NULL);
     *ret = position && find_remembered(running, memory, &file);
     if (!*ret) {
         gtid_set_free(position);
         return 0;
     }
-    running->word->memory = *memory;
+    archive_memory_keep(&running->word->memory, memory);
     if (take_position(running, position, err) < 0)
         return -1;
     return read_logs(running, file, memory->offset, err);
@@ -249,13 +252,13 @@ static int find_start(struct running *running, struct archive_start *start, stru
     const struct archive_memory *memory = &running->word->memory;
     bool empty = memory->newest.sequence == 0;
     _cleanup_(gtid_set_freep) struct gtid_set *archived =
-        empty ? NULL : gtid_set_parse(running->flavour, memory->until, err);
+        empty ? NULL : gtid_set_parse(running->flavour, str_or_empty(memory->until), err);
     bool own = !empty && str_eq(running->end.writer, running->round->order->writer);
     _cleanup_(gtid_set_freep) struct gtid_set *own_after =
         own ? gtid_set_intersect(running->end.limit, running->end.limit) : NULL; /* going back changes it */
     struct archive_wish wish = {
         .archived = archived,
-        .executed = running->round->order->executed,
+        .executed = str_or_empty(running->round->order->executed),
         .own_after = own_after,
         .own_last_s = running->end.last_ms / 1000,
         .older = older,
@@ -264,6 +267,11 @@ static int find_start(struct running *running, struct archive_start *start, stru
 
     if (!empty && !archived)
         return -1;
+    /* What it has is not known then, and what is not known must not count as nothing. */
+    if (!position_is_whole(wish.executed)) {
+        running->logs_failed = true;
+        return error_set(err, ERROR_TOO_LARGE, "executed: the GTID set has more than %zu bytes", POSITION_TEXT_MAX);
+    }
     if (open_logs(running, err) < 0)
         return -1;
     if (archive_logs_find(&running->logs, &wish, start, err) < 0) {
@@ -320,6 +328,7 @@ static void release(struct running *running)
     gtid_set_free(running->position);
     archive_segment_reset(&running->segment);
     binlog_head_release(&running->head);
+    free(running->after);
 }
 
 int archive_round_run(const struct archive_round *round, struct archive_word *ret, struct error *err)

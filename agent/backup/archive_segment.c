@@ -200,10 +200,13 @@ static int encode_checked(
     const struct archive_task *task, const struct binlog_segment *described, struct strbuf *text, struct error *err)
 {
     const unsigned char *key = task->sealed ? task->key : NULL;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     struct binlog_segment checked;
 
     binlog_segment_encode(described, key, text);
-    return binlog_segment_decode(text->buf, text->len, key, &checked, err);
+    if (text->overflowed)
+        return error_set(err, ERROR_TOO_LARGE, "the description has more than %zu bytes", BINLOG_SEGMENT_META_MAX);
+    return binlog_segment_decode(text->buf, text->len, key, positions, &checked, err);
 }
 
 int archive_segment_write(const struct archive_segment *segment, struct archive_store *store,

@@ -19,7 +19,7 @@ static const struct json_field memory_fields[] = {
     MEMORY("fromGtid", TEXT, from_gtid),
     MEMORY("fromMs", I64, from_ms),
     MEMORY("gapMs", I64, gap_ms),
-    MEMORY("until", TEXT, until),
+    MEMORY("until", POSITION, until),
     MEMORY("newestMs", I64, newest_ms),
     MEMORY("file", TEXT, file),
     MEMORY("offset", U64, offset),
@@ -33,7 +33,7 @@ static const struct json_field order_fields[] = {
     ORDER("writer", TEXT, writer),
     ORDER("flavour", TEXT, flavour),
     ORDER("serverVersion", TEXT, server_version),
-    ORDER("executed", TEXT, executed),
+    ORDER("executed", POSITION, executed),
     ORDER("namedAfterMs", I64, named_after_ms),
 };
 
@@ -72,9 +72,37 @@ static int decode(const char *text, size_t len, const struct json_field *fields,
     const json_t *object = json_object_get(document, "memory");
     if (!json_is_object(document) || !json_is_object(object))
         return error_set(err, ERROR_PROTOCOL, "it is no JSON object with a memory");
-    if (json_fields_decode(fields, count, document, record, err) < 0)
+    if (json_fields_decode(fields, count, document, record, err) < 0 ||
+        json_fields_decode(memory_fields, ARRAY_LEN(memory_fields), object, memory, err) < 0)
         return -1;
-    return json_fields_decode(memory_fields, ARRAY_LEN(memory_fields), object, memory, err);
+    memory->positions = position_pool_new(2 * POSITION_TEXT_MAX);
+    json_fields_take(fields, count, memory->positions, record);
+    json_fields_take(memory_fields, ARRAY_LEN(memory_fields), memory->positions, memory);
+    return 0;
+}
+
+void archive_memory_release(struct archive_memory *memory)
+{
+    position_pool_unref(memory->positions);
+    *memory = (struct archive_memory){0};
+}
+
+void archive_memory_keep(struct archive_memory *to, const struct archive_memory *from)
+{
+    struct position_pool *old = to->positions;
+
+    *to = *from;
+    position_pool_ref(to->positions);
+    position_pool_unref(old);
+}
+
+void archive_memory_set_until(struct archive_memory *memory, const char *until)
+{
+    struct position_pool *old = memory->positions;
+
+    memory->positions = position_pool_new(POSITION_TEXT_MAX);
+    memory->until = position_take(memory->positions, until);
+    position_pool_unref(old);
 }
 
 void archive_order_encode(const struct archive_order *order, struct strbuf *out)

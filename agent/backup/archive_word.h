@@ -9,9 +9,11 @@
 
 #include "common/archive_task.h"
 #include "common/error.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 
-#define ARCHIVE_WORD_MAX ((size_t)(64 * KM_KIB))
+/* Two positions, and the rest. */
+#define ARCHIVE_WORD_MAX (2 * POSITION_TEXT_MAX + (size_t)(64 * KM_KIB))
 
 /* What a round knew at its end. The next one of the same agent may rely on it as far as the store and the logs say the same; without one everything is found out anew. */
 struct archive_memory {
@@ -19,11 +21,12 @@ struct archive_memory {
     struct binlog_segment_name newest; /* sequence 0: the archive is empty */
     char digest[65];                   /* of its .json */
     struct binlog_segment_name chain;
-    char from_gtid[AGENT_GTID_SIZE];
+    char from_gtid[POSITION_TOLD_SIZE]; /* for the report */
     int64_t from_ms;
     int64_t gap_ms;
-    char until[AGENT_GTID_SIZE];
-    int64_t newest_ms; /* when the newest segment's last transaction was committed */
+    const char *until;
+    struct position_pool *positions; /* holds that; a reference is owned; NULL: somebody else does */
+    int64_t newest_ms;               /* when the newest segment's last transaction was committed */
     /* Where the server's logs were read to: a file of that name, whose beginning has that hash. "": not known. */
     char file[128];
     uint64_t offset, head;
@@ -33,7 +36,7 @@ struct archive_order {
     uint64_t epoch;
     char writer[64];
     char flavour[16], server_version[64];
-    char executed[AGENT_GTID_SIZE]; /* by the server, as it was looked at last: before the logs are read */
+    const char *executed; /* held as memory.until is. By the server, as it was looked at last: before the logs are read */
     int64_t named_after_ms; /* segments of this round have later times in their names than any that another child of this agent, or of one before it, has written */
     struct archive_memory memory;
 };
@@ -47,7 +50,13 @@ struct archive_word {
     char message[256];
 };
 
-/* With the line break. */
+/* *memory is as zeroed. Fine on a zeroed one. */
+void archive_memory_release(struct archive_memory *memory);
+/* Releases *to, which becomes a copy with a reference of its own. */
+void archive_memory_keep(struct archive_memory *to, const struct archive_memory *from);
+void archive_memory_set_until(struct archive_memory *memory, const char *until);
+
+/* With the line break. What was decoded is released by its memory. */
 void archive_order_encode(const struct archive_order *order, struct strbuf *out);
 int archive_order_decode(const char *text, size_t len, struct archive_order *ret, struct error *err) KM_MUST_CHECK;
 void archive_word_encode(const struct archive_word *word, struct strbuf *out);

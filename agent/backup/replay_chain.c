@@ -110,12 +110,13 @@ static int check_identity(
 }
 
 int replay_check_segment(const struct replay_wish *wish, const struct binlog_segment_name *name, const char *text,
-    size_t len, struct binlog_segment *ret, enum replay_reason *ret_reason, struct error *err)
+    size_t len, struct position_pool *positions, struct binlog_segment *ret, enum replay_reason *ret_reason,
+    struct error *err)
 {
     char printed[BINLOG_SEGMENT_NAME_SIZE];
 
     binlog_segment_name_print(name, printed);
-    if (binlog_segment_decode(text, len, wish->key, ret, err) < 0) {
+    if (binlog_segment_decode(text, len, wish->key, positions, ret, err) < 0) {
         *ret_reason = err->kind == ERROR_FORBIDDEN ? REPLAY_KEY : REPLAY_DAMAGED;
         return error_prefix(err, "%s.json", printed);
     }
@@ -171,9 +172,11 @@ static const struct replay_meta *load(struct replay_chain *chain, size_t index, 
 
     if (chain->metas[index])
         return chain->metas[index];
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     strbuf_init(&text, BINLOG_SEGMENT_META_MAX + 1);
     if (chain->read(chain->arg, &entry->name, &text, err) < 0 ||
-        replay_check_segment(chain->wish, &entry->name, text.buf, text.len, &segment, &chain->reason, err) < 0 ||
+        replay_check_segment(chain->wish, &entry->name, text.buf, text.len, positions, &segment, &chain->reason, err) <
+            0 ||
         make_meta(chain, entry, &segment, &chain->metas[index], err) < 0)
         return NULL;
     tls_sha256_hex(text.buf, text.len, chain->metas[index]->sha256);

@@ -234,7 +234,7 @@ static int cut_segment(struct replay_fetch *fetch, const struct binlog_segment *
 /* ---- one after the other ---- */
 
 static int read_description(struct replay_fetch *fetch, const struct replay_step *step, const char *object,
-    struct binlog_segment *ret, enum replay_reason *reason, struct error *err)
+    struct position_pool *positions, struct binlog_segment *ret, enum replay_reason *reason, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf text;
     char sha256[65];
@@ -243,7 +243,7 @@ static int read_description(struct replay_fetch *fetch, const struct replay_step
     if (replay_store_get(fetch->options.store, object, BINLOG_SEGMENT_META_MAX, &text, err) < 0)
         return error_prefix(err, "%s", object);
     tls_sha256_hex(text.buf, text.len, sha256);
-    if (replay_check_segment(fetch->options.wish, &step->name, text.buf, text.len, ret, reason, err) < 0)
+    if (replay_check_segment(fetch->options.wish, &step->name, text.buf, text.len, positions, ret, reason, err) < 0)
         return -1;
     if (str_eq(sha256, step->sha256))
         return 0;
@@ -280,13 +280,15 @@ int replay_fetch_step(
     struct replay_fetch *fetch, const struct replay_step *step, enum replay_reason *ret_reason, struct error *err)
 {
     char name[BINLOG_SEGMENT_NAME_SIZE];
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     struct binlog_segment segment;
 
     *ret_reason = REPLAY_STORE_FAILED;
     binlog_segment_name_print(&step->name, name);
     _cleanup_(freep) char *meta = xasprintf("%s/%s.json", fetch->options.wish->folder, name);
     _cleanup_(freep) char *log = xasprintf("%s/%s.log", fetch->options.wish->folder, name);
-    if (read_description(fetch, step, meta, &segment, ret_reason, err) < 0 || check_room(fetch, &segment, err) < 0)
+    if (read_description(fetch, step, meta, positions, &segment, ret_reason, err) < 0 ||
+        check_room(fetch, &segment, err) < 0)
         return -1;
     int rc = unpack_segment(fetch, &segment, log, err);
     if (rc == 0)

@@ -14,6 +14,7 @@
 #include "common/json.h"
 
 #define LONG_MS 30000
+#define LINE_BYTES ((size_t)(128 * KM_KIB))
 
 static const char task_text[] =
     "{\"namespace\":\"n\",\"cluster\":\"c\",\"clusterUID\":\"u\",\"folder\":\"n/c/binlogs/u\",\"intervalSeconds\":3600,"
@@ -29,6 +30,7 @@ struct world {
     const char *argv[4];
     uint64_t newest_log;
     unsigned changes;
+    struct archive_order told; /* the last one */
 };
 
 static void on_changed(void *arg)
@@ -78,6 +80,7 @@ static int tear_down(void **state)
     struct world *w = *state;
 
     archive_keeper_free(w->keeper);
+    archive_memory_release(&w->told.memory);
     loop_free(w->loop);
     agent_paths_release(&w->paths);
     assert_int_equal(fs_remove_all(w->dir, NULL), 0);
@@ -131,15 +134,15 @@ static unsigned lines_in(const struct world *w, const char *name, char *ret_last
     return count;
 }
 
-static struct archive_order last_order(const struct world *w)
+static struct archive_order last_order(struct world *w)
 {
-    char line[16384];
-    struct archive_order order;
+    char line[LINE_BYTES];
 
     assert_true(lines_in(w, "orders", line, sizeof(line)) > 0);
     assert_null(strstr(line, "secret"));
-    assert_int_equal(archive_order_decode(line, strlen(line), &order, NULL), 0);
-    return order;
+    archive_memory_release(&w->told.memory);
+    assert_int_equal(archive_order_decode(line, strlen(line), &w->told, NULL), 0);
+    return w->told;
 }
 
 /* As the agent does: a few times a second. */
@@ -152,7 +155,7 @@ static void turn(struct world *w)
 static void await_rounds(struct world *w, const char *name, unsigned count)
 {
     int64_t end_ms = clock_monotonic_ms() + LONG_MS;
-    char line[16384];
+    char line[LINE_BYTES];
 
     while (lines_in(w, name, line, sizeof(line)) < count) {
         assert_true(clock_monotonic_ms() < end_ms);
@@ -227,8 +230,38 @@ static void test_a_round(void **state)
     set_task(w);
     for (int i = 0; i < 10; i++)
         turn(w);
-    char line[16384];
+    char line[LINE_BYTES];
     assert_int_equal(lines_in(w, "orders", line, sizeof(line)), 1);
+}
+
+/* Whole from the server to the round, and from one round to the next; the report tells where it is to be read. */
+static void test_long_positions(void **state)
+{
+    struct world *w = *state;
+    struct archive_word word = good_word();
+    const struct archive_report *report = archive_keeper_report(w->keeper);
+    _cleanup_(strbuf_release) struct strbuf executed, until;
+
+    strbuf_init(&executed, POSITION_TEXT_MAX);
+    strbuf_init(&until, POSITION_TEXT_MAX);
+    for (int i = 0; i < 400; i++) {
+        strbuf_addf(&executed, "%s%08x-71ca-11e1-9e33-c80aa9429562:1-9", i ? "," : "", i);
+        strbuf_addf(&until, "%s%08x-71ca-11e1-9e33-c80aa9429562:1-8", i ? "," : "", i);
+    }
+    w->status.gtid_executed = executed.buf;
+    word.memory.until = until.buf;
+    word.memory.chain = (struct binlog_segment_name){3, 2, 1000};
+    snprintf(word.memory.from_gtid, sizeof(word.memory.from_gtid), POSITION_TOO_LONG);
+    word.full = true;
+    lay(w, &word, "0");
+    set_task(w);
+    await_rounds(w, "orders", 2);
+    struct archive_order order = last_order(w);
+    assert_string_equal(order.executed, executed.buf);
+    assert_string_equal(order.memory.until, until.buf);
+    assert_string_equal(report->until_gtid, POSITION_TOO_LONG);
+    assert_string_equal(report->from_gtid, POSITION_TOO_LONG);
+    assert_true(report->from_epoch == 3 && report->from_sequence == 2 && report->from_ms == 1000);
 }
 
 static void test_only_an_open_primary(void **state)
@@ -252,7 +285,7 @@ static void test_only_an_open_primary(void **state)
         assert_false(archive_keeper_report(w->keeper)->known);
         assert_int_equal(strlen(archive_keeper_report(w->keeper)->task), 16);
     }
-    char line[16384];
+    char line[LINE_BYTES];
     assert_int_equal(lines_in(w, "orders", line, sizeof(line)), 0);
     w->status = good;
     await_report(w, has_until);
@@ -344,7 +377,7 @@ static void test_a_new_log(void **state)
 {
     struct world *w = *state;
     struct archive_word word = good_word();
-    char line[16384];
+    char line[LINE_BYTES];
 
     lay(w, &word, "0");
     set_task(w);
@@ -368,6 +401,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_round),
+        TEST(test_long_positions),
         TEST(test_only_an_open_primary),
         TEST(test_full_rounds_follow_each_other),
         TEST(test_failures),

@@ -93,6 +93,8 @@ void archive_rig_free(struct archive_rig *rig)
     agent_rig_free(rig->store);
     replication_rig_free(rig->members);
     archive_task_release(&rig->task);
+    archive_memory_release(&rig->memory);
+    archive_memory_release(&rig->said);
     free(rig);
 }
 
@@ -113,6 +115,7 @@ static void on_data(void *arg, const char *data, size_t len)
         strbuf_addc(&child->line, data[i]);
         if (data[i] != '\n')
             continue;
+        archive_memory_release(&child->word.memory);
         assert_int_equal(archive_word_decode(child->line.buf, child->line.len, &child->word, NULL), 0);
         strbuf_reset(&child->line);
     }
@@ -141,10 +144,11 @@ static void say(struct archive_rig *rig, unsigned member, struct subprocess *pro
 
     snprintf(order.writer, sizeof(order.writer), "demo-mysql-%u", member);
     snprintf(order.flavour, sizeof(order.flavour), "%s", rig->flavour == GTID_MARIADB ? "mariadb" : "mysql");
-    strbuf_init(&executed, AGENT_GTID_SIZE);
+    strbuf_init(&executed, POSITION_TEXT_MAX);
     if (rig->flavour == GTID_MYSQL) {
         assert_true(member_sql(rig->members, member, "SELECT REPLACE(@@global.gtid_executed, '\n', '')", &executed));
-        snprintf(order.executed, sizeof(order.executed), "%.*s", (int)strcspn(executed.buf, "\n"), executed.buf);
+        strbuf_truncate(&executed, strcspn(executed.buf, "\n"));
+        order.executed = executed.buf;
     }
     strbuf_init(&words, ARCHIVE_TASK_MAX + ARCHIVE_WORD_MAX);
     archive_task_encode(&rig->task, &words);
@@ -183,7 +187,11 @@ bool archive_rig_round(struct archive_rig *rig, unsigned member, int kill_ms, st
     rig->rounds++;
     rig->killed += child.exit_code < 0;
     rig->named_after_ms = clock_realtime_ms();
-    rig->memory = well ? child.word.memory : (struct archive_memory){0};
+    archive_memory_release(&rig->memory);
+    if (well)
+        archive_memory_keep(&rig->memory, &child.word.memory);
+    archive_memory_release(&rig->said);
+    rig->said = child.word.memory;
     *ret = child.word;
     return well;
 }
@@ -247,6 +255,7 @@ void archive_rig_expected(struct archive_rig *rig, unsigned member, const struct
 struct stored {
     char *base; /* path without the ending */
     struct binlog_segment segment;
+    struct position_pool *positions; /* of that one */
     char digest[65];
     bool counts;
 };
@@ -277,6 +286,13 @@ unsigned archive_rig_count(const struct archive_rig *rig, const char *ending)
     return (unsigned)files.n;
 }
 
+static void free_stored(struct stored *stored)
+{
+    position_pool_unref(stored->positions);
+    free(stored->base);
+    free(stored);
+}
+
 static int compare_stored(const void *left, const void *right)
 {
     return strcmp((*(struct stored *const *)left)->base, (*(struct stored *const *)right)->base);
@@ -294,14 +310,14 @@ static void load(const struct archive_rig *rig, uint64_t from_epoch, struct stor
         struct error err = ERROR_INIT;
         strbuf_init(&text, BINLOG_SEGMENT_META_MAX);
         assert_int_equal(fs_read_file(files.v[i], &text, NULL), 0);
-        if (binlog_segment_decode(text.buf, text.len, rig->task.sealed ? rig->task.key : NULL, &stored->segment, &err) <
-            0)
+        stored->positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
+        if (binlog_segment_decode(text.buf, text.len, rig->task.sealed ? rig->task.key : NULL, stored->positions,
+                &stored->segment, &err) < 0)
             fail_msg("%s: %s", files.v[i], err.message);
         tls_sha256_hex(text.buf, text.len, stored->digest);
         stored->base = xstrndup(files.v[i], strlen(files.v[i]) - strlen(".json"));
         if (stored->segment.name.epoch < from_epoch) {
-            free(stored->base);
-            free(stored);
+            free_stored(stored);
             continue;
         }
         assert_true(list->n < SEGMENTS_MAX);
@@ -440,10 +456,8 @@ void archive_rig_read(struct archive_rig *rig, uint64_t from_epoch, struct gtid_
             *ret_after = set_of(rig, list->v[i]->segment.after);
         read_one(rig, list, list->v[i], ret);
     }
-    for (size_t i = 0; i < list->n; i++) {
-        free(list->v[i]->base);
-        free(list->v[i]);
-    }
+    for (size_t i = 0; i < list->n; i++)
+        free_stored(list->v[i]);
     free(list);
 }
 

@@ -91,7 +91,6 @@ static void test_first_rounds(void **state)
 {
     struct archive_rig *rig = *state;
     struct archive_word word;
-    char until[AGENT_GTID_SIZE];
 
     assert_true(member_sql(
         rig->members, 0, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, v TEXT)", NULL));
@@ -102,9 +101,9 @@ static void test_first_rounds(void **state)
     write_rows(rig, 0, 20);
     archive_rig_catch_up(rig, 0, &word);
     assert_int_equal(word.memory.newest.sequence, 2);
-    memcpy(until, word.memory.until, sizeof(until));
+    _cleanup_(freep) char *until = xstrdup(word.memory.until);
     /* What it knew is not needed. */
-    rig->memory = (struct archive_memory){0};
+    archive_memory_release(&rig->memory);
     write_rows(rig, 0, 20);
     assert_true(member_sql(rig->members, 0, "FLUSH BINARY LOGS", NULL));
     write_rows(rig, 0, 20);
@@ -217,7 +216,7 @@ static void test_gap(void **state)
     /* The store alone says the same. */
     write_rows(rig, 1, 10);
     struct binlog_segment_name chain = word.memory.chain;
-    rig->memory = (struct archive_memory){0};
+    archive_memory_release(&rig->memory);
     archive_rig_catch_up(rig, 1, &word);
     assert_true(binlog_segment_name_compare(&word.memory.chain, &chain) == 0);
     assert_true(word.memory.gap_ms == chain.archived_ms);

@@ -40,6 +40,7 @@ struct replay_world {
     struct agent_process store;
     unsigned char key[BACKUP_KEY_BYTES];
     struct binlog_segment segments[SEGMENTS_MAX];
+    struct position_pool *positions; /* of those */
     unsigned count;
     char last_sha256[65];
     unsigned members; /* each has a name of its own */
@@ -240,12 +241,11 @@ static int on_seen(void *arg, const struct binlog_transaction *one, struct error
     return 0;
 }
 
-static void look_at_log(const struct replay_world *world, const struct strbuf *log, struct binlog_segment *segment)
+static void look_at_log(struct replay_world *world, const struct strbuf *log, struct binlog_segment *segment)
 {
     const char *path = agent_rig_path(world->pods->donor, "tail.log");
     struct sight sight = {.segment = segment, .set = gtid_set_parse(world->flavour, segment->after, NULL)};
     struct binlog_head head;
-    struct strbuf text;
     struct error err = ERROR_INIT;
 
     assert_int_equal(fs_write_file_atomic(path, log->buf, log->len, 0600, NULL), 0);
@@ -253,10 +253,7 @@ static void look_at_log(const struct replay_world *world, const struct strbuf *l
         fail_msg("%s", err.message);
     binlog_head_release(&head);
     assert_true(segment->count > 0);
-    strbuf_init(&text, sizeof(segment->until));
-    gtid_set_print(sight.set, &text);
-    snprintf(segment->until, sizeof(segment->until), "%s", text.buf);
-    strbuf_release(&text);
+    segment->until = position_print(world->positions, sight.set);
     gtid_set_free(sight.set);
 }
 
@@ -297,7 +294,9 @@ static const struct binlog_segment *archive(
         .compression = BACKUP_COMPRESSION_ZSTD,
         .sealed = true};
     snprintf(segment->flavour, sizeof(segment->flavour), is_mysql(world) ? "mysql" : "mariadb");
-    snprintf(segment->after, sizeof(segment->after), "%s", after ? after : before->until);
+    if (!world->positions)
+        world->positions = position_pool_new((size_t)(16 * KM_MIB));
+    segment->after = position_take(world->positions, after ? after : before->until);
     if (!first)
         memcpy(segment->previous, world->last_sha256, sizeof(segment->previous));
     backup_key_id(world->key, segment->key_id);
@@ -737,6 +736,7 @@ static int teardown(void **state)
 
     agent_rig_kill(&world->store);
     seed_rig_free(world->pods);
+    position_pool_unref(world->positions);
     free(world);
     return 0;
 }

@@ -8,6 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void segment_again(const struct binlog_segment *segment)
 {
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     _cleanup_(strbuf_release) struct strbuf text;
     struct binlog_segment again;
 
@@ -16,7 +17,7 @@ static void segment_again(const struct binlog_segment *segment)
     /* Characters that had been escaped may take more room now. */
     if (text.len > BINLOG_SEGMENT_META_MAX)
         return;
-    if (binlog_segment_decode(text.buf, text.len, NULL, &again, NULL) < 0)
+    if (binlog_segment_decode(text.buf, text.len, NULL, positions, &again, NULL) < 0)
         abort();
     if (strcmp(again.until, segment->until) != 0 || again.name.sequence != segment->name.sequence ||
         again.gap != segment->gap || again.count != segment->count)
@@ -39,10 +40,11 @@ static void name_again(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     struct binlog_segment segment;
     struct archive_task task;
 
-    if (binlog_segment_decode((const char *)data, size, NULL, &segment, NULL) == 0 && !segment.sealed)
+    if (binlog_segment_decode((const char *)data, size, NULL, positions, &segment, NULL) == 0 && !segment.sealed)
         segment_again(&segment);
     if (archive_task_decode((const char *)data, size, &task, NULL) == 0)
         archive_task_release(&task);

@@ -78,9 +78,11 @@ static void test_round_trip(void **state)
     for (int sealed = 0; sealed < 2; sealed++) {
         _cleanup_(strbuf_release) struct strbuf text;
         struct binlog_segment segment = make(sealed);
+        _cleanup_(position_pool_unrefp) struct position_pool *positions =
+            position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
         struct binlog_segment got;
         encode(sealed, &text);
-        assert_int_equal(binlog_segment_decode(text.buf, text.len, sealed ? user_key : NULL, &got, NULL), 0);
+        assert_int_equal(binlog_segment_decode(text.buf, text.len, sealed ? user_key : NULL, positions, &got, NULL), 0);
         assert_memory_equal(&got.name, &segment.name, sizeof(got.name));
         assert_string_equal(got.writer, segment.writer);
         assert_string_equal(got.after, segment.after);
@@ -92,26 +94,59 @@ static void test_round_trip(void **state)
     }
 }
 
+/* What a MySQL cluster has after 400 servers, both ways. */
+static void test_many_servers(void **state)
+{
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
+    _cleanup_(strbuf_release) struct strbuf text, again, after, until;
+    struct binlog_segment segment = make(true);
+    struct binlog_segment got;
+
+    UNUSED(state);
+    strbuf_init(&after, POSITION_TEXT_MAX);
+    strbuf_init(&until, POSITION_TEXT_MAX);
+    document_servers(400, 41, &after);
+    document_servers(400, 42, &until);
+    assert_true(after.len > 16000);
+    snprintf(segment.flavour, sizeof(segment.flavour), "mysql");
+    segment.after = after.buf;
+    segment.until = until.buf;
+    strbuf_init(&text, BINLOG_SEGMENT_META_MAX);
+    strbuf_init(&again, BINLOG_SEGMENT_META_MAX);
+    binlog_segment_encode(&segment, user_key, &text);
+    assert_int_equal(binlog_segment_decode(text.buf, text.len, user_key, positions, &got, NULL), 0);
+    assert_string_equal(got.after, after.buf);
+    assert_string_equal(got.until, until.buf);
+    binlog_segment_encode(&got, user_key, &again);
+    assert_string_equal(again.buf, text.buf);
+}
+
 /* The longest positions that a segment can have still fit. */
 static void test_largest(void **state)
 {
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
+    _cleanup_(strbuf_release) struct strbuf text, after, until;
     struct binlog_segment segment = make(true);
     struct binlog_segment got;
-    _cleanup_(strbuf_release) struct strbuf text;
 
     UNUSED(state);
     snprintf(segment.flavour, sizeof(segment.flavour), "percona");
-    size_t len = (size_t)snprintf(segment.after, sizeof(segment.after), "%s:1", UUID);
-    for (unsigned number = 1001; len + 5 < sizeof(segment.after); number += 2)
-        len += (size_t)snprintf(segment.after + len, sizeof(segment.after) - len, ":%u", number);
-    memcpy(segment.until, segment.after, sizeof(segment.until));
-    segment.until[len - 4] = '9';
-    snprintf(segment.after, sizeof(segment.after), "%s:1:1001", UUID);
+    strbuf_init(&after, POSITION_TEXT_MAX);
+    strbuf_init(&until, POSITION_TEXT_MAX);
+    strbuf_addf(&after, "%s:1", UUID);
+    strbuf_addf(&until, "%s:1-2", UUID);
+    for (unsigned number = 10001; until.len + 6 <= POSITION_TEXT_MAX; number += 2) {
+        strbuf_addf(&after, ":%u", number);
+        strbuf_addf(&until, ":%u", number);
+    }
+    segment.after = after.buf;
+    segment.until = until.buf;
     strbuf_init(&text, BINLOG_SEGMENT_META_MAX);
     binlog_segment_encode(&segment, user_key, &text);
     assert_false(text.overflowed);
-    assert_int_equal(binlog_segment_decode(text.buf, text.len, user_key, &got, NULL), 0);
-    assert_string_equal(got.until, segment.until);
+    assert_int_equal(binlog_segment_decode(text.buf, text.len, user_key, positions, &got, NULL), 0);
+    assert_string_equal(got.after, after.buf);
+    assert_string_equal(got.until, until.buf);
 }
 
 /* NULL removes the member. */
@@ -119,13 +154,14 @@ static void assert_refused(bool sealed, const char *key, json_t *value, const ch
 {
     _cleanup_(strbuf_release) struct strbuf text;
     _cleanup_(strbuf_release) struct strbuf other;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     struct binlog_segment got;
     struct error err = ERROR_INIT;
 
     encode(sealed, &text);
     strbuf_init(&other, BINLOG_SEGMENT_META_MAX);
     document_with(&text, key, value, &other);
-    assert_int_equal(binlog_segment_decode(other.buf, other.len, sealed ? user_key : NULL, &got, &err), -1);
+    assert_int_equal(binlog_segment_decode(other.buf, other.len, sealed ? user_key : NULL, positions, &got, &err), -1);
     assert_non_null(strstr(err.message, says));
     assert_int_equal(err.kind, str_eq(says, "altered") ? ERROR_FORBIDDEN : ERROR_PROTOCOL);
 }
@@ -141,7 +177,8 @@ static void test_what_is_not_understood(void **state)
     assert_refused(false, "flavour", json_string("oracle"), "flavour");
     assert_refused(false, "flavour", NULL, "flavour");
     assert_refused(false, "until", json_integer(1), "until");
-    assert_refused(false, "until", document_long_text(AGENT_GTID_SIZE), "until: too long");
+    assert_refused(false, "until", document_long_text(POSITION_TEXT_MAX + 1), "until: too long");
+    assert_refused(false, "after", document_long_text((size_t)(65 * KM_KIB)), "after: too long");
     assert_refused(false, "firstMs", json_string("now"), "firstMs");
     assert_refused(false, "gap", json_integer(1), "gap");
 }
@@ -205,36 +242,38 @@ static void test_wrong_keys(void **state)
 {
     _cleanup_(strbuf_release) struct strbuf sealed;
     _cleanup_(strbuf_release) struct strbuf plain;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     struct binlog_segment got;
     struct error err = ERROR_INIT;
 
     UNUSED(state);
     encode(true, &sealed);
     encode(false, &plain);
-    assert_int_equal(binlog_segment_decode(sealed.buf, sealed.len, other_key, &got, &err), -1);
+    assert_int_equal(binlog_segment_decode(sealed.buf, sealed.len, other_key, positions, &got, &err), -1);
     assert_int_equal(err.kind, ERROR_FORBIDDEN);
     assert_non_null(strstr(err.message, "another key"));
-    assert_int_equal(binlog_segment_decode(plain.buf, plain.len, user_key, &got, &err), -1);
+    assert_int_equal(binlog_segment_decode(plain.buf, plain.len, user_key, positions, &got, &err), -1);
     assert_int_equal(err.kind, ERROR_FORBIDDEN);
     /* Without a key at least everything else is checked. */
-    assert_int_equal(binlog_segment_decode(sealed.buf, sealed.len, NULL, &got, &err), 0);
+    assert_int_equal(binlog_segment_decode(sealed.buf, sealed.len, NULL, positions, &got, &err), 0);
 }
 
 static void test_truncated_and_too_large(void **state)
 {
     _cleanup_(strbuf_release) struct strbuf text;
     _cleanup_(freep) char *large = xmalloc(BINLOG_SEGMENT_META_MAX + 1);
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     struct binlog_segment got;
     struct error err = ERROR_INIT;
 
     UNUSED(state);
     encode(false, &text);
     for (size_t len = 0; len < text.len; len++)
-        assert_int_equal(binlog_segment_decode(text.buf, len, NULL, &got, NULL), -1);
+        assert_int_equal(binlog_segment_decode(text.buf, len, NULL, positions, &got, NULL), -1);
     memset(large, ' ', BINLOG_SEGMENT_META_MAX + 1);
     memcpy(large, text.buf, text.len);
-    assert_int_equal(binlog_segment_decode(large, BINLOG_SEGMENT_META_MAX, NULL, &got, NULL), 0);
-    assert_int_equal(binlog_segment_decode(large, BINLOG_SEGMENT_META_MAX + 1, NULL, &got, &err), -1);
+    assert_int_equal(binlog_segment_decode(large, BINLOG_SEGMENT_META_MAX, NULL, positions, &got, NULL), 0);
+    assert_int_equal(binlog_segment_decode(large, BINLOG_SEGMENT_META_MAX + 1, NULL, positions, &got, &err), -1);
     assert_non_null(strstr(err.message, "too many"));
 }
 
@@ -297,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_many_servers),
         cmocka_unit_test(test_largest),
         cmocka_unit_test(test_what_is_not_understood),
         cmocka_unit_test(test_names_in_it),

@@ -23,3 +23,9 @@ json_t *document_long_text(size_t len)
     memset(text, '1', len);
     return json_stringn(text, len);
 }
+
+void document_servers(int count, int last, struct strbuf *out)
+{
+    for (int i = 0; i < count; i++)
+        strbuf_addf(out, "%s%08x-71ca-11e1-9e33-c80aa9429562:1-%d", i ? "," : "", i, last);
+}

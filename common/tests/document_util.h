@@ -13,5 +13,7 @@
 /* text, canonical, with another value of that member, which is taken over; NULL removes the member. */
 void document_with(const struct strbuf *text, const char *key, json_t *value, struct strbuf *out);
 json_t *document_long_text(size_t len);
+/* A canonical GTID set of MySQL: `last` transactions of each of so many servers. */
+void document_servers(int count, int last, struct strbuf *out);
 
 #endif

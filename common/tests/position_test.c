@@ -148,6 +148,25 @@ static void the_longest_position_has_intervals_that_can_be_read(void **state)
     assert_non_null(set);
 }
 
+static void what_is_told_is_whole_or_a_reference(void **unused)
+{
+    char told[POSITION_TOLD_SIZE], text[POSITION_TOLD_SIZE + 1];
+
+    UNUSED(unused);
+    position_tell(told, NULL);
+    assert_string_equal(told, "");
+    position_tell(told, "0-1-7");
+    assert_string_equal(told, "0-1-7");
+    memset(text, '1', sizeof(text));
+    text[POSITION_TOLD_SIZE - 1] = '\0';
+    position_tell(told, text);
+    assert_string_equal(told, text);
+    text[POSITION_TOLD_SIZE - 1] = '1';
+    text[POSITION_TOLD_SIZE] = '\0';
+    position_tell(told, text);
+    assert_string_equal(told, POSITION_TOO_LONG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +175,7 @@ int main(void)
         cmocka_unit_test(positions_live_as_long_as_their_pool),
         cmocka_unit_test(what_is_too_long_is_not_cut),
         cmocka_unit_test(a_pool_has_a_maximum),
+        cmocka_unit_test(what_is_told_is_whole_or_a_reference),
         cmocka_unit_test(only_whole_ones_are_read),
         cmocka_unit_test(sets_of_many_servers_are_printed_whole_or_not),
         cmocka_unit_test(the_longest_position_has_intervals_that_can_be_read),

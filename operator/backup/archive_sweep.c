@@ -133,8 +133,9 @@ static void probe_next(struct archive_sweep *sweep);
 /* One that cannot be read proves nothing: what is before it stays. */
 static bool may_begin(const struct archive_sweep *sweep, const struct object_got *got)
 {
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     struct binlog_segment segment;
-    return binlog_segment_decode(got->body, got->len, NULL, &segment, NULL) == 0 &&
+    return binlog_segment_decode(got->body, got->len, NULL, positions, &segment, NULL) == 0 &&
         str_eq(segment.cluster_uid, sweep->uid) && archive_may_begin_at(&segment, sweep->backups, sweep->backup_count);
 }
 

@@ -27,8 +27,8 @@ static void put_segment(struct operator_world *world, uint64_t sequence, const c
     snprintf(segment.writer, sizeof(segment.writer), "shop-mysql-0");
     snprintf(segment.flavour, sizeof(segment.flavour), "mariadb");
     snprintf(segment.server_version, sizeof(segment.server_version), "11.4");
-    snprintf(segment.after, sizeof(segment.after), "%s", after);
-    snprintf(segment.until, sizeof(segment.until), "0-1-9999");
+    segment.after = after;
+    segment.until = "0-1-9999";
     memset(segment.sha256, 'a', 64);
     if (sequence > 1)
         memset(segment.previous, 'b', 64);

@@ -199,7 +199,7 @@ static void fail_over(struct world *w)
         next = w->members[other].count >= w->members[next].count ? other : next;
     w->primary = next;
     w->order.epoch++;
-    w->order.memory = (struct archive_memory){0};
+    archive_memory_release(&w->order.memory);
     for (unsigned i = 0; i < SERVERS; i++) {
         if (i != next && !is_prefix(&w->members[next], w->members[i].list, w->members[i].count))
             clone(w, i);
@@ -221,17 +221,21 @@ static bool archive(struct world *w)
     struct strbuf executed;
     struct error err = ERROR_INIT;
 
-    strbuf_init(&executed, AGENT_GTID_SIZE);
+    strbuf_init(&executed, POSITION_TEXT_MAX);
     print_set(w, primary->list, pick(w, 3) ? primary->count : primary->copied, &executed);
-    snprintf(w->order.executed, sizeof(w->order.executed), "%s", str_or_empty(executed.buf));
-    strbuf_release(&executed);
+    w->order.executed = str_or_empty(executed.buf);
     const struct archive_round round = {
         .store = &store, .task = &w->task, .order = &w->order, .data_dir = primary->logs.dir, .tell = on_told};
     int rc = archive_round_run(&round, &word, &err);
     if (rc < 0)
         fail_msg("seed %llu: %s: %s", (unsigned long long)w->seed, word.error_reason, word.message);
     w->newest_ms = word.memory.newest_ms;
-    w->order.memory = pick(w, 3) ? word.memory : (struct archive_memory){0};
+    archive_memory_release(&w->order.memory);
+    if (pick(w, 3))
+        archive_memory_keep(&w->order.memory, &word.memory);
+    archive_memory_release(&word.memory);
+    w->order.executed = NULL;
+    strbuf_release(&executed);
     w->order.named_after_ms = clock_realtime_ms();
     return word.full;
 }
@@ -490,6 +494,7 @@ static void run(enum gtid_flavour flavour, uint64_t seed, bool purges)
         binlog_double_release(&w->members[i].logs);
     assert_int_equal(fs_remove_all(w->dir, NULL), 0);
     archive_task_release(&w->task);
+    archive_memory_release(&w->order.memory);
     assert_int_equal(object_world_tear_down(&objects), 0);
     free(w);
 }

@@ -12,6 +12,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/strvec.h"
+#include "common/tests/document_util.h"
 #include "common/tests/object_world.h"
 #include "common/tls.h"
 
@@ -25,6 +26,7 @@ struct world {
     struct archive_task task;
     struct archive_order order;
     struct archive_word word;
+    struct position_pool *positions; /* of segments that were looked at */
 };
 
 static void tell(void *arg, const struct archive_word *word)
@@ -39,8 +41,11 @@ static int run(struct world *w)
         .store = &w->store, .task = &w->task, .order = &w->order, .data_dir = w->logs.dir, .tell = tell};
     struct error err = ERROR_INIT;
 
+    archive_memory_release(&w->word.memory);
     int rc = archive_round_run(&round, &w->word, &err);
-    w->order.memory = rc == 0 ? w->word.memory : (struct archive_memory){0};
+    archive_memory_release(&w->order.memory);
+    if (rc == 0)
+        archive_memory_keep(&w->order.memory, &w->word.memory);
     w->order.named_after_ms = clock_realtime_ms();
     return rc;
 }
@@ -72,6 +77,7 @@ static int set_up(void **state)
     w->task = (struct archive_task){.ns = "shop", .cluster = "db", .cluster_uid = "u-1", .interval_s = 60};
     w->task.folder = xstrdup(FOLDER);
     w->order = (struct archive_order){.epoch = 3, .writer = "db-mysql-0", .flavour = "mariadb"};
+    w->positions = position_pool_new((size_t)(16 * KM_MIB));
     *state = w;
     return 0;
 }
@@ -84,6 +90,9 @@ static int tear_down(void **state)
     assert_int_equal(s3_double_uploads(w->objects->s3), 0);
     binlog_double_release(&w->logs);
     archive_task_release(&w->task);
+    archive_memory_release(&w->order.memory);
+    archive_memory_release(&w->word.memory);
+    position_pool_unref(w->positions);
     assert_int_equal(object_world_tear_down(&objects), 0);
     free(w);
     return 0;
@@ -105,7 +114,8 @@ static struct binlog_segment segment_of(struct world *w, const struct binlog_seg
     const char *text = s3_double_get(w->objects->s3, key, &len);
 
     assert_non_null(text);
-    assert_int_equal(binlog_segment_decode(text, len, w->task.sealed ? w->task.key : NULL, &segment, NULL), 0);
+    assert_int_equal(
+        binlog_segment_decode(text, len, w->task.sealed ? w->task.key : NULL, w->positions, &segment, NULL), 0);
     return segment;
 }
 
@@ -118,7 +128,7 @@ static int add_name(void *arg, const struct object_entry *entry)
 static void assert_whole(struct world *w, unsigned last)
 {
     _cleanup_(segment_list_release) struct segment_list chain = {0};
-    char until[AGENT_GTID_SIZE] = "";
+    const char *until = "";
     char expected[64];
     uint64_t count = 0;
 
@@ -131,7 +141,7 @@ static void assert_whole(struct world *w, unsigned last)
         assert_true(chain.entries[i].has_log);
         assert_string_equal(segment.after, until);
         assert_false(segment.gap);
-        memcpy(until, segment.until, sizeof(until));
+        until = segment.until;
         count += segment.count;
     }
     snprintf(expected, sizeof(expected), "0-1-%u", last);
@@ -157,7 +167,7 @@ static void test_rounds(void **state)
     run_well(w); /* nothing new */
     assert_int_equal(w->word.segments, 0);
     assert_true(w->word.memory.newest_ms == first.last_ms);
-    w->order.memory = (struct archive_memory){0}; /* nothing new to one that knows nothing, either */
+    archive_memory_release(&w->order.memory); /* nothing new to one that knows nothing, either */
     run_well(w);
     assert_true(w->word.segments == 0 && w->word.memory.newest_ms == first.last_ms);
     binlog_double_add_range(&w->logs, 1, 6, 7);
@@ -180,13 +190,15 @@ static void test_what_is_remembered(void **state)
 
     binlog_double_add_range(&w->logs, 1, 1, 5);
     run_well(w);
-    struct archive_memory memory = w->word.memory;
+    struct archive_memory memory = {0};
+    archive_memory_keep(&memory, &w->word.memory);
     binlog_double_add_range(&w->logs, 1, 6, 6);
     s3_double_fail(w->objects->s3, S3_FAULT_NONE, 0, 0, false);
     run_well(w);
     assert_int_equal(s3_double_requests(w->objects->s3), 3);
     /* Somebody else has written meanwhile: what is remembered counts no more. */
-    w->order.memory = memory;
+    archive_memory_keep(&w->order.memory, &memory);
+    archive_memory_release(&memory);
     binlog_double_add_range(&w->logs, 1, 7, 7);
     run_well(w);
     assert_int_equal(w->word.memory.newest.sequence, 3);
@@ -211,7 +223,7 @@ static void test_faults(void **state)
             binlog_double_add_range(&w->logs, 1, last + 1, last + 3);
             last += 3;
             if (at % 3)
-                w->order.memory = (struct archive_memory){0};
+                archive_memory_release(&w->order.memory);
             s3_double_fail(w->objects->s3, faults[f], at / 2, OBJECT_TRIES_MAX * 3, at % 2);
             failed += run(w) < 0;
             s3_double_fail(w->objects->s3, S3_FAULT_NONE, 0, 0, false);
@@ -264,17 +276,17 @@ static void test_two_writers(void **state)
     run_well(w);
     struct binlog_segment other = segment_of(w, &w->word.memory.newest);
     other.name.archived_ms -= 5000;
-    snprintf(other.until, sizeof(other.until), "0-1-4");
+    other.until = "0-1-4";
     put(w, &other, true);
-    w->order.memory = (struct archive_memory){0};
+    archive_memory_release(&w->order.memory);
     run_well(w);
     assert_string_equal(w->word.memory.until, "0-1-9");
     other.name.archived_ms -= 5000;
-    snprintf(other.until, sizeof(other.until), "0-1-12");
+    other.until = "0-1-12";
     other.last_ms = 1000012000;
     put(w, &other, true);
     binlog_double_add_range(&w->logs, 1, 10, 15);
-    w->order.memory = (struct archive_memory){0};
+    archive_memory_release(&w->order.memory);
     run_well(w);
     struct binlog_segment next = segment_of(w, &w->word.memory.newest);
     assert_string_equal(next.after, "0-1-12");
@@ -293,7 +305,7 @@ static void test_what_is_not_believed(void **state)
     struct binlog_segment good = segment_of(w, &w->word.memory.newest);
     _cleanup_(freep) char *json = key_of(&good.name, ".json");
     struct binlog_segment bad = good;
-    w->order.memory = (struct archive_memory){0};
+    archive_memory_release(&w->order.memory);
     s3_double_put(w->objects->s3, json, "{}", 2);
     assert_fails(w, "ArchiveDamaged", "format");
     bad.name.sequence = 2;
@@ -320,7 +332,7 @@ static void test_another_key(void **state)
     struct binlog_segment_name plain = w->word.memory.chain;
     w->task.sealed = true;
     w->task.key[0] = 5;
-    w->order.memory = (struct archive_memory){0};
+    archive_memory_release(&w->order.memory);
     run_well(w); /* nothing to write: where the next begins */
     assert_string_equal(w->word.memory.from_gtid, "0-1-3");
     binlog_double_add_range(&w->logs, 1, 4, 6);
@@ -331,7 +343,7 @@ static void test_another_key(void **state)
     assert_string_equal(w->word.memory.from_gtid, "0-1-3");
     assert_int_equal(w->word.memory.gap_ms, 0);
     /* The store says it likewise. */
-    w->order.memory = (struct archive_memory){0};
+    archive_memory_release(&w->order.memory);
     run_well(w);
     assert_string_equal(w->word.memory.from_gtid, "0-1-3");
     assert_true(w->word.memory.from_ms == sealed.name.archived_ms);
@@ -350,7 +362,7 @@ static void test_failover(void **state)
     binlog_double_rotate(&w->logs, "");
     binlog_double_add_range(&w->logs, 1, 1, 6);
     w->order.epoch = 4;
-    w->order.memory = (struct archive_memory){0};
+    archive_memory_release(&w->order.memory);
     binlog_double_add_range(&w->logs, 2, 7, 7);
     run_well(w);
     struct binlog_segment segment = segment_of(w, &w->word.memory.newest);
@@ -409,7 +421,7 @@ static void test_numbers_given_anew(void **state)
     assert_string_equal(segment.until, "0-1-10");
     assert_true(segment.gap && segment.name.sequence == 3 && segment.count == 5);
     /* What is archived now is what the server has. */
-    w->order.memory = (struct archive_memory){0};
+    archive_memory_release(&w->order.memory);
     run_well(w);
     assert_int_equal(w->word.segments, 0);
     assert_true(w->word.memory.gap_ms == segment.name.archived_ms);
@@ -439,6 +451,59 @@ static void test_numbers_given_anew_mysql(void **state)
     snprintf(gtid, sizeof(gtid), "%s:1-5", uuid);
     assert_string_equal(segment.after, gtid);
     assert_true(segment.gap && segment.name.sequence == 3 && segment.count == 5);
+}
+
+/* The primary has had `count` predecessors, whose transactions came to it by a copy. */
+static void begin_as_successor(struct world *w, int count, struct strbuf *executed)
+{
+    w->logs.flavour = GTID_MYSQL;
+    snprintf(w->order.flavour, sizeof(w->order.flavour), "mysql");
+    strbuf_init(executed, 2 * POSITION_TEXT_MAX);
+    document_servers(count, 9, executed);
+    binlog_double_reset(&w->logs);
+    binlog_double_rotate(&w->logs, executed->buf);
+    w->order.executed = executed->buf;
+    binlog_double_add(&w->logs, "ffffffff-0000-0000-0000-000000000000:1", 1000001, 40);
+}
+
+static void test_many_servers(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(strbuf_release) struct strbuf executed;
+
+    begin_as_successor(w, 400, &executed);
+    run_well(w);
+    struct binlog_segment first = segment_of(w, &w->word.memory.newest);
+    assert_string_equal(first.after, executed.buf);
+    binlog_double_add(&w->logs, "ffffffff-0000-0000-0000-000000000000:2", 1000002, 40);
+    run_well(w); /* with what is remembered */
+    struct binlog_segment second = segment_of(w, &w->word.memory.newest);
+    assert_int_equal(second.name.sequence, 2);
+    assert_string_equal(second.after, first.until);
+    strbuf_adds(&executed, ",ffffffff-0000-0000-0000-000000000000:1-2");
+    assert_string_equal(second.until, executed.buf);
+    assert_string_equal(w->word.memory.until, executed.buf);
+    assert_string_equal(w->word.memory.from_gtid, POSITION_TOO_LONG);
+    assert_true(binlog_segment_name_compare(&w->word.memory.chain, &first.name) == 0);
+    archive_memory_release(&w->order.memory); /* by what is stored */
+    run_well(w);
+    assert_int_equal(w->word.segments, 0);
+    assert_string_equal(w->word.memory.until, executed.buf);
+}
+
+/* An error that says what is too long; nothing is written that says less than there is. */
+static void test_too_many_servers(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(strbuf_release) struct strbuf executed;
+
+    begin_as_successor(w, 1700, &executed);
+    assert_true(executed.len > 65 * KM_KIB);
+    assert_fails(w, "BinlogsUnreadable", "after: the GTID set has more than 65536 bytes");
+    w->order.executed = POSITION_TOO_LONG;
+    assert_fails(w, "BinlogsUnreadable", "executed: the GTID set has more than 65536 bytes");
+    assert_int_equal(w->word.memory.newest.sequence, 0);
+    w->order.executed = NULL;
 }
 
 static void test_what_was_left(void **state)
@@ -503,6 +568,8 @@ int main(void)
         TEST(test_lost_within_an_epoch),
         TEST(test_numbers_given_anew),
         TEST(test_numbers_given_anew_mysql),
+        TEST(test_many_servers),
+        TEST(test_too_many_servers),
         TEST(test_what_was_left),
         TEST(test_larger_than_a_segment),
         cmocka_unit_test(test_room),

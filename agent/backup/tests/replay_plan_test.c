@@ -30,6 +30,7 @@ struct stored {
 };
 
 struct archive {
+    struct position_pool *positions;
     struct stored segments[SEGMENTS_MAX];
     size_t count;
     unsigned reads;
@@ -41,6 +42,7 @@ static void release(struct archive *archive)
         free(archive->segments[i].text);
         free(archive->segments[i].transactions);
     }
+    position_pool_unref(archive->positions);
     free(archive);
 }
 
@@ -61,6 +63,10 @@ static struct stored *put(struct archive *archive, const struct binlog_segment *
     assert_true(archive->count < SEGMENTS_MAX);
     it->segment = *like;
     struct binlog_segment *segment = &it->segment;
+    if (!archive->positions)
+        archive->positions = position_pool_new((size_t)(16 * KM_MIB));
+    segment->after = position_take(archive->positions, like->after);
+    segment->until = position_take(archive->positions, like->until);
     snprintf(segment->ns, sizeof(segment->ns), "shop");
     snprintf(segment->cluster, sizeof(segment->cluster), "db");
     snprintf(segment->cluster_uid, sizeof(segment->cluster_uid), "0f2c");
@@ -256,8 +262,8 @@ static void fill(struct archive *archive, const struct row *rows, size_t count)
             .count = 10,
             .gap = row->how == GAP,
         };
-        snprintf(segment.after, sizeof(segment.after), "%s", row->after);
-        snprintf(segment.until, sizeof(segment.until), "%s", row->until);
+        segment.after = row->after;
+        segment.until = row->until;
         snprintf(segment.flavour, sizeof(segment.flavour), strchr(row->after, ':') ? "mysql" : "mariadb");
         struct stored *it = put(archive, &segment, row->sequence > 1 ? (int)i - 1 : -1);
         it->no_log = row->how == NO_LOG;
@@ -336,8 +342,11 @@ static void test_reads_what_it_needs(void **state)
             .last_ms = ZERO_MS + i * MINUTE_MS + 59 * SECOND_MS,
             .count = 1,
             .flavour = "mariadb"};
-        snprintf(segment.after, sizeof(segment.after), "0-1-%d", i + 1);
-        snprintf(segment.until, sizeof(segment.until), "0-1-%d", i + 2);
+        char after[32], until[32];
+        snprintf(after, sizeof(after), "0-1-%d", i + 1);
+        snprintf(until, sizeof(until), "0-1-%d", i + 2);
+        segment.after = after;
+        segment.until = until;
         put(archive, &segment, i - 1);
     }
     const struct replay_wish wish = {.flavour = GTID_MARIADB,
@@ -390,14 +399,14 @@ static struct gtid_set *set_of_first(const struct world *world, const size_t *hi
 }
 
 static void print_first(
-    const struct world *world, const size_t *history, size_t length, char out[static AGENT_GTID_SIZE])
+    const struct world *world, const size_t *history, size_t length, char out[static POSITION_TOLD_SIZE])
 {
     struct gtid_set *set = set_of_first(world, history, length);
     struct strbuf text;
 
-    strbuf_init(&text, AGENT_GTID_SIZE);
+    strbuf_init(&text, POSITION_TOLD_SIZE);
     gtid_set_print(set, &text);
-    snprintf(out, AGENT_GTID_SIZE, "%s", str_or_empty(text.buf));
+    snprintf(out, POSITION_TOLD_SIZE, "%s", str_or_empty(text.buf));
     strbuf_release(&text);
     gtid_set_free(set);
 }
@@ -429,8 +438,11 @@ static int write_segment(struct world *world, uint64_t sequence, size_t from, si
     };
 
     snprintf(segment.flavour, sizeof(segment.flavour), world->flavour == GTID_MARIADB ? "mariadb" : "percona");
-    print_first(world, world->history, from, segment.after);
-    print_first(world, world->history, to, segment.until);
+    char after[POSITION_TOLD_SIZE], until[POSITION_TOLD_SIZE];
+    print_first(world, world->history, from, after);
+    print_first(world, world->history, to, until);
+    segment.after = after;
+    segment.until = until;
     struct stored *it = put(world->archive, &segment, previous);
     it->count = to - from;
     it->transactions = xreallocarray(NULL, it->count, sizeof(*it->transactions));
@@ -581,7 +593,7 @@ static void check_answer(
 
 static void ask(struct world *world, uint64_t seed)
 {
-    char have[AGENT_GTID_SIZE], until[AGENT_GTID_SIZE] = "";
+    char have[POSITION_TOLD_SIZE], until[POSITION_TOLD_SIZE] = "";
     struct question question = {.have = world->first + below(world, world->archived + 1 - world->first)};
     struct replay_wish wish = {.flavour = world->flavour, .folder = FOLDER, .gtid = have, .until_gtid = until};
     size_t last = world->archived - 1;
@@ -651,7 +663,7 @@ static void test_random_losses(void **state)
     for (uint64_t seed = 1; seed <= 800; seed++) {
         struct world *world = random_world(seed, seed % 2 ? GTID_MYSQL : GTID_MARIADB);
         struct outcome *out = xnew(struct outcome);
-        char have[AGENT_GTID_SIZE];
+        char have[POSITION_TOLD_SIZE];
         size_t gone = below(world, world->archive->count - 1); /* of the last one nothing else tells */
         bool settled = true; /* which of two was meant is not known any more when the one behind them has gone */
         for (size_t i = 0; i < world->archive->count; i++)

@@ -39,9 +39,8 @@ static void test_may_begin(void **state)
         {"percona", "percona", UUID_A ":1-9", {{1, UUID_A ":1-9"}}, 1, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct binlog_segment segment = {.name = {1, 1, OLD}};
+        struct binlog_segment segment = {.name = {1, 1, OLD}, .after = rows[i].after};
         snprintf(segment.flavour, sizeof(segment.flavour), "%s", rows[i].flavour);
-        snprintf(segment.after, sizeof(segment.after), "%s", rows[i].after);
         if (archive_may_begin_at(&segment, rows[i].backups, rows[i].count) != rows[i].expected)
             fail_msg("%s", rows[i].name);
     }
