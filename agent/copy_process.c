@@ -47,7 +47,8 @@ static int copy_out(const struct clone_local *clone, struct error *err)
 
     if (clone_local_make(clone, &made, err) < 0)
         return -1;
-    fprintf(stderr, COPY_POSITION_TOLD "'%s'\n", made.gtid);
+    fprintf(stderr, COPY_POSITION_TOLD "'%s'\n", str_or_empty(made.gtid));
+    free(made.gtid);
     struct lying lying = {.clone = clone, .reserve = made.reserve};
     const struct copy_folder_watch watch = {.may_go_on = may_lie_on, .arg = &lying};
     return copy_folder_send(clone->folder, STDOUT_FILENO, &watch, err);

@@ -96,9 +96,9 @@ static void on_response(void *arg, const struct http_response *response, const s
         error_set_code(&err, ERROR_UNAVAILABLE, response->status, "it answers %d: %.*s", response->status,
             (int)strcspn(response->body, "\r\n"), response->body);
     else if (frame_reader_finish(&fetch->reader, &trailer, &err) == 0) {
-        log_info("the end of the dead primary's binary logs is here", LOG_STR("gtids", trailer.gtid),
+        log_info("the end of the dead primary's binary logs is here", LOG_STR("gtids", str_or_empty(trailer.gtid)),
             LOG_INT("bytes", (int64_t)trailer.bytes));
-        finish(fetch, trailer.gtid, NULL);
+        finish(fetch, str_or_empty(trailer.gtid), NULL);
         return;
     }
     error_prefix(&err, "the binary logs of %.100s", fetch->options.host);

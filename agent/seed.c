@@ -421,8 +421,8 @@ static bool on_order(void *arg, const struct agent_order *order, uint64_t *ret_e
 static bool is_same_restore(const struct backup_task *a, const struct backup_task *b)
 {
     return str_eq(a->id, b->id) && str_eq(a->folder, b->folder) && str_eq(a->digest, b->digest) &&
-        str_eq(a->binlogs_folder, b->binlogs_folder) && str_eq(a->until_gtid, b->until_gtid) &&
-        a->until_ms == b->until_ms;
+        str_eq(a->binlogs_folder, b->binlogs_folder) &&
+        str_eq(str_or_empty(a->until_gtid), str_or_empty(b->until_gtid)) && a->until_ms == b->until_ms;
 }
 
 static bool texts_are_of_same_restore(const struct strbuf *before, const char *text, size_t len)

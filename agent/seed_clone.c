@@ -24,7 +24,7 @@ struct seed_clone {
     struct clone_stream *stream;
     struct seed_prepare *prepare;
     struct stream_header header;
-    struct stream_trailer trailer;
+    char *gtid; /* of the trailer */
     struct loop_timer end;
     struct error error;
     uint64_t bytes;
@@ -158,7 +158,7 @@ static void on_load_stopped(void *arg, const struct error *err)
 /* What was loaded counts once its server has ended well. */
 static void stop_loading(struct seed_clone *clone)
 {
-    log_info("the copy has been loaded", LOG_INT("bytes", clone->trailer.bytes));
+    log_info("the copy has been loaded", LOG_INT("bytes", clone->bytes));
     clone->step = AGENT_SEED_STEP_PREPARING;
     load_mysql_stop(clone->load);
 }
@@ -172,7 +172,7 @@ static void on_stream_done(void *arg, const struct stream_trailer *trailer, cons
         end_with(clone, failure);
         return;
     }
-    clone->trailer = *trailer;
+    str_replace(&clone->gtid, str_or_empty(trailer->gtid));
     clone->bytes = trailer->bytes;
     clone_stream_free(steal_ptr(clone->stream));
     if (clone->load)
@@ -312,6 +312,7 @@ void seed_clone_free(struct seed_clone *clone)
         return;
     stop(clone);
     loop_timer_release(&clone->end);
+    free(clone->gtid);
     free(clone);
 }
 
@@ -336,7 +337,7 @@ int seed_clone_finish(struct seed_clone *clone, struct error *err)
     struct clone_origin origin = {
         .donor = clone->options.order->donor_host,
         .server_version = clone->header.server_version,
-        .gtid = clone->trailer.gtid,
+        .gtid = str_or_empty(clone->gtid),
         .replace = clone->options.order->replace,
     };
 

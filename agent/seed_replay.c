@@ -28,7 +28,7 @@
 
 struct seed_replay {
     struct seed_replay_options options;
-    char gtid[AGENT_GTID_SIZE];
+    char *gtid;
     const struct dialect *dialect;
     struct load_mysql *load;
     struct session *session; /* the worker's, while a job runs */
@@ -40,7 +40,7 @@ struct seed_replay {
     bool child_ended, working, starting, stopping, stopped;
     atomic_bool cancelled; /* the worker's job is to end */
     struct error job_error;
-    char reached[AGENT_GTID_SIZE];
+    char *reached;
     struct error error; /* the first one */
     struct restore_failure failure;
     struct loop_timer turn;
@@ -82,18 +82,19 @@ static void finish(struct seed_replay *replay)
 
 /* ---- on the worker's thread ---- */
 
-static int read_executed(const struct seed_replay *replay, char ret[static AGENT_GTID_SIZE], struct error *err)
+/* *ret is replaced. */
+static int read_executed(const struct seed_replay *replay, char **ret, struct error *err)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(replay->session, replay->dialect, err);
     _cleanup_(strbuf_release) struct strbuf text;
 
-    strbuf_init(&text, GTID_TEXT_MAX);
+    strbuf_init(&text, POSITION_TEXT_MAX);
     if (!executed)
         return -1;
     gtid_set_print(executed, &text);
-    if (text.len >= AGENT_GTID_SIZE)
-        return error_set(err, ERROR_TOO_LARGE, "the server's position has %zu bytes", text.len);
-    snprintf(ret, AGENT_GTID_SIZE, "%s", str_or_empty(text.buf));
+    if (text.overflowed)
+        return error_set(err, ERROR_TOO_LARGE, "the server's position has more than %zu bytes", POSITION_TEXT_MAX);
+    str_replace(ret, str_or_empty(text.buf));
     return 0;
 }
 
@@ -118,7 +119,7 @@ static int open_server(struct seed_replay *replay, struct error *err)
         .connect_timeout_s = CONNECT_TIMEOUT_S,
         .io_timeout_s = IO_TIMEOUT_S,
     };
-    char executed[AGENT_GTID_SIZE];
+    _cleanup_(freep) char *executed = NULL;
 
     replay->session = session_open(&options, err);
     if (!replay->session)
@@ -129,7 +130,7 @@ static int open_server(struct seed_replay *replay, struct error *err)
         if (session_exec(replay->session, sql, err) < 0)
             return -1;
     }
-    return read_executed(replay, executed, err) < 0 ? -1 : check_equal(replay, executed, replay->gtid, err);
+    return read_executed(replay, &executed, err) < 0 ? -1 : check_equal(replay, executed, replay->gtid, err);
 }
 
 static void run_open(void *arg)
@@ -157,7 +158,7 @@ static int apply(struct seed_replay *replay, const struct replay_word *batch, st
         .dialect = replay->dialect,
         .channel = CHANNEL,
         .log = log,
-        .gtids = batch->gtid,
+        .gtids = str_or_empty(batch->gtid),
         .cancelled = is_cancelled,
         .arg = replay,
     };
@@ -171,7 +172,7 @@ static void run_apply(void *arg)
 
     error_clear(&replay->job_error);
     if (apply(replay, &replay->waiting[0], &replay->job_error) < 0)
-        error_prefix(&replay->job_error, "replaying up to %.150s", replay->waiting[0].gtid);
+        error_prefix(&replay->job_error, "replaying up to %.150s", str_or_empty(replay->waiting[0].gtid));
 }
 
 /* Everything that was fetched was executed, and nothing else. */
@@ -181,8 +182,8 @@ static void run_close(void *arg)
     struct error *err = &replay->job_error;
 
     error_clear(err);
-    if (read_executed(replay, replay->reached, err) < 0 ||
-        check_equal(replay, replay->reached, replay->last.gtid, err) < 0)
+    if (read_executed(replay, &replay->reached, err) < 0 ||
+        check_equal(replay, replay->reached, str_or_empty(replay->last.gtid), err) < 0)
         error_prefix(err, "after the replay");
     session_close(steal_ptr(replay->session));
 }
@@ -215,13 +216,15 @@ static void on_applied(void *arg)
 
     if (job_failed(replay))
         return;
+    replay_word_release(&replay->applied);
     replay->applied = replay->waiting[0];
     replay->waiting_count--;
     memmove(replay->waiting, replay->waiting + 1, replay->waiting_count * sizeof(replay->waiting[0]));
+    replay->waiting[replay->waiting_count] = (struct replay_word){0};
     char at[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(replay->applied.at_ms, at);
     log_info("archived transactions were replayed", LOG_INT("segments", replay->applied.segment),
-        LOG_INT("of", replay->plan.segments), LOG_STR("until", at), LOG_STR("gtid", replay->applied.gtid));
+        LOG_INT("of", replay->plan.segments), LOG_STR("until", at), LOG_STR("gtid", str_or_empty(replay->applied.gtid)));
     if (!replay->child_ended && replay->child)
         (void)(subprocess_control(replay->child, "applied\n", strlen("applied\n")) == 0); /* its end tells why */
 }
@@ -243,7 +246,8 @@ static void on_closed(void *arg)
 
     if (job_failed(replay))
         return;
-    log_info("the archive was replayed", LOG_INT("segments", replay->plan.segments), LOG_STR("gtid", replay->reached));
+    log_info("the archive was replayed", LOG_INT("segments", replay->plan.segments),
+        LOG_STR("gtid", str_or_empty(replay->reached)));
     replay->stopping = true;
     load_mysql_stop(replay->load);
 }
@@ -259,7 +263,7 @@ static void take_batch(struct seed_replay *replay, const struct replay_word *wor
         fail(replay, &err, "ToolFailed");
         return;
     }
-    replay->waiting[replay->waiting_count++] = *word;
+    replay_word_keep(&replay->waiting[replay->waiting_count++], word);
     loop_timer_arm(&replay->turn, 0);
 }
 
@@ -274,15 +278,16 @@ static void on_child_line(void *arg, const char *line)
         log_debug("replay", LOG_STR("line", line));
         return;
     }
-    replay->last = word;
+    replay_word_keep(&replay->last, &word);
     if (word.said == REPLAY_SAID_PLAN)
-        replay->plan = word;
+        replay_word_keep(&replay->plan, &word);
     else if (word.said == REPLAY_SAID_BATCH)
         take_batch(replay, &word);
     else if (word.said == REPLAY_SAID_FAILED) {
         error_set(&err, ERROR_UNAVAILABLE, "%s", word.message);
         fail(replay, &err, word.reason);
     }
+    replay_word_release(&word);
 }
 
 static void on_child_exited(void *arg, const struct subprocess_result *result)
@@ -303,14 +308,13 @@ static void on_child_exited(void *arg, const struct subprocess_result *result)
 static void tell_child(struct seed_replay *replay)
 {
     const struct seed_replay_options *options = &replay->options;
-    struct replay_told told = {.backup_ms = options->backup_ms};
+    struct replay_told told = {.backup_ms = options->backup_ms, .gtid = replay->gtid};
     _cleanup_(strbuf_release) struct strbuf line;
 
     snprintf(told.flavour, sizeof(told.flavour), "%s", agent_flavour_name(options->prepared->binary.version.flavour));
-    snprintf(told.gtid, sizeof(told.gtid), "%s", replay->gtid);
     if (!options->only_check)
         snprintf(told.spool, sizeof(told.spool), "%s", options->paths->data_new_dir);
-    strbuf_init(&line, (size_t)(16 * KM_KIB));
+    strbuf_init(&line, REPLAY_LINE_MAX);
     replay_told_encode(&told, &line);
     /* If it does not read any more, its end will say why. */
     (void)(subprocess_control(replay->child, options->task, options->task_len) == 0);
@@ -323,7 +327,8 @@ static void start_child(struct seed_replay *replay)
     static const struct subprocess_ops ops = {.stderr_line = on_child_line, .exited = on_child_exited};
     _cleanup_(freep) char *tls_dir = xasprintf("--tls-dir=%s", replay->options.paths->tls_dir);
     const char *const argv[] = {OURSELVES, "replay", tls_dir, NULL};
-    const struct subprocess_options options = {.argv = argv, .control_pipe = true, .new_process_group = true};
+    const struct subprocess_options options = {
+        .argv = argv, .control_pipe = true, .line_max = REPLAY_LINE_MAX, .new_process_group = true};
     struct error err = ERROR_INIT;
 
     replay->child = subprocess_start(replay->options.loop, &options, &ops, replay, &err);
@@ -395,7 +400,7 @@ struct seed_replay *seed_replay_start(const struct seed_replay_options *options)
 
     replay->options = *options;
     replay->dialect = dialect_for(&options->prepared->binary.version);
-    snprintf(replay->gtid, sizeof(replay->gtid), "%s", options->gtid);
+    replay->gtid = xstrdup(options->gtid);
     loop_timer_init(&replay->turn, options->loop, on_turn, replay);
     if (options->only_check)
         start_child(replay);
@@ -420,12 +425,19 @@ void seed_replay_free(struct seed_replay *replay)
     session_close(replay->session);
     load_mysql_free(replay->load);
     loop_timer_release(&replay->turn);
+    replay_word_release(&replay->plan);
+    replay_word_release(&replay->last);
+    replay_word_release(&replay->applied);
+    for (size_t i = 0; i < ARRAY_LEN(replay->waiting); i++)
+        replay_word_release(&replay->waiting[i]);
+    free(replay->gtid);
+    free(replay->reached);
     free(replay);
 }
 
 const char *seed_replay_reached(const struct seed_replay *replay)
 {
-    return replay->reached;
+    return str_or_empty(replay->reached);
 }
 
 void seed_replay_progress(const struct seed_replay *replay, struct agent_status *status)

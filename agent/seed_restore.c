@@ -39,10 +39,10 @@ struct seed_restore {
     struct seed_settle *settle;
     struct seed_replay *replay; /* first the check, in the end the replay itself */
     bool replays;
-    char held[AGENT_GTID_SIZE];    /* by the backup: as its manifest says, or a server on it */
-    char reached[AGENT_GTID_SIZE]; /* by the replay */
-    struct loop_timer begin;       /* the archive has what is wanted: the data comes */
-    struct loop_timer next;        /* what made the data has ended: the replay begins, or there is none */
+    char *held;              /* by the backup: as its manifest says, or a server on it */
+    char *reached;           /* by the replay */
+    struct loop_timer begin; /* the archive has what is wanted: the data comes */
+    struct loop_timer next;  /* what made the data has ended: the replay begins, or there is none */
     struct loop_timer end;
     struct error error;
     struct restore_failure failure;
@@ -112,7 +112,7 @@ static void on_replayed(void *arg, const struct error *err, struct restore_failu
 {
     struct seed_restore *restore = arg;
 
-    snprintf(restore->reached, sizeof(restore->reached), "%s", seed_replay_reached(restore->replay));
+    str_replace(&restore->reached, seed_replay_reached(restore->replay));
     end_as(restore, err, failure);
 }
 
@@ -126,7 +126,7 @@ static void start_replay(struct seed_restore *restore, bool only_check,
         .prepared = restore->options.prepared,
         .task = restore->task_text.buf,
         .task_len = restore->task_text.len,
-        .gtid = restore->held,
+        .gtid = str_or_empty(restore->held),
         .backup_ms = restore->manifest.started_ms,
         .only_check = only_check,
         .done = done,
@@ -188,7 +188,7 @@ static void on_settled(void *arg, const struct error *err)
         end_with(restore, err, RESTORE_AT_COPY);
         return;
     }
-    snprintf(restore->held, sizeof(restore->held), "%s", seed_settle_gtid(restore->settle));
+    str_replace(&restore->held, seed_settle_gtid(restore->settle));
     on_made(restore, NULL);
 }
 
@@ -199,7 +199,7 @@ static void start_settle(struct seed_restore *restore)
         .worker = restore->options.worker,
         .paths = restore->options.paths,
         .prepared = restore->options.prepared,
-        .gtid = restore->manifest.gtid,
+        .gtid = str_or_empty(restore->manifest.gtid),
         .done = on_settled,
         .arg = restore,
     };
@@ -396,9 +396,9 @@ static void on_manifest(void *arg, const struct object_got *got, const struct er
         return;
     }
     log_info("the backup fits", LOG_STR("backup", restore->manifest.id),
-        LOG_STR("version", restore->manifest.server_version), LOG_STR("gtid", restore->manifest.gtid),
+        LOG_STR("version", restore->manifest.server_version), LOG_STR("gtid", str_or_empty(restore->manifest.gtid)),
         LOG_INT("dataBytes", restore->manifest.data_bytes));
-    memcpy(restore->held, restore->manifest.gtid, sizeof(restore->held));
+    str_replace(&restore->held, str_or_empty(restore->manifest.gtid));
     restore->replays = restore->task.binlogs_folder != NULL;
     backup_task_release(&restore->task);
     if (restore->replays)
@@ -480,6 +480,8 @@ void seed_restore_free(struct seed_restore *restore)
     if (restore->has_manifest)
         backup_manifest_release(&restore->manifest);
     strbuf_release_secret(&restore->task_text);
+    free(restore->held);
+    free(restore->reached);
     free(restore);
 }
 
@@ -508,7 +510,7 @@ void seed_restore_cancel(struct seed_restore *restore)
 /* All that data.new holds. */
 static const char *position_of(const struct seed_restore *restore)
 {
-    return restore->replays ? restore->reached : restore->held;
+    return str_or_empty(restore->replays ? restore->reached : restore->held);
 }
 
 /* 0: it becomes the data at once. */
@@ -523,9 +525,8 @@ static uint64_t number_beside(const struct seed_restore *restore)
 static int finish_loaded(struct seed_restore *restore, const char *donor, struct error *err)
 {
     const struct agent_paths *paths = restore->options.paths;
-    struct seed_position position = {.at_ms = clock_realtime_ms()};
+    struct seed_position position = {.gtid = position_of(restore), .at_ms = clock_realtime_ms()};
 
-    snprintf(position.gtid, sizeof(position.gtid), "%s", position_of(restore));
     snprintf(position.donor, sizeof(position.donor), "%s", donor);
     if (restore->options.prepared->binary.version.flavour == AGENT_FLAVOUR_MARIADB &&
         seed_position_write(paths->data_new_dir, &position, err) < 0)

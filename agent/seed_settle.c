@@ -16,7 +16,7 @@ struct seed_settle {
     struct seed_settle_options options;
     const struct dialect *dialect;
     struct load_mysql *load;
-    char gtid[AGENT_GTID_SIZE];
+    char *gtid;
     struct error error; /* of the worker's job */
     bool cancelled;
 };
@@ -62,11 +62,11 @@ static int look(struct seed_settle *settle, struct error *err)
     _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(session, settle->dialect, err);
     if (!executed)
         return -1;
-    strbuf_init(&text, GTID_TEXT_MAX);
+    strbuf_init(&text, POSITION_TEXT_MAX);
     gtid_set_print(executed, &text);
-    if (text.len >= sizeof(settle->gtid))
-        return error_set(err, ERROR_TOO_LARGE, "the copy's position has %zu bytes", text.len);
-    memcpy(settle->gtid, text.buf, text.len + 1);
+    if (text.overflowed)
+        return error_set(err, ERROR_TOO_LARGE, "the copy's position has more than %zu bytes", POSITION_TEXT_MAX);
+    str_replace(&settle->gtid, str_or_empty(text.buf));
     return check_holds(settle, executed, err);
 }
 
@@ -89,7 +89,7 @@ static void on_looked(void *arg)
         end_with(settle, &settle->error);
         return;
     }
-    log_info("a server was started on the copy", LOG_STR("gtid", settle->gtid));
+    log_info("a server was started on the copy", LOG_STR("gtid", str_or_empty(settle->gtid)));
     load_mysql_stop(settle->load);
 }
 
@@ -147,10 +147,11 @@ void seed_settle_free(struct seed_settle *settle)
     if (!settle)
         return;
     load_mysql_free(settle->load);
+    free(settle->gtid);
     free(settle);
 }
 
 const char *seed_settle_gtid(const struct seed_settle *settle)
 {
-    return settle->gtid;
+    return str_or_empty(settle->gtid);
 }

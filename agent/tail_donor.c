@@ -137,12 +137,9 @@ static void on_close(void *arg)
 static void end_stream(struct tail_donor *donor)
 {
     struct stream_trailer trailer = {.ok = donor->error.kind == ERROR_NONE};
-    struct strbuf text;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(POSITION_TEXT_MAX);
 
-    strbuf_init(&text, AGENT_GTID_SIZE - 1);
-    gtid_set_print(binlog_tail_set(donor->tail), &text);
-    json_copy_text(trailer.gtid, sizeof(trailer.gtid), text.overflowed ? "..." : text.buf);
-    strbuf_release(&text);
+    trailer.gtid = position_print(positions, binlog_tail_set(donor->tail));
     snprintf(trailer.server_version, sizeof(trailer.server_version), "%s", donor->version.text);
     json_copy_text(trailer.error, sizeof(trailer.error), donor->error.message);
     log_info("the end of the binary logs went out", LOG_BOOL("whole", trailer.ok), LOG_STR("gtids", trailer.gtid),

@@ -34,7 +34,7 @@ static const struct json_field fields[] = {
     FIELD("donor", TEXT, donor),
     FIELD("startedMs", I64, started_ms),
     FIELD("completedMs", I64, completed_ms),
-    FIELD("gtid", TEXT, gtid),
+    FIELD("gtid", POSITION, gtid),
     FIELD("dataBytes", U64, data_bytes),
     FIELD("rawBytes", U64, raw_bytes),
     FIELD("storedBytes", U64, stored_bytes),
@@ -57,6 +57,9 @@ void backup_manifest_release(struct backup_manifest *manifest)
     free(manifest->pieces);
     manifest->pieces = NULL;
     manifest->piece_count = 0;
+    position_pool_unref(manifest->positions);
+    manifest->positions = NULL;
+    manifest->gtid = NULL;
 }
 
 void backup_manifest_add_piece(struct backup_manifest *manifest, uint64_t bytes, const char *sha256)
@@ -230,6 +233,8 @@ static int decode(json_t *document, const unsigned char *user_key, struct backup
         decode_pieces(document, manifest, err) < 0 || check_names(manifest, err) < 0 || check_sizes(manifest, err) < 0)
         return -1;
     struct stored_seal seal = seal_of(manifest);
+    manifest->positions = position_pool_new(POSITION_TEXT_MAX);
+    json_fields_take(fields, ARRAY_LEN(fields), manifest->positions, manifest);
     return user_key ? stored_document_check_mac(&manifest_kind, document, &seal, user_key, err) : 0;
 }
 

@@ -21,6 +21,7 @@
 #include "common/agent_order.h"
 #include "common/error.h"
 #include "common/frame_stream.h"
+#include "common/position.h"
 #include "common/stored_document.h"
 #include "common/strbuf.h"
 
@@ -58,9 +59,10 @@ struct backup_manifest {
     char server_version[64];
     char donor[64];
     int64_t started_ms, completed_ms;
-    char gtid[AGENT_GTID_SIZE]; /* the position that it stands for */
-    uint64_t data_bytes;        /* as restored files, about: what a volume must have room for */
-    uint64_t raw_bytes;         /* of the tool's stream */
+    const char *gtid;                /* the position that it stands for; NULL counts as "" */
+    struct position_pool *positions; /* holds that, if it was decoded; owned */
+    uint64_t data_bytes;             /* as restored files, about: what a volume must have room for */
+    uint64_t raw_bytes;              /* of the tool's stream */
     uint64_t stored_bytes;
     uint64_t part_bytes, piece_bytes;
     size_t piece_count;

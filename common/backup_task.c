@@ -25,7 +25,6 @@ static const struct json_field task_fields[] = {
     FIELD("clusterUID", TEXT, cluster_uid),
     FIELD("rateLimit", U64, rate_limit),
     FIELD("digest", TEXT, digest),
-    FIELD("untilGtid", TEXT, until_gtid),
     FIELD("untilMs", I64, until_ms),
 };
 
@@ -34,6 +33,7 @@ void backup_task_release(struct backup_task *task)
     backup_store_release(&task->store);
     free(task->folder);
     free(task->binlogs_folder);
+    free(task->until_gtid);
     OPENSSL_cleanse(task, sizeof(*task));
 }
 
@@ -47,6 +47,8 @@ void backup_task_encode(const struct backup_task *task, struct strbuf *out)
     json_put_str(document, "folder", task->folder);
     if (task->binlogs_folder)
         json_put_str(document, "binlogsFolder", task->binlogs_folder);
+    if (!str_empty(task->until_gtid))
+        json_put_str(document, "untilGtid", task->until_gtid);
     json_put_str(document, "method", backup_method_names[task->method]);
     json_put_str(document, "compression", backup_compression_names[task->compression]);
     json_put(document, "store", backup_store_encode(&task->store));
@@ -83,9 +85,9 @@ static int check_names(const struct backup_task *task, struct error *err)
         return error_set(err, ERROR_INVALID, "folder: not the name of one");
     if (task->binlogs_folder && !task_path_ok(task->binlogs_folder, true))
         return error_set(err, ERROR_INVALID, "binlogsFolder: not the name of one");
-    if (!task->binlogs_folder && (*task->until_gtid || task->until_ms))
+    if (!task->binlogs_folder && (!str_empty(task->until_gtid) || task->until_ms))
         return error_set(err, ERROR_INVALID, "untilGtid, untilMs: nothing is replayed without binlogsFolder");
-    if (*task->until_gtid && task->until_ms)
+    if (!str_empty(task->until_gtid) && task->until_ms)
         return error_set(err, ERROR_INVALID, "untilGtid, untilMs: only one of them");
     return 0;
 }
@@ -98,6 +100,7 @@ static int decode_task(const json_t *document, struct backup_task *task, struct 
         json_fields_decode(task_fields, ARRAY_LEN(task_fields), document, task, err) < 0 ||
         task_text_decode(document, "folder", TASK_TEXT_MAX, &task->folder, err) < 0 ||
         task_text_decode(document, "binlogsFolder", TASK_TEXT_MAX, &task->binlogs_folder, err) < 0 ||
+        task_text_decode(document, "untilGtid", POSITION_TEXT_MAX, &task->until_gtid, err) < 0 ||
         check_names(task, err) < 0 || decode_names(document, task, err) < 0 ||
         task_key_decode(document, &task->sealed, task->key, err) < 0)
         return -1;

@@ -19,9 +19,11 @@
 #include "common/backup_manifest.h"
 #include "common/backup_store.h"
 #include "common/error.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 
-#define BACKUP_TASK_MAX (64 * KM_KIB)
+/* A position, and the rest. */
+#define BACKUP_TASK_MAX (128 * KM_KIB)
 
 struct backup_task {
     char id[BACKUP_ID_SIZE];
@@ -34,10 +36,10 @@ struct backup_task {
     unsigned char key[BACKUP_KEY_BYTES]; /* secret */
     uint64_t rate_limit;                 /* bytes a second of the stored stream; 0: none */
     /* restore only */
-    char digest[65];                  /* manifest's; "": any */
-    char *binlogs_folder;             /* NAMESPACE/CLUSTER/binlogs/UID: replayed on top (binlog_segment.h); NULL: no */
-    char until_gtid[AGENT_GTID_SIZE]; /* "" */
-    int64_t until_ms;                 /* 0: all there is */
+    char digest[65];      /* manifest's; "": any */
+    char *binlogs_folder; /* NAMESPACE/CLUSTER/binlogs/UID: replayed on top (binlog_segment.h); NULL: no */
+    char *until_gtid;     /* NULL or "": none */
+    int64_t until_ms;     /* 0: all there is */
 };
 void backup_task_release(struct backup_task *task);
 /* Whoever holds the text wipes it (OPENSSL_cleanse). */
@@ -60,7 +62,7 @@ struct backup_report {
     enum backup_state state;
     int64_t started_ms, completed_ms;
     uint64_t raw_bytes, stored_bytes, estimate_bytes, bytes_per_second;
-    char gtid[AGENT_GTID_SIZE];
+    char gtid[POSITION_TOLD_SIZE]; /* told (position.h) */
     char digest[65];
     char error_reason[48]; /* CamelCase: ToolFailed, StoreRefused, StoreUnavailable, ServerLost, Cancelled, KeyInvalid */
     char message[384];     /* of a failure; the tool's own last words are part of it */

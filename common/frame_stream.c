@@ -24,7 +24,7 @@ static const struct json_field header_fields[] = {
 };
 static const struct json_field trailer_fields[] = {
     JSON_FIELD(stream_trailer, "bytes", JSON_FIELD_U64, CHANGE_COUNTS, bytes),
-    JSON_FIELD(stream_trailer, "gtid", JSON_FIELD_TEXT, CHANGE_COUNTS, gtid),
+    JSON_FIELD(stream_trailer, "gtid", JSON_FIELD_POSITION, CHANGE_COUNTS, gtid),
     JSON_FIELD(stream_trailer, "serverVersion", JSON_FIELD_TEXT, CHANGE_COUNTS, server_version),
     JSON_FIELD(stream_trailer, "error", JSON_FIELD_TEXT, CHANGE_COUNTS, error),
 };
@@ -115,6 +115,8 @@ void frame_reader_release(struct frame_reader *reader)
 {
     stream_digest_release(&reader->digest);
     strbuf_release(&reader->text);
+    position_pool_unref(reader->positions);
+    reader->positions = NULL;
 }
 
 static void expect_head(struct frame_reader *reader)
@@ -193,6 +195,8 @@ static int read_trailer(struct frame_reader *reader, const json_t *document, str
         return error_prefix(err, "the stream's trailer");
     snprintf(trailer.digest, sizeof(trailer.digest), "%s",
         json_path_str(document, stream_digest_names[reader->digest.kind], ""));
+    reader->positions = position_pool_new(POSITION_TEXT_MAX);
+    json_fields_take(trailer_fields, ARRAY_LEN(trailer_fields), reader->positions, &trailer);
     trailer.ok = str_eq(json_path_str(document, "status", ""), status_names[1]);
     reader->trailer = trailer;
     reader->state = READ_END;

@@ -21,12 +21,14 @@
 
 #include "common/agent_order.h"
 #include "common/error.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 #include "common/stream_digest.h"
 
 #define FRAME_MAGIC "KMSTRM1\n"
 #define FRAME_HEAD_BYTES 5
-#define FRAME_TEXT_MAX (16 * KM_KIB)
+/* A position, and the rest. Earlier versions refuse more than 16 KiB. */
+#define FRAME_TEXT_MAX (80 * KM_KIB)
 #define FRAME_DATA_MAX (1 * KM_MIB)
 
 enum stream_method {
@@ -52,7 +54,7 @@ struct stream_trailer {
     bool ok;
     uint64_t bytes; /* of data */
     char digest[STREAM_DIGEST_HEX_SIZE];
-    char gtid[AGENT_GTID_SIZE]; /* the position the copy stands for; "" none or not known */
+    const char *gtid; /* the position the copy stands for; "" or NULL: none or not known */
     char server_version[64];
     char error[256]; /* if not ok */
 };
@@ -91,6 +93,7 @@ struct frame_reader {
     size_t left; /* of the frame's payload */
     char type;
     struct stream_trailer trailer;
+    struct position_pool *positions; /* of the trailer */
 };
 
 void frame_reader_init(struct frame_reader *reader, const struct frame_reader_ops *ops, void *arg);
@@ -98,7 +101,8 @@ void frame_reader_release(struct frame_reader *reader);
 /* Bytes as they come. ERROR_PROTOCOL: they are no such stream. After a failure nothing more may be fed. */
 int frame_reader_feed(struct frame_reader *reader, const char *data, size_t len, struct error *err) KM_MUST_CHECK;
 /* The peer has ended: 0 if the stream is complete, the trailer says ok, and its count and digest are those of what arrived.
- * ERROR_PROTOCOL: truncated or damaged; ERROR_UNAVAILABLE: the donor says that it failed. */
+ * ERROR_PROTOCOL: truncated or damaged; ERROR_UNAVAILABLE: the donor says that it failed. Its position
+ * is the reader's. */
 int frame_reader_finish(struct frame_reader *reader, struct stream_trailer *ret, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -68,7 +68,7 @@ static void give_stderr(struct subprocess *process, const char *data, size_t len
     for (size_t i = 0; i < len && !process->freed; i++) {
         if (data[i] != '\n' && data[i] != '\r' && data[i] != '\0')
             strbuf_addc(&process->line, data[i]);
-        if (data[i] == '\n' || process->line.len == STDERR_LINE_MAX)
+        if (data[i] == '\n' || process->line.len == process->line.max)
             give_line(process);
     }
 }
@@ -214,7 +214,7 @@ struct subprocess *subprocess_start(struct loop *loop, const struct subprocess_o
     process->child = child;
     process->ops = *ops;
     process->arg = arg;
-    strbuf_init(&process->line, STDERR_LINE_MAX);
+    strbuf_init(&process->line, options->line_max ? options->line_max : STDERR_LINE_MAX);
     strbuf_init(&process->control, SUBPROCESS_CONTROL_MAX);
     if (child.out_fd >= 0)
         process->out_watch = loop_fd_new(loop, child.out_fd, LOOP_READABLE, on_stdout, process);

@@ -26,13 +26,15 @@ struct subprocess_options {
     int in_fd, out_fd;
     bool control_pipe; /* on the loop only: descriptor 3 of the child is a pipe that subprocess_control feeds */
     size_t pipe_bytes; /* wish for the capacity of the pipes of standard input and output; 0: the kernel's default */
+    size_t line_max;   /* of standard error: a longer one comes in pieces; 0: 4 KiB */
     bool new_process_group; /* so that a kill reaches its children too */
     int64_t timeout_ms;     /* 0: none; then SIGTERM, and SIGKILL 5 s later */
 };
 
 /* What stdout_data gets at once at most: bulk data wants few turns, and a piece that is still in the processor's cache when it is passed on. On the stack. */
 #define SUBPROCESS_READ_MAX ((size_t)(128 * KM_KIB))
-#define SUBPROCESS_CONTROL_MAX ((size_t)(128 * KM_KIB))
+/* A task, and an order with two positions. */
+#define SUBPROCESS_CONTROL_MAX ((size_t)(384 * KM_KIB))
 
 /* What to call it in messages: the program's file name; of this program itself ("/proc/self/exe") the command that it is given. */
 const char *subprocess_name(const char *const *argv);

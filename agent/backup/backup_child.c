@@ -21,7 +21,7 @@
 #define FIELD(key, type, member) JSON_FIELD(backup_commit, key, JSON_FIELD_##type, CHANGE_COUNTS, member)
 
 static const struct json_field commit_fields[] = {
-    FIELD("gtid", TEXT, gtid),
+    FIELD("gtid", POSITION, gtid),
     FIELD("flavour", TEXT, flavour),
     FIELD("serverVersion", TEXT, server_version),
     FIELD("donor", TEXT, donor),
@@ -67,6 +67,13 @@ static void decode_keys(const json_t *object, struct backup_store *keys)
     keys->session_token = xstrdup(json_path_str(object, "sessionToken", ""));
 }
 
+void backup_word_release(struct backup_word *word)
+{
+    backup_store_release(&word->keys);
+    position_pool_unref(word->positions);
+    *word = (struct backup_word){0};
+}
+
 int backup_word_decode(const char *line, size_t len, struct backup_word *ret, struct error *err)
 {
     _cleanup_(json_decrefp) json_t *document = json_parse(line, len, err);
@@ -82,6 +89,8 @@ int backup_word_decode(const char *line, size_t len, struct backup_word *ret, st
         return error_set(err, ERROR_PROTOCOL, "a word of the agent that is not understood");
     if (word.is_commit && json_fields_decode(commit_fields, ARRAY_LEN(commit_fields), commit, &word.commit, err) < 0)
         return error_prefix(err, "the agent's commit");
+    word.positions = position_pool_new(POSITION_TEXT_MAX);
+    json_fields_take(commit_fields, ARRAY_LEN(commit_fields), word.positions, &word.commit);
     if (word.has_keys)
         decode_keys(keys, &word.keys);
     *ret = word;
@@ -222,7 +231,7 @@ void backup_child_tell(int fd, const struct backup_report *report, bool wait)
     _cleanup_(strbuf_release) struct strbuf line;
     int flags = fcntl(fd, F_GETFL);
 
-    strbuf_init(&line, AGENT_GTID_SIZE * 2 + 4096);
+    strbuf_init(&line, POSITION_TOLD_SIZE * 2 + 4096);
     backup_report_line(report, &line);
     if (flags >= 0)
         (void)(fcntl(fd, F_SETFL, wait ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) < 0);

@@ -31,7 +31,7 @@ struct backup_child_options {
 /* ---- lines ---- */
 
 struct backup_commit {
-    char gtid[AGENT_GTID_SIZE];
+    const char *gtid; /* NULL counts as "" */
     char flavour[16];
     char server_version[64];
     char donor[64];
@@ -45,9 +45,11 @@ void backup_keys_encode(const struct backup_store *store, struct strbuf *out);
 struct backup_word {
     bool is_commit, has_keys;
     struct backup_commit commit;
-    struct backup_store keys; /* release it */
+    struct position_pool *positions; /* of the commit */
+    struct backup_store keys;
 };
-/* A line but the first. ERROR_PROTOCOL. */
+void backup_word_release(struct backup_word *word);
+/* A line but the first. ERROR_PROTOCOL. Release what was decoded. */
 int backup_word_decode(const char *line, size_t len, struct backup_word *ret, struct error *err) KM_MUST_CHECK;
 
 /* One line of a report. */

@@ -16,7 +16,7 @@
 /* The tool's last lines go to our log, the very last one into the report. */
 #define TAIL_LINES 8
 #define TAIL_LINE_BYTES 320
-/* A line of the child: a report with a position as long as one may be. */
+/* A line of the child: a report. */
 #define CHILD_LINE_MAX ((size_t)(16 * KM_KIB))
 
 struct backup_run {
@@ -27,7 +27,8 @@ struct backup_run {
     struct strbuf line;        /* of the child, not whole yet */
     struct backup_report told; /* the child's latest */
     struct copy_position position;
-    bool told_position;     /* of the tool; it is in the commit */
+    char *gtid;             /* of the commit */
+    bool told_position;     /* of the tool; it is that */
     struct error ask_error; /* the worker's */
     bool asking, cancelled, over;
     bool cleaning;           /* by a second child, since the first one cannot */
@@ -67,6 +68,7 @@ static void say_commit(struct backup_run *run)
 {
     _cleanup_(strbuf_release) struct strbuf words;
 
+    run->options.commit.gtid = run->gtid;
     strbuf_init(&words, BACKUP_CHILD_LINE_MAX);
     backup_commit_encode(&run->options.commit, &words);
     say(run, &words);
@@ -108,8 +110,7 @@ static void run_ask(void *arg)
     struct backup_run *run = arg;
 
     error_clear(&run->ask_error);
-    if (copy_position_ask(
-            run->options.socket, run->options.user, &run->position, run->options.commit.gtid, &run->ask_error) < 0)
+    if (copy_position_ask(run->options.socket, run->options.user, &run->position, &run->gtid, &run->ask_error) < 0)
         error_prefix(&run->ask_error, "which transactions the copy holds");
 }
 
@@ -147,7 +148,7 @@ static void on_tool_line(void *arg, const char *line)
     if (run->options.position == BACKUP_POSITION_ASKED)
         copy_position_find(line, &run->position);
     else if (run->options.position == BACKUP_POSITION_TOLD)
-        run->told_position = copy_position_told(line, run->options.commit.gtid) || run->told_position;
+        run->told_position = copy_position_told(line, &run->gtid) || run->told_position;
 }
 
 static const char *last_line(const struct backup_run *run)
@@ -328,7 +329,8 @@ void backup_run_cancel(struct backup_run *run)
 static int start_tool(struct backup_run *run, int out_fd, struct error *err)
 {
     static const struct subprocess_ops ops = {.stderr_line = on_tool_line, .exited = on_tool_exited};
-    struct subprocess_options options = {.argv = run->options.tool_argv, .out_fd = out_fd, .new_process_group = true};
+    struct subprocess_options options = {
+        .argv = run->options.tool_argv, .out_fd = out_fd, .line_max = COPY_POSITION_LINE_MAX, .new_process_group = true};
 
     run->tool = subprocess_start(run->options.loop, &options, &ops, run, err);
     return run->tool ? 0 : -1;
@@ -375,6 +377,8 @@ void backup_run_free(struct backup_run *run)
     loop_timer_release(&run->look);
     loop_timer_release(&run->grace);
     strbuf_release(&run->line);
+    copy_position_release(&run->position);
+    free(run->gtid);
     free(run);
 }
 

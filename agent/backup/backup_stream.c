@@ -29,6 +29,7 @@ struct backup_stream {
     struct stream_trailer trailer;
     struct error error;
     struct copy_position position;
+    char *gtid;             /* of the trailer */
     bool asking;            /* the worker has a job of ours */
     struct error ask_error; /* the job's */
     char tail[TAIL_LINES][TAIL_LINE_BYTES];
@@ -174,6 +175,7 @@ static void send_trailer(struct backup_stream *stream)
 {
     if (!stream->exchange)
         return;
+    stream->trailer.gtid = stream->gtid;
     frame_writer_end(&stream->writer, &stream->trailer, &stream->piece);
     stream->ending = true;
     flush(stream);
@@ -184,8 +186,8 @@ static void run_ask(void *arg)
     struct backup_stream *stream = arg;
 
     error_clear(&stream->ask_error);
-    if (copy_position_ask(stream->options.socket, stream->options.user, &stream->position, stream->trailer.gtid,
-            &stream->ask_error) < 0)
+    if (copy_position_ask(
+            stream->options.socket, stream->options.user, &stream->position, &stream->gtid, &stream->ask_error) < 0)
         error_prefix(&stream->ask_error, "which transactions the copy holds");
 }
 
@@ -251,6 +253,7 @@ static int start_tool(struct backup_stream *stream, struct error *err)
     };
     struct subprocess_options options = {
         .argv = stream->options.argv,
+        .line_max = COPY_POSITION_LINE_MAX,
         .new_process_group = true,
         .pipe_bytes = PIPE_BYTES,
     };
@@ -293,5 +296,7 @@ void backup_stream_free(struct backup_stream *stream)
     loop_timer_release(&stream->end);
     frame_writer_release(&stream->writer);
     strbuf_release(&stream->piece);
+    copy_position_release(&stream->position);
+    free(stream->gtid);
     free(stream);
 }

@@ -103,21 +103,22 @@ static int ask(struct session *session, const char *sql, char **ret, struct erro
     return session_query(session, sql, take_answer, ret, err);
 }
 
-static int ask_gtid(struct session *session, char ret[static AGENT_GTID_SIZE], struct error *err)
+/* *ret is replaced. */
+static int ask_gtid(struct session *session, char **ret, struct error *err)
 {
     _cleanup_(freep) char *answer = NULL;
     _cleanup_(strbuf_release) struct strbuf text = {0};
 
-    strbuf_init(&text, GTID_TEXT_MAX);
+    strbuf_init(&text, POSITION_TEXT_MAX);
     if (ask(session, ask_position, &answer, err) < 0)
         return -1;
     _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse(GTID_MYSQL, str_or_empty(answer), err);
     if (!set)
         return error_prefix(err, "the server's position");
     gtid_set_print(set, &text);
-    if (text.len >= AGENT_GTID_SIZE)
-        return error_set(err, ERROR_TOO_LARGE, "the server's position has %zu bytes", text.len);
-    memcpy(ret, text.buf, text.len + 1);
+    if (text.overflowed)
+        return error_set(err, ERROR_TOO_LARGE, "gtid: the server's position has more than %zu bytes", POSITION_TEXT_MAX);
+    str_replace(ret, str_or_empty(text.buf));
     return 0;
 }
 
@@ -154,11 +155,11 @@ static int check_room(struct making *making, struct error *err)
 static void take_position(struct making *making)
 {
     _cleanup_(freep) char *last_pages = NULL;
-    char gtid[AGENT_GTID_SIZE];
+    _cleanup_(freep) char *gtid = NULL;
 
-    if (ask_gtid(making->asker, gtid, NULL) == 0 && ask(making->asker, ask_last_pages, &last_pages, NULL) == 0 &&
+    if (ask_gtid(making->asker, &gtid, NULL) == 0 && ask(making->asker, ask_last_pages, &last_pages, NULL) == 0 &&
         !last_pages)
-        memcpy(making->made.gtid, gtid, sizeof(gtid));
+        str_replace(&making->made.gtid, gtid);
 }
 
 /* Whether it may go on. */
@@ -195,7 +196,7 @@ static int run_statement(struct making *making, struct error *err)
     strbuf_init(&sql, STATEMENT_MAX);
     strbuf_adds(&sql, "CLONE LOCAL DATA DIRECTORY = ");
     sql_add_string(&sql, making->clone->folder);
-    if (ask_gtid(making->asker, making->made.gtid, err) < 0 || session_send(making->worker, sql.buf, err) < 0)
+    if (ask_gtid(making->asker, &making->made.gtid, err) < 0 || session_send(making->worker, sql.buf, err) < 0)
         return -1;
     watch(making);
     int rc = session_receive(making->worker, err);
@@ -262,6 +263,8 @@ int clone_local_make(const struct clone_local *clone, struct clone_local_made *r
     session_close(making.asker);
     if (rc == 0)
         *ret = making.made;
+    else
+        free(making.made.gtid);
     return rc;
 }
 

@@ -37,7 +37,7 @@ struct clone_local {
 };
 
 struct clone_local_made {
-    char gtid[AGENT_GTID_SIZE];
+    char *gtid;       /* owned */
     uint64_t reserve; /* bytes */
 };
 

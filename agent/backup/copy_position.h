@@ -14,8 +14,8 @@
 
 #include "common/base.h"
 
-#include "common/agent_order.h"
 #include "common/error.h"
+#include "common/position.h"
 
 #define COPY_POSITION_FILE_SIZE 256
 
@@ -25,18 +25,20 @@
 struct copy_position {
     char file[COPY_POSITION_FILE_SIZE]; /* "" : not said */
     uint64_t offset;
-    char gtid[AGENT_GTID_SIZE];
+    char *gtid; /* owned; NULL: none */
 };
+/* Of a line of a tool. */
+#define COPY_POSITION_LINE_MAX (POSITION_TEXT_MAX + (size_t)(4 * KM_KIB))
 
-/* Pure. From a line of the tool's standard error; false if it is another line. */
+void copy_position_release(struct copy_position *position);
+/* Pure. From a line of the tool's standard error, *ret is replaced; false if it is another line. */
 bool copy_position_find(const char *line, struct copy_position *ret);
-/* Pure. From the line of our own tool; false if it is another line. */
-bool copy_position_told(const char *line, char ret[static AGENT_GTID_SIZE]);
-/* Pure. The further one of both for each domain. ERROR_TOO_LARGE, ERROR_INVALID. */
-int copy_position_join(
-    const char *told, const char *at_offset, char ret[static AGENT_GTID_SIZE], struct error *err) KM_MUST_CHECK;
+/* Pure. From the line of our own tool, *ret is replaced; false if it is another line. */
+bool copy_position_told(const char *line, char **ret);
+/* Pure. The further one of both for each domain; *ret is replaced. ERROR_TOO_LARGE, ERROR_INVALID. */
+int copy_position_join(const char *told, const char *at_offset, char **ret, struct error *err) KM_MUST_CHECK;
 /* Asks the server, blocking, and joins. */
-int copy_position_ask(const char *socket, const char *user, const struct copy_position *position,
-    char ret[static AGENT_GTID_SIZE], struct error *err) KM_MUST_CHECK;
+int copy_position_ask(const char *socket, const char *user, const struct copy_position *position, char **ret,
+    struct error *err) KM_MUST_CHECK;
 
 #endif

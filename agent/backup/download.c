@@ -295,7 +295,7 @@ static void begin_data(struct download *download)
 
     download->pack = pack_reader_new(&pack);
     download->report.estimate_bytes = manifest->stored_bytes;
-    memcpy(download->report.gtid, manifest->gtid, sizeof(download->report.gtid));
+    position_tell(download->report.gtid, manifest->gtid);
     begin_piece(download);
 }
 

@@ -4,6 +4,8 @@
 
 #include <ctype.h>
 
+#include "common/alloc.h"
+
 void dump_position_init(struct dump_position *position)
 {
     *position = (struct dump_position){0};
@@ -13,20 +15,25 @@ void dump_position_init(struct dump_position *position)
 void dump_position_release(struct dump_position *position)
 {
     strbuf_release(&position->head);
+    free(steal_ptr(position->gtid));
 }
 
 /* A text between quotes, without white space. False: it does not end here, or is too long. */
-static bool take_quoted(const char *at, char ret[static AGENT_GTID_SIZE])
+static bool take_quoted(struct dump_position *position, const char *at)
 {
-    size_t len = 0;
+    _cleanup_(strbuf_release) struct strbuf text;
 
+    strbuf_init(&text, POSITION_TEXT_MAX);
     for (; *at != '\''; at++) {
-        if (!*at || len + 1 == AGENT_GTID_SIZE)
+        if (!*at || text.overflowed)
             return false;
         if (!isspace((unsigned char)*at))
-            ret[len++] = *at;
+            strbuf_addc(&text, *at);
     }
-    ret[len] = '\0';
+    if (text.overflowed)
+        return false;
+    str_replace(&position->gtid, str_or_empty(text.buf));
+    position->found = true;
     return true;
 }
 
@@ -57,15 +64,10 @@ static bool find(struct dump_position *position)
     const char *mysql = text_begins(head, "\nSET @@GLOBAL.GTID_PURGED=", true);
     const char *at = maria ? maria : mysql;
     const char *table = strstr(head, "\nCREATE TABLE ");
-    char text[AGENT_GTID_SIZE];
 
     if (!at || (table && table < at))
         return table != NULL;
-    if (!take_quoted(at, text))
-        return false;
-    memcpy(position->gtid, text, sizeof(text));
-    position->found = true;
-    return true;
+    return take_quoted(position, at);
 }
 
 static void keep_tail(struct dump_position *position, const char *data, size_t len)
@@ -86,19 +88,16 @@ void dump_position_end(struct dump_position *position)
 {
     static const char mark[] = "\n-- SET GLOBAL gtid_slave_pos='";
     const char *found = NULL;
-    char text[AGENT_GTID_SIZE];
 
-    if (*position->gtid)
+    if (!str_empty(position->gtid))
         return;
     for (size_t i = 0; i < position->tail_len; i++)
         position->tail[i] = (char)(position->tail[i] ? position->tail[i] : ' ');
     position->tail[position->tail_len] = '\0';
     for (const char *at = position->tail; (at = strstr(at, mark)); at++)
         found = at + sizeof(mark) - 1;
-    if (!found || !take_quoted(found, text))
-        return;
-    memcpy(position->gtid, text, sizeof(text));
-    position->found = true;
+    if (found)
+        (void)take_quoted(position, found);
 }
 
 void dump_position_feed(struct dump_position *position, const char *data, size_t len)

@@ -12,19 +12,19 @@
 
 #include "common/base.h"
 
-#include "common/agent_order.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 
 #define DUMP_HEAD_MAX ((size_t)(128 * KM_KIB))
-#define DUMP_TAIL_MAX ((size_t)(8 * KM_KIB))
+#define DUMP_TAIL_MAX (POSITION_TEXT_MAX + (size_t)(8 * KM_KIB))
 
 struct dump_position {
     struct strbuf head; /* what came so far, until it is found or full */
     bool over;
     size_t tail_len;
     char tail[DUMP_TAIL_MAX + 1]; /* what came last */
-    bool found;                   /* else the dump does not say, or it takes more than AGENT_GTID_SIZE */
-    char gtid[AGENT_GTID_SIZE];   /* "" and found: none */
+    bool found;                   /* else the dump does not say, or it takes more than POSITION_TEXT_MAX */
+    char *gtid;                   /* owned; "" and found: none */
 };
 
 void dump_position_init(struct dump_position *position);

@@ -62,7 +62,7 @@ static int too_new(struct replay_plan *plan, const struct replay_meta *meta, str
     clock_format_rfc3339(meta->first_ms, first);
     clock_format_rfc3339(plan->wish.until_ms, until);
     error_set(err, ERROR_CONFLICT,
-        "the backup is later than %s: it holds %s, also of segment %s, which begins at %s; an older backup is needed",
+        "the backup is later than %.160s: it holds %s, also of segment %s, which begins at %s; an older backup is needed",
         plan->target ? plan->wish.until_gtid : until, have, name, first);
     return refuse(plan, REPLAY_TOO_NEW);
 }
@@ -110,7 +110,8 @@ static int check_positions(struct replay_plan *plan, struct error *err)
             ;
         bool known = own.domain == wanted.domain;
         if (known && own.number > wanted.number) {
-            error_set(err, ERROR_CONFLICT, "the backup is later than %s: it holds %u-%u-%llu; an older backup is needed",
+            error_set(err, ERROR_CONFLICT,
+                "the backup is later than %.160s: it holds %u-%u-%llu; an older backup is needed",
                 plan->wish.until_gtid, own.domain, own.server, (unsigned long long)own.number);
             return refuse(plan, REPLAY_TOO_NEW);
         }
@@ -347,7 +348,7 @@ static int not_covered(struct replay_plan *plan, struct error *err)
     clock_format_rfc3339(plan->wish.until_ms, until);
     print_set(plan->last ? plan->last : plan->have, last);
     if (plan->target)
-        error_set(err, ERROR_NOT_FOUND, "the archive does not hold %s: it ends with %s, at %s (%s)",
+        error_set(err, ERROR_NOT_FOUND, "the archive does not hold %.160s: it ends with %s, at %s (%s)",
             plan->wish.until_gtid, plan->newest, last, newest);
     else
         error_set(err, ERROR_NOT_FOUND, "the archive does not reach %s: it ends with %s, at %s (%s)", until,

@@ -14,13 +14,12 @@
 #include "common/alloc.h"
 #include "common/log.h"
 
-#define LINE_MAX_BYTES ((size_t)(16 * KM_KIB))
-
 struct replay_process {
     struct replay_store store;
     struct backup_task task;
     struct replay_told told;
-    struct strbuf rest; /* of descriptor 3 */
+    struct position_pool *positions; /* of that */
+    struct strbuf rest;              /* of descriptor 3 */
     struct replay_wish wish;
     struct replay_plan *plan;
     struct replay_fetch *fetch;
@@ -36,7 +35,7 @@ static void say(const struct replay_word *word)
 {
     _cleanup_(strbuf_release) struct strbuf line;
 
-    strbuf_init(&line, LINE_MAX_BYTES);
+    strbuf_init(&line, REPLAY_LINE_MAX);
     replay_word_encode(word, &line);
     for (size_t at = 0; at < line.len;) {
         ssize_t n = write(STDERR_FILENO, line.buf + at, line.len - at);
@@ -87,7 +86,7 @@ static int await_applied(struct replay_process *process, struct error *err)
         if (!must && !waits && poll(&poll_fd, 1, 0) == 0)
             return 0;
         _cleanup_(strbuf_release) struct strbuf line;
-        strbuf_init(&line, LINE_MAX_BYTES);
+        strbuf_init(&line, REPLAY_LINE_MAX);
         if (hear(process, &line, err) < 0)
             return -1;
         process->applied++;
@@ -143,11 +142,10 @@ static int make_plan(struct replay_process *process, struct error *err)
 static void note_reached(struct replay_process *process)
 {
     const struct replay_cut *cut = replay_fetch_cut(process->fetch);
-    _cleanup_(strbuf_release) struct strbuf text;
 
-    strbuf_init(&text, GTID_TEXT_MAX);
-    gtid_set_print(replay_cut_reached(cut), &text);
-    snprintf(process->word.gtid, sizeof(process->word.gtid), "%s", str_or_empty(text.buf));
+    position_pool_unref(process->word.positions);
+    process->word.positions = position_pool_new(POSITION_TEXT_MAX);
+    process->word.gtid = position_print(process->word.positions, replay_cut_reached(cut));
     process->word.at_ms = replay_cut_reached_ms(cut);
 }
 
@@ -162,8 +160,8 @@ static int end_batch(struct replay_process *process, struct error *err)
     process->word.said = REPLAY_SAID_BATCH;
     process->word.number = number;
     note_reached(process);
-    if (strlen(process->word.gtid) + 1 == sizeof(process->word.gtid))
-        return error_set(err, ERROR_TOO_LARGE, "the position has more than %zu bytes", sizeof(process->word.gtid) - 1);
+    if (!position_is_whole(process->word.gtid))
+        return error_set(err, ERROR_TOO_LARGE, "the position has more than %zu bytes", POSITION_TEXT_MAX);
     say(&process->word);
     return 0;
 }
@@ -211,9 +209,9 @@ static int prepare(struct replay_process *process, const struct backup_child_opt
     const struct backup_task *task = &process->task;
     _cleanup_(strbuf_release) struct strbuf line;
 
-    strbuf_init(&line, LINE_MAX_BYTES);
+    strbuf_init(&line, REPLAY_LINE_MAX);
     if (backup_child_read_task(&process->task, &process->rest, err) < 0 || hear(process, &line, err) < 0 ||
-        replay_told_decode(line.buf, line.len, &process->told, err) < 0)
+        replay_told_decode(line.buf, line.len, process->positions, &process->told, err) < 0)
         return -1;
     if (!task->binlogs_folder)
         return error_set(err, ERROR_INVALID, "the task names no folder of binary logs");
@@ -221,9 +219,9 @@ static int prepare(struct replay_process *process, const struct backup_child_opt
     process->wish = (struct replay_wish){
         .flavour = mariadb ? GTID_MARIADB : GTID_MYSQL,
         .folder = task->binlogs_folder,
-        .gtid = process->told.gtid,
+        .gtid = str_or_empty(process->told.gtid),
         .backup_ms = process->told.backup_ms,
-        .until_gtid = task->until_gtid,
+        .until_gtid = str_or_empty(task->until_gtid),
         .until_ms = task->until_ms,
         .key = task->sealed ? task->key : NULL,
     };
@@ -261,7 +259,8 @@ int replay_process_run(const struct backup_child_options *options, struct error 
     struct replay_process *process = xnew(struct replay_process);
 
     backup_child_hide();
-    strbuf_init(&process->rest, BACKUP_CHILD_LINE_MAX);
+    strbuf_init(&process->rest, BACKUP_CHILD_LINE_MAX + REPLAY_LINE_MAX);
+    process->positions = position_pool_new(POSITION_TEXT_MAX);
     int rc = prepare(process, options, &process->error);
     if (rc == 0)
         rc = run(process, &process->error);
@@ -276,6 +275,8 @@ int replay_process_run(const struct backup_child_options *options, struct error 
         loop_free(process->store.loop);
     strbuf_release_secret(&process->rest);
     backup_task_release(&process->task);
+    replay_word_release(&process->word);
+    position_pool_unref(process->positions);
     free(process);
     return rc;
 }

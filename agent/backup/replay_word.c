@@ -11,7 +11,7 @@
 
 static const struct json_field told_fields[] = {
     TOLD("flavour", TEXT, flavour),
-    TOLD("gtid", TEXT, gtid),
+    TOLD("gtid", POSITION, gtid),
     TOLD("backupMs", I64, backup_ms),
     TOLD("spool", TEXT, spool),
 };
@@ -32,7 +32,7 @@ static const struct json_field word_fields[] = {
     WORD("bytes", U64, bytes),
     WORD("totalBytes", U64, total_bytes),
     WORD("atMs", I64, at_ms),
-    WORD("gtid", TEXT, gtid),
+    WORD("gtid", POSITION, gtid),
     WORD("reason", TEXT, reason),
     WORD("message", TEXT, message),
 };
@@ -52,13 +52,15 @@ void replay_told_encode(const struct replay_told *told, struct strbuf *out)
     put_line(told_fields, ARRAY_LEN(told_fields), told, out);
 }
 
-int replay_told_decode(const char *line, size_t len, struct replay_told *ret, struct error *err)
+int replay_told_decode(
+    const char *line, size_t len, struct position_pool *positions, struct replay_told *ret, struct error *err)
 {
     _cleanup_(json_decrefp) json_t *document = json_parse(line, len, err);
     struct replay_told told = {0};
 
     if (!document || json_fields_decode(told_fields, ARRAY_LEN(told_fields), document, &told, err) < 0)
         return error_prefix(err, "what is to be replayed");
+    json_fields_take(told_fields, ARRAY_LEN(told_fields), positions, &told);
     *ret = told;
     return 0;
 }
@@ -74,10 +76,28 @@ bool replay_word_decode(const char *line, struct replay_word *ret)
     struct replay_word word = {0};
 
     if (!json_object_get(document, "replay") ||
-        json_fields_decode(word_fields, ARRAY_LEN(word_fields), document, &word, NULL) < 0)
+        json_fields_decode(word_fields, ARRAY_LEN(word_fields), document, &word, NULL) < 0 ||
+        word.said == REPLAY_SAID_NOTHING)
         return false;
+    word.positions = position_pool_new(POSITION_TEXT_MAX);
+    json_fields_take(word_fields, ARRAY_LEN(word_fields), word.positions, &word);
     *ret = word;
-    return word.said != REPLAY_SAID_NOTHING;
+    return true;
+}
+
+void replay_word_release(struct replay_word *word)
+{
+    position_pool_unref(word->positions);
+    *word = (struct replay_word){0};
+}
+
+void replay_word_keep(struct replay_word *to, const struct replay_word *from)
+{
+    struct position_pool *old = to->positions;
+
+    *to = *from;
+    position_pool_ref(to->positions);
+    position_pool_unref(old);
 }
 
 char *replay_batch_path(const char *dir, uint64_t number)

@@ -9,18 +9,23 @@
 
 #include "common/base.h"
 
-#include "common/agent_order.h"
 #include "common/error.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 
+/* A position, and the rest. */
+#define REPLAY_LINE_MAX (POSITION_TEXT_MAX + (size_t)(16 * KM_KIB))
+
 struct replay_told {
-    char flavour[16];           /* agent_flavour_name of this member's server */
-    char gtid[AGENT_GTID_SIZE]; /* what the restored backup holds */
-    int64_t backup_ms;          /* when it was begun */
-    char spool[512];            /* folder for the batches; "": only the plan is made */
+    char flavour[16];  /* agent_flavour_name of this member's server */
+    const char *gtid;  /* what the restored backup holds; NULL counts as "" */
+    int64_t backup_ms; /* when it was begun */
+    char spool[512];   /* folder for the batches; "": only the plan is made */
 };
 void replay_told_encode(const struct replay_told *told, struct strbuf *out); /* with the line break */
-int replay_told_decode(const char *line, size_t len, struct replay_told *ret, struct error *err) KM_MUST_CHECK;
+/* Its position is taken into the pool. */
+int replay_told_decode(const char *line, size_t len, struct position_pool *positions, struct replay_told *ret,
+    struct error *err) KM_MUST_CHECK;
 
 enum replay_said {
     REPLAY_SAID_NOTHING,
@@ -36,13 +41,17 @@ struct replay_word {
     uint64_t segment, segments;  /* so many of so many are in the batches up to this one */
     uint64_t bytes, total_bytes; /* of the logs of those */
     int64_t at_ms;
-    char gtid[AGENT_GTID_SIZE];
-    char reason[48]; /* CamelCase, as restore_check.h has them */
+    const char *gtid;                /* NULL counts as "" */
+    struct position_pool *positions; /* holds that, if it was decoded: a reference is owned */
+    char reason[48];                 /* CamelCase, as restore_check.h has them */
     char message[512];
 };
 void replay_word_encode(const struct replay_word *word, struct strbuf *out); /* with the line break */
-/* False: a line of the log. */
+/* False: a line of the log. Release what was decoded. */
 bool replay_word_decode(const char *line, struct replay_word *ret);
+void replay_word_release(struct replay_word *word);
+/* Releases *to, which becomes a copy with a reference of its own. */
+void replay_word_keep(struct replay_word *to, const struct replay_word *from);
 
 /* "DIR/kube-mysql-replay.000001": a relay log. Beside it ".part", while it is written, and ".segment". */
 #define REPLAY_SPOOL_NAME "kube-mysql-replay"

@@ -242,7 +242,7 @@ static void describe(struct upload *upload)
     memcpy(manifest->flavour, commit->flavour, sizeof(manifest->flavour));
     memcpy(manifest->server_version, commit->server_version, sizeof(manifest->server_version));
     memcpy(manifest->donor, commit->donor, sizeof(manifest->donor));
-    memcpy(manifest->gtid, commit->gtid, sizeof(manifest->gtid));
+    manifest->gtid = commit->gtid;
     manifest->data_bytes = commit->data_bytes;
     manifest->started_ms = upload->report.started_ms;
     manifest->completed_ms = MAX_OF(clock_realtime_ms(), manifest->started_ms);
@@ -257,7 +257,7 @@ static void on_manifest(void *arg, const struct error *err)
 
     upload->request = NULL;
     if (!err && !upload->aborted) {
-        memcpy(upload->report.gtid, upload->commit.gtid, sizeof(upload->report.gtid));
+        position_tell(upload->report.gtid, upload->commit.gtid);
         upload->step = UPLOAD_ENDED;
         turn(upload);
         return;

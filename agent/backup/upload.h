@@ -40,6 +40,7 @@ void upload_free(struct upload *upload);
 size_t upload_room(const struct upload *upload);
 void upload_feed(struct upload *upload, const void *data, size_t len);
 void upload_end_data(struct upload *upload);
+/* Its texts outlive the upload. */
 void upload_commit(struct upload *upload, const struct backup_commit *commit);
 void upload_abort(struct upload *upload, const struct error *why);
 /* How it is going; of the end: digest, or error_reason and message. */

@@ -23,8 +23,8 @@ struct upload_process {
     struct loop_fd *data_watch; /* while there is room */
     struct loop_fd *word_watch;
     struct loop_timer tell;
-    struct strbuf words; /* of the agent, not a whole line yet */
-    struct backup_commit commit;
+    struct strbuf words;       /* of the agent, not a whole line yet */
+    struct backup_word word;   /* the commit */
     struct dump_position dump; /* logical: the dump's own word, for a commit without one */
     bool committed, data_ended;
     struct error error;
@@ -57,13 +57,14 @@ static void commit_if_complete(struct upload_process *process)
 {
     if (!process->committed || !process->data_ended)
         return;
-    if (!*process->commit.gtid && process->task.method == BACKUP_METHOD_LOGICAL && !process->dump.found) {
-        abort_upload(process, "the dump does not tell which transactions it holds, or in too many words");
+    struct backup_commit *commit = &process->word.commit;
+    if (str_empty(commit->gtid) && process->task.method == BACKUP_METHOD_LOGICAL && !process->dump.found) {
+        abort_upload(process, "gtid: the dump does not tell which transactions it holds, or in too many words");
         return;
     }
-    if (!*process->commit.gtid)
-        memcpy(process->commit.gtid, process->dump.gtid, sizeof(process->commit.gtid));
-    upload_commit(process->upload, &process->commit);
+    if (str_empty(commit->gtid))
+        commit->gtid = process->dump.gtid;
+    upload_commit(process->upload, commit);
 }
 
 /* ---- the tool's data ---- */
@@ -124,11 +125,12 @@ static void take_word(struct upload_process *process, const char *line, size_t l
     }
     if (word.has_keys)
         object_store_set_keys(process->store, word.keys.access_key, word.keys.secret_key, word.keys.session_token);
-    backup_store_release(&word.keys);
-    if (!word.is_commit)
+    if (!word.is_commit || process->committed) {
+        backup_word_release(&word);
         return;
+    }
     process->committed = true;
-    process->commit = word.commit;
+    process->word = word;
     commit_if_complete(process);
 }
 
@@ -218,6 +220,7 @@ static void stop(struct upload_process *process)
         loop_free(process->loop);
     strbuf_release_secret(&process->words);
     dump_position_release(&process->dump);
+    backup_word_release(&process->word);
     backup_task_release(&process->task);
 }
 

@@ -96,11 +96,11 @@ static int write_version(const char *dir, const char *version, struct error *err
 }
 
 /* The donor knows better than the tool (agent/backup/copy_position.h), and never less. */
-static int find_position(const struct agent_paths *paths, const char *said, char *ret, struct error *err)
+static int check_position(const struct agent_paths *paths, const char *said, struct error *err)
 {
-    char own[AGENT_GTID_SIZE];
+    _cleanup_(freep) char *own = NULL;
 
-    if (seed_position_find(paths->data_new_dir, own, err) < 0)
+    if (seed_position_find(paths->data_new_dir, &own, err) < 0)
         return -1;
     _cleanup_(gtid_set_freep) struct gtid_set *ours = gtid_set_parse(GTID_MARIADB, own, err);
     _cleanup_(gtid_set_freep) struct gtid_set *theirs = ours ? gtid_set_parse(GTID_MARIADB, said, err) : NULL;
@@ -110,15 +110,14 @@ static int find_position(const struct agent_paths *paths, const char *said, char
     if (relation != GTID_EQUAL && relation != GTID_SUPERSET)
         return error_set(
             err, ERROR_PROTOCOL, "the donor says that the copy ends at %.100s, the copy itself says %.100s", said, own);
-    snprintf(ret, AGENT_GTID_SIZE, "%s", said);
     return 0;
 }
 
 int clone_finish_mariadb(const struct agent_paths *paths, const struct clone_origin *origin, struct error *err)
 {
-    struct seed_position position = {.at_ms = clock_realtime_ms()};
+    struct seed_position position = {.gtid = origin->gtid, .at_ms = clock_realtime_ms()};
 
-    if (find_position(paths, origin->gtid, position.gtid, err) < 0)
+    if (check_position(paths, origin->gtid, err) < 0)
         return -1;
     snprintf(position.donor, sizeof(position.donor), "%s", origin->donor);
     if (seed_position_write(paths->data_new_dir, &position, err) < 0 ||

@@ -12,12 +12,12 @@
 #include "common/json_fields.h"
 #include "common/log.h"
 
-#define FILE_MAX (16 * KM_KIB)
+#define FILE_MAX (POSITION_TEXT_MAX + 16 * KM_KIB)
 /* ER_BINLOG_MUST_BE_EMPTY: transactions were logged since; then the state is known already. */
 #define BINLOG_NOT_EMPTY 1956
 
 static const struct json_field fields[] = {
-    JSON_FIELD(seed_position, "gtid", JSON_FIELD_TEXT, CHANGE_COUNTS, gtid),
+    JSON_FIELD(seed_position, "gtid", JSON_FIELD_POSITION, CHANGE_COUNTS, gtid),
     JSON_FIELD(seed_position, "donor", JSON_FIELD_TEXT, CHANGE_COUNTS, donor),
     JSON_FIELD(seed_position, "atMs", JSON_FIELD_I64, CHANGE_COUNTS, at_ms),
 };
@@ -44,7 +44,7 @@ bool seed_position_pending(const struct agent_paths *paths)
     return fs_exists(path);
 }
 
-static int read_position(const char *path, struct seed_position *ret, struct error *err)
+static int read_position(const char *path, struct position_pool *positions, struct seed_position *ret, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf text;
 
@@ -54,7 +54,10 @@ static int read_position(const char *path, struct seed_position *ret, struct err
     _cleanup_(json_decrefp) json_t *document = json_parse(text.buf, text.len, err);
     if (!document)
         return -1;
-    return json_fields_decode(fields, ARRAY_LEN(fields), document, ret, err);
+    if (json_fields_decode(fields, ARRAY_LEN(fields), document, ret, err) < 0)
+        return -1;
+    json_fields_take(fields, ARRAY_LEN(fields), positions, ret);
+    return 0;
 }
 
 /* The text was checked to be a GTID position: nothing in it needs quoting. */
@@ -85,22 +88,23 @@ static int tell_server(struct session *session, const char *gtid, struct error *
 int seed_position_apply(const struct agent_paths *paths, struct session *session, struct error *err)
 {
     _cleanup_(freep) char *path = file_of(paths);
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(POSITION_TEXT_MAX);
     struct seed_position position = {0};
 
     if (!fs_exists(path))
         return 0;
-    if (read_position(path, &position, err) < 0)
+    if (read_position(path, positions, &position, err) < 0)
         return error_prefix(err, "the position of the copied data");
-    if (*position.gtid && tell_server(session, position.gtid, err) < 0)
+    if (!str_empty(position.gtid) && tell_server(session, position.gtid, err) < 0)
         return error_prefix(err, "the position of the copied data");
     if (unlink(path) < 0 && errno != ENOENT)
         return error_set_errno(err, errno, "removing %s", path);
-    log_info("the server knows the position of its copied data", LOG_STR("gtid", position.gtid),
+    log_info("the server knows the position of its copied data", LOG_STR("gtid", str_or_empty(position.gtid)),
         LOG_STR("donor", position.donor));
     return fs_fsync_dir(paths->data_dir, err);
 }
 
-int seed_position_parse_binlog_info(const char *text, char ret[static AGENT_GTID_SIZE], struct error *err)
+int seed_position_parse_binlog_info(const char *text, char **ret, struct error *err)
 {
     /* file TAB offset [TAB position] */
     const char *at = text;
@@ -112,20 +116,18 @@ int seed_position_parse_binlog_info(const char *text, char ret[static AGENT_GTID
             return error_set(err, ERROR_PROTOCOL, "the copy's binlog_info has one word only");
     }
     size_t len = strcspn(at, "\t\r\n");
-    if (len >= AGENT_GTID_SIZE)
+    if (len > POSITION_TEXT_MAX)
         return error_set(err, ERROR_TOO_LARGE, "the copy's GTID position has %zu bytes", len);
-    char gtid[AGENT_GTID_SIZE];
-    memcpy(gtid, at, len);
-    gtid[len] = '\0';
+    _cleanup_(freep) char *gtid = xstrndup(at, len);
     struct gtid_set *set = gtid_set_parse(GTID_MARIADB, gtid, err);
     if (!set)
         return error_prefix(err, "the copy's GTID position");
     gtid_set_free(set);
-    memcpy(ret, gtid, len + 1);
+    str_replace(ret, gtid);
     return 0;
 }
 
-int seed_position_find(const char *dir, char ret[static AGENT_GTID_SIZE], struct error *err)
+int seed_position_find(const char *dir, char **ret, struct error *err)
 {
     static const char *const names[] = {"mariadb_backup_binlog_info", "xtrabackup_binlog_info"};
 

@@ -23,7 +23,7 @@
 #define SEED_POSITION_FILE "kube-mysql-seed.json"
 
 struct seed_position {
-    char gtid[AGENT_GTID_SIZE]; /* "" : no transaction yet */
+    const char *gtid; /* NULL or "": no transaction yet */
     char donor[AGENT_HOST_SIZE];
     int64_t at_ms; /* wall clock */
 };
@@ -37,9 +37,9 @@ bool seed_position_pending(const struct agent_paths *paths);
  * written. Can be repeated after a crash at any point. Blocking. */
 int seed_position_apply(const struct agent_paths *paths, struct session *session, struct error *err) KM_MUST_CHECK;
 
-/* Pure: the third word of a *_binlog_info file. ERROR_PROTOCOL if it is no GTID position. */
-int seed_position_parse_binlog_info(const char *text, char ret[static AGENT_GTID_SIZE], struct error *err) KM_MUST_CHECK;
-/* From the files that mariadb-backup left in dir. ERROR_NOT_FOUND: none. */
-int seed_position_find(const char *dir, char ret[static AGENT_GTID_SIZE], struct error *err) KM_MUST_CHECK;
+/* Pure: the third word of a *_binlog_info file; *ret is replaced. ERROR_PROTOCOL if it is no GTID position. */
+int seed_position_parse_binlog_info(const char *text, char **ret, struct error *err) KM_MUST_CHECK;
+/* From the files that mariadb-backup left in dir; likewise. ERROR_NOT_FOUND: none. */
+int seed_position_find(const char *dir, char **ret, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -335,15 +335,15 @@ static void test_dump_without_position(void **state)
     static const char *const none[] = {"-- a dump\n\nCREATE TABLE `t` (a int);\nINSERT INTO t VALUES (1);\n",
         "-- a dump\n\n-- SET GLOBAL gtid_slave_pos='0-1-5"};
     struct backup_world *world = *state;
-    char gtids[2 * AGENT_GTID_SIZE];
+    _cleanup_(freep) char *gtids = xmalloc(POSITION_TEXT_MAX + 1);
 
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
         assert_false(upload_dump(world, "n-1", none[i]));
         assert_nothing_stored(world);
         assert_true(agent_rig_file_says(world->pods->member, "said", "does not tell which transactions"));
     }
-    memset(gtids, '1', sizeof(gtids) - 1);
-    gtids[sizeof(gtids) - 1] = '\0';
+    memset(gtids, '1', POSITION_TEXT_MAX);
+    gtids[POSITION_TEXT_MAX] = '\0';
     _cleanup_(freep) char *too_long = xasprintf("-- a dump\n-- SET GLOBAL gtid_slave_pos='0-1-%s';\n", gtids);
     assert_false(upload_dump(world, "n-2", too_long));
     assert_nothing_stored(world);

@@ -153,7 +153,7 @@ static char *task_text(const struct replay_world *world, const struct target *ta
     memcpy(task.key, target->key ? target->key : world->key, sizeof(task.key));
     if (target->replay)
         task.binlogs_folder = xstrdup(FOLDER);
-    snprintf(task.until_gtid, sizeof(task.until_gtid), "%s", str_or_empty(target->until_gtid));
+    task.until_gtid = target->until_gtid ? xstrdup(target->until_gtid) : NULL;
     task.until_ms = target->until_ms;
     strbuf_init(&text, (size_t)BACKUP_TASK_MAX);
     backup_task_encode(&task, &text);
@@ -420,14 +420,14 @@ static void assert_holds(const struct replay_world *world, const char *gtids)
 /* What a member that was cloned had before it was opened. MariaDB's server is only told of it then. */
 static char *inherited_by(const struct replay_world *world, const struct agent_rig *rig)
 {
-    struct seed_position position;
     struct error err = ERROR_INIT;
+    char *gtid = NULL;
 
     if (is_mysql(world))
         return position_of(world, rig);
-    if (seed_position_find(agent_rig_path(rig, "vol/data"), position.gtid, &err) < 0)
+    if (seed_position_find(agent_rig_path(rig, "vol/data"), &gtid, &err) < 0)
         fail_msg("%s", err.message);
-    return xstrdup(position.gtid);
+    return gtid;
 }
 
 /* ---- stories ---- */

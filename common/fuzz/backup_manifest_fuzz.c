@@ -16,7 +16,7 @@ static void manifest_again(const struct backup_manifest *manifest, const unsigne
     backup_manifest_encode(manifest, key, &text);
     if (backup_manifest_decode(text.buf, text.len, key, &again, NULL) < 0)
         abort();
-    if (again.piece_count != manifest->piece_count || strcmp(again.gtid, manifest->gtid) != 0)
+    if (again.piece_count != manifest->piece_count || !position_same(again.gtid, manifest->gtid))
         abort();
     backup_manifest_release(&again);
 }

@@ -92,6 +92,30 @@ static void test_round_trip(void **state)
     }
 }
 
+/* What a MySQL cluster has after 400 servers, both ways. */
+static void test_many_servers(void **state)
+{
+    UNUSED(state);
+    for (int sealed = 0; sealed < 2; sealed++) {
+        _cleanup_(strbuf_release) struct strbuf gtids, text, again;
+        struct backup_manifest manifest, got;
+        strbuf_init(&gtids, POSITION_TEXT_MAX);
+        strbuf_init(&text, BACKUP_MANIFEST_MAX);
+        strbuf_init(&again, BACKUP_MANIFEST_MAX);
+        document_servers(400, 42, &gtids);
+        make(&manifest, sealed);
+        manifest.gtid = gtids.buf;
+        backup_manifest_encode(&manifest, user_key, &text);
+        assert_int_equal(backup_manifest_decode(text.buf, text.len, sealed ? user_key : NULL, &got, NULL), 0);
+        assert_string_equal(got.gtid, gtids.buf);
+        backup_manifest_encode(&got, user_key, &again);
+        assert_string_equal(again.buf, text.buf);
+        backup_manifest_release(&got);
+        assert_null(got.gtid);
+        backup_manifest_release(&manifest);
+    }
+}
+
 /* NULL removes the member. */
 static void assert_refused(bool sealed, const char *key, json_t *value, const char *says)
 {
@@ -124,7 +148,7 @@ static void test_what_is_not_understood(void **state)
     assert_refused(false, "stream", json_string(""), "stream");
     assert_refused(false, "compression", json_string("lzma"), "compression");
     assert_refused(false, "gtid", json_integer(1), "gtid");
-    assert_refused(false, "gtid", document_long_text(AGENT_GTID_SIZE), "gtid: too long");
+    assert_refused(false, "gtid", document_long_text(POSITION_TEXT_MAX + 1), "gtid: too long");
     assert_refused(false, "startedMs", json_string("now"), "startedMs");
     assert_refused(false, "completedMs", json_integer(999), "completedMs");
     assert_refused(false, "rawBytes", json_integer(-1), "rawBytes");
@@ -235,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_many_servers),
         cmocka_unit_test(test_what_is_not_understood),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_sizes),

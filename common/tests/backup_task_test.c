@@ -8,6 +8,7 @@
 
 #include "common/alloc.h"
 #include "common/json.h"
+#include "common/tests/document_util.h"
 
 static const char full[] =
     "{\"binlogsFolder\":\"shop/db/binlogs/0f2c\",\"cluster\":\"db\",\"clusterUID\":\"0f2c\",\"compression\":\"none\",\"digest\":\"d\",\"folder\":\"shop/db/backups/x-1\","
@@ -37,6 +38,27 @@ static void test_round_trip(void **state)
     backup_task_release(&task);
     assert_null(task.store.secret_key);
     assert_int_equal(task.key[2], 0);
+}
+
+/* A set of 400 servers, there and back. */
+static void test_long_target(void **state)
+{
+    _cleanup_(json_decrefp) json_t *document = json_parse(full, sizeof(full) - 1, NULL);
+    _cleanup_(strbuf_release) struct strbuf gtids, again;
+    struct backup_task task;
+
+    UNUSED(state);
+    strbuf_init(&gtids, POSITION_TEXT_MAX);
+    document_servers(400, 12, &gtids);
+    json_object_del(document, "untilMs");
+    json_object_set_new(document, "untilGtid", json_string(gtids.buf));
+    _cleanup_(freep) char *text = json_text(document);
+    assert_int_equal(backup_task_decode(text, strlen(text), &task, NULL), 0);
+    assert_string_equal(task.until_gtid, gtids.buf);
+    strbuf_init(&again, BACKUP_TASK_MAX);
+    backup_task_encode(&task, &again);
+    assert_non_null(strstr(again.buf, gtids.buf));
+    backup_task_release(&task);
 }
 
 static void test_shortest(void **state)
@@ -90,6 +112,7 @@ static void test_refused(void **state)
     assert_refused(NULL, "binlogsFolder", json_string(""), "binlogsFolder");
     assert_refused(NULL, "binlogsFolder", NULL, "untilMs");
     assert_refused(NULL, "untilGtid", json_string("0-1-2"), "only one");
+    assert_refused(NULL, "untilGtid", document_long_text((size_t)(65 * KM_KIB)), "untilGtid: longer than 65536 bytes");
     assert_refused(NULL, "namespace", json_string(""), "namespace");
     assert_refused(NULL, "method", json_string("guess"), "method");
     assert_refused(NULL, "compression", json_integer(3), "compression");
@@ -152,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_long_target),
         cmocka_unit_test(test_shortest),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_new_keys),

@@ -194,7 +194,7 @@ static void test_bad_streams(void **state)
         {FRAME_MAGIC "H\0\0\0\2{}H\0\0\0\2{}", 22, "type 0x48"},
         {FRAME_MAGIC "H\0\0\0\2{}X\0\0\0\2{}", 22, "type 0x58"},
         {FRAME_MAGIC "H\0\0\0\0", 13, "frame of 0 bytes"},
-        {FRAME_MAGIC "H\0\1\0\0", 13, "frame of 65536 bytes"},
+        {FRAME_MAGIC "H\0\1\100\1", 13, "frame of 81921 bytes"},
         {FRAME_MAGIC "H\377\377\377\377", 13, "frame of 4294967295 bytes"},
         {FRAME_MAGIC "H\0\0\0\2{}D\0\20\0\1", 20, "frame of 1048577 bytes"},
         {FRAME_MAGIC "H\0\0\0\2[]", 15, "no JSON object"},

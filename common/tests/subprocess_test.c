@@ -332,6 +332,37 @@ static void test_start_kill_and_missing(void **state)
 /* ---- two children and their pipe, told by descriptor 3 ---- */
 
 /* More than a pipe holds: what does not fit waits. */
+/* A longer line comes in pieces. */
+static void test_lengths_of_lines(void **state)
+{
+    static const struct {
+        size_t line_max, said, pieces;
+    } rows[] = {{0, 4096, 1}, {0, 5000, 2}, {20000, 5000, 1}, {20000, 20001, 2}};
+    struct loop *loop = loop_new();
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct record r;
+        struct error err = ERROR_INIT;
+        size_t pieces = 0;
+        record_init(&r);
+        _cleanup_(freep) char *script = xasprintf("head -c %zu /dev/zero | tr '\\0' x >&2", rows[i].said);
+        const char *argv[] = {"sh", "-c", script, NULL};
+        const struct subprocess_options options = {.argv = argv, .line_max = rows[i].line_max};
+        r.process = subprocess_start(loop, &options, &ops, &r, &err);
+        assert_non_null(r.process);
+        assert_true(loop_until(loop, &r.exited, 1));
+        for (const char *at = r.lines.buf; (at = strchr(at, '<')); at++)
+            pieces++;
+        assert_int_equal(pieces, rows[i].pieces);
+        assert_int_equal(r.lines.len, rows[i].said + 2 * pieces);
+        record_release(&r);
+    }
+    loop_free(loop);
+}
+
+#define WORDS_BYTES (SUBPROCESS_CONTROL_MAX * 3 / 4)
+
 static void test_control_and_pipe_between_children(void **state)
 {
     UNUSED(state);
@@ -340,8 +371,8 @@ static void test_control_and_pipe_between_children(void **state)
     struct record writer, reader;
     struct error err = ERROR_INIT;
     int from = -1, to = -1;
-    char *words = xcalloc(1, 100000);
-    memset(words, 'w', 99999);
+    char *words = xcalloc(1, WORDS_BYTES + 1);
+    memset(words, 'w', WORDS_BYTES);
     record_init(&writer);
     record_init(&reader);
     assert_int_equal(subprocess_pipe(&from, &to, (size_t)(256 * KM_KIB), &err), 0);
@@ -352,14 +383,14 @@ static void test_control_and_pipe_between_children(void **state)
     reader.process = subprocess_start(loop, &taking, &ops, &reader, &err);
     assert_non_null(writer.process);
     assert_non_null(reader.process);
-    assert_int_equal(subprocess_control(writer.process, words, 99999), 0);
-    assert_int_equal(subprocess_control(writer.process, words, 99999), -1); /* more than may wait */
+    assert_int_equal(subprocess_control(writer.process, words, WORDS_BYTES), 0);
+    assert_int_equal(subprocess_control(writer.process, words, WORDS_BYTES), -1); /* more than may wait */
     subprocess_close_control(writer.process);
     assert_true(loop_until(loop, &writer.exited, 1) && loop_until(loop, &reader.exited, 1));
     assert_int_equal(writer.result.exit_code, 0);
     assert_string_equal(writer.lines.buf, "<said>");
     assert_int_equal(writer.out.len, 0);
-    assert_int_equal(strtol(reader.out.buf, NULL, 10), 99999);
+    assert_int_equal(strtol(reader.out.buf, NULL, 10), WORDS_BYTES);
     record_release(&writer);
     record_release(&reader);
     /* What was given is closed even if there is no child. */
@@ -490,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_run_timeout),
         cmocka_unit_test(test_daemon_left_behind),
         cmocka_unit_test(test_start),
+        cmocka_unit_test(test_lengths_of_lines),
         cmocka_unit_test(test_control_and_pipe_between_children),
         cmocka_unit_test(test_start_timeout_kills_the_group),
         cmocka_unit_test(test_free_in_callbacks),

@@ -196,7 +196,7 @@ static void add_backup(struct archive_sweep *sweep, const char *gtid)
     sweep->backups = xreallocarray(sweep->backups, sweep->backup_count + 1, sizeof(*sweep->backups));
     struct archive_backup *backup = &sweep->backups[sweep->backup_count++];
     *backup = (struct archive_backup){.completed_ms = 0};
-    snprintf(backup->gtid, sizeof(backup->gtid), "%s", gtid);
+    position_tell(backup->gtid, gtid);
 }
 
 static void on_manifest(void *arg, const struct object_got *got, const struct error *failure)

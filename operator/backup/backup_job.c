@@ -92,7 +92,7 @@ static void take_facts(struct backup_job *job)
     view->stored_bytes = manifest->stored_bytes;
     view->data_bytes = manifest->data_bytes;
     view->completed_ms = manifest->completed_ms;
-    snprintf(view->gtid, sizeof(view->gtid), "%s", manifest->gtid);
+    position_tell(view->gtid, manifest->gtid);
     snprintf(view->server_version, sizeof(view->server_version), "%s", manifest->server_version);
     snprintf(view->flavour, sizeof(view->flavour), "%s", manifest->flavour);
     snprintf(view->key_id, sizeof(view->key_id), "%s", manifest->key_id);

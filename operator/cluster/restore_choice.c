@@ -27,8 +27,8 @@ static int fits_gtid(const char *target_text, const struct backup_manifest *mani
         err->kind = ERROR_INVALID;
         return -1;
     }
-    _cleanup_(gtid_set_freep) struct gtid_set *held = gtid_set_parse(flavour, manifest->gtid, NULL);
-    if (!held) /* a position that was too long to be kept whole */
+    _cleanup_(gtid_set_freep) struct gtid_set *held = gtid_set_parse(flavour, str_or_empty(manifest->gtid), NULL);
+    if (!held) /* an earlier version could not keep it whole */
         return 0;
     enum gtid_relation relation = gtid_set_compare(held, target);
     bool one = !mariadb && gtid_set_count(target) == 1;

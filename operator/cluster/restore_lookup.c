@@ -216,7 +216,7 @@ static void take_found(
     take_documents(lookup, lookup->wish.destination, lookup->wish.encryption);
     locate(lookup, lookup->wish.destination, lookup->folder);
     snprintf(found->backup, sizeof(found->backup), "%s", manifest->id);
-    memcpy(found->gtid, manifest->gtid, sizeof(found->gtid));
+    position_tell(found->gtid, manifest->gtid);
     tls_sha256_hex(got->body, got->len, found->digest);
     found->bytes = manifest->raw_bytes;
     if (take_point(lookup, whose_namespace(lookup), whose_cluster(lookup), manifest->cluster_uid))
@@ -467,7 +467,7 @@ static void make_task(struct restore_lookup *lookup, struct backup_keys *keys)
     copy_text(task->digest, sizeof(task->digest), lookup->restore.digest);
     if (*lookup->restore.binlogs)
         task->binlogs_folder = xstrdup(lookup->restore.binlogs);
-    copy_text(task->until_gtid, sizeof(task->until_gtid), lookup->restore.until_gtid);
+    task->until_gtid = xstrdup(lookup->restore.until_gtid);
     task->until_ms = lookup->restore.until_ms;
     lookup->has_task = true;
 }

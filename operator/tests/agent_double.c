@@ -243,7 +243,7 @@ static void handle_restore(struct http_exchange *exchange, void *arg)
     snprintf(agent->task_store, sizeof(agent->task_store), "%s", str_or_empty(task.store.connect_to));
     snprintf(agent->task_key, sizeof(agent->task_key), "%s", str_or_empty(task.store.access_key));
     snprintf(agent->task_binlogs, sizeof(agent->task_binlogs), "%s", str_or_empty(task.binlogs_folder));
-    snprintf(agent->task_until_gtid, sizeof(agent->task_until_gtid), "%s", task.until_gtid);
+    snprintf(agent->task_until_gtid, sizeof(agent->task_until_gtid), "%s", str_or_empty(task.until_gtid));
     agent->task_until_ms = task.until_ms;
     backup_task_release(&task);
     http_reply(exchange, 202, "application/json", "{}", 2);

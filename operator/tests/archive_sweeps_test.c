@@ -60,7 +60,7 @@ static void put_manifest(struct operator_world *world, const char *id, const cha
     snprintf(manifest.cluster_uid, sizeof(manifest.cluster_uid), "%s", world_str(world, PATH_CLUSTER, "metadata.uid"));
     snprintf(manifest.flavour, sizeof(manifest.flavour), "mariadb");
     snprintf(manifest.server_version, sizeof(manifest.server_version), "11.4");
-    snprintf(manifest.gtid, sizeof(manifest.gtid), "%s", gtid);
+    manifest.gtid = gtid;
     backup_manifest_add_piece(&manifest, 10, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     strbuf_init(&text, KM_MIB);
     backup_manifest_encode(&manifest, NULL, &text);

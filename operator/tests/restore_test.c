@@ -410,7 +410,7 @@ static void put_manifest_at(struct s3_double *s3, const char *id, int64_t comple
     snprintf(manifest.flavour, sizeof(manifest.flavour), "mysql");
     snprintf(manifest.server_version, sizeof(manifest.server_version), "8.4.0");
     snprintf(manifest.cluster_uid, sizeof(manifest.cluster_uid), "u-2");
-    snprintf(manifest.gtid, sizeof(manifest.gtid), "%s", gtid);
+    manifest.gtid = gtid;
     backup_manifest_add_piece(&manifest, 50, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
     strbuf_init(&text, KM_MIB);
     backup_manifest_encode(&manifest, NULL, &text);

@@ -28,7 +28,7 @@ void stored_backup_put(struct bucket_double *s3, struct agent_double *agent)
     snprintf(manifest.flavour, sizeof(manifest.flavour), "mariadb");
     snprintf(manifest.server_version, sizeof(manifest.server_version), "10.11.6-MariaDB");
     snprintf(manifest.donor, sizeof(manifest.donor), "%s", agent->name);
-    snprintf(manifest.gtid, sizeof(manifest.gtid), "0-1-17");
+    manifest.gtid = "0-1-17";
     if (task->sealed)
         backup_key_id(task->key, manifest.key_id);
     backup_manifest_add_piece(&manifest, 10, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "common/alloc.h"
+#include "common/tests/document_util.h"
 
 #define UUID "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
@@ -45,7 +46,7 @@ static void test_tail(void **state)
         dump_position_init(&position);
         for (size_t at = 0; at < len; at += steps[i])
             dump_position_feed(&position, text + at, MIN_OF(steps[i], len - at));
-        assert_string_equal(position.gtid, "");
+        assert_null(position.gtid);
         dump_position_end(&position);
         assert_string_equal(position.gtid, "0-1-9");
         assert_true(position.found);
@@ -65,8 +66,35 @@ static void test_rows(void **state)
         dump_position_init(&position);
         for (size_t at = 0; at < len; at += step)
             dump_position_feed(&position, row->text + at, step);
-        assert_string_equal(position.gtid, row->gtid);
+        assert_string_equal(str_or_empty(position.gtid), row->gtid);
         assert_int_equal(position.found, row->found);
+        dump_position_release(&position);
+    }
+}
+
+/* As mysqldump writes it, a server a line. */
+static void test_many_servers(void **state)
+{
+    static const int counts[] = {400, 1700};
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+        _cleanup_(strbuf_release) struct strbuf text, gtids;
+        struct dump_position position;
+        strbuf_init(&text, (size_t)(256 * KM_KIB));
+        strbuf_init(&gtids, (size_t)(256 * KM_KIB));
+        document_servers(counts[i], 5, &gtids);
+        strbuf_adds(&text, "-- MySQL dump\nSET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ '");
+        for (const char *at = gtids.buf; *at; at++)
+            strbuf_addf(&text, *at == ',' ? "%c\n" : "%c", *at);
+        strbuf_adds(&text, "';\n\nCREATE TABLE `t`");
+        dump_position_init(&position);
+        for (size_t at = 0; at < text.len; at += 1000)
+            dump_position_feed(&position, text.buf + at, MIN_OF((size_t)1000, text.len - at));
+        dump_position_end(&position);
+        assert_int_equal(position.found, i == 0);
+        if (i == 0)
+            assert_string_equal(position.gtid, gtids.buf);
         dump_position_release(&position);
     }
 }
@@ -91,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_tail),
+        cmocka_unit_test(test_many_servers),
         cmocka_unit_test(test_bounded),
     };
 

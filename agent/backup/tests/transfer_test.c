@@ -9,6 +9,7 @@
 #include "agent/backup/upload.h"
 #include "common/backoff.h"
 #include "common/log.h"
+#include "common/tests/document_util.h"
 
 #define FOLDER "shop/db/backups/x-1"
 #define PART 1000
@@ -30,6 +31,7 @@ struct world {
     size_t takes;      /* at once; 0: all */
     bool full;
     bool deaf;
+    const char *gtid; /* of the commit; NULL: a short one */
 };
 
 static int setup(void **state)
@@ -127,8 +129,11 @@ static void turn_until_end(struct world *world)
 
 static void commit(struct world *world)
 {
-    struct backup_commit words = {
-        .gtid = "0-1-7", .flavour = "mariadb", .donor = "db-1", .stream = STREAM_METHOD_XBSTREAM, .data_bytes = 5};
+    struct backup_commit words = {.gtid = world->gtid ? world->gtid : "0-1-7",
+        .flavour = "mariadb",
+        .donor = "db-1",
+        .stream = STREAM_METHOD_XBSTREAM,
+        .data_bytes = 5};
 
     upload_commit(world->upload, &words);
 }
@@ -435,6 +440,31 @@ static void test_pieces(void **state)
     strbuf_release(&second->data);
 }
 
+/* Whole in the manifest; reports say where it is to be read. */
+static void test_long_positions(void **state)
+{
+    struct world *world = *state;
+    _cleanup_(strbuf_release) struct strbuf gtids;
+
+    strbuf_init(&gtids, (size_t)(128 * KM_KIB));
+    document_servers(400, 7, &gtids);
+    world->gtid = gtids.buf;
+    upload_all(world);
+    assert_int_equal(world->report.state, BACKUP_STATE_COMPLETED);
+    assert_string_equal(world->report.gtid, POSITION_TOO_LONG);
+    assert_non_null(strstr(fake_find(FOLDER "/manifest.json")->data.buf, gtids.buf));
+    assert_int_equal(download_all(world), 0);
+    assert_string_equal(world->report.gtid, POSITION_TOO_LONG);
+    fake_remove_under("", true);
+    strbuf_reset(&gtids);
+    document_servers(1700, 7, &gtids);
+    world->gtid = gtids.buf;
+    upload_all(world);
+    assert_int_equal(world->report.state, BACKUP_STATE_FAILED);
+    assert_non_null(strstr(world->report.message, "gtid: too long"));
+    assert_null(fake_find(FOLDER "/manifest.json"));
+}
+
 static void test_identity(void **state)
 {
     struct world *world = *state;
@@ -476,6 +506,7 @@ int main(void)
         STORY(test_rate_limit),
         STORY(test_flipped_bytes),
         STORY(test_pieces),
+        STORY(test_long_positions),
         STORY(test_identity),
     };
 

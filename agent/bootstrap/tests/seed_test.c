@@ -122,8 +122,8 @@ static void test_binlog_info(void **state)
 
     UNUSED(state);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        char gtid[AGENT_GTID_SIZE] = "untouched";
-        int rc = seed_position_parse_binlog_info(rows[i].text, gtid, NULL);
+        _cleanup_(freep) char *gtid = xstrdup("untouched");
+        int rc = seed_position_parse_binlog_info(rows[i].text, &gtid, NULL);
         assert_int_equal(rc, rows[i].gtid ? 0 : -1);
         assert_string_equal(gtid, rows[i].gtid ? rows[i].gtid : "untouched");
     }

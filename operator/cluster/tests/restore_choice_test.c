@@ -52,7 +52,7 @@ static void test_fits(void **state)
         struct error err = ERROR_INIT;
         snprintf(manifest.id, sizeof(manifest.id), "b1");
         snprintf(manifest.flavour, sizeof(manifest.flavour), "%s", rows[i].flavour);
-        snprintf(manifest.gtid, sizeof(manifest.gtid), "%s", rows[i].gtid);
+        manifest.gtid = rows[i].gtid;
         int fits = restore_fits(&rows[i].wish, &manifest, &err);
         if (fits != rows[i].expected)
             fail_msg("%s: %d", rows[i].name, fits);
