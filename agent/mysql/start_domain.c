@@ -52,7 +52,7 @@ static int end_sessions(struct session *session, struct error *err)
 
 int start_domain_leave(struct session *session, const struct dialect *dialect, struct error *err)
 {
-    _cleanup_(strbuf_release) struct strbuf domain;
+    _cleanup_(strbuf_release) struct strbuf domain = {0};
 
     if (dialect->family != AGENT_FLAVOUR_MARIADB)
         return 0;
@@ -68,7 +68,7 @@ int start_domain_leave(struct session *session, const struct dialect *dialect, s
 
 int start_domain_look(struct session *session, const struct dialect *dialect, char *ret, size_t size, struct error *err)
 {
-    _cleanup_(strbuf_release) struct strbuf text;
+    _cleanup_(strbuf_release) struct strbuf text = {0};
 
     *ret = '\0';
     if (dialect->family != AGENT_FLAVOUR_MARIADB)
