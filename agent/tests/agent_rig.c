@@ -556,3 +556,13 @@ bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct st
         strbuf_reset(out);
     return subprocess_run(&options, out, NULL, &result, NULL) == 0;
 }
+
+bool agent_rig_add_servers(const struct agent_rig *rig, unsigned count)
+{
+    _cleanup_(strbuf_release) struct strbuf sql;
+
+    strbuf_init(&sql, KM_MIB);
+    for (unsigned i = 0; i < count; i++)
+        strbuf_addf(&sql, "SET GTID_NEXT = '%08x-71ca-11e1-9e33-c80aa9429562:1'; BEGIN; COMMIT;", i);
+    return agent_rig_owner_sql(rig, sql.buf, NULL);
+}

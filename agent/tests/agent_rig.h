@@ -92,5 +92,7 @@ bool agent_rig_sql(
     const struct agent_rig *rig, const char *user, const char *password, const char *sql, struct strbuf *out);
 /* As the agent does: by the socket, as the database's own user. */
 bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct strbuf *out);
+/* MySQL: one empty transaction each of so many other servers, as a primary has them of its predecessors. */
+bool agent_rig_add_servers(const struct agent_rig *rig, unsigned count);
 
 #endif

@@ -151,6 +151,24 @@ static void test_large_transaction(void **state)
     rig->task.compression = BACKUP_COMPRESSION_ZSTD;
 }
 
+/* Beyond what positions could have in earlier versions: what is remembered, and what only the store says. */
+static void test_many_servers(void **state)
+{
+    struct archive_rig *rig = *state;
+    struct archive_word word;
+
+    assert_true(agent_rig_add_servers(rig->members->members[0].rig, 400));
+    archive_rig_catch_up(rig, 0, &word);
+    assert_true(strlen(word.memory.until) > 15000);
+    write_rows(rig, 0, 10);
+    archive_rig_catch_up(rig, 0, &word);
+    archive_memory_release(&rig->memory);
+    write_rows(rig, 0, 10);
+    archive_rig_catch_up(rig, 0, &word);
+    assert_true(word.segments > 0 && strlen(word.memory.until) > 15000);
+    check_all(rig, 0, 0);
+}
+
 static void promote(struct archive_rig *rig, unsigned member)
 {
     struct agent_order order;
@@ -309,6 +327,7 @@ int archive_stories_run(bool mysql)
         cmocka_unit_test(test_first_rounds),
         cmocka_unit_test(test_killed_at_any_moment),
         cmocka_unit_test(test_large_transaction),
+        cmocka_unit_test(test_many_servers),
         cmocka_unit_test(test_lost_tail),
         cmocka_unit_test(test_gap),
         cmocka_unit_test(test_nothing_is_left),

@@ -472,6 +472,31 @@ static void test_exactly_there(void **state)
     assert_rows(world->pods->member, 5, 5);
 }
 
+/* MySQL: more servers than positions of earlier versions could name, from the backup to the target. */
+static void test_many_servers(void **state)
+{
+    struct replay_world *world = *state;
+    const struct agent_rig *donor = world->pods->donor;
+
+    if (!is_mysql(world))
+        return;
+    assert_true(agent_rig_add_servers(donor, 400));
+    _cleanup_(freep) char *begins = position_of(world, donor);
+    assert_true(strlen(begins) > 15000);
+    insert_rows(donor, 1, 5);
+    back_up(world);
+    insert_rows(donor, 6, 10);
+    _cleanup_(freep) char *gtids = position_of(world, donor);
+    insert_rows(donor, 11, 15);
+    const struct binlog_segment *last = archive(world, donor, 1, begins);
+    restore(world, &(struct target){.replay = true, .until_gtid = gtids});
+    assert_rows(world->pods->member, 10, 10);
+    assert_holds(world, gtids);
+    restore(world, &(struct target){.replay = true});
+    assert_rows(world->pods->member, 15, 15);
+    assert_holds(world, last->until);
+}
+
 /* In place of data that is there, which is kept beside it. */
 static void test_in_place(void **state)
 {
@@ -751,6 +776,7 @@ int replay_stories_run(const char *root, enum backup_method method)
     const struct CMUnitTest tests[] = {
         STORY(test_many_batches),
         STORY(test_exactly_there),
+        STORY(test_many_servers),
         STORY(test_in_place),
         STORY(test_across_a_failover),
         STORY(test_refused),
