@@ -244,7 +244,7 @@ static const char *check_backup_id(const char *value)
         {path ".cluster.name", .type = API_STRING, .min = 1, .max = CLUSTER_NAME_MAX, .check = check_object_name},    \
         BACKUP_ENCRYPTION_FIELDS(path ".encryption"), {path ".pointInTime", .type = API_STRING, .min = 1, .max = 64}, \
     {                                                                                                                 \
-        path ".gtid", .type = API_STRING, .min = 1, .max = AGENT_GTID_SIZE - 1                                        \
+        path ".gtid", .type = API_STRING, .min = 1, .max = POSITION_TEXT_MAX                                          \
     }
 
 const struct api_field mysql_config_fields[] = {

@@ -5,6 +5,9 @@
 #include "common/clock.h"
 #include "common/json.h"
 
+/* Of a set, in a message. */
+#define GTIDS_SHOWN 160
+
 const char *const restore_phase_names[RESTORE_PHASE_COUNT] = {
     [RESTORE_PHASE_NONE] = "",
     [RESTORE_PHASE_RESOLVING] = "Resolving",
@@ -28,7 +31,6 @@ static const struct {
     TEXT("digest", digest),
     TEXT("gtid", gtid),
     TEXT("binlogsFolder", binlogs),
-    TEXT("untilGtid", until_gtid),
     TEXT("reason", reason),
     TEXT("message", message),
 };
@@ -63,6 +65,11 @@ static int64_t read_time(const json_t *json, const char *key)
     return text && clock_parse_rfc3339(text, &realtime_ms) == 0 ? realtime_ms : 0;
 }
 
+const char *cluster_restore_until_gtid(const struct cluster_restore *restore)
+{
+    return *restore->binlogs ? json_path_str(restore->from, "gtid", "") : "";
+}
+
 json_t *cluster_restore_encode(const struct cluster_restore *restore)
 {
     if (restore->phase == RESTORE_PHASE_NONE)
@@ -74,6 +81,10 @@ json_t *cluster_restore_encode(const struct cluster_restore *restore)
         if (*text)
             json_put_str(json, texts[i].key, text);
     }
+    char until[POSITION_TOLD_SIZE]; /* for people, and for earlier versions */
+    position_tell(until, cluster_restore_until_gtid(restore));
+    if (*until)
+        json_put_str(json, "untilGtid", until);
     if (restore->bytes > 0)
         json_put_int(json, "bytes", (int64_t)MIN_OF(restore->bytes, (uint64_t)INT64_MAX));
     put_time(json, "untilTime", restore->until_ms);
@@ -151,12 +162,13 @@ bool cluster_restore_same(const struct cluster_restore *a, const struct cluster_
 void cluster_restore_point_text(const struct cluster_restore *restore, struct strbuf *out)
 {
     char when[CLOCK_RFC3339_SIZE];
+    const char *gtids = cluster_restore_until_gtid(restore);
     if (!*restore->binlogs)
         return;
     strbuf_adds(out, " and of archived binary logs");
     clock_format_rfc3339(restore->until_ms, when);
-    if (*restore->until_gtid)
-        strbuf_addf(out, " until %s", restore->until_gtid);
+    if (*gtids)
+        strbuf_addf(out, " until %.*s%s", GTIDS_SHOWN, gtids, strlen(gtids) > GTIDS_SHOWN ? "..." : "");
     else if (restore->until_ms > 0)
         strbuf_addf(out, " until %s", when);
     else

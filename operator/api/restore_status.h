@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "common/agent_order.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 
 enum restore_phase {
@@ -30,11 +31,9 @@ struct cluster_restore {
     char folder[512];                   /* below the destination: NAMESPACE/CLUSTER/backups/ID */
     char location[640];                 /* for people */
     char digest[65];
-    char gtid[AGENT_GTID_SIZE];
+    char gtid[POSITION_TOLD_SIZE]; /* told (position.h): what is longer stands in the manifest */
     char binlogs[256]; /* archived binary logs that are replayed onto it: NAMESPACE/CLUSTER/binlogs/UID; "" none */
-    /* How far; neither: all that is archived. Meaningless without binlogs. */
-    int64_t until_ms;
-    char until_gtid[AGENT_GTID_SIZE];
+    int64_t until_ms; /* how far; 0 without cluster_restore_until_gtid: all that is archived. Meaningless without binlogs */
     uint64_t bytes;    /* of the tool's stream */
     char reason[48];   /* CamelCase, why it does not go on; "" it does */
     char message[512]; /* for people */
@@ -48,6 +47,8 @@ json_t *cluster_restore_encode(const struct cluster_restore *restore); /* NULL: 
 void cluster_restore_decode(const json_t *json, struct cluster_restore *ret);
 void cluster_restore_copy(const struct cluster_restore *from, struct cluster_restore *ret);
 void cluster_restore_release(struct cluster_restore *restore);
+/* Up to and with these, as `from` has them; "" not by GTIDs. The restore's. */
+const char *cluster_restore_until_gtid(const struct cluster_restore *restore);
 bool cluster_restore_same(const struct cluster_restore *a, const struct cluster_restore *b);
 /* To which point, for people: "", or " and of archived binary logs until 2026-11-21T20:45:12Z". */
 void cluster_restore_point_text(const struct cluster_restore *restore, struct strbuf *out);

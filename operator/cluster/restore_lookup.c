@@ -141,7 +141,6 @@ static bool take_point(struct restore_lookup *lookup, const char *ns, const char
     strbuf_init(&folder, sizeof(found->binlogs) - 1);
     binlog_folder_of(ns, cluster, uid, &folder);
     snprintf(found->binlogs, sizeof(found->binlogs), "%s", folder.buf);
-    snprintf(found->until_gtid, sizeof(found->until_gtid), "%s", str_or_empty(wish->until_gtid));
     found->until_ms = wish->point == RESTORE_POINT_TIME ? wish->until_ms / 1000 * 1000 : 0;
     return true;
 }
@@ -467,7 +466,7 @@ static void make_task(struct restore_lookup *lookup, struct backup_keys *keys)
     copy_text(task->digest, sizeof(task->digest), lookup->restore.digest);
     if (*lookup->restore.binlogs)
         task->binlogs_folder = xstrdup(lookup->restore.binlogs);
-    task->until_gtid = xstrdup(lookup->restore.until_gtid);
+    task->until_gtid = xstrdup(cluster_restore_until_gtid(&lookup->restore));
     task->until_ms = lookup->restore.until_ms;
     lookup->has_task = true;
 }
@@ -492,9 +491,9 @@ static bool same_document(const json_t *a, const json_t *b)
 static bool is_same_task(const struct cluster_restore *a, const struct cluster_restore *b)
 {
     return a->phase == b->phase && str_eq(a->backup, b->backup) && str_eq(a->folder, b->folder) &&
-        str_eq(a->digest, b->digest) && str_eq(a->binlogs, b->binlogs) && str_eq(a->until_gtid, b->until_gtid) &&
-        a->until_ms == b->until_ms && same_document(a->destination, b->destination) &&
-        same_document(a->encryption, b->encryption);
+        str_eq(a->digest, b->digest) && str_eq(a->binlogs, b->binlogs) &&
+        str_eq(cluster_restore_until_gtid(a), cluster_restore_until_gtid(b)) && a->until_ms == b->until_ms &&
+        same_document(a->destination, b->destination) && same_document(a->encryption, b->encryption);
 }
 
 void restore_lookup_want_task(struct restore_lookup *lookup, const struct cluster_restore *restore)

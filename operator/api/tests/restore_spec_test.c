@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/json.h"
+#include "common/tests/document_util.h"
 #include "operator/api/restore_status.h"
 
 #define UUID "3E11FA47-71CA-11E1-9E33-C80AA9429562"
@@ -86,7 +87,7 @@ static void test_status(void **state)
     UNUSED(state);
     struct cluster_restore restore = {.phase = RESTORE_PHASE_RESTORING, .until_ms = 1795262400000}, back;
     snprintf(restore.binlogs, sizeof(restore.binlogs), "ns1/shop/binlogs/u1");
-    snprintf(restore.until_gtid, sizeof(restore.until_gtid), "0-1-4711");
+    restore.from = json_build("{s:s}", "gtid", "0-1-4711");
     _cleanup_(json_decrefp) json_t *json = cluster_restore_encode(&restore);
     assert_string_equal(json_path_str(json, "untilTime", ""), "2026-11-21T12:00:00Z");
     cluster_restore_decode(json, &back);
@@ -94,12 +95,40 @@ static void test_status(void **state)
     back.until_ms += 1000;
     assert_false(cluster_restore_same(&restore, &back));
     assert_text(&restore, " and of archived binary logs until 0-1-4711");
-    *restore.until_gtid = '\0';
+    cluster_restore_release(&back);
+    json_object_del(restore.from, "gtid");
     assert_text(&restore, " and of archived binary logs until 2026-11-21T12:00:00Z");
     restore.until_ms = 0;
     assert_text(&restore, " and of archived binary logs, all of them");
     *restore.binlogs = '\0';
     assert_text(&restore, "");
+    cluster_restore_release(&restore);
+}
+
+/* The words of the wish stand in the status once, and whole; what is told beside them refers to them. */
+static void test_long_gtids(void **state)
+{
+    UNUSED(state);
+    _cleanup_(strbuf_release) struct strbuf gtids;
+    struct cluster_restore restore = {.phase = RESTORE_PHASE_RESTORING}, back;
+    strbuf_init(&gtids, POSITION_TEXT_MAX);
+    document_servers(400, 12, &gtids);
+    snprintf(restore.binlogs, sizeof(restore.binlogs), "ns1/shop/binlogs/u1");
+    position_tell(restore.gtid, gtids.buf);
+    restore.from = json_build("{s:s}", "gtid", gtids.buf);
+    _cleanup_(json_decrefp) json_t *json = cluster_restore_encode(&restore);
+    assert_string_equal(json_path_str(json, "untilGtid", ""), POSITION_TOO_LONG);
+    assert_string_equal(json_path_str(json, "gtid", ""), POSITION_TOO_LONG);
+    cluster_restore_decode(json, &back);
+    assert_string_equal(cluster_restore_until_gtid(&back), gtids.buf);
+    assert_true(cluster_restore_same(&restore, &back));
+    struct strbuf text;
+    strbuf_init(&text, KM_KIB);
+    cluster_restore_point_text(&back, &text);
+    assert_int_equal(strcmp(text.buf + text.len - 3, "..."), 0);
+    strbuf_release(&text);
+    cluster_restore_release(&back);
+    cluster_restore_release(&restore);
 }
 
 int main(void)
@@ -108,6 +137,7 @@ int main(void)
         cmocka_unit_test(test_points),
         cmocka_unit_test(test_problems),
         cmocka_unit_test(test_status),
+        cmocka_unit_test(test_long_gtids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
