@@ -17,6 +17,8 @@
 #define SENDER "archive"
 /* After a sweep that left something to do. */
 #define SWEEP_SOON_MS 1000
+/* After a sweep that did not find out with which backup the chain is linked. */
+#define LINK_AGAIN_MS 60000
 /* After Secrets that lack something. */
 #define SECRETS_SOON_MS 3000
 
@@ -156,6 +158,8 @@ static void on_swept(void *arg, const struct archive_sweep_result *result)
     memory->sweep = NULL;
     memory->swept_ms = MAX_OF(loop_now_ms(controller->loop), 1);
     memory->sweep_more = result->more;
+    if (result->link.known)
+        memory->link = result->link;
     if (*result->failure)
         log_warn("the archive of binary logs could not be cleared", LOG_STR("cluster", memory->key),
             LOG_STR("error", result->failure));
@@ -164,21 +168,25 @@ static void on_swept(void *arg, const struct archive_sweep_result *result)
             LOG_INT("segments", (int64_t)result->removed));
     if (result->more)
         controller_enqueue_after(controller->runtime, memory->key, SWEEP_SOON_MS);
+    else if (result->link.known)
+        controller_enqueue(controller->runtime, memory->key);
 }
 
 /* While a backup runs its position is not known yet, and may be behind those that are. */
-static bool is_sweep_due(const struct archive_turn *turn, const struct archive_memory *memory)
+static bool is_sweep_due(const struct archive_turn *turn, const struct archive_memory *memory, bool wants_link)
 {
     const struct archive_controller *controller = turn->controller;
     int64_t every_ms = controller->options.sweep_ms > 0 ? controller->options.sweep_ms : ARCHIVE_SWEEP_EVERY_MS;
     int64_t age_ms = loop_now_ms(controller->loop) - memory->swept_ms;
     bool others = memory->backups_digest != memory->swept_for;
-    bool due = memory->swept_ms == 0 || others || age_ms >= every_ms || (memory->sweep_more && age_ms >= SWEEP_SOON_MS);
+    bool due = memory->swept_ms == 0 || others || age_ms >= every_ms ||
+        (memory->sweep_more && age_ms >= SWEEP_SOON_MS) || (wants_link && age_ms >= LINK_AGAIN_MS);
     return due && !memory->sweep && !memory->backup_runs && memory->backup_count > 0 && !turn->paused &&
         archive_memories_sweeps(&controller->memories) < ARCHIVE_SWEEPS_MAX && manager_leads(controller->manager);
 }
 
-static void start_sweep(const struct archive_turn *turn, struct archive_memory *memory, const struct archive_task *task)
+static void start_sweep(const struct archive_turn *turn, struct archive_memory *memory, const struct archive_task *task,
+    const struct binlog_segment_name *chain)
 {
     struct http_tls *ca_only = NULL;
     if (!memory->keys.tls && memory->keys.ca_pem)
@@ -191,6 +199,7 @@ static void start_sweep(const struct archive_turn *turn, struct archive_memory *
         .tls = memory->keys.tls ? memory->keys.tls : ca_only,
         .backups = memory->backups,
         .backup_count = memory->backup_count,
+        .chain = *chain,
         .now_ms = turn->now_ms,
     };
     memory->swept_for = memory->backups_digest;
@@ -200,14 +209,18 @@ static void start_sweep(const struct archive_turn *turn, struct archive_memory *
 
 /* ---- deciding ---- */
 
-static void decide(struct archive_turn *turn, struct archive_memory *memory, const char *problem, const char *message)
+/* NULL: it is not heard. */
+static const struct agent_status *primary_status(const struct archive_turn *turn)
 {
-    const struct agent_watch *watch =
-        *turn->primary ? agent_fleet_get(turn->controller->sources.fleet, turn->key, turn->primary) : NULL;
-    const struct agent_status *status = watch && agent_watch_connected(watch)
-        ? agent_fleet_status(turn->controller->sources.fleet, turn->key, turn->primary)
-        : NULL;
-    const struct archive_view view = {
+    struct agent_fleet *fleet = turn->controller->sources.fleet;
+    const struct agent_watch *watch = *turn->primary ? agent_fleet_get(fleet, turn->key, turn->primary) : NULL;
+    return watch && agent_watch_connected(watch) ? agent_fleet_status(fleet, turn->key, turn->primary) : NULL;
+}
+
+static struct archive_view view_of(const struct archive_turn *turn, const struct archive_memory *memory,
+    const struct agent_status *status, const char *problem, const char *message)
+{
+    return (struct archive_view){
         .spec = &turn->spec,
         .now_ms = turn->now_ms,
         .since_ms = memory->since_ms,
@@ -219,14 +232,32 @@ static void decide(struct archive_turn *turn, struct archive_memory *memory, con
         .report = status ? &status->archive : NULL,
         .backups = memory->backups,
         .backup_count = memory->backup_count,
+        .link = memory->link,
         .last = turn->written,
     };
+}
+
+static void decide(struct archive_turn *turn, struct archive_memory *memory, const char *problem, const char *message)
+{
+    const struct agent_status *status = primary_status(turn);
+    const struct archive_view view = view_of(turn, memory, status, problem, message);
     archive_decide(&view, &turn->decision);
     if (status && status->archive.known)
         archive_memory_notice(memory, &status->archive);
     memory->recoverable_from_ms = turn->decision.summary.recoverable_from_ms;
     memory->gap = str_eq(turn->decision.summary.reason, ARCHIVE_GAP);
     snprintf(memory->primary, sizeof(memory->primary), "%s", turn->primary);
+}
+
+static void sweep_if_due(const struct archive_turn *turn, struct archive_memory *memory, const struct archive_task *task)
+{
+    const struct archive_view view = view_of(turn, memory, primary_status(turn), "", "");
+    struct binlog_segment_name chain = {0};
+    bool wants_link = archive_link_is_wanted(&view);
+    if (wants_link)
+        chain = archive_chain_of(view.report);
+    if (is_sweep_due(turn, memory, wants_link))
+        start_sweep(turn, memory, task, &chain);
 }
 
 static void act(struct archive_turn *turn, struct archive_memory *memory)
@@ -245,8 +276,7 @@ static void act(struct archive_turn *turn, struct archive_memory *memory)
             snprintf(reason, sizeof(reason), "NotToldYet");
             snprintf(message, sizeof(message), "%s: %s", turn->primary, failure);
         }
-        if (is_sweep_due(turn, memory))
-            start_sweep(turn, memory, &task);
+        sweep_if_due(turn, memory, &task);
         archive_task_release(&task);
     }
     decide(turn, memory, reason, message);

@@ -17,17 +17,36 @@ int64_t archive_reach_ms(const struct archive_report *report)
 
 static bool holds(const struct archive_backup *backup, const struct gtid_set *from, enum gtid_flavour flavour)
 {
-    _cleanup_(gtid_set_freep) struct gtid_set *held = gtid_set_parse(flavour, backup->gtid, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *held = position_parse(flavour, backup->gtid);
     if (!held)
         return false;
     enum gtid_relation relation = gtid_set_compare(from, held);
     return relation == GTID_SUBSET || relation == GTID_EQUAL;
 }
 
-int64_t archive_oldest_link_ms(const struct archive_view *view, const char *from_gtid)
+struct binlog_segment_name archive_chain_of(const struct archive_report *report)
 {
-    int64_t ret = 0;
-    _cleanup_(gtid_set_freep) struct gtid_set *from = gtid_set_parse(view->flavour, from_gtid, NULL);
+    return (struct binlog_segment_name){report->from_epoch, report->from_sequence, report->from_ms};
+}
+
+static bool link_is_known(const struct archive_view *view)
+{
+    struct binlog_segment_name chain = archive_chain_of(view->report);
+    return view->link.known && chain.sequence > 0 && binlog_segment_name_compare(&view->link.chain, &chain) == 0;
+}
+
+bool archive_link_is_wanted(const struct archive_view *view)
+{
+    bool whole = view->report && position_is_whole(view->report->from_gtid);
+    for (size_t i = 0; i < view->backup_count; i++)
+        whole = whole && position_is_whole(view->backups[i].gtid);
+    return view->report && view->report->known && view->report->from_sequence > 0 && !whole && !link_is_known(view);
+}
+
+int64_t archive_oldest_link_ms(const struct archive_view *view)
+{
+    int64_t ret = link_is_known(view) ? view->link.completed_ms : 0;
+    _cleanup_(gtid_set_freep) struct gtid_set *from = position_parse(view->flavour, view->report->from_gtid);
     for (size_t i = 0; i < view->backup_count && from; i++) {
         const struct archive_backup *backup = &view->backups[i];
         if ((ret == 0 || backup->completed_ms < ret) && holds(backup, from, view->flavour))
@@ -57,7 +76,10 @@ static void set_recoverable(const struct archive_view *view, struct archive_summ
 {
     const struct archive_report *report = view->report;
     /* Without a segment there is no chain yet that a backup could be part of. */
-    int64_t from_ms = report->epoch > 0 ? archive_oldest_link_ms(view, report->from_gtid) : 0;
+    int64_t from_ms = report->epoch > 0 ? archive_oldest_link_ms(view) : 0;
+    /* What was found out before holds until it is found out again, but not over a gap. */
+    if (from_ms == 0 && archive_link_is_wanted(view) && report->gap_ms / 1000 == view->last.gap_ms / 1000)
+        from_ms = view->last.recoverable_from_ms;
     int64_t reach_ms = archive_reach_ms(report);
     bool possible = from_ms > 0 && report->until_ms >= from_ms;
     summary->recoverable_from_ms = possible ? from_ms : 0;

@@ -22,7 +22,16 @@
 /* A backup from which one could go on: completed, of this cluster, in the place where its binary logs are archived. */
 struct archive_backup {
     int64_t completed_ms;
-    char gtid[AGENT_GTID_SIZE];
+    const char *gtid; /* told (position.h): one that is too long is in the manifest */
+    const char *id;
+    bool mariadb;
+};
+
+/* When the oldest of the known backups was completed that holds what a chain begins with, by their manifests: what is told of positions is not enough where one is too long. */
+struct archive_link {
+    bool known;
+    struct binlog_segment_name chain; /* its first segment */
+    int64_t completed_ms;             /* 0: there is none */
 };
 
 struct archive_view {
@@ -37,6 +46,7 @@ struct archive_view {
     const struct archive_report *report; /* of the primary, if it has been heard; else NULL */
     const struct archive_backup *backups;
     size_t backup_count;
+    struct archive_link link;    /* the latest that was found out */
     struct archive_summary last; /* as written */
 };
 
@@ -52,7 +62,11 @@ void archive_decide(const struct archive_view *view, struct archive_decision *re
 int64_t archive_reach_ms(const struct archive_report *report);
 /* After how long without a word an archive is behind. */
 int64_t archive_patience_ms(int interval_s);
-/* When the oldest of the backups was completed from which the chain of a report goes on; 0: there is none. */
-int64_t archive_oldest_link_ms(const struct archive_view *view, const char *from_gtid);
+/* When the oldest of the backups was completed from which the chain of a report goes on; 0: there is none, as far as is known. */
+int64_t archive_oldest_link_ms(const struct archive_view *view);
+/* The link of the report's chain must be looked for in the store: positions are too long to be told, and it was not looked for yet. */
+bool archive_link_is_wanted(const struct archive_view *view);
+/* Of the chain that the report tells of; sequence 0: it does not. */
+struct binlog_segment_name archive_chain_of(const struct archive_report *report);
 
 #endif

@@ -22,6 +22,7 @@ static void memory_free(void *entry)
     archive_sweep_cancel(memory->sweep);
     task_keys_release(&memory->keys);
     free(memory->backups);
+    position_pool_unref(memory->texts);
     free(memory->key);
     free(memory->uid);
     free(memory);

@@ -30,6 +30,8 @@ struct archive_memory {
     int64_t noticed_ms, reach_ms; /* wall clock: until when all is archived, and archive_reach_ms of it, as heard last */
     struct archive_backup *backups; /* completed ones that count, as of: */
     size_t backup_count;
+    struct position_pool *texts; /* of those */
+    struct archive_link link;
     uint64_t backups_digest;     /* of all of the cluster, and of the destination; 0: never looked */
     bool backup_runs;            /* one is not over */
     uint64_t tidied_for;         /* what was wanted when pods that nobody needs were looked for */

@@ -28,18 +28,42 @@ bool archive_batch_add(struct archive_batch *batch, const char *name)
     return true;
 }
 
-bool archive_may_begin_at(const struct binlog_segment *segment, const struct archive_backup *backups, size_t count)
+static enum gtid_flavour flavour_of(bool mariadb)
+{
+    return mariadb ? GTID_MARIADB : GTID_MYSQL;
+}
+
+void archive_held_release(struct archive_held *held)
+{
+    gtid_set_free(held->set);
+    *held = (struct archive_held){0};
+}
+
+void archive_held_add(struct archive_held *held, bool mariadb, const char *gtid)
+{
+    struct gtid_set *set = position_parse(flavour_of(mariadb), gtid);
+    struct gtid_set *before = held->set;
+    if (!set || (before && held->mariadb != mariadb)) {
+        held->unreadable = true;
+        gtid_set_free(set);
+        return;
+    }
+    held->mariadb = mariadb;
+    held->set = before ? gtid_set_intersect(before, set) : set;
+    if (before) {
+        gtid_set_free(before);
+        gtid_set_free(set);
+    }
+}
+
+bool archive_may_begin_at(const struct binlog_segment *segment, const struct archive_held *held)
 {
     bool mariadb = str_eq(segment->flavour, agent_flavour_name(AGENT_FLAVOUR_MARIADB));
-    enum gtid_flavour flavour = mariadb ? GTID_MARIADB : GTID_MYSQL;
-    _cleanup_(gtid_set_freep) struct gtid_set *after = gtid_set_parse(flavour, segment->after, NULL);
-    for (size_t i = 0; i < count && after; i++) {
-        _cleanup_(gtid_set_freep) struct gtid_set *held = gtid_set_parse(flavour, backups[i].gtid, NULL);
-        enum gtid_relation relation = held ? gtid_set_compare(after, held) : GTID_DIVERGED;
-        if (relation != GTID_SUBSET && relation != GTID_EQUAL)
-            return false;
-    }
-    return after && count > 0;
+    if (!held->set || held->unreadable || mariadb != held->mariadb)
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *after = position_parse(flavour_of(mariadb), segment->after);
+    enum gtid_relation relation = after ? gtid_set_compare(after, held->set) : GTID_DIVERGED;
+    return relation == GTID_SUBSET || relation == GTID_EQUAL;
 }
 
 /* Two writers may have made the same number twice: which of them counts is not asked here, both stay. */

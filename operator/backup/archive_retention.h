@@ -32,8 +32,16 @@ struct archive_batch {
 /* name: the last part of an object's name. False: it is full, and `more` is set. What is no segment is left alone. */
 bool archive_batch_add(struct archive_batch *batch, const char *name);
 
+/* What all backups hold. All zero to begin with. */
+struct archive_held {
+    struct gtid_set *set; /* NULL: of no backup */
+    bool mariadb;
+    bool unreadable; /* one of them does not say */
+};
+void archive_held_release(struct archive_held *held);
+void archive_held_add(struct archive_held *held, bool mariadb, const char *gtid);
 /* Whether whoever restores any of the backups may begin with this segment. Without a backup: false. */
-bool archive_may_begin_at(const struct binlog_segment *segment, const struct archive_backup *backups, size_t count);
+bool archive_may_begin_at(const struct binlog_segment *segment, const struct archive_held *held);
 /* So many of the first entries go when all restores may begin with entry `at`. */
 size_t archive_cut(const struct archive_batch *batch, size_t at, int64_t now_ms);
 

@@ -2,6 +2,7 @@
 
 #include "operator/backup/archive_sweep.h"
 
+#include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/backup_manifest.h"
 #include "common/object_store.h"
@@ -20,8 +21,14 @@ struct archive_sweep {
     char *backups_folder, *folder, *uid;       /* both folders with a slash at their ends */
     int64_t now_ms;
     struct strvec ids; /* stored backups that were not looked at yet */
-    struct archive_backup *backups;
-    size_t backup_count;
+    struct known {
+        char *id;
+        int64_t completed_ms;
+        bool is_read; /* its position is known */
+    } * known;        /* backups that the caller knows of */
+    size_t known_count;
+    struct archive_held held; /* by all backups */
+    struct gtid_set *from;    /* what the chain of result.link begins with; NULL: not known */
     struct archive_batch batch;
     struct archive_search search;
     size_t probe;
@@ -40,7 +47,11 @@ static void sweep_free(struct archive_sweep *sweep)
     loop_timer_release(&sweep->step);
     loop_timer_release(&sweep->limit);
     strvec_release(&sweep->ids);
-    free(sweep->backups);
+    for (size_t i = 0; i < sweep->known_count; i++)
+        free(sweep->known[i].id);
+    free(sweep->known);
+    archive_held_release(&sweep->held);
+    gtid_set_free(sweep->from);
     free(sweep->backups_folder);
     free(sweep->folder);
     free(sweep->uid);
@@ -108,11 +119,16 @@ static void on_removed(void *arg, const struct error *err)
     go_on(sweep, remove_next);
 }
 
+static char *object_of(const struct archive_sweep *sweep, const struct binlog_segment_name *name, const char *ending)
+{
+    char printed[BINLOG_SEGMENT_NAME_SIZE];
+    binlog_segment_name_print(name, printed);
+    return xasprintf("%s%s%s", sweep->folder, printed, ending);
+}
+
 static char *name_of(const struct archive_sweep *sweep, size_t i, const char *ending)
 {
-    char name[BINLOG_SEGMENT_NAME_SIZE];
-    binlog_segment_name_print(&sweep->batch.entries[i].name, name);
-    return xasprintf("%s%s%s", sweep->folder, name, ending);
+    return object_of(sweep, &sweep->batch.entries[i].name, ending);
 }
 
 static void remove_next(struct archive_sweep *sweep)
@@ -136,7 +152,7 @@ static bool may_begin(const struct archive_sweep *sweep, const struct object_got
     _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
     struct binlog_segment segment;
     return binlog_segment_decode(got->body, got->len, NULL, positions, &segment, NULL) == 0 &&
-        str_eq(segment.cluster_uid, sweep->uid) && archive_may_begin_at(&segment, sweep->backups, sweep->backup_count);
+        str_eq(segment.cluster_uid, sweep->uid) && archive_may_begin_at(&segment, &sweep->held);
 }
 
 static void on_segment(void *arg, const struct object_got *got, const struct error *err)
@@ -191,12 +207,55 @@ static void list_segments(struct archive_sweep *sweep)
 
 static void look_at_next_backup(struct archive_sweep *sweep);
 
-static void add_backup(struct archive_sweep *sweep, const char *gtid)
+static bool is_mariadb(const char *flavour)
 {
-    sweep->backups = xreallocarray(sweep->backups, sweep->backup_count + 1, sizeof(*sweep->backups));
-    struct archive_backup *backup = &sweep->backups[sweep->backup_count++];
-    *backup = (struct archive_backup){.completed_ms = 0};
-    position_tell(backup->gtid, gtid);
+    return str_eq(flavour, agent_flavour_name(AGENT_FLAVOUR_MARIADB));
+}
+
+static void note_link(struct archive_sweep *sweep, const struct known *known, const struct backup_manifest *manifest)
+{
+    struct archive_link *link = &sweep->result.link;
+    enum gtid_flavour flavour = is_mariadb(manifest->flavour) ? GTID_MARIADB : GTID_MYSQL;
+    _cleanup_(gtid_set_freep) struct gtid_set *set = sweep->from ? position_parse(flavour, manifest->gtid) : NULL;
+    enum gtid_relation relation = set ? gtid_set_compare(sweep->from, set) : GTID_DIVERGED;
+    bool holds = relation == GTID_SUBSET || relation == GTID_EQUAL;
+    if (holds && (link->completed_ms == 0 || known->completed_ms < link->completed_ms))
+        link->completed_ms = known->completed_ms;
+}
+
+static void add_stored(struct archive_sweep *sweep, const struct backup_manifest *manifest)
+{
+    archive_held_add(&sweep->held, is_mariadb(manifest->flavour), manifest->gtid);
+    for (size_t i = 0; i < sweep->known_count; i++) {
+        if (!str_eq(sweep->known[i].id, manifest->id))
+            continue;
+        sweep->known[i].is_read = true;
+        note_link(sweep, &sweep->known[i], manifest);
+    }
+}
+
+static void add_known(struct archive_sweep *sweep, const struct archive_backup *backup)
+{
+    sweep->known = xreallocarray(sweep->known, sweep->known_count + 1, sizeof(*sweep->known));
+    struct known *known = &sweep->known[sweep->known_count++];
+    *known = (struct known){.id = xstrdup(str_or_empty(backup->id)), .completed_ms = backup->completed_ms};
+    known->is_read = position_is_whole(backup->gtid);
+    if (known->is_read)
+        archive_held_add(&sweep->held, backup->mariadb, backup->gtid);
+}
+
+/* All manifests were read. */
+static void end_backups(struct archive_sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->known_count; i++) {
+        if (sweep->known[i].is_read)
+            continue;
+        fail(sweep, "gtid: backup %.100s has one that only its manifest tells, and that is not there",
+            sweep->known[i].id);
+        return;
+    }
+    sweep->result.link.known = sweep->from != NULL;
+    go_on(sweep, sweep->held.set ? list_segments : deliver);
 }
 
 static void on_manifest(void *arg, const struct object_got *got, const struct error *failure)
@@ -215,7 +274,7 @@ static void on_manifest(void *arg, const struct object_got *got, const struct er
     }
     if (!failure) {
         if (str_eq(manifest.cluster_uid, sweep->uid))
-            add_backup(sweep, manifest.gtid);
+            add_stored(sweep, &manifest);
         backup_manifest_release(&manifest);
     }
     go_on(sweep, look_at_next_backup);
@@ -224,7 +283,7 @@ static void on_manifest(void *arg, const struct object_got *got, const struct er
 static void look_at_next_backup(struct archive_sweep *sweep)
 {
     if (sweep->ids.n == 0) {
-        go_on(sweep, sweep->backup_count > 0 ? list_segments : deliver);
+        end_backups(sweep);
         return;
     }
     _cleanup_(freep) char *id = sweep->ids.v[--sweep->ids.n];
@@ -258,13 +317,37 @@ static void on_backups_listed(void *arg, const struct error *err)
         go_on(sweep, look_at_next_backup);
 }
 
+static void list_backups(struct archive_sweep *sweep)
+{
+    sweep->request = object_list(sweep->store, sweep->backups_folder, '/', on_backup_entry, on_backups_listed, sweep);
+}
+
+/* ---- where the chain begins ---- */
+
+static void on_first_segment(void *arg, const struct object_got *got, const struct error *err)
+{
+    struct archive_sweep *sweep = arg;
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(BINLOG_SEGMENT_POSITIONS_MAX);
+    struct binlog_segment segment;
+    sweep->request = NULL;
+    bool ours = !err && binlog_segment_decode(got->body, got->len, NULL, positions, &segment, NULL) == 0 &&
+        str_eq(segment.cluster_uid, sweep->uid);
+    if (ours)
+        sweep->from = position_parse(is_mariadb(segment.flavour) ? GTID_MARIADB : GTID_MYSQL, segment.after);
+    go_on(sweep, list_backups);
+}
+
 static void begin(struct archive_sweep *sweep)
 {
-    if (!sweep->store)
+    const struct binlog_segment_name *chain = &sweep->result.link.chain;
+    if (!sweep->store) {
         deliver(sweep);
-    else
-        sweep->request =
-            object_list(sweep->store, sweep->backups_folder, '/', on_backup_entry, on_backups_listed, sweep);
+    } else if (chain->sequence == 0) {
+        list_backups(sweep);
+    } else {
+        _cleanup_(freep) char *name = object_of(sweep, chain, ".json");
+        sweep->request = object_get(sweep->store, name, BINLOG_SEGMENT_META_MAX, on_first_segment, sweep);
+    }
 }
 
 /* ---- life ---- */
@@ -300,7 +383,8 @@ struct archive_sweep *archive_sweep_start(struct loop *loop, const struct archiv
     sweep->folder = folder_text(binlog_folder_of, request->ns, request->cluster, request->uid, "/");
     strvec_init(&sweep->ids);
     for (size_t i = 0; i < request->backup_count; i++)
-        add_backup(sweep, request->backups[i].gtid);
+        add_known(sweep, &request->backups[i]);
+    sweep->result.link.chain = request->chain;
     open_store(sweep, request);
     loop_timer_init(&sweep->step, loop, on_step, sweep);
     loop_timer_init(&sweep->limit, loop, on_late, sweep);

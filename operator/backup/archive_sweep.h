@@ -2,7 +2,7 @@
  * archive_sweep.h: removes from a store the segments of archived binary logs that no stored backup needs any more (archive_retention.h). Asynchronous.
  *
  * What counts is what is stored: every backup of the cluster (its UID) whose manifest is there, be there a MysqlBackup of it or not, and those that the caller knows of. A store that does
- * not answer, or a manifest that cannot be read, ends it before anything is removed. The .json of a segment goes before its .log.
+ * not answer, or a manifest that cannot be read, ends it before anything is removed. So does one that is missing of a backup whose position is too long to be told. The .json of a segment goes before its .log.
  */
 #ifndef KM_ARCHIVE_SWEEP_H
 #define KM_ARCHIVE_SWEEP_H
@@ -24,10 +24,12 @@ struct archive_sweep_request {
     struct http_tls *tls;                 /* NULL: the system's certificates */
     const struct archive_backup *backups; /* that the caller knows of; copied */
     size_t backup_count;
-    int64_t now_ms; /* wall clock */
+    struct binlog_segment_name chain; /* whose link is looked for on the way; sequence 0: none */
+    int64_t now_ms;                   /* wall clock */
 };
 
 struct archive_sweep_result {
+    struct archive_link link; /* among the backups that the caller knows of; known, whatever failed after that */
     size_t removed;
     bool more;         /* it should be done again soon */
     char failure[256]; /* "": it went well */

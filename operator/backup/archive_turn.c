@@ -2,11 +2,15 @@
 
 #include "operator/backup/archive_turn.h"
 
+#include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "operator/api/in_place_status.h"
 #include "operator/api/mysql_backup.h"
+
+/* Positions as told and ids of some thousand backups; what does not fit is looked for in the store. */
+#define TEXTS_MAX ((size_t)(4 * KM_MIB))
 
 /* ---- the cluster ---- */
 
@@ -75,8 +79,13 @@ static void add_backup(struct archive_memory *memory, const struct backup_status
 {
     memory->backups = xreallocarray(memory->backups, memory->backup_count + 1, sizeof(*memory->backups));
     struct archive_backup *backup = &memory->backups[memory->backup_count++];
-    backup->completed_ms = status->completion_ms;
-    memcpy(backup->gtid, status->gtid, sizeof(backup->gtid));
+    *backup = (struct archive_backup){
+        .completed_ms = status->completion_ms,
+        .gtid = position_take(memory->texts, status->gtid),
+        .id = position_take(memory->texts, status->id),
+        .mariadb = *status->flavour ? str_eq(status->flavour, agent_flavour_name(AGENT_FLAVOUR_MARIADB))
+                                    : !strchr(status->gtid, ':'), /* written by an earlier version */
+    };
 }
 
 static void take_backup(
@@ -108,6 +117,9 @@ void archive_turn_look_at_backups(
     memory->backups_digest = digest;
     memory->backup_count = 0;
     memory->backup_runs = false;
+    memory->link.known = false;
+    position_pool_unref(memory->texts);
+    memory->texts = position_pool_new(TEXTS_MAX);
     for (const struct kube_object *each; (each = store_next(store, &cursor));) {
         const struct custom_object *backup = (const struct custom_object *)each;
         if (is_of_cluster(turn, backup) && !backup->object.deleting)

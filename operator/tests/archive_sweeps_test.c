@@ -203,6 +203,68 @@ static void test_without_a_backup_all_stay(void **state)
     archive_world_free(world);
 }
 
+/* ---- positions that are too long to be told ---- */
+
+/* Of a MariaDB with many domains. */
+static char *long_position(unsigned number)
+{
+    struct strbuf text;
+    strbuf_init(&text, POSITION_TEXT_MAX);
+    strbuf_addf(&text, "0-1-%u", number);
+    for (int domain = 1; domain < 400; domain++)
+        strbuf_addf(&text, ",%d-1-1", domain);
+    return strbuf_detach(&text, NULL);
+}
+
+static bool fill_with_long_ones(struct operator_world *world)
+{
+    char after[32];
+    for (uint64_t sequence = 1; sequence <= 20; sequence++) {
+        snprintf(after, sizeof(after), "0-1-%llu", (unsigned long long)(sequence - 1) * 10);
+        put_segment(world, sequence, sequence > 1 ? after : "", OLD_MS);
+    }
+    struct archive_report *report = &world_agent(world, 0)->archive.report;
+    report->from_epoch = 1;
+    report->from_sequence = 13;
+    report->from_ms = OLD_MS;
+    snprintf(report->from_gtid, sizeof(report->from_gtid), POSITION_TOO_LONG);
+    world->numbers[0] = clock_realtime_ms() / 1000 * 1000 - HOUR_MS;
+    archive_world_put_backup(world, "later", POSITION_TOO_LONG, world->numbers[0]);
+    return true;
+}
+
+static bool nothing_is_removed(struct operator_world *world)
+{
+    return has_segment(world, 1, OLD_MS) && world_is_quiet(world, 300);
+}
+
+static bool put_its_manifest(struct operator_world *world)
+{
+    _cleanup_(freep) char *gtid = long_position(125);
+    put_manifest(world, "later", gtid);
+    return true;
+}
+
+/* The segment that is named as the chain's first begins with 0-1-120. */
+static bool is_recoverable(struct operator_world *world)
+{
+    char when[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(world->numbers[0], when);
+    return twelve_are_gone(world) && str_eq(role_story_status(world, "backup.recoverableFrom"), when);
+}
+
+/* The manifest says what the status cannot; without it nothing is removed. */
+static void test_long_positions(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {role_story_settled, fill_with_long_ones, nothing_is_removed, put_its_manifest,
+        is_recoverable, role_story_settled, NULL};
+    struct operator_world *world = archive_world_new(1, ARCHIVE_WORLD_ARCHIVES);
+    world->sweep_ms = 30;
+    operator_world_run(world, steps);
+    archive_world_free(world);
+}
+
 int main(void)
 {
     cmocka_set_test_filter(getenv("TEST_CASE"));
@@ -210,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_retention),
         cmocka_unit_test(test_young_segments_stay),
         cmocka_unit_test(test_without_a_backup_all_stay),
+        cmocka_unit_test(test_long_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

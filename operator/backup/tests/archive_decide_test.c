@@ -24,9 +24,9 @@ static struct archive_report report_of(const char *from, int64_t until_ms)
 }
 
 static const struct archive_backup backups[] = {
-    {NOW - 60 * MINUTE, "0-1-100"},
-    {NOW - 40 * MINUTE, "0-1-300"},
-    {NOW - 20 * MINUTE, "0-1-500"},
+    {NOW - 60 * MINUTE, "0-1-100", NULL, true},
+    {NOW - 40 * MINUTE, "0-1-300", NULL, true},
+    {NOW - 20 * MINUTE, "0-1-500", NULL, true},
 };
 
 static struct archive_view view_of(const struct archive_report *report)
@@ -157,6 +157,55 @@ static void test_recoverable(void **state)
     assert_int_equal(decide(&view).recoverable_from_ms, 0);
 }
 
+/* Positions that are too long to be told: what a look into the store found out of this chain counts; until then what was known. */
+static void test_link(void **state)
+{
+    UNUSED(state);
+    static const struct archive_backup long_ones[] = {
+        {NOW - 60 * MINUTE, POSITION_TOO_LONG, "a", true},
+        {NOW - 40 * MINUTE, "0-1-300", "b", true},
+    };
+    const struct binlog_segment_name chain = {2, 4, NOW - 90 * MINUTE}, other = {2, 1, NOW - 99 * MINUTE};
+    static const struct {
+        const char *name, *from;
+        bool long_backup, knows_chain, known, of_other, gap;
+        int64_t found, last, expected;
+        bool wanted;
+    } rows[] = {
+        {"all is told", "0-1-100", false, true, false, false, false, 0, 0, NOW - 60 * MINUTE, false},
+        {"nothing was found out yet", "0-1-301", true, true, false, false, false, 0, 0, 0, true},
+        {"that is told is enough", "0-1-300", true, true, false, false, false, 0, 0, NOW - 40 * MINUTE, true},
+        {"as it was written", "0-1-301", true, true, false, false, false, 0, NOW - 60 * MINUTE, NOW - 60 * MINUTE, true},
+        {"not over a gap", "0-1-301", true, true, false, false, true, 0, NOW - 60 * MINUTE, 0, true},
+        {"found", "0-1-301", true, true, true, false, false, NOW - 60 * MINUTE, 0, NOW - 60 * MINUTE, false},
+        {"found that there is none", "0-1-301", true, true, true, false, false, 0, NOW - 60 * MINUTE, 0, false},
+        {"found of the chain before", "0-1-301", true, true, true, true, false, NOW - 60 * MINUTE, 0, 0, true},
+        {"the chain's own", "...", false, true, true, false, false, NOW - 50 * MINUTE, 0, NOW - 50 * MINUTE, false},
+        {"the chain's own, not yet", "...", false, true, false, false, false, 0, NOW - 50 * MINUTE, NOW - 50 * MINUTE,
+            true},
+        {"an agent that does not say", "...", false, false, false, false, false, 0, NOW - 50 * MINUTE, 0, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct archive_report report = report_of(rows[i].from, NOW);
+        struct archive_view view = view_of(&report);
+        if (rows[i].knows_chain) {
+            report.from_epoch = chain.epoch;
+            report.from_sequence = chain.sequence;
+            report.from_ms = chain.archived_ms;
+        }
+        if (rows[i].long_backup) {
+            view.backups = long_ones;
+            view.backup_count = ARRAY_LEN(long_ones);
+        }
+        view.link = (struct archive_link){rows[i].known, rows[i].of_other ? other : chain, rows[i].found};
+        view.last.recoverable_from_ms = rows[i].last;
+        report.gap_ms = rows[i].gap ? NOW - 5 * MINUTE : 0;
+        int64_t from_ms = decide(&view).recoverable_from_ms;
+        if (from_ms != rows[i].expected || archive_link_is_wanted(&view) != rows[i].wanted)
+            fail_msg("%s: %lld", rows[i].name, (long long)from_ms);
+    }
+}
+
 /* Told until there is a backup behind it, once as an event. */
 static void test_gap(void **state)
 {
@@ -171,7 +220,7 @@ static void test_gap(void **state)
     view.last = decision.summary;
     archive_decide(&view, &decision);
     assert_false(decision.new_gap || decision.write);
-    const struct archive_backup later = {NOW - MINUTE / 2, "0-1-600"};
+    const struct archive_backup later = {NOW - MINUTE / 2, "0-1-600", NULL, true};
     view.backups = &later;
     view.backup_count = 1;
     assert_reason(&view, "UpToDate", "");
@@ -249,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_unheard),
         cmocka_unit_test(test_recoverable),
+        cmocka_unit_test(test_link),
         cmocka_unit_test(test_gap),
         cmocka_unit_test(test_writes),
         cmocka_unit_test(test_failover),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/alloc.h"
+#include "common/tests/document_util.h"
 
 #define OLD INT64_C(1700000000000)
 #define NOW INT64_C(1795262400000)
@@ -18,31 +19,62 @@ static void test_may_begin(void **state)
     UNUSED(state);
     static const struct {
         const char *name, *flavour, *after;
-        struct archive_backup backups[3];
+        const char *backups[3];
         size_t count;
         bool expected;
     } rows[] = {
-        {"no backup", "mariadb", "0-1-10", {{0}}, 0, false},
-        {"the first segment", "mariadb", "", {{1, "0-1-10"}}, 1, true},
-        {"behind the backup's end", "mariadb", "0-1-11", {{1, "0-1-10"}}, 1, false},
-        {"at the backup's end", "mariadb", "0-1-10", {{1, "0-1-10"}}, 1, true},
-        {"one of three is older", "mariadb", "0-1-50", {{1, "0-1-60"}, {2, "0-1-40"}, {3, "0-1-90"}}, 3, false},
-        {"all three are later", "mariadb", "0-1-40", {{1, "0-1-60"}, {2, "0-1-40"}, {3, "0-1-90"}}, 3, true},
-        {"a later primary's", "mariadb", "0-2-10", {{1, "0-1-20"}}, 1, true},
-        {"another domain, unknown to the backup", "mariadb", "0-1-10,7-1-1", {{1, "0-1-20"}}, 1, false},
-        {"a position that was cut", "mariadb", "0-1-10", {{1, "0-1-20,1-1..."}}, 1, false},
-        {"none at all", "mariadb", "0-1-10", {{1, ""}}, 1, false},
-        {"mysql", "mysql", UUID_A ":1-10", {{1, UUID_A ":1-12"}}, 1, true},
-        {"mysql, a hole in the backup", "mysql", UUID_A ":1-10", {{1, UUID_A ":1-5:7-12"}}, 1, false},
-        {"mysql, the lost end of an epoch", "mysql", UUID_A ":1-10", {{1, UUID_A ":1-9," UUID_B ":1-99"}}, 1, false},
-        {"mysql, the epoch behind it", "mysql", UUID_A ":1-9", {{1, UUID_A ":1-9," UUID_B ":1-99"}}, 1, true},
-        {"percona", "percona", UUID_A ":1-9", {{1, UUID_A ":1-9"}}, 1, true},
+        {"no backup", "mariadb", "0-1-10", {NULL}, 0, false},
+        {"the first segment", "mariadb", "", {"0-1-10"}, 1, true},
+        {"behind the backup's end", "mariadb", "0-1-11", {"0-1-10"}, 1, false},
+        {"at the backup's end", "mariadb", "0-1-10", {"0-1-10"}, 1, true},
+        {"one of three is older", "mariadb", "0-1-50", {"0-1-60", "0-1-40", "0-1-90"}, 3, false},
+        {"all three are later", "mariadb", "0-1-40", {"0-1-60", "0-1-40", "0-1-90"}, 3, true},
+        {"a later primary's", "mariadb", "0-2-10", {"0-1-20"}, 1, true},
+        {"another domain, unknown to the backup", "mariadb", "0-1-10,7-1-1", {"0-1-20"}, 1, false},
+        {"a position that was cut", "mariadb", "0-1-10", {"0-1-20,1-1..."}, 1, false},
+        {"none at all", "mariadb", "0-1-10", {""}, 1, false},
+        {"mysql", "mysql", UUID_A ":1-10", {UUID_A ":1-12"}, 1, true},
+        {"mysql, a hole in the backup", "mysql", UUID_A ":1-10", {UUID_A ":1-5:7-12"}, 1, false},
+        {"mysql, the lost end of an epoch", "mysql", UUID_A ":1-10", {UUID_A ":1-9," UUID_B ":1-99"}, 1, false},
+        {"mysql, the epoch behind it", "mysql", UUID_A ":1-9", {UUID_A ":1-9," UUID_B ":1-99"}, 1, true},
+        {"percona", "percona", UUID_A ":1-9", {UUID_A ":1-9"}, 1, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct binlog_segment segment = {.name = {1, 1, OLD}, .after = rows[i].after};
         snprintf(segment.flavour, sizeof(segment.flavour), "%s", rows[i].flavour);
-        if (archive_may_begin_at(&segment, rows[i].backups, rows[i].count) != rows[i].expected)
+        _cleanup_(archive_held_release) struct archive_held held = {.set = NULL};
+        for (size_t k = 0; k < rows[i].count; k++)
+            archive_held_add(&held, str_eq(rows[i].flavour, "mariadb"), rows[i].backups[k]);
+        if (archive_may_begin_at(&segment, &held) != rows[i].expected)
             fail_msg("%s", rows[i].name);
+    }
+}
+
+/* Sets of 400 servers; one that lacks a server, one of the other family. */
+static void test_held(void **state)
+{
+    UNUSED(state);
+    _cleanup_(strbuf_release) struct strbuf many, fewer;
+    struct binlog_segment segment = {.name = {1, 1, OLD}, .flavour = "mysql"};
+    strbuf_init(&many, POSITION_TEXT_MAX);
+    strbuf_init(&fewer, POSITION_TEXT_MAX);
+    document_servers(400, 9, &many);
+    document_servers(399, 20, &fewer);
+    for (int i = 0; i < 4; i++) {
+        _cleanup_(archive_held_release) struct archive_held held = {.set = NULL};
+        archive_held_add(&held, false, many.buf);
+        if (i == 1)
+            archive_held_add(&held, false, fewer.buf);
+        if (i == 2)
+            archive_held_add(&held, true, "0-1-7");
+        if (i == 3)
+            archive_held_add(&held, false, POSITION_TOO_LONG);
+        segment.after = many.buf;
+        assert_int_equal(archive_may_begin_at(&segment, &held), i == 0);
+        segment.after = UUID_A ":1";
+        assert_false(archive_may_begin_at(&segment, &held));
+        segment.after = "00000001-71ca-11e1-9e33-c80aa9429562:1-9";
+        assert_int_equal(archive_may_begin_at(&segment, &held), i < 2);
     }
 }
 
@@ -121,6 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_may_begin),
+        cmocka_unit_test(test_held),
         cmocka_unit_test(test_batch),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_search),
