@@ -21,8 +21,8 @@
 #define CHECK_TASK_MAX ((size_t)(8 * KM_KIB))
 
 struct check_task {
-    char id[128];               /* stands for all of it */
-    char gtid[AGENT_GTID_SIZE]; /* what the server must have executed; "" nothing */
+    char id[128];                  /* stands for all of it */
+    char gtid[POSITION_TOLD_SIZE]; /* what the server must have executed; "" nothing */
 };
 void check_task_encode(const struct check_task *task, struct strbuf *out);
 int check_task_decode(const char *text, size_t len, struct check_task *ret, struct error *err) KM_MUST_CHECK;
@@ -42,7 +42,7 @@ struct check_report {
     char table[400]; /* "database.table": the one that is looked at; Failed: the one where it ended; "" none */
     char reason[48]; /* Failed */
     char message[256];
-    char gtid[AGENT_GTID_SIZE]; /* Passed: executed; cut with "..." */
+    char gtid[POSITION_TOLD_SIZE]; /* Passed: executed; told (position.h) */
 };
 json_t *check_report_encode(const struct check_report *report); /* NULL when there is no task */
 int check_report_decode(const json_t *object, struct check_report *ret, struct error *err) KM_MUST_CHECK;

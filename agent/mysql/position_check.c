@@ -111,7 +111,7 @@ static int compare(const struct gtid_set *wanted, const struct gtid_set *has, st
 }
 
 int position_check(struct session *session, const struct dialect *dialect, const char *wanted,
-    char ret_executed[static AGENT_GTID_SIZE], struct error *err)
+    char ret_executed[static POSITION_TOLD_SIZE], struct error *err)
 {
     enum gtid_flavour flavour = replication_gtid_flavour(dialect);
     struct strbuf text;
@@ -121,7 +121,7 @@ int position_check(struct session *session, const struct dialect *dialect, const
         return -1;
     strbuf_init(&text, POSITIONS_MAX);
     gtid_set_print(executed, &text);
-    replication_copy_text(ret_executed, AGENT_GTID_SIZE, str_or_empty(text.buf));
+    position_tell(ret_executed, text.buf);
     strbuf_release(&text);
     if (!*wanted)
         return 0;

@@ -11,13 +11,13 @@
 
 #include "agent/mysql/dialect.h"
 #include "agent/mysql/session.h"
-#include "common/agent_order.h"
 #include "common/error.h"
+#include "common/position.h"
 #include "common/strbuf.h"
 
-/* ret_executed: all that is executed, cut with "...", in any case but an error of the server. -1: ERROR_INVALID: some of `wanted` is missing, and err says what. Blocking. */
+/* ret_executed: all that is executed, told (position.h), in any case but an error of the server. -1: ERROR_INVALID: some of `wanted` is missing, and err says what. Blocking. */
 int position_check(struct session *session, const struct dialect *dialect, const char *wanted,
-    char ret_executed[static AGENT_GTID_SIZE], struct error *err) KM_MUST_CHECK;
+    char ret_executed[static POSITION_TOLD_SIZE], struct error *err) KM_MUST_CHECK;
 
 /* Pure. Of a MariaDB's positions those that another server wrote; all of them if `wanted` names this server's number. Appends. */
 void position_of_others(const char *positions, uint32_t server_id, const char *wanted, struct strbuf *out);

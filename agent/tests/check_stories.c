@@ -177,7 +177,7 @@ static void position_counts(const struct agent_rig *rig, bool mysql)
 {
     _cleanup_(strbuf_release) struct strbuf gtid;
 
-    strbuf_init(&gtid, AGENT_GTID_SIZE);
+    strbuf_init(&gtid, POSITION_TEXT_MAX);
     position(rig, mysql, &gtid);
     assert_int_equal(check(rig, "position", gtid.buf).phase, CHECK_PHASE_PASSED);
     struct check_report report =

@@ -603,7 +603,7 @@ static void test_what_waits_behind_an_error_is_there(void **state)
     struct stage *stage = *state;
     struct replication_rig *rig = stage->rig;
     unsigned stopped = follower(stage);
-    char before[AGENT_GTID_SIZE];
+    char before[POSITION_TOLD_SIZE];
 
     assert_true(member_write_aside(rig, stopped, false, "INSERT INTO t.w VALUES (-40)"));
     write_row(stage, -40);
@@ -632,7 +632,7 @@ static void test_what_was_received_is_applied_before_another_is_followed(void **
     struct replication_rig *rig = stage->rig;
     unsigned lost = stage->primary;
     unsigned slow = follower(stage);
-    char before[AGENT_GTID_SIZE];
+    char before[POSITION_TOLD_SIZE];
 
     hold_applier(rig, slow);
     write_row(stage, -50);

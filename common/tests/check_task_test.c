@@ -26,7 +26,7 @@ static void what_is_no_task(void **state)
 {
     static const char *const texts[] = {"", "[]", "{}", "{\"id\":\"\"}", "{\"id\":\"a/b\"}", "{\"id\":\"..\"}",
         "{\"id\":7}", "{\"id\":\"x\",\"gtid\":[]}"};
-    char text[AGENT_GTID_SIZE + 64];
+    char text[POSITION_TOLD_SIZE + 64];
     struct check_task task = {.id = "kept"};
 
     UNUSED(state);
@@ -37,7 +37,7 @@ static void what_is_no_task(void **state)
         assert_int_equal(err.kind, ERROR_INVALID);
     }
     /* A position that would be cut is another one. */
-    snprintf(text, sizeof(text), "{\"id\":\"x\",\"gtid\":\"%0*d\"}", AGENT_GTID_SIZE, 1);
+    snprintf(text, sizeof(text), "{\"id\":\"x\",\"gtid\":\"%0*d\"}", POSITION_TOLD_SIZE, 1);
     assert_int_equal(check_task_decode(text, strlen(text), &task, NULL), -1);
     assert_string_equal(task.id, "kept");
 }

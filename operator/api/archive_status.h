@@ -25,7 +25,7 @@ struct archive_summary {
     char message[KUBE_CONDITION_MESSAGE_MAX];
     int64_t recoverable_from_ms, recoverable_until_ms;
     int64_t epoch, sequence, segments;
-    char until[AGENT_GTID_SIZE];
+    char until[POSITION_TOLD_SIZE]; /* told (position.h): what is longer is in the segment of that epoch and sequence */
     int64_t until_ms;
     int64_t gap_ms;
 };

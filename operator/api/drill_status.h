@@ -52,7 +52,7 @@ struct drill_summary {
     /* The last one that went well. */
     int64_t verified_ms; /* lastVerifiedRestore */
     char verified_backup[KUBE_NAME_MAX + 1];
-    char verified_gtid[AGENT_GTID_SIZE];
+    char verified_gtid[POSITION_TOLD_SIZE]; /* told (position.h) */
     int64_t verified_until_ms, verified_seconds, verified_tables;
 };
 

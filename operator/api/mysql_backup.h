@@ -91,7 +91,7 @@ struct backup_status {
     bool received;                             /* the donor has shown the id */
     int64_t start_ms, completion_ms, retry_ms; /* wall clock; 0: not set */
     uint64_t raw_bytes, stored_bytes, data_bytes, bytes_per_second;
-    char gtid[AGENT_GTID_SIZE];
+    char gtid[POSITION_TOLD_SIZE]; /* told (position.h): what is longer is in the manifest */
     char server_version[64];
     char flavour[16];
     char method[16], compression[16];

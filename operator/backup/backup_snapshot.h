@@ -57,7 +57,7 @@ struct backup_job_view {
     char message[256]; /* BAD, UNAVAILABLE */
     /* CHECK, GOOD: of the manifest */
     uint64_t raw_bytes, stored_bytes, data_bytes;
-    char gtid[AGENT_GTID_SIZE];
+    char gtid[POSITION_TOLD_SIZE]; /* told */
     char server_version[64], flavour[16], digest[65], key_id[17];
     int64_t completed_ms;
 };

@@ -183,8 +183,7 @@ static void ask_for_check(const struct drill_turn *turn)
 {
     struct check_task task = {.id = ""};
     char pod[DERIVED_NAME_SIZE];
-    size_t len = strlen(turn->scratch.gtid);
-    bool whole = len < 3 || !str_eq(turn->scratch.gtid + len - 3, "..."); /* a position that was cut names nothing */
+    bool whole = position_is_whole(turn->scratch.gtid); /* else the restore alone has compared it */
     cluster_pod_name(pod, turn->written.cluster, 0);
     snprintf(task.id, sizeof(task.id), "%s", turn->written.cluster);
     snprintf(task.gtid, sizeof(task.gtid), "%s", whole ? turn->scratch.gtid : "");

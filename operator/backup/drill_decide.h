@@ -39,7 +39,7 @@ struct drill_scratch {
     enum restore_phase restore;
     char restore_reason[48];
     char restore_message[512];
-    char gtid[AGENT_GTID_SIZE];       /* what the backup stands for */
+    char gtid[POSITION_TOLD_SIZE];    /* what the backup stands for; told */
     bool gave_up;                     /* its member tries no further */
     bool open;                        /* its member takes writes, and its agent is heard */
     const struct check_report *check; /* NULL: its agent is not heard */

@@ -105,7 +105,7 @@ struct agent_double {
     char task_store[64];                  /* where a volume is reached, by that task */
     char task_key[64];                    /* access key of the last task of a restore */
     char task_binlogs[256];               /* what it replays: "" nothing */
-    char task_until_gtid[AGENT_GTID_SIZE];
+    char task_until_gtid[POSITION_TOLD_SIZE];
     int64_t task_until_ms;
     int following; /* ordinal whose transactions it receives, -1: nobody's */
     bool opened;
