@@ -296,7 +296,7 @@ static const struct binlog_segment *archive(
     snprintf(segment->flavour, sizeof(segment->flavour), is_mysql(world) ? "mysql" : "mariadb");
     if (!world->positions)
         world->positions = position_pool_new((size_t)(16 * KM_MIB));
-    segment->after = position_take(world->positions, after ? after : before->until);
+    segment->after = position_take(world->positions, after ? after : before ? before->until : "");
     if (!first)
         memcpy(segment->previous, world->last_sha256, sizeof(segment->previous));
     backup_key_id(world->key, segment->key_id);
