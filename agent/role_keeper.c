@@ -81,11 +81,11 @@ static void accept(struct role_keeper *keeper, const struct acceptance *acceptan
     const struct agent_order *order = &acceptance->order;
     struct role_state *role = &keeper->state->role;
     char hash[17];
-    bool was_isolated = role->isolated;
+    bool ends_isolation = role->isolated && order->epoch > role->epoch;
 
     agent_order_hash(order, hash);
     bool renewed = role_note_epoch(keeper->state, order, hash, clock_monotonic_ms());
-    if (was_isolated && !role->isolated)
+    if (ends_isolation)
         log_info("a new epoch ends the isolation");
     healing_ordered(keeper->healing, order, renewed);
     old_data_ordered(keeper->old, order);

@@ -29,7 +29,7 @@ static char *find_quoted(const char *line, const char *mark, size_t max)
         return NULL;
     at += strlen(mark);
     size_t len = strcspn(at, "'");
-    return at[len] == '\'' && len <= max ? xstrndup(at, len) : NULL;
+    return len <= max && at[len] == '\'' ? xstrndup(at, len) : NULL;
 }
 
 bool copy_position_find(const char *line, struct copy_position *ret)
