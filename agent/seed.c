@@ -97,6 +97,7 @@ static void look_at_volume(struct seed *seed)
         status->volume_bytes = 0;
     if (volume_mark_read(&seed->options->paths, &status->mark, NULL) < 0)
         status->mark = AGENT_MARK_RESEED;
+    status->opened_epoch = opened_file_read(&seed->options->paths);
     if (!seed->attempt && datadir_inspect(&seed->options->paths, &facts, NULL) == 0) {
         seed->prepared.facts = facts;
         status->data = facts.kind == DATADIR_EMPTY ? AGENT_DATA_EMPTY : AGENT_DATA_DATABASE;

@@ -3,6 +3,7 @@
 #include "agent/seed_attempt.h"
 
 #include "agent/bootstrap/datadir_beside.h"
+#include "agent/bootstrap/epoch_file.h"
 #include "agent/bootstrap/start_mode.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/seed_clone.h"
@@ -93,8 +94,10 @@ static void run_job(void *arg)
     bool beside = attempt->order.seed == AGENT_SEED_RESTORE_BESIDE; /* the data is what it was */
     if (run_stage(attempt, err) < 0 || attempt->stage == STAGE_BEGIN || beside)
         return;
-    if (attempt->order.seed != AGENT_SEED_KEEP)
-        start_mode_forget_cut(attempt->options.paths); /* it was of the data that is gone */
+    if (attempt->order.seed != AGENT_SEED_KEEP) { /* they were of the data that is gone */
+        start_mode_forget_cut(attempt->options.paths);
+        opened_file_forget(attempt->options.paths);
+    }
     if (volume_mark_write(attempt->options.paths, AGENT_MARK_NONE, err) < 0)
         error_prefix(err, "the mark on the volume");
 }

@@ -9,6 +9,7 @@
 
 #include "common/alloc.h"
 #include "common/fs.h"
+#include "common/log.h"
 #include "common/strbuf.h"
 
 #define EPOCH_TEXT_MAX 64
@@ -97,4 +98,12 @@ int opened_file_write(const struct agent_paths *paths, uint64_t epoch, struct er
         (void)(sync_file_range(fd, 0, 0, HAND_OVER) == 0);
     close(fd);
     return is_written ? 0 : error_set_errno(err, errnum, "writing %s", path);
+}
+
+void opened_file_forget(const struct agent_paths *paths)
+{
+    struct error err = ERROR_INIT;
+
+    if (opened_file_read(paths) != 0 && opened_file_write(paths, 0, &err) < 0)
+        log_warn("the epoch in which the data that is gone was opened stays noted", LOG_ERR(&err));
 }

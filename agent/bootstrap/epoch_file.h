@@ -28,5 +28,7 @@ uint64_t opened_file_read(const struct agent_paths *paths);
  * is done if it is there. */
 int opened_file_make(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 int opened_file_write(const struct agent_paths *paths, uint64_t epoch, struct error *err) KM_MUST_CHECK;
+/* The data was replaced: its server was never opened. */
+void opened_file_forget(const struct agent_paths *paths);
 
 #endif

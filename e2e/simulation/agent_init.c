@@ -12,6 +12,7 @@ static void look_at_volume(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
     at->agent.status.mark = at->disk.mark;
+    at->agent.status.opened_epoch = at->disk.opened_epoch;
     at->agent.status.data = at->disk.has_data ? AGENT_DATA_DATABASE : AGENT_DATA_EMPTY;
 }
 

@@ -51,7 +51,7 @@ static void forget_pod(struct sim *sim, int member)
     if (at->claim_gone) {
         disk_clear(sim, member);
         at->disk.bound = false;
-        at->disk.epoch = at->disk.opened_epoch = 0;
+        at->disk.epoch = 0;
         at->disk.mark = AGENT_MARK_NONE;
         at->claim_gone = false;
         at->full_until_ms = 0;

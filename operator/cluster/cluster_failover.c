@@ -207,29 +207,49 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
 
 /* ---- a status of the past ---- */
 
+static bool is_primary_now(const struct cluster_member *member)
+{
+    return member->agent->role == AGENT_ROLE_PRIMARY || member->agent->writable;
+}
+
+/* The latest epoch under which it is primary, or takes writes, or was opened as far as its volume tells; 0: none. Of
+ * those in which it was opened only where nobody takes writes: a volume of another life brings such a note along, too. */
+static uint64_t primary_epoch(const struct cluster_member *member, bool anybody_open)
+{
+    const struct agent_status *agent = member->agent;
+    if (!member_speaks(member))
+        return 0;
+    uint64_t now = is_primary_now(member) ? agent->epoch : 0;
+    return anybody_open ? now : MAX_OF(now, agent->opened_epoch);
+}
+
 /* The one that was primary last, as far as is heard; NULL unless another one than the status' has been since. */
-static const struct cluster_member *find_later_primary(const struct cluster_snapshot *snapshot)
+static const struct cluster_member *find_later_primary(const struct cluster_snapshot *snapshot, uint64_t *ret_epoch)
 {
     const struct cluster_member *last = NULL;
-    bool is_another = false;
+    bool is_another = false, anybody_open = false;
+    *ret_epoch = (uint64_t)snapshot->last.epoch;
+    for (int i = 0; i < snapshot->member_count; i++)
+        anybody_open |= member_speaks(&snapshot->members[i]) && snapshot->members[i].agent->writable;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (!member_speaks(member) || member->agent->epoch <= (uint64_t)snapshot->last.epoch ||
-            (member->agent->role != AGENT_ROLE_PRIMARY && !member->agent->writable))
+        uint64_t epoch = primary_epoch(member, anybody_open);
+        if (epoch <= (uint64_t)snapshot->last.epoch)
             continue;
         is_another |= !str_eq(member->name, snapshot->last.current_primary);
-        if (!last || member->agent->epoch > last->agent->epoch)
+        if (epoch > *ret_epoch)
             last = member;
+        *ret_epoch = MAX_OF(*ret_epoch, epoch);
     }
     return is_another ? last : NULL;
 }
 
 /* Of this reign nothing is known but who is open under it. If nobody is, anybody may have been primary last. */
 static void begin_later_reign(const struct cluster_snapshot *snapshot, const struct cluster_member *last,
-    const struct cluster_failure *why, struct cluster_intent *intent)
+    uint64_t epoch, const struct cluster_failure *why, struct cluster_intent *intent)
 {
     struct cluster_reigns reigns = {.count = 0};
-    reigns_begin(last, (int64_t)last->agent->epoch, "", 0, &reigns);
+    reigns_begin(last, (int64_t)epoch, "", 0, &reigns);
     reigns.list[0].floor_is_partial = reigns.list[0].opened = true;
     begin(snapshot, why, &reigns, intent);
     if (!last->agent->writable)
@@ -242,13 +262,14 @@ static void begin_later_reign(const struct cluster_snapshot *snapshot, const str
 bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure why = {.reason = "StatusOutdated"};
-    const struct cluster_member *last = find_later_primary(snapshot);
+    uint64_t epoch = 0;
+    const struct cluster_member *last = find_later_primary(snapshot, &epoch);
     bool anybody_silent = false;
     if (!last)
         return false;
-    snprintf(why.evidence, sizeof(why.evidence), "%s is primary under epoch %lld, and the status was of epoch %lld",
-        last->name, (long long)last->agent->epoch, (long long)snapshot->last.epoch);
-    begin_later_reign(snapshot, last, &why, intent);
+    snprintf(why.evidence, sizeof(why.evidence), "%s %s primary under epoch %lld, and the status was of epoch %lld",
+        last->name, is_primary_now(last) ? "is" : "was", (long long)epoch, (long long)snapshot->last.epoch);
+    begin_later_reign(snapshot, last, epoch, &why, intent);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (!member->pod && (!member->claim || !member_is_wanted(snapshot, member)))

@@ -431,25 +431,48 @@ static bool waits_to_hear(const struct cluster_snapshot *snapshot, const char *b
     return false;
 }
 
+static bool anybody_is_open(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_speaks(&snapshot->members[i]) && snapshot->members[i].agent->writable)
+            return true;
+    }
+    return false;
+}
+
 /* A member takes writes, and the status does not know of it: all are heard before anybody else is chosen. */
 static bool has_lost_its_status(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_intent found = *intent;
-    bool anybody_open = false;
-    for (int i = 0; i < snapshot->member_count; i++)
-        anybody_open |= member_speaks(&snapshot->members[i]) && snapshot->members[i].agent->writable;
-    if (!anybody_open || !failover_from_later(snapshot, &found))
+    if (!anybody_is_open(snapshot) || !failover_from_later(snapshot, &found))
         return false;
     if (!waits_to_hear(snapshot, "find out who is primary, as the status does not say so", intent))
         *intent = found;
     return true;
 }
 
+/* Any volume may be that of the last primary. */
+static bool waits_for_volumes(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_speaks(member) || !member_has_volume(member))
+            continue;
+        cluster_intent_say(intent,
+            "find out who was primary last, as the status is older than the members; waits to hear from %s",
+            member->name);
+        return true;
+    }
+    return false;
+}
+
 /* A volume of another life: the same primary under an epoch that all accept. Or a status that is older than its
- * members: then they are heard first, as another one may be open. */
+ * members: then they are heard first, as another one may be open, or have been. */
 static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     if (waits_to_hear(snapshot, "raise the epoch above that of the members", intent))
+        return;
+    if (!in_place_holds(snapshot) && !anybody_is_open(snapshot) && waits_for_volumes(snapshot, intent))
         return;
     if (in_place_holds(snapshot) || !failover_from_later(snapshot, intent))
         intent->epoch = cluster_newest_epoch(snapshot) + 1;

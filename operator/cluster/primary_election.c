@@ -52,20 +52,66 @@ static enum gtid_relation compare(const struct cluster_member *a, const struct c
     return of_a && of_b ? gtid_set_compare(of_a, of_b) : GTID_DIVERGED;
 }
 
+/* Of the latest reign that it has a trace of: its server was opened in it, or has executed a heartbeat of it. 0: none. */
+static uint64_t latest_reign(const struct cluster_member *member)
+{
+    return MAX_OF(member->agent->opened_epoch, member->agent->replication.applied_epoch);
+}
+
+/* Whoever was opened had all that was acknowledged until then, and so has everybody who has a trace of its reign. What
+ * others hold beyond that was acknowledged by nobody, whatever its numbers. Volumes without a trace may be of another
+ * origin: they are compared. */
+static bool is_of_earlier_reign(const struct cluster_member *member, uint64_t latest)
+{
+    return latest_reign(member) > 0 && latest_reign(member) < latest;
+}
+
+static uint64_t find_latest_reign(const struct cluster_snapshot *snapshot)
+{
+    uint64_t latest = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (is_asked(snapshot, member) && holds_trusted_data(member))
+            latest = MAX_OF(latest, latest_reign(member));
+    }
+    return latest;
+}
+
 static const struct cluster_member *wished(const struct cluster_snapshot *snapshot)
 {
     int ordinal = snapshot->cluster.replication.primary;
     return ordinal >= 0 && ordinal < snapshot->member_count ? &snapshot->members[ordinal] : NULL;
 }
 
+/* A MySQL server that was opened last has all that it wrote, and had all else that counts: what others hold beyond that
+ * is a tail of an earlier reign, or somebody wrote it on a replica. Unless its volume went back: then they hold more of
+ * its own transactions than it does. */
+static bool was_opened_last(const struct cluster_member *member, const struct cluster_member *other, uint64_t latest)
+{
+    const struct agent_status *agent = member->agent;
+    if (agent->flavour == AGENT_FLAVOUR_MARIADB || latest == 0 || agent->opened_epoch != latest ||
+        str_empty(agent->server_uuid))
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *mine = position_parse(GTID_MYSQL, agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *theirs = position_parse(GTID_MYSQL, other->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *written = theirs ? gtid_set_of_source(theirs, agent->server_uuid) : NULL;
+    enum gtid_relation relation = mine && written ? gtid_set_compare(written, mine) : GTID_DIVERGED;
+    return relation == GTID_SUBSET || relation == GTID_EQUAL;
+}
+
 static const struct cluster_member *most_advanced(const struct cluster_snapshot *snapshot, char *why, size_t size)
 {
     const struct cluster_member *best = NULL;
+    uint64_t latest = find_latest_reign(snapshot);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (!is_asked(snapshot, member) || !holds_trusted_data(member))
+        if (!is_asked(snapshot, member) || !holds_trusted_data(member) || is_of_earlier_reign(member, latest))
             continue;
         enum gtid_relation relation = best ? compare(member, best) : GTID_SUPERSET;
+        if (relation == GTID_DIVERGED && was_opened_last(member, best, latest))
+            relation = GTID_SUPERSET;
+        else if (relation == GTID_DIVERGED && was_opened_last(best, member, latest))
+            relation = GTID_SUBSET;
         if (relation == GTID_DIVERGED) {
             snprintf(why, size,
                 "nothing: %s and %s hold different data; spec.replication.primary must say whose is to be kept",

@@ -111,6 +111,8 @@ static void test_an_opening_is_noted(void **unused)
     assert_true(opened_file_read(&paths) == 7);
     assert_int_equal(opened_file_make(&paths, NULL), 0);
     assert_true(opened_file_read(&paths) == 7);
+    opened_file_forget(&paths);
+    assert_true(opened_file_read(&paths) == 0);
     assert_int_equal(fs_remove_all(dir, NULL), 0);
 }
 
