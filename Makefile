@@ -284,8 +284,8 @@ demo-clean:  ## Undo the demo
 
 # ---- the whole -----------------------------------------------------------------------------------------------------
 
-test:  ## Everything CI runs; STAGES="gcc check" selects
-	$(Q)BUILD=$(BUILD) build-aux/test.sh
+test:  ## Whether it builds and works here; FULL=1 all that CI runs, LONG=1 all there is, STAGES="gcc check" selects
+	$(Q)BUILD=$(BUILD) FULL='$(FULL)' LONG='$(LONG)' STAGES='$(STAGES)' build-aux/test.sh
 
 clean:  ## Remove $(BUILD)/
 	rm -rf $(BUILD)

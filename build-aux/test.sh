@@ -1,8 +1,12 @@
 #!/bin/bash
-# test.sh   everything that continuous integration runs, stage by stage; the last line sums up: "N passed, N failed".
+# test.sh   tells whether this builds and works on this machine, stage by stage; the last line sums up: "N passed, N failed".
 #
-#   STAGES="gcc check lint"   only these (default: all, in the order of the table below)
-#   LONG=1                    the long ones as well: integration tests under a sanitizer, the stories that say "# long"
+#   make test                 one compiler, unit tests, the simulation, integration tests, images, and on the real cluster
+#                             the stories that say "# core"
+#   FULL=1                    what continuous integration runs: also the second compiler, sanitizers, linters, fuzzers,
+#                             faults, and more stories
+#   LONG=1                    all there is: also integration tests under a sanitizer, and the stories that say "# long"
+#   STAGES="gcc check lint"   only these stages of the table below
 #   STOP=1                    stop at the first stage that fails
 #   BUILD=build               where to build; logs of the stages in $BUILD/test/
 #
@@ -27,7 +31,7 @@ cluster_running() { [[ -x e2e/cluster/status.sh ]] && e2e/cluster/status.sh > /d
 # The stories run on the local Kubernetes; one that was up before is used and left alone.
 cluster_is_ours=
 end_to_end() {
-  e2e/cluster/up.sh && e2e/cluster/load-image.sh "$BUILD"/images/*.oci.tar && e2e/run.sh
+  e2e/cluster/up.sh && e2e/cluster/load-image.sh "$BUILD"/images/*.oci.tar && CORE=$core_stories e2e/run.sh
 }
 
 # Five minutes of faults that overlap, in both families; each commit has its own choice of them, and always the same.
@@ -78,7 +82,7 @@ run_stage() {
     return 0
   fi
   before=$(wc -l < "$RESULTS")
-  timeout --kill-after=20 "$limit" bash -c "$(declare -f build_gcc build_clang end_to_end overlapping); $(declare -p make BUILD); $*" \
+  timeout --kill-after=20 "$limit" bash -c "$(declare -f build_gcc build_clang end_to_end overlapping); $(declare -p make BUILD core_stories); $*" \
     < /dev/null > >(tee "$logs/$name.log") 2>&1 &
   child=$!
   wait $child || rc=$?
@@ -131,7 +135,10 @@ interrupted() {
 trap finish EXIT
 trap interrupted INT TERM
 
+core=" deps gcc check simulate integration images e2e "
 long=" integration-asan "
+[[ -z ${LONG:-} ]] || FULL=1
+core_stories=$([[ -n ${FULL:-} ]] || echo 1)
 known=" "
 for stage in "${stages[@]}"; do
   read -r name _ <<< "$stage"
@@ -146,6 +153,7 @@ for stage in "${stages[@]}"; do
   read -r name limit needs command <<< "$stage"
   [[ -z ${STAGES:-} || " $STAGES " == *" $name "* ]] || continue
   [[ -n ${STAGES:-}${LONG:-} || $long != *" $name "* ]] || continue
+  [[ -n ${STAGES:-}${FULL:-} || $core == *" $name "* ]] || continue
   if [[ -n $stopped ]]; then
     echo "==== $name SKIPPED: $stopped failed"
     skipped=$((skipped + 1))

@@ -1,5 +1,6 @@
 #!/bin/bash
-# run.sh [STORY…]   end-to-end stories on a real Kubernetes (make e2e CASE=…); without a name: all but those that say "# long", with LONG=1 those, too.
+# run.sh [STORY…]   end-to-end stories on a real Kubernetes (make e2e CASE=…); without a name: all but those that say "# long", with LONG=1 those, too, with CORE=1
+# only those that say "# core".
 #
 # Each story is a file in stories/, runs in a namespace of its own and fails at the first expectation that does not hold. Exit code 77
 # is "skipped", with the reason printed. The operator is installed first (from the images of this checkout) if it is not there or not of this
@@ -20,7 +21,9 @@ if (($#)); then
   done
 else
   for file in e2e/stories/*.sh; do
-    [[ -z ${LONG:-} ]] && grep -q '^# long' "$file" || stories+=("$file")
+    [[ -z ${LONG:-} ]] && grep -q '^# long' "$file" && continue
+    [[ -z ${CORE:-} ]] || grep -q '^# core' "$file" || continue
+    stories+=("$file")
   done
 fi
 

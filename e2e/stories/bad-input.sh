@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # Bad input: a clear message with the field's path, from the API server or from the condition Accepted.
 # refused FIELD SPEC…: the API server refuses it, or the condition names the field
+# core
 n=0
 refused() {
   n=$((n + 1))

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # Least privilege: what the operator may not do; its pods fit the restricted profile; database pods have no rights at all.
+# core
 account=system:serviceaccount:$OPERATOR_NS:kube-mysql-operator
 may() { [[ $(k auth can-i "$@" --as="$account" -A 2> /dev/null) == yes ]]; }
 may get secrets || fail "the operator cannot read Secrets by name"
