@@ -223,14 +223,21 @@ static uint64_t primary_epoch(const struct cluster_member *member, bool anybody_
     return anybody_open ? now : MAX_OF(now, agent->opened_epoch);
 }
 
+static bool is_anybody_open(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_speaks(&snapshot->members[i]) && snapshot->members[i].agent->writable)
+            return true;
+    }
+    return false;
+}
+
 /* The one that was primary last, as far as is heard; NULL unless another one than the status' has been since. */
 static const struct cluster_member *find_later_primary(const struct cluster_snapshot *snapshot, uint64_t *ret_epoch)
 {
     const struct cluster_member *last = NULL;
-    bool is_another = false, anybody_open = false;
+    bool is_another = false, anybody_open = is_anybody_open(snapshot);
     *ret_epoch = (uint64_t)snapshot->last.epoch;
-    for (int i = 0; i < snapshot->member_count; i++)
-        anybody_open |= member_speaks(&snapshot->members[i]) && snapshot->members[i].agent->writable;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         uint64_t epoch = primary_epoch(member, anybody_open);
@@ -242,6 +249,16 @@ static const struct cluster_member *find_later_primary(const struct cluster_snap
         *ret_epoch = MAX_OF(*ret_epoch, epoch);
     }
     return is_another ? last : NULL;
+}
+
+/* Nobody is open, and nothing shows that the status' primary was the last one: who was may have lost its volume. Then
+ * that primary stands for anybody. */
+static const struct cluster_member *find_unknown_primary(const struct cluster_snapshot *snapshot, uint64_t *ret_epoch)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    *ret_epoch = (uint64_t)cluster_newest_epoch(snapshot);
+    bool is_last = primary && primary_epoch(primary, false) == *ret_epoch;
+    return is_last || is_anybody_open(snapshot) || *ret_epoch <= (uint64_t)snapshot->last.epoch ? NULL : primary;
 }
 
 /* Of this reign nothing is known but who is open under it. If nobody is, anybody may have been primary last. */
@@ -264,11 +281,16 @@ bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster
     struct cluster_failure why = {.reason = "StatusOutdated"};
     uint64_t epoch = 0;
     const struct cluster_member *last = find_later_primary(snapshot, &epoch);
+    const char *shows = last && is_primary_now(last) ? "is primary under" : "was primary under";
     bool anybody_silent = false;
+    if (!last) {
+        last = find_unknown_primary(snapshot, &epoch);
+        shows = "may not have been primary last: a member knows";
+    }
     if (!last)
         return false;
-    snprintf(why.evidence, sizeof(why.evidence), "%s %s primary under epoch %lld, and the status was of epoch %lld",
-        last->name, is_primary_now(last) ? "is" : "was", (long long)epoch, (long long)snapshot->last.epoch);
+    snprintf(why.evidence, sizeof(why.evidence), "%s %s epoch %lld, and the status was of epoch %lld", last->name,
+        shows, (long long)epoch, (long long)snapshot->last.epoch);
     begin_later_reign(snapshot, last, epoch, &why, intent);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];

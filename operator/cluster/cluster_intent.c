@@ -451,12 +451,14 @@ static bool has_lost_its_status(const struct cluster_snapshot *snapshot, struct 
     return true;
 }
 
-/* Any volume may be that of the last primary. */
+/* Any volume may be that of the last primary. A claim that was kept when its member left has no pod, and nobody who could
+ * be heard. */
 static bool waits_for_volumes(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member_speaks(member) || !member_has_volume(member))
+        bool is_part = member->pod || member_is_wanted(snapshot, member);
+        if (member_speaks(member) || !member_has_volume(member) || !is_part)
             continue;
         cluster_intent_say(intent,
             "find out who was primary last, as the status is older than the members; waits to hear from %s",
