@@ -111,9 +111,12 @@ void pack_writer_end(struct pack_writer *writer, struct strbuf *out)
 struct pack_reader {
     struct seal_reader *seal;
     ZSTD_DCtx *zstd;
-    bool frame_ended;    /* zstd's */
-    bool more;           /* zstd may hold output */
-    size_t magic_seen;   /* bytes of it */
+    bool frame_ended;  /* zstd's */
+    bool more;         /* zstd may hold output */
+    size_t magic_seen; /* bytes of it */
+    char head[18];     /* the frame's first bytes: a header is no longer (ZSTD_FRAMEHEADERSIZE_MAX) */
+    size_t head_len;
+    uint64_t bytes;      /* that came out of it */
     struct strbuf plain; /* opened, not given yet */
     size_t at;
 };
@@ -189,6 +192,23 @@ static bool begins_well(struct pack_reader *reader)
     return true;
 }
 
+/* Those that say how much comes out of the frame, if it says so. */
+static void keep_head(struct pack_reader *reader, const char *data, size_t len)
+{
+    size_t more = MIN_OF(sizeof(reader->head) - reader->head_len, len);
+
+    memcpy(reader->head + reader->head_len, data, more);
+    reader->head_len += more;
+}
+
+/* zstd by itself does not look where the last block is empty and comes in pieces. */
+static bool is_as_long_as_it_says(const struct pack_reader *reader)
+{
+    unsigned long long said = ZSTD_getFrameContentSize(reader->head, reader->head_len);
+
+    return said == ZSTD_CONTENTSIZE_UNKNOWN || said == ZSTD_CONTENTSIZE_ERROR || said == reader->bytes;
+}
+
 /* One frame, and nothing behind it: zstd by itself would go on with a second one. */
 static ssize_t decompress(struct pack_reader *reader, char *buf, size_t size, struct error *err)
 {
@@ -205,9 +225,13 @@ static ssize_t decompress(struct pack_reader *reader, char *buf, size_t size, st
         reader->frame_ended = rc == 0;
         reader->more = rc > 0 && (out.pos == out.size || (in.pos < in.size && out.pos > before));
     }
+    keep_head(reader, (const char *)in.src + reader->at, in.pos - reader->at);
+    reader->bytes += out.pos;
     reader->at = in.pos;
     if (reader->frame_ended && in.pos < in.size)
         return error_set(err, ERROR_PROTOCOL, "the compressed data goes on behind its end");
+    if (reader->frame_ended && !is_as_long_as_it_says(reader))
+        return error_set(err, ERROR_PROTOCOL, "the compressed data is not as long as it says");
     return (ssize_t)out.pos;
 }
 

@@ -186,6 +186,24 @@ static void test_second_and_skippable_frames(void **state)
     assert_damaged(&kinds[1], &other, "breaks off");
 }
 
+/* Of 134 bytes, with one block that is empty: found by the fuzzer. zstd takes it if it comes in pieces. */
+static void test_frame_shorter_than_it_says(void **state)
+{
+    static const char frame[] = "\x28\xb5\x2f\xfd\x20\x86\x01\x00\x00";
+    _cleanup_(strbuf_release) struct strbuf packed;
+
+    UNUSED(state);
+    strbuf_init(&packed, STREAM_MAX);
+    strbuf_add(&packed, frame, sizeof(frame) - 1);
+    for (size_t step = 1; step < sizeof(frame); step++) {
+        _cleanup_(strbuf_release) struct strbuf got;
+        struct error err = ERROR_INIT;
+        strbuf_init(&got, STREAM_MAX);
+        assert_int_equal(unpack(&kinds[1], &packed, step, PACK_FEED_MAX, &got, &err), -1);
+        assert_int_equal(err.kind, ERROR_PROTOCOL);
+    }
+}
+
 /* Memory is not the peer's to choose. */
 static void test_large_window(void **state)
 {
@@ -237,6 +255,7 @@ int main(void)
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_rubbish_behind),
         cmocka_unit_test(test_second_and_skippable_frames),
+        cmocka_unit_test(test_frame_shorter_than_it_says),
         cmocka_unit_test(test_large_window),
         cmocka_unit_test(test_flips),
     };
