@@ -133,18 +133,23 @@ void catch_up_note_synced(struct catch_up_note *note, uint64_t change)
     note->on_disk = MAX_OF(note->on_disk, change);
 }
 
-void catch_up_note_sync(const struct agent_paths *paths)
+int catch_up_note_sync(const struct agent_paths *paths)
 {
     _cleanup_(freep) char *path = relay_keep_proof_path(paths);
     struct error err = ERROR_INIT;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    if (fd >= 0 && fdatasync(fd) < 0)
+    int rc = fd < 0 ? 0 : fdatasync(fd); /* it may be gone */
+
+    if (rc < 0)
         log_warn("a note cannot be synced", LOG_STR("path", path));
     if (fd >= 0)
         close(fd);
-    if (fs_fsync_dir(paths->run_dir, &err) < 0)
+    if (fs_fsync_dir(paths->run_dir, &err) < 0) {
         log_warn("the folder of notes cannot be synced", LOG_ERR(&err));
+        rc = -1;
+    }
+    return rc;
 }
 
 /* Half a note is none: it cannot be read. */
@@ -207,5 +212,6 @@ void catch_up_note_keep(struct catch_up_note *note, bool up, const char *receive
     enum catch_up_note_act act = catch_up_note_decide(note, up, received);
 
     if (act != CATCH_UP_NOTE_STAYS)
-        note->is_there = act == CATCH_UP_NOTE_WRITTEN ? write_note(note, received) : !remove_note(note);
+        note->is_there =
+            act == CATCH_UP_NOTE_WRITTEN ? write_note(note, received) || note->is_there : !remove_note(note);
 }

@@ -72,7 +72,7 @@ enum catch_up_note_act catch_up_note_decide(struct catch_up_note *note, bool up,
 /* The latest change that is to be synced, and may not be on the disk; 0: there is none. */
 uint64_t catch_up_note_unsynced(const struct catch_up_note *note);
 /* What the folder holds is on the disk after that. Blocking; on any thread. */
-void catch_up_note_sync(const struct agent_paths *paths);
+int catch_up_note_sync(const struct agent_paths *paths) KM_MUST_CHECK;
 /* That was done after this change was made. */
 void catch_up_note_synced(struct catch_up_note *note, uint64_t change);
 

@@ -36,8 +36,7 @@ static void run_sync(void *arg)
 {
     struct note_job *job = arg;
 
-    catch_up_note_sync(job->paths);
-    job->ran = true;
+    job->ran = catch_up_note_sync(job->paths) == 0;
 }
 
 static void finish_sync(void *arg)
@@ -92,9 +91,8 @@ static void finish_lowering(void *arg)
 
 static void lower(struct relay_notes *notes, const struct instance_state *state)
 {
-    bool wanted = state->replication.seen && !state->replication.relay_logs_synced && !notes->lowered;
-
-    if (!wanted || notes->lowering || state->role.running == ROLE_ACTION_RECOVER ||
+    notes->unsynced |= state->replication.seen && !state->replication.relay_logs_synced;
+    if (!notes->unsynced || notes->lowered || notes->lowering || state->role.running == ROLE_ACTION_RECOVER ||
         clock_monotonic_ms() < notes->retry_ms)
         return;
     notes->lowering = submit(notes, notes->server, run_lowering, finish_lowering);
@@ -112,7 +110,7 @@ void relay_notes_server_gone(struct relay_notes *notes)
 {
     catch_up_note_server_gone(&notes->catch_up);
     notes->server++;
-    notes->lowered = false;
+    notes->lowered = notes->unsynced = false;
 }
 
 bool relay_notes_is_lowering(const struct relay_notes *notes)

@@ -28,6 +28,7 @@ struct relay_notes {
     void *arg;
     bool syncing;
     bool lowering, lowered; /* the note for the next start: it is written, it is right for this server */
+    bool unsynced;          /* a look has shown this server with relay logs that it does not sync */
     uint64_t server;        /* counts servers */
     int64_t retry_ms;
 };

@@ -131,6 +131,8 @@ static void finish_acceptance(void *arg)
     struct role_keeper *keeper = acceptance->keeper;
     uint64_t epoch = keeper->state->role.epoch;
 
+    if (acceptance->error.kind == ERROR_NONE && !keeper->changed) /* role_keeper_free */
+        error_set(&acceptance->error, ERROR_CANCELLED, "the agent ends");
     if (acceptance->error.kind == ERROR_NONE && acceptance->order.epoch < epoch)
         error_set(&acceptance->error, ERROR_CONFLICT, "epoch %llu has been seen", (unsigned long long)epoch);
     if (acceptance->error.kind == ERROR_NONE)
@@ -360,8 +362,7 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
         job.password = xstrdup(keeper->password);
     if (role_may_drop(keeper->state, decision->action))
         catch_up_note_spend(&keeper->notes.catch_up);
-    keeper->job = (struct role_begun){
-        .source = role->source_wanted, .epoch = role->order.epoch, .reconfigures = decision->reconfigure};
+    keeper->job = role_begun_of(role, decision->reconfigure);
     role_note_begin(role, decision, now_ms);
     relay_notes_keep(&keeper->notes, keeper->state);
     if (decision->action != ROLE_ACTION_CLOSE) /* drops nothing, and waits for no disk */

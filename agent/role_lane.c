@@ -218,10 +218,10 @@ static void run(void *arg)
 {
     struct role_lane *lane = arg;
 
-    if (lane->job.note_change)
-        catch_up_note_sync(lane->paths);
+    /* A disk that cannot sync does not keep roles from changing; it is tried again. */
+    bool is_synced = lane->job.note_change && catch_up_note_sync(lane->paths) == 0;
     int64_t started_us = clock_monotonic_us();
-    lane->result = (struct role_result){.note_change = lane->job.note_change};
+    lane->result = (struct role_result){.note_change = is_synced ? lane->job.note_change : 0};
     position_pool_unref(lane->positions);
     lane->positions = position_pool_new(POSITION_TEXT_MAX);
     work(lane);

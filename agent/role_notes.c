@@ -77,7 +77,8 @@ void role_note_look(struct instance_state *state, const struct replication_facts
     if (state->role.running != ROLE_ACTION_NONE)
         return;
     role_note_unacknowledged(state, facts, false);
-    role_note_lapse(state, facts);
+    if (!state->role.let_go) /* semi-sync is off by our own hand, and nobody new can write */
+        role_note_lapse(state, facts);
 }
 
 void role_note_relay_logs(struct role_state *role, const struct replication_facts *facts, bool is_dropping)
@@ -188,6 +189,19 @@ void role_note_begin(struct role_state *role, const struct role_decision *decisi
     role->running_ms = now_ms;
 }
 
+struct role_begun role_begun_of(const struct role_state *role, bool reconfigures)
+{
+    struct role_begun begun = {.source = role->source_wanted,
+        .epoch = role->order.epoch,
+        .reconfigures = reconfigures,
+        .is_primary = role->order.role == AGENT_ROLE_PRIMARY,
+        .semi_sync = role->order.semi_sync,
+        .acks = role->order.acks};
+
+    memcpy(begun.hash, role->order_hash, sizeof(begun.hash));
+    return begun;
+}
+
 void role_note_close(struct instance_state *state, const struct role_result *result)
 {
     struct replication_facts before = result->look.facts;
@@ -221,10 +235,10 @@ void role_note_success(
     if (action == ROLE_ACTION_ROTATE)
         role->rotated_epoch = begun->epoch;
     if (action == ROLE_ACTION_OPEN && result->done) {
-        role->opened = role->order.role == AGENT_ROLE_PRIMARY;
+        role->opened = begun->is_primary && strcmp(begun->hash, role->order_hash) == 0;
         role->opened_epoch = begun->epoch;
-        role->waits_open = role->opened && role->order.semi_sync;
-        role->waits_acks = role->order.acks;
+        role->waits_open = begun->semi_sync;
+        role->waits_acks = begun->acks;
         role->source_followed = 0;
         catch_up_opened(&state->catch_up);
     }

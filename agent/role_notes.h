@@ -61,7 +61,11 @@ struct role_begun {
     uint64_t source; /* source_wanted */
     uint64_t epoch;
     bool reconfigures;
+    char hash[17]; /* of the order: a newer one may have come meanwhile, and is carried out then */
+    bool is_primary, semi_sync;
+    uint32_t acks;
 };
+struct role_begun role_begun_of(const struct role_state *role, bool reconfigures);
 /* Of a close, whatever its end, before its facts are kept. What the close has let go itself is no lapse. */
 void role_note_close(struct instance_state *state, const struct role_result *result);
 /* Without an error. Of a recovery after role_note_recovery. */

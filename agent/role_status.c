@@ -280,6 +280,7 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
         agent_status_add_problem(ret, "ErrantTransactions",
             "the server completed an interrupted DDL statement by itself when it was started: %s", facts->self_written);
     }
+    ret->replication.applied_epoch = facts->has_beat ? facts->beat_epoch : 0;
     if (!facts->configured)
         return;
     snprintf(ret->replication.source_host, sizeof(ret->replication.source_host), "%s", facts->source_host);
@@ -293,7 +294,6 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
     memcpy(ret->replication.applier_error, facts->applier_error, sizeof(facts->applier_error));
     ret->replication.source_seen = state->stream.seen;
     ret->replication.source_lost = role_source_lost(state);
-    ret->replication.applied_epoch = facts->has_beat ? facts->beat_epoch : 0;
     ret->replication.lag_known = role_lag(state, now_ms, &ret->replication.lag_ms);
     add_trouble(facts, ret);
     fill_errant(state, ret);

@@ -172,5 +172,9 @@ int relay_keep_unsynced(const struct agent_paths *paths, struct error *err)
     if (!noted.synced)
         return 0;
     noted.synced = false;
-    return write_note(path, &noted, err);
+    /* On a full volume: without a note the next start drops relay logs. */
+    if (write_note(path, &noted, err) < 0 && unlink(path) < 0)
+        return -1;
+    error_clear(err);
+    return 0;
 }

@@ -242,7 +242,7 @@ static void test_what_is_to_be_synced(void **unused)
         catch_up_note_keep(&note, rows[i].found, "0-1-9");
         if ((catch_up_note_unsynced(&note) != 0) != rows[i].first)
             fail_msg("row %zu, first", i);
-        catch_up_note_sync(&paths);
+        assert_int_equal(catch_up_note_sync(&paths), 0);
         catch_up_note_synced(&note, catch_up_note_unsynced(&note));
         assert_int_equal(catch_up_note_unsynced(&note), 0);
         note.synced = rows[i].now;

@@ -444,7 +444,7 @@ void agent_begin_job(struct sim *sim, int member, const struct role_decision *de
         .drain = role_drains(role, sim->now_ms),
         .salvage = agent->state.healing.salvage,
         .run = at->server.run,
-        .begun = {.source = role->source_wanted, .epoch = role->order.epoch, .reconfigures = decision->reconfigure},
+        .begun = role_begun_of(role, decision->reconfigure),
         .began_ms = sim->now_ms,
         .due_ms = sim->now_ms + sim_between(sim, member, 31, 10, 60)};
     if (decision->urgent)
