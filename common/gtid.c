@@ -346,6 +346,15 @@ bool gtid_set_position(const struct gtid_set *set, size_t index, struct gtid_one
     return true;
 }
 
+bool gtid_set_first_of(const struct gtid_set *set, size_t index, struct gtid_one *ret)
+{
+    if (index >= set->n)
+        return false;
+    *ret = (struct gtid_one){.number = set->v[index].first};
+    memcpy(ret->source, set->v[index].source, UUID_LEN); /* without a tag */
+    return true;
+}
+
 void gtid_one_print(enum gtid_flavour flavour, const struct gtid_one *one, struct strbuf *out)
 {
     if (flavour == GTID_MYSQL)

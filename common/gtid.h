@@ -63,6 +63,8 @@ bool gtid_set_contains(const struct gtid_set *set, const struct gtid_one *one);
 void gtid_one_print(enum gtid_flavour flavour, const struct gtid_one *one, struct strbuf *out);
 /* MariaDB: the position of the index'th domain, in their order; false: there are not so many. */
 bool gtid_set_position(const struct gtid_set *set, size_t index, struct gtid_one *ret);
+/* MySQL: the first transaction of the index'th interval, ordered by source; false: there are not so many. */
+bool gtid_set_first_of(const struct gtid_set *set, size_t index, struct gtid_one *ret);
 /* Number of transactions in the set (MySQL), sum of sequence numbers (MariaDB); saturates. */
 uint64_t gtid_set_count(const struct gtid_set *set);
 

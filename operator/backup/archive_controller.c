@@ -158,7 +158,8 @@ static void on_swept(void *arg, const struct archive_sweep_result *result)
     memory->sweep = NULL;
     memory->swept_ms = MAX_OF(loop_now_ms(controller->loop), 1);
     memory->sweep_more = result->more;
-    if (result->link.known)
+    bool is_of_now = memory->swept_for == memory->backups_digest; /* else it is looked for anew */
+    if (result->link.known && is_of_now)
         memory->link = result->link;
     if (*result->failure)
         log_warn("the archive of binary logs could not be cleared", LOG_STR("cluster", memory->key),

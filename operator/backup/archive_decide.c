@@ -78,7 +78,8 @@ static void set_recoverable(const struct archive_view *view, struct archive_summ
     /* Without a segment there is no chain yet that a backup could be part of. */
     int64_t from_ms = report->epoch > 0 ? archive_oldest_link_ms(view) : 0;
     /* What was found out before holds until it is found out again, but not over a gap. */
-    if (from_ms == 0 && archive_link_is_wanted(view) && report->gap_ms / 1000 == view->last.gap_ms / 1000)
+    if (from_ms == 0 && view->backup_count > 0 && archive_link_is_wanted(view) &&
+        report->gap_ms / 1000 == view->last.gap_ms / 1000)
         from_ms = view->last.recoverable_from_ms;
     int64_t reach_ms = archive_reach_ms(report);
     bool possible = from_ms > 0 && report->until_ms >= from_ms;

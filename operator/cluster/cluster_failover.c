@@ -220,7 +220,8 @@ static uint64_t primary_epoch(const struct cluster_member *member, bool anybody_
     if (!member_speaks(member))
         return 0;
     uint64_t now = is_primary_now(member) ? agent->epoch : 0;
-    return anybody_open ? now : MAX_OF(now, agent->opened_epoch);
+    bool is_noted = !anybody_open && !member_is_empty(member) && !member_data_is_stale(member);
+    return is_noted ? MAX_OF(now, agent->opened_epoch) : now;
 }
 
 static bool is_anybody_open(const struct cluster_snapshot *snapshot)
@@ -261,7 +262,16 @@ static const struct cluster_member *find_unknown_primary(const struct cluster_sn
     return is_last || is_anybody_open(snapshot) || *ret_epoch <= (uint64_t)snapshot->last.epoch ? NULL : primary;
 }
 
-/* Of this reign nothing is known but who is open under it. If nobody is, anybody may have been primary last. */
+/* It is open, or nobody knows a later epoch than the one under which it was. */
+static bool was_surely_last(const struct cluster_snapshot *snapshot, const struct cluster_member *last, uint64_t epoch)
+{
+    if (!member_speaks(last))
+        return false;
+    return last->agent->writable ||
+        (epoch == (uint64_t)cluster_newest_epoch(snapshot) && last->agent->opened_epoch == epoch);
+}
+
+/* Of this reign nothing is known but who was primary under it. Else anybody may have been primary last. */
 static void begin_later_reign(const struct cluster_snapshot *snapshot, const struct cluster_member *last,
     uint64_t epoch, const struct cluster_failure *why, struct cluster_intent *intent)
 {
@@ -269,7 +279,7 @@ static void begin_later_reign(const struct cluster_snapshot *snapshot, const str
     reigns_begin(last, (int64_t)epoch, "", 0, &reigns);
     reigns.list[0].floor_is_partial = reigns.list[0].opened = true;
     begin(snapshot, why, &reigns, intent);
-    if (!last->agent->writable)
+    if (!was_surely_last(snapshot, last, epoch))
         intent->reigns.list[0].primary[0] = intent->reigns.list[0].origin[0] = '\0';
 }
 
@@ -302,7 +312,7 @@ bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster
     if (anybody_silent)
         intent->reigns.list[0].primary[0] = intent->reigns.list[0].origin[0] = '\0';
     intent->initialized = true;
-    intent->confirmed.semi_sync &= last->agent->semi_sync;
+    intent->confirmed.semi_sync &= member_speaks(last) && last->agent->semi_sync;
     intent->confirmed.acks = intent->confirmed.semi_sync ? MIN_OF(intent->confirmed.acks, 1) : 0;
     return true;
 }

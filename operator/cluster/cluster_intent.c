@@ -461,7 +461,8 @@ static bool waits_for_volumes(const struct cluster_snapshot *snapshot, struct cl
         if (member_speaks(member) || !member_has_volume(member) || !is_part)
             continue;
         cluster_intent_say(intent,
-            "find out who was primary last, as the status is older than the members; waits to hear from %s",
+            "find out who was primary last, as the status is older than the members; waits to hear from %s, "
+            "which may have been it (if it is gone for good, delete its claim and its pod)",
             member->name);
         return true;
     }

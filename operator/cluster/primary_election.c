@@ -83,35 +83,71 @@ static const struct cluster_member *wished(const struct cluster_snapshot *snapsh
     return ordinal >= 0 && ordinal < snapshot->member_count ? &snapshot->members[ordinal] : NULL;
 }
 
+/* All that it holds and `known` does not was written by servers that `known` holds something of. */
+static bool has_no_other_source(const struct gtid_set *set, const struct gtid_set *known)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *beyond = gtid_set_subtract(set, known);
+    struct gtid_one one;
+    for (size_t i = 0; gtid_set_first_of(beyond, i, &one); i++) {
+        _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(known, one.source);
+        if (gtid_set_is_empty(written))
+            return false;
+    }
+    return true;
+}
+
 /* A MySQL server that was opened last has all that it wrote, and had all else that counts: what others hold beyond that
- * is a tail of an earlier reign, or somebody wrote it on a replica. Unless its volume went back: then they hold more of
- * its own transactions than it does. */
+ * is a tail of an earlier reign. Unless its volume went back: then they hold more of its own transactions than it does.
+ * And what a server wrote that it holds nothing of may be of a later reign that has left no other trace. */
 static bool was_opened_last(const struct cluster_member *member, const struct cluster_member *other, uint64_t latest)
 {
     const struct agent_status *agent = member->agent;
-    if (agent->flavour == AGENT_FLAVOUR_MARIADB || latest == 0 || agent->opened_epoch != latest ||
-        str_empty(agent->server_uuid))
+    if (agent->flavour == AGENT_FLAVOUR_MARIADB || latest == 0 || agent->opened_epoch != latest)
         return false;
     _cleanup_(gtid_set_freep) struct gtid_set *mine = position_parse(GTID_MYSQL, agent->gtid_executed);
     _cleanup_(gtid_set_freep) struct gtid_set *theirs = position_parse(GTID_MYSQL, other->agent->gtid_executed);
-    _cleanup_(gtid_set_freep) struct gtid_set *written = theirs ? gtid_set_of_source(theirs, agent->server_uuid) : NULL;
-    enum gtid_relation relation = mine && written ? gtid_set_compare(written, mine) : GTID_DIVERGED;
-    return relation == GTID_SUBSET || relation == GTID_EQUAL;
+    if (!mine || !theirs)
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *own = gtid_set_of_source(mine, agent->server_uuid);
+    _cleanup_(gtid_set_freep) struct gtid_set *theirs_of_it = gtid_set_of_source(theirs, agent->server_uuid);
+    enum gtid_relation relation = gtid_set_compare(theirs_of_it, own);
+    return !gtid_set_is_empty(own) && (relation == GTID_SUBSET || relation == GTID_EQUAL) &&
+        has_no_other_source(theirs, mine);
+}
+
+static bool is_candidate(const struct cluster_snapshot *snapshot, const struct cluster_member *member, uint64_t latest)
+{
+    return is_asked(snapshot, member) && holds_trusted_data(member) && !is_of_earlier_reign(member, latest);
+}
+
+/* The others are compared with it first, whatever their order. */
+static const struct cluster_member *find_opened_last(const struct cluster_snapshot *snapshot, uint64_t latest)
+{
+    for (int i = 0; i < snapshot->member_count && latest > 0; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (is_candidate(snapshot, member, latest) && member->agent->opened_epoch == latest)
+            return member;
+    }
+    return NULL;
+}
+
+static enum gtid_relation relate(const struct cluster_member *member, const struct cluster_member *best, uint64_t latest)
+{
+    enum gtid_relation relation = best ? compare(member, best) : GTID_SUPERSET;
+    if (relation == GTID_DIVERGED && was_opened_last(member, best, latest))
+        return GTID_SUPERSET;
+    return relation == GTID_DIVERGED && was_opened_last(best, member, latest) ? GTID_SUBSET : relation;
 }
 
 static const struct cluster_member *most_advanced(const struct cluster_snapshot *snapshot, char *why, size_t size)
 {
-    const struct cluster_member *best = NULL;
     uint64_t latest = find_latest_reign(snapshot);
+    const struct cluster_member *best = find_opened_last(snapshot, latest);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (!is_asked(snapshot, member) || !holds_trusted_data(member) || is_of_earlier_reign(member, latest))
+        if (!is_candidate(snapshot, member, latest))
             continue;
-        enum gtid_relation relation = best ? compare(member, best) : GTID_SUPERSET;
-        if (relation == GTID_DIVERGED && was_opened_last(member, best, latest))
-            relation = GTID_SUPERSET;
-        else if (relation == GTID_DIVERGED && was_opened_last(best, member, latest))
-            relation = GTID_SUBSET;
+        enum gtid_relation relation = relate(member, best, latest);
         if (relation == GTID_DIVERGED) {
             snprintf(why, size,
                 "nothing: %s and %s hold different data; spec.replication.primary must say whose is to be kept",
@@ -147,12 +183,14 @@ static const struct cluster_member *wished_despite_mark(const struct cluster_sna
     return NULL;
 }
 
-/* A wish decides between equals and between different histories; it does not throw away what others hold beyond it. */
+/* A wish decides between equals and between different histories of the latest reign; it does not throw away what others
+ * hold beyond it. */
 static const struct cluster_member *first_with_data(const struct cluster_snapshot *snapshot, char *why, size_t size)
 {
     const struct cluster_member *wish = wished(snapshot);
     const struct cluster_member *found = most_advanced(snapshot, why, size);
-    if (!wish || !holds_trusted_data(wish) || (found && compare(wish, found) != GTID_EQUAL))
+    if (!wish || !holds_trusted_data(wish) || (found && compare(wish, found) != GTID_EQUAL) ||
+        is_of_earlier_reign(wish, find_latest_reign(snapshot)))
         return found;
     *why = '\0';
     return wish;
