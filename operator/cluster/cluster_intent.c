@@ -469,6 +469,22 @@ static bool waits_for_volumes(const struct cluster_snapshot *snapshot, struct cl
     return false;
 }
 
+/* How commits have waited since, the status does not know; and a change whose target has been opened later is over. */
+static void raise_epoch(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    if (in_place_holds(snapshot))
+        return;
+    intent->confirmed.semi_sync = false;
+    if (!to || !member_speaks(to) || !to->agent->writable || to->agent->epoch <= (uint64_t)transition->epoch)
+        return;
+    intent->transition = (struct cluster_transition){.from = ""};
+    reigns_in_force(snapshot, &intent->reigns);
+    intent->reigns.list[0].opened = true;
+}
+
 /* A volume of another life: the same primary under an epoch that all accept. Or a status that is older than its
  * members: then they are heard first, as another one may be open, or have been. */
 static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -478,7 +494,7 @@ static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_int
     if (!in_place_holds(snapshot) && !anybody_is_open(snapshot) && waits_for_volumes(snapshot, intent))
         return;
     if (in_place_holds(snapshot) || !failover_from_later(snapshot, intent))
-        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+        raise_epoch(snapshot, intent);
 }
 
 /* None was ever open, and the one that was chosen has lost its volume since: others may hold what it held. */
