@@ -219,7 +219,9 @@ static uint64_t primary_epoch(const struct cluster_member *member, bool anybody_
     const struct agent_status *agent = member->agent;
     if (!member_speaks(member))
         return 0;
-    uint64_t now = is_primary_now(member) ? agent->epoch : 0;
+    /* One that is being closed has taken up a later epoch than its own. */
+    bool is_closing = agent->role != AGENT_ROLE_PRIMARY && agent->opened_epoch > 0;
+    uint64_t now = !is_primary_now(member) ? 0 : is_closing ? agent->opened_epoch : agent->epoch;
     bool is_noted = !anybody_open && !member_is_empty(member) && !member_data_is_stale(member);
     return is_noted ? MAX_OF(now, agent->opened_epoch) : now;
 }
@@ -267,8 +269,8 @@ static bool was_surely_last(const struct cluster_snapshot *snapshot, const struc
 {
     if (!member_speaks(last))
         return false;
-    return last->agent->writable ||
-        (epoch == (uint64_t)cluster_newest_epoch(snapshot) && last->agent->opened_epoch == epoch);
+    bool is_open = last->agent->writable && (last->agent->role == AGENT_ROLE_PRIMARY || last->agent->opened_epoch == 0);
+    return is_open || (epoch == (uint64_t)cluster_newest_epoch(snapshot) && last->agent->opened_epoch == epoch);
 }
 
 /* Of this reign nothing is known but who was primary under it. Else anybody may have been primary last. */
