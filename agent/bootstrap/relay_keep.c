@@ -172,9 +172,11 @@ int relay_keep_unsynced(const struct agent_paths *paths, struct error *err)
     if (!noted.synced)
         return 0;
     noted.synced = false;
-    /* On a full volume: without a note the next start drops relay logs. */
-    if (write_note(path, &noted, err) < 0 && unlink(path) < 0)
+    if (write_note(path, &noted, err) == 0)
+        return 0;
+    /* On a full volume: without a note the next start drops relay logs. One that says so by itself stays. */
+    if (noted.dropping || unlink(path) < 0)
         return -1;
     error_clear(err);
-    return 0;
+    return fs_fsync_dir(paths->data_dir, err);
 }
