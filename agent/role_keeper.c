@@ -315,10 +315,7 @@ static void on_result(void *arg, const struct role_result *result)
         role->unseen = !result->has_facts;
         if (result->dropped)
             catch_up_gap(&keeper->state->catch_up, now_ms);
-        if (role->running == ROLE_ACTION_CLOSE)
-            role_note_close(keeper->state, result);
-        else if (result->has_facts)
-            role_note_unacknowledged(keeper->state, &result->facts, false);
+        role_note_result(keeper->state, result);
         if (result->has_facts)
             take_facts(keeper, &result->facts, now_ms - result->took_us / 1000);
         if (role->running == ROLE_ACTION_OPEN)

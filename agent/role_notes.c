@@ -202,7 +202,7 @@ struct role_begun role_begun_of(const struct role_state *role, bool reconfigures
     return begun;
 }
 
-void role_note_close(struct instance_state *state, const struct role_result *result)
+static void note_close(struct instance_state *state, const struct role_result *result)
 {
     struct replication_facts before = result->look.facts;
 
@@ -214,8 +214,16 @@ void role_note_close(struct instance_state *state, const struct role_result *res
             role_note_lapse(state, &before);
         state->role.let_go = true;
     }
+}
+
+void role_note_result(struct instance_state *state, const struct role_result *result)
+{
+    bool closes = state->role.running == ROLE_ACTION_CLOSE;
+
+    if (closes)
+        note_close(state, result);
     if (result->has_facts)
-        role_note_unacknowledged(state, &result->facts, true);
+        role_note_unacknowledged(state, &result->facts, closes);
 }
 
 void role_note_success(

@@ -27,7 +27,8 @@ void role_note_order(struct instance_state *state, const struct agent_order *ord
 
 /* Whether a look that began at started_ms shows anything: it is not from before or amid a change of role. */
 bool role_takes_look(const struct role_state *role, int64_t started_ms);
-/* Before its facts are kept: commits that wait, an applier that has stopped, commits that need not wait as they are to. */
+/* Before its facts are kept: commits that wait, an applier that has stopped, commits that need not wait as they are
+ * to. */
 void role_note_look(struct instance_state *state, const struct replication_facts *facts, int64_t started_ms);
 /* The first look of this agent at a server, which may have been started with relay logs from before. An agent that died
  * may have left it in the midst of them. is_dropping: relay_keep_is_dropping. */
@@ -66,8 +67,9 @@ struct role_begun {
     uint32_t acks;
 };
 struct role_begun role_begun_of(const struct role_state *role, bool reconfigures);
-/* Of a close, whatever its end, before its facts are kept. What the close has let go itself is no lapse. */
-void role_note_close(struct instance_state *state, const struct role_result *result);
+/* Whatever its end, before its facts are kept: commits that have ended without an acknowledgement. What a close has let
+ * go itself is no lapse. */
+void role_note_result(struct instance_state *state, const struct role_result *result);
 /* Without an error. Of a recovery after role_note_recovery. */
 void role_note_success(
     struct instance_state *state, const struct role_result *result, const struct role_begun *begun, int64_t now_ms);

@@ -154,31 +154,31 @@ static void test_what_was_let_go_before_a_close(void **unused)
     struct instance_state state = closing(&result);
 
     UNUSED(unused);
-    role_note_close(&state, &result);
+    role_note_result(&state, &result);
     assert_int_equal(state.lapses, 0);
     assert_int_equal(state.unacknowledged_seen, 9);
     state = closing(&result);
     result.look.facts.unacknowledged = 6; /* two were let go by hand, after the last look */
-    role_note_close(&state, &result);
+    role_note_result(&state, &result);
     assert_int_equal(state.lapses, 2);
     state = closing(&result);
     result.look.facts.semi_sync_altered = true;
-    role_note_close(&state, &result);
+    role_note_result(&state, &result);
     assert_int_equal(state.lapses, 1);
     state = closing(&result);
     result.look.facts.semi_sync_acks = 1;
-    role_note_close(&state, &result);
+    role_note_result(&state, &result);
     assert_int_equal(state.lapses, 1);
     state = closing(&result);
     result.look.facts = (struct replication_facts){.semi_sync_source = false}; /* its counts were not asked for */
-    role_note_close(&state, &result);
+    role_note_result(&state, &result);
     assert_int_equal(state.lapses, 1);
-    role_note_close(&state, &result); /* it had not come to its end: semi-sync is off by the first one */
+    role_note_result(&state, &result); /* it had not come to its end: semi-sync is off by the first one */
     assert_int_equal(state.lapses, 1);
     state = closing(&result);
     state.role.waits_open = false; /* asynchronous, or a replica */
     result.look.facts.semi_sync_source = result.look.facts.semi_sync_waits = false;
-    role_note_close(&state, &result);
+    role_note_result(&state, &result);
     assert_int_equal(state.lapses, 0);
 }
 

@@ -479,30 +479,19 @@ static void note_salvage(struct sim *sim, int member, const struct role_result *
             agent->fetched_count);
 }
 
-static void note_unacknowledged(
-    struct instance_state *state, const struct role_result *out, const struct replication_facts *facts)
-{
-    struct role_result seen = *out;
-    seen.has_facts = true;
-    seen.facts = *facts;
-    if (state->role.running == ROLE_ACTION_CLOSE)
-        role_note_close(state, &seen);
-    else
-        role_note_unacknowledged(state, facts, false);
-}
-
 static void finish_job(struct sim *sim, int member, const struct role_result *out, bool same_server)
 {
     struct sim_agent *agent = &sim->members[member].agent;
     struct role_state *role = &agent->state.role;
-    struct replication_facts facts;
+    struct role_result seen = *out;
     if (same_server) {
         role->unseen = false;
         if (out->dropped)
             catch_up_gap(&agent->state.catch_up, sim->now_ms);
-        agent_look(sim, member, &facts);
-        note_unacknowledged(&agent->state, out, &facts);
-        agent_take_facts(sim, member, &facts, agent->job.began_ms);
+        agent_look(sim, member, &seen.facts);
+        seen.has_facts = true;
+        role_note_result(&agent->state, &seen);
+        agent_take_facts(sim, member, &seen.facts, agent->job.began_ms);
         if (role->running == ROLE_ACTION_OPEN)
             note_salvage(sim, member, out);
         if (out->error.kind == ERROR_NONE)

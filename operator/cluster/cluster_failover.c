@@ -207,39 +207,36 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
 
 /* ---- a status of the past ---- */
 
+/* Of one that takes writes: it is no primary by its order, and so is being closed. It has taken up a later epoch than the
+ * one under which it was opened. An agent of an earlier version does not tell that one. */
+static bool is_closing(const struct agent_status *agent)
+{
+    return agent->role != AGENT_ROLE_PRIMARY && agent->opened_epoch > 0;
+}
+
 static bool is_primary_now(const struct cluster_member *member)
 {
     return member->agent->role == AGENT_ROLE_PRIMARY || member->agent->writable;
 }
 
-/* The latest epoch under which it is primary, or takes writes, or was opened as far as its volume tells; 0: none. Of
- * those in which it was opened only where nobody takes writes: a volume of another life brings such a note along, too. */
+/* The latest epoch under which it is primary, or takes writes, or was opened as far as its volume tells; 0: none.
+ * Of those in which it was opened only where nobody takes writes: a volume of another life brings such a note
+ * along, too. */
 static uint64_t primary_epoch(const struct cluster_member *member, bool anybody_open)
 {
     const struct agent_status *agent = member->agent;
     if (!member_speaks(member))
         return 0;
-    /* One that is being closed has taken up a later epoch than its own. */
-    bool is_closing = agent->role != AGENT_ROLE_PRIMARY && agent->opened_epoch > 0;
-    uint64_t now = !is_primary_now(member) ? 0 : is_closing ? agent->opened_epoch : agent->epoch;
+    uint64_t now = !is_primary_now(member) ? 0 : is_closing(agent) ? agent->opened_epoch : agent->epoch;
     bool is_noted = !anybody_open && !member_is_empty(member) && !member_data_is_stale(member);
     return is_noted ? MAX_OF(now, agent->opened_epoch) : now;
-}
-
-static bool is_anybody_open(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++) {
-        if (member_speaks(&snapshot->members[i]) && snapshot->members[i].agent->writable)
-            return true;
-    }
-    return false;
 }
 
 /* The one that was primary last, as far as is heard; NULL unless another one than the status' has been since. */
 static const struct cluster_member *find_later_primary(const struct cluster_snapshot *snapshot, uint64_t *ret_epoch)
 {
     const struct cluster_member *last = NULL;
-    bool is_another = false, anybody_open = is_anybody_open(snapshot);
+    bool is_another = false, anybody_open = cluster_anybody_writes(snapshot);
     *ret_epoch = (uint64_t)snapshot->last.epoch;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
@@ -261,7 +258,7 @@ static const struct cluster_member *find_unknown_primary(const struct cluster_sn
     const struct cluster_member *primary = cluster_primary(snapshot);
     *ret_epoch = (uint64_t)cluster_newest_epoch(snapshot);
     bool is_last = primary && primary_epoch(primary, false) == *ret_epoch;
-    return is_last || is_anybody_open(snapshot) || *ret_epoch <= (uint64_t)snapshot->last.epoch ? NULL : primary;
+    return is_last || cluster_anybody_writes(snapshot) || *ret_epoch <= (uint64_t)snapshot->last.epoch ? NULL : primary;
 }
 
 /* It is open, or nobody knows a later epoch than the one under which it was. */
@@ -269,8 +266,8 @@ static bool was_surely_last(const struct cluster_snapshot *snapshot, const struc
 {
     if (!member_speaks(last))
         return false;
-    bool is_open = last->agent->writable && (last->agent->role == AGENT_ROLE_PRIMARY || last->agent->opened_epoch == 0);
-    return is_open || (epoch == (uint64_t)cluster_newest_epoch(snapshot) && last->agent->opened_epoch == epoch);
+    return (last->agent->writable && !is_closing(last->agent)) ||
+        (epoch == (uint64_t)cluster_newest_epoch(snapshot) && last->agent->opened_epoch == epoch);
 }
 
 /* Of this reign nothing is known but who was primary under it. Else anybody may have been primary last. */

@@ -431,28 +431,19 @@ static bool waits_to_hear(const struct cluster_snapshot *snapshot, const char *b
     return false;
 }
 
-static bool anybody_is_open(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++) {
-        if (member_speaks(&snapshot->members[i]) && snapshot->members[i].agent->writable)
-            return true;
-    }
-    return false;
-}
-
 /* A member takes writes, and the status does not know of it: all are heard before anybody else is chosen. */
 static bool has_lost_its_status(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_intent found = *intent;
-    if (!anybody_is_open(snapshot) || !failover_from_later(snapshot, &found))
+    if (!cluster_anybody_writes(snapshot) || !failover_from_later(snapshot, &found))
         return false;
     if (!waits_to_hear(snapshot, "find out who is primary, as the status does not say so", intent))
         *intent = found;
     return true;
 }
 
-/* Any volume may be that of the last primary. A claim that was kept when its member left has no pod, and nobody who could
- * be heard. */
+/* Any volume may be that of the last primary. A claim that was kept when its member left has no pod, and nobody who
+ * could be heard. */
 static bool waits_for_volumes(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
@@ -491,7 +482,7 @@ static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_int
 {
     if (waits_to_hear(snapshot, "raise the epoch above that of the members", intent))
         return;
-    if (!in_place_holds(snapshot) && !anybody_is_open(snapshot) && waits_for_volumes(snapshot, intent))
+    if (!in_place_holds(snapshot) && !cluster_anybody_writes(snapshot) && waits_for_volumes(snapshot, intent))
         return;
     if (in_place_holds(snapshot) || !failover_from_later(snapshot, intent))
         raise_epoch(snapshot, intent);

@@ -28,6 +28,15 @@ bool member_speaks(const struct cluster_member *member)
     return member->agent && member->agent_connected;
 }
 
+bool cluster_anybody_writes(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_speaks(&snapshot->members[i]) && snapshot->members[i].agent->writable)
+            return true;
+    }
+    return false;
+}
+
 bool member_has_volume(const struct cluster_member *member)
 {
     return member->claim && str_eq(member->claim->phase, "Bound");

@@ -12,6 +12,8 @@
 const struct cluster_member *cluster_member_named(const struct cluster_snapshot *snapshot, const char *name);
 /* The one that the status names; NULL if none is chosen or there is no such member. */
 const struct cluster_member *cluster_primary(const struct cluster_snapshot *snapshot);
+/* By its own word some member takes writes, under whatever epoch. */
+bool cluster_anybody_writes(const struct cluster_snapshot *snapshot);
 
 bool member_is_wanted(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 bool member_speaks(const struct cluster_member *member);

@@ -52,7 +52,8 @@ static enum gtid_relation compare(const struct cluster_member *a, const struct c
     return of_a && of_b ? gtid_set_compare(of_a, of_b) : GTID_DIVERGED;
 }
 
-/* Of the latest reign that it has a trace of: its server was opened in it, or has executed a heartbeat of it. 0: none. */
+/* Of the latest reign that it has a trace of: its server was opened in it, or has executed a heartbeat of it. 0:
+ * none. */
 static uint64_t latest_reign(const struct cluster_member *member)
 {
     return MAX_OF(member->agent->opened_epoch, member->agent->replication.applied_epoch);
@@ -139,9 +140,9 @@ static enum gtid_relation relate(const struct cluster_member *member, const stru
     return relation == GTID_DIVERGED && was_opened_last(best, member, latest) ? GTID_SUBSET : relation;
 }
 
-static const struct cluster_member *most_advanced(const struct cluster_snapshot *snapshot, char *why, size_t size)
+static const struct cluster_member *most_advanced(
+    const struct cluster_snapshot *snapshot, uint64_t latest, char *why, size_t size)
 {
-    uint64_t latest = find_latest_reign(snapshot);
     const struct cluster_member *best = find_opened_last(snapshot, latest);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
@@ -188,9 +189,10 @@ static const struct cluster_member *wished_despite_mark(const struct cluster_sna
 static const struct cluster_member *first_with_data(const struct cluster_snapshot *snapshot, char *why, size_t size)
 {
     const struct cluster_member *wish = wished(snapshot);
-    const struct cluster_member *found = most_advanced(snapshot, why, size);
+    uint64_t latest = find_latest_reign(snapshot);
+    const struct cluster_member *found = most_advanced(snapshot, latest, why, size);
     if (!wish || !holds_trusted_data(wish) || (found && compare(wish, found) != GTID_EQUAL) ||
-        is_of_earlier_reign(wish, find_latest_reign(snapshot)))
+        is_of_earlier_reign(wish, latest))
         return found;
     *why = '\0';
     return wish;
