@@ -67,7 +67,7 @@ void catch_up_note_relay_logs_kept(
  * removes the file when that has changed. */
 void catch_up_note_keep(struct catch_up_note *note, bool up, const char *received);
 enum catch_up_note_act { CATCH_UP_NOTE_STAYS, CATCH_UP_NOTE_WRITTEN, CATCH_UP_NOTE_REMOVED };
-/* Pure: which of that. */
+/* Which of that. Changes *note alone: no file is touched. */
 enum catch_up_note_act catch_up_note_decide(struct catch_up_note *note, bool up, const char *received);
 /* The latest change that is to be synced, and may not be on the disk; 0: there is none. */
 uint64_t catch_up_note_unsynced(const struct catch_up_note *note);

@@ -2,10 +2,10 @@
  * relay_notes.h: what is noted of relay logs while the server runs, and its way to the disk: on a worker, for a slow
  * disk must not stop the loop.
  *
- * The proof that this member holds everything (catch_up_note.h), and the note for the next start (bootstrap/relay_keep.h):
- * that one is written by the start from my.cnf, and no longer says that relay logs are synced once a look has shown
- * that they are not (SET GLOBAL sync_relay_log). It never says so again before the next start: what was written
- * meanwhile may be lost.
+ * The proof that this member holds everything (catch_up_note.h), and the note for the next start
+ * (bootstrap/relay_keep.h): that one is written by the start from my.cnf, and no longer says that relay logs are
+ * synced once a look has shown that they are not (SET GLOBAL sync_relay_log). It never says so again before the next
+ * start: what was written meanwhile may be lost.
  *
  * The worker syncs what is not urgent. Before a change of role begins, which may drop relay logs, the role lane's
  * thread syncs that the proof is gone (catch_up_note_unsynced): so the order of the two holds, and a new order can
@@ -33,8 +33,8 @@ struct relay_notes {
     int64_t retry_ms;
 };
 
-/* paths must outlive it. The worker is freed before it is released. changed: the note for the next start was written, or
- * not. */
+/* paths must outlive it. The worker is freed before it is released. changed: the note for the next start was
+ * written, or not. */
 void relay_notes_init(struct relay_notes *notes, const struct agent_paths *paths, struct worker *worker,
     void (*changed)(void *arg), void *arg);
 void relay_notes_release(struct relay_notes *notes);

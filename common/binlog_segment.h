@@ -76,8 +76,8 @@ struct binlog_segment {
 /* user_key: of a sealed one; else NULL. */
 void binlog_segment_encode(
     const struct binlog_segment *segment, const unsigned char user_key[BACKUP_KEY_BYTES], struct strbuf *out);
-/* Errors as backup_manifest_decode: everything that one document can show by itself is checked, GTIDs included (`until` holds more than `after`). Owns nothing:
- * positions are taken into the pool. */
+/* Errors as backup_manifest_decode: everything that one document can show by itself is checked, GTIDs included
+ * (`until` holds more than `after`). Owns nothing: positions are taken into the pool. */
 int binlog_segment_decode(const char *text, size_t len, const unsigned char user_key[BACKUP_KEY_BYTES],
     struct position_pool *positions, struct binlog_segment *ret, struct error *err) KM_MUST_CHECK;
 

@@ -34,7 +34,8 @@ void archive_end_release(struct archive_end *end);
 /* Whether what is known still holds. */
 int archive_end_confirm(
     struct archive_end *end, const struct archive_memory *memory, bool *ret, struct error *err) KM_MUST_CHECK;
-/* Releases *ret, and fills all of it but where the logs were read to. chain.sequence 0: the next segment begins a chain (another key). */
+/* Releases *ret, and fills all of it but where the logs were read to. chain.sequence 0: the next segment begins a
+ * chain (another key). */
 int archive_end_find(struct archive_end *end, struct archive_memory *ret, struct error *err) KM_MUST_CHECK;
 /* After archive_end_find: ends of segments before the newest one, newest first, as far as the chain goes back; *ret NULL: no more. The caller's to free. */
 int archive_end_older(struct archive_end *end, struct gtid_set **ret, struct error *err) KM_MUST_CHECK;

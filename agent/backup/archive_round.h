@@ -22,7 +22,7 @@ struct archive_round {
     void *arg;
 };
 
-/* -1: why is also in the word. Its memory is released by the caller in any case. */
+/* -1: *ret says why, too. The caller releases *ret in any case (archive_word.h). */
 int archive_round_run(const struct archive_round *round, struct archive_word *ret, struct error *err) KM_MUST_CHECK;
 
 #endif

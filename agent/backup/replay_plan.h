@@ -73,8 +73,8 @@ size_t replay_plan_count(const struct replay_plan *plan);
 const struct replay_step *replay_plan_step(const struct replay_plan *plan, size_t index);
 uint64_t replay_plan_raw_bytes(const struct replay_plan *plan);
 
-/* Checks that a description that was read is the segment's of that name, of that folder, flavour and key. Also used when it is read again.
- * Its positions are taken into the pool. */
+/* Checks that a description that was read is the segment's of that name, of that folder, flavour and key. Also used
+ * when it is read again. Its positions are taken into the pool. */
 int replay_check_segment(const struct replay_wish *wish, const struct binlog_segment_name *name, const char *text,
     size_t len, struct position_pool *positions, struct binlog_segment *ret, enum replay_reason *ret_reason,
     struct error *err) KM_MUST_CHECK;

@@ -59,7 +59,7 @@ static void commit_if_complete(struct upload_process *process)
         return;
     struct backup_commit *commit = &process->word.commit;
     if (str_empty(commit->gtid) && process->task.method == BACKUP_METHOD_LOGICAL && !process->dump.found) {
-        abort_upload(process, "gtid: the dump does not tell which transactions it holds, or in too many words");
+        abort_upload(process, "gtid: the dump does not tell which transactions it holds, or its GTID set is too long");
         return;
     }
     if (str_empty(commit->gtid))

@@ -15,7 +15,8 @@
 #include "common/position.h"
 #include "common/strbuf.h"
 
-/* ret_executed: all that is executed, told (position.h), in any case but an error of the server. -1: ERROR_INVALID: some of `wanted` is missing, and err says what. Blocking. */
+/* ret_executed: all that is executed, told (position.h), in any case but an error of the server. -1: ERROR_INVALID:
+ * some of `wanted` is missing, and err says what. Blocking. */
 int position_check(struct session *session, const struct dialect *dialect, const char *wanted,
     char ret_executed[static POSITION_TOLD_SIZE], struct error *err) KM_MUST_CHECK;
 

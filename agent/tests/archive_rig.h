@@ -33,7 +33,8 @@ struct archive_rig *archive_rig_new(const char *root);
 void archive_rig_free(struct archive_rig *rig);
 void archive_rig_start_store(struct archive_rig *rig);
 
-/* A round on a member, as its agent would begin it. kill_ms: the child is killed so long after it began (-1: not). False: it was killed, or failed; *ret has its last word, its position until the next round. */
+/* A round on a member, as its agent would begin it. kill_ms: the child is killed so long after it began (-1: not).
+ * False: it was killed, or failed; *ret has its last word, its position until the next round. */
 bool archive_rig_round(struct archive_rig *rig, unsigned member, int kill_ms, struct archive_word *ret);
 /* Rounds until there is nothing more; they must go well. */
 void archive_rig_catch_up(struct archive_rig *rig, unsigned member, struct archive_word *ret);

@@ -1,9 +1,10 @@
 /*
  * check.h: what must hold after every step, whatever happens.
  *
- * A transaction is acknowledged when a client was told that it is done. Whoever is opened, and whoever acknowledges another one, must have all of them. Where
- * spec.failover.dataLoss is allow, what a failover says may be lost with it (mayBeLost) is forgiven when the new primary opens. What somebody with all rights has
- * let go without its acknowledgements may be lost until an operator has decided with the primary's word on that.
+ * A transaction is acknowledged when a client was told that it is done. Whoever is opened, and whoever acknowledges
+ * another one, must have all of them. Where spec.failover.dataLoss is allow, what a failover says may be lost with it
+ * (mayBeLost) is forgiven when the new primary opens. What somebody with all rights has let go without its
+ * acknowledgements may be lost until an operator has decided with the primary's word on that.
  */
 #ifndef KM_SIMULATION_CHECK_H
 #define KM_SIMULATION_CHECK_H

@@ -65,7 +65,8 @@ struct sim_server {
     uint64_t opened_epoch; /* this process was opened in it last; 0: never */
     bool semi_source, semi_replica;
     int semi_acks;
-    /* By order; by somebody with all rights: a time-out (0: none), which has been reached; commits that wait are killed. */
+    /* By order; by somebody with all rights: a time-out (0: none), which has been reached; commits that wait are
+     * killed. */
     int ordered_acks;
     int64_t semi_timeout_ms;
     bool semi_gave_up;

@@ -27,7 +27,8 @@ struct archive_backup {
     bool mariadb;
 };
 
-/* When the oldest of the known backups was completed that holds what a chain begins with, by their manifests: what is told of positions is not enough where one is too long. */
+/* When the oldest of the known backups was completed that holds what a chain begins with, by their manifests: what
+ * is told of positions is not enough where one is too long. */
 struct archive_link {
     bool known;
     struct binlog_segment_name chain; /* its first segment */
@@ -62,9 +63,11 @@ void archive_decide(const struct archive_view *view, struct archive_decision *re
 int64_t archive_reach_ms(const struct archive_report *report);
 /* After how long without a word an archive is behind. */
 int64_t archive_patience_ms(int interval_s);
-/* When the oldest of the backups was completed from which the chain of a report goes on; 0: there is none, as far as is known. */
+/* When the oldest of the backups was completed from which the chain of a report goes on; 0: there is none, as far
+ * as is known. */
 int64_t archive_oldest_link_ms(const struct archive_view *view);
-/* The link of the report's chain must be looked for in the store: positions are too long to be told, and it was not looked for yet. */
+/* The link of the report's chain must be looked for in the store: positions are too long to be told, and it was not
+ * looked for yet. */
 bool archive_link_is_wanted(const struct archive_view *view);
 /* Of the chain that the report tells of; sequence 0: it does not. */
 struct binlog_segment_name archive_chain_of(const struct archive_report *report);

@@ -1,8 +1,10 @@
 /*
  * archive_sweep.h: removes from a store the segments of archived binary logs that no stored backup needs any more (archive_retention.h). Asynchronous.
  *
- * What counts is what is stored: every backup of the cluster (its UID) whose manifest is there, be there a MysqlBackup of it or not, and those that the caller knows of. A store that does
- * not answer, or a manifest that cannot be read, ends it before anything is removed. So does one that is missing of a backup whose position is too long to be told. The .json of a segment goes before its .log.
+ * What counts is what is stored: every backup of the cluster (its UID) whose manifest is there, be there a MysqlBackup
+ * of it or not, and those that the caller knows of. A store that does not answer, or a manifest that cannot be read,
+ * ends it before anything is removed. So does one that is missing of a backup whose position is too long to be told.
+ * The .json of a segment goes before its .log.
  */
 #ifndef KM_ARCHIVE_SWEEP_H
 #define KM_ARCHIVE_SWEEP_H

@@ -101,7 +101,7 @@ static void test_join_refuses(void **state)
     assert_int_equal(copy_position_join(many, "", &joined, &err), -1);
     assert_int_equal(err.kind, ERROR_TOO_LARGE);
     assert_non_null(strstr(err.message, "gtid: "));
-    /* What a tool says in too many words is not taken for nothing. */
+    /* A position that is longer than the limit is an error, not an empty one. */
     assert_true(copy_position_find(line, &position));
     assert_int_equal(copy_position_join(position.gtid, "0-1-6", &joined, &err), -1);
     assert_string_equal(joined, "kept");

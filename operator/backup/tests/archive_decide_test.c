@@ -157,7 +157,8 @@ static void test_recoverable(void **state)
     assert_int_equal(decide(&view).recoverable_from_ms, 0);
 }
 
-/* Positions that are too long to be told: what a look into the store found out of this chain counts; until then what was known. */
+/* Positions that are too long to be told: what a look into the store found out of this chain counts; until then
+ * what was known. */
 static void test_link(void **state)
 {
     UNUSED(state);
