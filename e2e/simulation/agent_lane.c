@@ -254,6 +254,8 @@ static void open_server(struct sim *sim, int member, struct role_result *out)
         at->disk.opened_ms = sim->now_ms;
     }
     at->server.opened_epoch = job->order.epoch;
+    at->server.opened_ms = sim->now_ms;
+    at->server.given_up = false;
     at->server.semi_replica = false;
     at->server.semi_source = job->order.semi_sync;
     at->server.semi_acks = (int)MAX_OF(job->order.acks, 1U);

@@ -4,6 +4,9 @@
 
 #include "e2e/simulation/server.h"
 
+/* How long a machine that was frozen for longer than selfFenceMilliseconds may take writes when it goes on. */
+#define LATE_CLOSE_MS 1000
+
 static int missing(const struct sim *sim, int member)
 {
     return txn_bits_missing(&sim->acked, &sim->members[member].disk.log.bits, sim->txns.count);
@@ -25,11 +28,24 @@ static void fail_lost(struct sim *sim, int member, const char *what, int txn)
         what, count_missing(sim, member), gtid);
 }
 
-/* What a failover under dataLoss: allow says may be lost with it. */
+/* What a failover under dataLoss: allow says may be lost with it. Its primary was opened under that setting, or somebody
+ * has said that it is gone for good. */
 static bool is_forgiven(const struct sim *sim)
 {
     const struct cluster_transition *transition = &sim->api.status.transition;
-    return sim->api.status.loss_allowed && transition->failover && !str_empty(transition->may_be_lost);
+    bool is_allowed = sim->api.status.loss_allowed || sim->confirmed_lost_ms > 0;
+    return is_allowed && transition->failover && !str_empty(transition->may_be_lost);
+}
+
+/* A primary that is lost may have commits on their way, and tell of them when it comes back, before it closes itself. */
+static void forgive_others(struct sim *sim, int member)
+{
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++)
+        sim->members[i].server.given_up |= i != member && !sim->members[i].server.read_only;
+    for (int i = 0; i < sim->txns.count; i++) {
+        if (!txn_bits_has(&sim->acked, i) && !txn_bits_has(&sim->members[member].disk.log.bits, i))
+            txn_bits_add(&sim->forgiven, i);
+    }
 }
 
 static void forgive(struct sim *sim, int member)
@@ -62,6 +78,8 @@ void check_opened(struct sim *sim, int member)
     sim->opened_ms = sim->now_ms;
     if (!is_old)
         sim->opened_last = member, sim->opened_epoch = sim->members[member].disk.epoch;
+    if (is_forgiven(sim))
+        forgive_others(sim, member);
     sim_tell(sim, "%s OPENS for writes under epoch %llu, executed %s", sim_member_name(member),
         (unsigned long long)sim->members[member].disk.epoch, executed);
     /* By an order of the past: it may open, as long as nobody acknowledges its commits. */
@@ -75,12 +93,21 @@ void check_opened(struct sim *sim, int member)
 
 /* One that was primary before may be told late that a commit was received: the one after it has that commit. What
  * counts is the epoch in which it was opened: an order to follow or to close has raised its epoch since. */
+/* It was frozen, so that selfFenceMilliseconds have not passed for it. */
+static bool is_closing_late(const struct sim *sim, int member)
+{
+    const struct sim_server *server = &sim->members[member].server;
+    return server->given_up && sim->now_ms - server->frozen_until_ms < LATE_CLOSE_MS;
+}
+
 void check_acknowledged(struct sim *sim, int member, int txn)
 {
     if (sim->txns.all[txn].let_go_ms > 0 && !txn_bits_has(&sim->acked, txn)) {
         txn_bits_add(&sim->unguarded, txn);
         return;
     }
+    if (member != sim->opened_last && (txn_bits_has(&sim->forgiven, txn) || is_closing_late(sim, member)))
+        return;
     int latest = sim->opened_last, lost = latest == member ? missing(sim, member) : -1;
     char gtid[64];
     if (lost >= 0)
@@ -107,13 +134,22 @@ static bool is_writer(const struct sim *sim, int member)
         (!is_moving || str_empty(transition->to));
 }
 
+/* The look was at the server that let the commit go, or at one that was opened with it. */
+static bool is_of_look(const struct sim *sim, int writer, int txn, int64_t looked_ms)
+{
+    const struct sim_member *at = &sim->members[writer];
+    int64_t let_go_ms = sim->txns.all[txn].let_go_ms;
+    bool same = at->server.began_ms <= let_go_ms;
+    bool opened = at->server.opened_ms > 0 && at->server.opened_ms < looked_ms;
+    return let_go_ms < looked_ms && (same || opened) && txn_bits_has(&at->disk.log.bits, txn);
+}
+
 void check_heard(struct sim *sim, int writer, int64_t looked_ms)
 {
     if (!is_writer(sim, writer))
         return;
     for (int i = 0; i < sim->txns.count; i++) {
-        if (!txn_bits_has(&sim->unguarded, i) || sim->txns.all[i].let_go_ms >= looked_ms ||
-            !txn_bits_has(&sim->members[writer].disk.log.bits, i))
+        if (!txn_bits_has(&sim->unguarded, i) || !is_of_look(sim, writer, i, looked_ms))
             continue;
         txn_bits_drop(&sim->unguarded, i);
         txn_bits_add(&sim->acked, i);
@@ -213,7 +249,8 @@ void check_step(struct sim *sim)
         const struct sim_server *server = &sim->members[i].server;
         bool is_altered = server->semi_gave_up || (server->ordered_acks > 0 && !server->semi_source) ||
             server->semi_acks < server->ordered_acks;
-        if (server->phase != SERVER_RUNS || server->read_only || is_altered || !server_can_acknowledge(sim, i))
+        if (server->phase != SERVER_RUNS || server->read_only || is_altered || !server_can_acknowledge(sim, i) ||
+            is_closing_late(sim, i))
             continue;
         if (first >= 0)
             sim_fail(sim, VIOLATION_TWO_OPEN, "%s and %s can both acknowledge commits", sim_member_name(first),

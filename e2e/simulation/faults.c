@@ -296,6 +296,7 @@ static void fault_person(struct sim *sim, const struct fault *fault, int member)
         break;
     default:
         snprintf(api->confirmed_lost, sizeof(api->confirmed_lost), "%s", sim_member_name(member));
+        sim->confirmed_lost_ms = sim->now_ms;
     }
     api->version++;
 }

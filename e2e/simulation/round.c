@@ -250,7 +250,8 @@ void round_run(struct sim *sim, int op)
     if (intent->changed && o->intents < CLUSTER_INTENTS_MAX)
         write_intent(sim, op, intent);
     else {
-        note_heard(sim, op);
+        if (!intent->changed)
+            note_heard(sim, op);
         o->intents = 0;
         if (!cluster_failover_is_swift(&o->snapshot))
             plan_and_report(sim, op, &roll);

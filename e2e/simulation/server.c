@@ -84,7 +84,8 @@ static void forget_run(struct sim *sim, int member)
     struct sim_server *server = &sim->members[member].server;
     int crashes = server->crashes;
     int64_t again_ms = server->again_ms;
-    *server = (struct sim_server){.read_only = true, .crashes = crashes, .again_ms = again_ms, .run = sim_new_id(sim)};
+    *server = (struct sim_server){
+        .read_only = true, .crashes = crashes, .again_ms = again_ms, .run = sim_new_id(sim), .began_ms = sim->now_ms};
 }
 
 static int64_t back_off_ms(const struct sim *sim, int member, int crashes)

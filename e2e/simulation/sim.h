@@ -56,13 +56,16 @@ enum server_phase { SERVER_OFF, SERVER_WAITS, SERVER_STARTS, SERVER_RUNS };
 
 struct sim_server {
     enum server_phase phase;
-    uint64_t run; /* another one for each process */
+    uint64_t run;     /* another one for each process */
+    int64_t began_ms; /* the one before it had ended by then */
     int64_t frozen_until_ms, due_ms, again_ms;
     int crashes;
     bool relay_kept; /* --relay-log-recovery=OFF */
     bool read_only;
     bool closing;          /* nobody can begin to write */
     uint64_t opened_epoch; /* this process was opened in it last; 0: never */
+    int64_t opened_ms;     /* when; 0: never */
+    bool given_up;         /* another one was opened with what the status says may be lost */
     bool semi_source, semi_replica;
     int semi_acks;
     /* By order; by somebody with all rights: a time-out (0: none), which has been reached; commits that wait are
@@ -301,13 +304,15 @@ struct sim {
     struct txn_table txns;
     struct txn_bits acked;     /* a client was told, and nothing allowed its loss since */
     struct txn_bits unguarded; /* a client was told of what was let go, and no operator need know of that yet */
+    struct txn_bits forgiven;  /* not told yet, and lost with a failover that says so: its primary may tell late */
     int acked_count;
     uint64_t next_id;
     int64_t due_ms[SCHEDULE_FAULTS_MAX], fired_ms[SCHEDULE_FAULTS_MAX]; /* 0: not yet */
     bool ended[SCHEDULE_FAULTS_MAX];
-    int64_t let_go_ms; /* when a commit was let go last by somebody with all rights; 0: never */
-    int64_t opened_ms; /* when a server was opened last */
-    int opened_last;   /* which one, under the epoch of the status then; -1: none */
+    int64_t let_go_ms;         /* when a commit was let go last by somebody with all rights; 0: never */
+    int64_t confirmed_lost_ms; /* when somebody said last that a primary is gone for good; 0: never */
+    int64_t opened_ms;         /* when a server was opened last */
+    int opened_last;           /* which one, under the epoch of the status then; -1: none */
     uint64_t opened_epoch;
     bool calm;        /* no fault comes any more */
     bool volume_lost; /* one that held data, at some time */
