@@ -352,12 +352,15 @@ static void take_leave(const struct cluster_snapshot *snapshot, const struct clu
     final_backup_intend(snapshot, intent);
 }
 
-static void say_opening(
+static void prepare_opening(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
 {
     char why[256];
     int64_t again_ms = 0;
-    if (!member_runs(primary) || opening_decide(snapshot, primary, why, sizeof(why), &again_ms) != OPENING_WAITS)
+    enum opening opening =
+        member_runs(primary) ? opening_decide(snapshot, primary, why, sizeof(why), &again_ms) : OPENING_NOW;
+    intent->confirmed.semi_sync &= opening != OPENING_UNCONFIRMED;
+    if (opening != OPENING_WAITS)
         return;
     cluster_intent_say(intent, "open %s for writes; waits %s", primary->name, why);
     intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, again_ms) : again_ms;
@@ -385,7 +388,7 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
     if (open)
         intent->loss_allowed = snapshot->cluster.failover.allow_data_loss;
     else if (!restores)
-        say_opening(snapshot, primary, intent);
+        prepare_opening(snapshot, primary, intent);
     if (snapshot->usable)
         set_acks(snapshot, open, intent);
     acknowledgers_keep(snapshot, intent);

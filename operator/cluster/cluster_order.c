@@ -491,13 +491,23 @@ static bool must_stay(const struct cluster_snapshot *snapshot, const struct clus
     return has_everything(snapshot, member) || (member_acknowledges(snapshot, member) && !is_stale);
 }
 
-/* False: it stays read-only, as its server was started (opening.h, hibernation.h). */
+/* An order that its agent has before its server runs would open that server as soon as it does, unlooked at. `init`,
+ * before that, is another process: what it is told tells nobody to open. */
+static bool waits_for_start(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    bool starts = primary->pod && primary->pod->initialized && !member_runs(primary);
+    return starts && snapshot->last.initialized && cluster_confirmed_acks(snapshot) > 0;
+}
+
+/* False: it stays read-only, as its server was started (opening.h, hibernation.h), or until the status is written. */
 static bool order_standing(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     struct agent_order *order, int64_t *again_ms)
 {
     char why[256];
     int64_t rest_ms = 0;
     if (member_runs(primary) && hibernation_is_waking(snapshot))
+        return false;
+    if (waits_for_start(snapshot, primary))
         return false;
     if (member_runs(primary) && opening_decide(snapshot, primary, why, sizeof(why), &rest_ms) != OPENING_NOW) {
         if (rest_ms > 0)

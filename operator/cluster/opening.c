@@ -56,7 +56,7 @@ static const struct cluster_member *find_ahead(
 
 struct view {
     int asked, answers;                    /* members that acknowledge, without the primary; of them those that run */
-    const struct cluster_member *covers;   /* holds all that the primary holds */
+    int covering;                          /* of them those that hold all that the primary holds */
     const struct cluster_member *receives; /* is connected to it, and does not yet */
     const struct cluster_member *silent;   /* has not answered */
 };
@@ -77,11 +77,19 @@ static void look_at(const struct cluster_snapshot *snapshot, const struct cluste
         }
         ret->answers++;
         if (failover_has_received(member, primary->agent->gtid_executed))
-            ret->covers = member;
+            ret->covering++;
         else if (member->agent->replication.receiver == AGENT_THREAD_RUNNING &&
             str_eq(member->agent->replication.source_host, host))
             ret->receives = member;
     }
+}
+
+/* As many hold all of it as a commit waits for. MariaDB waits for one. */
+static bool is_confirmed(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct view *view)
+{
+    int needed = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : cluster_confirmed_acks(snapshot);
+    return view->asked == 0 || view->covering >= needed;
 }
 
 static enum opening wait_for_others(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
@@ -93,10 +101,10 @@ static enum opening wait_for_others(const struct cluster_snapshot *snapshot, con
     int64_t since_ms = snapshot->lost_since_ms > 0 ? snapshot->lost_since_ms : snapshot->now_ms;
     int64_t rest_ms = since_ms + failover_start_ms(snapshot) - snapshot->now_ms;
     bool enough = view.answers >= needed || rest_ms <= 0;
-    if (view.asked == 0 || (enough && view.covers) || (rest_ms <= 0 && !view.receives))
-        return OPENING_NOW;
+    if (view.asked == 0 || (enough && view.covering > 0) || (rest_ms <= 0 && !view.receives))
+        return is_confirmed(snapshot, primary, &view) ? OPENING_NOW : OPENING_UNCONFIRMED;
     *ret_again_ms = 1000;
-    if (view.receives && !view.covers)
+    if (view.receives && view.covering == 0)
         snprintf(why, size, "until %s has received the last transactions of %s, which are on no other member",
             view.receives->name, primary->name);
     else
@@ -151,5 +159,5 @@ bool opening_holds_alone(const struct cluster_snapshot *snapshot, const struct c
         cluster_follower_count(snapshot) > 0)
         return false;
     look_at(snapshot, primary, &view);
-    return view.asked > 0 && !view.covers;
+    return view.asked > 0 && view.covering == 0;
 }

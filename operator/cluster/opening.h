@@ -11,6 +11,11 @@
  *     who reads them and loses the primary finds them gone. So it opens when a member that acknowledges has them, too.
  *   - Nobody else is there to ask. The others are given startMilliseconds to come back. Then the primary opens, commits
  *     wait, and condition Replicated says that its last transactions are on no other member that answers.
+ *
+ * A transaction that too few others hold may have been acknowledged all the same: somebody with all rights turned
+ * semi-sync off, or killed what waited, and the server ended before its agent looked. So the status says first that
+ * commits need not have waited (status.confirmed), until enough others hold all of it: a failover without the word of
+ * this primary would take such a transaction back.
  */
 #ifndef KM_OPENING_H
 #define KM_OPENING_H
@@ -19,8 +24,9 @@
 
 enum opening {
     OPENING_NOW,
-    OPENING_WAITS,  /* for the status of another member, or until that one has received what the primary has */
-    OPENING_BEHIND, /* it lacks something: another member has to become primary */
+    OPENING_WAITS,       /* for the status of another member, or until that one has received what the primary has */
+    OPENING_UNCONFIRMED, /* at once, when the status says that its commits need not have waited */
+    OPENING_BEHIND,      /* it lacks something: another member has to become primary */
 };
 
 /* The primary runs and is closed, and the status has no transition. why: what is waited for, or who holds more; "" with
