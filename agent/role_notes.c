@@ -28,6 +28,7 @@ bool role_note_epoch(
 void role_note_order(struct instance_state *state, const struct agent_order *order, const char hash[static 17])
 {
     struct role_state *role = &state->role;
+    bool is_first = !role->has_order;
 
     if (strcmp(role->order.source_host, order->source_host) != 0 || role->order.source_port != order->source_port)
         state->stream = (struct stream_view){0};
@@ -39,6 +40,8 @@ void role_note_order(struct instance_state *state, const struct agent_order *ord
     role->retry_ms = 0;
     role->draining_ms = 0;
     error_clear(&role->error);
+    if (is_first) /* its server is open: what this agent sees was not watched before */
+        role_note_lapse(state, &state->replication);
 }
 
 /* ---- looks at the server ---- */

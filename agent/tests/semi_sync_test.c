@@ -197,6 +197,26 @@ static void test_lapses_count_until_it_is_closed(void **unused)
     assert_int_equal(state.lapses, 1);
 }
 
+/* Its agent died, and the one after it has looked before it was told anything. */
+static void test_a_new_agent_finds_semi_sync_off(void **unused)
+{
+    struct agent_order order = {.epoch = 3, .role = AGENT_ROLE_PRIMARY, .semi_sync = true, .acks = 1};
+    struct instance_state state = {.replication = {.seen = true}};
+
+    UNUSED(unused);
+    role_note_order(&state, &order, "0123456789abcdef");
+    assert_int_equal(state.lapses, 1);
+    order.epoch = 4; /* told before: a change of its order turns semi-sync on */
+    role_note_order(&state, &order, "0123456789abcdef");
+    assert_int_equal(state.lapses, 1);
+    state = (struct instance_state){.replication = {.seen = true, .semi_sync_source = true, .semi_sync_waits = true}};
+    role_note_order(&state, &order, "0123456789abcdef");
+    assert_int_equal(state.lapses, 0);
+    state = (struct instance_state){.replication = {.seen = true, .read_only = true}};
+    role_note_order(&state, &order, "0123456789abcdef");
+    assert_int_equal(state.lapses, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_whose_unacknowledged_commits_count),
         cmocka_unit_test(test_what_was_let_go_before_a_close),
         cmocka_unit_test(test_lapses_count_until_it_is_closed),
+        cmocka_unit_test(test_a_new_agent_finds_semi_sync_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,9 @@ static void weaken_by_its_word(const struct cluster_snapshot *snapshot, struct c
     if (!writer || !member_speaks(writer))
         return;
     const struct agent_status *agent = writer->agent;
-    bool writes = member_runs(writer) && agent->role == AGENT_ROLE_PRIMARY && agent->writable;
+    bool is_untold = agent->role == AGENT_ROLE_NONE && str_empty(agent->order_hash); /* its agent was started anew */
+    bool is_primary = agent->role == AGENT_ROLE_PRIMARY || is_untold;
+    bool writes = member_runs(writer) && is_primary && agent->writable;
     if ((writes && !agent->semi_sync) || !knows_lapses(agent, confirmed))
         confirmed->semi_sync = false;
     if (writes && agent->semi_sync_acks > 0)
