@@ -170,7 +170,7 @@ class Round:
         try:
             if not await watchers.writes(20, 60):
                 raise RuntimeError("the writers do not write")
-            self.began = time.monotonic()
+            self.began, self.figures["first"] = time.monotonic(), bed.primary()
             await self.faults()
             await self.put_right()
             ended, bed.last_why = time.monotonic(), ""
