@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * action_lane.h: the thread that changes things: system tables after an upgrade, accounts; and the check of a my.cnf, which runs a program.
  *

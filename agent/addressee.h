@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * addressee.h: whether a request on a TLS door is for this pod (agent_identity.h).
  */

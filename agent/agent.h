@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent.h: `kube-mysql-agent run`: observe, decide, act, publish, until SIGTERM.
  */

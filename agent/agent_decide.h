@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_decide.h: from what is known to what is to be done. Pure: no clock, no I/O.
  */

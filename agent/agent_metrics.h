@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_metrics.h: what the agent exports of itself, beside the server's own counters (server_status.h).
  */

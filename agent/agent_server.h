@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_server.h: the agent's doors (agent_api.h): plain for the kubelet and Prometheus, mutual TLS for the operator.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_keeper.h: PUT and DELETE /v1/archive (common/archive_task.h): the standing task, a child for each round of archiving (agent/backup/archive_process.h), and what the status says of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_keeper.h: POST /v1/backups and DELETE /v1/backups/ID: which tool gives the data, one run at a time (backup_run.h), and what the status says of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * catch_up.h: whether this server holds all that it can have acknowledged (agent_api.h: caughtUp). Pure.
  *

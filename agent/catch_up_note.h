@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * catch_up_note.h: run_dir/caught-up.json: that this server process holds all that it can have acknowledged, for an
  * agent that is started anew beside it.

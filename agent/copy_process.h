@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * copy_process.h: `kube-mysql-agent copy-out` and `unpack`: the tools that a backup of MySQL's files goes out and comes in by, where MariaDB's images have mariadb-backup
  * and mbstream. One end is standard output or input, the other a folder of the data volume. Words for people go to standard error, the last one says why it failed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * donor.h: GET /v1/backup: this member's data for another member. One stream at a time; a second asker is told when to come again.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * healing.h: what an agent does around a failover besides changing roles, on a thread of its own: sets aside what is about to be lost (set_aside.h), fetches what
  * only the dead primary has (salvage.h), says how a dead server may be started again (start_mode.h). Owns state->healing; everything runs on the loop.

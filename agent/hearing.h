@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hearing.h: whom a primary has heard of lately, and so whether somebody else may be opened in its place (I6). Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * heartbeat_lane.h: the thread that writes the primary's heartbeat every HEARTBEAT_INTERVAL_MS: one row of kubemysql.heartbeat with the
  * epoch and this node's clock. Replicas measure their lag by it; a write that does not get through tells that commits are blocked.

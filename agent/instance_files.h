@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * instance_files.h: the mounted files of an instance (account Secrets, instance.json, certificates), read again when they change.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * instance_state.h: everything the agent knows about its server, as one plain value. Lanes and file watchers write it
  * on the loop thread; agent_decide and readiness only read it. All times are monotonic milliseconds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * log_watch.h: the thread that sees whether the newest binary log is being written. A transaction of some gigabytes holds up every commit behind it,
  * the heartbeat's too, for as long as it takes to get it into the log and the log onto the disk: that is work, not dead storage.

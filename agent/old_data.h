@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * old_data.h: what the running agent does about data.before (datadir_beside.h): says that it is there, and removes it when an order says that it is of no more
  * use. On a thread of its own: that may take long. Owns state->beside; everything else runs on the loop.

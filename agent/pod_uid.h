@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pod_uid.h: the UID of the pod that this process runs in, without asking anybody.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pre_stop.h: what holds a pod's end up: the preStop hooks of the database pod (kubelet runs them before it sends
  * SIGTERM).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * probe_lane.h: the thread that looks at the server once a second, with a session of its own.
  *

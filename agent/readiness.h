@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * readiness.h: the answers for the kubelet. Pure.
  *

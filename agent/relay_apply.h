@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * relay_apply.h: a relay log that was not received but brought as a file is executed by the server's own applier: as on a replica, with its GTIDs, each transaction whole or not
  * at all. A replication channel of its own, which has no receiver; nothing is left of it. Blocking.

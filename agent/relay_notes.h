@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * relay_notes.h: what is noted of relay logs while the server runs, and its way to the disk: on a worker, for a slow
  * disk must not stop the loop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * relay_recover.h: what a server had received before it was started anew, and kept (bootstrap/relay_keep.h), is looked
  * after before anything drops it. Neither thread runs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role_decide.h: from an order and what the server says to the next thing to do. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role_keeper.h: the operator's orders and what keeps them true: the epoch on the volume, the lane that changes roles, the heartbeat, the
  * look at the source. Owns state->role; everything runs on the loop.

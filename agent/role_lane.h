@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role_lane.h: the thread that changes the server's role (mysql/role_change.h), with a session of its own. One change
  * at a time; each is bounded, what takes longer is asked for again.

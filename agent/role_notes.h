@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role_notes.h: what role_keeper notes in instance_state of orders, looks at the server and changes of role: pure, so
  * that whoever drives an agent by other means (a simulation) notes the same.

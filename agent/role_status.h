@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role_status.h: what a status says of roles and replication, and whether a member is ready in its role. Pure.
  *

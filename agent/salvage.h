@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * salvage.h: the new primary takes over what only the dead one's binary logs hold (after MHA): the receiving side of GET /v1/binlogs/tail.
  *

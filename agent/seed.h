@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed.h: `kube-mysql-agent init`: prepares the configuration, then is a server on the TLS door until the operator has said what becomes of the data and that
  * is done (design, section 5).

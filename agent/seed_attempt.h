@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_attempt.h: one attempt to make what was ordered of the data folder: keep it, initialise it, clone or restore it,
  * take what was restored beside it. Lives on the loop; what blocks runs on a worker thread or is a process of its own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_clone.h: the copying part of an attempt to clone: the donor's data comes into data.new and is made consistent there.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_door.h: the TLS door of `init`: GET /v1/status[?watch=1], PUT /v1/role and PUT /v1/restore, for the operator's certificate only (agent_api.h,
  * agent_order.h, backup_task.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_prepare.h: MariaDB's files that were unpacked into data.new are made a database: mariadb-backup --prepare, then one start of the server (clone_finish.h).
  * The same for a donor's copy and for a stored backup. Lives on the loop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_replay.h: archived binary logs are executed on a restored backup in data.new, up to the moment that was asked for.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_restore.h: the copying part of an attempt to restore: a stored backup comes into data.new and is made a database there.
  *

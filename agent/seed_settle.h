@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_settle.h: MySQL's files that were unpacked into data.new (agent/backup/clone_local.h) are started once by this image's server, without network and binary
  * log: it rolls the copy forward and back, and proves that it can be started before anything else relies on it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * server_socket.h: whether anybody listens on the server's socket, without saying a word. Never blocks.
  */

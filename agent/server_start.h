@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * server_start.h: `kube-mysql-agent server`, the container "mysql": decides how the server is started, then becomes it
  * (server_exec.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * set_aside.h: what would be lost when data is replaced or cut off is kept on the volume (I7):
  * state_dir/set-aside/TIME-epochN/ with

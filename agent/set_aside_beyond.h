@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * set_aside_beyond.h: what the binary logs of a server that is down hold beyond what another one has, so that it can be
  * set aside before the data goes.

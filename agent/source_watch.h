@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * source_watch.h: asks the agent of the source for its status every second, by mutual TLS with the member's own
  * certificate.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * status_watch.h: GET /v1/status[?watch=1] for whoever has a status: the running agent and `init`.
  *

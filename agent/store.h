@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store.h: `kube-mysql-agent store --directory=DIR`: a volume's door for backups, as S3 has one (backup/store_server.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tail_donor.h: GET /v1/binlogs/tail?after=GTIDS: what this member's dead server has executed beyond a position, for
  * the member that is to take its place. POST has the position in its body.

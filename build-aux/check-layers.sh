@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # check-layers.sh [ROOT]   hold the #include lines of ROOT against the two tables in ROOT/ARCHITECTURE.md, which stand
 # between `<!-- layers -->` and `<!-- /layers -->`:
 #   | folder | may include |          the folder's own files and its row's folders; nothing else of the project

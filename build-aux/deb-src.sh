@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # deb-src.sh   make `apt-get source` work: give apt source entries for the Debian archives that it already uses.
 # They go into a file of their own, made from the machine's own entries (so a local mirror stays a local mirror).
 # Does nothing when source entries are there. Needs root to write.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Install what is missing to build, test and package on Debian 12. Quick when nothing is. Needs root to install.
 #   deps.sh            everything
 #   deps.sh build      only what compiling needs (used by the images' build stage)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compiler and linker flags. Set from outside: CC, BUILD, SANITIZE (address | thread | fuzzer), LINK (shared | static),
 # WERROR (1 | 0), EXTRA_CFLAGS. Objects are rebuilt when any of these changes (see $(BUILD)/flags in the Makefile).
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # gen-reference.sh [--check]   write docs/reference.md from the descriptions in crds/*.yaml; --check only fails if it is not current.
 #
 # Reads the subset of YAML that the CRDs are written in: block style, two blanks for each level, scalars that may be quoted or go on in

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # lint-shell.sh   shellcheck over every shell script of the project (by ending or by first line).
 set -euo pipefail
 cd "$(dirname "$0")/.."

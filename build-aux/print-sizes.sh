@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # print-sizes.sh FILE…   bytes of each program and whether it needs shared libraries
 set -euo pipefail
 for f in "$@"; do

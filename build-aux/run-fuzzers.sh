@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run-fuzzers.sh FUZZER…   run each libFuzzer executable for FUZZ_SECONDS (30), two at a time.
 #
 # Inputs: seeds from a folder `corpus/NAME` beside the fuzzer's source, and what earlier runs found, kept in the user's cache

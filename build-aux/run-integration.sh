@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run-integration.sh EXECUTABLE…   run the integration tests, with a light control plane for those that talk to an API server, and an S3 server for those of object storage.
 #
 # Tests find them by KM_TEST_KUBECONFIG and KM_TEST_S3 (the file that e2e/s3/up.sh writes) and skip themselves when that is not set. They start database servers by

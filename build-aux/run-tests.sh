@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run-tests.sh KIND EXECUTABLE…   run cmocka executables, count their cases, fail if any failed.
 #
 # Environment: TEST_JOBS (2) at a time; TEST_TIMEOUT (300) seconds each; TEST_FILTER, a glob over the paths;

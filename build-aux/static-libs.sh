@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # static-libs.sh [--print-prefix]   the one library that a static build needs and Debian does not ship in a usable form:
 # libcurl with HTTP(S) and HTTP/2 only. Debian's libcurl.a drags in LDAP, Kerberos, SSH, RTMP and thirty libraries more, some
 # of them without a static form. Built from Debian's own `curl` source package, patches included; kept outside the checkout

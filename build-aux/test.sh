@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test.sh   tells whether this builds and works on this machine, stage by stage; the last line sums up: "N passed, N failed".
 #
 #   make test                 one compiler, unit tests, the simulation, integration tests, images, and on the real cluster

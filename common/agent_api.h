@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_api.h: the contract between operator and agent, and nothing else that both must know.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_identity.h: which pod's agent is meant, and which one answers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_order.h: what the operator tells an agent to be. The body of PUT /v1/role on the TLS door, for the operator's
  * certificate only.

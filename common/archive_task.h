@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_task.h: what a primary's agent is told about the archive of binary logs (binlog_segment.h), and what it says of it. JSON; secrets as in backup_task.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_manifest.h: what a stored backup is: its folder, its pieces, the one object that makes it exist. Pure.
  *

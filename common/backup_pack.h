@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_pack.h: between a tool's own bytes and what is stored of a backup: compressed (one zstd frame with content checksum), then sealed (backup_seal.h), each if wished.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_seal.h: authenticated encryption of a stream of any length, AES-256-GCM in frames (the STREAM construction of Hoang, Reyhanitabar, Rogaway, Vizár 2015).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_store.h: where objects are, as a task says it (backup_task.h, archive_task.h): a bucket, or the door in front of a volume.
  *

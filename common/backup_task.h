@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_task.h: what an agent is told about a backup or a restore, and what it says of it. JSON; secrets are in it (keys of a bucket, of the encryption): it travels over mutual
  * TLS and through pipes only, is never logged, never in a status, and wiped after use (I9).

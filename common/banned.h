@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * banned.h: calls that have no bound or no error report become compile errors. Use the named replacement.
  * Included last by base.h, so system headers that were already read are not affected.

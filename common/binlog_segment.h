@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binlog_segment.h: what is archived of a cluster's binary logs: a chain of segments, each some whole transactions of one primary. Pure.
  *

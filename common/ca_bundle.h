@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ca_bundle.h: the file with the certificate authorities that a server is held against when nobody named others.
  *

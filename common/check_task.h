@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check_task.h: whether restored data can be used: every table is checked (CHECK TABLE), and that the server has what the backup stood for. JSON.
  *

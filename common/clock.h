@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clock.h: time. Pure code takes "now" as an argument; only the edges ask here.
  *

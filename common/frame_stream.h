@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * frame_stream.h: the body of GET /v1/backup: a copy of a database between two texts that say what it is and that it is whole. Pure.
  *

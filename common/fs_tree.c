@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folders as wholes: emptying and removing them by descriptors, so that nothing that moves meanwhile leads outside. */
 #include "common/base.h"
 

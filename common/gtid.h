@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gtid.h: GTID sets of both families, as values that can be compared.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hashmap.h: a set of caller-owned entries found by a string key that lives inside the entry.
  *

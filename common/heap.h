@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * heap.h: a binary min-heap of caller-owned pointers that knows each element's place, so that any element can be
  * moved or taken out in O(log n).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_client.h: HTTP/1.1 and HTTP/2 requests on the loop (libcurl multi, CURLMOPT_SOCKETFUNCTION/TIMERFUNCTION on libevent).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_client_connections.h: one libcurl multi handle with its connections, driven by the loop. Private to http_client.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* http_client_tls.c: who we are and whom we trust (http_client.h), as libcurl wants it. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_client_tls.h: an identity and its use. Private to http_client.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_connection.c: what goes out on one connection (http_connection.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_connection.h: what http_server.c (listening, connections), http_connection.c (what goes out) and http_exchange.c
  * (answers) share. Private to them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* http_exchange.c: one request and its answer (http_server.h). */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_head.h: the head of an HTTP/1 request, from bytes to a struct. Pure; for http_server.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Not built on evhttp of libevent 2.1 but on its bufferevents: evhttp cannot count or refuse connections that have sent
  * nothing, restarts its time-out with every byte (so a slow head is never cut off), gives no limit to unsent bytes, and

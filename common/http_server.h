@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_server.h: a small HTTP/1.1 server on the loop (libevent's bufferevents), plain or mutual TLS.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * json.h: typed, path-addressed access to a parsed document (jansson).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The incremental half of json_scan.h. */
 #include "common/base.h"
 

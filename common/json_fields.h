@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * json_fields.h: a struct of plain members as a JSON object and back, by one table, so that both directions cannot
  * differ.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The path language of json.h and its getters. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * json_value_scan.h: finds where one JSON value ends, in text that may arrive in pieces. Private to json_scan and json_cutter.
  *

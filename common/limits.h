@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * limits.h: every maximum of both processes, each with its reason. A peer can make a request fail; it can
  * never make us grow (invariant I12).

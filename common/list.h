@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * list.h: intrusive doubly linked list with a sentinel head. Nodes are embedded, nothing is allocated.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * loop.h: the one event loop of a process (libevent), its timers, descriptors and signals.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * metrics.h: a registry of counters, gauges and histograms, rendered in the Prometheus text format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The process_* metrics, by the names that Prometheus clients agree on:
  * https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics */
 #include "common/base.h"

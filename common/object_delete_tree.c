@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* object_delete_tree.c: all objects and uploads of a folder (object_store.h). */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* object_read.c: an object as a stream, over as many connections as it takes (object_store.h). */
 #include "common/base.h"
 

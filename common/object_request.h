@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * object_request.h: what all operations of object_store.h have in common. Private to object_*.c.
  */

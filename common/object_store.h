@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * object_store.h: objects in a bucket: what backups are written to and read from. Speaks the part of S3's REST API that it needs, on the loop.
  *

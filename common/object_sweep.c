@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* object_sweep.c: ends multipart uploads that somebody left (object_request.h). */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* object_upload.c: multipart uploads (object_store.h). */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * position.h: texts of positions (GTID sets, gtid.h) as structs hold them.
  *

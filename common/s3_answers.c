@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* s3_answers.c: what the documents of s3_xml.h say. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * s3_call.h: one request to S3, signed, repeated until there is an answer that counts. Private to object_*.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* s3_refusal.c: what a server's refusal means, and what a person can do about it (s3_call.h). */
 #include "common/base.h"
 

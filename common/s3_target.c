@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* s3_target.c: where a bucket is: addresses made of what a user wrote (s3_call.h). */
 #include "common/base.h"
 

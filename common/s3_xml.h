@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * s3_xml.h: the few XML answers of S3. Pure. The text must be there whole: one that is cut off is ERROR_PROTOCOL, and nothing of it is handed out.
  *

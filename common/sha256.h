@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sha256.h: a SHA-256 over bytes that come in pieces (OpenSSL's). For whole texts: tls_sha256_hex.
  */

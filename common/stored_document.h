@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stored_document.h: what the documents that describe stored things have in common (backup_manifest.h, binlog_segment.h): they are understood wholly or refused, nothing in
  * them is cut, and those of sealed things carry a mac. Pure.

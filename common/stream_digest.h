@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stream_digest.h: the check over a stream's data that its two ends compare (frame_stream.h): a SHA-256, or Poly1305 with a key made for this one stream.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * strvec.h: a NULL-terminated vector of owned strings (argv, name lists).
  */

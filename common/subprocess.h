@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * subprocess.h: runs a program (posix_spawn), no shell in between.
  *

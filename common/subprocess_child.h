@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * subprocess_child.h: a spawned child with its pipes, the part that both forms of subprocess.h share. Private to them.
  */

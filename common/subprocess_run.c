@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* subprocess_run.c: the blocking form of subprocess.h. */
 #include "common/base.h"
 

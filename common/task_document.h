@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * task_document.h: what tasks have in common (backup_task.h, archive_task.h): a key, and texts that are whole or refused. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tls.h: keys, certificates and TLS contexts (OpenSSL 3).
  *

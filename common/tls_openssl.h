@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tls_openssl.h: what the files of tls.h share: OpenSSL types with cleanup, its error queue as struct error. Private to them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tls_server.c: the server side of mutual TLS (tls.h). */
 #include "common/base.h"
 

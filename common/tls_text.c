@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tls_text.c: the parts of tls.h that turn bytes into text: digests, base64, passwords; and OpenSSL's errors. */
 #include "common/base.h"
 

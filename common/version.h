@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * version.h: what this build calls itself. Set by the Makefile (-DKM_VERSION="...").
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * worker.h: one thread for blocking work (a MySQL session, a long tool), one queue, results back on the loop.
  *

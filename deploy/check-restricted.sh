@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # check-restricted.sh FILE.json…   hold pod specs against the Pod Security Standard "restricted".
 #
 # Reads Kubernetes objects as JSON ("-": standard input; kubectl get -o json, golden files): Pods, anything with spec.template

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # check-rules.sh [FILE]   every metric that the alerts (deploy/samples/prometheus-rule.yaml) ask for is one that our code exports, with the labels that they use.
 #
 # A name counts as exported if it stands as a whole string in a source file of operator/, agent/ or common/ (tests aside). Labels are those of the same

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # uninstall.sh [--with-databases [--with-backup-data]]   remove the operator from the cluster of KUBECONFIG. Safe to repeat.
 #
 # Databases keep running without an operator, so CRDs and clusters stay as long as there is any MysqlCluster. With --with-databases

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # build-version.sh COMMIT   another version of the project, from this clone's history: its images and what installs them. For stories about upgrades.
 #
 # Prints a folder: deploy/ and crds/ as that commit has them, and kube-mysql-{operator,agent}-COMMIT.oci.tar with the images registry.local/kube-mysql-operator:COMMIT

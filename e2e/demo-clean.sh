@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # demo-clean.sh   undo make demo (make demo-clean). Safe to repeat; --dry-run (or DEMO_DRY_RUN=1) only says what it would do.
 #
 # Takes away what the demo brought along, as demo-lib.sh marks it: the demo's namespace with its clusters, terminals and volumes, its

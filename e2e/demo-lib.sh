@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # demo-lib.sh: what demo.sh and demo-clean.sh share. Source it from the top of the checkout.
 # shellcheck disable=SC2034 # used by the scripts that source this file
 #

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # demo.sh   from nothing to a database and a query, explained line by line (make demo). make demo-clean undoes it.
 #
 # Without KUBECONFIG, on Debian 12 as root: installs what is missing, builds operator and agent, brings up the local Kubernetes

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # lib.sh: what stories, demo and fault tests share. Source it from the top of the checkout.
 # shellcheck disable=SC2034 # used by the stories
 

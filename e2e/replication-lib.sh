@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # replication-lib.sh: what stories about replicated clusters share: a writing client, questions to members. Source it after lib.sh.
 # shellcheck disable=SC2034 # used by the stories
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh [STORY…]   end-to-end stories on a real Kubernetes (make e2e CASE=…); without a name: all but those that say "# long", with LONG=1 those, too, with CORE=1
 # only those that say "# core".
 #

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # build.sh   OCI archives of operator and agent in $BUILD/images, from the static binaries in $BUILD/static, without an engine.
 # The same content as the Dockerfiles beside this give: one binary, user 65532, the public certificate authorities (ca-certificates.sh); the operator's also
 # has time zones for schedules (zoneinfo.sh). Archives are reproducible: owner, modes, order and time of files are fixed, so the same binary gives the same digest.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # ca-certificates.sh FILE   the public certificate authorities of the images, one PEM file, from Debian's ca-certificates.
 #
 # Mozilla's only, in the order of their names: what the administrator of the machine that builds has added (/usr/local/share/ca-certificates) does not

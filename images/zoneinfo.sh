@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # zoneinfo.sh FOLDER   the time zones of the operator's image, compiled into FOLDER from the source that Debian's tzdata carries.
 #
 # For schedules only the time from now on matters: without history (-r) and without the table of 32-bit times and of years that the rule at the end of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * setup.h: which kinds the operator uses and which controllers it runs.
  */

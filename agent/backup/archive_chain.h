@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_chain.h: what the names of an archive's objects alone tell (common/binlog_segment.h): where it ends, how far back from there nothing is missing, what nobody needs. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_end.h: where an archive ends and where the chain that leads there begins, as the store says it; and what was left in it by writers that are gone.
  *

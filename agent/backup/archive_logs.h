@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_logs.h: the binary logs of a server that runs, as what is still to be archived of them. Files are only read: which ones there are says the index file, the
  * newest may end in the middle of an event, and the server may remove the oldest at any time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_round.h: one round: from the archive's end as the store says it to what the server's binary logs hold beyond it, one segment after the other.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_segment.h: one segment on its way from a server's binary logs into the archive: first which bytes (archive_segment_add, as transactions are met), then all of it read
  * again, packed and stored: the log, then the description that makes it a segment (archive_segment_write).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_word.h: what the agent and `kube-mysql-agent archive` say to each other. One round of one child: on descriptor 3 a task (archive_task.h, the only line with secrets), then an
  * order; on standard output a word after each segment and one at the end, each a line of JSON, the last one counts. The end of descriptor 3 ends the child at once.

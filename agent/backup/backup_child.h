@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_child.h: what the processes that move a backup (`kube-mysql-agent upload`, `download`) share, and how the agent speaks with them.
  *

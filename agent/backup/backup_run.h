@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_run.h: one run of a backup, seen from the agent: a tool whose standard output is the standard input of `kube-mysql-agent upload` (backup_child.h), by a pipe of the
  * kernel, and the word in the end that makes a backup of it.

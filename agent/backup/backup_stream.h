@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_stream.h: one answer to GET /v1/backup: a tool's standard output as a framed stream (frame_stream.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binlog_file.h: one binary log file as a list of whole transactions. The server may run: what it appends after the
  * file was opened is not seen, and an event that is only half there is the end.

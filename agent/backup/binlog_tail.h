@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binlog_tail.h: some of the transactions in the binary logs of a server that does not run, as one binary log that
  * mysqlbinlog and mariadb-binlog read.

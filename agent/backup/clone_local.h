@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clone_local.h: MySQL makes a copy of itself in a folder of its own volume: CLONE LOCAL DATA DIRECTORY (8.0.17 and later), for a backup of its files.
  * https://dev.mysql.com/doc/refman/8.0/en/clone-plugin-local.html

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * copy_folder.h: a folder of files goes out as an archive (tar_stream.h), or an archive becomes one. Blocking, for processes that do nothing else (agent/copy_process.h).
  *

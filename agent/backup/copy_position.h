@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * copy_position.h: which transactions a copy by mariadb-backup holds, exactly.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * download.h: a stored backup back as the tool's own bytes. The manifest first; then piece by piece, opened and unpacked as they come, in bounded memory.
  *

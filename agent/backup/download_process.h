@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * download_process.h: `kube-mysql-agent download`: a stored backup as the tool's own bytes on standard output (download.h), told as backup_child.h says; progress on standard error,
  * between the lines of the log (a line that has "state" is a report).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dump_command.h: how a MySQL that cannot CLONE gives its data, and what logical backups are: all of it as statements, by the image's own mysqldump.
  *

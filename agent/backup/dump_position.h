@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dump_position.h: which transactions a dump holds, by what it says itself. Pure.
  *

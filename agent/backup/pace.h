@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pace.h: how fast a backup is sent: so many bytes a second. Pure: "now" is an argument.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_cut.h: of each transaction of an archive, in the order of the chain: whether it is replayed. Pure.
  *

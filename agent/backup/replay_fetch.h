@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_fetch.h: the archived transactions of a plan, fetched, checked and cut, as relay logs of bounded size in a folder.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_plan.h: which archived segments (common/binlog_segment.h) are replayed on a restored backup, and where each is cut; or why they cannot be. Pure: names come from a
  * listing, descriptions (.json) by a function of the caller's, only as many as are needed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_process.h: `kube-mysql-agent replay`: the archived transactions that a restore wants on top of its backup, as relay logs on the member's volume (replay_plan.h,
  * replay_fetch.h), told and heard as replay_word.h says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_store.h: a store (object_store.h) for a process that does one thing after the other: each call runs the loop until it has its answer.
  */

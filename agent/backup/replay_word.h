@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_word.h: how init and its child `kube-mysql-agent replay` speak. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_claims.h: which parts of which uploads are written in place: each number by one try, in the uploads that this process has begun (store_upload.h has the why).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_exchange.h: one request under way: what store_server.c, store_receive.c (bodies in) and store_send.c (bodies out) share. Private to them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_fault.h: why the store refuses, in S3's words.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_folder.h: objects as files below one folder. Blocking: for worker threads. Functions may run in several threads at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_list.h: the names of objects, in the order of their bytes, a page at a time. Blocking: for worker threads.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two buffers: one is filled by the loop while the other one is written by a lane. When both are full the peer is held
  * back.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_request.h: what a request to the store asks for. Pure.
  *

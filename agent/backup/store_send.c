@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One piece is read while the one before it waits in the connection; when that is full, its peer's pace is ours.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_server.h: the store's answers over HTTP: routes for an http_server that streams bodies (store_request.h says what is known, store_folder.h where it lies).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_upload.h: multipart uploads on the volume. Blocking: for worker threads; different uploads, and different parts of one, may be worked on at once.
  *

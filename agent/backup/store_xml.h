@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_xml.h: the store's answers in S3's XML, and the one document that it reads. Pure.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html and its neighbours

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tar_header.h: ustar's header block as it lies in an archive (IEEE Std 1003.1, pax, "ustar Interchange Format"). For tar_write.c and tar_read.c only.
  */

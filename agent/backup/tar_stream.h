@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tar_stream.h: regular files and folders as a POSIX archive (pax interchange format over ustar, IEEE Std 1003.1 "pax"), which any `tar` unpacks. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tar_write.c: the writing side of tar_stream.h. */
 #include "common/base.h"
 

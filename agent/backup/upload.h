@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * upload.h: raw bytes of a backup on their way into an object store: packed (backup_pack.h), cut into pieces and parts, sent, and made a backup by the manifest (backup_manifest.h).
  *

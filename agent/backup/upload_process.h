@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * upload_process.h: `kube-mysql-agent upload`: a tool's bytes from standard input into an object store (upload.h), told as backup_child.h says; progress on standard output.
  *

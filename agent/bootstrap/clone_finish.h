@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clone_finish.h: a complete copy in data.new becomes `data`. Blocking; for a worker's thread.
  */

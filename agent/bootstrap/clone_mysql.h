@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clone_mysql.h: MySQL copies itself: a scratch server of this image runs CLONE INSTANCE FROM the donor into data.new (8.0.22 and later).
  * https://dev.mysql.com/doc/refman/8.0/en/clone-plugin-remote.html

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clone_space.h: whether a copy fits on the volume, before its first byte is taken. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clone_stream.h: a donor's copy arrives: GET /v1/backup over mutual TLS, frames checked as they come, their data unpacked by the image's own tool. Lives on
  * the loop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * datadir.h: what lies on the data volume, and how an empty one becomes a database.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * datadir_beside.h: a restore in place: the database that a backup became waits beside the data, and takes its place when the operator says so.
  *

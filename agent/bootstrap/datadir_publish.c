@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* datadir_publish.c: how a complete data.new gets the name data, and nothing else ever does (datadir.h). */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * epoch_file.h: the largest epoch this member has accepted an order of, kept on its volume (state_dir/epoch, a decimal
  * number with zeros before it).

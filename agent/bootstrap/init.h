@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * init.h: what `init` does before it asks anybody: the image's server is found, its configuration and init-file are written, the data folder is looked at.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * instance_config.h: reads AGENT_CONFIG_INSTANCE.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * load_mysql.h: a server of this image that takes a dump, a donor's or a stored one: made empty in data.new, without network and binary log, with this
  * member's my.cnf. A client of the image reads the statements from its standard input (clone_stream.h, restore_stream.h) and gives them to it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mycnf_check.h: asks the image's own server whether it would take a my.cnf.
  */

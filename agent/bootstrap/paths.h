@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * paths.h: the places of agent_api.h as one value, so that tests can move them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * relay_keep.h: whether what a server had received, and not yet applied, outlives its next start.
  *

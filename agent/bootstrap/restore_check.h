@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * restore_check.h: whether a stored backup can become this member's data, said before anything is touched; and what kind of failure a failed restore is. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * restore_stream.h: a stored backup arrives: `kube-mysql-agent download` (told by its descriptor 3 what and with which keys, backup_task.h) with its standard output in a
  * kernel pipe to the image's own tool, which unpacks or loads it. Nothing of the data goes through this process. Lives on the loop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run_mycnf.h: the my.cnf a server is started with, and the SQL it runs at every start. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_decide.h: what `init` does next about the data folder. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_path.h: by which way a member of this image gets a donor's data.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_position.h: which transactions a copy holds, as the tool that made it says; told to the server once, before it replicates or is written to.
  *

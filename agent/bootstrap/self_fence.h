@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * self_fence.h: run_dir/self-fence.json: the server is or may be open under an order that wants it closed when nobody is heard (agent_order.h: self_fence_ms).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * server_binary.h: the database image's own server program: where it is, what it calls itself.
  */

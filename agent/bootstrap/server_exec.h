@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * server_exec.h: the container "mysql": the agent's program becomes the server.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * start_mode.h: whether the next start of the server may cut off what nobody has acknowledged. Three small files.
  *

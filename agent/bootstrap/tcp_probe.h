@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tcp_probe.h: whether somebody listens at a host's port. Blocking, for a worker's thread; says nothing, asks nothing.
  */

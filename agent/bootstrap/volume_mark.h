@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * volume_mark.h: a word on the volume (state_dir/mark) for whoever starts there next: this member has left, or its data is to be replaced.
  *

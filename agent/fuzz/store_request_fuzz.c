@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bytes of a peer into the store's own parsers: paths, queries and fields; ranges; tokens; lists of parts. What is taken must be safe to open.
  * The first byte chooses; texts of a request are separated by line breaks: method, path, then NAME=VALUE, fields with a ':' in front.

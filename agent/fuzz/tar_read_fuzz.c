@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bytes of a stored backup into the reader of archives: what it hands on must be safe to make, as much as was announced, and the same in whatever pieces it comes; what it
  * takes the writer can write again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * accounts.h: the accounts, database and user a cluster asks for, as SQL.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dialect.h: what differs between the servers of the family, as one table.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * events.h: the event scheduler belongs to the primary. Events run with their definer's rights: if that is one who may write while the
  * server is read-only (MariaDB: READ ONLY ADMIN), those of a former primary would go on writing there. So every server starts with the

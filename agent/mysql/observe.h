@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * observe.h: one look at the server: who it is, how it is, and, when asked, its counters.
  */

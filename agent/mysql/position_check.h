@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * position_check.h: whether a server that was restored has all that its backup stood for.
  *

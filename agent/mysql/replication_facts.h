@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replication_facts.h: what the server says of replication, at every probe: whom it follows and how that goes, who
  * acknowledges its commits, the heartbeat it has applied, transactions that hold up a change of roles.

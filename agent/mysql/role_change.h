@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role_change.h: the statements that make a server what it was ordered to be. Each function can be repeated, starts by looking at the
  * server, and does only what is missing. None waits for longer than its bounds; what takes longer is called again.

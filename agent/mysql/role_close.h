@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role_close.h: a primary that stops being one. What clients are told is what replicas have: who waits for an acknowledgement that does not come
  * loses the connection first, and only then its commit is let go (I3).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * semi_sync.h: what makes commits wait for acknowledgements, set and looked at in one place.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * server_status.h: the server's counters that we export, as one fixed array, and as Prometheus metrics.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * session.h: one connection to the mysqld of this pod, by its unix socket, as the operating system's user.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * socket_plugin.h: the client's side of "you know who I am by the socket", for either client library.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * start_domain.h: what a MariaDB server writes by itself at its start.
  *

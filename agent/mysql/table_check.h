@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * table_check.h: CHECK TABLE over every table that people made: those of all schemas but the server's own; views have no data. Blocking, read-only as far as tables are whole.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * variables.h: what a changed my.cnf changes, and whether the running server can take it over by SET GLOBAL.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The preStop hooks of a pod with a real server and its agent: what they wait for, and what ends the wait. */
 #include "common/base.h"
 

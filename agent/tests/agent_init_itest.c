@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `init` against the real server of this machine: what is left on the volume after everything that can happen to it. */
 #include "common/base.h"
 

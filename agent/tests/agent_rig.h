@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_rig.h: a database pod without a cluster, for tests: temporary folders in the place of mounts, the agent's
  * commands as processes of their own, each in a PID namespace like a container, as the user "mysql". Needs root, a

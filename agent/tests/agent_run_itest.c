@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `server` and `run` against the real server of this machine: one pod's life. The cases share a pod and run in
  * order. */
 #include "common/base.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_rig.h: members (replication_rig.h), a store, the process that archives (`kube-mysql-agent archive`) run by hand, and what a reader makes of the archive afterwards.
  */

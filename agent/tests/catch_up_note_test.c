@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An agent that is killed and comes back beside the same server. */
 #include "common/base.h"
 

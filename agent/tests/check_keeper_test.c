@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When a check begins, and what is made of its words. The child is a shell that says what the test has laid ready. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check_stories.h: PUT /v1/check with a real server: what is whole, what is missing, what is damaged. The cases share a pod and run in order.
  */

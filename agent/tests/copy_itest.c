@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `copy`, the init container: what another image needs to run the agent lies in one folder. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A backup of MySQL's files, from a real server through the agent into a folder that `store` serves, and back: under writes, of a replica, in place; and what it leaves when the tool, the
  * agent or the server is killed in the middle: no copy on the volume, nothing stored (I8). What cannot be copied whole, or would fill the volume, is refused with words.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the newest binary log is being written, as series of looks. */
 #include "common/base.h"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # mysql-root.sh: prints the folder that holds the root file system of the MySQL image of e2e/cluster/images.sh, unpacked beside the archive
 # in the cache. Fails when there is no such image: building it takes minutes and belongs to the end-to-end tests.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When a pod may end: the decision, and the hook against an agent's plain door in a process of its own. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is noted of relay logs, while a disk is slow. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * relay_stories.h: what replicas had received and not applied when their servers were killed: three real servers and
  * agents on loopback (replication_rig.h). The cases share the members and run in order; they are the same for every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Point-in-time recovery with MySQL on a dump: replay_stories.h. */
 #include "common/base.h"
 

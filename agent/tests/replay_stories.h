@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_stories.h: archived binary logs on top of a restored backup, with real servers: a donor that is written to at known times, its backup by the agent, its binary logs cut into segments
  * by the test itself (binlog_tail.h, backup_pack.h), a member whose init restores. The same stories for MariaDB (files) and MySQL (a dump, and files).

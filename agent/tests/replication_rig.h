@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replication_rig.h: three members on loopback and an operator of a few lines: it watches every agent's status stream
  * and sends orders, over mutual TLS, on one loop that runs while a test waits for something.

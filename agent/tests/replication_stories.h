@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replication_stories.h: three real servers, three agents, orders by HTTP, no Kubernetes. The cases share the members and run in order; they are
  * the same for every family.

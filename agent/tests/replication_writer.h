@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replication_writer.h: a client that inserts one row after another, into whichever member takes it, and remembers which were
  * acknowledged and when. A process of its own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A stored backup becomes the data of a new member: a donor with a real server, its backup by `upload` in a folder that `store` serves, a member whose init restores it; and what becomes
  * of backups that somebody has touched, of wrong keys, of small volumes, and of an init that is killed. Likewise in place of data that is there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Relay logs of before the server's start come before everything that may drop them. */
 #include "common/base.h"
 

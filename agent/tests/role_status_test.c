@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a member says of its role: role_status.h. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_aside_stories.h: what a member has alone is on its volume after its data was replaced, whatever the mark (I7).
  * For both families.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A member without data gets a donor's: two or three pods on loopback with real servers, and everything that can go
  * wrong between them. */
 #include "common/base.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_mysql_stories.h: MySQL seeds itself: real servers on loopback, and everything that can go wrong between them. seed_itest is MariaDB's.
  */

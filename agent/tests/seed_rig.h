@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seed_rig.h: pods for tests of seeding: a donor that is a primary, a member without data, room for a third one; all of one CA, as in one cluster.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How commits wait, as a primary's agent judges it: role_decide.h. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a volume has that others have not is told from its binary logs and another one's position. */
 #include "common/base.h"
 

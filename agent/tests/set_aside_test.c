@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is set aside is whole, or it is not there. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * settings_stories.h: what somebody sets on a real server behind its agent's back: semi-sync is set right, and told; a
  * server that has no order is closed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The status on its way out: whoever asks once, and whoever watches. */
 #include "common/base.h"
 

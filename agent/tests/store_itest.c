@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `kube-mysql-agent store` itself, over mutual TLS, asked by the client that backups use. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tail_client.h: asks an agent of the rig for the end of its server's binary logs (GET /v1/binlogs/tail).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * turn_stories.h: replicas that get ready for a source before that is open, and what they have received when they turn: three real servers and
  * agents on loopback, orders by HTTP as the operator would send them. The cases share the members and run in order; they are the same for every

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # A gate that cannot fail guards nothing: good and bad samples for check-layers.sh.
 set -euo pipefail
 check=$(cd "$(dirname "$0")/.." && pwd)/check-layers.sh

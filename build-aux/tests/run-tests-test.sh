@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # A runner that cannot fail runs nothing: executables that pass, fail, say nothing, die, and a filter that matches none of them.
 set -euo pipefail
 run=$(cd "$(dirname "$0")/.." && pwd)/run-tests.sh

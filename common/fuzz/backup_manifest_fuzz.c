@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A manifest and a task of anybody: refused, or whole; and what was accepted is written and read as the same. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A time that parses is printed as a time that parses to the same second. */
 #include "common/base.h"
 

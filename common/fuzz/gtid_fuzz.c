@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Input: a byte for the flavour, two sets parted by '|'. What parses obeys the laws of sets and survives printing. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bytes of a peer into the server: first the head parser alone, then a real connection over loopback. The first byte says where the
  * rest is split into two writes, so that requests arrive in pieces.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Input: a path, a line feed, a document. Nothing may crash; a found value must be one of the document's. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The task and the report of the archive: there and back, limits, and a digest that tells secrets apart without telling
  * them. */
 #include "common/base.h"

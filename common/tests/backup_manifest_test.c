@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What makes a backup exist, and each way in which it must not. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Raw bytes in, stored bytes out, and back: the same ones, or an error. */
 #include "common/base.h"
 

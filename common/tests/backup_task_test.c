@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks and reports: there and back, and what is wrong is named without being quoted. */
 #include "common/base.h"
 

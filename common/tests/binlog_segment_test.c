@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What makes a segment exist, its name, and each way in which it must not be believed. */
 #include "common/base.h"
 

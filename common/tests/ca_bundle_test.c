@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which certificates are trusted when nobody names some: by paths of a folder of its own. */
 #include "common/base.h"
 

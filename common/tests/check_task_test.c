@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks and reports of a check, there and back. */
 #include "common/base.h"
 

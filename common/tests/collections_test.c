@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hashmap, heap, strvec, list, alloc, backoff. */
 #include "common/base.h"
 

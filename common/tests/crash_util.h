@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * crash_util.h: something is done in a child that is killed at a system call: what is on disk then is what a crash leaves.
  */

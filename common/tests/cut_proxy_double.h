@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cut_proxy_double.h: a TCP proxy on loopback, inside the test's loop, that breaks one connection after so many bytes have gone through it: in the middle of a request, or of its answer.
  */

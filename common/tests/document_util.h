@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * document_util.h: documents with one member that is not as it should be.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Request bodies that are streamed, and answers of a length that is known before. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names are looked up for every new connection: a pod that comes back has another address. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The client against the server: plain HTTP, limits, streams, cancelling at every point. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Client and server over mutual TLS: who is let in, who is not, and certificates that change under live connections. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_util.h: a client, a server and a record of what came back, for tests.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The client of object storage against a bucket in memory that fails at every request in every way (s3_double.h); uploads: object_upload_test.c. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A store whose certificate is not to be taken: one try, and words that say what to do. */
 #include "common/base.h"
 

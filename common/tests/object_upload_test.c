@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Multipart uploads against a bucket that fails at every request in every way. What counts is what is in the bucket afterwards. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * object_util.h: what came of an operation on a store, for tests.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * object_world.h: a loop, a bucket that can fail (s3_double.h), a store with the prefix "pre/fix" and data for three parts: for the tests of object_store.
  */

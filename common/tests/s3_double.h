@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * s3_double.h: a bucket in memory behind a port of loopback, for tests: what object_store.h says about the wire, with faults. Bodies up to HTTP_SERVER_BODY_MAX, parts
  * of any size. Payload hashes and the access key are checked, signatures are not: a real server does that (object_store_itest.c).

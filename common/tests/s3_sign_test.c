@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Signature Version 4: the examples that AWS publishes, for S3 and of its test suite. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Certificates: what is made is accepted, and each kind of wrong one is named. */
 #include "common/base.h"
 

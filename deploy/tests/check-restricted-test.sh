@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The checker accepts a good pod and names every single way of breaking one.
 set -euo pipefail
 cd "$(dirname "$0")/.."

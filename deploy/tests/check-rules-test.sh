@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The checker of alerts accepts ours, and notices a metric and a label that do not exist, and rules without any metric.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What uninstall.sh asks of kubectl: stored backups stay unless --with-backup-data is given, and nothing of ours goes without --with-databases.
 # The kubectl here writes down what it is asked, and knows two MysqlBackups, one of them deleted already.
 set -euo pipefail

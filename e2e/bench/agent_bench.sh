@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # agent_bench.sh   figures of `kube-mysql-agent run` beside a real mariadbd: memory, CPU at one probe a second (scraped or not), and the
 # latency of /ready for 64 concurrent clients, while the server runs and while it is stopped with SIGSTOP. Needs root and mariadb-server.
 # Environment: AGENT (a static build if there is one), SECONDS_EACH (5), QUIET_SECONDS (30).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_load.c: sends requests to the API server as fast as it takes them, or one by one. Helper of the benchmarks; built by lib.sh.
  *

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # archive lag under load: how old what is not in the archive yet may be, while clients write as fast as they can (FLAVOUR=mariadb INTERVAL=5 SECONDS_LONG=120)
 #
 # On the local Kubernetes (e2e/cluster/up.sh) with the operator of this checkout, two members and the S3 server of e2e/s3. The lag is the operator's metric, read twice a second; what

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # backup.sh   a backup by the agent into a store over TLS on loopback, against its floor in the same run: mariadb-backup's stream through zstd -1 to nowhere; memory and
 # processor time of the child that uploads; the way back against zstd's own; and a restore against unpacking and preparing. Needs root, mariadb-server, mariadb-backup, zstd.
 # Environment: AGENT (a static build if there is one), MIB (1024: size of the database), ROUNDS (3), STORE (volume; s3: the server of e2e/s3/up.sh), PLAIN=1 (neither

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # clone.sh   throughput of a clone from agent to agent over TLS on loopback, against the floor of the same tools in the same run: mariadb-backup's
 # stream piped into mbstream, and piped to nowhere; and the memory of everybody while streaming. Needs root, mariadb-server and mariadb-backup.
 # Environment: AGENT (a static build if there is one), MIB (1024: size of the database), ROUNDS (3).

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # CLUSTERS (1000) clusters created at once: time until all children exist, against raw writes of the very same objects
 #
 # Each of ROUNDS (3) does the same on the same API server: the operator makes its children of clusters that a load generator posts; then it

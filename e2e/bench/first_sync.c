@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * first_sync.c: helper of first_sync.sh. Built against the operator's libraries.
  *

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # an informer's first sync of 10,000 Pods, against curl reading the same list to nowhere; and the memory it leaves
 #
 # Rounds alternate, medians count. Environment: PODS (10000), ROUNDS (5), KEEP=1 uses and leaves the control plane of KUBECONFIG.

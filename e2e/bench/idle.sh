@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # memory of an operator that leads and has nothing to do
 cd "$(dirname "$0")/../.." || exit 1
 . e2e/bench/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # cutting a large list into objects, against memcpy and jansson; the aim is 1 GB/s (1000 us/MB)
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How fast a list of Pods is cut into its items, as ratios to reading the same bytes (memcpy) and to jansson's parser.
  *

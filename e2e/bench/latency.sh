@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # from the change of a MysqlCluster to the operator's first write because of it, at rest: CHANGES (500) times one option of my.cnf
 #
 # Both ends are times of the API server's audit log, in microseconds: the change is answered (its watchers are told at that time), our first

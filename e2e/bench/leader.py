@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """leader: the driver of leader.sh. Prints what was measured as lines "what, value, unit, aim", separated by tabs."""
 import argparse
 import asyncio

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # hand-over between two operators: SIGTERM and kill -9 of the leader, a leader that was stopped, an API server that is away (TERMS=20 KILLS=10)
 #
 # Two operators on a light control plane with one cluster of three, whose agents are doubles (e2e/faults/agents.py). "Leads": from the signal until

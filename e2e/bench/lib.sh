@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # lib.sh: what the benchmarks share. Source it from the top of the checkout; then
 #
 #   bench_begin                     a fresh light control plane with our CRDs (its own instance), audit log on

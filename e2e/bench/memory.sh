@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # memory of the operator: idle; 1,000 clusters; CLUSTERS (3334) clusters with PODS (10000) Pods; all watches answered 410 at once
 #
 # The Pods are made by a generator after one that the StatefulSet controller made of our template, three for each cluster; then the controller

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # writes, lists and CPU of an operator with CLUSTERS (1000) clusters during MINUTES (10) in which nothing happens
 cd "$(dirname "$0")/../.." || exit 1
 . e2e/bench/lib.sh

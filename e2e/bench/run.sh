@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh [NAME…]   run benchmarks (make bench NAME=…); without a name: all of them. --list names them.
 #
 # Each prints lines "what, value, unit, aim, ratio"; a ratio of at most 1 reaches the aim. They run one after another, each on a

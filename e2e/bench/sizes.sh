@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # sizes: functions and files of the source, binaries, images; what is not built is left out
 cd "$(dirname "$0")/../.." || exit 1
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # stream.sh   memory of the child that uploads and of the one that downloads, for a stream of SMALL (1) and of LARGE (20) GiB, into a store on a volume over TLS: is it flat?
 # The stream is made up: a half of it packs well. Needs LARGE / 2 GiB of disk in /tmp. Environment: AGENT (a static build if there is one).
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # planned switchover of three members under a writing client: how long writes waited, and what failed for good (FLAVOUR=mariadb SWITCHOVERS=50)
 #
 # On the local Kubernetes (e2e/cluster/up.sh) with the operator of this checkout. The client (e2e/tools/sql_writer.c) runs on the node and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """agents: stand in for the agents and servers of database pods, so far as the operator can tell.
 
 A Fleet is the members of one cluster: what outlives pods. An Agent is one pod's process on port 8443 of the pod's address, with the certificate

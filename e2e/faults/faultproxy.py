@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """faultproxy: a TLS proxy between one operator and the API server, which counts requests and spoils one of them.
 
 Every lane (one operator, one namespace) has a proxy of its own. It

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """faults: the driver. See run.sh and docs/testing-faults.md."""
 import argparse
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """http11: as much HTTP/1.1 as proxy and simulators need, on asyncio.
 
 Messages are read whole, except bodies that a caller wants to stream (watches). Anything malformed raises HttpError; a connection on which

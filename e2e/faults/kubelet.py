@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kubelet: stands in for scheduler, kubelet and volume provisioner of all namespaces.
 
 A pod is bound to the one node, becomes Running and Ready (the pod that tries a my.cnf: Succeeded), and is gone soon after its deletion. A claim

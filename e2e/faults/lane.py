@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """lane: one operator, its namespace and its fault proxy, going round one story."""
 import asyncio
 import json

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh [--full] [--verbose] [--list] [STORY|STEP [FAULT [REQUEST]]]
 # Every API call of the operator failing in turn, the operator killed after every write: each run must end in the same world as
 # an undisturbed one. See docs/testing-faults.md. Stories: life scale grow restart. Environment:

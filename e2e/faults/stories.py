@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """stories: what is done to a cluster, and which faults are tried on each request that the operator makes meanwhile.
 
 A story is a circle of steps over one cluster "db"; each step leads from one settled world to the next. A lane goes round and spoils one request

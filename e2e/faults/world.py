@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """world: what the API server holds, per namespace, and everything that happened to it.
 
 One watch per kind over all namespaces, by the administrator and not through any fault proxy. A namespace's world can be printed in a normal form

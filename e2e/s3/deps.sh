@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # deps.sh: install what the local S3 server needs (nothing to do when it is there; needs root). The library alone: the packages with the servers bring services,
 # a user and a syslog daemon that are of no use here.
 set -euo pipefail

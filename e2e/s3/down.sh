@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # down.sh [--purge]: stop the local S3 server. Objects, keys and certificates stay unless --purge.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"

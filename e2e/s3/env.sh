@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034  # settings are used by the scripts that source this file
 # Settings of the local S3 server. Source it:  . e2e/s3/env.sh
 #

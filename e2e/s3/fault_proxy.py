@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """fault_proxy: a TLS proxy in front of an S3 server, which spoils the requests that it is told to.
 
     fault_proxy.py DIR ADDRESS UPSTREAM_HOST:PORT CERTIFICATE KEY

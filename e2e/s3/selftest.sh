@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # selftest.sh: prove that up.sh heals what died, starts nothing twice, keeps objects, and that down.sh leaves nothing. An instance of its own.
 set -euo pipefail
 export INSTANCE=selftest-$$ S3_PORT=${S3_PORT:-19500}

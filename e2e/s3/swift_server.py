@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """One server of OpenStack Swift, run from a folder of its own instead of /etc/swift and without a service manager.
 
     swift_server.py rings DIR IP ACCOUNT_PORT CONTAINER_PORT OBJECT_PORT    make the three rings: one device, one replica

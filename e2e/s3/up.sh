@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # up.sh: a real S3 server on this machine: OpenStack Swift with its S3 interface, signatures checked, multipart uploads. Without a service manager.
 #
 # Prints the path of a file with S3_ENDPOINT, S3_TLS_ENDPOINT, S3_CA, S3_REGION, S3_BUCKET and keys, nothing else, on stdout. What runs already is left running;

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # against.sh COMMIT [ARGUMENT…]   the simulation against the decision code of an earlier commit: does the machine find what is known of it?
 #
 # common, operator and agent are those of COMMIT; the simulation laid over them is that of the commit SIMULATION, because a model repeats what the agent of its

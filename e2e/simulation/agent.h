@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent.h: the agent beside a server, as agent/agent.c, role_keeper.c, role_lane.c, source_watch.c and healing.c drive
  * it. What it decides and notes is decided and noted by the product's functions (role_decide, role_note_*,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* agent/healing.c and agent/source_watch.c: what an agent asks of other agents, and the notes that it keeps on its
  * volume. */
 #include "common/base.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `init`, before there is a server: agent/seed.c. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an agent does to its server: agent/role_lane.c, agent/mysql/role_change.c and role_close.c, in the order of
  * their statements. */
 #include "common/base.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clients.h: clients that write, one transaction at a time, and note what they were told.
  */

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # coverage.sh [FOLDER]   which branches of the decision code the simulation takes. Builds with gcc --coverage in FOLDER (build/coverage), runs all kept schedules
 # and COUNT (1000) random ones from SEED (1) on for each of both families with three and five members, JOBS (2) at a time, and prints for each file how many
 # lines are run and how many branches are taken. What is not taken is listed in FOLDER/not-taken, "FILE:LINE: SOURCE" each, with the number of branches.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # gate.sh [SECONDS]   what every change has to pass: each schedule of regressions/, which must find nothing any more; then random ones for about SECONDS (80) of
 # real time, both families with three and with five members, JOBS (as many as there are processors) at a time.
 #

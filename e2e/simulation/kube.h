@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube.h: what Kubernetes does: pods, claims, the StatefulSet, kubelets, the route.
  */

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # long.sh FOLDER   the long run: TOTAL (1000000) schedules for each of both families with three and with five members, in chunks of CHUNK (5000), JOBS (2) at a
 # time, at the lowest priority. Whatever ends it, the next call with the same FOLDER goes on where it stopped. `long.sh FOLDER --sum` only sums up.
 #

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simulate: see docs/simulation.md. */
 #include "common/base.h"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # mutants.sh [NAME…]   does the simulation find single deliberate mistakes in the decisions? Each line of the table below is one: it is made in a copy of the
 # tree, built, and run. Prints "NAME found after N schedules", with the kinds of what fails that did not fail without it, or "NAME not found in N". As long as
 # schedules fail without a mistake, a mistake that only moves them to other seeds is no find: of a kind that fails without one more than two must fail, and twice as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operator.h: two operators, of which one leads. What they decide is decided by operator/cluster; rounds, streams, orders on their way, caches, the lease
  * and writes that conflict are modelled here after cluster_round.c, agent_watch.c and order_sender.c.

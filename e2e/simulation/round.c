@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One reconcile: cluster_round.c, cluster_round_agents.c, cluster_round_report.c. */
 #include "common/base.h"
 

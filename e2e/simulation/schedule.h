@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schedule.h: what a run is made from: parameters and a list of faults. As JSON in regressions/.
  */

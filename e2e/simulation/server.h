@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * server.h: database servers as they behave (docs/simulation.md has where each fact comes from): starting, crash
  * recovery, binary logs, replication, semi-sync with AFTER_SYNC and without a time-out.

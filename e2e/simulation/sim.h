@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sim.h: one cluster, its servers, agents, operators, API server, network and clients as one value in virtual time.
  *

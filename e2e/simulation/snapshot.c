@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The narrow place between simulation and product: cluster_gather.c without informers. Everything that the decisions
  * look at is put in here. */
 #include "common/base.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams and orders between an operator and agents: operator/instance/agent_watch.c, order_sender.c. */
 #include "common/base.h"
 

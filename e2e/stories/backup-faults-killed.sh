@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Backups whose donor, tool or operator is killed in the middle, the operator at each stage: each is completed, what was begun before is gone from the bucket, and nothing runs on.
 # alone
 # long

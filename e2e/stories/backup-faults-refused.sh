@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A store that refuses for good, at each stage: backups have failed by their deadline, say what the store said, and leave nothing, also where removing is refused for a time. Keys that are
 # rotated, in time or late, end no backup.
 # long

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A backup onto a volume that is full: it has failed by its deadline and says why, and nothing of it is left. One that is under way when there is room again is completed, and a new cluster is made of it.
 # long
 # seconds 600

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Backups into a store that spoils requests: each kind of fault at each stage of an upload and its check, and at every part. All are completed at the first attempt, and nothing but them lies in
 # the bucket; they go under faults, too. A new cluster is made of one while answers break off.
 # long

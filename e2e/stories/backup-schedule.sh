@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A backup every minute, the last two kept: older ones go with their data, nothing piles up, and the status tells of the newest. While no operator runs none is made; what was missed is caught up
 # once, with the last of them. `suspend` ends it.
 # alone

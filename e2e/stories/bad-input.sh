@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # Bad input: a clear message with the field's path, from the API server or from the condition Accepted.
 # refused FIELD SPEC…: the API server refuses it, or the condition names the field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # Config merge, key by key; a changed MysqlConfig reaches the servers of the clusters that use it, without a restart if it can; a missing one is
 # reported and heals.

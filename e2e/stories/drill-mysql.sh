@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Restore drills of MySQL, of its files: drill.inc.
 # alone
 # long

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Restore drills of MariaDB: drill.inc.
 # alone
 # long

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The last backup of a MySQL cluster, of its files: final-backup.inc.
 # long
 # seconds 700

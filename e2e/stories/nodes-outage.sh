@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # alone: nodes are stopped under whatever runs on them. All members at once: processes, pods, nodes.
 # long
 # shellcheck shell=bash

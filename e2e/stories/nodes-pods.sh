@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # alone: nodes are stopped under whatever runs on them. The primary's pod is deleted, with and without grace; its server dies while a fourth member is copied.
 # long
 # shellcheck shell=bash

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # alone
 # The operator killed in mid-creation, again and again; leader hand-over on SIGTERM; both end in the same world.

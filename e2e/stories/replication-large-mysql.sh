@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # MySQL: three gigabytes are copied to two new members while a client writes.
 # long
 # seconds 900

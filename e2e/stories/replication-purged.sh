@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # long
 # MariaDB: two members crash or go at once, the primary among them; a member that was away for longer than the primary keeps its binary logs.

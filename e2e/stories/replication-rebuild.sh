@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # long
 # MariaDB: a copy of the data on its way, and the donor's tool, the donor or the receiver dies in mid-stream. Nothing half is started, another donor is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # MariaDB: a volume too small for a copy of the data: said with both numbers before the first byte; a larger volume heals it.
 . e2e/replication-lib.sh

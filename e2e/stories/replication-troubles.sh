@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # long
 # MariaDB: what goes wrong between a primary and its replicas: passwords, errant transactions, rows that differ, nobody left to acknowledge.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # MariaDB: restore in place of a cluster of two, to its backup and to a moment after it.
 # alone
 # long

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # A my.cnf change is taken up while the servers run; what needs a restart rolls one pod at a time, each ready before the next, the primary last, and
 # so does an image; what the server rejects never reaches a member.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # A child deleted or edited by hand comes back; an object of the same name that is not ours is never touched.
 # core

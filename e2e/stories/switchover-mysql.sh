@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # MySQL: planned switchovers, an eviction and a roll under a client that checks every acknowledged row.
 # long
 # shellcheck shell=bash

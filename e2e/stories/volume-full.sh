@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # A volume that is full: said, not killed; heals when there is room again.
 exists storageclass small-fs || skip "this cluster has no storage class small-fs (volumes with a size of their own)"

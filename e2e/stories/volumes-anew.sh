@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
 # A cluster is deleted and made anew on its kept volumes with fewer members: whatever volume holds the newest data, every row is there. First the only member that is
 # wanted has older data than the others, then it has none.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fault_client.h: what the tools of the fault bed share: clocks in nanoseconds, passwords, connections that a deadline of milliseconds can end.
  *

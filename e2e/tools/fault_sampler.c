@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fault_sampler.c: asks every member, over its own socket and so past all cut links, whether it takes writes now.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fault_writer.c: clients that write all the time and tell of every attempt.
  *

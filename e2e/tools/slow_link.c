@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slow_link.c: makes what leaves a network namespace late and lossy, where the kernel has no netem.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sql_writer.c: a client as an application is one: one connection, one small transaction after the other, and a retry after each error. It writes
  * down what was acknowledged and how long it had to wait, and reads everything again at the end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_fields.h: our kinds' fields as tables: type, bounds, allowed values.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_kinds.h: our kinds: group, version, REST names.
  *

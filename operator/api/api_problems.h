@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_problems.h: what is wrong with an object that somebody wrote, each with the path of the field.
  *

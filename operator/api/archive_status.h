@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_status.h: what MysqlCluster.status.backup says of the archive of binary logs (spec.backup.binlogs), as a value: recoverableFrom, recoverableUntil, archive.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_destination.h: where backups lie: `destination` of a MysqlBackup, of MysqlCluster.spec.backup and of spec.restoreFrom; and what they are sealed with.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_spec.h: MysqlCluster.spec.backup, read and checked; MysqlCluster.status.backup.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_store_pod.h: the pod that serves a volume of backups to the members of a cluster and to the operator (`kube-mysql-agent store`): its names and its manifest. Pure.
  *

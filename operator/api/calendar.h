@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * calendar.h: days and dates of the Gregorian calendar. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cron.h: schedules of five fields, as in crontab(5) and Kubernetes' CronJob. Pure.
  *

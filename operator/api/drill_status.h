@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drill_status.h: what MysqlCluster.status.backup says of restore drills (spec.backup.drill), as a value: lastVerifiedRestore, drill.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of api_fields.h. Held against the CRDs by build-aux/check-crds.sh through tests/fields_test.c. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * final_backup_status.h: status.finalBackup of a MysqlCluster as a value: the last backup of a cluster that is being deleted, and how far it is.
  *

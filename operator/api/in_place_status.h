@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_place_status.h: status.restoreInPlace of a MysqlCluster as a value: the last restore of an existing cluster from a backup, and how far it is.
  *

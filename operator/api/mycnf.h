@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mycnf.h: from spec.mycnf maps to the my.cnf in ConfigMap NAME-mysql-config.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mysql_backup.h: MysqlBackup.spec, read and checked; its status as a value.
  *

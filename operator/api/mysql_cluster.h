@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mysql_cluster.h: MysqlCluster.spec, read, checked, with defaults; and the effective configuration.
  *

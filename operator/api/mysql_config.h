@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mysql_config.h: MysqlConfig.spec, read: a template for a server version or implementation.
  *

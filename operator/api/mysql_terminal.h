@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mysql_terminal.h: MysqlTerminal.spec, read and checked; its status.
  *

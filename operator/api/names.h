@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * names.h: what the objects of a cluster or terminal are called; labels, annotations, finalizers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * packed_text.h: texts that wait in a cache, compressed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pod_template.h: what people may change about our pods, and how templates are laid over each other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * projections.h: what the caches keep of each kind that we watch (see kube_object.h for the rule).
  *

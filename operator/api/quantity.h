@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * quantity.h: Kubernetes resource quantities ("10Gi", "500m", "1e9") as bytes.
  *

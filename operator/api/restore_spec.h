@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * restore_spec.h: `spec.restoreFrom` of a MysqlCluster: which stored backup its first member is made of.
  *

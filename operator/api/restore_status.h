@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * restore_status.h: status.restore of a MysqlCluster as a value: which backup its data is made of, and how far that is.
  *

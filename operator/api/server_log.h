@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * server_log.h: the last lines of a server's log, as people want to read them in a status: pure.
  *

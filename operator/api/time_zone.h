@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * time_zone.h: what clocks on the wall show somewhere: TZif files (RFC 8536), read from memory. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_controller.h: the controller of archived binary logs (MysqlCluster.spec.backup.binlogs): tells the primary's agent what to archive and where (archive_task.h), says how that stands, and
  * removes segments that no backup needs any more.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_decide.h: how the archive of a cluster's binary logs stands, and what of that must be written. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_memory.h: what the controller of archives remembers of each cluster between reconciles, and what it exports of it. Losing it costs a few reads, never correctness.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_retention.h: which segments of an archive of binary logs nobody needs any more (binlog_segment.h). Pure.
  *

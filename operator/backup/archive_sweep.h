@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_sweep.h: removes from a store the segments of archived binary logs that no stored backup needs any more (archive_retention.h). Asynchronous.
  *

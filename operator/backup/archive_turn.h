@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_turn.h: one reconcile of one cluster under way, as the controller of archives sees it: what it looks at. Of archive_controller.c only.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_controller.h: the controller of MysqlBackup: wires caches, decisions, agents, the store and writes.
  *

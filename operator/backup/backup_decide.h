@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_decide.h: what to do next about one MysqlBackup: pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_donor.h: which member a backup is taken from: pure.
  *

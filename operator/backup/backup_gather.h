@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_gather.h: fills a snapshot (backup_snapshot.h) from the caches, the agents' words and the memory. No I/O.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_job.h: work in the store that takes longer than a turn of the loop: whether a backup is whole, and its removal.
  *

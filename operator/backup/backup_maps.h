@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_maps.h: which cluster is looked at when a MysqlBackup of it changes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_metrics.h: figures of the backups of each cluster, labels namespace and name (the cluster's):
  *   kubemysql_backup_last_success_timestamp_seconds, _age_seconds, _size_bytes, _duration_seconds   of the newest one that is there

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_secrets.h: what a backup's task needs of Secrets, read by name: the bucket's keys, a CA, the key that seals, and for volumes the operator's own certificate of the
  * cluster.

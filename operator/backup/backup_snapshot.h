@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_snapshot.h: everything a decision about one MysqlBackup may look at, at one moment.
  *

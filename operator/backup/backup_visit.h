@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_visit.h: one reconcile of one MysqlBackup under way, and the writes that it makes. Of backup_controller.c only.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drill_controller.h: the controller of restore drills (MysqlCluster.spec.backup.drill): what drill_decide.h says, carried out.
  *

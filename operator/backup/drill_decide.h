@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drill_decide.h: what a cluster's restore drill needs now. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drill_metrics.h: how each cluster's restore drills stand, for Prometheus, written from memory at each scrape.
  *

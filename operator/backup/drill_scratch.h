@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drill_scratch.h: the scratch cluster of a restore drill. Pure.
  *

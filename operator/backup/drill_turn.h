@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drill_turn.h: one reconcile of one cluster under way, as the controller of drills sees it: what it looks at. Of drill_controller.c only.
  */

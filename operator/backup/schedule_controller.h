@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schedule_controller.h: the controller of schedules: MysqlBackups as MysqlCluster.spec.backup.schedule asks for, and their retention.
  *

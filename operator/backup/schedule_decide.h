@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schedule_decide.h: what a cluster's schedule asks for now. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schedule_metrics.h: how each cluster's backups stand, for Prometheus, written from memory at each scrape.
  *

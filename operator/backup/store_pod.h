@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store_pod.h: the pod in front of a volume that backups and archived binary logs of a cluster lie on (backup_store_pod.h): how it is, how it should be, how it is reached; and
  * the same for a bucket, which needs none.

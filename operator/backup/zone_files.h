@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * zone_files.h: time zones by name, from the files of the IANA's database (/usr/share/zoneinfo; in our image by images/zoneinfo.sh).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_keys.h: what a destination and its encryption need out of Secrets, read by name: the keys of a bucket, a CA, the key that seals. Asynchronous.
  *

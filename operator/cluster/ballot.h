@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ballot.h: what the members that have answered prove together about the reigns in force: pure.
  *

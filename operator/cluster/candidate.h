@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * candidate.h: whether a member can be opened instead of a lost primary, and which of two that hold the same is opened: pure.
  */

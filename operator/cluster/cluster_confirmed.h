@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_confirmed.h: what the primary is known to go by (status.confirmed), as against what it is told: pure.
  *

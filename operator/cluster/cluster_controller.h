@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_controller.h: the controller of MysqlCluster: wires caches, decisions and writes.
  *

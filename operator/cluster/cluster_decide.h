@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_decide.h: from a snapshot to the next plan: pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_events.h: Events for the transitions of a cluster's conditions.
  */

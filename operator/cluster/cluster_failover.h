@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_failover.h: the intents of a failover (cluster_roles.h): pure.
  *

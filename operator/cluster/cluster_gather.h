@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_gather.h: fills a snapshot from the caches. No I/O, no waiting.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_in_place.h: an existing cluster gets the data of a stored backup (annotation restore-in-place). Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the status must say about roles before anybody is told. */
 #include "common/base.h"
 

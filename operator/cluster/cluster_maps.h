@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_maps.h: which cluster is looked at when something of it changes that it does not own.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_memory.h: what the controller remembers of each cluster between reconciles. Losing it costs a few reads and
  * writes that change nothing, never correctness.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_metrics.h: the figures of all clusters for Prometheus, written from the memories at each scrape.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_notes.h: what a round notes for the next one (cluster_memory.h) of what it has seen and told, how that stands
  * in the next snapshot, and what a round leaves for later while a primary changes: pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What each agent must be told, from the status as it was written. */
 #include "common/base.h"
 

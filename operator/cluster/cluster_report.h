@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_report.h: what a person reads in MysqlCluster.status: pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_report_roles.h: the part of a status that is about replication: pure. Used by cluster_report alone.
  */

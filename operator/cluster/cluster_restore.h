@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_restore.h: a new cluster that is made of a stored backup (spec.restoreFrom). Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_roles.h: which member is what: the part of a decision that is about the servers rather than about Kubernetes
  * objects. Pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_roll.h: which pod is replaced next when the template has changed (updateStrategy OnDelete), or my.cnf in what a server cannot change
  * while it runs: pure.

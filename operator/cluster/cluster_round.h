@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_round.h: one reconcile of a MysqlCluster under way. Private to the controller; its other files are of no use elsewhere.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_secrets.h: the Secrets of one cluster: made when absent, completed and renewed when needed, never overwritten.
  *

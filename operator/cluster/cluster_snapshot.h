@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_snapshot.h: everything a decision about one cluster may look at, at one moment.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_volumes.h: the volume claims of a cluster: growth in place, and who owns them: pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * desired.h: the manifests of a cluster's children, as functions of the snapshot. Pure; goldens in tests/data.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * failover_election.h: who takes over from a lost primary: pure.
  *

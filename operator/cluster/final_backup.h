@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * final_backup.h: the last backup of a cluster that is being deleted (deletion.finalBackup). Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * final_backup_tend.h: carries out what final_backup_next_act asks for: the cluster's finalizers, the MysqlBackup.
  *

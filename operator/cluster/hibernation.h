@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hibernation.h: stopping all members (spec.replicas: 0) and waking them, without forgetting what they know: pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_place_check.h: what speaks against a restore in place, as far as can be said while the cluster still serves. Pure. The member's agent checks all of it again, and the key, by
  * the manifest itself, before anything is written.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * member_history.h: what a member holds, seen against the reigns of the status: pure.
  *

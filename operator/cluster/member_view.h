@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * member_view.h: what a member's agent says, as the questions that decisions about roles ask. Pure.
  *

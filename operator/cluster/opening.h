@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * opening.h: whether the primary that the status names may be opened, when it is closed and nothing is being changed:
  * pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reigns.h: the reigns in force (struct cluster_reigns), and how they change: pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * restore_choice.h: whether a stored backup is one that a wish with a point (restore_spec.h) can begin from. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * restore_lookup.h: the part of a restore that waits for others: finds out which stored backup is meant (from a MysqlBackup, or from the store itself), and makes the task by
  * which an agent gets it (backup_task.h), with keys out of Secrets. One per cluster that is being restored; lives on the loop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * restore_store.h: the pod that serves a volume of backups while a cluster is restored from it (backup_store_pod.h): whether it should be there, and how it is reached. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * secret_data.h: what the Secrets of a cluster should hold, given what they hold: pure but for fresh randomness.
  *

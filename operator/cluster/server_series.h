@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * server_series.h: of one series are servers that can use each other's files: "10.11" of "10.11.6-MariaDB". Pure.
  */

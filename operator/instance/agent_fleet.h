@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_fleet.h: the status streams to all agents of all clusters.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_target.h: where an agent's TLS door is, whose agent it is, and how we show ourselves there.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_watch.h: one agent's standing status stream (GET /v1/status?watch=1 over mutual TLS), kept open; and the order
  * and the my.cnf that it should have.

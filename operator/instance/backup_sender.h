@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_sender.h: gives one agent the task of a backup (backup_task.h) by POST /v1/backups until its status shows the backup's id, and again when its keys change; ends one by
  * DELETE. Part of agent_watch.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mycnf_sender.h: has one agent take up a changed my.cnf while its server runs, by POST /v1/mycnf/apply. Part of agent_watch.
  *

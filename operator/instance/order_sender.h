@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * order_sender.h: makes one agent's order (agent_order.h) what the operator wants, by PUT /v1/role. Part of agent_watch.
  *

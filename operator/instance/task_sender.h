@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * task_sender.h: gives one agent a task, whatever is in it, until its status shows that the task arrived; takes it back. Part of agent_watch: backups and restores by backup_sender.h.
  *

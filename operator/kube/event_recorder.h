@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_recorder.h: core/v1 Events, aggregated.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * informer.h: a store kept equal to the API server by a reflector (list, then watch), with handlers told of every change.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube_client.h: one API server, asynchronous verbs.
  *

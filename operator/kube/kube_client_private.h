@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube_client_private.h: between kube_client.c (queue, retries, streams) and kube_verbs.c (what a request looks like).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube_object.h: what the caches keep of an object: a projection, never its JSON.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube_resource.h: which REST path a kind has, and discovery of the version that this API server speaks.
  *

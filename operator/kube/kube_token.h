@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube_token.h: the bearer token of a client, read again when its file changes. Private to kube_client.
  *

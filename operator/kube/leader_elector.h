@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * leader_elector.h: one leader among replicas by a coordination.k8s.io/v1 Lease.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lease.h: a coordination.k8s.io/v1 Lease as the leader elector sees it. Pure.
  *

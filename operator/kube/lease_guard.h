@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lease_guard.h: ends this process when it runs on after its lease, whatever state it is in.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reflector.h: the protocol half of an informer: list, watch, resume, list again. Private to operator/kube.
  *

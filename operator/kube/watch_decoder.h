@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * watch_decoder.h: the bytes of a watch, one event at a time.
  *

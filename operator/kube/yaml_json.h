@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yaml_json.h: one YAML document as a jansson tree (libyaml). Private to kube_config.
  *

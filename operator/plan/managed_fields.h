@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * managed_fields.h: who owns which field of an object that we created by POST and apply since: pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ownership.h: whose an object is that stands where one of ours should be: pure.
  *

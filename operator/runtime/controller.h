@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * controller.h: a workqueue, a reconciler and the watches that feed it.
  *

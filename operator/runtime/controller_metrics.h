@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * controller_metrics.h: what one controller tells Prometheus; see controller.h for the names.
  *

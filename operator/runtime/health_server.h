@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * health_server.h: GET /healthz, /readyz and /metrics for kubelet and Prometheus, in plain HTTP.
  *

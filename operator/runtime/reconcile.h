@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reconcile.h: what a controller asks of us: make the world fit for one key.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * workqueue.h: keys waiting to be reconciled: de-duplicated, delayed, backed off per key. After client-go's workqueue.
  *

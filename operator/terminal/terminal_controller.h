@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * terminal_controller.h: the controller of MysqlTerminal: a Secret with a client configuration and a Pod in which `mysql` just works.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * terminal_desired.h: the manifests of a terminal: pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_double.h: the agents, servers and volumes of one cluster inside the test: what the operator's orders lead to, without a server.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_model.h: what an agent double's order leads to: seeding, roles, the flow of transactions. For agent_double.c
  * only.

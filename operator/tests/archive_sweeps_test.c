@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is removed of an archive by the whole operator, and what stays. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * archive_world.h: an operator_world with a cluster that has a bucket for its binary logs; for stories about their archive.
  */

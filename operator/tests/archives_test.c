@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The archive of binary logs by the whole operator: who is told what, what the status says of it, whatever happens on the way. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Backups by the whole operator: bad input, an operator that dies, an API server that fails, schedules. */
 #include "common/base.h"
 

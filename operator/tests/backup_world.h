@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_world.h: an operator_world with a cluster of two, a bucket, its keys, and agents that take backups; for stories about one MysqlBackup, ns1/first.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Backups by the whole operator: what becomes of a MysqlBackup. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The controllers as a whole against the API double: what the world looks like in the end, whatever happens on the way. */
 #include "common/base.h"
 

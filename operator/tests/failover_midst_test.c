@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A primary is lost in the midst of something else. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An operator that dies after every single write and order of a failover: the next one ends it as if nothing had been (I10). */
 #include "common/base.h"
 

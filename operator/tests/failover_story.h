@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * failover_story.h: what stories of failovers share: things that happen to members, and how it is seen that all went well.
  */

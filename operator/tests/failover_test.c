@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A primary that is lost, against doubles of its agents: what is open afterwards, and what it has. The doubles hold the invariants. */
 #include "common/base.h"
 

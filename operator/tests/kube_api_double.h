@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube_api_double.h: an API server inside the test: HTTP on a port of loopback, objects in memory, faults by script.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube_api_store.h: the objects behind kube_api_double: a tiny etcd with the rules of an API server.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube_api_watch.h: the open watches of a kube_api_double. Private to it.
  */

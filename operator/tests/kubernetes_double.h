@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kubernetes_double.h: StatefulSet controller, volume provisioner and kubelet of the test, for the one StatefulSet of operator_world.
  *

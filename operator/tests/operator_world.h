@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operator_world.h: the whole operator (manager, controllers) against doubles of the API server, of what Kubernetes does with the objects
  * (kubernetes_double.h) and of the agents in the pods (agent_double.h), all on one loop, driven by a script.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A new cluster that is made of a stored backup, against doubles of the API server, of a bucket and of its agents, which hold the invariants. */
 #include "common/base.h"
 

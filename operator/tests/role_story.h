@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role_story.h: stories about roles that are told again and again, with an operator that dies after each of its acts (I10).
  */

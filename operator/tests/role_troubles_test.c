@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bad days of a replicated cluster: members that do not answer, hold too much or too little. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A replicated cluster against doubles of its agents: who is primary, who is told what, and when. The doubles hold the
  * invariants. */
 #include "common/base.h"

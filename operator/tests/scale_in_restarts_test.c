@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An operator that dies after every single write and order while a cluster shrinks whose primary would go (I10). */
 #include "common/base.h"
 

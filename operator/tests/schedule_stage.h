@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schedule_stage.h: the controller of schedules alone, against an API server inside the test, with a clock that the test moves; a story is a list of steps.
  *

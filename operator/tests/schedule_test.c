@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The controller of schedules against an API server inside the test, with a clock that the test moves. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where archiving goes on in logs that run on: after lost tails, copies and purges. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole rounds: logs written by the test, a bucket in memory. What the store says is all that must be known, whatever failed before. */
 #include "common/base.h"
 

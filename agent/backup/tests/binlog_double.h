@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binlog_double.h: a data folder with binary logs in it, written by the test: index, files with descriptions, lists of GTIDs, transactions of one statement.
  */

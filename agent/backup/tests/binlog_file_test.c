@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which transactions of a log are whole. */
 #include "common/base.h"
 

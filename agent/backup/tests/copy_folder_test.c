@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A folder becomes an archive that `tar` reads, too, and a folder again; and nothing of it is left where it came from. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * object_store_fake.h: object_store.h in memory, for one test program: it defines the functions, so it is included once, by the test itself.
  *

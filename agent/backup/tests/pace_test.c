@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A rate is kept, by a clock that the test turns. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which segments are replayed, and where each is cut: by tables for every refusal, and by random histories with failovers, lost tails and two writers at once. */
 #include "common/base.h"
 

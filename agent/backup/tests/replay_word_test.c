@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What init and its child say to each other: there and back, and lines of a log are none of it. */
 #include "common/base.h"
 

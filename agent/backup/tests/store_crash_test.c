@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever system call the store is killed at: an object is the old one or the new one, and nothing else appears. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects, lists and uploads on a real folder. */
 #include "common/base.h"
 

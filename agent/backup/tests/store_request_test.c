@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the store takes for a request, a name, a list of parts; what it writes. */
 #include "common/base.h"
 

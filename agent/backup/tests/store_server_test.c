@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store over HTTP: what a client sees, what is left on the volume, what happens when peers go. */
 #include "common/base.h"
 

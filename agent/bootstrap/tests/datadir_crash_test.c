@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* I8: whatever system call a replacement is killed at, the next start finds a whole database or none, and goes on from there. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `init` decides and computes: orders against volumes, room, positions, the files that outlive it. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Only MariaDB has domains: of a MySQL server nothing is asked, and nothing is done. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """api: the API server for the bed itself: requests, and a view of one namespace that watches keep."""
 import asyncio
 import base64

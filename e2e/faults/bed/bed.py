@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bed: three servers, three agents, two operators and a control plane on one machine, set up once for many faults."""
 import asyncio
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """box: containers without an engine: a process in the namespaces of its pod, in the root of its image, with the pod's folders at the places of
 common/agent_api.h.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cases: every fault by name: what it does, which invariants it tries (I1 to I7 of the design), and what must come of it.
 
 FAILOVER  another member becomes primary within `seconds`, be it planned or not

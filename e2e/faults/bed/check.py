@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check: what all members hold after a cycle: nothing acknowledged is missing, nothing is there twice, one history, all equal."""
 import asyncio
 import dataclasses

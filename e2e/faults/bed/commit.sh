@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # commit.sh: prints which commit the programs are of: the newest one that changed them; "+" follows when the working tree is changed further.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """floor: what a failover costs without operator, agent and Kubernetes: three servers of the same kind on the same links, and a script that knows at once
 that the primary is dead, because it killed it, and does by plain SQL what must be done.
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # long-overlap.sh FOLDER [MINUTES]
 # The long run of faults that overlap: beds side by side, each round after round with the next seed, until the time (90 minutes) is over; then one table.
 # FOLDER keeps a line of JSON per round, the output of each bed and the evidence of what failed. A run that goes on in the same folder takes the seeds that

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # long.sh FOLDER [MINUTES]
 # The long run: beds side by side, each through all cases again and again, until the time (90 minutes) is over; then one table of all of it.
 # FOLDER keeps a line of JSON per cycle, the output of each round and the evidence of what failed; a run that goes on in the same folder adds to it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """main: the driver of the fault bed. See run.sh and docs/faults.md."""
 import argparse
 import asyncio

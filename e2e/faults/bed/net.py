@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """net: network namespaces on one bridge, and what is done to the links between them.
 
 The bed lives in namespaces of its own (run.sh), so nothing here touches the machine's network, and all of it is gone with the bed's first process.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """nodes: scheduler, kubelets, volume provisioner and kube-proxy of the bed, for real processes.
 
 Three nodes, member N on node N modulo 3. What a kubelet does for a pod here: waits for claim, Secrets and ConfigMap; runs `init` until it succeeds; runs the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """overlap: rounds of faults that overlap. See docs/faults.md.
 
 A round is chosen by its seed (`plan`): after pauses of 0 to 15 s one, two or three faults at once, whether the last ones have healed or not, while six to eight

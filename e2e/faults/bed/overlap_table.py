@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """overlap_table.py FILE…: sums of what FAULTS_RAW left of rounds of overlapping faults, by family, number of members and commit; then each round that failed.
 With --next SEED before the files: the first seed from that one on that is after all that they have."""
 import collections

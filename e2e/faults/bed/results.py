@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """results: a line per cycle, a table per fault."""
 import collections
 import json

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh [--list | --plan SEED MEMBERS FAULTS]
 # The fast fault bed: three real servers and agents and two operators against the light control plane, in namespaces of their own; faults by
 # name, each from a healthy state, with a writer, a sampler and a checker. See docs/faults.md. Environment:

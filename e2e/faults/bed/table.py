@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """table.py FILE…: one table per flavour and mode of what FAULTS_RAW left of any number of runs. See docs/faults.md."""
 import collections
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """troubles: faults that end by themselves and that may overlap: each undoes what it did, and only that, after its time.
 
 A Fault is a choice that a seed has made: what, to whom ("primary": who is it then, or a member's number), for how long, and a source of chance for details.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """watchers: the clients that write and the sampler that asks, during one cycle, and what their records say afterwards."""
 import asyncio
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """writeproxy: stands between one operator and the API server and kills that operator after the Nth write of a failover."""
 import asyncio
 import ssl

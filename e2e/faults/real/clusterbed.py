@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """clusterbed: the bed of faults on the local Kubernetes: pods of the real kubelet on three nodes, a route by the real kube-proxy.
 
 It has the face of the fast bed (../bed/bed.py), so cycles, writers, sampler, checker and table are the same. Both live in a namespace called "bed".

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """clustercases: the faults of the bed on the local Kubernetes, in the words of the fast bed's (../bed/cases.py)."""
 import asyncio
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """driver: faults on the local Kubernetes. See run.sh and docs/faults.md."""
 import argparse
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """machines: what is done to the nodes of the local cluster (e2e/cluster/lib/node.sh): cables pulled, machines stopped, frozen and started again.
 
 node1 shares the machine's own network and is never touched: the clients live there.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh [--list]
 # Faults on the local Kubernetes with three nodes or more (NODES=3 e2e/cluster/up.sh): pods, kubelets, kube-proxy. Writers on node1 and, where a
 # node is only cut off, on the primary's. See docs/faults.md. Exit code 77: there is no such cluster. The operator must be installed (e2e/lib.sh).

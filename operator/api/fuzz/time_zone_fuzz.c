@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a zone file: no crash; what is accepted has spans that hold the times asked for and touch each other. */
 #include "common/base.h"
 

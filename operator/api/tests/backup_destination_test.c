@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where backups lie: both forms, what is refused and under which field. */
 #include "common/base.h"
 

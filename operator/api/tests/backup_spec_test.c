@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spec.backup: what is read, what is refused, with the path of the field; what a run takes of it; its part of the status. */
 #include "common/base.h"
 

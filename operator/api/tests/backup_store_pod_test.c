@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pod in front of a volume: its names, and what it may and may not do. */
 #include "common/base.h"
 

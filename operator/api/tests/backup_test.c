@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MysqlBackup: what is read, inherited and refused; its status there and back. */
 #include "common/base.h"
 

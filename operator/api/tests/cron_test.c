@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules: what is read, what is refused, when they run; clocks that change, against a count of every minute. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The annotation restore-in-place: what is read of it and what is refused; and what the status keeps of it. */
 #include "common/base.h"
 

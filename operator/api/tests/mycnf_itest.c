@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A real server reads what mycnf_render writes: values arrive as they were meant, whatever characters they hold. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* my.cnf: merging, refusing, quoting; the whole text as a golden. That servers read it: mycnf_itest.c. */
 #include "common/base.h"
 

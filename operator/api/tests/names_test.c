@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Derived names and their bounds, ordinals, quantities. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is packed comes back byte for byte, whatever it is, and what clusters say gets small. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the caches keep of pods, claims, StatefulSets and our kinds. */
 #include "common/base.h"
 

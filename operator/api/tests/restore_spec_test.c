@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spec.restoreFrom: what is read of the point in time, and what is refused, with the path of the field; what the status keeps of it. */
 #include "common/base.h"
 

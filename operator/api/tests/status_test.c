@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MysqlCluster.status: what is written comes back; what is the same is not written again. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Zones of the system's files, against what the C library makes of them; files that are damaged; names. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is exported of archives; what one cluster's memory does not pass on to the next of its name. */
 #include "common/base.h"
 

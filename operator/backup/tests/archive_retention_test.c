@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which archived segments go: never one that a backup needs. */
 #include "common/base.h"
 

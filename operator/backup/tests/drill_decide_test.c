@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When a drill begins, how it is judged, what is left of it. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who else is about to begin a backup with a member. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a schedule asks for at one moment: names, times that count, clocks that jump. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Zones by name: those that are there, those that are not, names that would leave the folder. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is told of failovers and of members: each step once, whatever else is written meanwhile. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Restores in place as a table: from what stands in the status and what members say to the next step and to what they are told. */
 #include "common/base.h"
 

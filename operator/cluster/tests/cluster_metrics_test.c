@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of clusters: what is known has a sample, what is not has none. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Goldens of the whole decision: data/decide/NAME.cluster.json + NAME.observed.json give NAME.plan.json and
  * NAME.status.json. Those of its part about roles: data/roles/NAME.case.json {"spec": more of a spec, "status",

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Goldens of the manifests: data/desired/NAME.cluster.json gives NAME.desired.json, an array of all objects of the cluster. Every pod in it is
  * held against the `restricted` profile (deploy/check-restricted.sh reads the same files).

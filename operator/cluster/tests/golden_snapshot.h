@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * golden_snapshot.h: a cluster_snapshot from two JSON documents, gathered by the code that runs in the operator.
  *

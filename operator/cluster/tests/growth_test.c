@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When a cluster may get more members, as a table. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Positions of 400 server UUIDs, from what an agent says to what the next primary is told. */
 #include "common/base.h"
 

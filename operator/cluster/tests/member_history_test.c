@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a member holds, seen against the reigns of the status. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which stored backup a restore to a point begins from. */
 #include "common/base.h"
 

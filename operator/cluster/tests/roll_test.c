@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The order of a roll: a table, and a property over many random worlds. */
 #include "common/base.h"
 

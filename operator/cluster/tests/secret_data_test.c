@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the Secrets should hold, given what they hold. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The Secrets of a cluster against the API double: made once, completed, never taken over. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_pki_util.h: the certificates of a cluster as its Secrets hold them, for tests that speak mutual TLS: a CA, an agent's, an operator's.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The status streams, against an HTTP server with mutual TLS, as an agent has one. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The task of a backup reaches the agent, whatever the agent answers; and ends. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A changed my.cnf on its way to an agent, against an HTTP server with mutual TLS, through a fleet of one stream. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Orders on their way to an agent, along with its status stream. */
 #include "common/base.h"
 

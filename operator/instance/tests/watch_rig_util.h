@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * watch_rig_util.h: an agent_watch against an HTTP server with mutual TLS, as an agent has one: the test says the
  * agent's words and sees what it is ordered.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A list as the reflector reads it: cut, every object projected. Whole and in chunks must give the same. */
 #include "common/base.h"
 

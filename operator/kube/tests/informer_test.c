@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* informer_test.c: the informer against the API double: whatever goes wrong, it ends in step with the server. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_client_test.c: verbs and the retry policy against the API double. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_condition_test.c */
 #include "common/base.h"
 

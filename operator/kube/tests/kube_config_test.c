@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_config_test.c: kubeconfigs good and bad, and where they come from. */
 #include "common/base.h"
 

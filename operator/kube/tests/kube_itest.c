@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube_itest.c: client and informer against a real API server (KM_TEST_KUBECONFIG, see build-aux/run-integration.sh).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_object_test.c: metadata, digests, keys, versions; paths and discovery of kinds. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kube_world.h: what tests of operator/kube share: a loop, an API double, a client, an informer of ConfigMaps.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A child works on and on with a guard; what it did last is read from memory that it shares with the test. */
 #include "common/base.h"
 

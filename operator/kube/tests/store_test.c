@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_test.c: the store against a simple model, through thousands of random changes. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* watch_decoder_test.c: events out of chunks of any size. */
 #include "common/base.h"
 

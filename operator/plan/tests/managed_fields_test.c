@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was created becomes what is applied. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as data, whose an object is, and plans carried out against the API double. */
 #include "common/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Controllers on a real loop, fed by hand: the informer is replaced at link time by one that hands its handler over.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole managers, each a process of its own, against a real API server (KM_TEST_KUBECONFIG): who leads, how it is handed over, how a
  * process ends. The executable runs itself as `manager_itest member COMPONENT MODE`.
