@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # install.sh [local]   install CRDs and operator into the cluster of KUBECONFIG, or bring an installation up to date.
 #
 # "local": with the images that `make images` builds (deploy/local). IMAGE_OPERATOR and IMAGE_AGENT: with these. Safe to repeat. Works with kubectl 1.20 and later. Waits until

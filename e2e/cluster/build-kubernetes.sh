@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # build-kubernetes.sh: build Kubernetes' binaries from Debian's source package into $KM_KUBERNETES/bin.
 #
 # Nothing to do when that folder is complete. It appears by one rename after everything was built, so a run that

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # control-plane.sh up|down|status [--purge]
 # A light control plane without nodes: etcd, API server (RBAC on), controller manager. It starts in seconds, on free
 # ports of loopback, beside the full cluster and beside others of its kind.
@@ -98,7 +99,7 @@ case ${1:-} in
 		;;
 	status) status ;;
 	*)
-		sed -n '2,11s/^# \{0,1\}//p' "$0" >&2
+		sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
 		exit 2
 		;;
 esac

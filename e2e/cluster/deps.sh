@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # deps.sh: install the Debian packages the local Kubernetes needs (nothing to do when they are there; needs root).
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"

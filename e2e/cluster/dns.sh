@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # dns.sh: keep dnsmasq's hosts file equal to the API's Services and Endpoints. Started by up.sh as a daemon.
 # A record per pod of a headless Service (host name, or its address with dashes), the Service's own name, and back
 # from the address to the pod's name. publishNotReadyAddresses holds because the endpoints controller puts such pods

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # down.sh [--purge]: end the full local Kubernetes and remove all it made on the machine: processes, mounts, network
 # namespaces, interfaces, iptables rules, cgroups, volumes with their data. Certificates and the nodes' image stores are
 # kept for the next up.sh; --purge removes the whole run folder. Works from any state an earlier run was cut off in.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034  # settings are used by the scripts that source this file
 # Settings and helpers of the local Kubernetes. Source it:  . e2e/cluster/env.sh
 #

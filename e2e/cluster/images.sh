@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # images.sh: build the images the cluster needs into $KM_IMAGES, each an OCI archive:
 #   pause.oci.tar     registry.local/pause:1          the pods' sandbox process
 #   mariadb.oci.tar   registry.local/mariadb:10.11    MariaDB from Debian 12

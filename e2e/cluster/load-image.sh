@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # load-image.sh ARCHIVE…: import image archives (OCI or docker) into all nodes, those made later too. The same tag with
 # changed content replaces the image; pods that start from now on use it (imagePullPolicy IfNotPresent or Never).
 set -euo pipefail

@@ -1,11 +1,12 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # mkimage.sh ROOTFS.tar NAME:TAG OUT.tar [CONFIG_JSON] [ENTRY]
 # Make an OCI archive with one uncompressed layer, by hand and reproducibly (same layer, same archive content).
 # CONFIG_JSON is the OCI image "config" object, e.g. '{"Env":["PATH=/usr/bin:/bin"],"User":"999:999"}'.
 # ENTRY is short for {"Entrypoint":[ENTRY]}. OUT.tar appears by one rename.
 set -euo pipefail
 
-(($# >= 3)) || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
+(($# >= 3)) || { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }
 layer=$(readlink -e "$1") || { echo "error: no such file: $1" >&2; exit 1; }
 name=$2
 out=$(readlink -f -m "$3")

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # node.sh VERB N…: one node of the full cluster, or several
 #   up       start what does not run: containerd, kubelet, kube-proxy; the node's folder and images are kept
 #   crash    the machine is gone: everything on it dies at once, what is on disk stays; "up" brings it back
@@ -90,7 +91,7 @@ link() {
 }
 
 verb=${1:-}
-[[ $verb =~ ^(up|crash|cut|heal|down|load|enter)$ && ${2:-} =~ ^[1-9]$ ]] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[[ $verb =~ ^(up|crash|cut|heal|down|load|enter)$ && ${2:-} =~ ^[1-9]$ ]] || { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 shift
 if [[ $verb == enter ]]; then
 	script=$RUN/node$1/enter

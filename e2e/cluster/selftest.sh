@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # selftest.sh [STORY…]: prove that the local Kubernetes works and recovers. Stories: light, basic, leftovers, nodes
 # (default: all of them). Needs that no full cluster is up, or KM_SELFTEST_FORCE=1 to take it down first. The last
 # line is "selftest ok"; anything unexpected ends it with "FAILED" and what was expected.

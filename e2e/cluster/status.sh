@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # status.sh: what of the full local Kubernetes runs. Exit status 0 when all of it does.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/full.sh"

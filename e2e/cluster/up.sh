@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # up.sh: bring up the full local Kubernetes, or heal it. Idempotent: nothing to do costs a fraction of a second.
 #
 #   NODES=3      number of nodes, also as first argument (default 1); more can be added while it runs, none is taken away

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # volumes.sh: make, grow and delete the cluster's volumes. Started by up.sh as a daemon.
 #
 # It is what an external provisioner and resizer would be. For a pending claim that the scheduler has given a node

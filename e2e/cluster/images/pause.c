@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // The sandbox process of every pod: holds the namespaces, reaps orphans, ends on SIGTERM.
 #include <signal.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What up.sh, down.sh, status.sh and load-image.sh share about the full cluster.
 # shellcheck source=env.sh

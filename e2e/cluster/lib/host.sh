@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The host's part of the full cluster: bridge, system settings, leftovers. Source env.sh first; the caller sets RUN.
 

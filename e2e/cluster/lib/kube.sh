@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # etcd, API server, controller manager and scheduler of one cluster. Source env.sh and lib/pki.sh first; the caller sets
 #   RUN  API_BIND  API_ADVERTISE  API_PORT  ETCD_PORT  ETCD_PEER_PORT  KCM_PORT  SCHEDULER_PORT

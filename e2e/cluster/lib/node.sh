@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Parts of a node: its namespaces, cgroups, processes and configuration files. Source env.sh first; the caller sets
 #   RUN  N (number)  D ($RUN/nodeN, the node's folder)

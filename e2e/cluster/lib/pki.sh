@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Certificates and kubeconfigs of one cluster, in $RUN/pki and $RUN/kubeconfig. Source env.sh first.
 

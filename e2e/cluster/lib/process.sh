@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Messages, locks, waiting, and daemons known by pid file. No daemon is ever looked up by name: a pid file holds
 # "PID STARTTIME BOOT_ID", and a process counts as ours only when all three agree, so a stale file can never

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Loops that follow the API: used by dns.sh and volumes.sh. Source env.sh first; the caller sets RUN and API_PORT.
 
