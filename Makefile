@@ -127,7 +127,7 @@ check-unit: $(unit_here)  ## Build and run the unit tests
 	$(Q)build-aux/tests/run-tests-test.sh
 	$(Q)$(run_tests) unit $(unit_here)
 
-check: check-unit check-layers check-headers check-size check-license check-deploy  ## Unit tests, layers, headers, sizes, licence, manifests: the quick gates
+check: check-unit check-layers check-headers check-size check-license check-version check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
 
 check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts ask for metrics that exist; uninstall.sh keeps stored backups
 	$(Q)build-aux/gen-reference.sh --check
@@ -212,6 +212,10 @@ check-size:  ## Files up to 800 lines, functions up to 60, main.c up to 120; pri
 check-license:  ## Every source file names the licence; LICENSE is its text
 	$(Q)build-aux/check-license.sh
 	$(Q)build-aux/tests/check-license-test.sh
+
+check-version:  ## Whatever spells the version out says what the file VERSION says
+	$(Q)build-aux/check-version.sh
+	$(Q)build-aux/tests/check-version-test.sh
 
 formatted := $(found) $(headers)
 format:  ## Run clang-format over the tree
@@ -303,6 +307,6 @@ help:  ## This text
 
 FORCE:
 .PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration \
-  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-layers check-headers check-size check-license format format-check lint \
+  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-layers check-headers check-size check-license check-version format format-check lint \
   lint-shell lint-c static images deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e bench demo demo-clean test clean help compile_commands.json

@@ -20,6 +20,7 @@
 #include "common/ca_bundle.h"
 #include "common/fs.h"
 #include "common/log.h"
+#include "common/version.h"
 
 /* The kubelet shows this file's text as the container's message; the operator quotes it. Not there outside of a pod. */
 static void write_termination_log(const char *path, const struct error *err)
@@ -93,7 +94,7 @@ static int run_command(const struct agent_options *options, struct error *err)
     case COMMAND_STORE:
         return store_run(options, err);
     default:
-        fputs(agent_options_help, stdout);
+        fputs(options->command == COMMAND_VERSION ? KM_VERSION "\n" : agent_options_help, stdout);
         return 0;
     }
 }

@@ -28,6 +28,7 @@ const char agent_options_help[] =
     "  copy-out   a copy that MySQL makes of its files goes to standard output\n"
     "  unpack     such a copy comes from standard input\n"
     "  check-data look through all tables; the task comes on standard input\n"
+    "  version    say which version this is\n"
     "\n"
     "  --data-volume=DIR --run-dir=DIR --config-dir=DIR --accounts-dir=DIR --tls-dir=DIR\n"
     "  --termination-log=FILE --bind=ADDRESS --plain-port=N --tls-port=N --mysql-port=N --pod-name=NAME\n"
@@ -77,6 +78,7 @@ static const char *const option_names[OPT_COUNT] = {
 
 static const char *const command_names[] = {
     [COMMAND_HELP] = "help",
+    [COMMAND_VERSION] = "version",
     [COMMAND_COPY] = "copy",
     [COMMAND_INIT] = "init",
     [COMMAND_CHECK] = "check",
@@ -141,10 +143,10 @@ static int parse_command(int argc, char **argv, struct agent_options *options, i
     if (argc < 2)
         return error_set(err, ERROR_INVALID, "a command is missing");
     *ret_next = 2;
-    if (str_eq(argv[1], "--help"))
-        return 0;
+    /* "--help" and "--version" are commands, too. */
+    const char *word = str_eq(argv[1], "--help") || str_eq(argv[1], "--version") ? argv[1] + 2 : argv[1];
     for (unsigned i = 0; i < ARRAY_LEN(command_names); i++) {
-        if (!str_eq(argv[1], command_names[i]))
+        if (!str_eq(word, command_names[i]))
             continue;
         options->command = (enum agent_command)i;
         if (options->command != COMMAND_COPY)

@@ -17,6 +17,7 @@
 
 enum agent_command {
     COMMAND_HELP,
+    COMMAND_VERSION,
     COMMAND_COPY,
     COMMAND_INIT,
     COMMAND_CHECK,

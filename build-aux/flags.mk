@@ -4,7 +4,7 @@
 
 SANITIZE  ?= plain
 CSTD      := -std=gnu17
-VERSION   ?= 0.1.0-dev
+VERSION   := $(strip $(file < VERSION))
 CPPFLAGS  := -I. -D_GNU_SOURCE -DKM_VERSION=\"$(VERSION)\"
 WARNINGS  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla \
              -Wformat=2 -Wundef

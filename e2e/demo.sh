@@ -74,9 +74,9 @@ check_foreign_images() {
     DEMO_KEEP_OPERATOR=1
   elif [[ -z $DEMO_KEEP_OPERATOR ]]; then
     [[ -n $IMAGE_OPERATOR && -n $IMAGE_AGENT ]] || stop "IMAGE_OPERATOR and IMAGE_AGENT must name images that this cluster can pull" \
-      "docker build -f images/operator/Dockerfile -t REGISTRY/kube-mysql-operator:0.1.0 . && docker push REGISTRY/kube-mysql-operator:0.1.0" \
-      "docker build -f images/agent/Dockerfile -t REGISTRY/kube-mysql-agent:0.1.0 . && docker push REGISTRY/kube-mysql-agent:0.1.0" \
-      "make demo IMAGE_OPERATOR=REGISTRY/kube-mysql-operator:0.1.0 IMAGE_AGENT=REGISTRY/kube-mysql-agent:0.1.0" \
+      "docker build -f images/operator/Dockerfile -t REGISTRY/kube-mysql-operator:0.2.0 . && docker push REGISTRY/kube-mysql-operator:0.2.0" \
+      "docker build -f images/agent/Dockerfile -t REGISTRY/kube-mysql-agent:0.2.0 . && docker push REGISTRY/kube-mysql-agent:0.2.0" \
+      "make demo IMAGE_OPERATOR=REGISTRY/kube-mysql-operator:0.2.0 IMAGE_AGENT=REGISTRY/kube-mysql-agent:0.2.0" \
       "without KUBECONFIG the demo builds them and makes a local Kubernetes"
     line "operator $IMAGE_OPERATOR, agent $IMAGE_AGENT"
   fi

@@ -42,6 +42,26 @@ static void test_defaults_are_those_of_the_contract(void **unused)
     agent_options_release(&options);
 }
 
+static void test_help_and_version_are_said_in_two_ways(void **unused)
+{
+    static const struct {
+        const char *word;
+        enum agent_command command;
+    } cases[] = {
+        {"help", COMMAND_HELP}, {"--help", COMMAND_HELP}, {"version", COMMAND_VERSION}, {"--version", COMMAND_VERSION}};
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *const args[] = {"agent", cases[i].word, NULL};
+        struct agent_options options;
+
+        assert_int_equal(parse(args, &options, NULL), 0);
+        assert_int_equal(options.command, cases[i].command);
+        agent_options_release(&options);
+    }
+    assert_int_equal(parse((const char *const[]){"agent", "--run", NULL}, &(struct agent_options){0}, NULL), -1);
+}
+
 static void test_places_and_ports_move(void **unused)
 {
     static const char *const args[] = {"agent", "init", "--data-volume=/v", "--run-dir=/r", "--plain-port=0",
@@ -120,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_are_those_of_the_contract),
+        cmocka_unit_test(test_help_and_version_are_said_in_two_ways),
         cmocka_unit_test(test_places_and_ports_move),
         cmocka_unit_test(test_tools),
         cmocka_unit_test(test_what_is_wrong_is_named),
