@@ -129,10 +129,10 @@ check-unit: $(unit_here)  ## Build and run the unit tests
 
 check: check-unit check-layers check-headers check-size check-license check-version check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
 
-check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts ask for metrics that exist; uninstall.sh keeps stored backups
+check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts and dashboards ask for metrics that exist; uninstall.sh keeps stored backups
 	$(Q)build-aux/gen-reference.sh --check
 	$(Q)deploy/tests/check-restricted-test.sh
-	$(Q)deploy/tests/check-rules-test.sh
+	$(Q)deploy/tests/check-queries-test.sh
 	$(Q)deploy/tests/uninstall-test.sh
 
 check-asan:  ## Unit tests under the address and undefined-behaviour sanitizers

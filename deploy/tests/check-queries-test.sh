@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Our alerts and dashboards pass, and the checker notices what does not exist: a metric, a label, a function, queries at all. What it takes for exported is what a
+# sample of known declarations says. promtool, where it is (Debian's package prometheus), reads all queries too; kubectl, where it is, puts the components together.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+components=deploy/components
+rules=$components/prometheus-rule/prometheus_rule.yaml
+
+deploy/check-queries.py || { echo "our own queries were refused"; failed=1; }
+
+bad() { # bad EXPECTED SED-EDIT [FILE]
+  local out file=${3:-$rules}
+  sed "$2" "$file" > "$dir/${file##*/}"
+  ! cmp -s "$file" "$dir/${file##*/}" || { echo "this edit changes nothing: $2"; failed=1; }
+  if out=$(deploy/check-queries.py "$dir/${file##*/}" 2>&1); then
+    echo "not noticed: $2"
+    failed=1
+  elif [[ $out != *"$1"* ]]; then
+    printf 'expected "%s" for %s, got:\n%s\n' "$1" "$2" "$out"
+    failed=1
+  fi
+}
+bad 'kubemysql_leaders, which nothing exports' 's/kubemysql_leader /kubemysql_leaders /'
+bad 'kubemysql_cluster_last_backup, which nothing' 's/kubemysql_cluster_last_backup_timestamp_seconds/kubemysql_cluster_last_backup/'
+bad 'label kind of kubemysql_cluster_condition' 's/condition{type=/condition{kind=/'
+bad 'label nam, which none' 's/on (namespace, name)/on (namespace, nam)/'
+bad 'up, which nothing exports' 's/absent(kubemysql_leader == 1)/absent(up == 1)/'
+bad 'the function incrase' 's/increase(/incrase(/'
+bad 'no metric at all' 's/expr: absent.*/expr: time() > 1/'
+bad 'cannot be read' 's/expr: absent.*/expr: a ; b/'
+bad 'has none' 's/expr:/exp:/'
+for board in fleet cluster backups; do
+  bad 'which nothing exports' 's/kubemysql_cluster_/kubemysql_clusters_/' $components/dashboards/$board.json
+done
+bad 'label role of mysql_global_status_queries' 's/mysql_global_status_queries{/mysql_global_status_queries{role=\\"a\\",/' $components/dashboards/cluster.json
+bad 'kubemysql_reconcile_seconds_bucket, which' 's/kubemysql_reconcile_time_seconds_bucket/kubemysql_reconcile_seconds_bucket/' $components/dashboards/fleet.json
+bad 'variable name asks for kubemysql_none' 's/label_values(kubemysql_cluster_wanted_members{/label_values(kubemysql_none{/' $components/dashboards/cluster.json
+bad 'label cluster, which none' 's/wanted_members, namespace)/wanted_members, cluster)/' $components/dashboards/fleet.json
+
+known="kubemysql_agent_role gauge role
+kubemysql_backup_age_seconds gauge name,namespace
+kubemysql_cluster_failover_write_outage_seconds_bucket counter le,name,namespace
+kubemysql_reconcile_time_seconds_sum counter controller
+mysql_global_status_commands_total counter command
+mysql_global_status_uptime gauge -
+mysql_global_variables_max_connections gauge -
+mysql_slave_status_relay_log_space gauge -"
+listed=$(deploy/check-queries.py --list | grep -xF "$known" || :)
+[[ $listed == "$known" ]] || { printf 'the list of metrics should have:\n%s\nbut of these it has:\n%s\n' "$known" "$listed"; failed=1; }
+
+if command -v promtool > /dev/null; then
+  sed -n '/^  groups:/,$s/^  //p' "$rules" > "$dir/alerts"
+  jq -s '{groups: [{name: "dashboards", rules: [.[] | .. | .expr? // empty | {record: "a:b", expr: .}] | unique}]}' $components/dashboards/*.json > "$dir/boards"
+  promtool check rules "$dir/alerts" "$dir/boards" > "$dir/out" 2>&1 || { cat "$dir/out"; failed=1; }
+  grep -q 'SUCCESS: [1-9]' "$dir/out" || { echo "promtool found no rules"; failed=1; }
+else
+  echo "check-queries: no promtool (package prometheus), so the queries are not parsed by it"
+fi
+if command -v kubectl > /dev/null; then
+  top=$(realpath --relative-to="$dir" deploy)
+  (cd deploy && printf -- "- $top/%s\n" components/*) | { printf 'resources: [%s]\ncomponents:\n' "$top"; cat; } > "$dir/kustomization.yaml"
+  kubectl kustomize "$dir" | awk '/^kind: / { kind = $2 } /^[a-z]/ { part = $1 } part == "metadata:" && /^  name: / { print kind, $2 }' > "$dir/all"
+  for want in 'ConfigMap kube-mysql-dashboard-backups' 'ConfigMap kube-mysql-dashboard-cluster' 'ConfigMap kube-mysql-dashboard-fleet' \
+    'PodMonitor kube-mysql' 'PrometheusRule kube-mysql' 'Service kube-mysql-operator-metrics'; do
+    grep -qxF "$want" "$dir/all" || { echo "the components make no $want"; failed=1; }
+  done
+else
+  echo "check-queries: no kubectl, so the components are not put together"
+fi
+((failed)) || echo "check-queries: its tests pass"
+exit $failed
