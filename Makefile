@@ -129,11 +129,16 @@ check-unit: $(unit_here)  ## Build and run the unit tests
 
 check: check-unit check-layers check-headers check-size check-license check-version check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
 
-check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts and dashboards ask for metrics that exist; uninstall.sh keeps stored backups
+check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts and dashboards ask for metrics that exist; the chart is what the manifests say; uninstall.sh keeps stored backups
 	$(Q)build-aux/gen-reference.sh --check
 	$(Q)deploy/tests/check-restricted-test.sh
 	$(Q)deploy/tests/check-queries-test.sh
+	$(Q)deploy/helm/generate.sh --check
+	$(Q)deploy/tests/chart-generate-test.sh
 	$(Q)deploy/tests/uninstall-test.sh
+
+check-chart:  ## What helm makes of the chart is what kustomize makes of deploy/; values, refusals (builds helm once, where there is go)
+	$(Q)deploy/tests/chart-test.sh
 
 check-asan:  ## Unit tests under the address and undefined-behaviour sanitizers
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address check-unit
@@ -307,6 +312,6 @@ help:  ## This text
 
 FORCE:
 .PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration \
-  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-layers check-headers check-size check-license check-version format format-check lint \
+  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-headers check-size check-license check-version format format-check lint \
   lint-shell lint-c static images deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e bench demo demo-clean test clean help compile_commands.json

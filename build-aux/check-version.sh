@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check-version.sh [--write] [ROOT]   the version stands in the file VERSION; whatever else has to spell it out says the same. --write makes it so.
 #
-# The programs (--version), tags and labels of `make release` and its install.yaml take it from the file. It is spelt out in the
+# The programs (--version), tags and labels of `make release` and its install.yaml take it from the file. It is spelt out in the chart (Chart.yaml), in the
 # image names of manifests, README and docs, and in the labels of the Dockerfiles; CHANGELOG.md needs a section for it.
 set -euo pipefail
 write=
@@ -17,6 +17,7 @@ number='[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?'
 # PATTERN is what stands before a version; FILES where it may stand.
 places() {
   echo "kube-mysql-(operator|agent): deploy README.md docs e2e images"
+  echo "^(version|appVersion): deploy/helm/kube-mysql/Chart.yaml"
   echo "org\.opencontainers\.image\.version= images"
 }
 total=0

@@ -6,7 +6,7 @@
 #                             the stories that say "# core"
 #   FULL=1                    what continuous integration runs: also the second compiler, sanitizers, linters, fuzzers,
 #                             faults, and more stories
-#   LONG=1                    all there is: also integration tests under a sanitizer, and the stories that say "# long"
+#   LONG=1                    all there is: also integration tests under a sanitizer, the chart with helm, and the stories that say "# long"
 #   STAGES="gcc check lint"   only these stages of the table below
 #   STOP=1                    stop at the first stage that fails
 #   BUILD=build               where to build; logs of the stages in $BUILD/test/
@@ -63,6 +63,7 @@ stages=(
   "integration-asan 1500 -                            TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
   "bed           1500  e2e/faults/bed/run.sh          overlapping"
   "images         600  images/build.sh                ${make[*]} images"
+  "chart         1500  deploy/tests/chart-test.sh     deploy/tests/chart-test.sh"
   "faults        1500  e2e/faults/run.sh              e2e/faults/run.sh"
   "e2e           2700  e2e/run.sh                     end_to_end"
 )
@@ -137,7 +138,7 @@ trap finish EXIT
 trap interrupted INT TERM
 
 core=" deps gcc check simulate integration images e2e "
-long=" integration-asan "
+long=" integration-asan chart "
 [[ -z ${LONG:-} ]] || FULL=1
 core_stories=$([[ -n ${FULL:-} ]] || echo 1)
 known=" "

@@ -7,7 +7,8 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 
-mkdir -p "$dir"/{deploy/operator,docs,e2e,images/agent}
+mkdir -p "$dir"/{deploy/helm/kube-mysql,deploy/operator,docs,e2e,images/agent}
+cp deploy/helm/kube-mysql/Chart.yaml "$dir/deploy/helm/kube-mysql/"
 cp deploy/operator/deployment.yaml "$dir/deploy/operator/"
 cp images/agent/Dockerfile "$dir/images/agent/"
 cp README.md CHANGELOG.md VERSION "$dir/"
@@ -32,6 +33,8 @@ bad() { # bad EXPECTED FILE SED-EDIT
   [[ $2 == VERSION || $2 == CHANGELOG.md ]] || { check --write > /dev/null && diff -r "$dir" "$dir.good"; } || { echo "--write did not mend $2"; failed=1; }
   cp "$dir.good/$2" "$dir/$2"
 }
+bad Chart.yaml deploy/helm/kube-mysql/Chart.yaml 's/^version: .*/version: 9.9.9/'
+bad Chart.yaml deploy/helm/kube-mysql/Chart.yaml 's/^appVersion: .*/appVersion: 9.9.9-rc.1/'
 bad deployment.yaml deploy/operator/deployment.yaml 's/kube-mysql-agent:[0-9.]+/kube-mysql-agent:9.9.9/'
 bad Dockerfile images/agent/Dockerfile 's/version=[0-9.]+/version=9.9.9/'
 bad README.md README.md '0,/kube-mysql-operator:[0-9.]+/s//kube-mysql-operator:9.9.9/'
