@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """alike.py FILE…: whether rounds of faults on real servers and the same rounds in the model end alike.
 
 FILE is what FAULTS_RAW left of rounds of overlapping faults (e2e/faults/bed/run.sh, docs/faults.md). Each round becomes a schedule of the simulation: what was done
