@@ -273,7 +273,7 @@ script = $(Q)BUILD=$(BUILD) build-aux/script.sh
 
 deps:  ## Install what is missing to build, test and run (Debian 12, root)
 	$(Q)build-aux/deps.sh
-cluster-up:  ## A real local Kubernetes from Debian packages (NODES=1)
+cluster-up:  ## A real local Kubernetes (NODES=1, KUBERNETES_VERSION=1.36.3)
 	$(script) e2e/cluster/up.sh $(NODES)
 cluster-down:  ## Stop it and clean up
 	$(script) e2e/cluster/down.sh
@@ -287,8 +287,8 @@ deploy:  ## Install the operator into the cluster of KUBECONFIG (or the local on
 	$(script) deploy/install.sh
 undeploy:  ## Remove it again
 	$(script) deploy/uninstall.sh
-e2e:  ## End-to-end stories on the real cluster (CASE=name for one)
-	$(script) e2e/run.sh $(CASE)
+e2e: images  ## End-to-end stories on the real cluster (STORIES="a b" for some, KUBERNETES_VERSION=1.30.14 on another version)
+	$(script) e2e/run.sh $(STORIES)
 bench:  ## Benchmarks, each prints a ratio (NAME=name for one)
 	$(script) e2e/bench/run.sh $(NAME)
 demo:  ## From nothing to a database and a query, explained line by line

@@ -59,6 +59,7 @@ stages=(
   "format          60  -                              ${make[*]} format-check"
   "lint           900  -                              ${make[*]} lint"
   "fuzz           600  -                              ${make[*]} fuzz"
+  "kubernetes    2400  e2e/cluster/build-kubernetes.sh e2e/cluster/build-kubernetes.sh"
   "integration   2100  -                              ${make[*]} check-integration"
   "integration-asan 1500 -                            TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
   "bed           1500  e2e/faults/bed/run.sh          overlapping"
@@ -68,6 +69,8 @@ stages=(
   "e2e           2700  e2e/run.sh                     end_to_end"
 )
 fatal=" deps gcc "  # without these the others say nothing new
+# These run on the local Kubernetes. It is built (once, then cached) beside the stages before them; stage "kubernetes" waits for that.
+on_kubernetes=" kubernetes integration integration-asan bed faults e2e "
 
 sum() { awk -v column="$1" -v from="$2" 'NR > from { n += $column } END { print n + 0 }' "$RESULTS"; }
 passed=0 failed=0 skipped=0 failures=()
@@ -109,13 +112,14 @@ run_stage() {
 }
 
 # In the background and waited for, so that a signal to us is acted on at once; timeout hands it on to the stage.
-child=
+child='' builder=''
 finish() {
   trap - EXIT INT TERM
-  if [[ -n $child ]]; then
-    kill "$child" 2> /dev/null
-    wait "$child"
-  fi
+  local each
+  for each in $child $builder; do
+    kill "$each" 2> /dev/null
+    wait "$each"
+  done
   if [[ -n $cluster_is_ours ]]; then
     INSTANCE=e2e timeout 60 e2e/s3/down.sh --purge > "$logs/s3-down.log" 2>&1
     timeout 120 e2e/cluster/down.sh > "$logs/cluster-down.log" 2>&1
@@ -137,7 +141,7 @@ interrupted() {
 trap finish EXIT
 trap interrupted INT TERM
 
-core=" deps gcc check simulate integration images e2e "
+core=" deps gcc check simulate kubernetes integration images e2e "
 long=" integration-asan chart "
 [[ -z ${LONG:-} ]] || FULL=1
 core_stories=$([[ -n ${FULL:-} ]] || echo 1)
@@ -150,12 +154,30 @@ for name in ${STAGES:-}; do
   [[ $known == *" $name "* ]] || { echo "unknown stage $name; there are:$known"; failed=1; exit 1; }
 done
 
+# selected NAME: whether this run has that stage
+selected() {
+  [[ -z ${STAGES:-} || " $STAGES " == *" $1 "* ]] && [[ -n ${STAGES:-}${LONG:-} || $long != *" $1 "* ]] &&
+    [[ -n ${STAGES:-}${FULL:-} || $core == *" $1 "* ]]
+}
+
+# build_kubernetes: begin to, when a stage to come needs it. Its own lock makes that stage wait.
+build_kubernetes() {
+  local stage name
+  [[ -x e2e/cluster/build-kubernetes.sh && -z $builder ]] || return 0
+  for stage in "${stages[@]}"; do
+    read -r name _ <<< "$stage"
+    [[ $on_kubernetes == *" $name "* ]] && selected "$name" || continue
+    timeout --kill-after=20 3600 nice e2e/cluster/build-kubernetes.sh < /dev/null > "$logs/kubernetes-build.log" 2>&1 &
+    builder=$!
+    return 0
+  done
+}
+
 stopped=
 for stage in "${stages[@]}"; do
   read -r name limit needs command <<< "$stage"
-  [[ -z ${STAGES:-} || " $STAGES " == *" $name "* ]] || continue
-  [[ -n ${STAGES:-}${LONG:-} || $long != *" $name "* ]] || continue
-  [[ -n ${STAGES:-}${FULL:-} || $core == *" $name "* ]] || continue
+  selected "$name" || continue
+  [[ $name == deps ]] || build_kubernetes # what it needs comes with deps
   if [[ -n $stopped ]]; then
     echo "==== $name SKIPPED: $stopped failed"
     skipped=$((skipped + 1))

@@ -22,7 +22,7 @@ demo_start_us=${EPOCHREALTIME/./}
 
 demo_is_local() { [[ -z $demo_given_kubeconfig || $demo_given_kubeconfig == "$demo_local_kubeconfig" ]]; }
 
-# On somebody else's cluster people use the kubectl that they know; the demo's own is of Kubernetes 1.20.
+# On somebody else's cluster people use the kubectl that they know, and not the local cluster's.
 if ! demo_is_local; then PATH=$demo_given_path:$PATH; fi
 
 # Lines with the time since the start: "12.3 s  text"

@@ -30,7 +30,7 @@ trap 'stop "interrupted" "make demo goes on from here; make demo-clean takes eve
 
 check_local() {
   ((EUID == 0)) || stop "root is needed to bring up the local Kubernetes" "or set KUBECONFIG to use a cluster of yours"
-  command -v apt-get > /dev/null || stop "the local Kubernetes is made from Debian packages, and this is no Debian" \
+  command -v apt-get > /dev/null || stop "the local Kubernetes needs Debian packages, and this is no Debian" \
     "set KUBECONFIG to use a cluster of yours"
   [[ -z $IMAGE_OPERATOR$IMAGE_AGENT ]] || line "IMAGE_OPERATOR and IMAGE_AGENT are only for KUBECONFIG; not used"
   unset IMAGE_OPERATOR IMAGE_AGENT # for deploy/install.sh
@@ -45,7 +45,7 @@ build() {
 cluster_up() {
   step "the local Kubernetes"
   [[ -x $KM_KUBERNETES/bin/kube-apiserver ]] ||
-    line "the first time Kubernetes is compiled and database images are made: minutes. Later runs take them from $KM_CACHE"
+    line "the first time Kubernetes is compiled (about 10 minutes) and database images are made (2). Later runs take them from $KM_CACHE"
   # A cluster that was there before is not the demo's to take down. up.sh leaves this file as its last act, down.sh takes it away.
   [[ -e $KM_RUN/complete ]] || touch "$DEMO_CLUSTER_MARK"
   e2e/cluster/up.sh 2>&1 | indent ||

@@ -117,6 +117,16 @@ $spec
 YAML
 }
 
+# patch_refused NAME REGEX PATCH   the API server refuses this merge patch of a MysqlCluster, and its message matches
+patch_refused() {
+  local answer
+  if answer=$(kn patch myc "$1" --type=merge -p "$3" 2>&1); then
+    echo "FAILED: the API server takes $3"
+    return 1
+  fi
+  expect_match "the API server's answer to $3" "$answer" "$2"
+}
+
 # Installs CRDs and operator of this checkout when they are not what runs already. The operator's image digest is the mark.
 deploy_operator() {
   local mark archives=("${BUILD:-build}"/images/kube-mysql-{operator,agent}.oci.tar)

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [STORY…]   end-to-end stories on a real Kubernetes (make e2e CASE=…); without a name: all but those that say "# long", with LONG=1 those, too, with CORE=1
-# only those that say "# core".
+# run.sh [STORY…]   end-to-end stories on a real Kubernetes (make e2e STORIES="…"); without a name: all but those that say "# long", with LONG=1 those, too,
+# with CORE=1 only those that say "# core".
 #
-# Each story is a file in stories/, runs in a namespace of its own and fails at the first expectation that does not hold. Exit code 77
-# is "skipped", with the reason printed. The operator is installed first (from the images of this checkout) if it is not there or not of this
-# build. Environment: KUBECONFIG (default: the local cluster), E2E_JOBS (2 stories at a time), E2E_STORY_SECONDS (400: how long a story may
-# take; one that says "# seconds N" at least N), KEEP=1 leaves the namespaces of failed stories, RESULTS as in build-aux/test.sh.
+# Each story is a file in stories/, runs in a namespace of its own (which enforces the "restricted" Pod Security Standard unless the story
+# says "# privileged") and fails at the first expectation that does not hold. Exit code 77 is "skipped", with the reason printed. The
+# operator is installed first (from the images of this checkout) if it is not there or not of this build. Environment: KUBECONFIG (default:
+# the local cluster, which is brought up), E2E_JOBS (2 stories at a time), E2E_STORY_SECONDS (400: how long a story may take; one that says
+# "# seconds N" at least N), KEEP=1 leaves the namespaces of failed stories, RESULTS as in build-aux/test.sh.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=e2e/lib.sh
@@ -51,6 +52,7 @@ run_story() {
   NS=e2e-$name-$(printf '%04x' $((RANDOM % 65536)))
   export NS
   k create namespace "$NS" > /dev/null && k label namespace "$NS" kubemysql.dev/e2e=true > /dev/null
+  grep -q '^# privileged' "$file" || k label namespace "$NS" pod-security.kubernetes.io/enforce=restricted > /dev/null
   # shellcheck disable=SC2016 # expanded by the inner shell
   timeout --kill-after=10 "$seconds" bash -c '. e2e/lib.sh; set -eEuo pipefail; trap story_failed ERR; . "$1"' story "$file" \
     > "$work/$name.log" 2>&1 < /dev/null || rc=$?
@@ -75,6 +77,9 @@ run_story() {
   esac
 }
 
+if [[ -z ${km_given_kubeconfig:-} ]]; then
+  e2e/cluster/up.sh || { echo "e2e: the local cluster is not up" >&2; exit 1; }
+fi
 install_operator || { echo "e2e: the operator could not be installed" >&2; exit 1; }
 
 # Stories that stop or replace the operator run alone, after the others.

@@ -61,6 +61,7 @@ bench_begin() {
   trap 'exit 130' INT TERM
   [[ -x $(operator_binary) ]] || { say "no operator in $BUILD: make first"; exit 1; }
   timeout 60 "$control_plane" down > /dev/null 2>&1 || true
+  e2e/cluster/build-kubernetes.sh >&2 8>&-
   KUBECONFIG=$(timeout 300 "$control_plane" up 8>&-)
   export KUBECONFIG
   timeout 60 kubectl apply -k crds > /dev/null

@@ -56,9 +56,11 @@ up() {
 		pki_make 0
 		say "certificates"
 	}
-	# After a reboot nothing of the old objects is worth keeping; a half-made etcd folder is not either.
+	# After a reboot nothing of the old objects is worth keeping; a half-made etcd folder or another version's is not either.
+	[[ $(cat "$RUN/version" 2> /dev/null) == "$KUBERNETES_VERSION" ]] || kube_stop
 	running || [[ -s $RUN/boot && $(< "$RUN/boot") == "$(proc_boot_id)" ]] || kube_stop
 	proc_boot_id > "$RUN/boot"
+	echo "$KUBERNETES_VERSION" > "$RUN/version"
 	running && [[ -s $RUN/kubeconfig/admin ]] && kube_wait_api && return 0
 	: > "$RUN/log/apiserver.log"
 	kubeconfig_write admin 127.0.0.1
@@ -74,7 +76,7 @@ up() {
 
 down() {
 	kube_stop
-	rm -rf "${RUN:?}"/{pids,log,boot,ports}
+	rm -rf "${RUN:?}"/{pids,log,boot,version,ports}
 	[[ ${1:-} != --purge ]] || rm -rf "$RUN"
 }
 

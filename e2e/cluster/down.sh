@@ -19,7 +19,7 @@ for p in "${pids[@]}"; do wait "$p" || die "a node could not be taken down"; don
 for name in volumes dns dnsmasq; do daemon_stop $name; done
 kube_stop
 host_restore
-rm -rf "${RUN:?}"/{dns,volumes,log,pids,boot,complete,pki.new,kubeconfig}
+rm -rf "${RUN:?}"/{dns,volumes,log,pids,boot,version,complete,pki.new,kubeconfig}
 rmdir /var/lib/kubelet /var/log/pods /var/log/containers 2> /dev/null || true
 if [[ ${1:-} == --purge ]]; then
 	! grep -qF " $RUN/" /proc/mounts || die "still mounted: $(grep -F " $RUN/" /proc/mounts)"

@@ -64,8 +64,7 @@ node_up() {
 	# kubelet would wait seconds for a cloud's metadata service otherwise
 	daemon_ensure "kubelet$N" "$D/enter" env AWS_EC2_METADATA_DISABLED=true kubelet --config="$D/kubelet.yaml" \
 		--kubeconfig="$RUN/kubeconfig/node$N" --root-dir="$D/kubelet" --cert-dir="$D/self-signed" \
-		--v="${KM_KUBELET_V:-0}" --hostname-override="node$N" --node-ip="${KM_HOST_IP%.*}.$N" --container-runtime=remote \
-		--container-runtime-endpoint="unix://$D/containerd.sock" --pod-infra-container-image=registry.local/pause:1
+		--v="${KM_KUBELET_V:-0}" --hostname-override="node$N" --node-ip="${KM_HOST_IP%.*}.$N"
 	daemon_ensure "proxy$N" "$D/enter" kube-proxy --config="$D/proxy.yaml"
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # up.sh: bring up the full local Kubernetes, or heal it. Idempotent: nothing to do costs a fraction of a second.
 #
+#   KUBERNETES_VERSION=1.36.3  which one; when another one runs, the cluster starts anew
 #   NODES=3      number of nodes, also as first argument (default 1); more can be added while it runs, none is taken away
 #   KM_AUDIT=1   at the API server's start: write $KM_RUN/log/audit.log, one JSON line per finished request
 #   KM_RUN=DIR   where it lives (default /var/lib/kube-mysql-e2e)
@@ -22,7 +23,7 @@ mapfile -t wanted < <({ seq "$NODES"; printf '%s\n' "${present[@]}"; } | grep . 
 
 all_well() {
 	local n
-	pki_valid && full_alive "${wanted[@]}" && [[ -e $RUN/complete && $(cat "$RUN/boot") == "$(proc_boot_id)" && $(cat /sys/class/net/$KM_BRIDGE/ifalias 2> /dev/null) == "$RUN" ]] || return 1
+	pki_valid && full_alive "${wanted[@]}" && [[ -e $RUN/complete && $(cat "$RUN/version") == "$KUBERNETES_VERSION" && $(cat "$RUN/boot") == "$(proc_boot_id)" && $(cat /sys/class/net/$KM_BRIDGE/ifalias 2> /dev/null) == "$RUN" ]] || return 1
 	kube_wait_api
 	for n in "${wanted[@]}"; do full_node_ready "$n" || return 1; done
 }
@@ -121,12 +122,14 @@ fi
 ulimit -n 20000 2> /dev/null || true
 host_bridge
 if [[ -s $RUN/boot && $(< "$RUN/boot") != "$(proc_boot_id)" ]]; then start_anew "the machine was restarted"; fi
+if [[ -s $RUN/boot && $(cat "$RUN/version" 2> /dev/null) != "$KUBERNETES_VERSION" ]]; then start_anew "another version of Kubernetes ran"; fi
 pki_valid || {
 	[[ ! -d $RUN/pki ]] || start_anew "certificates are damaged"
 	pki_make $KM_MAX_NODES
 	say "certificates made"
 }
 proc_boot_id > "$RUN/boot"
+echo "$KUBERNETES_VERSION" > "$RUN/version"
 host_bridge
 host_settings
 host_netns_mount

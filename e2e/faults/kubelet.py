@@ -13,6 +13,8 @@ import time
 from agents import Agent, Fleet
 
 NODE = "sim"
+NETWORK = os.environ.get("FAULTS_NETWORK", "10.77")  # the first half of the addresses; all of them are this machine's
+HOST = f"{NETWORK}.0.0"
 PODS, CLAIMS, VOLUMES = "/api/v1/namespaces/{}/pods/{}", "/api/v1/namespaces/{}/persistentvolumeclaims/{}", "/api/v1/persistentvolumes"
 MERGE = {"content-type": "application/merge-patch+json"}
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
@@ -35,8 +37,6 @@ class Kubelet:
         self.done = set()  # (uid, step): what was done already
         self.busy = set()
         self.addresses = 0
-        number = os.environ.get("INSTANCE", "").rpartition("-")[2]
-        self.network = 77 + (int(number) if number.isdigit() else 0)
         self.lease = None
         world.listeners.append(self.on_event)
 
@@ -121,9 +121,9 @@ class Kubelet:
         await self._send("DELETE", path, options, {"content-type": "application/json"})
 
     def _take_address(self):
-        """Of a loopback network of this run's own: the name of its control plane ends in its number."""
+        """Of the network that run.sh has made."""
         self.addresses += 1
-        return f"127.{self.network}.{self.addresses >> 8 & 255}.{self.addresses & 255}"
+        return f"{NETWORK}.{self.addresses >> 8 & 255}.{self.addresses & 255}"
 
     async def _run_pod(self, path, pod):
         if any(owner["kind"] == "StatefulSet" for owner in pod["metadata"].get("ownerReferences") or []):
@@ -133,7 +133,7 @@ class Kubelet:
         ends = pod["spec"].get("restartPolicy") == "Never"
         state = {"terminated": {"exitCode": 0, "reason": "Completed"}} if ends else {"running": {"startedAt": now()}}
         status = {
-            "phase": "Running", "podIP": address, "podIPs": [{"ip": address}], "hostIP": "127.0.0.1", "startTime": now(),
+            "phase": "Running", "podIP": address, "podIPs": [{"ip": address}], "hostIP": HOST, "startTime": now(),
             "conditions": [{"type": each, "status": "True", "lastTransitionTime": now()} for each in ("PodScheduled", "Initialized")],
         }
         await self._patch(path + "/status", {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status})
@@ -187,7 +187,7 @@ class Kubelet:
         going = {"running": {"startedAt": now()}}
         init = [each["name"] for each in pod["spec"].get("initContainers") or []]
         await self._patch(path + "/status", {"metadata": {"uid": pod["metadata"]["uid"]}, "status": {
-            "phase": "Running" if runs else "Pending", "podIP": address, "podIPs": [{"ip": address}], "hostIP": "127.0.0.1", "startTime": now(),
+            "phase": "Running" if runs else "Pending", "podIP": address, "podIPs": [{"ip": address}], "hostIP": HOST, "startTime": now(),
             "conditions": [{"type": kind, "status": str(yes), "lastTransitionTime": now()} for kind, yes in conditions.items()],
             "initContainerStatuses": [
                 self._container(each, ended if runs or each["name"] != init[-1] else going, runs) for each in pod["spec"].get("initContainers") or []

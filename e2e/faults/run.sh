@@ -18,6 +18,15 @@ if [[ -z $operator ]]; then
   make --no-print-directory BUILD="$BUILD/asan" SANITIZE=address "$operator"
 fi
 
+# Agents listen on addresses of their own. An EndpointSlice may not hold any of loopback, so the run has a network namespace with a network
+# that is all local. It goes with its last process. Before, because no other machine is in reach there: what has to be fetched.
+if [[ -z ${FAULTS_NETWORK:-} ]]; then
+  e2e/cluster/build-kubernetes.sh
+  exec env FAULTS_NETWORK=10.77 FAULTS_OPERATOR="$operator" unshare --net -- "$0" "$@"
+fi
+ip link set lo up
+ip route add local "$FAULTS_NETWORK.0.0/16" dev lo
+
 # A control plane of our own: two runs in one world would disturb each other. What a run that was cut off left behind is ended.
 work=
 for n in "" -2 -3 -4; do
@@ -36,7 +45,9 @@ finish() {
     kill "$driver" 2> /dev/null && wait "$driver"
   fi
   if [[ -n ${FAULTS_KEEP:-} ]]; then
-    echo "faults: logs in $work; INSTANCE=$INSTANCE e2e/cluster/control-plane.sh down --purge ends the control plane"
+    echo "faults: logs in $work; the control plane is in the network namespace of its processes (nsenter --net=/proc/PID/ns/net)"
+    INSTANCE=$INSTANCE e2e/cluster/control-plane.sh status
+    echo "INSTANCE=$INSTANCE e2e/cluster/control-plane.sh down --purge ends it"
   else
     control_plane down --purge > /dev/null 2>&1
     rm -rf "$work"

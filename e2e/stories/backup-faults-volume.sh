@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A backup onto a volume that is full: it has failed by its deadline and says why, and nothing of it is left. One that is under way when there is room again is completed, and a new cluster is made of it.
 # long
+# privileged
 # seconds 600
 # shellcheck shell=bash
 . e2e/stories/backup-faults.inc

@@ -30,7 +30,7 @@ refused 'spec.mycnf.datadir' "  mycnf: {datadir: /tmp}
 $storage"
 refused 'spec.mycnf' "  mycnf: {\"max_connections\\n[client]\": 1}
 $storage"
-refused 'spec.database|spec.username' "  username: alone
+refused 'spec.database|spec.username|spec: .*username needs database' "  username: alone
 $storage"
 refused 'spec.config.spec.flavour|flavour' "  replicas: 1
 $storage

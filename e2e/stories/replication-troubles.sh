@@ -7,7 +7,9 @@
 problem_is() { field_is myc db ".status.instances[?(@.name==\"$1\")].problem" "$2"; }
 message_of() { field myc db ".status.instances[?(@.name==\"$1\")].message"; }
 event_says() { kn get events -o 'jsonpath={range .items[?(@.involvedObject.name=="db")]}{.reason}{" "}{.message}{"\n"}{end}' | grep -qE "$1"; }
-behind_replicas() { kn get endpoints db-mysql-replicas -o 'jsonpath={.subsets[*].addresses[*].targetRef.name}'; }
+behind_replicas() {
+  kn get endpointslices -l kubernetes.io/service-name=db-mysql-replicas -o 'jsonpath={.items[*].endpoints[?(@.conditions.ready==true)].targetRef.name}'
+}
 replication_password() { printf '{"data":{"replication":"%s"}}' "$(printf %s "$1" | base64)"; }
 # by_hand POD SQL: what somebody does on a replica: root may write in its pod, read-only or not
 by_hand() { sql "$@"; }

@@ -6,8 +6,7 @@ cluster db mariadb '  replicas: 1
 wait_ready db 1
 expect_eq "claims" "$(kn get pvc -o name)" ""
 expect_match "status shows the source" "$(field myc db .status.storageVolumeSource)" emptyDir
-kn patch myc db --type=merge -p '{"spec":{"storage":{"volumeSource":null,"resources":{"requests":{"storage":"1Gi"}}}}}' > /dev/null
-wait_until 30 "switching is refused" condition_says myc db Accepted 'StorageChangeRefused: spec.storage'
+patch_refused db 'spec.storage.*cannot change between' '{"spec":{"storage":{"volumeSource":null,"resources":{"requests":{"storage":"1Gi"}}}}}'
 condition_is myc db Available True
 
 say "hibernate with claims, and back with the data"

@@ -48,7 +48,7 @@ kube_apiserver() {
 kube_controller_manager() {
 	local config=$RUN/kubeconfig/kcm pki=$RUN/pki
 	daemon_ensure kcm kube-controller-manager --kubeconfig="$config" --authentication-kubeconfig="$config" --authorization-kubeconfig="$config" \
-		--bind-address=127.0.0.1 --secure-port="$KCM_PORT" --port=0 --leader-elect=false --cert-dir="$RUN/self-signed" \
+		--bind-address=127.0.0.1 --secure-port="$KCM_PORT" --leader-elect=false --cert-dir="$RUN/self-signed" \
 		--controllers='*,bootstrapsigner,tokencleaner' --pvclaimbinder-sync-period=2s --use-service-account-credentials=true \
 		--service-account-private-key-file="$pki/sa.key" --root-ca-file="$pki/ca.crt" \
 		--cluster-signing-cert-file="$pki/ca.crt" --cluster-signing-key-file="$pki/ca.key" \
@@ -60,7 +60,7 @@ kube_controller_manager() {
 kube_scheduler() {
 	local config=$RUN/kubeconfig/scheduler
 	daemon_ensure scheduler kube-scheduler --kubeconfig="$config" --authentication-kubeconfig="$config" --authorization-kubeconfig="$config" \
-		--bind-address=127.0.0.1 --secure-port="$SCHEDULER_PORT" --port=0 --leader-elect=false --cert-dir="$RUN/self-signed" \
+		--bind-address=127.0.0.1 --secure-port="$SCHEDULER_PORT" --leader-elect=false --cert-dir="$RUN/self-signed" \
 		--kube-api-qps=200 --kube-api-burst=400
 }
 
@@ -79,10 +79,10 @@ kube_wait_api() {
 	done
 }
 
-# kube_wait_controllers: until the controllers work, seen by the default service account and its token
+# kube_wait_controllers: until the controllers work, seen by what they make in every namespace
 kube_wait_controllers() {
 	# shellcheck disable=SC2016
-	wait_for 60 eval '[[ -n $(kctl -n default get serviceaccount default -o "jsonpath={.secrets[0].name}") ]]' || {
+	wait_for 60 eval '[[ -n $(kctl -n default get serviceaccount default -o name) && -n $(kctl -n default get configmap kube-root-ca.crt -o name) ]]' || {
 		daemon_check kcm
 		die "the controllers do not work; log: $RUN/log/kcm.log"
 	}

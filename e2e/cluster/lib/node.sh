@@ -134,26 +134,28 @@ END
 node_config_containerd() {
 	mkdir -p "$D/cni"
 	cat > "$D/containerd.toml" << END
-version = 2
+version = 3
 root = "$D/containerd/root"
 state = "$D/containerd/state"
 disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper",
-  "io.containerd.snapshotter.v1.aufs", "io.containerd.internal.v1.opt"]
+  "io.containerd.snapshotter.v1.erofs", "io.containerd.snapshotter.v1.blockfile", "io.containerd.internal.v1.opt", "io.containerd.nri.v1.nri"]
 [grpc]
   address = "$D/containerd.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "registry.local/pause:1"
+[plugins."io.containerd.cri.v1.images"]
+  snapshotter = "overlayfs"
+  [plugins."io.containerd.cri.v1.images".pinned_images]
+    sandbox = "registry.local/pause:1"
+[plugins."io.containerd.cri.v1.runtime"]
   restrict_oom_score_adj = true   # works without CAP_SYS_RESOURCE, where runc would fail with a misleading message
-  [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = "overlayfs"
+  [plugins."io.containerd.cri.v1.runtime".containerd]
     default_runtime_name = "runc"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
-      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
         BinaryName = "/usr/sbin/runc"
         SystemdCgroup = false
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
+  [plugins."io.containerd.cri.v1.runtime".cni]
+    bin_dirs = ["/usr/lib/cni"]
     conf_dir = "$D/cni"
 END
 	cat > "$D/cni/10-bridge.conflist" << END
@@ -178,6 +180,7 @@ authorization: {mode: Webhook}
 tlsCertFile: $RUN/pki/node$N.crt
 tlsPrivateKeyFile: $RUN/pki/node$N.key
 cgroupDriver: cgroupfs
+containerRuntimeEndpoint: unix://$D/containerd.sock
 cgroupRoot: /kube-mysql-node$N
 cgroupsPerQOS: true
 enforceNodeAllocatable: [pods]
@@ -195,6 +198,7 @@ imageGCLowThresholdPercent: 99
 nodeStatusUpdateFrequency: 4s
 syncFrequency: 10s
 END
+	! kubernetes_since 31 || echo "failCgroupV1: false" >> "$D/kubelet.yaml"
 	cat > "$D/proxy.yaml" << END
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration

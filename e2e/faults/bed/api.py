@@ -15,7 +15,7 @@ NAMESPACE = "bed"
 CORE, OURS = f"/api/v1/namespaces/{NAMESPACE}", f"/apis/kubemysql.dev/v1alpha1/namespaces/{NAMESPACE}"
 KINDS = {
     "pods": CORE, "persistentvolumeclaims": CORE, "secrets": CORE, "configmaps": CORE, "services": CORE, "mysqlclusters": OURS,
-    "endpointslices": f"/apis/discovery.k8s.io/v1beta1/namespaces/{NAMESPACE}",
+    "endpointslices": f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}",
 }
 TIMEOUT_SECONDS = 20
 
@@ -67,6 +67,8 @@ class Api:
 
     async def _list(self, kind):
         document = (await self.send("GET", f"{KINDS[kind]}/{kind}")).json()
+        if "items" not in document:  # a server that has just learned of a kind says 404, or 429: storage is (re)initializing
+            raise HttpError(f"list of {kind}: {document}")
         there = {item["metadata"]["name"]: item for item in document["items"]}
         for name in set(self.items[kind]) - set(there):
             self._event("DELETED", kind, self.items[kind][name])

@@ -153,7 +153,7 @@ def losing_node(number):
 
 async def evict(troubles, name):
     """As kubectl drain: again while the budget forbids it."""
-    eviction = {"apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": name}}
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
     end = time.monotonic() + EVICTION_SECONDS
     while time.monotonic() < end:
         answer = await troubles.bed.api.send("POST", f"{CORE}/pods/{name}/eviction", eviction)
