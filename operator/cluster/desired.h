@@ -14,7 +14,7 @@
 /* Our own controller name on EndpointSlices: the endpoint controllers of Kubernetes leave those alone. */
 #define DESIRED_SLICE_MANAGER "kube-mysql.kubemysql.dev"
 
-/* API versions that discovery chose: "discovery.k8s.io/v1" or v1beta1, "policy/v1" or v1beta1. */
+/* API versions that discovery chose: "discovery.k8s.io/v1", "policy/v1". */
 struct desired_versions {
     const char *endpoint_slice;
     const char *disruption_budget;

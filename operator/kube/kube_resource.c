@@ -31,17 +31,16 @@ const struct kube_kind kube_kind_network_policy = {.group = "networking.k8s.io",
     .plural = "networkpolicies",
     .namespaced = true,
     .versions = {"v1"}};
-/* v1 came with Kubernetes 1.21, v1beta1 went with 1.25: both, so that every version has one. */
 const struct kube_kind kube_kind_endpoint_slice = {.group = "discovery.k8s.io",
     .kind = "EndpointSlice",
     .plural = "endpointslices",
     .namespaced = true,
-    .versions = {"v1", "v1beta1"}};
+    .versions = {"v1"}};
 const struct kube_kind kube_kind_pod_disruption_budget = {.group = "policy",
     .kind = "PodDisruptionBudget",
     .plural = "poddisruptionbudgets",
     .namespaced = true,
-    .versions = {"v1", "v1beta1"}};
+    .versions = {"v1"}};
 
 void kube_resource_api_version(const struct kube_resource *resource, struct strbuf *out)
 {

@@ -256,8 +256,8 @@ static void handle_watch(struct kube_api_double *api, struct http_exchange *exch
 static const char groups[] =
     "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\",\"groups\":["
     "{\"name\":\"apps\",\"versions\":[{\"groupVersion\":\"apps/v1\",\"version\":\"v1\"}]},"
-    "{\"name\":\"policy\",\"versions\":[{\"groupVersion\":\"policy/v1beta1\",\"version\":\"v1beta1\"}]},"
-    "{\"name\":\"discovery.k8s.io\",\"versions\":[{\"groupVersion\":\"discovery.k8s.io/v1beta1\",\"version\":\"v1beta1\"}]},"
+    "{\"name\":\"policy\",\"versions\":[{\"groupVersion\":\"policy/v1\",\"version\":\"v1\"}]},"
+    "{\"name\":\"discovery.k8s.io\",\"versions\":[{\"groupVersion\":\"discovery.k8s.io/v1\",\"version\":\"v1\"}]},"
     "{\"name\":\"coordination.k8s.io\",\"versions\":[{\"groupVersion\":\"coordination.k8s.io/v1\",\"version\":\"v1\"}]},"
     "{\"name\":\"storage.k8s.io\",\"versions\":[{\"groupVersion\":\"storage.k8s.io/v1\",\"version\":\"v1\"}]},"
     "{\"name\":\"networking.k8s.io\",\"versions\":[{\"groupVersion\":\"networking.k8s.io/v1\",\"version\":\"v1\"}]},"
@@ -505,7 +505,7 @@ static void handle(struct http_exchange *exchange, void *arg)
     else if (str_eq(text, "/apis"))
         http_reply(exchange, 200, "application/json", groups, strlen(groups));
     else if (str_eq(text, "/version"))
-        http_reply(exchange, 200, "application/json", "{\"gitVersion\":\"v1.20.0-double\"}", 32);
+        http_reply(exchange, 200, "application/json", "{\"gitVersion\":\"v1.30.0-double\"}", 32);
     else
         reply_status(exchange, 404, NULL, "no such path");
 }

@@ -24,8 +24,8 @@
 #define PATH_CLUSTER "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlclusters/shop"
 #define PATH_TERMINAL "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlterminals/shop"
 #define PATH_STATEFUL_SET "/apis/apps/v1/namespaces/ns1/statefulsets/shop-mysql"
-#define PATH_SLICE "/apis/discovery.k8s.io/v1beta1/namespaces/ns1/endpointslices/shop-mysql-primary"
-#define PATH_BUDGET "/apis/policy/v1beta1/namespaces/ns1/poddisruptionbudgets/shop-mysql"
+#define PATH_SLICE "/apis/discovery.k8s.io/v1/namespaces/ns1/endpointslices/shop-mysql-primary"
+#define PATH_BUDGET "/apis/policy/v1/namespaces/ns1/poddisruptionbudgets/shop-mysql"
 #define PATH_CORE "/api/v1/namespaces/ns1/"
 
 struct operator_world;

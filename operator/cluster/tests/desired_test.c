@@ -80,7 +80,7 @@ static json_t *desired_all(const struct cluster_snapshot *snapshot)
     json_t *all = json_array();
     for (int child = 0; child < CHILD_COUNT; child++)
         json_array_append_new(all, desired_child(snapshot, &golden_versions, (enum cluster_child)child));
-    json_array_append_new(all, desired_endpoint_slice(snapshot, "discovery.k8s.io/v1beta1"));
+    json_array_append_new(all, desired_endpoint_slice(snapshot, "discovery.k8s.io/v1"));
     json_array_append_new(all, desired_check_pod(snapshot));
     json_array_append_new(all, desired_terminal(snapshot));
     return all;

@@ -442,7 +442,7 @@ static void test_discovery(void **state)
     kube_api_double_fault(world->api, &(struct kube_api_fault){.path_prefix = "/apis", .status = 503});
     kube_discover(world->client, kinds, 2, resources, on_discovered, &outcome);
     assert_int_equal(world_settle(world, &outcome), ERROR_NONE);
-    assert_string_equal(resources[1].version, "v1beta1");
+    assert_string_equal(resources[1].version, "v1");
     kube_outcome_release(&outcome);
     kube_discover(world->client, kinds, 3, resources, on_discovered, &outcome);
     assert_int_equal(world_settle(world, &outcome), ERROR_NOT_FOUND);

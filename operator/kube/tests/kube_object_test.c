@@ -159,20 +159,25 @@ static void test_paths(void **state)
 static void test_choose(void **state)
 {
     UNUSED(state);
-    static const char old[] = "{\"groups\":[{\"name\":\"policy\",\"versions\":[{\"version\":\"v1beta1\"}]}]}";
+    static const struct kube_kind kind = {
+        .group = "policy", .kind = "Thing", .plural = "things", .versions = {"v2", "v1"}};
+    static const char old[] = "{\"groups\":[{\"name\":\"policy\",\"versions\":[{\"version\":\"v1\"}]}]}";
     static const char new[] =
-        "{\"groups\":[{\"name\":\"policy\",\"versions\":[{\"version\":\"v1beta1\"},{\"version\":\"v1\"}]}]}";
+        "{\"groups\":[{\"name\":\"policy\",\"versions\":[{\"version\":\"v1\"},{\"version\":\"v2\"}]}]}";
+    static const char none[] = "{\"groups\":[{\"name\":\"policy\",\"versions\":[{\"version\":\"v1beta1\"}]}]}";
     struct error err = ERROR_INIT;
     struct kube_resource resource = {.kind = NULL};
-    assert_int_equal(kube_resource_choose(&kube_kind_pod_disruption_budget, old, strlen(old), &resource, &err), 0);
-    assert_string_equal(resource.version, "v1beta1");
-    assert_int_equal(kube_resource_choose(&kube_kind_pod_disruption_budget, new, strlen(new), &resource, &err), 0);
+    assert_int_equal(kube_resource_choose(&kind, old, strlen(old), &resource, &err), 0);
     assert_string_equal(resource.version, "v1");
+    assert_int_equal(kube_resource_choose(&kind, new, strlen(new), &resource, &err), 0);
+    assert_string_equal(resource.version, "v2");
     assert_int_equal(kube_resource_choose(&kube_kind_secret, "", 0, &resource, &err), 0);
     assert_int_equal(kube_resource_choose(&kube_kind_endpoint_slice, new, strlen(new), &resource, &err), -1);
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
-    assert_string_equal(err.message,
-        "the API server does not serve EndpointSlice of group \"discovery.k8s.io\" in version v1 or v1beta1");
+    assert_string_equal(
+        err.message, "the API server does not serve EndpointSlice of group \"discovery.k8s.io\" in version v1");
+    assert_int_equal(kube_resource_choose(&kind, none, strlen(none), &resource, &err), -1);
+    assert_string_equal(err.message, "the API server does not serve Thing of group \"policy\" in version v2 or v1");
 }
 
 int main(void)
