@@ -6,8 +6,10 @@ something went wrong is closed, never used again.
 """
 import asyncio
 import json
+import time
 
 HEAD_MAX = 64 * 1024
+KEEP_SECONDS = 30  # a connection that nobody used
 BODY_MAX = 64 * 1024 * 1024
 
 
@@ -94,6 +96,15 @@ class Upstream:
     async def connect(self):
         return await asyncio.open_connection(self.host, self.port, ssl=self.ssl, limit=1 << 20)
 
+    def _kept(self):
+        """A kept connection that still lives, or None: the API server closes what has been idle for 90 s."""
+        while self.idle:
+            connection, since = self.idle.pop()
+            if time.monotonic() - since < KEEP_SECONDS and not connection[0].at_eof():
+                return connection
+            connection[1].close()
+        return None
+
     async def _send(self, connection, method, path, headers, body):
         reader, writer = connection
         headers = dict(headers, host=f"{self.host}:{self.port}")
@@ -108,8 +119,8 @@ class Upstream:
     async def request(self, method, path, headers=None, body=b""):
         """One exchange; raises HttpError or OSError. A kept connection that turns out dead is replaced when nothing was answered."""
         while True:
-            kept = bool(self.idle)
-            connection = self.idle.pop() if kept else await self.connect()
+            kept = self._kept()
+            connection = kept or await self.connect()
             try:
                 head = await self._send(connection, method, path, headers or {}, body)
                 data = await read_body(connection[0], head)
@@ -124,7 +135,7 @@ class Upstream:
             if head.headers.get("connection", "").lower() == "close":
                 connection[1].close()
             else:
-                self.idle.append(connection)
+                self.idle.append((connection, time.monotonic()))
             return Answer(int(head.first[1]), head.headers, data)
 
     async def stream(self, method, path, headers=None):
@@ -137,7 +148,7 @@ class Upstream:
             raise
 
     def close(self):
-        for _, writer in self.idle:
+        for (_, writer), _ in self.idle:
             writer.close()
         self.idle = []
 
