@@ -73,7 +73,7 @@ struct role_state {
     bool prepared; /* the source is named, and has not been asked for anything yet: what the receiver says is of another one */
     uint64_t rotated_epoch;   /* in which the binary log has begun a new file as ordered */
     uint64_t source_followed; /* what was configured; 0: not by this process */
-    bool password_unknown;    /* what is followed was found configured, perhaps with another password than ours */
+    bool password_unknown;    /* it was not named anew by us: another password than ours may be stored */
     int64_t followed_ms;      /* since when this source is followed, or the epoch is this one */
     int64_t lag_before_ms;    /* when the epoch became this one: what was to be applied was so old */
     int64_t lag_known_ms;     /* when the lag was known last; 0: never */

@@ -260,16 +260,16 @@ static bool must_reconfigure(const struct instance_state *state)
 
     if (role->source_followed == 0)
         return is_refusal(state->replication.receiver_errno);
-    if (role->password_unknown && is_refusal(state->replication.receiver_errno))
+    if (role->password_unknown && !role->prepared && is_refusal(state->replication.receiver_errno))
         return true;
     return role->source_followed != role->source_wanted && (!works || source_takes_password(state));
 }
 
 void role_note_followed(struct role_state *role, uint64_t source, bool reconfigured, int64_t now_ms)
 {
-    if (reconfigured || (role->source_followed != 0 && role->source_followed != source))
+    if (reconfigured)
         role->password_unknown = false;
-    else if (role->source_followed == 0)
+    else if (role->source_followed != source)
         role->password_unknown = true;
     if (role->source_followed == source)
         return;

@@ -54,9 +54,10 @@ bool role_is_isolated(const struct instance_state *state, int64_t now_ms);
 /* The source has yet to be opened (agent_order.h: await_source). */
 bool role_awaits_source(const struct instance_state *state);
 
-/* A source is followed, identified by `source` (role_state.source_wanted of the job). reconfigured: it was named anew,
- * with our password, whatever was found. One that was found configured is only started, so that its relay logs stay:
- * its password is known to be ours only once the source takes it. */
+/* A source is followed, identified by `source` (role_state.source_wanted of the job: host, port and password).
+ * reconfigured: it was named anew, with our password, whatever was found. One that was found with the right host and
+ * port is only started, so that its relay logs stay: it is refused if the password that is stored is another one than
+ * ours, and named anew then (must_reconfigure). */
 void role_note_followed(struct role_state *role, uint64_t source, bool reconfigured, int64_t now_ms);
 
 /* Keeps state->stream up to date with a look at the server that began at at_ms. */

@@ -33,6 +33,11 @@ static bool has_no_accounts(const struct member *member)
     return member->status.phase == AGENT_PHASE_RUNNING && !member->status.accounts_applied;
 }
 
+static bool has_no_order(const struct member *member)
+{
+    return member->status.phase == AGENT_PHASE_RUNNING && !*member->status.order_hash;
+}
+
 static bool owner_says(struct replication_rig *rig, unsigned member, const char *sql, const char *answer)
 {
     _cleanup_(strbuf_release) struct strbuf out;
@@ -65,6 +70,8 @@ static void test_a_primary_and_two_replicas(void **state)
 {
     struct replication_rig *rig = *state;
 
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_runs, "running", LONG_MS));
     replication_rig_form(rig);
     assert_true(rig->members[0].status.writable);
     assert_true(member_sql(rig, 0, "CREATE DATABASE t; CREATE TABLE t.w (id BIGINT PRIMARY KEY)", NULL));
@@ -278,6 +285,33 @@ static void test_a_wrong_replication_password(void **state)
     assert_true(member_done(&rig->members[2]));
     assert_true(replication_rig_await(rig, 2, member_ready, "ready", LONG_MS));
     assert_false(member_has_problem(&rig->members[2], "ReplicationRefused"));
+}
+
+/* A cluster that was deleted and is made anew on its kept volumes: servers and agents start, with another password than
+ * the replicas have stored. That is refused at the next connection at the latest. */
+static void test_a_password_of_a_cluster_that_is_gone(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        agent_rig_kill(&rig->members[i].rig->agent);
+        agent_rig_kill(&rig->members[i].rig->server);
+        agent_rig_put(rig->members[i].rig, "accounts/replication", "made-anew");
+    }
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        replication_rig_start(rig, i, "server");
+        replication_rig_start(rig, i, "run");
+    }
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, has_no_order, "without an order", LONG_MS));
+    replication_rig_form(rig);
+    for (unsigned i = 1; i < MEMBERS; i++)
+        assert_true(member_owner_sql(rig, i, stop_and_start(rig), NULL));
+    assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (-20)", NULL));
+    for (unsigned i = 1; i < MEMBERS; i++) {
+        assert_true(member_says(rig, i, "SELECT COUNT(*) FROM t.w WHERE id = -20", "1"));
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+    }
 }
 
 static bool has_long_transaction(const struct member *member)
@@ -527,11 +561,6 @@ static void test_a_copy_and_commits_do_not_wait_for_each_other(void **state)
     }
 }
 
-static bool has_no_order(const struct member *member)
-{
-    return member->status.phase == AGENT_PHASE_RUNNING && !*member->status.order_hash;
-}
-
 /* I1: what opened it does not count for the server that came after. */
 static void test_a_primary_that_restarts_waits_for_a_new_word(void **state)
 {
@@ -741,6 +770,7 @@ int replication_stories_run(bool mysql)
         cmocka_unit_test(test_lag_is_true_also_when_nobody_writes),
         cmocka_unit_test(test_a_dead_agent_of_the_primary_is_no_lag),
         cmocka_unit_test(test_a_wrong_replication_password),
+        cmocka_unit_test(test_a_password_of_a_cluster_that_is_gone),
         cmocka_unit_test(test_long_transactions_are_named),
         cmocka_unit_test(test_events_run_on_the_primary_alone),
         cmocka_unit_test(test_twenty_switchovers_with_acknowledgements),

@@ -58,6 +58,10 @@ static void test_a_source_that_is_yet_to_be_opened(void **unused)
     snprintf(state.replication.source_host, sizeof(state.replication.source_host), "other");
     assert_int_equal(action_of(&state), ROLE_ACTION_PREPARE);
     snprintf(state.replication.source_host, sizeof(state.replication.source_host), HOST);
+    state.role.password_unknown = true;
+    state.replication.receiver_errno = 1045; /* of the source before, too */
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.replication.receiver_errno = 2003;
     state.source = (struct source_view){.known = true, .is_primary = true, .epoch = 3}; /* it is on its way */
     assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
     state.source =
@@ -149,10 +153,33 @@ static void test_a_password_of_the_past_is_replaced(void **unused)
     role_note_followed(&state.role, 7, true, NOW);
     assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
 
-    state.role.password_unknown = true; /* another source was named with our password */
-    role_note_followed(&state.role, 8, false, NOW + 1);
-    assert_false(state.role.password_unknown);
+    role_note_followed(&state.role, 8, false, NOW + 1); /* another source */
     assert_int_equal(state.role.followed_ms, NOW + 1);
+}
+
+/* The applier is started while the source does not take the new password yet: what is stored is the old one still. */
+static void test_a_password_that_was_not_stored_is_no_password_of_ours(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    snprintf(state.accounts_wanted_hash, sizeof(state.accounts_wanted_hash), "new");
+    snprintf(state.source.accounts_hash, sizeof(state.source.accounts_hash), "old");
+    state.role.source_wanted = 8;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.replication.applier = AGENT_THREAD_OFF;
+    struct role_decision decision = role_decide(&state, AGENT_PHASE_RUNNING, NOW);
+    assert_true(decision.action == ROLE_ACTION_FOLLOW && !decision.reconfigure);
+    role_note_followed(&state.role, 8, false, NOW);
+    state.replication.applier = AGENT_THREAD_RUNNING;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+
+    state.replication.receiver = AGENT_THREAD_CONNECTING;
+    state.replication.receiver_errno = 1045;
+    decision = role_decide(&state, AGENT_PHASE_RUNNING, NOW);
+    assert_true(decision.action == ROLE_ACTION_FOLLOW && decision.reconfigure);
+    role_note_followed(&state.role, 8, true, NOW);
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
 }
 
 int main(void)
@@ -163,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_who_waits_for_its_source_is_ready_and_has_lost_nobody),
         cmocka_unit_test(test_a_new_binary_log_once_an_epoch),
         cmocka_unit_test(test_a_password_of_the_past_is_replaced),
+        cmocka_unit_test(test_a_password_that_was_not_stored_is_no_password_of_ours),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
