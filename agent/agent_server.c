@@ -80,8 +80,8 @@ void agent_server_role_word(
     bool is_closed = status->role == AGENT_ROLE_PRIMARY && !status->writable;
     bool is_turning = running == ROLE_ACTION_FOLLOW || running == ROLE_ACTION_PREPARE;
 
-    snprintf(out, size, "%s%s%s%s", role_word(status), is_closed ? " closed" : "", is_turning ? " turning" : "",
-        is_alone ? " alone" : "");
+    snprintf(out, size, "%s%s%s%s%s", role_word(status), is_closed ? " closed" : "", is_turning ? " turning" : "",
+        is_alone ? " alone" : "", state->role.nobody_stays ? " last" : "");
 }
 
 static void handle_role_word(struct http_exchange *exchange, void *arg)

@@ -59,6 +59,7 @@ struct role_state {
     struct self_fence fence; /* as noted in the run folder, by this agent or the one before */
     int64_t started_ms;      /* this agent */
     bool leaving;            /* the server will be stopped: it begins to follow nobody (server_exec.h) */
+    bool nobody_stays;       /* as last ordered: no other member could take over (agent_order.h) */
     bool stopping;           /* the server is about to be stopped: a primary is closed before (server_exec.h) */
     bool isolated;           /* a primary that has closed itself as it heard nobody; until the next epoch */
 

@@ -40,6 +40,7 @@ const char *pre_stop_may_go(struct pre_stop *state, const struct pre_stop_answer
     bool is_fenced = answer->answered && str_starts_with(answer->role, "fenced");
     bool is_turning = answer->answered && strstr(answer->role, "turning");
     bool is_alone = answer->answered && strstr(answer->role, "alone");
+    bool is_last = answer->answered && strstr(answer->role, "last");
 
     if (lasts(!answer->answered, &state->silent_since_ms, PRE_STOP_SILENCE_MS, now_ms))
         return "the agent does not answer";
@@ -52,6 +53,8 @@ const char *pre_stop_may_go(struct pre_stop *state, const struct pre_stop_answer
         return NULL;
     if (!is_primary && !is_fenced)
         return "this member is not the primary";
+    if (is_last)
+        return "the namespace is deleted, and nobody is left to take over";
     if (lasts(is_alone, &state->alone_since_ms, PRE_STOP_ALONE_MS, now_ms))
         return "no operator is there to move the primary";
     if (lasts(is_fenced, &state->fenced_since_ms, PRE_STOP_FENCED_MS, now_ms))

@@ -19,6 +19,7 @@ bool role_note_epoch(
     if (order->epoch != role->epoch)
         role_lag_carry(state, now_ms);
     role->epoch = order->epoch;
+    role->nobody_stays = order->nobody_stays;
     if (order->mark != AGENT_MARK_NONE)
         role->mark = order->mark;
     if (new_epoch)

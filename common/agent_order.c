@@ -62,6 +62,7 @@ static const struct json_field fields[] = {
     FIELD("setAside", JSON_FIELD_BOOL, set_aside),
     FIELD("truncate", JSON_FIELD_BOOL, truncate),
     FIELD("dropBefore", JSON_FIELD_BOOL, drop_before),
+    FIELD("nobodyStays", JSON_FIELD_BOOL, nobody_stays),
 };
 
 const char *agent_role_name(enum agent_role role)
@@ -123,6 +124,7 @@ void agent_order_hash(const struct agent_order *order, char out[static 17])
     identity.salvage_host[0] = '\0';
     identity.beyond = "";
     identity.salvage_agent_port = 0;
+    identity.nobody_stays = false;
     strbuf_init(&text, AGENT_ORDER_MAX);
     agent_order_encode(&identity, &text);
     snprintf(out, 17, "%016llx", (unsigned long long)hash64(HASH64_INIT, text.buf, text.len));

@@ -123,6 +123,10 @@ struct agent_order {
      * primary may be started such that it cuts off what nobody acknowledged (MariaDB), once that is set aside. */
     bool truncate;
     bool drop_before; /* data.before, from before the last restore in place, is of no more use */
+    /* The namespace is deleted, and no member stays that could take over: one whose pod is to end need not wait for a
+     * hand-over (agent/pre_stop.h). Says nothing of what to be, so it is no part of the order's hash. Earlier versions
+     * do not know it. */
+    bool nobody_stays;
 };
 
 /* By enum, for tables of json_fields.h. */
@@ -134,7 +138,7 @@ void agent_order_encode(const struct agent_order *order, struct strbuf *out);
 int agent_order_decode(const char *text, size_t len, struct position_pool *positions, struct agent_order *ret,
     struct error *err) KM_MUST_CHECK;
 /* Identifies an order in a status: hex of a digest of its encoding without wait_for and salvage, which matter only
- * until the server is open, and without `beyond`, which earlier versions do not know. */
+ * until the server is open, and without `beyond` and `nobody_stays`, which earlier versions do not know. */
 void agent_order_hash(const struct agent_order *order, char out[static 17]);
 
 #endif

@@ -17,6 +17,7 @@ static const struct kind_info kinds[ERROR_KIND_COUNT] = {
     [ERROR_INVALID] = {"Invalid", false},
     [ERROR_UNAUTHORIZED] = {"Unauthorized", false},
     [ERROR_FORBIDDEN] = {"Forbidden", false},
+    [ERROR_ENDING] = {"NamespaceTerminating", false},
     [ERROR_NOT_FOUND] = {"NotFound", false},
     [ERROR_EXISTS] = {"AlreadyExists", false},
     [ERROR_CONFLICT] = {"Conflict", true},

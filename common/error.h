@@ -17,6 +17,7 @@ enum error_kind {
     ERROR_INVALID,      /* the input is wrong; trying again will not help (HTTP 400, 422) */
     ERROR_UNAUTHORIZED, /* who are you: HTTP 401, access denied by mysqld */
     ERROR_FORBIDDEN,    /* you may not: HTTP 403, EPERM, EACCES */
+    ERROR_ENDING,       /* HTTP 403, cause NamespaceTerminating: nothing is created in that namespace any more */
     ERROR_NOT_FOUND,    /* HTTP 404, ENOENT */
     ERROR_EXISTS,       /* HTTP 409 reason AlreadyExists, EEXIST */
     ERROR_CONFLICT,     /* HTTP 409 reason Conflict: read again and retry; a stale epoch */

@@ -109,11 +109,25 @@ static void test_a_closed_primary_waits_for_a_while(void **state)
     assert_true(ended_within(&hook, LONG_MS));
 }
 
-static void test_a_primary_that_nobody_moves_is_closed(void **state)
+/* By an order of the same hash. The hook has it closed: whoever comes back to the volume finds all that was told. */
+static void test_a_primary_that_nobody_could_replace_is_closed_at_once(void **state)
 {
     struct agent_rig *rig = *state;
     order(rig, "{\"epoch\":5,\"role\":\"primary\"}");
-    assert_true(role_is(rig, "primary alone", 200));
+    assert_true(agent_rig_await_status(rig, "\"writable\":true", LONG_MS));
+    struct agent_process hook = agent_rig_start(rig, "pre-stop");
+    assert_false(ended_within(&hook, WATCH_MS));
+    order(rig, "{\"epoch\":5,\"role\":\"primary\",\"nobodyStays\":true}");
+    assert_true(ended_within(&hook, 5000));
+    assert_true(role_is(rig, "primary closed alone last", 200));
+    assert_true(agent_rig_await_status(rig, "\"readOnly\":true", 5000));
+}
+
+static void test_a_primary_that_nobody_moves_is_closed(void **state)
+{
+    struct agent_rig *rig = *state;
+    order(rig, "{\"epoch\":6,\"role\":\"primary\"}");
+    assert_true(role_is(rig, "primary closed alone", 200)); /* by the hook before */
     struct agent_process hook = agent_rig_start(rig, "pre-stop");
     assert_true(ended_within(&hook, LONG_MS));
     assert_true(role_is(rig, "primary closed", 200));
@@ -122,7 +136,7 @@ static void test_a_primary_that_nobody_moves_is_closed(void **state)
 static void test_a_cluster_of_one_does_not_wait(void **state)
 {
     struct agent_rig *rig = *state;
-    order(rig, "{\"epoch\":6,\"role\":\"primary\"}");
+    order(rig, "{\"epoch\":7,\"role\":\"primary\"}");
     assert_true(role_is(rig, "primary", 200));
     put_instance(rig, 1);
     struct agent_process hook = agent_rig_start(rig, "pre-stop");
@@ -148,6 +162,7 @@ int main(void)
         cmocka_unit_test(test_without_an_order_nothing_is_waited_for),
         cmocka_unit_test(test_a_primary_waits_until_it_is_none),
         cmocka_unit_test(test_a_closed_primary_waits_for_a_while),
+        cmocka_unit_test(test_a_primary_that_nobody_could_replace_is_closed_at_once),
         cmocka_unit_test(test_a_primary_that_nobody_moves_is_closed),
         cmocka_unit_test(test_a_cluster_of_one_does_not_wait),
         cmocka_unit_test(test_the_agent_outlives_the_server),

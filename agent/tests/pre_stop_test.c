@@ -27,6 +27,10 @@ static void only_a_primary_waits(void **unused)
     UNUSED(unused);
     assert_null(ask(&state, "primary\n", 1000));
     assert_null(ask(&state, "primary\n", 1000 + 10 * PRE_STOP_ALONE_MS));
+    assert_non_null(ask(&state, "primary last\n", 1000));
+    assert_non_null(ask(&state, "primary closed last\n", 1000));
+    assert_non_null(ask(&state, "fenced last\n", 1000));
+    assert_null(ask(&state, "replica turning last\n", 1000));
     assert_non_null(ask(&state, "replica\n", 1000));
     assert_non_null(ask(&state, "replica alone\n", 1000));
     assert_non_null(ask(&state, "none\n", 1000));

@@ -371,6 +371,7 @@ static void gather_world(
     snapshot->restore_answer = memory->restore ? restore_lookup_answer(memory->restore) : NULL;
     snapshot->restore_task_error = memory->restore ? restore_lookup_error(memory->restore) : NULL;
     snapshot->final.make_error = str_or_empty(memory->final_error);
+    snapshot->namespace_ends = memory->namespace_ends;
 }
 
 /* ---- the snapshot ---- */

@@ -70,8 +70,10 @@ struct cluster_memory {
     char awaited_boot_id[40];
     char *awaited_position;
     struct restore_lookup *restore; /* owned; NULL: nothing is being restored */
-    char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
-    int64_t final_tried_ms; /* monotonic; then; 0: never */
+    char *final_error;          /* why the last backup's object could not be made; NULL: it could, or nobody tried */
+    int64_t final_tried_ms;     /* monotonic; then; 0: never */
+    bool namespace_ends;        /* namespace_end.h */
+    int64_t namespace_asked_ms; /* monotonic, 0: never */
 };
 
 struct cluster_memories {

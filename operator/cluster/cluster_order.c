@@ -9,6 +9,7 @@
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/hibernation.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/namespace_end.h"
 #include "operator/cluster/opening.h"
 #include "operator/cluster/reigns.h"
 #include "operator/cluster/server_series.h"
@@ -602,10 +603,12 @@ void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_order
     bool is_old = cluster_newest_epoch(snapshot) > snapshot->last.epoch;
     if (unknown || is_old || snapshot->last.epoch == 0)
         return;
+    bool nobody_stays = snapshot->namespace_ends && namespace_end_nobody_stays(snapshot);
     for (int i = 0; i < snapshot->member_count; i++) {
         if (!member_speaks(&snapshot->members[i]))
             continue;
         ret->orders[i] = base_order(snapshot);
+        ret->orders[i].nobody_stays = nobody_stays;
         ret->repeat[i] = must_repeat(snapshot, &snapshot->members[i]);
         ret->given[i] = order_member(snapshot, ret, &snapshot->members[i], &ret->orders[i], &ret->again_ms) &&
             member_can_be_told(&snapshot->members[i], ret->orders[i].wait_for) &&

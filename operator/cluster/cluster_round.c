@@ -9,6 +9,7 @@
 #include "operator/cluster/cluster_notes.h"
 #include "operator/cluster/cluster_report.h"
 #include "operator/cluster/cluster_secrets.h"
+#include "operator/cluster/namespace_end.h"
 
 /* Somebody else's object in our way: only they can change that. */
 #define FOREIGN_RECHECK_MS 30000
@@ -104,6 +105,7 @@ static void on_action(
     void *arg, const struct plan_action *action, const struct kube_answer *answer, const struct error *err)
 {
     struct cluster_round *round = arg;
+    namespace_end_note(cluster_round_memory(round), err);
     if (err && !round->error.kind) {
         round->error = *err;
         round->error_kind = action->kind;

@@ -30,7 +30,8 @@ struct order_sender {
     int64_t heard_clock_ms; /* the agent's own clock in its last status */
     bool listening;         /* the stream spoke and is not lost */
     bool repeat;
-    bool due_again; /* the order in force is to be given once more */
+    bool due_again;                         /* the order in force is to be given once more */
+    bool wanted_last, sent_last, told_last; /* nobody_stays, which no status shows */
     bool refused;
     uint64_t refused_epoch;
     struct http_request *request;
@@ -46,11 +47,13 @@ static void send_if_due(void *arg)
 {
     static const char *const headers[] = {"Content-Type: application/json", NULL};
     struct order_sender *sender = arg;
-    bool is_in_force = str_eq(sender->heard_hash, sender->wanted_hash) && !sender->due_again;
+    bool is_in_force = str_eq(sender->heard_hash, sender->wanted_hash) && !sender->due_again &&
+        sender->told_last == sender->wanted_last;
     if (!sender->wanted || !sender->listening || is_in_force || sender->refused || sender->request ||
         sender->pause.armed || !agent_target_may_tell(sender->target))
         return;
     memcpy(sender->sent_hash, sender->wanted_hash, sizeof(sender->sent_hash));
+    sender->sent_last = sender->wanted_last;
     sender->due_again = false;
     const struct http_request_options options = {
         .method = "PUT",
@@ -113,6 +116,7 @@ static void take_success(struct order_sender *sender)
 {
     str_replace(&sender->failure, NULL);
     backoff_reset(&sender->backoff);
+    sender->told_last = sender->sent_last;
     if (!str_eq(sender->heard_hash, sender->wanted_hash)) /* its status will soon show it */
         loop_timer_arm(&sender->pause, ORDER_SENDER_GRACE_MS);
 }
@@ -144,7 +148,7 @@ static void start_afresh(struct order_sender *sender)
     str_replace(&sender->failure, NULL);
     sender->refused = false;
     sender->refused_epoch = 0;
-    sender->due_again = false;
+    sender->due_again = sender->told_last = false;
 }
 
 /* Orders of one hash may differ in what matters only for a while: what is sent later is the newest. */
@@ -165,10 +169,14 @@ void order_sender_want(struct order_sender *sender, const struct agent_order *or
     } else {
         str_replace(&sender->wanted, NULL);
     }
-    if (strcmp(hash, sender->wanted_hash) == 0)
+    bool same = strcmp(hash, sender->wanted_hash) == 0;
+    bool last = order && order->nobody_stays;
+    if (same && last == sender->wanted_last)
         return;
+    sender->wanted_last = last;
     memcpy(sender->wanted_hash, hash, sizeof(hash));
-    start_afresh(sender);
+    if (!same)
+        start_afresh(sender);
     send_if_due(sender);
 }
 

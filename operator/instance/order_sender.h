@@ -7,6 +7,7 @@
  * is final for this order and this process of the agent. Nothing is sent while the status stream is lost, and the order is forgotten with it: whoever
  * speaks again, perhaps as another process, is told by a fresh decision, never what held before. Likewise when an order that was in force is in force no
  * more: the agent of a primary whose server ended must not make it one again before somebody has looked at that.
+ * What no status shows (nobody_stays) is given once to each process of the agent.
  */
 #ifndef KM_ORDER_SENDER_H
 #define KM_ORDER_SENDER_H

@@ -57,6 +57,15 @@ static enum error_kind kind_of(int http_status, struct json_slice reason)
     return http_status >= 400 ? ERROR_INVALID : ERROR_PROTOCOL;
 }
 
+/* The admission plugin NamespaceLifecycle, since Kubernetes 1.12:
+ * https://github.com/kubernetes/apiserver/blob/master/pkg/admission/plugin/namespace/lifecycle/admission.go */
+static bool is_ending(struct json_slice status)
+{
+    static const char cause[] = "\"NamespaceTerminating\"";
+    struct json_slice causes = json_slice_get(status, "details", "causes", NULL);
+    return causes.data && memmem(causes.data, causes.len, cause, sizeof(cause) - 1);
+}
+
 /* What people can read of a body that is no Status: its first line. */
 static int plain_text_len(const char *body, size_t len)
 {
@@ -71,6 +80,8 @@ int kube_error_from_status(struct error *err, int http_status, const char *body,
     struct json_slice status = {.data = body, .len = len};
     struct json_slice message_slice = json_slice_member(status, "message");
     enum error_kind kind = kind_of(http_status, json_slice_member(status, "reason"));
+    if (kind == ERROR_FORBIDDEN && is_ending(status))
+        kind = ERROR_ENDING;
     _cleanup_(strbuf_release) struct strbuf message;
     strbuf_init(&message, KUBE_ERROR_BODY_MAX);
     if (json_slice_string(message_slice, &message) == 0 && message.len > 0)

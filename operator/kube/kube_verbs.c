@@ -64,18 +64,32 @@ struct kube_request *kube_get_path(struct kube_client *client, const char *path,
     return kube_submit(client, &call, done, arg);
 }
 
-struct kube_request *kube_create(struct kube_client *client, const struct kube_resource *resource, const char *ns,
-    const json_t *object, kube_done_fn done, void *arg)
+static struct kube_request *create(struct kube_client *client, const struct kube_resource *resource, char *path,
+    const json_t *object, bool repeatable, kube_done_fn done, void *arg)
 {
     const struct kube_call call = {
         .verb = "create",
         .resource = resource->kind->plural,
         .http_method = "POST",
         .content_type = TYPE_JSON,
-        .path = make_write_path(client, resource, ns, NULL, NULL, false),
+        .path = path,
         .body = json_text(object),
+        .repeatable = repeatable,
     };
     return kube_submit(client, &call, done, arg);
+}
+
+struct kube_request *kube_create(struct kube_client *client, const struct kube_resource *resource, const char *ns,
+    const json_t *object, kube_done_fn done, void *arg)
+{
+    return create(client, resource, make_write_path(client, resource, ns, NULL, NULL, false), object, false, done, arg);
+}
+
+struct kube_request *kube_try_create(struct kube_client *client, const struct kube_resource *resource, const char *ns,
+    const json_t *object, kube_done_fn done, void *arg)
+{
+    _cleanup_(freep) char *path = make_write_path(client, resource, ns, NULL, NULL, false);
+    return create(client, resource, xasprintf("%s&dryRun=All", path), object, true, done, arg);
 }
 
 static struct kube_request *apply(struct kube_client *client, const struct kube_resource *resource,

@@ -103,6 +103,37 @@ static void an_order_that_was_dropped_is_not_given_again(void **state)
     assert_string_equal(rig->put_hash, hash);
 }
 
+/* No status shows that, so an order that is in force is given once more, until the agent has taken it up. */
+static void that_nobody_stays_is_given_once(void **state)
+{
+    struct watch_rig *rig = *state;
+    char hash[17], with[17];
+    struct agent_order order = watch_rig_order_of(1);
+    agent_order_hash(&order, hash);
+    watch_rig_start_with(rig, "");
+    agent_watch_order(rig->watch, &order);
+    RUN_UNTIL(rig, rig->puts == 1);
+    watch_rig_say_order(rig, "boot1", hash);
+    watch_rig_run_for(rig, 100);
+    order.nobody_stays = true;
+    agent_order_hash(&order, with);
+    assert_string_equal(with, hash);
+    rig->put_answer = 500;
+    agent_watch_order(rig->watch, &order);
+    RUN_UNTIL(rig, rig->puts == 2);
+    assert_true(rig->put_last);
+    rig->put_answer = 0;
+    RUN_UNTIL(rig, rig->puts == 3);
+    agent_watch_order(rig->watch, &order);
+    watch_rig_say_order(rig, "boot1", hash);
+    watch_rig_run_for(rig, 200);
+    assert_int_equal(rig->puts, 3);
+    order.nobody_stays = false;
+    agent_watch_order(rig->watch, &order);
+    RUN_UNTIL(rig, rig->puts == 4);
+    assert_false(rig->put_last);
+}
+
 /* Orders never overtake each other. */
 static void one_order_at_a_time(void **state)
 {
@@ -217,6 +248,7 @@ int main(void)
         RIG_TEST(a_new_order_is_given_at_once),
         RIG_TEST(a_restarted_agent_is_told_what_is_wanted_then),
         RIG_TEST(an_order_that_was_dropped_is_not_given_again),
+        RIG_TEST(that_nobody_stays_is_given_once),
         RIG_TEST(one_order_at_a_time),
         RIG_TEST(a_refused_order_is_told_and_not_repeated),
         RIG_TEST(who_does_not_lead_says_nothing),

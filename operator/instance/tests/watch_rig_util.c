@@ -54,6 +54,7 @@ static void handle_role(struct http_exchange *exchange, void *arg)
     if (agent_order_decode(body, len, positions, &order, &err) < 0)
         fail_msg("%s", err.message);
     agent_order_hash(&order, rig->put_hash);
+    rig->put_last = order.nobody_stays;
     if (rig->hold_puts)
         rig->held = exchange;
     else

@@ -32,6 +32,7 @@ struct watch_rig {
     /* orders */
     int puts;
     char put_hash[17]; /* of the last one */
+    bool put_last;     /* its nobody_stays */
     int put_answer;    /* 0: 200 */
     const char *put_text;
     bool hold_puts; /* answer when the test says so */

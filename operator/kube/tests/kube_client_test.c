@@ -41,6 +41,12 @@ static void test_error_from_status(void **state)
         {500, "{\"reason\":\"InternalError\",\"message\":\"etcd\"}", ERROR_UNAVAILABLE, "etcd", 0},
         {504, "{\"reason\":\"Timeout\",\"message\":\"m\"}", ERROR_UNAVAILABLE, "m", 0},
         {403, "{\"reason\":\"Forbidden\",\"message\":\"no\"}", ERROR_FORBIDDEN, "no", 0},
+        {403,
+            "{\"reason\":\"Forbidden\",\"message\":\"no\",\"details\":{\"causes\":[{\"reason\":\"NamespaceTerminating\","
+            "\"message\":\"namespace a is being terminated\",\"field\":\"metadata.namespace\"}]}}",
+            ERROR_ENDING, "no", 0},
+        {403, "{\"reason\":\"Forbidden\",\"message\":\"no\",\"details\":{\"name\":\"NamespaceTerminating\"}}",
+            ERROR_FORBIDDEN, "no", 0},
         {401, "{", ERROR_UNAUTHORIZED, "HTTP status 401: {", 0},
         {413, "", ERROR_TOO_LARGE, "HTTP status 413: ", 0},
         {302, "", ERROR_PROTOCOL, "HTTP status 302: ", 0},

@@ -365,6 +365,25 @@ static void test_informer_pages(void **state)
     informer_free(informer);
 }
 
+/* ---- the end ---- */
+
+/* The last test. */
+static void test_a_namespace_that_is_deleted(void **state)
+{
+    struct world *world = *state;
+    const struct kube_resource *resource = &world->config_maps;
+    struct kube_outcome outcome = {.done = false};
+    _cleanup_(json_decrefp) json_t *object = config_map(world, "tried", "1");
+    kube_try_create(world->client, resource, world->ns, object, on_done, &outcome);
+    assert_int_equal(settle_quietly(world, &outcome), ERROR_NONE);
+    kube_get(world->client, resource, world->ns, "tried", on_done, &outcome);
+    assert_int_equal(settle_quietly(world, &outcome), ERROR_NOT_FOUND);
+    kube_delete(world->client, &world->namespaces, NULL, world->ns, NULL, on_done, &outcome);
+    assert_int_equal(settle_quietly(world, &outcome), ERROR_NONE);
+    kube_try_create(world->client, resource, world->ns, object, on_done, &outcome);
+    assert_int_equal(settle_quietly(world, &outcome), ERROR_ENDING);
+}
+
 int main(void)
 {
     if (!getenv("KM_TEST_KUBECONFIG")) {
@@ -379,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_informer_follows),
         cmocka_unit_test(test_informer_reads_its_writes),
         cmocka_unit_test(test_informer_pages),
+        cmocka_unit_test(test_a_namespace_that_is_deleted),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
