@@ -81,6 +81,13 @@ int final_backup_wakes(const struct cluster_snapshot *snapshot)
 
 /* ---- what holds it up ---- */
 
+/* It waits for a donor, or will: the member that is closed next. */
+static bool is_under_way(const struct cluster_snapshot *snapshot)
+{
+    const struct final_backup_facts *final = &snapshot->final;
+    return final->is_there && final->is_ours && !backup_phase_is_final(final->phase);
+}
+
 static int64_t deadline_ms(const struct cluster_snapshot *snapshot)
 {
     return snapshot->last.final_backup.start_ms + snapshot->cluster.final_backup_deadline_seconds * 1000;
@@ -103,6 +110,10 @@ static const char *hindrance(const struct cluster_snapshot *snapshot, char *why,
             snapshot->message);
         return "NotAccepted";
     }
+    if (snapshot->namespace_ends && !is_under_way(snapshot)) {
+        snprintf(why, size, "the namespace is being deleted, so neither MysqlBackup nor pods can be made in it");
+        return "CannotBeMade";
+    }
     bool idle = last->phase == FINAL_BACKUP_RUNNING && str_empty(last->backup);
     if (idle && snapshot->now_ms >= deadline_ms(snapshot)) {
         snprintf(why, size,
@@ -123,13 +134,6 @@ static void name_backup(const struct cluster_snapshot *snapshot, struct cluster_
     snprintf(next->backup, sizeof(next->backup), "%s-final-%04d%02d%02d%02d%02d%02d", snapshot->name, date.year % 10000,
         date.month, date.day, second / 3600, second / 60 % 60, second % 60);
     next->retry_ms = 0;
-}
-
-/* It waits for a donor, or will: the member that is closed next. */
-static bool is_under_way(const struct cluster_snapshot *snapshot)
-{
-    const struct final_backup_facts *final = &snapshot->final;
-    return final->is_there && final->is_ours && !backup_phase_is_final(final->phase);
 }
 
 static void close_primary(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)

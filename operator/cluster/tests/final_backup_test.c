@@ -45,6 +45,7 @@ struct row {
     enum { LIVES, DELETED, LIVES_UNHELD } life;
     bool skip, orphan, foreground;
     bool uninitialized;
+    bool ends; /* the namespace */
     /* The MysqlBackup. */
     enum { ABSENT, THERE, FOREIGN } there;
     enum backup_phase backup;
@@ -74,6 +75,19 @@ static const struct row rows[] = {
         .life = LIVES, .phase = "", .told = TOLD_PRIMARY},
     {"begins", .agent = OPEN, .life = DELETED, .phase = "Closing", .raises = true, .told = TOLD_PRIMARY,
         .reason = "Closing"},
+    {"the namespace goes before it is closed", .ends = true, .agent = OPEN, .life = DELETED, .phase = "",
+        .told = TOLD_PRIMARY, .reason = "CannotBeMade", .says = "annotation"},
+    {"the namespace goes, and nobody is there to be closed", .ends = true, .final = CLOSING("39:50.000"),
+        .agent = SILENT, .life = DELETED, .phase = "Closing", .told = TOLD_STANDS, .reason = "CannotBeMade",
+        .says = "annotation"},
+    {"the namespace goes before the object is made", .ends = true, .final = RUNNING, .agent = NOTHING, .life = DELETED,
+        .phase = "Running", .told = TOLD_NOTHING, .reason = "CannotBeMade", .says = "annotation"},
+    {"the namespace goes while it is taken", .ends = true, .final = RUNNING, .agent = NOTHING, .life = DELETED,
+        .there = THERE, .backup = BACKUP_PHASE_RUNNING, .donor = "shop-mysql-0", .phase = "Running",
+        .told = TOLD_NOTHING, .reason = "Running"},
+    {"the namespace goes, and it is skipped", .ends = true, .skip = true, .final = CLOSING("39:50.000"),
+        .agent = SILENT, .life = DELETED, .phase = "Closing", .told = TOLD_STANDS, .reason = "Skipped", .over = true,
+        .act = FINAL_BACKUP_ACT_RELEASE},
     {"waits for long transactions", .agent = BUSY, .life = DELETED, .phase = "", .told = TOLD_PRIMARY,
         .reason = "Closing", .says = "close shop-mysql-0 (FinalBackup); waits up to 10 s"},
     {"begins without hearing of its primary", .agent = SILENT, .life = DELETED, .phase = "Closing", .raises = true,
@@ -206,6 +220,7 @@ static struct golden *make(const struct row *row)
         json_build("{s:O, s:O, s:O}", "metadata", metadata, "spec", spec, "status", status);
     struct golden *golden = golden_new(cluster, observed);
     struct final_backup_facts *final = &golden->snapshot.final;
+    golden->snapshot.namespace_ends = row->ends;
     final->is_there = row->there != ABSENT;
     final->is_ours = row->there == THERE;
     final->phase = row->backup;
