@@ -538,9 +538,27 @@ static void decide_final(const struct backup_snapshot *snapshot, struct backup_s
         step->act = snapshot->has_finalizer ? BACKUP_ACT_RELEASE : BACKUP_ACT_HOLD;
 }
 
+/* What the store could not be told holds the object, and with it a namespace that is deleted. The condition is of this
+ * round, or of an earlier one, which has the words. */
+static void tell_how_to_give_up(const struct backup_snapshot *snapshot, struct backup_step *step)
+{
+    char text[KUBE_CONDITION_MESSAGE_MAX], reason[KUBE_CONDITION_REASON_MAX];
+    const struct kube_condition *clean = kube_conditions_find(&step->next.conditions, CONDITION_BACKUP_CLEAN);
+    if (!clean || clean->status != KUBE_CONDITION_FALSE)
+        return;
+    snprintf(reason, sizeof(reason), "%s", clean->reason);
+    if (strstr(clean->message, ANNOTATION_SKIP_DATA_DELETION))
+        snprintf(text, sizeof(text), "%s", clean->message);
+    else
+        snprintf(text, sizeof(text),
+            "deletionPolicy is Delete, but %.300s; annotation " ANNOTATION_SKIP_DATA_DELETION "=true gives up on it",
+            clean->message);
+    say(step, "%s", text);
+    set(snapshot, step, CONDITION_BACKUP_CLEAN, false, reason, text);
+}
+
 static void decide_deleting(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
-    char text[KUBE_CONDITION_MESSAGE_MAX];
     if (!snapshot->has_finalizer)
         return;
     if (snapshot->last.phase == BACKUP_PHASE_RUNNING) {
@@ -555,17 +573,9 @@ static void decide_deleting(const struct backup_snapshot *snapshot, struct backu
         return;
     }
     again_in(step, BACKUP_RECHECK_MS);
-    if (wants_deletion(snapshot)) {
-        if (!remove_folder(snapshot, step, snapshot->last.id, 0)) {
-            const struct kube_condition *clean = kube_conditions_find(&step->next.conditions, CONDITION_BACKUP_CLEAN);
-            bool failed = clean && clean->status == KUBE_CONDITION_FALSE;
-            snprintf(text, sizeof(text),
-                "deletionPolicy is Delete, but %.300s; annotation " ANNOTATION_SKIP_DATA_DELETION "=true gives up on it",
-                failed ? clean->message : "");
-            if (failed)
-                say(step, "%s", text);
-            return;
-        }
+    if (wants_deletion(snapshot) && !remove_folder(snapshot, step, snapshot->last.id, 0)) {
+        tell_how_to_give_up(snapshot, step);
+        return;
     }
     if (hopeless || !clean_attempts(snapshot, step))
         step->act = BACKUP_ACT_RELEASE;
