@@ -204,6 +204,7 @@ class Lane:
             await self.forget_claims(step.fresh_claims)
         self.proxy.arm(fault)
         mark = self.mark = len(self.space.history)
+        retries = len(self.space.retries)
         self.log_mark = self.log_size()
         await step.act(self)
         slow = fault and fault.kind in stories.SLOW
@@ -216,6 +217,8 @@ class Lane:
         problems = [] if ok else ["the world is not as it should be, or not at rest"]
         if self.ended_badly:
             problems.append(self.ended_badly)
+        if not fault or fault.kind == "409":  # the kubelet writes to a pod, too, and a label that is late harms nobody
+            problems += [f"a conflict is told of: {text}" for text in self.space.retries[retries:] if text.startswith("Pod ")]
         fleet = self.rig.kubelet.fleet(self.namespace)
         problems += [fleet.problem] if fleet.problem else []
         problems += await check_secrets(self.space, self.rig.folder, self.checked_secrets)

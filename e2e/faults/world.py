@@ -106,6 +106,7 @@ class Namespace:
         self.items = {kind: {} for kind in KINDS}
         self.history = []  # (what, kind, name)
         self.times = []  # of the same entries
+        self.retries = []  # what Progressing=Retrying said, of all clusters
         self.changed = asyncio.Event()
 
     def counts(self, since=0):
@@ -190,6 +191,9 @@ class World:
     @staticmethod
     def _note(space, change, kind, old, item):
         name = item["metadata"]["name"]
+        if kind == "mysqlclusters":
+            conditions = (item.get("status") or {}).get("conditions") or []
+            space.retries += [each["message"] for each in conditions if each["reason"] == "Retrying"]
         if change in ("ADDED", "DELETED"):
             space.note("created" if change == "ADDED" else "deleted", kind, name)
         elif kind == "secrets" and old:

@@ -69,6 +69,16 @@ void cluster_memory_take_secrets(struct cluster_memory *memory, const struct clu
         memory->secrets.client_tls = kept;
 }
 
+/* Tries come at least once in CLUSTER_CONFLICT_RETRY_MS: what is further apart is another conflict. */
+bool cluster_memory_note_conflict(struct cluster_memory *memory, int64_t monotonic_ms)
+{
+    bool goes_on = memory->conflict_ms && monotonic_ms - memory->conflict_ms < 3 * (int64_t)CLUSTER_CONFLICT_RETRY_MS;
+    if (!goes_on)
+        memory->conflict_since_ms = monotonic_ms;
+    memory->conflict_ms = monotonic_ms;
+    return monotonic_ms - memory->conflict_since_ms >= CLUSTER_CONFLICT_NEWS_MS;
+}
+
 void cluster_memory_note_held(struct cluster_memory *memory, int64_t epoch, bool held, int64_t monotonic_ms)
 {
     if (memory->held_epoch != epoch)

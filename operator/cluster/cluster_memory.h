@@ -70,10 +70,11 @@ struct cluster_memory {
     char awaited_boot_id[40];
     char *awaited_position;
     struct restore_lookup *restore; /* owned; NULL: nothing is being restored */
-    char *final_error;          /* why the last backup's object could not be made; NULL: it could, or nobody tried */
-    int64_t final_tried_ms;     /* monotonic; then; 0: never */
-    bool namespace_ends;        /* namespace_end.h */
-    int64_t namespace_asked_ms; /* monotonic, 0: never */
+    char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
+    int64_t final_tried_ms; /* monotonic; then; 0: never */
+    int64_t conflict_since_ms, conflict_ms; /* monotonic, of label writes: the first and the last; 0: never */
+    bool namespace_ends;                    /* namespace_end.h */
+    int64_t namespace_asked_ms;             /* monotonic, 0: never */
 };
 
 struct cluster_memories {
@@ -95,6 +96,13 @@ void cluster_memory_take_secrets(struct cluster_memory *memory, const struct clu
 /* What others must have before it is believed that its commits wait for them. Later ones do wait: so the first position
  * under an order stands, until the primary tells of another lapse. NULL: nothing is awaited. */
 void cluster_memory_note_awaited(struct cluster_memory *memory, const struct agent_status *primary);
+
+/* A pod's label was not written, as the pod had changed since it was read: the kubelet writes the status of one that
+ * starts several times a second. The event of that change brings the next try. True once it has been so for
+ * CLUSTER_CONFLICT_NEWS_MS. */
+#define CLUSTER_CONFLICT_RETRY_MS 1000
+#define CLUSTER_CONFLICT_NEWS_MS 10000
+bool cluster_memory_note_conflict(struct cluster_memory *memory, int64_t monotonic_ms);
 
 /* Whether somebody is held in the failover of that epoch (0: there is none). By the monotonic clock: one that jumps
  * would shorten the time that a lost primary is given to close itself. */

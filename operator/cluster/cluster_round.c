@@ -5,6 +5,7 @@
 
 #include "common/alloc.h"
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "operator/cluster/cluster_events.h"
 #include "operator/cluster/cluster_notes.h"
 #include "operator/cluster/cluster_report.h"
@@ -101,12 +102,21 @@ static void remember_child(
         (struct cluster_child_memory){round->decision.desired[child], kube_object_digest(answer->raw)};
 }
 
+/* A label that is late harms nobody: the route does not go by it. */
+static bool is_no_news(struct cluster_round *round, const struct plan_action *action, const struct error *err)
+{
+    if (action->verb != PLAN_PATCH || action->kind != PLAN_POD || err->kind != ERROR_CONFLICT)
+        return false;
+    cluster_round_again_in(round, CLUSTER_CONFLICT_RETRY_MS);
+    return !cluster_memory_note_conflict(cluster_round_memory(round), clock_monotonic_ms());
+}
+
 static void on_action(
     void *arg, const struct plan_action *action, const struct kube_answer *answer, const struct error *err)
 {
     struct cluster_round *round = arg;
     namespace_end_note(cluster_round_memory(round), err);
-    if (err && !round->error.kind) {
+    if (err && !round->error.kind && !is_no_news(round, action, err)) {
         round->error = *err;
         round->error_kind = action->kind;
     }

@@ -272,6 +272,19 @@ static void reports_are_stable(void **state)
     golden_free(golden);
 }
 
+static void conflicts_are_news_once_they_last(void **state)
+{
+    UNUSED(state);
+    struct cluster_memory memory = {.key = NULL};
+    int64_t at_ms = 50000;
+    assert_false(cluster_memory_note_conflict(&memory, at_ms));
+    for (; at_ms < 50000 + CLUSTER_CONFLICT_NEWS_MS; at_ms += CLUSTER_CONFLICT_RETRY_MS)
+        assert_false(cluster_memory_note_conflict(&memory, at_ms));
+    assert_true(cluster_memory_note_conflict(&memory, at_ms));
+    at_ms += 3 * CLUSTER_CONFLICT_RETRY_MS; /* another one */
+    assert_false(cluster_memory_note_conflict(&memory, at_ms));
+}
+
 /* The lost primary is given its time to close itself, whatever the wall clock does. */
 static void fence_time_is_monotonic(void **state)
 {
@@ -335,6 +348,7 @@ int main(void)
         cmocka_unit_test(all_goldens_of_roles_hold),
         cmocka_unit_test(reports_are_stable),
         cmocka_unit_test(fence_time_is_monotonic),
+        cmocka_unit_test(conflicts_are_news_once_they_last),
         cmocka_unit_test(awaited_position_is_of_its_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
