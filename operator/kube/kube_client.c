@@ -45,6 +45,7 @@ struct kube_client {
     struct metric_family *requests_total;
     struct metric_family *duration;
     struct metric *in_flight_gauge;
+    struct metric *warnings_total;
 };
 
 enum request_state {
@@ -96,6 +97,25 @@ static const struct metric_desc in_flight_desc = {
     .type = METRIC_GAUGE,
 };
 
+static const struct metric_desc warnings_desc = {
+    .name = "kubemysql_api_warnings_total",
+    .help = "Answers of the API server with a Warning header; the log has its words.",
+    .type = METRIC_COUNTER,
+};
+
+/* A deprecated version, or an object that is accepted and not as it should be. While the answer is there.
+ * https://kubernetes.io/docs/reference/using-api/deprecation-policy/ */
+static void count_warning(const struct kube_request *request)
+{
+    const char *warning = http_request_header(request->http, "Warning");
+    if (!warning)
+        return;
+    log_warn("the API server warns", LOG_STR("verb", request->call.verb), LOG_STR("path", request->call.path),
+        LOG_STR("warning", warning));
+    if (request->client->warnings_total)
+        metric_inc(request->client->warnings_total);
+}
+
 static void count_answer(const struct kube_request *request, int status)
 {
     struct kube_client *client = request->client;
@@ -144,6 +164,7 @@ static void declare_metrics(struct kube_client *client, struct metrics *metrics)
     client->requests_total = metrics_declare(metrics, &requests_desc);
     client->duration = metrics_declare(metrics, &duration_desc);
     client->in_flight_gauge = metric_of(metrics_declare(metrics, &in_flight_desc));
+    client->warnings_total = metric_of(metrics_declare(metrics, &warnings_desc));
 }
 
 struct kube_client *kube_client_new(struct loop *loop, struct http_client *http, const struct kube_config *config,
@@ -461,6 +482,8 @@ static void deliver_success(struct kube_request *request, const struct http_resp
 static void on_answer(void *arg, const struct http_response *response, const struct error *http_err)
 {
     struct kube_request *request = arg;
+    if (response->status > 0)
+        count_warning(request);
     request->http = NULL;
     count_answer(request, http_err ? 0 : response->status);
     if (is_success(response, http_err)) {
@@ -480,6 +503,8 @@ static void on_answer(void *arg, const struct http_response *response, const str
 static void on_stream_done(void *arg, const struct http_response *response, const struct error *http_err)
 {
     struct kube_request *request = arg;
+    if (response->status > 0)
+        count_warning(request);
     request->http = NULL;
     count_answer(request, http_err ? 0 : response->status);
     struct error err = ERROR_INIT;

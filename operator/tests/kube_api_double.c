@@ -52,6 +52,7 @@ struct kube_api_double {
     size_t log_count, log_capacity;
     void (*written)(void *arg);
     void *written_arg;
+    const char *warning;
 };
 
 static void handle(struct http_exchange *exchange, void *arg);
@@ -450,6 +451,11 @@ void kube_api_double_created(struct kube_api_double *api, const char *time)
     api->store.created = time;
 }
 
+void kube_api_double_warn(struct kube_api_double *api, const char *warning)
+{
+    api->warning = warning;
+}
+
 void kube_api_double_clear_faults(struct kube_api_double *api)
 {
     struct list_node *node;
@@ -497,6 +503,8 @@ static void handle(struct http_exchange *exchange, void *arg)
     bool is_resource = kube_api_path_parse(text, &path) == 0;
     const char *method = method_name(exchange, &path, is_resource);
     log_request(api, method, text);
+    if (api->warning)
+        http_exchange_add_header(exchange, "Warning", api->warning);
     const struct kube_api_fault *fault = due_fault(api, exchange, method);
     if (is_resource)
         handle_resource(api, exchange, &path, fault);

@@ -482,6 +482,32 @@ static void test_metrics(void **state)
     metrics_free(metrics);
 }
 
+static void test_warnings_are_counted(void **state)
+{
+    struct world *world = *state;
+    struct metrics *metrics = metrics_new();
+    const struct kube_client_options options = {.metrics = metrics};
+    struct kube_outcome outcome = {.count = 0};
+    struct strbuf text;
+    strbuf_init(&text, KM_MIB);
+    world_new_client(world, &options);
+    start(world, APPLY, kube_outcome_done, &outcome);
+    assert_int_equal(world_settle(world, &outcome), ERROR_NONE);
+    kube_outcome_release(&outcome);
+    metrics_render(metrics, &text);
+    assert_non_null(strstr(text.buf, "kubemysql_api_warnings_total 0\n"));
+    kube_api_double_warn(world->api, "299 - \"v1 Endpoints is deprecated in v1.33+\"");
+    start(world, APPLY, kube_outcome_done, &outcome);
+    assert_int_equal(world_settle(world, &outcome), ERROR_NONE);
+    kube_outcome_release(&outcome);
+    strbuf_reset(&text);
+    metrics_render(metrics, &text);
+    assert_non_null(strstr(text.buf, "kubemysql_api_warnings_total 1\n"));
+    strbuf_release(&text);
+    world_new_client(world, NULL);
+    metrics_free(metrics);
+}
+
 #define IN_WORLD(f) cmocka_unit_test_setup_teardown(f, world_set_up, world_tear_down)
 
 int main(void)
@@ -504,6 +530,7 @@ int main(void)
         IN_WORLD(test_preconditions_and_status),
         IN_WORLD(test_discovery),
         IN_WORLD(test_metrics),
+        IN_WORLD(test_warnings_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
