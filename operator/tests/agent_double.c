@@ -203,6 +203,7 @@ static void handle_role(struct http_exchange *exchange, void *arg)
         http_replyf(exchange, 400, "%s", err.message);
     } else {
         bool taken = agent_model_order(agent, &order);
+        agent->nobody_stays = taken && order.nobody_stays;
         if (getenv("V"))
             fprintf(stderr, "%s: %.*s: %d\n", agent->name, (int)len, body, taken ? 200 : 409);
         reply_epoch(exchange, taken ? 200 : 409, agent->epoch);
@@ -397,7 +398,7 @@ bool agent_double_may_stop(const struct agent_double *agent)
 {
     int64_t replicas = json_path_int(kube_api_double_get(agent->all->api, PATH_CLUSTER), "spec.replicas", 1);
     bool lingers = clock_monotonic_ms() - agent->closed_ms < LINGER_MS;
-    return replicas < 2 || (!agent->opened && !lingers) || agent->stream_count == 0;
+    return replicas < 2 || (!agent->opened && !lingers) || agent->stream_count == 0 || agent->nobody_stays;
 }
 
 /* ---- all of them ---- */

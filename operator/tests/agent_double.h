@@ -62,6 +62,8 @@ struct agent_double {
         beside_number; /* restores in place: by which one its data came, which one waits beside it; 0: none */
     bool has_before;
 
+    bool nobody_stays; /* as the last order says */
+
     /* For tests to turn. Times in milliseconds. */
     bool silent;               /* the agent is not reachable, its server goes on */
     bool is_cut;               /* neither the agent nor the server is reachable from anywhere; both go on */

@@ -359,6 +359,31 @@ static void a_namespace_that_goes(void **state)
     goodbye_free(it);
 }
 
+static bool pods_go_first(struct operator_world *world)
+{
+    kube_api_double_end_namespace(world->api);
+    world->kubernetes.is_ending = true;
+    kube_api_double_remove(world->api, PATH_CORE "pods/shop-mysql-0");
+    return true;
+}
+
+static bool its_pod_is_gone(struct operator_world *world)
+{
+    return !*world_pod_str(world, 0, "metadata.name") && delete_it(world);
+}
+
+/* Since Kubernetes 1.33: nobody is there to be closed. */
+static void a_namespace_whose_pods_go_first(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        settled, pods_go_first, its_pod_is_gone, says_cannot_be_made, skip_it, gone, NULL};
+    struct goodbye *it = goodbye_new("'replicas': 1", "");
+    operator_world_run(it->world, steps);
+    assert_int_equal(it->taken, 0);
+    goodbye_free(it);
+}
+
 static bool spoil_the_spec(struct operator_world *world)
 {
     world_edit_json(world, PATH_CLUSTER, "{'spec': {'username': 'x'}}");
@@ -565,6 +590,7 @@ int main(void)
         cmocka_unit_test(one_that_fails_is_followed_by_another),
         cmocka_unit_test(a_failover_in_the_midst),
         cmocka_unit_test(a_namespace_that_goes),
+        cmocka_unit_test(a_namespace_whose_pods_go_first),
         cmocka_unit_test(the_rest_of_the_spec_need_not_be_good),
         cmocka_unit_test(without_a_destination_it_waits_open),
         cmocka_unit_test(a_paused_one_waits),

@@ -53,6 +53,7 @@ struct kube_api_double {
     void (*written)(void *arg);
     void *written_arg;
     const char *warning;
+    bool is_ending;
 };
 
 static void handle(struct http_exchange *exchange, void *arg);
@@ -451,6 +452,11 @@ void kube_api_double_created(struct kube_api_double *api, const char *time)
     api->store.created = time;
 }
 
+void kube_api_double_end_namespace(struct kube_api_double *api)
+{
+    api->is_ending = true;
+}
+
 void kube_api_double_warn(struct kube_api_double *api, const char *warning)
 {
     api->warning = warning;
@@ -495,6 +501,15 @@ static void handle_resource(struct kube_api_double *api, struct http_exchange *e
         api->written(api->written_arg);
 }
 
+static void reply_ending(struct http_exchange *exchange)
+{
+    _cleanup_(json_decrefp) json_t *body = make_status(
+        403, NULL, "it is forbidden: unable to create new content in namespace ns1 because it is being terminated");
+    json_put(body, "details",
+        json_build("{s:[{s:s, s:s}]}", "causes", "reason", "NamespaceTerminating", "field", "metadata.namespace"));
+    reply_json(exchange, 403, body);
+}
+
 static void handle(struct http_exchange *exchange, void *arg)
 {
     struct kube_api_double *api = arg;
@@ -506,7 +521,9 @@ static void handle(struct http_exchange *exchange, void *arg)
     if (api->warning)
         http_exchange_add_header(exchange, "Warning", api->warning);
     const struct kube_api_fault *fault = due_fault(api, exchange, method);
-    if (is_resource)
+    if (api->is_ending && str_eq(method, "POST"))
+        reply_ending(exchange);
+    else if (is_resource)
         handle_resource(api, exchange, &path, fault);
     else if (fault)
         reply_fault(api, exchange, &path, fault, &(struct kube_api_result){.status = 0});

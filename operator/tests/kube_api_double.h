@@ -44,6 +44,8 @@ size_t kube_api_double_count(const struct kube_api_double *api, const char *coll
 /* The whole world as canonical text without what differs from run to run (uid, resourceVersion, generation): to compare two ends. Caller frees. */
 char *kube_api_double_dump(const struct kube_api_double *api);
 
+/* Nothing is created any more, as in a namespace that is being deleted: 403, cause NamespaceTerminating. */
+void kube_api_double_end_namespace(struct kube_api_double *api);
 /* A Warning header on every answer from now on; the text is borrowed. NULL: none. */
 void kube_api_double_warn(struct kube_api_double *api, const char *warning);
 

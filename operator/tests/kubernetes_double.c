@@ -125,7 +125,8 @@ void kubernetes_double_tick(struct kubernetes_double *kubernetes)
 {
     if (kubernetes->is_held)
         return;
-    keep_set(kubernetes);
+    if (!kubernetes->is_ending)
+        keep_set(kubernetes);
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++)
         keep_pod(kubernetes, i);
 }

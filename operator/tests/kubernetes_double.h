@@ -17,7 +17,8 @@
 struct kubernetes_double {
     struct kube_api_double *api;
     struct agent_doubles *agents;
-    bool is_held; /* nothing is made, changed or ended while true */
+    bool is_held;   /* nothing is made, changed or ended while true */
+    bool is_ending; /* nothing is made: the namespace is being deleted (kube_api_double_end_namespace) */
 };
 
 /* Time passes: to be called every few milliseconds. */

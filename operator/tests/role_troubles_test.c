@@ -257,6 +257,37 @@ static void an_emptied_target_is_given_up_while_paused(void **state)
     play(THREE, steps, check_back);
 }
 
+/* ---- labels ---- */
+
+/* The kubelet writes to the pod at the same time. */
+static bool spoil_labels(struct operator_world *world)
+{
+    static const struct kube_api_fault conflict = {
+        .method = "PATCH", .path_prefix = PATH_CORE "pods/", .times = 3, .status = 409};
+    kube_api_double_fault(world->api, &conflict);
+    return true;
+}
+
+static bool labels_are_right(struct operator_world *world)
+{
+    return str_eq(world_pod_str(world, 2, "metadata.labels[\"" LABEL_ROLE "\"]"), "primary") &&
+        str_eq(world_pod_str(world, 0, "metadata.labels[\"" LABEL_ROLE "\"]"), "replica");
+}
+
+static void check_nothing_is_told(struct operator_world *world)
+{
+    _cleanup_(freep) char *all = kube_api_double_dump(world->api);
+    assert_null(strstr(all, "Retrying"));
+}
+
+static void a_conflict_on_a_label_is_no_news(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, spoil_labels, want_primary_2, primary_is_2, labels_are_right, UNTIL_SETTLED, NULL};
+    play(THREE, steps, check_nothing_is_told);
+}
+
 /* ---- the word of a pod that is no more ---- */
 
 static bool plant_words(struct operator_world *world)
@@ -606,6 +637,7 @@ int main(void)
         cmocka_unit_test(a_target_that_opened_unheard_is_failed_over_from),
         cmocka_unit_test(an_emptied_target_is_given_up_after_the_fence),
         cmocka_unit_test(an_emptied_target_is_given_up_while_paused),
+        cmocka_unit_test(a_conflict_on_a_label_is_no_news),
         cmocka_unit_test(a_pod_that_is_gone_says_nothing),
         cmocka_unit_test(a_larger_epoch_on_a_volume_raises_the_clusters),
         cmocka_unit_test(a_member_behind_the_binary_logs_is_seeded_again),
