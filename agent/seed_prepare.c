@@ -16,8 +16,9 @@ struct seed_prepare {
     struct seed_prepare_options options;
     struct subprocess *process;
     struct strvec argv;
-    struct loop_timer settle; /* the first tool is not freed inside its own callback */
-    char line[LINE_BYTES];    /* the last one of the tool's standard error, of a server: all that it called errors */
+    struct loop_timer settle; /* a process is not freed inside its own callback */
+    enum { START_FIRST, ROLL_BACK, START_AGAIN } stage;
+    char line[LINE_BYTES]; /* the last one of the tool's standard error, of a server: all that it called errors */
 };
 
 static int start(struct seed_prepare *prepare, const struct subprocess_ops *ops, struct error *err)
@@ -61,12 +62,19 @@ static void on_settle_line(void *arg, const char *line)
             LOG_STR("server", line));
 }
 
+/* A copy that it does not start on may hold prepared transactions: these are rolled back, whatever the reason was, and it is tried once more. */
 static void on_settled(void *arg, const struct subprocess_result *result)
 {
-    if (result->exit_code == 0)
-        end_with(arg, NULL);
-    else
-        fail(arg, "the server cannot be started on the copy: it", result);
+    struct seed_prepare *prepare = arg;
+
+    if (prepare->stage == START_AGAIN && result->exit_code != 0) {
+        fail(prepare, "the server cannot be started on the copy: it", result);
+    } else if (prepare->stage != ROLL_BACK && result->exit_code == 0) {
+        end_with(prepare, NULL);
+    } else {
+        prepare->stage++;
+        loop_timer_arm(&prepare->settle, 0);
+    }
 }
 
 static void on_settle_due(void *arg)
@@ -76,7 +84,8 @@ static void on_settle_due(void *arg)
     struct error err = ERROR_INIT;
 
     strvec_release(&prepare->argv);
-    clone_settle_command(prepare->options.paths, prepare->options.prepared->binary.path, &prepare->argv);
+    clone_settle_command(
+        prepare->options.paths, prepare->options.prepared->binary.path, prepare->stage == ROLL_BACK, &prepare->argv);
     if (start(prepare, &ops, &err) < 0)
         end_with(prepare, &err);
 }

@@ -65,12 +65,11 @@ int clone_prepare_command(const struct agent_paths *paths, struct strvec *argv, 
     return 0;
 }
 
-void clone_settle_command(const struct agent_paths *paths, const char *server, struct strvec *argv)
+void clone_settle_command(const struct agent_paths *paths, const char *server, bool roll_back, struct strvec *argv)
 {
     /* --bootstrap: runs the statements of its standard input, here none, and ends. */
-    static const char *const rest[] = {"--bootstrap", "--tc-heuristic-recover=ROLLBACK", "--skip-log-bin",
-        "--skip-networking", "--skip-log-error", "--innodb-buffer-pool-load-at-startup=OFF",
-        "--innodb-buffer-pool-dump-at-shutdown=OFF", NULL};
+    static const char *const rest[] = {"--bootstrap", "--skip-log-bin", "--skip-networking", "--skip-log-error",
+        "--innodb-buffer-pool-load-at-startup=OFF", "--innodb-buffer-pool-dump-at-shutdown=OFF", NULL};
 
     strvec_push(argv, server);
     strvec_pushf(argv, "--defaults-file=%s", paths->run_mycnf);
@@ -80,6 +79,8 @@ void clone_settle_command(const struct agent_paths *paths, const char *server, s
     strvec_pushf(
         argv, "--innodb-buffer-pool-size=%lluM", (unsigned long long)clone_prepare_memory(memory_limit()) / KM_MIB);
     strvec_push_all(argv, rest);
+    if (roll_back)
+        strvec_push(argv, "--tc-heuristic-recover=ROLLBACK");
 }
 
 /* The file by which a later upgrade of the image is noticed (datadir.h) is not part of a backup. */

@@ -14,7 +14,8 @@
 #define VERSION_TIMEOUT_MS 30000
 #define VERSION_OUTPUT_MAX (4 * KM_KIB)
 #define USUAL_FOLDERS \
-    "/usr/sbin:/usr/bin:/usr/libexec:/usr/local/mysql/bin:/usr/local/bin:/usr/local/sbin:/opt/mysql/bin"
+    "/usr/sbin:/usr/bin:/usr/libexec:/usr/local/mysql/bin:/usr/local/mysql/scripts:/usr/local/bin:/usr/local/sbin" \
+    ":/opt/mysql/bin:/opt/mysql/scripts"
 
 char *server_binary_search(const char *name)
 {

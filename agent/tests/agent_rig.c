@@ -184,7 +184,8 @@ struct agent_rig *agent_rig_new_in(const char *root)
     assert_int_equal(setenv("TMPDIR", "/tmp", 1), 0);
     assert_non_null(mkdtemp(dir));
     rig->dir = xstrdup(dir);
-    rig->root = xstrdup(root);
+    rig->mysql = root != NULL;
+    rig->root = xstrdup(root ? root : getenv("KM_TEST_MARIADB_ROOT"));
     choose_user(rig);
     own(rig, dir);
     for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
@@ -536,8 +537,9 @@ bool agent_rig_sql(
     return subprocess_run(&options, out, NULL, &result, NULL) == 0;
 }
 
-static const char enter_and_run[] = "mount --bind /tmp $0/tmp && exec chroot --userspec=999:999 $0 mysql "
-                                    "--no-defaults --batch --skip-column-names $1 --user=" RIG_USER;
+static const char enter_and_run[] =
+    "mount --bind /tmp $0/tmp && PATH=$PATH:/usr/local/mysql/bin exec chroot --userspec=999:999 $0 $2 "
+    "--no-defaults --batch --skip-column-names $1 --user=" RIG_USER;
 
 #define SET_UID "--reuid=" RIG_USER
 #define SET_GID "--regid=" RIG_USER
@@ -548,7 +550,8 @@ bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct st
     _cleanup_(freep) char *socket = xasprintf("--socket=%s", agent_rig_path(rig, "run/mysqld.sock"));
     const char *argv[] = {"setpriv", SET_UID, SET_GID, "--clear-groups", "mariadb", "--no-defaults", "--batch",
         "--skip-column-names", socket, AS_USER, NULL};
-    const char *inside[] = {"unshare", "--mount", "sh", "-c", enter_and_run, rig->root, socket, NULL};
+    const char *client = rig->mysql ? "mysql" : "mariadb";
+    const char *inside[] = {"unshare", "--mount", "sh", "-c", enter_and_run, rig->root, socket, client, NULL};
     struct subprocess_options options = {
         .argv = rig->root ? inside : argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
     struct subprocess_result result;

