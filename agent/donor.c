@@ -119,6 +119,19 @@ static bool plan_mariadb(struct donor *donor)
     return true;
 }
 
+/* For members whose image has no mariadb-backup. */
+static bool plan_mariadb_dump(struct donor *donor)
+{
+    char *tool = find_tool("mariadb-dump", "mysqldump");
+
+    if (!tool)
+        return false;
+    dump_command_mariadb(tool, donor->paths->socket, donor->user, &donor->argv);
+    free(tool);
+    donor->header.method = STREAM_METHOD_SQL;
+    return true;
+}
+
 /* For members whose image has no CLONE; the others do not ask here. */
 static bool plan_mysql(struct donor *donor)
 {
@@ -132,6 +145,16 @@ static bool plan_mysql(struct donor *donor)
     free(tool);
     donor->header.method = STREAM_METHOD_SQL;
     return donor->argv.n > 0;
+}
+
+/* NULL, or which program is missing. */
+static const char *plan(struct donor *donor, const char *method)
+{
+    if (donor->status->flavour != AGENT_FLAVOUR_MARIADB)
+        return plan_mysql(donor) ? NULL : "mysqldump";
+    if (method && str_eq(method, stream_method_names[STREAM_METHOD_SQL]))
+        return plan_mariadb_dump(donor) ? NULL : "mariadb-dump";
+    return plan_mariadb(donor) ? NULL : "mariadb-backup";
 }
 
 /* ---- who may have it, and when ---- */
@@ -189,12 +212,12 @@ void donor_handle(struct donor *donor, struct http_exchange *exchange)
 
     if (!may_ask(exchange) || !can_give(donor, exchange))
         return;
-    bool mariadb = donor->status->flavour == AGENT_FLAVOUR_MARIADB;
     fill_header(donor, exchange);
     strvec_init(&donor->argv);
-    if (!(mariadb ? plan_mariadb(donor) : plan_mysql(donor))) {
+    const char *missing = plan(donor, http_exchange_query(exchange, "method"));
+    if (missing) {
         strvec_release(&donor->argv);
-        http_replyf(exchange, 500, "this image has no %s", mariadb ? "mariadb-backup" : "mysqldump");
+        http_replyf(exchange, 500, "this image has no %s", missing);
         return;
     }
     log_info("another member asks for the data", LOG_STR("tool", donor->argv.v[0]));

@@ -214,6 +214,7 @@ static int start_stream(struct seed_clone *clone, struct error *err)
         .donor_port = clone->options.order->donor_agent_port,
         .argv = (const char *const *)argv.v,
         .server = &clone->options.prepared->binary.version,
+        .method = clone->load ? STREAM_METHOD_SQL : STREAM_METHOD_XBSTREAM,
         .header = on_header,
         .done = on_stream_done,
         .arg = clone,
@@ -246,7 +247,7 @@ static int start_mysql(struct seed_clone *clone, struct error *err)
     return 0;
 }
 
-/* ---- MySQL without CLONE ---- */
+/* ---- as statements: no CLONE, no mariadb-backup ---- */
 
 static void on_load_ready(void *arg, const struct error *failure)
 {
@@ -344,6 +345,8 @@ int seed_clone_finish(struct seed_clone *clone, struct error *err)
 
     if (clone->options.prepared->path == SEED_PATH_PHYSICAL)
         return clone_finish_mariadb(clone->options.paths, &origin, err);
+    if (clone->options.prepared->binary.version.flavour == AGENT_FLAVOUR_MARIADB)
+        return clone_finish_loaded(clone->options.paths, &origin, err);
     return datadir_publish(clone->options.paths, origin.replace, err);
 }
 

@@ -18,7 +18,7 @@
  *   PUT  /v1/archive, DELETE /v1/archive   archive_task.h; operator only
  *   PUT  /v1/check, DELETE /v1/check   check_task.h; operator only
  *   PUT  /v1/restore              backup_task.h; operator only, to `init`
- *   GET  /v1/backup[?digest=poly1305]   a copy of the data as a framed stream (frame_stream.h), to members of the
+ *   GET  /v1/backup[?digest=poly1305][&method=sql]   a copy of the data as a framed stream (frame_stream.h), to members of the
  *   cluster GET  /v1/binlogs/tail?after=GTIDS   to members, while this one's server is down: its transactions beyond
  *   that position as a framed stream POST /v1/binlogs/tail   the same, with the position in the body: for one that is
  *   too long for a head POST /v1/mycnf/apply   body: the ConfigMap's new my.cnf; answers

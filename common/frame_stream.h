@@ -36,7 +36,7 @@ enum stream_method {
     STREAM_METHOD_UNKNOWN,
     STREAM_METHOD_XBSTREAM, /* MariaDB: files, by mariadb-backup */
     STREAM_METHOD_BINLOG,
-    STREAM_METHOD_SQL, /* MySQL: statements, by mysqldump */
+    STREAM_METHOD_SQL, /* statements, by mysqldump or mariadb-dump */
     STREAM_METHOD_TAR, /* MySQL: files, by CLONE LOCAL (agent/backup/tar_stream.h); stored backups only */
     STREAM_METHOD_COUNT,
 };

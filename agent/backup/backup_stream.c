@@ -4,6 +4,8 @@
 #include "agent/backup/backup_stream.h"
 
 #include "agent/backup/copy_position.h"
+#include "agent/backup/dump_position.h"
+#include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/json_fields.h"
 #include "common/log.h"
@@ -30,9 +32,10 @@ struct backup_stream {
     struct stream_trailer trailer;
     struct error error;
     struct copy_position position;
-    char *gtid;             /* of the trailer */
-    bool asking;            /* the worker has a job of ours */
-    struct error ask_error; /* the job's */
+    struct dump_position *dump; /* of MariaDB's statements, which say themselves what they hold; else NULL */
+    char *gtid;                 /* of the trailer */
+    bool asking;                /* the worker has a job of ours */
+    struct error ask_error;     /* the job's */
     char tail[TAIL_LINES][TAIL_LINE_BYTES];
     unsigned tail_next;
 };
@@ -140,6 +143,8 @@ static void on_stdout(void *arg, const char *data, size_t len)
 {
     struct backup_stream *stream = arg;
 
+    if (stream->dump)
+        dump_position_feed(stream->dump, data, len);
     if (stream->exchange) /* at most SUBPROCESS_READ_MAX */
         send_data(stream, data, len);
 }
@@ -227,6 +232,21 @@ static void fail_by_tool(struct backup_stream *stream, const struct subprocess_r
     log_tail(stream);
 }
 
+/* Without them a replica would not know where to go on. */
+static void take_dump_position(struct backup_stream *stream)
+{
+    struct error err = ERROR_INIT;
+
+    dump_position_end(stream->dump);
+    if (!stream->dump->found) {
+        error_set(
+            &err, ERROR_PROTOCOL, "%s does not say which transactions its statements hold", stream->options.argv[0]);
+        fail(stream, &err);
+        return;
+    }
+    str_replace(&stream->gtid, str_or_empty(stream->dump->gtid));
+}
+
 static void on_exited(void *arg, const struct subprocess_result *result)
 {
     struct backup_stream *stream = arg;
@@ -236,6 +256,8 @@ static void on_exited(void *arg, const struct subprocess_result *result)
     snprintf(trailer->server_version, sizeof(trailer->server_version), "%s", stream->options.header.server_version);
     if (!trailer->ok)
         fail_by_tool(stream, result);
+    else if (stream->dump)
+        take_dump_position(stream);
     /* Without a binary log there is no position: the receiver says so. */
     if (trailer->ok && stream->exchange && *stream->position.file)
         ask_position(stream);
@@ -273,6 +295,11 @@ struct backup_stream *backup_stream_start(
     loop_timer_init(&stream->end, options->loop, on_end, stream);
     frame_writer_init(&stream->writer);
     strbuf_init(&stream->piece, PIECE_MAX + FRAME_TEXT_MAX);
+    if (options->header.method == STREAM_METHOD_SQL &&
+        str_eq(options->header.flavour, agent_flavour_name(AGENT_FLAVOUR_MARIADB))) {
+        stream->dump = xnew(struct dump_position);
+        dump_position_init(stream->dump);
+    }
     if (start_tool(stream, err) < 0) {
         backup_stream_free(stream);
         http_replyf(exchange, 500, "the backup tool cannot be started");
@@ -298,6 +325,9 @@ void backup_stream_free(struct backup_stream *stream)
     frame_writer_release(&stream->writer);
     strbuf_release(&stream->piece);
     copy_position_release(&stream->position);
+    if (stream->dump)
+        dump_position_release(stream->dump);
+    free(stream->dump);
     free(stream->gtid);
     free(stream);
 }

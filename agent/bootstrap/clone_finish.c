@@ -115,6 +115,17 @@ static int check_position(const struct agent_paths *paths, const char *said, str
     return 0;
 }
 
+int clone_finish_loaded(const struct agent_paths *paths, const struct clone_origin *origin, struct error *err)
+{
+    struct seed_position position = {.gtid = origin->gtid, .at_ms = clock_realtime_ms()};
+
+    snprintf(position.donor, sizeof(position.donor), "%s", origin->donor);
+    if (seed_position_write(paths->data_new_dir, &position, err) < 0)
+        return -1;
+    log_info("the copy is ready", LOG_STR("donor", origin->donor), LOG_STR("gtid", position.gtid));
+    return datadir_publish(paths, origin->replace, err);
+}
+
 int clone_finish_mariadb(const struct agent_paths *paths, const struct clone_origin *origin, struct error *err)
 {
     struct seed_position position = {.gtid = origin->gtid, .at_ms = clock_realtime_ms()};

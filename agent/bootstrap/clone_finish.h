@@ -37,6 +37,9 @@ struct clone_origin {
     uint64_t beside;            /* not 0: it gets that number and waits beside the data (datadir_beside.h) */
 };
 
+/* What was loaded from a MariaDB's statements: the position goes into data.new, then it gets its name. The version is there: the server made it. */
+int clone_finish_loaded(
+    const struct agent_paths *paths, const struct clone_origin *origin, struct error *err) KM_MUST_CHECK;
 /* Position and version go into data.new, then it gets its name, or waits. */
 int clone_finish_mariadb(
     const struct agent_paths *paths, const struct clone_origin *origin, struct error *err) KM_MUST_CHECK;

@@ -129,7 +129,8 @@ static int start_tool(struct clone_stream *stream, struct error *err)
 
 /* ---- frames ---- */
 
-int clone_stream_check_header(const struct stream_header *header, const struct server_version *server, struct error *err)
+int clone_stream_check_header(const struct stream_header *header, const struct server_version *server,
+    enum stream_method method, struct error *err)
 {
     struct server_version donor;
     bool mariadb = server->flavour == AGENT_FLAVOUR_MARIADB;
@@ -144,8 +145,10 @@ int clone_stream_check_header(const struct stream_header *header, const struct s
         return error_set(err, ERROR_INVALID,
             "the donor's server is %s, this image holds %s: a copy can only be made ready by its own series",
             header->server_version, server->text);
-    if (header->method != (mariadb ? STREAM_METHOD_XBSTREAM : STREAM_METHOD_SQL))
-        return error_set(err, ERROR_INVALID, "the donor sends the copy in a way that this agent does not know");
+    if (header->method != method)
+        return error_set(err, ERROR_INVALID, "the donor sends %s, this image can only take %s",
+            header->method == STREAM_METHOD_SQL ? "statements" : "files",
+            method == STREAM_METHOD_SQL ? "statements" : "files");
     return 0;
 }
 
@@ -153,7 +156,7 @@ static int on_header(void *arg, const struct stream_header *header, struct error
 {
     struct clone_stream *stream = arg;
 
-    if (clone_stream_check_header(header, stream->options.server, err) < 0)
+    if (clone_stream_check_header(header, stream->options.server, stream->options.method, err) < 0)
         return -1;
     int rc = stream->options.header(stream->options.arg, header, err);
     stream->waiting = rc > 0;
@@ -235,6 +238,8 @@ static void start_request(struct clone_stream *stream)
 
     strbuf_init(&url, URL_MAX);
     strbuf_addf(&url, "https://%s:%u/v1/backup?digest=%s", options->donor_host, options->donor_port, digest);
+    if (options->method == STREAM_METHOD_SQL)
+        strbuf_addf(&url, "&method=%s", stream_method_names[STREAM_METHOD_SQL]);
     agent_identity_of_host(options->donor_host, pod);
     agent_identity_add(&url, pod, NULL);
     struct http_request_options request = {

@@ -12,11 +12,11 @@
 
 #define HELP_TIMEOUT_MS 30000
 
-enum seed_path seed_path_choose(const struct server_version *version, bool has_clone)
+enum seed_path seed_path_choose(const struct server_version *version, bool has_tool)
 {
     if (version->flavour == AGENT_FLAVOUR_MARIADB)
-        return SEED_PATH_PHYSICAL;
-    return dialect_for(version)->clone_plugin && has_clone ? SEED_PATH_CLONE : SEED_PATH_LOGICAL;
+        return has_tool ? SEED_PATH_PHYSICAL : SEED_PATH_LOGICAL;
+    return dialect_for(version)->clone_plugin && has_tool ? SEED_PATH_CLONE : SEED_PATH_LOGICAL;
 }
 
 /* "plugin-dir        /usr/lib/mysql/plugin/"; an empty text if it is not there. */
@@ -47,9 +47,24 @@ static bool has_plugin(const struct server_binary *binary, const char *plugin)
     return *dir && access(path, R_OK) == 0;
 }
 
+/* Both names: server_binary_search. */
+static bool has_tool(const char *name, const char *old_name)
+{
+    _cleanup_(freep) char *path = server_binary_search(name);
+    _cleanup_(freep) char *old_path = server_binary_search(old_name);
+
+    return path || old_path;
+}
+
 enum seed_path seed_path_find(const struct server_binary *binary)
 {
     const char *plugin = dialect_for(&binary->version)->clone_plugin;
+    bool mariadb = binary->version.flavour == AGENT_FLAVOUR_MARIADB;
+    bool can = mariadb ? has_tool("mariadb-backup", "mariabackup") && has_tool("mbstream", "xbstream")
+                       : plugin && has_plugin(binary, plugin);
+    enum seed_path path = seed_path_choose(&binary->version, can);
 
-    return seed_path_choose(&binary->version, plugin && has_plugin(binary, plugin));
+    if (mariadb && path == SEED_PATH_LOGICAL)
+        log_info("this image has no mariadb-backup: a copy would come as statements, which takes longer");
+    return path;
 }

@@ -12,11 +12,11 @@
 enum seed_path {
     SEED_PATH_PHYSICAL, /* MariaDB: the donor's files, by mariadb-backup */
     SEED_PATH_CLONE,    /* MySQL 8.0.22 and later: its servers copy by themselves */
-    SEED_PATH_LOGICAL,  /* MySQL without that plugin: the donor's statements, by mysqldump */
+    SEED_PATH_LOGICAL,  /* without that tool or that plugin: the donor's statements, by mariadb-dump or mysqldump */
 };
 
-/* Pure. has_clone: the shared object of CLONE lies in the image. */
-enum seed_path seed_path_choose(const struct server_version *version, bool has_clone);
+/* Pure. has_tool: mariadb-backup and mbstream, or the shared object of CLONE, lie in the image. */
+enum seed_path seed_path_choose(const struct server_version *version, bool has_tool);
 /* Asks the image. Blocking, some tens of milliseconds. */
 enum seed_path seed_path_find(const struct server_binary *binary);
 

@@ -69,7 +69,7 @@ static void await_equal_at(const struct seed_rig *world, const struct agent_rig 
     _cleanup_(freep) char *position = seed_rig_text(world->donor, "SELECT @@gtid_current_pos");
 
     position[strcspn(position, "\n")] = '\0';
-    for (int i = 0; i < 500 && !seed_rig_is(rig, "SELECT @@gtid_current_pos", position); i++)
+    for (int i = 0; i < 3000 && !seed_rig_is(rig, "SELECT @@gtid_current_pos", position); i++)
         usleep(20 * 1000);
     static const char sums[] = "CHECKSUM TABLE d.big, d.live, d.aria; SELECT COUNT(*), MIN(id), MAX(id) FROM d.live;"
                                "SELECT COUNT(*) FROM d.big; SELECT @@gtid_current_pos";

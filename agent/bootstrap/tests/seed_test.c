@@ -141,24 +141,24 @@ static void test_header(void **state)
     UNUSED(state);
     assert_int_equal(server_version_parse("10.11.19-MariaDB", NULL, &mariadb, NULL), 0);
     assert_int_equal(server_version_parse("8.0.36", NULL, &mysql, NULL), 0);
-    assert_int_equal(clone_stream_check_header(&header, &mariadb, &err), 0);
-    assert_int_equal(clone_stream_check_header(&header, &mysql, &err), -1);
+    assert_int_equal(clone_stream_check_header(&header, &mariadb, STREAM_METHOD_XBSTREAM, &err), 0);
+    assert_int_equal(clone_stream_check_header(&header, &mysql, STREAM_METHOD_SQL, &err), -1);
     snprintf(header.server_version, sizeof(header.server_version), "11.4.2-MariaDB");
-    assert_int_equal(clone_stream_check_header(&header, &mariadb, &err), -1);
+    assert_int_equal(clone_stream_check_header(&header, &mariadb, STREAM_METHOD_XBSTREAM, &err), -1);
     assert_non_null(strstr(err.message, "11.4.2-MariaDB"));
     assert_non_null(strstr(err.message, "10.11.19-MariaDB"));
     snprintf(header.server_version, sizeof(header.server_version), "10.11.4-MariaDB");
     header.method = STREAM_METHOD_UNKNOWN;
-    assert_int_equal(clone_stream_check_header(&header, &mariadb, &err), -1);
+    assert_int_equal(clone_stream_check_header(&header, &mariadb, STREAM_METHOD_XBSTREAM, &err), -1);
     header.method =
         STREAM_METHOD_SQL; /* a dump is MySQL's way only, and of its own series: it holds the system tables */
-    assert_int_equal(clone_stream_check_header(&header, &mariadb, &err), -1);
+    assert_int_equal(clone_stream_check_header(&header, &mariadb, STREAM_METHOD_XBSTREAM, &err), -1);
     snprintf(header.flavour, sizeof(header.flavour), "mysql");
     snprintf(header.server_version, sizeof(header.server_version), "8.0.11");
-    assert_int_equal(clone_stream_check_header(&header, &mysql, &err), 0);
-    assert_int_equal(clone_stream_check_header(&header, &mariadb, &err), -1);
+    assert_int_equal(clone_stream_check_header(&header, &mysql, STREAM_METHOD_SQL, &err), 0);
+    assert_int_equal(clone_stream_check_header(&header, &mariadb, STREAM_METHOD_XBSTREAM, &err), -1);
     snprintf(header.server_version, sizeof(header.server_version), "5.7.44");
-    assert_int_equal(clone_stream_check_header(&header, &mysql, &err), -1);
+    assert_int_equal(clone_stream_check_header(&header, &mysql, STREAM_METHOD_SQL, &err), -1);
     assert_non_null(strstr(err.message, "5.7.44"));
 }
 
@@ -166,11 +166,12 @@ static void test_path(void **state)
 {
     static const struct {
         const char *version;
-        bool has_clone;
+        bool has_tool;
         enum seed_path path;
     } rows[] = {
-        {"10.6.18-MariaDB", false, SEED_PATH_PHYSICAL},
-        {"11.4.2-MariaDB", true, SEED_PATH_PHYSICAL},
+        {"10.6.18-MariaDB", true, SEED_PATH_PHYSICAL},
+        {"11.4.5-MariaDB", true, SEED_PATH_PHYSICAL},
+        {"11.4.5-MariaDB", false, SEED_PATH_LOGICAL},
         {"5.7.44", false, SEED_PATH_LOGICAL},
         {"5.7.44-log", true, SEED_PATH_LOGICAL},
         {"8.0.11", false, SEED_PATH_LOGICAL},
@@ -188,8 +189,8 @@ static void test_path(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct server_version version;
         assert_int_equal(server_version_parse(rows[i].version, NULL, &version, NULL), 0);
-        if (seed_path_choose(&version, rows[i].has_clone) != rows[i].path)
-            fail_msg("%s: %d", rows[i].version, seed_path_choose(&version, rows[i].has_clone));
+        if (seed_path_choose(&version, rows[i].has_tool) != rows[i].path)
+            fail_msg("%s: %d", rows[i].version, seed_path_choose(&version, rows[i].has_tool));
     }
 }
 
