@@ -101,6 +101,12 @@ $(hosted): $(BUILD)/obj/agent/main.o $(BUILD)/libagent.a $(BUILD)/libcommon.a
 	$(Q)$(call link,$<,$(filter %.a,$^),$(libs_agent)) -Wl,--dynamic-linker=$(hosted_libs)/ld-linux-x86-64.so.2 \
 	  -Wl,--disable-new-dtags,-rpath,$(hosted_libs)
 
+# What the agent's image has beside the program: tests of databases with time zones find it beside the one that they start.
+zones := $(BUILD)/zoneinfo.tar
+$(zones): images/zoneinfo.sh
+	$(call say,ZONES,$@)
+	$(Q)images/zoneinfo.sh --archive $@
+
 # ---- tests ---------------------------------------------------------------------------------------------------------
 
 define link_tests
@@ -114,7 +120,7 @@ $(foreach c,$(components),$(eval $(call link_tests,$(c))))
 
 objects: $(call obj,$(filter-out $(fuzz_files),$(found)))  ## Compile everything, tests included, and link nothing
 unit-tests: $(unit_bin)
-integration-tests: $(itest_bin) $(hosted)
+integration-tests: $(itest_bin) $(hosted) $(zones)
 
 export KM_BUILD = $(abspath $(BUILD))
 # They wait more than they compute (six seconds of waiting for one of processor time), under a sanitizer less so.
@@ -148,7 +154,7 @@ check-tsan:  ## The agent's and the common unit tests under the thread sanitizer
 	$(Q)! grep -rlE 'common/worker\.h|pthread\.h' operator
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SANITIZE=thread UNIT_OF="agent common" check-unit
 
-check-integration: all $(itest_bin) $(hosted)  ## Tests against real servers and the light control plane (*_itest.c)
+check-integration: all $(itest_bin) $(hosted) $(zones)  ## Tests against real servers and the light control plane (*_itest.c)
 	$(Q)SANITIZE=$(SANITIZE) build-aux/run-integration.sh $(itest_bin)
 
 check-integration-asan:  ## The integration tests under the address sanitizer

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "agent/bootstrap/instance_config.h"
+#include "agent/bootstrap/made_with.h"
 #include "agent/bootstrap/mycnf_check.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/upgrade.h"
+#include "agent/bootstrap/zones.h"
 #include "agent/mysql/events.h"
 #include "agent/mysql/variables.h"
 #include "common/alloc.h"
@@ -37,6 +39,7 @@ struct action {
     action_tended_fn tended_fn;
     struct accounts_want *want;
     uint64_t digest;
+    char made_with[MADE_WITH_MAX];
     struct server_version version;
     bool partial_revokes;
     /* tend_events */
@@ -76,7 +79,7 @@ static void finish(void *arg)
     if (action->applied_fn)
         action->applied_fn(action->arg, &action->error, &action->applied, &action->needs_restart);
     else if (action->tended_fn)
-        action->tended_fn(action->arg, &action->error, action->digest);
+        action->tended_fn(action->arg, &action->error, action->digest, action->made_with);
     else
         action->fn(action->arg, &action->error);
     action_free(action);
@@ -130,6 +133,15 @@ static void leave_mark(const struct agent_paths *paths)
         log_warn("cannot note that accounts were made", LOG_ERR(&err));
 }
 
+/* Whoever waits for accounts does not wait for these. */
+static void fill_zones(struct session *session)
+{
+    struct error err = ERROR_INIT;
+
+    if (zones_fill(session, &err) < 0)
+        log_warn("named time zones may be unknown to the server", LOG_ERR(&err));
+}
+
 static int tend(struct action *action, struct error *err)
 {
     struct action_lane *lane = action->lane;
@@ -145,6 +157,9 @@ static int tend(struct action *action, struct error *err)
     accounts_plan_release(&plan);
     if (rc < 0)
         return -1;
+    made_with_ask(session, action->made_with);
+    if (action->want->scope == ACCOUNTS_LOGGED)
+        fill_zones(session);
     if (action->want->scope == ACCOUNTS_NONE)
         return 0;
     action->digest = accounts_digest(session);

@@ -368,7 +368,7 @@ static void note_accounts(struct agent *agent)
     log_info("accounts are applied", LOG_BOOL("logged", agent->accounts_scope == ACCOUNTS_LOGGED));
 }
 
-static void on_tended(void *arg, const struct error *error, uint64_t digest)
+static void on_tended(void *arg, const struct error *error, uint64_t digest, const char *made_with)
 {
     struct agent *agent = arg;
     struct instance_state *state = &agent->state;
@@ -382,6 +382,7 @@ static void on_tended(void *arg, const struct error *error, uint64_t digest)
         state->accounts_retry_ms = clock_monotonic_ms() + ACCOUNTS_RETRY_MS;
     } else {
         error_clear(&state->accounts_error);
+        snprintf(state->made_with, sizeof(state->made_with), "%s", made_with);
         state->accounts_applied = agent->accounts_generation;
         state->accounts_scope = agent->accounts_scope;
         state->accounts_digest = digest;

@@ -9,6 +9,7 @@
 #include "common/base.h"
 
 #include "agent/bootstrap/datadir_beside.h"
+#include "agent/bootstrap/made_with.h"
 #include "agent/bootstrap/self_fence.h"
 #include "agent/catch_up.h"
 #include "agent/hearing.h"
@@ -201,9 +202,10 @@ struct instance_state {
     uint64_t accounts_applied;
     char accounts_wanted_hash[65];
     char accounts_applied_hash[65];
-    uint64_t accounts_digest;           /* of what was applied, as the server holds it (accounts.h); 0: not known */
-    bool accounts_incomplete;           /* a file that is needed is missing */
-    bool accounts_once;                 /* they were applied to this data folder at some time */
+    char made_with[MADE_WITH_MAX]; /* as in the status; asked for when accounts are tended, which begins with every server */
+    uint64_t accounts_digest;      /* of what was applied, as the server holds it (accounts.h); 0: not known */
+    bool accounts_incomplete;      /* a file that is needed is missing */
+    bool accounts_once;            /* they were applied to this data folder at some time */
     enum accounts_scope accounts_scope; /* of what was applied */
     struct error files_error;           /* the mounted files cannot be used */
     struct error accounts_error;        /* why the latest attempt failed */

@@ -9,6 +9,7 @@
 #include "agent/backup/replay_process.h"
 #include "agent/backup/upload_process.h"
 #include "agent/bootstrap/init.h"
+#include "agent/bootstrap/zones.h"
 #include "agent/check_process.h"
 #include "agent/copy_process.h"
 #include "agent/options.h"
@@ -37,12 +38,13 @@ static int command_copy(const struct agent_options *options, struct error *err)
 {
     _cleanup_(freep) char *to = xasprintf("%s/kube-mysql-agent", options->copy_dir);
     _cleanup_(freep) char *bundle = ca_bundle_find();
+    _cleanup_(freep) char *zones = zones_archive_find();
+    _cleanup_(freep) char *zones_to = xasprintf("%s/" ZONES_ARCHIVE_NAME, options->copy_dir);
     _cleanup_(freep) char *bundle_to = xasprintf("%s/" CA_BUNDLE_NAME, options->copy_dir);
 
-    if (fs_mkdir_all(options->copy_dir, 0755, err) < 0)
-        return -1;
-    /* The image that the copy runs in may have none. */
-    if (bundle && fs_copy_file(bundle, bundle_to, 0644, err) < 0)
+    /* The image that the copy runs in may have neither authorities nor time zones. */
+    if (fs_mkdir_all(options->copy_dir, 0755, err) < 0 || (bundle && fs_copy_file(bundle, bundle_to, 0644, err) < 0) ||
+        (zones && fs_copy_file(zones, zones_to, 0644, err) < 0))
         return -1;
     return fs_copy_file("/proc/self/exe", to, 0755, err);
 }

@@ -71,6 +71,7 @@ void agent_instance_config_release(struct agent_instance_config *config)
     free(config->service_domain);
     free(config->database);
     free(config->username);
+    free(config->made_with);
     *config = (struct agent_instance_config){0};
 }
 
@@ -86,6 +87,7 @@ json_t *agent_instance_config_encode(const struct agent_instance_config *config)
     json_put_int(document, "replicas", config->replicas);
     json_put_str(document, "database", config->database);
     json_put_str(document, "username", config->username);
+    json_put_str(document, "madeWith", config->made_with);
     return document;
 }
 
@@ -113,6 +115,7 @@ int agent_instance_config_decode(const json_t *document, struct agent_instance_c
         want_copy(document, "serviceDomain", &config.service_domain, err) < 0 ||
         want_copy(document, "database", &config.database, err) < 0 ||
         want_copy(document, "username", &config.username, err) < 0 ||
+        want_copy(document, "madeWith", &config.made_with, err) < 0 ||
         json_want_int(document, "serverIdBase", 0, UINT32_MAX, &server_id_base, err) < 0 ||
         json_want_int(document, "replicas", 0, INT32_MAX, &replicas, err) < 0)
         return error_prefix(err, "instance configuration");
@@ -164,6 +167,7 @@ static const struct json_field fields[] = {
     FIELD("accountsApplied", BOOL, CHANGE_COUNTS, accounts_applied),
     FIELD("accountsHash", TEXT, CHANGE_COUNTS, accounts_hash),
     FIELD("mycnfHash", TEXT, CHANGE_COUNTS, mycnf_hash),
+    FIELD("madeWith", TEXT, CHANGE_COUNTS, made_with),
     FIELD("gtidExecuted", POSITION, CHANGE_COUNTS, gtid_executed),
     FIELD("gtidState", POSITION, CHANGE_IGNORED, gtid_state),
     FIELD("volumeBytes", U64, CHANGE_COUNTS, volume_bytes),

@@ -92,6 +92,7 @@ struct agent_instance_config {
     int replicas;
     char *database; /* to be made, NULL: none */
     char *username; /* to be made with all rights on `database`; password in AGENT_ACCOUNTS_DIR/user; NULL: none */
+    char *made_with; /* for `check` only: agent_status.made_with of a member, which the my.cnf must fit; NULL: not known */
 };
 void agent_instance_config_release(struct agent_instance_config *config);
 json_t *agent_instance_config_encode(const struct agent_instance_config *config);
@@ -172,7 +173,9 @@ struct agent_status {
     bool read_only;
     bool accounts_applied; /* root, system accounts, database and user are as configured; made by a primary, arrived at the others */
     char accounts_hash[65]; /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
-    char mycnf_hash[65];       /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
+    char mycnf_hash[65]; /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
+    /* "innodb_page_size=16384 lower_case_table_names=0 …": what the data was made with and keeps (agent/bootstrap/made_with.h); "" not known */
+    char made_with[256];
     const char *gtid_executed; /* POSITION_TOO_LONG, or cut by an earlier version: cannot be compared */
     const char *gtid_state; /* MariaDB: gtid_binlog_state, the last transaction of each domain and server; likewise */
     uint64_t volume_bytes;

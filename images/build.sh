@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # build.sh   OCI archives of operator and agent in $BUILD/images, from the static binaries in $BUILD/static, without an engine.
 # The same content as the Dockerfiles beside this give: one binary, user 65532, the public certificate authorities (ca-certificates.sh); the operator's also
-# has time zones for schedules (zoneinfo.sh). Archives are reproducible: owner, modes, order and time of files are fixed, so the same binary gives the same digest.
+# has time zones for schedules, the agent's those for the tables of servers (zoneinfo.sh). Archives are reproducible: owner, modes, order and time of files are fixed, so the same binary gives the same digest.
 #   TAG=dev              REGISTRY=registry.local
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,6 +22,10 @@ for name in kube-mysql-operator kube-mysql-agent; do
   install -m 0755 "$binary" "$work/$name/$name"
   content=("$name" etc)
   images/ca-certificates.sh "$work/$name/etc/ssl/certs/ca-certificates.crt"
+  if [[ $name == kube-mysql-agent ]]; then
+    images/zoneinfo.sh --archive "$work/$name/zoneinfo.tar"
+    content+=(zoneinfo.tar)
+  fi
   if [[ $name == kube-mysql-operator ]]; then
     images/zoneinfo.sh "$work/$name/usr/share/zoneinfo"
     content+=(usr)

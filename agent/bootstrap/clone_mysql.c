@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/made_with.h"
 #include "agent/bootstrap/tcp_probe.h"
 #include "agent/mysql/session.h"
 #include "agent/mysql/sql_text.h"
@@ -184,7 +185,9 @@ static void run_copy(void *arg)
 static int initialise(struct clone_mysql *clone, struct error *err)
 {
     _cleanup_(freep) char *datadir = xasprintf("--datadir=%s", clone->scratch_dir);
-    const char *argv[] = {clone->options.prepared->binary.path, "--no-defaults", "--initialize-insecure", datadir,
+    _cleanup_(freep) char *file = xasprintf("%s/initialise.cnf", clone->options.paths->run_dir);
+    _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", file);
+    const char *argv[] = {clone->options.prepared->binary.path, defaults, "--initialize-insecure", datadir,
         "--tmpdir=/tmp", "--innodb-buffer-pool-size=32M", "--innodb-doublewrite=OFF",
         "--loose-innodb-redo-log-capacity=32M", NULL};
     struct subprocess_options options = {.argv = argv, .new_process_group = true, .timeout_ms = INITIALISE_TIMEOUT_MS};
@@ -194,7 +197,7 @@ static int initialise(struct clone_mysql *clone, struct error *err)
     if (fs_remove_all(clone->scratch_dir, err) < 0 ||
         datadir_make_room(clone->options.paths, SCRATCH_FREE_MIN, clone->options.order->replace,
             "the server that receives the copy", err) < 0 ||
-        fs_mkdir_all(clone->scratch_dir, 0700, err) < 0)
+        fs_mkdir_all(clone->scratch_dir, 0700, err) < 0 || made_with_write(clone->options.paths, file, err) < 0)
         return -1;
     return subprocess_run(&options, NULL, NULL, &result, err);
 }
@@ -367,8 +370,10 @@ static void build_argv(const struct clone_mysql *clone, struct strvec *argv)
     strvec_pushf(argv, "--datadir=%s", clone->scratch_dir);
     strvec_pushf(argv, "--socket=%s", clone->socket);
     strvec_pushf(argv, "--pid-file=%s/scratch.pid", paths->run_dir);
-    static const char *const rest[] = {"--skip-networking", "--skip-log-bin", "--super-read-only=OFF", "--read-only=OFF",
-        "--innodb-buffer-pool-size=64M", "--loose-innodb-redo-log-capacity=16M", "--performance-schema=ON", NULL};
+    /* Its tables of time zones are empty. */
+    static const char *const rest[] = {"--default-time-zone=SYSTEM", "--skip-networking", "--skip-log-bin",
+        "--super-read-only=OFF", "--read-only=OFF", "--innodb-buffer-pool-size=64M",
+        "--loose-innodb-redo-log-capacity=16M", "--performance-schema=ON", NULL};
     strvec_push_all(argv, rest);
     strvec_pushf(argv, "--loose-clone-ssl-ca=%s/ca.crt", paths->tls_dir);
     strvec_pushf(argv, "--loose-clone-ssl-cert=%s/tls.crt", paths->tls_dir);

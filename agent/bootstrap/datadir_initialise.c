@@ -2,6 +2,8 @@
 #include "common/base.h"
 
 #include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/made_with.h"
+#include "agent/bootstrap/zones.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/log.h"
@@ -29,7 +31,8 @@ static int check_space(const struct agent_paths *paths, struct error *err)
 }
 
 /* mariadb-install-db is a shell script that runs the server in --bootstrap mode. No anonymous accounts, no test database. */
-static int install_mariadb(const char *dir, const char *user, struct strvec *argv, struct error *err)
+static int install_mariadb(
+    const struct agent_paths *paths, const char *options, const char *user, struct strvec *argv, struct error *err)
 {
     char *script = server_binary_search("mariadb-install-db");
 
@@ -39,8 +42,8 @@ static int install_mariadb(const char *dir, const char *user, struct strvec *arg
         return error_set(err, ERROR_NOT_FOUND, "this image has no mariadb-install-db");
     strvec_push(argv, script);
     free(script);
-    strvec_push(argv, "--no-defaults");
-    strvec_pushf(argv, "--datadir=%s", dir);
+    strvec_pushf(argv, "--defaults-file=%s", options);
+    strvec_pushf(argv, "--datadir=%s", paths->data_new_dir);
     strvec_push(argv, "--auth-root-authentication-method=socket");
     strvec_pushf(argv, "--auth-root-socket-user=%s", user);
     strvec_push(argv, "--skip-test-db");
@@ -50,49 +53,81 @@ static int install_mariadb(const char *dir, const char *user, struct strvec *arg
 
 /* The server makes root@localhost without a password; it stays locked until the agent has set one. */
 static int install_mysql(
-    const struct agent_paths *paths, const char *dir, const char *path, struct strvec *argv, struct error *err)
+    const struct agent_paths *paths, const char *options, const char *server, struct strvec *argv, struct error *err)
 {
-    static const char lock_root[] = "ALTER USER 'root'@'localhost' ACCOUNT LOCK;\n";
     _cleanup_(freep) char *file = xasprintf("%s/initialise.sql", paths->run_dir);
+    _cleanup_(strbuf_release) struct strbuf sql;
 
-    if (fs_write_file_atomic(file, lock_root, strlen(lock_root), 0600, err) < 0)
+    strbuf_init(&sql, ZONES_SQL_MAX);
+    strbuf_adds(&sql, "ALTER USER 'root'@'localhost' ACCOUNT LOCK;\n");
+    if (zones_sql_of_archive(&sql, err) < 0 || fs_write_file_atomic(file, sql.buf, sql.len, 0600, err) < 0)
         return -1;
-    strvec_push(argv, path);
-    strvec_push(argv, "--no-defaults");
+    strvec_push(argv, server);
+    strvec_pushf(argv, "--defaults-file=%s", options);
     strvec_push(argv, "--initialize-insecure");
-    strvec_pushf(argv, "--datadir=%s", dir);
+    strvec_pushf(argv, "--datadir=%s", paths->data_new_dir);
     strvec_pushf(argv, "--init-file=%s", file);
     strvec_push(argv, "--tmpdir=/tmp");
     return 0;
+}
+
+static int run_tool(const struct strvec *argv, const struct strbuf *input, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+    _cleanup_(strbuf_release) struct strbuf tail;
+    struct subprocess_result result;
+    struct subprocess_options options = {
+        .argv = (const char *const *)argv->v,
+        .new_process_group = true,
+        .timeout_ms = INITIALISE_TIMEOUT_MS,
+        .stdin_data = input ? input->buf : NULL,
+        .stdin_len = input ? input->len : 0,
+    };
+
+    strbuf_init(&out, OUTPUT_MAX);
+    strbuf_init(&tail, SUBPROCESS_STDERR_MAX);
+    if (subprocess_run(&options, &out, &tail, &result, err) == 0)
+        return 0;
+    log_error(
+        "the server's own tool could not make a database", LOG_STR("stdout", out.buf), LOG_STR("stderr", tail.buf));
+    return -1;
+}
+
+/* mariadb-install-db leaves the tables of time zones empty. */
+static int fill_mariadb(const struct agent_paths *paths, const char *options, const char *server, struct error *err)
+{
+    _cleanup_(strvec_release) struct strvec argv;
+    _cleanup_(strbuf_release) struct strbuf sql;
+
+    strvec_init(&argv);
+    strbuf_init(&sql, ZONES_SQL_MAX);
+    if (zones_sql_of_archive(&sql, err) < 0)
+        return -1;
+    if (sql.len == 0)
+        return 0;
+    strvec_push(&argv, server);
+    strvec_pushf(&argv, "--defaults-file=%s", options);
+    strvec_pushf(&argv, "--datadir=%s", paths->data_new_dir);
+    strvec_push(&argv, "--tmpdir=/tmp");
+    strvec_push(&argv, "--bootstrap");
+    return run_tool(&argv, &sql, err);
 }
 
 int datadir_make_empty_database(
     const struct agent_paths *paths, const struct server_binary *binary, const char *user, struct error *err)
 {
     _cleanup_(strvec_release) struct strvec argv;
-    _cleanup_(strbuf_release) struct strbuf out;
-    _cleanup_(strbuf_release) struct strbuf tail;
-    struct subprocess_result result;
+    _cleanup_(freep) char *file = xasprintf("%s/initialise.cnf", paths->run_dir);
+    bool mariadb = binary->version.flavour == AGENT_FLAVOUR_MARIADB;
 
     strvec_init(&argv);
-    strbuf_init(&out, OUTPUT_MAX);
-    strbuf_init(&tail, SUBPROCESS_STDERR_MAX);
-    int rc = binary->version.flavour == AGENT_FLAVOUR_MARIADB
-        ? install_mariadb(paths->data_new_dir, user, &argv, err)
-        : install_mysql(paths, paths->data_new_dir, binary->path, &argv, err);
-    if (rc < 0)
+    if (made_with_write(paths, file, err) < 0)
         return -1;
-    struct subprocess_options options = {
-        .argv = (const char *const *)argv.v,
-        .new_process_group = true,
-        .timeout_ms = INITIALISE_TIMEOUT_MS,
-    };
-    if (subprocess_run(&options, &out, &tail, &result, err) < 0) {
-        log_error(
-            "the server's own tool could not make a database", LOG_STR("stdout", out.buf), LOG_STR("stderr", tail.buf));
+    if ((mariadb ? install_mariadb(paths, file, user, &argv, err)
+                 : install_mysql(paths, file, binary->path, &argv, err)) < 0 ||
+        run_tool(&argv, NULL, err) < 0)
         return -1;
-    }
-    return 0;
+    return mariadb ? fill_mariadb(paths, file, binary->path, err) : 0;
 }
 
 int datadir_initialise(

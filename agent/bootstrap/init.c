@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/bootstrap/instance_config.h"
+#include "agent/bootstrap/made_with.h"
 #include "agent/bootstrap/mycnf_check.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/server_binary.h"
@@ -114,6 +115,16 @@ int init_prepare(const struct init_options *options, struct init_prepared *ret, 
     return 0;
 }
 
+/* Only where the operator says what the data of the members was made with. */
+static int check_made_with(const struct agent_paths *paths, const struct server_binary *binary, struct error *err)
+{
+    _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
+
+    if (instance_config_load(paths->config_instance, &instance, err) < 0)
+        return -1;
+    return instance.made_with ? made_with_check(binary, paths->run_mycnf, instance.made_with, err) : 0;
+}
+
 int init_check(const struct init_options *options, struct error *err)
 {
     struct server_binary binary;
@@ -122,6 +133,8 @@ int init_check(const struct init_options *options, struct error *err)
     if (find_binary(&binary, err) < 0)
         return -1;
     int rc = prepare_config(options, &binary, &user, err);
+    if (rc == 0)
+        rc = check_made_with(options->paths, &binary, err);
     server_binary_release(&binary);
     return rc;
 }

@@ -16,7 +16,6 @@
 #include "common/log.h"
 #include "common/subprocess.h"
 
-#define INITIALISE_TIMEOUT_MS (10 * 60 * 1000)
 #define START_TIMEOUT_MS 120000
 /* One on a copy applies its redo log first, and perhaps upgrades its tables; its end is noticed. */
 #define RECOVERY_TIMEOUT_MS (6LL * 60 * 60 * 1000)
@@ -47,27 +46,12 @@ static bool is_mariadb(const struct load_mysql *load)
 
 /* ---- on the worker's thread ---- */
 
-static int initialise_mysql(const struct load_mysql *load, struct error *err)
-{
-    _cleanup_(freep) char *datadir = xasprintf("--datadir=%s", load->options.paths->data_new_dir);
-    _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", load->options.paths->run_mycnf);
-    /* Some variables can only be set now (lower_case_table_names); the init-file is for the start. */
-    const char *argv[] = {load->options.prepared->binary.path, defaults, "--initialize-insecure", datadir,
-        "--init-file=/dev/null", "--skip-log-bin", "--read-only=OFF", "--super-read-only=OFF", NULL};
-    struct subprocess_options options = {.argv = argv, .new_process_group = true, .timeout_ms = INITIALISE_TIMEOUT_MS};
-    struct subprocess_result result;
-
-    return subprocess_run(&options, NULL, NULL, &result, err);
-}
-
 static int initialise(const struct load_mysql *load, struct error *err)
 {
     const struct load_mysql_options *options = &load->options;
 
     if (datadir_make_room(options->paths, EMPTY_FREE_MIN, options->replace, "an empty database alone", err) < 0)
         return -1;
-    if (!is_mariadb(load))
-        return initialise_mysql(load, err);
     return datadir_make_empty_database(options->paths, &options->prepared->binary, options->prepared->user, err);
 }
 

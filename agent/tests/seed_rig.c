@@ -43,6 +43,8 @@ struct agent_rig *seed_rig_pod(struct seed_rig *world, const char *name)
 {
     struct agent_rig *rig = agent_rig_new_in(world->root);
 
+    if (world->mycnf)
+        agent_rig_put(rig, "config/my.cnf", world->mycnf);
     str_replace(&rig->pod_name, name);
     agent_rig_put(rig, "tls/ca.crt", world->ca.cert_pem);
     put_pair(world, rig, "tls/tls", AGENT_COMMON_NAME);
@@ -87,12 +89,18 @@ void seed_rig_limit_volume(struct seed_rig *world, const char *size)
 
 struct seed_rig *seed_rig_new(const char *root)
 {
+    return seed_rig_new_with(root, NULL);
+}
+
+struct seed_rig *seed_rig_new_with(const char *root, const char *mycnf)
+{
     struct seed_rig *world = xnew(struct seed_rig);
     int64_t now_ms = clock_realtime_ms();
     struct tls_cert_request request = {
         .common_name = "test-ca", .not_before_ms = now_ms - 60000, .not_after_ms = now_ms + 3600000};
 
     world->root = xstrdup(root);
+    world->mycnf = mycnf;
     assert_int_equal(tls_make_ca(&request, &world->ca, NULL), 0);
     world->donor = seed_rig_pod(world, "demo-mysql-0");
     world->member = seed_rig_pod(world, "demo-mysql-1");

@@ -17,6 +17,7 @@
 
 struct seed_rig {
     char *root; /* agent_rig_new_in */
+    const char *mycnf;
     struct agent_rig *donor;
     struct agent_rig *other; /* the test's */
     struct agent_rig *member;
@@ -27,6 +28,8 @@ struct seed_rig {
 
 /* The donor serves and is writable, the member has never been started. root: as of agent_rig_new_in. */
 struct seed_rig *seed_rig_new(const char *root);
+/* The same, every pod with this my.cnf; NULL: that of agent_rig. */
+struct seed_rig *seed_rig_new_with(const char *root, const char *mycnf);
 void seed_rig_free(struct seed_rig *world); /* kills what runs */
 struct agent_rig *seed_rig_pod(struct seed_rig *world, const char *name);
 void seed_rig_start_primary(struct agent_rig *rig);

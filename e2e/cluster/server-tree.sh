@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # server-tree.sh NAME: prints the folder that holds a root file system with a database server, made when it is missing.
 #   mariadb-10.5    Debian 11, whose mirrors may be gone one day
 #   mariadb-11.4    upstream's own binaries, as they are packed for Maven, below /usr/local/mysql on Debian 12: server, client and dump

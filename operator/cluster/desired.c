@@ -103,7 +103,7 @@ static uint32_t server_id_base(const char *uid)
     return (uint32_t)(((hash >> 16) % 0x0ffffffeULL + 1) << 4);
 }
 
-char *desired_instance_json(const struct cluster_snapshot *snapshot)
+static char *instance_json(const struct cluster_snapshot *snapshot, const char *made_with)
 {
     _cleanup_(freep) char *domain = xasprintf("%s.%s.svc", snapshot->names.service, snapshot->ns);
     struct agent_instance_config config = {
@@ -115,12 +115,30 @@ char *desired_instance_json(const struct cluster_snapshot *snapshot)
         .replicas = snapshot->cluster.replicas,
         .database = xstrdup(snapshot->cluster.database),
         .username = xstrdup(snapshot->cluster.username),
+        .made_with = xstrdup(made_with),
     };
     json_t *document = agent_instance_config_encode(&config);
     char *text = json_text(document);
     json_decref(document);
     agent_instance_config_release(&config);
     return text;
+}
+
+char *desired_instance_json(const struct cluster_snapshot *snapshot)
+{
+    return instance_json(snapshot, NULL);
+}
+
+/* All members' data came from one; whoever has heard of it says it. */
+char *desired_check_instance_json(const struct cluster_snapshot *snapshot)
+{
+    const char *made_with = NULL;
+    for (int i = 0; i < snapshot->member_count && !made_with; i++) {
+        const struct agent_status *agent = snapshot->members[i].agent;
+        if (agent && !str_empty(agent->made_with))
+            made_with = agent->made_with;
+    }
+    return instance_json(snapshot, made_with);
 }
 
 json_t *desired_config_map(const struct cluster_snapshot *snapshot)

@@ -55,5 +55,7 @@ json_t *desired_config_map(const struct cluster_snapshot *snapshot);
 json_t *desired_service_account(const struct cluster_snapshot *snapshot);
 /* instance.json of the agents' contract. */
 char *desired_instance_json(const struct cluster_snapshot *snapshot);
+/* The same with what the data of the members was made with, for the check pod. */
+char *desired_check_instance_json(const struct cluster_snapshot *snapshot);
 
 #endif

@@ -274,7 +274,7 @@ json_t *desired_check_pod(const struct cluster_snapshot *snapshot)
     desired_check_pod_name(snapshot, name);
     desired_runtime_hash(snapshot, hash);
     desired_check_pod_role(hash, role);
-    _cleanup_(freep) char *instance = desired_instance_json(snapshot);
+    _cleanup_(freep) char *instance = desired_check_instance_json(snapshot);
     json_t *pod = desired_object(snapshot, "v1", "Pod", name);
     json_t *metadata = json_object_get(pod, "metadata");
     json_t *labels = json_object_get(metadata, "labels");
