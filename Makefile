@@ -81,7 +81,7 @@ $(foreach c,$(components),$(eval $(call archive,$(c))))
 $(BUILD)/lib%.a:
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
 libs_common   := $(call pkg_libs,$(PKG_COMMON))
 libs_operator := $(libs_common)
@@ -266,12 +266,16 @@ compile_commands.json:  ## For editors and language servers (needs bear)
 # ---- static build and images ---------------------------------------------------------------------------------------
 
 static:  ## Self-contained binaries in $(BUILD)/static (what images and the injected agent use)
-	$(Q)build-aux/static-libs.sh
+	$(Q)CC='$(CC)' build-aux/static-libs.sh
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/static LINK=static EXTRA_CFLAGS='-ffunction-sections -fdata-sections' all
-	$(Q)build-aux/print-sizes.sh $(BUILD)/static/kube-mysql-*
+	$(Q)build-aux/print-sizes.sh $(BUILD)/static/kube-mysql-{operator,agent}
 
 images: static  ## OCI archives of operator and agent in $(BUILD)/images, without a Docker engine
 	$(Q)BUILD=$(BUILD) images/build.sh
+	$(Q)BUILD=$(BUILD) images/tests/content-test.sh
+
+release:  ## Everything that a release has, in $(BUILD)/release, built on Debian 13: images for amd64 and arm64, install.yaml, chart, SBOMs, sources, checksums
+	$(Q)BUILD=$(BUILD) build-aux/release.sh
 
 # ---- local Kubernetes, deployment, demo ----------------------------------------------------------------------------
 
@@ -319,5 +323,5 @@ help:  ## This text
 FORCE:
 .PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration \
   check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-headers check-size check-license check-version format format-check lint \
-  lint-shell lint-c static images deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
+  lint-shell lint-c static images release deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e bench demo demo-clean test clean help compile_commands.json

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Install what is missing to build, test and package on Debian 12. Quick when nothing is. Needs root to install.
+# Install what is missing to build, test and package on Debian 12; "build" also on Debian 13. Quick when nothing is. Needs root to install.
 #   deps.sh            everything
 #   deps.sh build      only what compiling needs (used by the images' build stage)
 set -euo pipefail
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 build_packages=(
   gcc make pkg-config ca-certificates dpkg-dev
   libc6-dev libcurl4-openssl-dev libjansson-dev libmariadb-dev libssl-dev libyaml-dev libevent-dev libzstd-dev
-  libnghttp2-dev zlib1g-dev tzdata
+  libnghttp2-dev zlib1g-dev tzdata jq
 )
 test_packages=(
   clang llvm clang-format clang-tidy libclang-rt-14-dev libcmocka-dev nghttp2-server cppcheck shellcheck universal-ctags jq curl strace

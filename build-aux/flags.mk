@@ -19,7 +19,7 @@ ifeq ($(WERROR),1)
 WARNINGS  += -Werror
 endif
 
-is_x86    := $(filter x86_64,$(shell uname -m))
+is_x86    := $(filter x86_64-%,$(shell $(CC) -dumpmachine))
 HARDENING := -fstack-protector-strong -fstack-clash-protection $(if $(is_x86),-fcf-protection)
 LD_HARDENING := -Wl,-z,relro,-z,now -Wl,-z,noexecstack
 
@@ -38,7 +38,8 @@ LDFLAGS_ALL = $(filter -fsanitize% -fno-sanitize%,$(OPT_$(SANITIZE))) $(LD_HARDE
 LD_shared  := -pie -Wl,--as-needed
 # Our libcurl comes first: the paths of other libraries' .pc files would find Debian's. --no-warnings silences one known
 # thing: dlopen and the name-service functions, of which glibc has the resolvers "files" and "dns" inside (2.34 and later).
-LD_static   = -static-pie -Wl,--gc-sections,--no-warnings -s -L$(STATIC_PREFIX)/lib
+# The map says which archives went in: images/linked.sh.
+LD_static   = -static-pie -Wl,-Map=$@.map -Wl,--gc-sections,--no-warnings -s -L$(STATIC_PREFIX)/lib
 
 # Libraries. The operator links no MySQL client. libmariadb is Debian's client, mysqlclient Oracle's.
 PKG_CONFIG ?= pkg-config
@@ -48,7 +49,7 @@ PKG_CONFIG := true
 endif
 ifeq ($(LINK),static)
 # libcurl without its 30 friends: see build-aux/static-libs.sh.
-STATIC_PREFIX := $(shell build-aux/static-libs.sh --print-prefix)
+STATIC_PREFIX := $(shell CC='$(CC)' build-aux/static-libs.sh --print-prefix)
 pkg_env := PKG_CONFIG_PATH=$(STATIC_PREFIX)/lib/pkgconfig
 pkg_static := --static
 endif

@@ -5,6 +5,7 @@
 # of them without a static form. Built from Debian's own `curl` source package, patches included; kept outside the checkout
 # under a name made of the package's version and this recipe, so a changed recipe or a security update makes a new one.
 # Everything else (OpenSSL, nghttp2, libevent, jansson, libyaml, zstd, libmariadb) comes from Debian's -dev packages.
+# CC: the compiler; one for another machine makes its library. CURL_SOURCE_VERSION: the version to build where a mirror has not got the source of the newest one.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -20,9 +21,11 @@ configure_options=(
   --disable-ares --disable-libcurl-option --disable-dependency-tracking
 )
 cflags='-O2 -fPIE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection -ffunction-sections -fdata-sections'
-[[ $(uname -m) != x86_64 ]] || cflags+=' -fcf-protection'
+target=$(${CC:=gcc} -dumpmachine)
+[[ $target != x86_64* ]] || cflags+=' -fcf-protection'
+[[ $target == "$(uname -m)"-* ]] || configure_options+=(--host="$target")
 
-version=$(dpkg-query -W -f '${source:Version}' libcurl4-openssl-dev 2>/dev/null) || version=
+version=${CURL_SOURCE_VERSION:-$(dpkg-query -W -f '${source:Version}' libcurl4-openssl-dev 2>/dev/null)} || version=
 if [[ -z $version ]]; then
   echo "static-libs: libcurl4-openssl-dev is not installed; run make deps" >&2
   exit 1
@@ -55,7 +58,7 @@ find . -name aclocal.m4 -exec touch {} +
 sleep 1
 find . \( -name Makefile.in -o -name configure -o -name '*config.h.in' \) -exec touch {} +
 {
-  ./configure --prefix="$prefix" "${configure_options[@]}" CFLAGS="$cflags"
+  ./configure --prefix="$prefix" "${configure_options[@]}" CC="$CC" CFLAGS="$cflags"
   make -j"$(nproc)" -C lib
   make -C lib install DESTDIR="$work/root"
   make -C include install DESTDIR="$work/root"

@@ -39,7 +39,7 @@ command -v kubectl > /dev/null || skip "there is no kubectl"
 find_helm
 
 render() { # render [FLAG…]: the chart's objects
-  "$helm" template kube-mysql $chart --namespace kube-mysql-system --kube-version 1.34.0 "$@" 2> "$dir/err" || { cat "$dir/err" >&2; return 1; }
+  "$helm" template kube-mysql "$chart" --namespace kube-mysql-system --kube-version 1.34.0 "$@" 2> "$dir/err" || { cat "$dir/err" >&2; return 1; }
 }
 # objects: YAML on standard input as one sorted list of JSON objects, one in a line
 objects() { kubectl patch --local -f - --type=merge -p '{}' -o json | jq -cS 'if .kind == "List" then .items[] else . end' | sort; }
@@ -88,6 +88,14 @@ kubectl kustomize "$dir" | objects > "$dir/kustomize-all"
 render --set namespace.create=true "${all[@]}" | objects | without_policy > "$dir/helm-all"
 same "all components" "$dir/kustomize-all" "$dir/helm-all"
 (($(wc -l < "$dir/helm-all") == $(wc -l < "$dir/helm") + 6)) || failure "all components are $(wc -l < "$dir/helm-all") objects"
+
+REGISTRY=r.example deploy/helm/package.sh "$dir/chart.tgz"
+chart_folder=$chart chart=$dir/chart.tgz
+render --set namespace.create=true "${all[@]}" --set images.operator.repository=kube-mysql-operator,images.agent.repository=kube-mysql-agent |
+  objects | without_policy > "$dir/helm-packed"
+same "the packed chart" "$dir/kustomize-all" "$dir/helm-packed"
+[[ $(render | grep -c 'r\.example/kube-mysql-') == 2 ]] || failure "the packed chart does not name its registry"
+chart=$chart_folder
 
 deployment='(map(select(.kind == "Deployment")) | first) as $d | $d.spec.template.spec as $pod | $pod.containers[0] as $c |'
 crds='map(select(.kind == "CustomResourceDefinition"))'
