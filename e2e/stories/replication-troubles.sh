@@ -42,7 +42,7 @@ for _ in 1 2 3 4 5; do # set right within ten seconds: now and then before anybo
   sql db-mysql-0 "ALTER USER replication@'%' IDENTIFIED BY 'stolen'; KILL USER replication"
   wait_until 10 "the refusal" refused > /dev/null && break
 done
-wait_until 1 "the refusal" event_says 'ReplicationRefused .*Access denied for user'
+wait_until 10 "its event" event_says 'ReplicationRefused .*Access denied for user'
 wait_replicated db 3 60
 
 say "a request for a member that is not there"
