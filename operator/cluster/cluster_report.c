@@ -284,29 +284,47 @@ static void set_available(struct report *report)
         set(report, CONDITION_AVAILABLE, false, "NoPrimary", "no member is primary yet");
 }
 
+/* An agent says it until its server restarts. It is over once the primary's replicas have what was committed then
+ * (cluster_confirmed.h), or once the member follows another primary: what nobody else has would be errant. */
+static bool is_over(const struct report *report, const struct cluster_member *member, const char *problem)
+{
+    if (!str_eq(problem, "UnacknowledgedCommits"))
+        return false;
+    return member == cluster_primary(report->snapshot) ? report->status->confirmed.semi_sync
+                                                       : member_follows(report->snapshot, member);
+}
+
 /* The first member that is ready and yet has something to say: an account that failed, a volume that fills up. */
-static const struct cluster_member *find_ailing(const struct report *report)
+static const struct cluster_member *find_ailing(const struct report *report, const struct agent_problem **ret)
 {
     for (int i = 0; i < report->snapshot->member_count; i++) {
         const struct cluster_member *member = &report->snapshot->members[i];
-        if (is_wanted(report, member) && member->agent && member->agent->problem_count > 0)
-            return member;
+        int count = is_wanted(report, member) && member->agent ? member->agent->problem_count : 0;
+        for (int k = 0; k < count; k++) {
+            *ret = &member->agent->problems[k];
+            if (!is_over(report, member, (*ret)->reason))
+                return member;
+        }
     }
     return NULL;
 }
 
 static bool find_carried_problem(const struct report *report)
 {
-    for (int i = 0; i < report->status->instance_count; i++)
-        if (report->status->instances[i].ready && !str_empty(report->status->instances[i].message))
+    for (int i = 0; i < report->status->instance_count; i++) {
+        const struct cluster_instance *instance = &report->status->instances[i];
+        const struct cluster_member *member = cluster_member_named(report->snapshot, instance->name);
+        if (instance->ready && !str_empty(instance->message) && !(member && is_over(report, member, instance->problem)))
             return true;
+    }
     return false;
 }
 
 static void set_healthy(struct report *report)
 {
     const struct cluster_member *unready = find_unready(report);
-    const struct cluster_member *ailing = find_ailing(report);
+    const struct agent_problem *problem = NULL;
+    const struct cluster_member *ailing = find_ailing(report, &problem);
     const struct cluster_member *primary = cluster_primary(report->snapshot);
     char message[256] = "";
     if (!report->snapshot->usable && report->wanted == 0)
@@ -319,14 +337,22 @@ static void set_healthy(struct report *report)
     } else if (primary && member_commits_wait(primary))
         set(report, CONDITION_HEALTHY, false, "WritesBlocked", "commits on %s wait for acknowledgements", primary->name);
     else if (ailing)
-        set(report, CONDITION_HEALTHY, false, ailing->agent->problems[0].reason, "%s: %s", ailing->name,
-            ailing->agent->problems[0].message);
+        set(report, CONDITION_HEALTHY, false, problem->reason, "%s: %s", ailing->name, problem->message);
     else if (find_carried_problem(report))
         return; /* the condition stays until the member has spoken */
     else if (report->wanted > 0 && !primary)
         set(report, CONDITION_HEALTHY, false, "NoPrimary", "no member is primary yet");
     else
         set(report, CONDITION_HEALTHY, true, "AllReady", "%d of %d members are ready", report->ready, report->wanted);
+}
+
+/* Both words are shown side by side. */
+static void settle_state(struct report *report)
+{
+    struct cluster_status *status = report->status;
+    const struct kube_condition *healthy = kube_conditions_find(&status->conditions, CONDITION_HEALTHY);
+    if (str_eq(status->state, "Healthy") && healthy && healthy->status == KUBE_CONDITION_FALSE)
+        snprintf(status->state, sizeof(status->state), "Degraded");
 }
 
 static bool terminal_is_foreign(const struct cluster_snapshot *snapshot)
@@ -488,6 +514,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_progressing(&report);
     set_available(&report);
     set_healthy(&report);
+    settle_state(&report);
     cluster_report_replication_conditions(snapshot, ret);
     set_child_conflict(&report);
     set_storage_resized(&report);
