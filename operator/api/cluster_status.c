@@ -556,6 +556,7 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
         ret->archive.message, sizeof(ret->archive.message), json_path_str(json, "backup.archive.message", ""));
     json_copy_text(ret->drill.reason, sizeof(ret->drill.reason), json_path_str(json, "backup.drill.reason", ""));
     json_copy_text(ret->drill.message, sizeof(ret->drill.message), json_path_str(json, "backup.drill.message", ""));
+    json_copy_text(ret->backup_problem, sizeof(ret->backup_problem), json_path_str(json, "backup.problem", ""));
     ret->loss_allowed = json_path_bool(json, "lossAllowed", false);
     ret->acknowledgers = read_acknowledgers(json_object_get(json, "acknowledgers"));
     read_confirmed(json_object_get(json, "confirmed"), &ret->confirmed);

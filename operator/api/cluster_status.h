@@ -207,6 +207,7 @@ struct cluster_status {
         char reason[48]; /* "": there are none */
         char message[KUBE_CONDITION_MESSAGE_MAX];
     } drill;
+    char backup_problem[512]; /* and the controller of schedules: why spec.backup cannot be followed; "": it can */
 };
 
 json_t *cluster_status_encode(const struct cluster_status *status);

@@ -152,7 +152,9 @@ static uint64_t words_digest(uint64_t before, struct json_slice object)
 static uint64_t archive_digest(struct json_slice status)
 {
     uint64_t ret = words_digest(HASH64_INIT, json_slice_get(status, "backup", "archive", NULL));
-    return words_digest(ret, json_slice_get(status, "backup", "drill", NULL));
+    struct json_slice problem = json_slice_get(status, "backup", "problem", NULL);
+    ret = words_digest(ret, json_slice_get(status, "backup", "drill", NULL));
+    return hash64(ret, problem.data, problem.len);
 }
 
 static bool drills(struct json_slice spec, struct json_slice status)

@@ -26,7 +26,7 @@ struct custom_object {
     uint64_t config_digest;        /* MysqlCluster: of status.configSpec */
     bool archives;                 /* MysqlCluster: spec.backup.binlogs.enabled, or status.backup.archive is there */
     bool drills;                   /* MysqlCluster: spec.backup.drill or status.backup.drill is there */
-    uint64_t archive_digest;       /* MysqlCluster: of reason and message of status.backup.archive and .drill */
+    uint64_t archive_digest;       /* MysqlCluster: of the words of status.backup.archive, .drill and .problem */
     const char *uid;               /* as text, for owner references */
     const char *name;
     const char *ns;                 /* "" for cluster scope */

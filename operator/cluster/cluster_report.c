@@ -204,6 +204,8 @@ static void set_accepted(struct report *report)
         set(report, CONDITION_ACCEPTED, false, decision->gate_reason, "%s", decision->gate_message);
     else if (user_password_problem(snapshot, text, sizeof(text)))
         set(report, CONDITION_ACCEPTED, false, "SecretMissing", "%s", text);
+    else if (!str_empty(snapshot->last.backup_problem) && json_path(snapshot->cluster.document, "backup"))
+        set(report, CONDITION_ACCEPTED, false, "InvalidBackup", "%s", snapshot->last.backup_problem);
     else
         set(report, CONDITION_ACCEPTED, true, "Accepted",
             decision->gate == GATE_CHECKING ? "the spec is good; the check pod tries it" : "the spec is in force");
