@@ -16,6 +16,10 @@
 /* Renewal begins when a third of a leaf's life is left, so this little is left only if it failed for months. */
 #define CERTIFICATE_WARNING_MS (14LL * 24 * 60 * 60 * 1000)
 
+#define DATA_LOST                                                                                                        \
+    "the volumes of all members are empty, and were not; delete the cluster and make it anew (spec.restoreFrom takes a " \
+    "backup)"
+
 /* One report in the making. */
 struct report {
     const struct cluster_snapshot *snapshot;
@@ -241,6 +245,21 @@ static bool member_is_stuck(const struct cluster_member *member)
     return trouble_reason(member) && !member_is_seeding(member);
 }
 
+/* A database was made, and by all members' own words nobody has it any more, as after the eviction of the only member
+ * on an emptyDir: nothing of that comes back, and nothing new is made in its place (I8). */
+static bool is_data_lost(const struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    bool lost = snapshot->last.initialized && primary && member_is_empty(primary) && !restore_is_under_way(snapshot) &&
+        !in_place_holds(snapshot);
+    for (int i = 0; i < snapshot->member_count && lost; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        lost = member_is_empty(member) || (!member->pod && !member_has_volume(member));
+    }
+    return lost;
+}
+
 static void set_progressing(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
@@ -259,6 +278,8 @@ static void set_progressing(struct report *report)
     else if (decision->gate == GATE_OPEN && (decision->rolling || decision->taking_up || !report->complete))
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
+    else if (is_data_lost(report))
+        set(report, CONDITION_PROGRESSING, false, "DataLost", DATA_LOST);
     else if (unready && !member_is_stuck(unready))
         set(report, CONDITION_PROGRESSING, true, "Starting", "%s is starting", unready->name);
     else if (leaving)
@@ -487,6 +508,8 @@ static void say_what_is_awaited(struct report *report)
     if (report->outcome->error && report->outcome->error->kind == ERROR_EXISTS)
         put_text(status->next_action, sizeof(status->next_action), "try again; blocked: %s",
             report->outcome->error->message);
+    else if (is_data_lost(report))
+        put_text(status->next_action, sizeof(status->next_action), "nothing: " DATA_LOST);
     else if (unready && report->snapshot->usable) {
         instance_message(unready, message, sizeof(message));
         put_text(status->next_action, sizeof(status->next_action), "wait until %s is ready%s%s", unready->name,
