@@ -14,8 +14,7 @@ mkdir -p "$folder"
 install -m 0644 LICENSE "$folder/LICENSE"
 install -m 0644 /usr/share/common-licenses/LGPL-2.1 "$folder/LGPL-2.1.txt"
 
-beside="ca-certificates"
-[[ $name != kube-mysql-operator ]] || beside+=" tzdata"
+beside="ca-certificates tzdata"
 
 copyright() { # copyright PACKAGE: Debian's record
   cat "/usr/share/doc/$1/copyright" 2> /dev/null || { echo "notices: no copyright of $1" >&2; return 1; }

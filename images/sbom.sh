@@ -15,7 +15,7 @@ created=$(date -u -d "@$epoch" +%Y-%m-%dT%H:%M:%SZ)
 
 beside() {
   local package
-  for package in ca-certificates $([[ $name != kube-mysql-operator ]] || echo tzdata); do
+  for package in ca-certificates tzdata; do
     dpkg-query -W -f '${Package}\t${Version}\t${source:Package}\t${source:Version}\t${Architecture}\t\n' "$package"
   done
 }

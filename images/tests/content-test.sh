@@ -39,6 +39,12 @@ for name in kube-mysql-operator kube-mysql-agent; do
     expect "the notices have $library" grep -qE "^  $library +[0-9]" "$root/licenses/THIRD-PARTY.txt"
   done
   [[ $name != *operator ]] || expect "the operator has no MySQL client" test "${linked/mariadb/}" = "$linked"
+  for data in ca-certificates tzdata; do
+    expect "the SBOM has $data beside the program" jq -e --arg id "SPDXRef-$data" '.relationships | any(.relationshipType == "CONTAINS" and .relatedSpdxElement == $id)' "$sbom"
+    expect "the notices have $data" grep -qE "^  $data +[0-9]" "$root/licenses/THIRD-PARTY.txt"
+  done
+  expect "time zones are there" test -s "$root/zoneinfo.tar" -o -s "$root/usr/share/zoneinfo/Europe/Berlin"
+  expect "certificates are there" test -s "$root/etc/ssl/certs/ca-certificates.crt"
   expect "each package of the SBOM has a version and a purl" jq -e '.packages[1:] | length > 7 and
     all((.versionInfo | test("^[0-9]")) and (.externalRefs[0].referenceLocator | test("^pkg:deb/debian/[a-z0-9.+%-]+@.+upstream=")))' "$sbom"
   expect "what the SBOM relates exists" jq -e '[.packages[].SPDXID] as $ids | .relationships | length == ($ids | length) and all(.relatedSpdxElement | IN($ids[]))' "$sbom"
