@@ -159,8 +159,9 @@ def main(arguments):
     count, failed = 0, len(metrics) < 100
     for path in files:
         found = list(queries(path))
-        if not found:
-            print("queries: %s has none" % path)
+        lines = len(re.findall(r"^[ -]*expr:", path.read_text(), re.M)) if path.suffix != ".json" else len(found)
+        if not found or len(found) != lines:
+            print("queries: %s has none, or %d of its %d are not in the form that is read here" % (path, lines - len(found), lines))
             failed = True
         for where, expression in found:
             count += 1
