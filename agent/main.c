@@ -38,13 +38,11 @@ static int command_copy(const struct agent_options *options, struct error *err)
 {
     _cleanup_(freep) char *to = xasprintf("%s/kube-mysql-agent", options->copy_dir);
     _cleanup_(freep) char *bundle = ca_bundle_find();
-    _cleanup_(freep) char *zones = zones_archive_find();
-    _cleanup_(freep) char *zones_to = xasprintf("%s/" ZONES_ARCHIVE_NAME, options->copy_dir);
     _cleanup_(freep) char *bundle_to = xasprintf("%s/" CA_BUNDLE_NAME, options->copy_dir);
 
     /* The image that the copy runs in may have neither authorities nor time zones. */
     if (fs_mkdir_all(options->copy_dir, 0755, err) < 0 || (bundle && fs_copy_file(bundle, bundle_to, 0644, err) < 0) ||
-        (zones && fs_copy_file(zones, zones_to, 0644, err) < 0))
+        zones_archive_copy(options->copy_dir, err) < 0)
         return -1;
     return fs_copy_file("/proc/self/exe", to, 0755, err);
 }

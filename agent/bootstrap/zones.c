@@ -263,6 +263,14 @@ char *zones_archive_find(void)
     return NULL;
 }
 
+int zones_archive_copy(const char *folder, struct error *err)
+{
+    _cleanup_(freep) char *from = zones_archive_find();
+    _cleanup_(freep) char *to = xasprintf("%s/" ZONES_ARCHIVE_NAME, folder);
+
+    return from ? fs_copy_file(from, to, 0644, err) : 0;
+}
+
 int zones_sql_of_archive(struct strbuf *out, struct error *err)
 {
     _cleanup_(freep) char *path = zones_archive_find();

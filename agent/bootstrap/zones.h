@@ -26,6 +26,8 @@ int zones_sql(const char *archive, size_t len, struct strbuf *out, struct error 
 
 /* The archive beside this program; the caller frees. NULL: there is none. */
 char *zones_archive_find(void);
+/* Into the folder of another copy of this program; nothing to do where there is none. Blocking. */
+int zones_archive_copy(const char *folder, struct error *err) KM_MUST_CHECK;
 /* Appends the statements of that archive; nothing without one. Blocking. */
 int zones_sql_of_archive(struct strbuf *out, struct error *err) KM_MUST_CHECK;
 
