@@ -68,12 +68,12 @@ static const char *check_username(const char *value)
 {
     if (!is_identifier(value))
         return "must hold only letters, digits, '_' and '-'";
-    static const char *const taken[] = {"root", "mysql", "replication", "monitor"};
+    static const char *const taken[] = {"mysql", "replication", "monitor"};
     bool ours = str_starts_with(value, "kubemysql") || str_starts_with(value, "kube-mysql");
     for (size_t i = 0; i < ARRAY_LEN(taken); i++)
         ours = ours || strcmp(value, taken[i]) == 0;
     return ours
-        ? "must not be root, mysql, replication, monitor or begin with kubemysql or kube-mysql: those accounts belong to the server and the operator"
+        ? "must not be mysql, replication, monitor or begin with kubemysql or kube-mysql: those accounts belong to the server and the operator"
         : NULL;
 }
 

@@ -81,8 +81,11 @@ static void read_failover(const json_t *spec, struct cluster_failover_spec *ret)
     ret->reseed = json_path_bool(spec, "failover.reseed", true);
 }
 
-static void read_password(const json_t *spec, struct mysql_cluster *ret)
+/* root is there in any case: its password is given instead of an account. */
+static void read_account(const json_t *spec, struct mysql_cluster *ret)
 {
+    const char *username = json_path_str(spec, "username", NULL);
+    ret->username = username && strcmp(username, "root") == 0 ? NULL : username;
     ret->password = json_path_str(spec, "password", NULL);
     ret->password_secret_name = json_path_str(spec, "passwordSecret.name", NULL);
     if (ret->password_secret_name)
@@ -101,8 +104,7 @@ static void read_spec(json_t *spec, struct mysql_cluster *ret)
     read_failover(spec, &ret->failover);
     ret->mycnf = object_at(spec, "mycnf");
     ret->database = json_path_str(spec, "database", NULL);
-    ret->username = json_path_str(spec, "username", NULL);
-    read_password(spec, ret);
+    read_account(spec, ret);
     ret->has_terminal = json_is_object(json_object_get(spec, "terminal"));
     ret->terminal_pod_template = object_at(spec, "terminal.podTemplate");
     ret->deletion_volumes = str_eq(json_path_str(spec, "deletion.volumes", NULL), "Delete") ? DELETION_VOLUMES_DELETE
@@ -141,13 +143,10 @@ static void check_storage(const struct mysql_cluster *cluster, struct api_proble
 
 static void check_account(const struct mysql_cluster *cluster, struct api_problems *problems)
 {
-    bool has_password = cluster->password || cluster->password_secret_name;
     if (cluster->password && cluster->password_secret_name)
         api_problems_add(problems, "spec.password", "must not be given together with passwordSecret");
     if (cluster->username && !cluster->database)
         api_problems_add(problems, "spec.username", "needs spec.database, on which it gets all rights");
-    if (has_password && !cluster->username)
-        api_problems_add(problems, cluster->password ? "spec.password" : "spec.passwordSecret", "needs spec.username");
 }
 
 /* A hibernated cluster keeps its wish. What cannot be is not wished: whoever goes on in spite of the problem sees no such member. */

@@ -86,10 +86,10 @@ struct mysql_cluster {
     struct cluster_storage storage;
     struct cluster_replication replication;
     struct cluster_failover_spec failover;
-    const json_t *mycnf;                                    /* over the configuration's mycnf; NULL: none */
-    const char *database;                                   /* NULL: none */
-    const char *username;                                   /* NULL: none; needs database */
-    const char *password;                                   /* NULL unless given in the clear. Secret: never log */
+    const json_t *mycnf;  /* over the configuration's mycnf; NULL: none */
+    const char *database; /* NULL: none */
+    const char *username; /* NULL: none, or root, whose password is what is given then; needs database */
+    const char *password; /* NULL unless given in the clear. Secret: never log */
     const char *password_secret_name, *password_secret_key; /* NULL: none; key has a default */
     /* username without password and passwordSecret: the operator generates one into NAME-mysql-accounts. */
     bool has_terminal;

@@ -77,6 +77,7 @@ void cluster_round_ensure_secrets(struct cluster_round *round)
         .user_password = snapshot->usable ? snapshot->cluster.password : NULL,
         .user_secret_name = snapshot->usable ? snapshot->cluster.password_secret_name : NULL,
         .user_secret_key = snapshot->cluster.password_secret_key,
+        .password_of_root = !snapshot->cluster.username,
         .keep_user_password = !snapshot->usable,
         .generate_user_password = snapshot->usable && snapshot->cluster.username,
         .fresh = snapshot->last.observed_generation == 0 && cluster_round_memory(round)->secrets_checked_ms == 0,

@@ -32,7 +32,7 @@ struct pass {
     char *user_password; /* inline, or read from the user's Secret */
     char *user_secret_name;
     char *user_secret_key;
-    bool generate_user_password, keep_user_password;
+    bool generate_user_password, keep_user_password, of_root;
     bool assumed_absent; /* fresh cluster: nothing was read */
     bool want_client_tls;
     int64_t now_ms;
@@ -259,7 +259,7 @@ static bool any_foreign(struct pass *pass)
 static enum secret_user user_action(const struct pass *pass)
 {
     if (pass->user_password)
-        return SECRET_USER_GIVEN;
+        return pass->of_root ? SECRET_USER_ROOT : SECRET_USER_GIVEN;
     if (pass->user_secret_name || pass->keep_user_password)
         return SECRET_USER_KEEP;
     return pass->generate_user_password ? SECRET_USER_GENERATE : SECRET_USER_NONE;
@@ -371,6 +371,7 @@ void cluster_secrets_ensure(struct kube_client *client, const struct kube_resour
     pass->metadata = json_deep_copy(request->metadata);
     pass->now_ms = request->now_ms;
     pass->want_client_tls = request->want_client_tls;
+    pass->of_root = request->password_of_root;
     pass->generate_user_password = request->generate_user_password;
     pass->keep_user_password = request->keep_user_password;
     pass_copy_names(pass, request);

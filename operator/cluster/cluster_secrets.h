@@ -6,7 +6,8 @@
  * look is younger than CLUSTER_SECRETS_FRESH_MS; CLUSTER_SECRETS_RECHECK_MS without any event is an occasion too.
  *
  *   NAME-mysql-accounts  root, replication, monitor: generated passwords; user: a copy of the user's own (spec.password or spec.passwordSecret),
- *                        so that pods need no rights on, and no restart for, a Secret of the user's
+ *                        so that pods need no rights on, and no restart for, a Secret of the user's; without spec.username, or with root, it is root's.
+ *                        One that is given no more stays root's
  *   NAME-mysql-ca        ca.crt, ca.key, client.crt, client.key: never mounted into a pod
  *   NAME-mysql-tls       ca.crt, tls.crt, tls.key: the agents' (and servers') certificate
  *
@@ -48,6 +49,7 @@ struct cluster_secrets_request {
     const char *user_password;    /* inline, NULL: none; secret */
     const char *user_secret_name; /* reference, NULL: none */
     const char *user_secret_key;
+    bool password_of_root;       /* the password given is root's: there is no other account of the user's */
     bool keep_user_password;     /* what is there stays: nobody knows at the moment what it should be */
     bool generate_user_password; /* none of the above: a password is made and kept in key `user` */
     bool fresh;                  /* the cluster was never seen before: create first, look only when that fails */

@@ -46,13 +46,17 @@ static void set_if_different(json_t *patch, const json_t *data, const char *key,
 json_t *secret_data_accounts(const json_t *data, enum secret_user user, const char *user_password)
 {
     json_t *patch = json_object();
-    for (size_t i = 0; i < ARRAY_LEN(generated_accounts); i++)
-        generate_if_absent(patch, data, generated_accounts[i]);
+    for (size_t i = 0; i < ARRAY_LEN(generated_accounts); i++) {
+        if (user != SECRET_USER_ROOT || !str_eq(generated_accounts[i], "root"))
+            generate_if_absent(patch, data, generated_accounts[i]);
+    }
+    if (user == SECRET_USER_ROOT)
+        set_if_different(patch, data, "root", user_password);
     if (user == SECRET_USER_GIVEN)
         set_if_different(patch, data, "user", user_password);
     else if (user == SECRET_USER_GENERATE)
         generate_if_absent(patch, data, "user");
-    else if (user == SECRET_USER_NONE && json_object_get(data, "user"))
+    else if (user != SECRET_USER_KEEP && json_object_get(data, "user"))
         json_object_set_new(patch, "user", json_null());
     return patch;
 }

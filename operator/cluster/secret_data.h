@@ -18,6 +18,7 @@
 /* What becomes of key `user`, the password of spec.username. */
 enum secret_user {
     SECRET_USER_NONE,     /* removed */
+    SECRET_USER_ROOT,     /* removed: user_password is root's, key `root` is set to it */
     SECRET_USER_GIVEN,    /* set to user_password */
     SECRET_USER_GENERATE, /* made if absent */
     SECRET_USER_KEEP,     /* left as it is: its source cannot be read at the moment */

@@ -67,17 +67,17 @@ static const struct {
     {"{" GOOD ", 'mycnf': {'datadir': '/x'}}",
         "spec.mycnf.datadir: is managed by kube-mysql: the operator decides where things lie in the pod"},
     {"{" GOOD ", 'username': 'u'}", "spec.username: needs spec.database, on which it gets all rights"},
-    {"{" GOOD ", 'database': 'd', 'username': 'root'}",
-        "spec.username: must not be root, mysql, replication, monitor or begin with kubemysql or kube-mysql: those accounts belong to the server and the "
-        "operator"},
+    {"{" GOOD ", 'database': 'd', 'username': 'root'}", ""},
+    {"{" GOOD ", 'username': 'root', 'password': 'topsecret'}", ""},
+    {"{" GOOD ", 'passwordSecret': {'name': 's'}}", ""},
     {"{" GOOD ", 'database': 'd', 'username': 'monitor'}",
-        "spec.username: must not be root, mysql, replication, monitor or begin with kubemysql or kube-mysql: those accounts belong to the server and the "
+        "spec.username: must not be mysql, replication, monitor or begin with kubemysql or kube-mysql: those accounts belong to the server and the "
         "operator"},
     {"{" GOOD ", 'database': 'MySQL'}", "spec.database: must not be a schema of the server itself"},
     {"{" GOOD ", 'database': 'a`b'}", "spec.database: must hold only letters, digits, '_' and '-'"},
     {"{" GOOD ", 'database': 'd', 'username': 'u', 'password': 'topsecret', 'passwordSecret': {'name': 's'}}",
         "spec.password: must not be given together with passwordSecret"},
-    {"{" GOOD ", 'password': 'topsecret'}", "spec.password: needs spec.username"},
+    {"{" GOOD ", 'password': 'topsecret'}", ""},
     {"{" GOOD ", 'password': {'topsecret': 1}}", "spec.password: must be a string, not an object"},
     {"{" GOOD ", 'passwordSecret': {}}", "spec.passwordSecret.name: is required"},
     {"{" GOOD ", 'deletion': {'volumes': 'retain'}}",

@@ -66,6 +66,14 @@ static void the_users_password_follows_its_source(void **state)
     UNUSED(state);
     _cleanup_(json_decrefp) json_t *given = accounts(NULL, SECRET_USER_GIVEN, "one");
     assert_value(given, "user", "one");
+    _cleanup_(json_decrefp) json_t *of_root = accounts(given, SECRET_USER_ROOT, "mine");
+    assert_value(of_root, "root", "mine");
+    assert_null(json_object_get(of_root, "user"));
+    _cleanup_(json_decrefp) json_t *given_no_more = accounts(of_root, SECRET_USER_NONE, NULL);
+    assert_value(given_no_more, "root", "mine");
+    _cleanup_(json_decrefp) json_t *at_once = accounts(NULL, SECRET_USER_ROOT, "first");
+    assert_value(at_once, "root", "first");
+    assert_int_equal(json_object_size(at_once), 3);
     _cleanup_(json_decrefp) json_t *changed = accounts(given, SECRET_USER_GIVEN, "two");
     assert_value(changed, "user", "two");
     _cleanup_(json_decrefp) json_t *kept = accounts(changed, SECRET_USER_KEEP, NULL);
