@@ -268,6 +268,16 @@ int mysql_cluster_resolve(const struct mysql_cluster *cluster, const json_t *nam
     return 0;
 }
 
+void mysql_cluster_fill_storage(json_t *spec, const json_t *in_force)
+{
+    if (!json_is_object(spec) || json_object_get(spec, "storage"))
+        return;
+    json_put(spec, "storage",
+        json_is_object(in_force)
+            ? json_deep_copy(in_force)
+            : json_build("{s:{s:{s:s}}}", "resources", "requests", "storage", CLUSTER_STORAGE_DEFAULT));
+}
+
 static bool same_but_for_size(const json_t *a, const json_t *b)
 {
     _cleanup_(json_decrefp) json_t *left = json_deep_copy(a);

@@ -177,6 +177,7 @@ static bool read_spec(
 {
     struct api_problems problems = {0}, name_problems = {0};
     _cleanup_(json_decrefp) json_t *spec = custom_object_spec(object);
+    mysql_cluster_fill_storage(spec, snapshot->last.storage);
     if (mysql_cluster_parse(snapshot->ns, snapshot->name, spec, &snapshot->cluster, &problems) < 0) {
         bool bad_name = cluster_name_check(snapshot->name, &name_problems) < 0;
         not_accepted_problems(snapshot, bad_name ? "InvalidName" : "InvalidSpec", &problems);

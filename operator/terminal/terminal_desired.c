@@ -11,6 +11,7 @@
 
 #define TERMINAL_SECRET_DIR "/etc/kube-mysql/terminal"
 #define TERMINAL_HOME "/home/terminal"
+#define TERMINAL_HOST_MAX 1024
 
 /* Copies the mounted file to the home, mode 0600, whenever it may have changed; ends at once when told to. */
 static const char terminal_script[] =
@@ -61,9 +62,14 @@ json_t *terminal_child_metadata(const struct terminal_view *view)
 
 static json_t *terminal_container(const struct terminal_view *view)
 {
-    json_t *container = json_build("{s:s, s:s, s:[s, s, s], s:[{s:s, s:s}], s:s, s:b, s:b}", "name", CONTAINER_TERMINAL,
-        "image", view->config->image_mysql, "command", "/bin/sh", "-c", terminal_script, "env", "name", "HOME", "value",
-        TERMINAL_HOME, "workingDir", TERMINAL_HOME, "stdin", 0, "tty", 0);
+    struct strbuf host;
+    strbuf_init(&host, TERMINAL_HOST_MAX);
+    terminal_host(view->terminal, &host);
+    json_t *container = json_build("{s:s, s:s, s:[s, s, s], s:[{s:s, s:s}, {s:s, s:s}], s:s, s:b, s:b}", "name",
+        CONTAINER_TERMINAL, "image", view->config->image_mysql, "command", "/bin/sh", "-c", terminal_script, "env",
+        "name", "HOME", "value", TERMINAL_HOME, "name", "MYSQL_HOST", "value", host.buf, "workingDir", TERMINAL_HOME,
+        "stdin", 0, "tty", 0);
+    strbuf_release(&host);
     json_put_str(container, "imagePullPolicy", view->config->image_pull_policy);
     json_put(container, "volumeMounts",
         json_build("[{s:s, s:s, s:b}, {s:s, s:s}, {s:s, s:s}]", "name", "client", "mountPath", TERMINAL_SECRET_DIR,

@@ -41,7 +41,7 @@ static const struct {
     {"{" GOOD "}", ""},
     {"{" GOOD ", 'replicas': null, 'terminal': {}, 'services': {'primary': {'type': 'NodePort'}}}", ""},
     {"{'config': {'spec': {'images': {'mysql': 'm:1'}}}, 'storage': {'volumeSource': {'emptyDir': {}}}}", ""},
-    {"{}", "spec.config: is required; spec.storage: is required"},
+    {"{}", "spec.config: is required"},
     {"{" GOOD ", 'replicas': -1}", "spec.replicas: must be between 0 and 9, not -1"},
     {"{" GOOD ", 'replicas': 10}", "spec.replicas: must be between 0 and 9, not 10"},
     {"{" GOOD ", 'replicas': '1'}", "spec.replicas: must be an integer, not a string"},
@@ -293,6 +293,32 @@ static void resolve_merges_key_by_key(void **state)
     json_decref(spec);
 }
 
+/* A new cluster gets a claim; one that exists keeps what it has, whatever it is. */
+static void storage_left_out(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *spec, *in_force, *size, *source;
+    } rows[] = {
+        {"{}", NULL, "1Gi", NULL},
+        {"{}", "{'resources': {'requests': {'storage': '7Gi'}}}", "7Gi", NULL},
+        {"{}", "{'volumeSource': {'emptyDir': {}}}", NULL, "emptyDir"},
+        {"{'storage': {'resources': {'requests': {'storage': '3Gi'}}}}", "{'volumeSource': {'emptyDir': {}}}", "3Gi",
+            NULL},
+        {"{'storage': {}}", NULL, NULL, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        json_t *spec = parse(rows[i].spec);
+        json_t *in_force = rows[i].in_force ? parse(rows[i].in_force) : NULL;
+        mysql_cluster_fill_storage(spec, in_force);
+        const char *size = json_path_str(spec, "storage.resources.requests.storage", NULL);
+        assert_true(str_eq(size, rows[i].size) || (!size && !rows[i].size));
+        assert_int_equal(json_path(spec, "storage.volumeSource.emptyDir") != NULL, rows[i].source != NULL);
+        json_decref(in_force);
+        json_decref(spec);
+    }
+}
+
 static void resolve_says_where(void **state)
 {
     UNUSED(state);
@@ -413,6 +439,7 @@ int main(void)
         cmocka_unit_test(resolve_merges_key_by_key),
         cmocka_unit_test(resolve_says_where),
         cmocka_unit_test(storage_changes),
+        cmocka_unit_test(storage_left_out),
         cmocka_unit_test(terminal_parses),
         cmocka_unit_test(pod_templates_merge),
     };
