@@ -50,6 +50,7 @@ kube_controller_manager() {
 	daemon_ensure kcm kube-controller-manager --kubeconfig="$config" --authentication-kubeconfig="$config" --authorization-kubeconfig="$config" \
 		--bind-address=127.0.0.1 --secure-port="$KCM_PORT" --leader-elect=false --cert-dir="$RUN/self-signed" \
 		--controllers='*,bootstrapsigner,tokencleaner' --pvclaimbinder-sync-period=2s --use-service-account-credentials=true \
+		--flex-volume-plugin-dir="$RUN/flexvolume" \
 		--service-account-private-key-file="$pki/sa.key" --root-ca-file="$pki/ca.crt" \
 		--cluster-signing-cert-file="$pki/ca.crt" --cluster-signing-key-file="$pki/ca.key" \
 		--cluster-cidr="$KM_POD_CIDR" --allocate-node-cidrs=false --service-cluster-ip-range="$KM_SERVICE_CIDR" \
@@ -92,5 +93,5 @@ kube_wait_controllers() {
 kube_stop() {
 	local name
 	for name in scheduler kcm apiserver etcd; do daemon_stop $name KILL; done
-	rm -rf "$RUN/etcd" "$RUN/self-signed" "$RUN/audit-policy.yaml"
+	rm -rf "$RUN/etcd" "$RUN/self-signed" "$RUN/flexvolume" "$RUN/audit-policy.yaml"
 }

@@ -179,6 +179,7 @@ authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {c
 authorization: {mode: Webhook}
 tlsCertFile: $RUN/pki/node$N.crt
 tlsPrivateKeyFile: $RUN/pki/node$N.key
+volumePluginDir: $D/flexvolume
 cgroupDriver: cgroupfs
 containerRuntimeEndpoint: unix://$D/containerd.sock
 cgroupRoot: /kube-mysql-node$N
