@@ -487,6 +487,10 @@ static void handle_resource(struct kube_api_double *api, struct http_exchange *e
 {
     bool is_get = str_eq(http_exchange_method(exchange), "GET");
     struct kube_api_result result = {.status = 0};
+    if (!fault && http_exchange_query(exchange, "dryRun")) {
+        reply_status(exchange, 201, NULL, "it could be done");
+        return;
+    }
     if (!is_get && (!fault || fault->carried_out || fault->kind == KUBE_API_FAULT_CUT))
         perform_write(api, exchange, path, &result);
     if (!is_get && getenv("V"))
