@@ -141,6 +141,7 @@ check-deploy:  ## The reference page is what the CRDs say; the operator's pod fi
 	$(Q)deploy/tests/check-queries-test.sh
 	$(Q)deploy/helm/generate.sh --check
 	$(Q)deploy/tests/chart-generate-test.sh
+	$(Q)deploy/tests/install-test.sh
 	$(Q)deploy/tests/uninstall-test.sh
 
 check-chart:  ## What helm makes of the chart is what kustomize makes of deploy/; values, refusals (builds helm once, where there is go)

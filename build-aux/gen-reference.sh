@@ -61,6 +61,8 @@ table() { # table FILE ROOT: rows for everything below ROOT ("spec", "status") o
     printf "| `%s` | %s | %s%s |\n", path, type_of(i), d, notes
   }
   function walk(i, path,   p, j, need) {
+    # What is known of an object of Kubernetes itself is there for rules only.
+    if (val(i, "x-kubernetes-preserve-unknown-fields") == "true") return
     if ((j = child(i, "items"))) { i = j; path = path "[]" }
     if (!(p = child(i, "properties"))) return
     need = ", " list(i, "required") ","

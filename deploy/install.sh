@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # install.sh [local]   install CRDs and operator into the cluster of KUBECONFIG, or bring an installation up to date.
 #
-# "local": with the images that `make images` builds (deploy/local). IMAGE_OPERATOR and IMAGE_AGENT: with these. Safe to repeat. Works with kubectl 1.20 and later. Waits until
-# the operator serves, if the cluster has nodes at all (WAIT_SECONDS, 120).
+# "local": with the images that `make images` builds (deploy/local). IMAGE_OPERATOR and IMAGE_AGENT: with these. Safe to repeat. A server that is
+# older than deploy/minimum-kubernetes is left as it is. Objects that break a rule of the new CRDs are listed before these are applied. Waits until the
+# operator serves, if the cluster has nodes at all (WAIT_SECONDS, 120).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 overlay=deploy/operator
@@ -17,23 +18,24 @@ with_images() {
 
 command -v kubectl > /dev/null || { echo "install: kubectl is missing" >&2; exit 1; }
 
-# CEL rules only for servers that know them: others refuse the whole CRD.
-minor=$(kubectl get --raw /version | sed -n 's/.*"minor": *"\([0-9]*\).*/\1/p')
-crds=crds
-((${minor:-0} < 25)) || crds=deploy/crds-cel
+minimum=$(< deploy/minimum-kubernetes)
+version=$(kubectl get --raw /version | sed -n 's/.*"gitVersion": *"v\([0-9]*\.[0-9]*\).*/\1/p')
+[[ -n $version ]] || { echo "install: the API server does not say its version; nothing was changed" >&2; exit 1; }
+if [[ $(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1) != "$minimum" ]]; then
+  echo "install: the API server is Kubernetes $version, kube-mysql needs $minimum or later; nothing was changed" >&2
+  exit 1
+fi
 
-budget=policy/v1
-((${minor:-0} >= 21)) || budget=policy/v1beta1
+deploy/check-objects.sh
 
 apply=(kubectl apply --server-side --force-conflicts -f -)
-kubectl kustomize "$crds" | "${apply[@]}"
+kubectl kustomize crds | "${apply[@]}"
 kubectl wait --for=condition=Established --timeout=60s \
   crd/mysqlconfigs.kubemysql.dev crd/mysqlclusters.kubemysql.dev crd/mysqlterminals.kubemysql.dev \
   crd/mysqlbackups.kubemysql.dev
 # The namespace first: --server-side in one go does not wait for it.
 "${apply[@]}" < deploy/operator/namespace.yaml
 kubectl kustomize "$overlay" | with_images | "${apply[@]}"
-sed "s|^apiVersion: policy/v1$|apiVersion: $budget|" deploy/operator/pod_disruption_budget.yaml | "${apply[@]}"
 
 if [[ -n $(kubectl get nodes -o name) ]]; then
   kubectl -n $namespace rollout status deployment/kube-mysql-operator --timeout="${wait_seconds}s"

@@ -36,14 +36,9 @@ refused 'spec.config.spec.flavour|flavour' "  replicas: 1
 $storage
   config: {name: e2e-mariadb, spec: {flavour: oracle8i}}"
 
-say "images.mysql missing"
-kn apply -f - > /dev/null << YAML
-apiVersion: kubemysql.dev/v1alpha1
-kind: MysqlCluster
-metadata: {name: noimage}
-spec: {config: {spec: {flavour: mariadb}}, replicas: 1, storage: {resources: {requests: {storage: 1Gi}}}}
-YAML
-wait_until 30 "condition names the field" condition_says myc noimage Accepted 'images.mysql'
+refused 'spec.config.spec.images.mysql' "  replicas: 1
+$storage
+  config: {spec: {flavour: mariadb}}"
 
 say "a name too long for derived objects"
 long=a123456789012345678901234567890123456789012345678

@@ -197,9 +197,22 @@ static const struct api_field *child_field(const struct walk *walk, const struct
     return find_field(walk->fields, table);
 }
 
-static void check_array(const struct walk *walk, const struct place *place)
+/* Whether an array or a map is small enough. */
+static bool check_count(
+    const struct place *place, const struct api_field *field, size_t count, struct api_problems *problems)
+{
+    if (field->max == 0 || count <= (size_t)field->max)
+        return true;
+    api_problems_add(problems, place->path, "must have at most %lld %s, not %zu", (long long)field->max,
+        field->type == API_MAP ? "keys" : "elements", count);
+    return false;
+}
+
+static void check_array(const struct walk *walk, const struct place *place, const struct api_field *array)
 {
     const struct api_field *field = child_field(walk, place, "[]");
+    if (!check_count(place, array, json_array_size(place->value), walk->problems))
+        return;
     for (size_t i = 0; field && i < json_array_size(place->value); i++) {
         char path[API_PATH_MAX];
         snprintf(path, sizeof(path), "%.130s[%zu]", place->path, i);
@@ -207,10 +220,10 @@ static void check_array(const struct walk *walk, const struct place *place)
     }
 }
 
-static void check_map(const struct walk *walk, const struct place *place)
+static void check_map(const struct walk *walk, const struct place *place, const struct api_field *map)
 {
     const struct api_field *field = child_field(walk, place, "{}");
-    if (!field)
+    if (!check_count(place, map, json_object_size(place->value), walk->problems) || !field)
         return;
     const char *key;
     json_t *value;
@@ -238,9 +251,9 @@ static void check_place(const struct walk *walk, const struct place *place, cons
     } else if (field->type == API_OBJECT) {
         check_object(walk, place);
     } else if (field->type == API_ARRAY) {
-        check_array(walk, place);
+        check_array(walk, place, field);
     } else if (field->type == API_MAP) {
-        check_map(walk, place);
+        check_map(walk, place, field);
     }
 }
 

@@ -31,7 +31,7 @@ struct api_field {
     const char *path;
     enum api_type type;
     bool required;      /* within its parent, if that is there */
-    int64_t min, max;   /* API_INTEGER: bounds; API_STRING: length; both 0: none */
+    int64_t min, max;   /* API_INTEGER: bounds; API_STRING: length; API_ARRAY, API_MAP: max elements; both 0: none */
     const char *values; /* API_STRING: the allowed ones, "Retain|Delete"; NULL: any */
     /* API_STRING: says what is wrong with a value, or NULL if nothing. May be NULL. */
     const char *(*check)(const char *value);

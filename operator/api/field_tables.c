@@ -8,9 +8,11 @@
 #include "operator/api/api_fields.h"
 #include "operator/api/backup_destination.h"
 #include "operator/api/backup_spec.h"
+#include "operator/api/mycnf.h"
 #include "operator/api/mysql_cluster.h"
 
 #define ID_MAX INT32_MAX
+#define METADATA_KEYS_MAX 100
 
 static bool is_one_of(char c, const char *allowed)
 {
@@ -159,10 +161,11 @@ static const char *check_backup_id(const char *value)
 }
 
 /* {labels, annotations} of pods and Services. */
-#define METADATA_FIELDS(path)                                                                                          \
-    {path ".labels", .type = API_MAP}, {path ".labels{}", .type = API_STRING}, {path ".annotations", .type = API_MAP}, \
-    {                                                                                                                  \
-        path ".annotations{}", .type = API_STRING                                                                      \
+#define METADATA_FIELDS(path)                                                                            \
+    {path ".labels", .type = API_MAP, .max = METADATA_KEYS_MAX}, {path ".labels{}", .type = API_STRING}, \
+        {path ".annotations", .type = API_MAP, .max = METADATA_KEYS_MAX},                                \
+    {                                                                                                    \
+        path ".annotations{}", .type = API_STRING                                                        \
     }
 
 #define POD_TEMPLATE_FIELDS(path)                                                                          \
@@ -258,7 +261,7 @@ const struct api_field mysql_config_fields[] = {
     {"images.imagePullSecrets[].name", .type = API_STRING, .required = true, .min = 1, .max = KUBE_NAME_MAX,
         .check = check_object_name},
     {"flavour", .type = API_STRING, .values = "mysql|mariadb|percona"},
-    {"mycnf", .type = API_MAP},
+    {"mycnf", .type = API_MAP, .max = MYCNF_KEYS_MAX},
     {"podSecurity", .type = API_OBJECT},
     {"podSecurity.runAsUser", .type = API_INTEGER, .min = 1, .max = ID_MAX},
     {"podSecurity.runAsGroup", .type = API_INTEGER, .min = 1, .max = ID_MAX},
@@ -306,7 +309,7 @@ const struct api_field mysql_cluster_fields[] = {
     {"failover.selfFenceMilliseconds", .type = API_INTEGER, .min = CLUSTER_SELF_FENCE_MS_MIN,
         .max = CLUSTER_SELF_FENCE_MS_MAX},
     {"failover.reseed", .type = API_BOOLEAN},
-    {"mycnf", .type = API_MAP},
+    {"mycnf", .type = API_MAP, .max = MYCNF_KEYS_MAX},
     {"database", .type = API_STRING, .min = 1, .max = 64, .check = check_database},
     {"username", .type = API_STRING, .min = 1, .max = 32, .check = check_username},
     {"password", .type = API_STRING, .min = 1, .max = 256},
@@ -314,7 +317,7 @@ const struct api_field mysql_cluster_fields[] = {
     {"passwordSecret.name", .type = API_STRING, .required = true, .min = 1, .max = KUBE_NAME_MAX,
         .check = check_object_name},
     {"passwordSecret.key", .type = API_STRING, .min = 1, .max = KUBE_NAME_MAX, .check = check_secret_key},
-    {"terminalNamespaces", .type = API_ARRAY},
+    {"terminalNamespaces", .type = API_ARRAY, .max = 64},
     {"terminalNamespaces[]", .type = API_STRING, .min = 1, .max = KUBE_LABEL_MAX, .check = check_namespace_or_all},
     {"terminal", .type = API_OBJECT},
     POD_TEMPLATE_FIELDS("terminal.podTemplate"),

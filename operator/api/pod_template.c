@@ -71,6 +71,8 @@ void pod_template_merge(json_t *base, const json_t *over)
 
 /* ---- check ---- */
 
+#define CONTAINERS_MAX 64
+
 static const char *const our_containers[] = {
     CONTAINER_MYSQL, CONTAINER_AGENT, CONTAINER_INJECT, CONTAINER_INIT, CONTAINER_TERMINAL};
 static const char *const our_labels[] = {LABEL_NAME, LABEL_INSTANCE, LABEL_COMPONENT, LABEL_MANAGED_BY};
@@ -108,8 +110,8 @@ static void check_container(const json_t *container, const char *path, struct ap
 {
     char field[API_PATH_MAX];
     const char *name = json_string_value(json_object_get(container, "name"));
-    if (str_empty(name)) {
-        api_problems_add(problems, path, "must be an object with a name");
+    if (str_empty(name) || strlen(name) > KUBE_LABEL_MAX) {
+        api_problems_add(problems, path, "must be an object with a name of 1 to %d characters", KUBE_LABEL_MAX);
         return;
     }
     bool ours = is_listed(our_containers, ARRAY_LEN(our_containers), name);
@@ -129,6 +131,8 @@ static void check_containers(const json_t *spec, const char *member, const char 
     snprintf(path, sizeof(path), "%.100s.spec.%s", prefix, member);
     if (containers && !json_is_array(containers))
         api_problems_add(problems, path, "must be an array");
+    if (json_array_size(containers) > CONTAINERS_MAX)
+        api_problems_add(problems, path, "must have at most %d elements", CONTAINERS_MAX);
     for (size_t i = 0; i < json_array_size(containers); i++) {
         snprintf(path, sizeof(path), "%.100s.spec.%s[%d]", prefix, member, (int)i);
         check_container(json_array_get(containers, i), path, problems);

@@ -115,6 +115,10 @@ static void check_pattern(const json_t *schema, const struct api_field *row)
 static void check_bounds(const json_t *schema, const struct api_field *row)
 {
     bool is_text = row->type == API_STRING;
+    const char *most = row->type == API_ARRAY ? "maxItems" : row->type == API_MAP ? "maxProperties" : NULL;
+    if (most && number(schema, most) != row->max)
+        fail_msg("%s: %s %lld in the CRD, %lld in the table", row->path, most, (long long)number(schema, most),
+            (long long)row->max);
     if (row->type != API_INTEGER && !is_text)
         return;
     int64_t min = number(schema, is_text ? "minLength" : "minimum"),
