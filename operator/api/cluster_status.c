@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/json_fields.h"
+#include "operator/api/ready_conditions.h"
 
 #define SEED_PERCENT_STEP 5
 #define SEED_BYTES_STEP ((uint64_t)(1024 * KM_MIB)) /* where the whole is not known */
@@ -13,7 +14,8 @@
 const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PROGRESSING, CONDITION_AVAILABLE,
     CONDITION_HEALTHY, CONDITION_REPLICATED, CONDITION_WRITES_BLOCKED, CONDITION_LAGGING, CONDITION_CHILD_CONFLICT,
     CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, CONDITION_RESTORED, CONDITION_FINAL_BACKUP,
-    CONDITION_BINLOGS_ARCHIVED, CONDITION_RESTORE_VERIFIED, CONDITION_RESTORED_IN_PLACE, NULL};
+    CONDITION_BINLOGS_ARCHIVED, CONDITION_RESTORE_VERIFIED, CONDITION_RESTORED_IN_PLACE, CONDITION_READY,
+    CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED, NULL};
 
 /* Texts and numbers of the status and of an instance as tables: encode and decode cannot differ. */
 struct text_member {

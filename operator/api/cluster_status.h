@@ -47,7 +47,9 @@
 #define CONDITION_RESTORE_VERIFIED \
     "RestoreVerified" /* spec.backup.drill: the last drill went well; False: reason and message say what did not */
 #define CONDITION_CERTIFICATE_EXPIRING "CertificateExpiring" /* True: renewal keeps failing and little time is left */
-extern const char *const cluster_condition_types[];          /* NULL-terminated, for kube_conditions_decode */
+#define CONDITION_DEGRADED "Degraded" /* True: the primary takes writes, but not all is as wanted */
+/* And those of ready_conditions.h. */
+extern const char *const cluster_condition_types[]; /* NULL-terminated, for kube_conditions_decode */
 
 #define CLUSTER_ACKNOWLEDGERS_MAX 64 /* ordinals below this have a bit */
 

@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "common/json_fields.h"
 #include "operator/api/api_fields.h"
+#include "operator/api/ready_conditions.h"
 
 const char *const backup_phase_names[BACKUP_PHASE_COUNT] = {
     [BACKUP_PHASE_NONE] = "",
@@ -16,8 +17,8 @@ const char *const backup_phase_names[BACKUP_PHASE_COUNT] = {
     [BACKUP_PHASE_FAILED] = "Failed",
 };
 
-static const char *const condition_types[] = {
-    CONDITION_BACKUP_ACCEPTED, CONDITION_BACKUP_COMPLETE, CONDITION_BACKUP_FAILED, CONDITION_BACKUP_CLEAN, NULL};
+static const char *const condition_types[] = {CONDITION_BACKUP_ACCEPTED, CONDITION_BACKUP_COMPLETE,
+    CONDITION_BACKUP_FAILED, CONDITION_BACKUP_CLEAN, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, NULL};
 
 /* ---- spec ---- */
 

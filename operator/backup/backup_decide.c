@@ -5,6 +5,7 @@
 
 #include "common/object_store.h"
 #include "common/strbuf.h"
+#include "operator/api/ready_conditions.h"
 #include "operator/backup/backup_donor.h"
 
 /* Less is no news. */
@@ -630,6 +631,26 @@ static void decide_open(const struct backup_snapshot *snapshot, struct backup_st
         again_in(step, snapshot->created_ms + snapshot->backup.deadline_seconds * 1000 - snapshot->now_ms);
 }
 
+/* Ready: the backup exists. Until it does or has failed it is being made, or waits for what it needs. Backups that had ended before there were these conditions stay as they are. */
+static void set_ready_conditions(const struct backup_snapshot *snapshot, struct backup_step *step)
+{
+    struct backup_status *next = &step->next;
+    if (backup_phase_is_final(snapshot->last.phase) && !kube_conditions_find(&next->conditions, CONDITION_READY))
+        return;
+    const struct kube_conditions others = next->conditions; /* setting some moves the others */
+    struct ready_reason pending = {false, backup_phase_names[next->phase ? next->phase : BACKUP_PHASE_PENDING],
+        str_empty(next->message) ? "the backup is not made yet" : next->message};
+    struct ready_view view = {.ready = ready_reason_of(&others, CONDITION_BACKUP_COMPLETE, pending),
+        .reconciling = {false, "Settled", "nothing is being done"},
+        .stalled = {false, "NotStalled", "nothing has to be changed by hand"}};
+    if (next->phase == BACKUP_PHASE_FAILED)
+        view.stalled =
+            ready_reason_of(&others, CONDITION_BACKUP_FAILED, (struct ready_reason){true, "Failed", next->message});
+    else if (next->phase != BACKUP_PHASE_COMPLETED)
+        view.reconciling = (struct ready_reason){true, view.ready.reason, view.ready.message};
+    ready_conditions_set(&next->conditions, &view, snapshot->generation, snapshot->now_ms);
+}
+
 void backup_decide(const struct backup_snapshot *snapshot, struct backup_step *ret)
 {
     *ret = (struct backup_step){.act = BACKUP_ACT_NONE};
@@ -641,4 +662,5 @@ void backup_decide(const struct backup_snapshot *snapshot, struct backup_step *r
         decide_final(snapshot, ret);
     else
         decide_open(snapshot, ret);
+    set_ready_conditions(snapshot, ret);
 }

@@ -3,6 +3,7 @@
 
 #include "operator/cluster/cluster_events.h"
 
+#include "operator/api/ready_conditions.h"
 #include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/cluster_restore.h"
 
@@ -30,9 +31,15 @@ static bool is_bad(const struct kube_condition *condition)
     return condition->status == (good_when_false(condition->type) ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE);
 }
 
-/* Steps on the way that are over in a moment. */
+/* Steps on the way that are over in a moment; and what other conditions say already. */
 static bool is_small_talk(const struct kube_condition *condition)
 {
+    static const char *const summaries[] = {
+        CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED};
+    for (size_t i = 0; i < ARRAY_LEN(summaries); i++) {
+        if (str_eq(condition->type, summaries[i]))
+            return true;
+    }
     return str_eq(condition->type, CONDITION_PROGRESSING) &&
         (str_eq(condition->reason, "Applying") || str_eq(condition->reason, "Starting") ||
             str_eq(condition->reason, "Settled"));

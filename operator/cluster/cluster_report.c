@@ -7,6 +7,7 @@
 #include "operator/api/archive_status.h"
 #include "operator/api/drill_status.h"
 #include "operator/cluster/cluster_in_place.h"
+#include "operator/cluster/cluster_report_ready.h"
 #include "operator/cluster/cluster_report_roles.h"
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/cluster_volumes.h"
@@ -546,4 +547,5 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_certificate_expiring(&report);
     set_binlogs_archived(&report);
     set_restore_verified(&report);
+    cluster_report_ready(snapshot, decision, ret);
 }

@@ -10,6 +10,7 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/cluster_status.h"
 #include "operator/api/projections.h"
+#include "operator/api/ready_conditions.h"
 #include "operator/plan/ownership.h"
 #include "operator/plan/plan_executor.h"
 #include "operator/terminal/terminal_desired.h"
@@ -137,6 +138,29 @@ static void set_conditions(const struct visit *visit, const struct pod_object *p
                       : "the pod is not ready");
 }
 
+/* The cluster may come with the same apply, or have just been made. */
+static bool waits_for_cluster(const char *reason)
+{
+    return str_eq(reason, "ClusterNotFound") || str_eq(reason, "WaitingForCluster");
+}
+
+static void set_ready_conditions(const struct visit *visit, struct terminal_status *status)
+{
+    const struct kube_conditions others = status->conditions; /* setting some moves the others */
+    const struct ready_reason none = {false, "", ""};
+    struct ready_reason accepted = ready_reason_of(&others, CONDITION_ACCEPTED, none);
+    struct ready_reason available = ready_reason_of(&others, CONDITION_AVAILABLE, none);
+    struct ready_view view = {.ready = accepted.holds ? available : accepted,
+        .reconciling = {false, "Settled", "nothing is being changed"},
+        .stalled = {false, "NotStalled", "nothing has to be changed by hand"}};
+    bool waits = accepted.holds ? !available.holds : waits_for_cluster(accepted.reason);
+    if (waits)
+        view.reconciling = (struct ready_reason){true, view.ready.reason, view.ready.message};
+    else if (!accepted.holds)
+        view.stalled = (struct ready_reason){true, accepted.reason, accepted.message};
+    ready_conditions_set(&status->conditions, &view, visit->generation, clock_realtime_ms());
+}
+
 static const struct pod_object *find_pod(const struct visit *visit, const char *name)
 {
     _cleanup_(freep) char *key = kube_key(visit->ns, name);
@@ -170,6 +194,7 @@ static void visit_report(struct visit *visit)
         strbuf_release(&host);
     }
     set_conditions(visit, pod, &status);
+    set_ready_conditions(visit, &status);
     if (terminal_status_same(&visit->last, &status))
         visit_finish(visit);
     else

@@ -44,10 +44,21 @@ static bool route_leads_to_the_pod(struct operator_world *world)
     return *address && str_eq(address, world_pod_str(world, 0, "status.podIP"));
 }
 
+/* What `kubectl wait --for=condition=Ready` waits for: not before the database takes writes. */
+static bool is_ready_when_open(struct operator_world *world)
+{
+    if (!str_starts_with(world_condition(world, "Ready"), "True/"))
+        return false;
+    assert_string_equal(world_condition(world, "Ready"), "True/TakesWrites");
+    assert_true(agent_double_is_open(world_agent(world, 0)));
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.appliedGeneration"), 1);
+    return true;
+}
+
 static void creation_ends_with_a_serving_cluster(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {UNTIL_SETTLED, route_leads_to_the_pod, NULL};
+    static const world_step_fn steps[] = {is_ready_when_open, UNTIL_SETTLED, route_leads_to_the_pod, NULL};
     struct operator_world *world = operator_world_new();
     world_put_cluster(world, "'database': 'd', 'username': 'u', 'password': 'very secret'");
     operator_world_run(world, steps);
@@ -356,6 +367,57 @@ static void a_terminal_comes_and_goes_with_the_field(void **state)
     operator_world_free(world);
 }
 
+static bool terminal_says(struct operator_world *world, const char *ready, const char *reconciling, const char *stalled)
+{
+    return str_eq(world_condition_of(world, PATH_TERMINAL, "Ready"), ready) &&
+        str_eq(world_condition_of(world, PATH_TERMINAL, "Reconciling"), reconciling) &&
+        str_eq(world_condition_of(world, PATH_TERMINAL, "Stalled"), stalled);
+}
+
+/* It may come with the same apply. */
+static bool terminal_awaits_its_cluster(struct operator_world *world)
+{
+    if (!terminal_says(world, "False/ClusterNotFound", "True/ClusterNotFound", "False/NotStalled"))
+        return false;
+    world_put_cluster(world, "");
+    return true;
+}
+
+static bool terminal_awaits_its_pod(struct operator_world *world)
+{
+    if (!terminal_says(world, "False/PodNotReady", "True/PodNotReady", "False/NotStalled"))
+        return false;
+    world_edit_json(world, PATH_TERMINAL_POD,
+        "{'status': {'phase': 'Running', 'conditions': [{'type': 'Ready', 'status': 'True'}]}}");
+    return true;
+}
+
+static bool terminal_is_ready(struct operator_world *world)
+{
+    if (!terminal_says(world, "True/PodReady", "False/Settled", "False/NotStalled"))
+        return false;
+    world_edit_json(world, PATH_TERMINAL, "{'spec': {'podTemplate': {'spec': {'hostname': 'x'}}}}");
+    return true;
+}
+
+static bool terminal_is_stalled(struct operator_world *world)
+{
+    return terminal_says(world, "False/InvalidSpec", "False/InvalidSpec", "True/InvalidSpec");
+}
+
+static void a_terminal_says_how_it_is(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        terminal_awaits_its_cluster, terminal_awaits_its_pod, terminal_is_ready, terminal_is_stalled, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_json(world, PATH_TERMINAL,
+        "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlTerminal', 'metadata': {'name': 'shop', 'namespace': 'ns1', 'generation': 1},"
+        "'spec': {'cluster': {'name': 'shop'}}}");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
 #define FOREIGN_TERMINAL                                                                                                  \
     "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlTerminal', 'metadata': {'name': 'shop', 'namespace': 'ns1'}," \
     "'spec': {'cluster': {'name': 'shop'}}}"
@@ -481,6 +543,7 @@ int main(void)
         cmocka_unit_test(a_new_mycnf_is_tried_before_members_are_touched),
         cmocka_unit_test(a_server_that_takes_up_its_mycnf_keeps_its_pod),
         cmocka_unit_test(a_terminal_comes_and_goes_with_the_field),
+        cmocka_unit_test(a_terminal_says_how_it_is),
         cmocka_unit_test(somebody_elses_terminal_stays),
         cmocka_unit_test(any_failing_write_leads_to_the_same_end),
         cmocka_unit_test(a_restart_writes_nothing),

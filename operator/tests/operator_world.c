@@ -279,9 +279,14 @@ int64_t world_int(const struct operator_world *world, const char *path, const ch
 
 const char *world_condition(struct operator_world *world, const char *type)
 {
+    return world_condition_of(world, PATH_CLUSTER, type);
+}
+
+const char *world_condition_of(struct operator_world *world, const char *path, const char *type)
+{
     size_t i;
     const json_t *condition;
-    json_array_foreach(json_path(kube_api_double_get(world->api, PATH_CLUSTER), "status.conditions"), i, condition) {
+    json_array_foreach(json_path(kube_api_double_get(world->api, path), "status.conditions"), i, condition) {
         if (!str_eq(json_path_str(condition, "type", ""), type))
             continue;
         snprintf(world->text, sizeof(world->text), "%s/%s", json_path_str(condition, "status", ""),
@@ -341,7 +346,9 @@ bool world_is_settled(struct operator_world *world)
 {
     int64_t replicas = json_path_int(kube_api_double_get(world->api, PATH_CLUSTER), "spec.replicas", 1);
     return str_eq(world_condition(world, "Available"), replicas > 0 ? "True/PrimaryReady" : "False/Hibernated") &&
+        str_eq(world_condition(world, "Ready"), replicas > 0 ? "True/TakesWrites" : "True/Hibernated") &&
         str_eq(world_condition(world, "Progressing"), "False/Settled") &&
+        str_starts_with(world_condition(world, "Reconciling"), "False/") &&
         (replicas < 2 || str_eq(world_condition(world, "Replicated"), "True/AllFollow")) && is_confirmed(world) &&
         world_int(world, PATH_CLUSTER, "status.readyReplicas") == replicas && labels_are_right(world, replicas) &&
         world_int(world, PATH_STATEFUL_SET, "spec.replicas") == replicas &&

@@ -77,6 +77,7 @@ const char *world_str(const struct operator_world *world, const char *path, cons
 int64_t world_int(const struct operator_world *world, const char *path, const char *member);
 /* "True/Reason" of a condition of the cluster, "" if it is absent. Valid until the next call. */
 const char *world_condition(struct operator_world *world, const char *type);
+const char *world_condition_of(struct operator_world *world, const char *path, const char *type);
 
 /* All that a settled cluster has; the name of the first one missing, or NULL. */
 const char *world_missing_child(const struct operator_world *world);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What tools that know nothing of our kinds make of each state: the rules of kstatus (ready_conditions.h has where they are from), applied to every status that the goldens of
+ * clusters and backups show; and what Ready of a cluster depends on besides.
+ */
+#include "common/base.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/alloc.h"
+#include "common/json.h"
+#include "common/strvec.h"
+#include "operator/api/ready_conditions.h"
+#include "operator/cluster/tests/golden_snapshot.h"
+
+#define DATA "operator/cluster/tests/data"
+
+/* ---- kstatus ---- */
+
+static const char *condition_status(const json_t *status, const char *type)
+{
+    size_t i;
+    const json_t *condition;
+    json_array_foreach(json_object_get(status, "conditions"), i, condition) {
+        if (str_eq(json_path_str(condition, "type", NULL), type))
+            return json_path_str(condition, "status", "");
+    }
+    return "";
+}
+
+struct rule {
+    const char *type, *status, *verdict;
+};
+
+/* The order is kstatus': Reconciling and Stalled before Ready. Ours are never True together, so theirs among each other does not matter. */
+static const struct rule rules[] = {
+    {CONDITION_RECONCILING, "True", "InProgress"},
+    {CONDITION_STALLED, "True", "Failed"},
+    {CONDITION_READY, "True", "Current"},
+    {CONDITION_READY, "False", "InProgress"},
+    {CONDITION_READY, "Unknown", "InProgress"},
+};
+
+static const char *kstatus(const json_t *status, int64_t generation)
+{
+    if (json_object_get(status, "observedGeneration") && json_path_int(status, "observedGeneration", 0) != generation)
+        return "InProgress";
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        if (strcmp(condition_status(status, rules[i].type), rules[i].status) == 0)
+            return rules[i].verdict;
+    }
+    return "Current";
+}
+
+static void rules_are_applied_in_order(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        int64_t observed;
+        const char *ready, *reconciling, *stalled, *verdict;
+    } cases[] = {
+        {1, "True", "False", "False", "InProgress"}, /* an older generation */
+        {2, "True", "True", "False", "InProgress"},
+        {2, "True", "False", "True", "Failed"},
+        {2, "True", "False", "False", "Current"},
+        {2, "False", "False", "False", "InProgress"},
+        {2, "Unknown", "False", "False", "InProgress"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_(json_decrefp) json_t *status = json_build("{s:I, s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}]}",
+            "observedGeneration", (json_int_t)cases[i].observed, "conditions", "type", CONDITION_READY, "status",
+            cases[i].ready, "type", CONDITION_STALLED, "status", cases[i].stalled, "type", CONDITION_RECONCILING,
+            "status", cases[i].reconciling);
+        assert_string_equal(kstatus(status, 2), cases[i].verdict);
+    }
+}
+
+/* ---- every state of the goldens ---- */
+
+static json_t *verdict_of(const char *name, const json_t *status, int64_t generation)
+{
+    static const char *const types[] = {CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED};
+    json_t *ret = json_build("{s:s}", "kstatus", kstatus(status, generation));
+    size_t i;
+    const json_t *condition;
+    if (strcmp(condition_status(status, CONDITION_RECONCILING), "True") == 0 &&
+        strcmp(condition_status(status, CONDITION_STALLED), "True") == 0)
+        fail_msg("%s: Reconciling and Stalled", name);
+    json_array_foreach(json_object_get(status, "conditions"), i, condition) {
+        const char *type = json_path_str(condition, "type", "");
+        for (size_t j = 0; j < ARRAY_LEN(types); j++) {
+            if (strcmp(type, types[j]) != 0)
+                continue;
+            assert_int_equal(json_path_int(condition, "observedGeneration", 0), generation);
+            json_put(ret, type,
+                json_sprintf("%s %s", json_path_str(condition, "status", ""), json_path_str(condition, "reason", "")));
+        }
+    }
+    return ret;
+}
+
+static void list_names(const char *folder, const char *suffix, struct strvec *names)
+{
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        size_t len = strlen(entry->d_name);
+        if (len > strlen(suffix) && str_eq(entry->d_name + len - strlen(suffix), suffix))
+            strvec_pushf(names, "%.*s", (int)(len - strlen(suffix)), entry->d_name);
+    }
+    closedir(dir);
+    strvec_sort(names);
+}
+
+static void judge_folder(const char *folder, const char *suffix, const char *key, const char *golden)
+{
+    struct strvec names;
+    _cleanup_(json_decrefp) json_t *verdicts = json_object();
+    strvec_init(&names);
+    list_names(folder, suffix, &names);
+    for (size_t i = 0; i < names.n; i++) {
+        _cleanup_(freep) char *path = xasprintf("%s/%s%s", folder, names.v[i], suffix);
+        _cleanup_(json_decrefp) json_t *document = golden_read(path);
+        const json_t *status = key ? json_object_get(document, key) : document;
+        if (status)
+            json_put(
+                verdicts, names.v[i], verdict_of(names.v[i], status, json_path_int(status, "observedGeneration", 0)));
+    }
+    strvec_release(&names);
+    assert_true(json_object_size(verdicts) > 30);
+    assert_true(golden_matches(golden, verdicts));
+}
+
+static void each_state_has_its_verdict(void **state)
+{
+    UNUSED(state);
+    judge_folder(DATA "/decide", ".status.json", NULL, DATA "/kstatus.json");
+    judge_folder("operator/backup/tests/data/decide", ".step.json", "status", DATA "/kstatus-backups.json");
+}
+
+/* ---- what Ready depends on besides ---- */
+
+#define APPLIED "\"appliedGeneration\": 2"
+#define WAS_OF(generation, status, reason)                                                           \
+    "\"conditions\": [{\"type\": \"Ready\", \"status\": \"" status "\", \"reason\": \"" reason "\"," \
+    "\"message\": \"\", \"observedGeneration\": " generation ", \"lastTransitionTime\": \"2026-01-01T00:00:00Z\"}]"
+#define WAS(status, reason) WAS_OF("2", status, reason)
+
+/* Over the golden `name`, what the status was; and merge patches of the spec and of the rest of the world. */
+static const struct {
+    const char *name, *status, *spec, *observed, *ready, *kstatus;
+} cases[] = {
+    /* a roll of this generation is awaited, one that begins later is not */
+    {"roll-one", APPLIED, "{}", "{}", "False Applying", "InProgress"},
+    {"roll-one", APPLIED ", " WAS("False", "Applying"), "{}", "{}", "False Applying", "InProgress"},
+    {"roll-one", APPLIED ", " WAS("True", "TakesWrites"), "{}", "{}", "True TakesWrites", "InProgress"},
+    {"roll-one", APPLIED ", " WAS("False", "NoPrimary"), "{}", "{}", "True TakesWrites", "InProgress"},
+    {"roll-one", "\"appliedGeneration\": 1, " WAS_OF("1", "True", "TakesWrites"), "{}", "{}", "False Applying",
+        "InProgress"},
+    /* so with an edited child, and a MysqlConfig that has gone */
+    {"child-drifted", APPLIED ", " WAS("True", "TakesWrites"), "{}", "{}", "True TakesWrites", "InProgress"},
+    {"config-missing", APPLIED ", " WAS("True", "TakesWrites"), "{}", "{}", "True TakesWrites", "InProgress"},
+    {"config-missing", APPLIED, "{}", "{}", "False NotAccepted", "InProgress"},
+    /* the account that the spec wants cannot be made yet */
+    {"user-secret-missing", APPLIED, "{}", "{}", "False NotAccepted", "InProgress"},
+    /* a primary that is not heard: as it was, as long as its pod is ready */
+    {"settled", APPLIED, "{}", "{\"agents\": {\"0\": null}}", "False PrimarySilent", "InProgress"},
+    {"settled", APPLIED ", " WAS("True", "TakesWrites"), "{}", "{\"agents\": {\"0\": null}}", "True TakesWrites",
+        "Current"},
+    {"settled", APPLIED ", " WAS("True", "TakesWrites"), "{}",
+        "{\"agents\": {\"0\": null}, \"pods\": {\"0\": {\"status\": {\"conditions\": []}}}}", "False PrimaryNotReady",
+        "InProgress"},
+    /* a primary whose pod is ready, but which takes no writes yet */
+    {"settled", APPLIED, "{}", "{\"agents\": {\"0\": {\"role\": \"replica\"}}}", "False PrimaryNotReady", "InProgress"},
+    /* paused: what is not applied does not count */
+    {"roll-one", "\"appliedGeneration\": 1", "{\"paused\": true}", "{}", "True TakesWrites", "Current"},
+    /* being hibernated, and awake again */
+    {"scale-zero", APPLIED, "{}", "{}", "False Hibernating", "InProgress"},
+};
+
+static json_t *parse(const char *text)
+{
+    struct error err = ERROR_INIT;
+    json_t *json = json_parse(text, strlen(text), &err);
+    if (!json)
+        fail_msg("%s: %s", err.message, text);
+    return json;
+}
+
+static json_t *reported(const json_t *cluster, const json_t *observed)
+{
+    struct golden *golden = golden_new(cluster, observed);
+    struct cluster_decision decision;
+    struct cluster_status status;
+    const struct cluster_outcome outcome = {NULL, PLAN_KIND_COUNT};
+    cluster_decide(&golden->snapshot, &golden_versions, &decision);
+    cluster_report(&golden->snapshot, &decision, &outcome, &status);
+    json_t *json = cluster_status_encode(&status);
+    cluster_status_release(&status);
+    cluster_decision_release(&decision);
+    golden_free(golden);
+    return json;
+}
+
+static void ready_goes_by_what_was_applied(void **state)
+{
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_(freep) char *cluster_path = xasprintf(DATA "/decide/%s.cluster.json", cases[i].name);
+        _cleanup_(freep) char *observed_path = xasprintf(DATA "/decide/%s.observed.json", cases[i].name);
+        _cleanup_(freep) char *text = xasprintf("{%s}", cases[i].status);
+        _cleanup_(json_decrefp) json_t *cluster = golden_read(cluster_path), *observed = golden_read(observed_path);
+        _cleanup_(json_decrefp) json_t *status = parse(text), *spec = parse(cases[i].spec),
+                                       *more = parse(cases[i].observed);
+        json_object_set(cluster, "status", status);
+        json_merge(json_object_get(cluster, "spec"), spec);
+        json_merge(observed, more);
+        /* null: no agent; a merge would remove the key */
+        if (json_path(more, "agents"))
+            json_object_set(observed, "agents", json_object_get(more, "agents"));
+        _cleanup_(json_decrefp) json_t *now = reported(cluster, observed);
+        _cleanup_(json_decrefp) json_t *verdict = verdict_of(cases[i].name, now, 2);
+        if (!str_eq(json_path_str(verdict, CONDITION_READY, NULL), cases[i].ready) ||
+            !str_eq(json_path_str(verdict, "kstatus", NULL), cases[i].kstatus))
+            fail_msg("case %zu, %s: Ready %s, %s; expected %s, %s", i, cases[i].name,
+                json_path_str(verdict, CONDITION_READY, ""), json_path_str(verdict, "kstatus", ""), cases[i].ready,
+                cases[i].kstatus);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_are_applied_in_order),
+        cmocka_unit_test(each_state_has_its_verdict),
+        cmocka_unit_test(ready_goes_by_what_was_applied),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
