@@ -158,6 +158,10 @@ check-tsan:  ## The agent's and the common unit tests under the thread sanitizer
 check-integration: all $(itest_bin) $(hosted) $(zones)  ## Tests against real servers and the light control plane (*_itest.c)
 	$(Q)SANITIZE=$(SANITIZE) build-aux/run-integration.sh $(itest_bin)
 
+server_tests := $(foreach t,made_mariadb seed failover_mariadb relay_mariadb healing_mariadb,$(BUILD)/agent/tests/$(t)_itest)
+check-servers: all $(server_tests) $(hosted) $(zones)  ## The agent's tests on other servers: SERVERS="mariadb-10.5 mariadb-11.4 mariadb-11.8" (11.8)
+	$(Q)SERVERS='$(SERVERS)' build-aux/run-servers.sh $(server_tests)
+
 check-integration-asan:  ## The integration tests under the address sanitizer
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address check-integration
 
@@ -322,7 +326,7 @@ help:  ## This text
 	@echo '  Example:   make CC=clang BUILD=build-clang check'
 
 FORCE:
-.PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration \
+.PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration check-servers \
   check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-headers check-size check-license check-version format format-check lint \
   lint-shell lint-c static images release deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e bench demo demo-clean test clean help compile_commands.json
