@@ -77,7 +77,9 @@ static enum api_type type_of(const json_t *schema, enum api_type wanted)
     if (strcmp(type, "array") == 0)
         return API_ARRAY;
     assert_string_equal(type, "object");
-    if (is_on(schema, "x-kubernetes-preserve-unknown-fields"))
+    /* With properties of its own: what else it holds is kept to be refused. */
+    bool kept = is_on(schema, "x-kubernetes-preserve-unknown-fields");
+    if (kept && !(wanted == API_OBJECT && json_object_size(json_object_get(schema, "properties")) > 0))
         return wanted == API_MAP ? API_MAP : API_OPAQUE;
     return json_object_get(schema, "additionalProperties") ? API_MAP : API_OBJECT;
 }
