@@ -13,7 +13,7 @@
 
 #define VERSION_TIMEOUT_MS 30000
 #define VERSION_OUTPUT_MAX (4 * KM_KIB)
-#define USUAL_FOLDERS \
+#define USUAL_FOLDERS                                                                                              \
     "/usr/sbin:/usr/bin:/usr/libexec:/usr/local/mysql/bin:/usr/local/mysql/scripts:/usr/local/bin:/usr/local/sbin" \
     ":/opt/mysql/bin:/opt/mysql/scripts"
 

@@ -24,8 +24,8 @@ struct agent_process {
 struct agent_rig {
     char *dir; /* everything; removed in the end */
     char *binary;
-    char *pod_name;    /* "demo-mysql-2" */
-    char *root;        /* the root file system its programs run in; NULL: this machine's own */
+    char *pod_name; /* "demo-mysql-2" */
+    char *root;     /* the root file system its programs run in; NULL: this machine's own */
     bool mysql;
     char *plugin_dir;  /* MySQL: instead of the image's plugins; NULL: the image's */
     unsigned uid, gid; /* of the user "mysql" there */
