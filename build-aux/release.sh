@@ -57,10 +57,11 @@ make_tree() {
   tree=$cache/release-$suite-$arch-$(printf '%s\n' "$packages" "$sources" | sha256sum | cut -c1-8)
   [[ ! -e $tree/made ]] || return 0
   say "making a Debian system ($suite) to build for $arch"
-  rm -rf "$tree"
+  rm -rf --one-file-system "$tree"
   mkdir -p "$cache"
+  # In a mount namespace of its own: what it mounts goes with it, also when it is interrupted.
   # shellcheck disable=SC2086 # one line each
-  (IFS=$'\n' && mmdebstrap --quiet --variant=essential --mode=root --architectures="$native$([[ -z $suffix ]] || echo ",$arch")" --include="$packages" \
+  (IFS=$'\n' && unshare --mount --propagation private mmdebstrap --quiet --variant=essential --mode=root --architectures="$native$([[ -z $suffix ]] || echo ",$arch")" --include="$packages" \
     "$suite" "$tree" $sources) || die "$suite cannot be had"
   touch "$tree/made"
 }
@@ -77,7 +78,7 @@ export CURL_SOURCE_VERSION=${CURL_SOURCE_VERSION:-}
 build() { # build ARCH: programs and the content of images in $tree/content
   local arch=$1 settings=() name
   [[ $arch == "$native" ]] || settings=("CC=$(triplet "$arch")-gcc" "AR=$(triplet "$arch")-ar" "PKG_CONFIG_LIBDIR=/usr/lib/$(triplet "$arch")/pkgconfig")
-  rm -rf "$tree/src" "$tree/out" "$tree/content" "$tree/sources"
+  rm -rf --one-file-system "$tree/src" "$tree/out" "$tree/content" "$tree/sources"
   mkdir "$tree/src"
   git archive HEAD | tar -x -C "$tree/src"
   inside bash -euc 'apt-get -qq update; apt-get -qq -y dist-upgrade > /dev/null; cd /src; (($# < 2)) || export "${@:2}"; build-aux/deb-src.sh > /dev/null
