@@ -41,7 +41,7 @@ struct kube_client_options {
     /* Asked before each attempt of a request that is no GET; false ends it with ERROR_CANCELLED: who no longer leads must not write. NULL: yes. */
     bool (*may_write)(void *arg);
     void *may_write_arg;
-    struct metrics *metrics; /* kubemysql_api_requests_total{verb,resource,code}, duration histogram, in flight, warnings; may be NULL */
+    struct metrics *metrics; /* requests by verb, resource and code, their time, in flight, warnings; may be NULL */
 };
 
 struct kube_client *kube_client_new(struct loop *loop, struct http_client *http, const struct kube_config *config,
