@@ -100,9 +100,10 @@ static json_t *container_init(const struct cluster_snapshot *snapshot)
         container(snapshot, CONTAINER_INIT, snapshot->config.image_mysql, json_build("[s, s]", AGENT_BIN, "init"),
             (const struct mount *const[]){
                 &mount_bin_ro, &mount_data, &mount_run, &mount_tmp, &mount_config, &mount_accounts, &mount_tls, NULL});
-    /* The server's: preparing a copy is a crash recovery. Its port is not declared: the agent's container declares the
-     * same one, and API servers warn of a port that two containers of a pod declare. */
+    /* The server's: preparing a copy is a crash recovery. */
     put_resources(object, snapshot->config.resources);
+    json_put(object, "ports",
+        json_build("[{s:s, s:i, s:s}]", "name", "agent-init", "containerPort", AGENT_PORT_TLS, "protocol", "TCP"));
     return object;
 }
 
