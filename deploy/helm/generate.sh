@@ -34,7 +34,7 @@ exchange() {
 }
 
 manifests() { # the files of deploy/operator that make an installation
-  { sed -n 's/^  - //p' $from/kustomization.yaml; echo pod_disruption_budget.yaml; } | awk '!seen[$0]++'
+  sed -n 's/^  - //p' $from/kustomization.yaml
 }
 
 mkdir "$work/templates"
