@@ -39,6 +39,8 @@ struct informer {
     struct sync_hook *sync_hooks;
     struct loop_timer sync_timer;
     bool synced;
+    bool (*wanted)(void *arg, const char *key); /* NULL: all */
+    void *wanted_arg;
     struct kube_object *pending; /* new and changed objects of the list in progress */
     struct kube_object **pending_end;
     struct kube_uid tombstones[TOMBSTONES_MAX];
@@ -73,6 +75,11 @@ static void take_out(struct informer *informer, const char *key)
         return;
     notify(informer, old, NULL);
     store_free_object(informer->store, old);
+}
+
+static bool is_wanted(const struct informer *informer, const char *key)
+{
+    return !informer->wanted || informer->wanted(informer->wanted_arg, key);
 }
 
 static struct kube_object *project(const struct informer *informer, struct json_slice object)
@@ -136,6 +143,8 @@ static void on_list_object(void *arg, struct json_slice object)
     }
     char key[KUBE_KEY_MAX];
     kube_meta_key(&meta, key);
+    if (!is_wanted(informer, key))
+        return; /* one that is held vanishes */
     struct kube_object *stored = store_get(informer->store, key);
     if (stored && same_version(stored, meta.resource_version)) {
         stored->list_mark = MARK_SEEN;
@@ -256,6 +265,8 @@ static void on_deleted(struct informer *informer, const struct kube_object *gone
         stored && !kube_uid_eq(stored->uid, gone->uid) && is_newer(stored->resource_version, gone->resource_version);
     if (stored && !another)
         take_out(informer, gone->key);
+    else if (!stored && informer->wanted && is_wanted(informer, gone->key))
+        notify(informer, gone, NULL);
 }
 
 /* The last state of a deleted object is needed only for its key, uid and version. */
@@ -281,6 +292,11 @@ static void on_event(void *arg, enum watch_event_type type, struct json_slice sl
     struct kube_object *object = project(informer, slice);
     if (!object)
         return;
+    if (!is_wanted(informer, object->key)) {
+        take_out(informer, object->key);
+        store_free_object(informer->store, object);
+        return;
+    }
     const struct kube_object *stored = store_get(informer->store, object->key);
     int order = 1;
     bool known =
@@ -325,6 +341,8 @@ struct informer *informer_new(struct loop *loop, struct kube_client *client, con
     informer->resource = resource;
     informer->projection = projection;
     informer->store = store_new(projection);
+    informer->wanted = options->wanted;
+    informer->wanted_arg = options->wanted_arg;
     informer->pending_end = &informer->pending;
     loop_timer_init(&informer->sync_timer, loop, run_sync_hooks, informer);
     informer->reflector = reflector_new(loop, client, resource, options, &ops, informer);

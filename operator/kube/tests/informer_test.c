@@ -87,6 +87,36 @@ static void test_selectors(void **state)
     assert_null(world_stored(world, "in"));
 }
 
+static bool is_chosen(void *arg, const char *key)
+{
+    return strstr(key, arg) != NULL;
+}
+
+/* Of many objects only those are held that are wanted; what is wanted later is told of from then on, its deletion included. */
+static void test_only_the_wanted_are_held(void **state)
+{
+    struct world *world = *state;
+    char chosen[] = "-00003";
+    const struct informer_options options = {.wanted = is_chosen, .wanted_arg = chosen};
+    put_many(world, MANY, "1");
+    world_start_informer(world, &options);
+    assert_watching(world);
+    assert_int_equal(store_count(informer_store(world->informer)), 1);
+    world_put(world, "map-00004", "2");
+    world_put(world, "map-00003", "2");
+    world_run_for(world, 100);
+    assert_int_equal(world->added, 1);
+    assert_int_equal(world->changed, 1);
+    chosen[5] = '5';
+    world_remove(world, "map-00005"); /* never held */
+    world_run_for(world, 100);
+    assert_int_equal(world->deleted, 1);
+    world_put(world, "map-00003", "3"); /* wanted no more */
+    world_run_for(world, 100);
+    assert_int_equal(world->deleted, 2);
+    assert_int_equal(store_count(informer_store(world->informer)), 0);
+}
+
 static void count_call(void *arg)
 {
     ++*(int *)arg;
@@ -491,6 +521,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_WORLD(test_list_in_pages_then_watch),
         IN_WORLD(test_selectors),
+        IN_WORLD(test_only_the_wanted_are_held),
         IN_WORLD(test_sync_hooks),
         IN_WORLD(test_watch_ends),
         IN_WORLD(test_watch_cut_in_mid_event),
