@@ -90,12 +90,13 @@ summary() { # the description of the kind itself
 reference() {
   echo '# Reference'
   echo
-  echo "Every field of the four kinds, group kubemysql.dev, version v1alpha1. Written from the CRDs by build-aux/gen-reference.sh:"
-  echo "change the descriptions in crds/, not this page."
+  echo "Every field of the kinds of group kubemysql.dev, version v1alpha1. Written from the CRDs by build-aux/gen-reference.sh:"
+  echo "change the descriptions in crds/ and deploy/components/, not this page."
   local file kind
-  for file in crds/mysqlclusters.yaml crds/mysqlconfigs.yaml crds/mysqlterminals.yaml crds/mysqlbackups.yaml; do
+  for file in crds/mysqlclusters.yaml crds/mysqlconfigs.yaml crds/mysqlterminals.yaml crds/mysqlbackups.yaml deploy/components/*/crd.yaml; do
     kind=$(awk '/^    kind:/ { print $2 }' "$file")
     printf '\n## %s\n\n%s\n\n' "$kind" "$(summary "$file")"
+    [[ $file == crds/* ]] || printf 'Opt-in: it comes with `%s`.\n\n' "${file%/*}"
     awk '/^  scope:/ { printf "Scope: %s.", $2 } /shortNames:/ { getline; sub(/^ *- /, ""); printf " Short name: `%s`.", $0 }' "$file"
     printf '\n\n### %s.spec\n\n' "$kind"
     table "$file" spec

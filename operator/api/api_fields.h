@@ -46,5 +46,6 @@ extern const struct api_field mysql_cluster_fields[]; /* of MysqlCluster.spec; b
 extern const struct api_field backup_spec_fields[]; /* the rows of mysql_cluster_fields below "backup", by themselves */
 extern const struct api_field mysql_terminal_fields[];
 extern const struct api_field mysql_backup_fields[];
+extern const struct api_field config_map_sync_fields[];
 
 #endif

@@ -34,3 +34,11 @@ const struct kube_kind kube_kind_mysql_backup = {
     .namespaced = true,
     .versions = {KM_API_VERSION},
 };
+
+const struct kube_kind kube_kind_config_map_sync = {
+    .group = KM_API_GROUP,
+    .kind = "ConfigMapSync",
+    .plural = "configmapsyncs",
+    .namespaced = true,
+    .versions = {KM_API_VERSION},
+};

@@ -359,3 +359,23 @@ const struct api_field mysql_backup_fields[] = {
     {"rateLimitBytesPerSecond", .type = API_INTEGER, .min = BACKUP_RATE_MIN, .max = BACKUP_RATE_MAX},
     {.path = NULL},
 };
+
+const struct api_field config_map_sync_fields[] = {
+    {"sourceNamespace", .type = API_STRING, .required = true, .min = 1, .max = KUBE_LABEL_MAX, .check = check_namespace},
+    {"configMapName", .type = API_STRING, .required = true, .min = 1, .max = KUBE_NAME_MAX, .check = check_object_name},
+    {"destinationNamespace", .type = API_STRING, .min = 1, .max = KUBE_LABEL_MAX, .check = check_namespace},
+    {"destinationNamespaces", .type = API_ARRAY, .max = 64},
+    {"destinationNamespaces[]", .type = API_STRING, .min = 1, .max = KUBE_LABEL_MAX, .check = check_namespace},
+    {"namespaceSelector", .type = API_OBJECT},
+    {"namespaceSelector.matchLabels", .type = API_MAP, .max = 64},
+    {"namespaceSelector.matchLabels{}", .type = API_STRING, .max = KUBE_LABEL_MAX},
+    {"namespaceSelector.matchExpressions", .type = API_ARRAY, .max = 64},
+    {"namespaceSelector.matchExpressions[]", .type = API_OBJECT},
+    {"namespaceSelector.matchExpressions[].key", .type = API_STRING, .required = true, .min = 1,
+        .max = KUBE_NAME_MAX + 1 + KUBE_LABEL_MAX},
+    {"namespaceSelector.matchExpressions[].operator", .type = API_STRING, .required = true,
+        .values = "In|NotIn|Exists|DoesNotExist"},
+    {"namespaceSelector.matchExpressions[].values", .type = API_ARRAY, .max = 64},
+    {"namespaceSelector.matchExpressions[].values[]", .type = API_STRING, .max = KUBE_LABEL_MAX},
+    {.path = NULL},
+};

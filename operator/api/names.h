@@ -32,6 +32,8 @@
 #define LABEL_DRILL "kubemysql.dev/drill" /* MysqlCluster: made for a restore drill of the cluster of that name */
 #define LABEL_ROLE "kubemysql.dev/role"   /* on database pods: LABEL_ROLE_* */
 
+#define LABEL_SYNC "kubemysql.dev/configmapsync" /* ConfigMap: a copy; the namespace of its ConfigMapSync */
+
 #define LABEL_NAME_MYSQL "mysql"
 #define LABEL_MANAGED_BY_US "kube-mysql"
 #define LABEL_COMPONENT_DATABASE "database"
@@ -61,7 +63,15 @@
 /* MysqlBackup, set by people: "true" gives up on removing the stored data of one that is being deleted. */
 #define ANNOTATION_SKIP_DATA_DELETION "kubemysql.dev/skip-data-deletion"
 
+/* ConfigMap: "NAMESPACE/NAME" of the ConfigMapSync whose copy it is. */
+#define ANNOTATION_SYNC_OF "kubemysql.dev/configmapsync-of"
+/* ConfigMap, set by people: the namespaces that copies of it may go to, "a, b" or "*". */
+#define ANNOTATION_SYNC_TO "kubemysql.dev/configmapsync-to"
+/* Namespace, set by people: the namespaces that copies may come from, "a, b" or "*". */
+#define ANNOTATION_SYNC_FROM "kubemysql.dev/configmapsync-from"
+
 /* ---- finalizers ---- */
+#define FINALIZER_SYNC "kubemysql.dev/configmapsync"        /* ConfigMapSync: its copies go first */
 #define FINALIZER_BACKUP "kubemysql.dev/backup"             /* MysqlBackup that runs, or whose data goes with it */
 #define FINALIZER_VOLUMES "kubemysql.dev/volumes"           /* deletion.volumes: Delete */
 #define FINALIZER_FINAL_BACKUP "kubemysql.dev/final-backup" /* MysqlCluster with deletion.finalBackup */

@@ -16,6 +16,7 @@ const struct kube_kind kube_kind_config_map = CORE("ConfigMap", "configmaps", tr
 const struct kube_kind kube_kind_secret = CORE("Secret", "secrets", true);
 const struct kube_kind kube_kind_service_account = CORE("ServiceAccount", "serviceaccounts", true);
 const struct kube_kind kube_kind_persistent_volume_claim = CORE("PersistentVolumeClaim", "persistentvolumeclaims", true);
+const struct kube_kind kube_kind_namespace = CORE("Namespace", "namespaces", false);
 const struct kube_kind kube_kind_event = CORE("Event", "events", true);
 const struct kube_kind kube_kind_stateful_set = {
     .group = "apps", .kind = "StatefulSet", .plural = "statefulsets", .namespaced = true, .versions = {"v1"}};

@@ -106,7 +106,7 @@ static int ask(struct server *server, const char *method, const char *path, cons
 static const char *plural_of(const char *kind)
 {
     static const char *const kinds[][2] = {{"MysqlCluster", "mysqlclusters"}, {"MysqlConfig", "mysqlconfigs"},
-        {"MysqlTerminal", "mysqlterminals"}, {"MysqlBackup", "mysqlbackups"}};
+        {"MysqlTerminal", "mysqlterminals"}, {"MysqlBackup", "mysqlbackups"}, {"ConfigMapSync", "configmapsyncs"}};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (strcmp(kinds[i][0], kind) == 0)
             return kinds[i][1];
@@ -121,7 +121,10 @@ static void install(struct server *server, const char *plural)
     _cleanup_(strbuf_release) struct strbuf text;
     struct error err = ERROR_INIT;
     strbuf_init(&text, KM_MIB);
-    snprintf(file, sizeof(file), "crds/%s.yaml", plural);
+    if (str_starts_with(plural, "mysql"))
+        snprintf(file, sizeof(file), "crds/%s.yaml", plural);
+    else /* opt-in: configmapsyncs of deploy/components/configmapsync */
+        snprintf(file, sizeof(file), "deploy/components/%.*s/crd.yaml", (int)strlen(plural) - 1, plural);
     if (fs_read_file(file, &text, &err) < 0)
         fail_msg("%s", err.message);
     snprintf(path, sizeof(path), "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/%s.kubemysql.dev?" MANAGER,
@@ -147,7 +150,7 @@ static int set_up(void **state)
         .cert_pem = server.config.client_cert_pem,
         .key_pem = server.config.client_key_pem,
         .server_name = server.config.tls_server_name});
-    static const char *const kinds[] = {"MysqlCluster", "MysqlConfig", "MysqlTerminal", "MysqlBackup"};
+    static const char *const kinds[] = {"MysqlCluster", "MysqlConfig", "MysqlTerminal", "MysqlBackup", "ConfigMapSync"};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         install(&server, plural_of(kinds[i]));
     ask(&server, "POST", "/api/v1/namespaces", "application/json",

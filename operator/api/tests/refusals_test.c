@@ -14,6 +14,7 @@
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/json.h"
+#include "operator/api/config_map_sync.h"
 #include "operator/api/mysql_backup.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/mysql_terminal.h"
@@ -43,6 +44,7 @@ static void judge_object(const struct refusal *refusal, struct api_problems *pro
 {
     struct mysql_terminal terminal;
     struct mysql_backup backup;
+    struct config_map_sync sync;
     const char *name = json_path_str(refusal->object, "metadata.name", "");
     json_t *spec = json_object_get(refusal->object, "spec");
     if (strcmp(refusal->kind, "MysqlCluster") == 0)
@@ -52,6 +54,9 @@ static void judge_object(const struct refusal *refusal, struct api_problems *pro
     else if (strcmp(refusal->kind, "MysqlTerminal") == 0) {
         mysql_terminal_parse("ns", name, spec, &terminal, problems);
         mysql_terminal_release(&terminal);
+    } else if (strcmp(refusal->kind, "ConfigMapSync") == 0) {
+        config_map_sync_parse("ns", name, spec, &sync, problems);
+        config_map_sync_release(&sync);
     } else {
         assert_string_equal(refusal->kind, "MysqlBackup");
         mysql_backup_parse("ns", name, spec, &backup, problems);
@@ -304,8 +309,8 @@ static void keep(void *arg, const struct refusal *refusal)
 static void each_constraint_has_a_row(void **state)
 {
     UNUSED(state);
-    static const char *const files[] = {
-        "crds/mysqlclusters.yaml", "crds/mysqlconfigs.yaml", "crds/mysqlterminals.yaml", "crds/mysqlbackups.yaml"};
+    static const char *const files[] = {"crds/mysqlclusters.yaml", "crds/mysqlconfigs.yaml", "crds/mysqlterminals.yaml",
+        "crds/mysqlbackups.yaml", "deploy/components/configmapsync/crd.yaml"};
     struct coverage coverage = {.count = 0};
     json_t *table = refusals_load();
     refusals_each(table, keep, &coverage);
