@@ -46,7 +46,7 @@ static int run_manager(struct operator_options *options, const struct kube_confi
     struct manager *manager = manager_new(loop, &manager_options, err);
     int rc = -1;
     if (manager) {
-        operator_use_kinds(manager);
+        operator_use_kinds(manager, options);
         rc = manager_run(manager, operator_setup, options);
     }
     manager_free(manager);

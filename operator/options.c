@@ -174,6 +174,28 @@ static int set_watch_namespaces(struct operator_options *options, const char *va
     return 0;
 }
 
+/* May be given several times. */
+static int set_enable(struct operator_options *options, const char *value, struct error *err)
+{
+    struct strvec kinds;
+    int rc = 0;
+    strvec_init(&kinds);
+    strvec_split(&kinds, value, ", ");
+    for (size_t i = 0; i < kinds.n && rc == 0; i++) {
+        if (str_eq(kinds.v[i], "configmapsync"))
+            options->config_map_sync = true;
+        else
+            rc = error_set(err, ERROR_INVALID, "\"%s\" is not configmapsync", kinds.v[i]);
+    }
+    strvec_release(&kinds);
+    return rc;
+}
+
+static int set_sync_without_consent(struct operator_options *options, const char *value, struct error *err)
+{
+    return want_bool(value, &options->sync_without_consent, err);
+}
+
 static int set_version(struct operator_options *options, const char *value, struct error *err)
 {
     return want_bool(value, &options->show_version, err);
@@ -195,6 +217,10 @@ static const struct flag flags[] = {
     {"address-family", "FAMILY", NULL, set_address_family,
         "ipv4 or ipv6: the first family of the pod network (default: that of $KUBERNETES_SERVICE_HOST)"},
     {"agent-image", "IMAGE", NULL, set_agent_image, "agent image for clusters whose configuration names none"},
+    {"enable", "KINDS", NULL, set_enable,
+        "further kinds, whose CRDs and rights come with deploy/components: configmapsync (default: none)"},
+    {"configmapsync-without-consent", "BOOL", "true", set_sync_without_consent,
+        "copy ConfigMaps without asking their namespaces (default: false)"},
     {"leader-elect", "BOOL", "true", set_leader_elect, "work only while holding the Lease (default: true)"},
     {"leader-namespace", "NAME", NULL, set_leader_namespace,
         "namespace of the Lease (default: $POD_NAMESPACE, else the kubeconfig's)"},

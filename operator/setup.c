@@ -11,12 +11,15 @@
 #include "operator/backup/drill_controller.h"
 #include "operator/backup/schedule_controller.h"
 #include "operator/cluster/cluster_controller.h"
+#include "operator/configmapsync/sync_controller.h"
 #include "operator/instance/agent_fleet.h"
 #include "operator/options.h"
 #include "operator/terminal/terminal_controller.h"
 
-void operator_use_kinds(struct manager *manager)
+void operator_use_kinds(struct manager *manager, const struct operator_options *options)
 {
+    if (options->config_map_sync)
+        sync_controller_use_kinds(manager);
     manager_use_kind(manager, &kube_kind_mysql_config);
     cluster_controller_use_kinds(manager);
     terminal_controller_use_kinds(manager);
@@ -113,6 +116,17 @@ static void set_up_backups(struct manager *manager, const struct operator_option
     drill_controller_setup(manager, &drill_options);
 }
 
+static void set_up_further_kinds(struct manager *manager, const struct operator_options *options)
+{
+    const struct sync_controller_options sync_options = {
+        .watch_namespaces = &options->watch_namespaces,
+        .without_consent = options->sync_without_consent,
+        .own_namespace = options->leader_namespace,
+    };
+    if (options->config_map_sync)
+        sync_controller_setup(manager, &sync_options);
+}
+
 int operator_setup(void *arg, struct manager *manager, struct error *err)
 {
     UNUSED(err);
@@ -121,5 +135,6 @@ int operator_setup(void *arg, struct manager *manager, struct error *err)
     share(manager, &shared);
     set_up_clusters(manager, options, &shared);
     set_up_backups(manager, options, &shared);
+    set_up_further_kinds(manager, options);
     return 0;
 }

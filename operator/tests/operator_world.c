@@ -18,6 +18,7 @@
 #include "operator/backup/backup_controller.h"
 #include "operator/backup/schedule_controller.h"
 #include "operator/cluster/cluster_controller.h"
+#include "operator/configmapsync/sync_controller.h"
 #include "operator/instance/agent_fleet.h"
 #include "operator/kube/kube_config.h"
 #include "operator/terminal/terminal_controller.h"
@@ -92,6 +93,10 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
     schedule_controller_setup(manager, &schedule_options);
     archive_controller_setup(manager, &archive_options);
     terminal_controller_setup(manager, &terminal_options);
+    if (world->config_map_sync)
+        sync_controller_setup(manager,
+            &(struct sync_controller_options){
+                .without_consent = world->sync_without_consent, .own_namespace = "op", .blocked_recheck_ms = 50});
     return 0;
 }
 
@@ -206,6 +211,8 @@ static void run_operator(struct operator_world *world)
     terminal_controller_use_kinds(world->manager);
     backup_controller_use_kinds(world->manager);
     archive_controller_use_kinds(world->manager);
+    if (world->config_map_sync)
+        sync_controller_use_kinds(world->manager);
     int rc = manager_run(world->manager, set_up, world);
     manager_free(steal_ptr(world->manager));
     kube_config_release(&config);

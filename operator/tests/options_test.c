@@ -78,6 +78,12 @@ static void test_every_flag_both_ways(void **state)
     assert_int_equal(options.log_level, LOG_DEBUG);
     assert_int_equal(options.log_format, LOG_FORMAT_TEXT);
     assert_true(options.show_help && options.show_version);
+    assert_false(options.config_map_sync || options.sync_without_consent);
+    operator_options_release(&options);
+    assert_int_equal(parse((const char *const[]){"--enable", "configmapsync", "--configmapsync-without-consent", NULL},
+                         &options, NULL),
+        0);
+    assert_true(options.config_map_sync && options.sync_without_consent);
     operator_options_release(&options);
 }
 
@@ -97,6 +103,8 @@ static void test_refusals_name_the_flag(void **state)
         {{"--qps=-1"}, "--qps: \"-1\""},
         {{"--qps=nan"}, "--qps: \"nan\""},
         {{"--leader-elect=no"}, "--leader-elect: \"no\""},
+        {{"--enable=configmapsync,other"}, "--enable: \"other\""},
+        {{"--configmapsync-without-consent=no"}, "--configmapsync-without-consent: \"no\""},
         {{"--log-level=loud"}, "--log-level: \"loud\""},
         {{"--log-format=xml"}, "--log-format: \"xml\""},
         {{"--context"}, "--context needs a value"},
@@ -142,7 +150,8 @@ static void test_help_names_every_flag(void **state)
     fclose(out);
     static const char *const flags[] = {"--kubeconfig", "--context", "--leader-elect", "--leader-namespace",
         "--lease-duration", "--renew-deadline", "--retry-period", "--bind-address", "--metrics-port", "--log-level",
-        "--log-format", "--qps", "--burst", "--version", "--watch-namespaces", "--help",
+        "--log-format", "--qps", "--burst", "--version", "--watch-namespaces", "--help", "--enable",
+        "--configmapsync-without-consent",
         /* The defaults that test_defaults has seen. */
         "silent leader (default: 6000ms)", "for so long ends (default: 4000ms)", "a leader renews (default: 1000ms)"};
     for (size_t i = 0; i < ARRAY_LEN(flags); i++)
