@@ -3,14 +3,14 @@
 # uninstall.sh [--with-databases [--with-backup-data]]   remove the operator from the cluster of KUBECONFIG. Safe to repeat.
 #
 # Databases keep running without an operator, so CRDs and clusters stay as long as there is any MysqlCluster. With --with-databases
-# all MysqlBackups, MysqlTerminals, MysqlClusters and MysqlConfigs are deleted first, while the operator still runs: volumes go as spec.deletion.volumes says (they
+# all ConfigMapSyncs, MysqlBackups, MysqlTerminals, MysqlClusters and MysqlConfigs are deleted first, while the operator still runs: volumes go as spec.deletion.volumes says (they
 # are kept by default), and a cluster with spec.deletion.finalBackup goes when that is stored (WAIT_SECONDS: how long each kind may take).
 # What MysqlBackups have stored stays where it is, as their deletionPolicy is set to Retain before. --with-backup-data: it goes as deletionPolicy says; that of
 # scheduled backups is Delete.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gone=(--ignore-not-found --timeout="${WAIT_SECONDS:-120}s")
-kinds=(mysqlbackups.kubemysql.dev mysqlterminals.kubemysql.dev mysqlclusters.kubemysql.dev mysqlconfigs.kubemysql.dev)
+kinds=(configmapsyncs.kubemysql.dev mysqlbackups.kubemysql.dev mysqlterminals.kubemysql.dev mysqlclusters.kubemysql.dev mysqlconfigs.kubemysql.dev)
 databases="" data=""
 for arg in "$@"; do
   case $arg in
@@ -53,6 +53,8 @@ if [[ -n $databases ]]; then
 fi
 
 kubectl kustomize deploy/operator | kubectl delete -f - "${gone[@]}"
+further=(deploy/components/*/crd.yaml) # those of the opt-in kinds
+for crd in "${further[@]}"; do kubectl delete -f "${crd%/*}/cluster_role.yaml" "${gone[@]}"; done
 left=$(for kind in "${kinds[@]}"; do objects "$kind"; done)
 if [[ -n $left ]]; then
   echo "uninstall: the CRDs stay, because these objects exist (--with-databases deletes them):"
@@ -60,3 +62,4 @@ if [[ -n $left ]]; then
   exit 0
 fi
 kubectl kustomize crds | kubectl delete -f - "${gone[@]}"
+for crd in "${further[@]}"; do kubectl delete -f "$crd" "${gone[@]}"; done

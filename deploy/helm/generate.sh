@@ -60,6 +60,14 @@ exchange "$made" "            - --agent-image=$agent" '            - --agent-ima
             {{- with .Values.watchNamespaces }}
             - --watch-namespaces={{ join "," . }}
             {{- end }}
+            {{- range $name, $flag := dict "configMapSync" "configmapsync" }}
+            {{- if index $.Values.components $name }}
+            - --enable={{ $flag }}
+            {{- end }}
+            {{- end }}
+            {{- if .Values.configMapSync.withoutConsent }}
+            - --configmapsync-without-consent
+            {{- end }}
             {{- range .Values.extraArgs }}
             - {{ . | quote }}
             {{- end }}'
@@ -90,6 +98,15 @@ found=$(cd $chart/files/crds && printf '%s\n' *.yaml | grep -v '^kustomization.y
 for file in $(grep -o '"[a-z-]*/[a-z_]*\.yaml"' $chart/templates/components.yaml | tr -d '"'); do
   [[ -s $chart/files/components/$file ]] || complain "there is no component file $file"
   [[ $(grep -c '^  namespace: kube-mysql-system$' "$chart/files/components/$file") == 1 ]] || complain "$file is not in the namespace kube-mysql-system"
+done
+
+# The components that bring a kind are folders of one form: a CRD, roles, and the flag that the Deployment's template has, too.
+for folder in $(sed -n 's/^.*range \$name, \$folder := dict \(.*\) }}$/\1/p' $chart/templates/components.yaml | tr -d '"' | awk '{ for (i = 2; i <= NF; i += 2) print $i }'); do
+  dir=$chart/files/components/$folder
+  grep -q '^kind: CustomResourceDefinition$' "$dir/crd.yaml" || complain "$folder/crd.yaml is no CustomResourceDefinition"
+  [[ $(grep -c '^    namespace: kube-mysql-system$' "$dir/cluster_role.yaml") == 1 ]] || complain "$folder/cluster_role.yaml is not bound in the namespace kube-mysql-system"
+  grep -qx " *value: --enable=$folder" deploy/components/"$folder"/kustomization.yaml || complain "the component $folder has not the flag --enable=$folder"
+  grep -q "range \$name, \$flag := dict .*\"$folder\"" "$work/templates/deployment.yaml" || complain "deployment.yaml has no flag for $folder"
 done
 
 kept=(_image.tpl NOTES.txt components.yaml crds.yaml)

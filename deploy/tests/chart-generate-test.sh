@@ -38,6 +38,8 @@ bad 'has not exactly once' deploy/operator/deployment.yaml 's/serviceAccountName
 bad 'appVersion another' deploy/operator/deployment.yaml 's/(kube-mysql-agent:).*/\19.9.9/'
 bad 'lists other files' crds/kustomization.yaml '/mysqlterminals/d'
 bad 'not in the namespace' deploy/components/pod-monitor/pod_monitor.yaml 's/^  namespace: .*/  namespace: monitoring/'
+bad 'has not the flag' deploy/components/configmapsync/kustomization.yaml 's/--enable=configmapsync/--enable=other/'
+bad 'not bound in the namespace' deploy/components/configmapsync/cluster_role.yaml 's/^    namespace: .*/    namespace: other/'
 touch $chart/templates/extra.yaml
 [[ $(deploy/helm/generate.sh --check) == *"extra.yaml has no manifest"* ]] || { echo "not noticed: a template more"; failed=1; }
 ((failed)) || echo "chart: the tests of its generator pass"

@@ -34,6 +34,7 @@ all='delete mysqlbackups.kubemysql.dev --all --all-namespaces'
 expect "the operator alone" "" "$(run || :)"
 expect "with databases" "$round"$'\n'"$round" "$(run --with-databases || :)"
 expect "with what is stored" "$all"$'\n'"$all" "$(run --with-databases --with-backup-data || :)"
+grep -q '^delete -f deploy/components/configmapsync/cluster_role.yaml ' "$dir/asked" || { echo "the roles of an opt-in kind stay"; failed=1; }
 for wrong in --with-backup-data --all; do
   ! PATH=$dir:$PATH deploy/uninstall.sh "$wrong" > /dev/null 2>&1 || { echo "accepted: $wrong"; failed=1; }
 done
