@@ -184,8 +184,10 @@ static int set_enable(struct operator_options *options, const char *value, struc
     for (size_t i = 0; i < kinds.n && rc == 0; i++) {
         if (str_eq(kinds.v[i], "configmapsync"))
             options->config_map_sync = true;
+        else if (str_eq(kinds.v[i], "app"))
+            options->app = true;
         else
-            rc = error_set(err, ERROR_INVALID, "\"%s\" is not configmapsync", kinds.v[i]);
+            rc = error_set(err, ERROR_INVALID, "\"%s\" is neither app nor configmapsync", kinds.v[i]);
     }
     strvec_release(&kinds);
     return rc;
@@ -218,7 +220,7 @@ static const struct flag flags[] = {
         "ipv4 or ipv6: the first family of the pod network (default: that of $KUBERNETES_SERVICE_HOST)"},
     {"agent-image", "IMAGE", NULL, set_agent_image, "agent image for clusters whose configuration names none"},
     {"enable", "KINDS", NULL, set_enable,
-        "further kinds, whose CRDs and rights come with deploy/components: configmapsync (default: none)"},
+        "further kinds, whose CRDs and rights come with deploy/components: app,configmapsync (default: none)"},
     {"configmapsync-without-consent", "BOOL", "true", set_sync_without_consent,
         "copy ConfigMaps without asking their namespaces (default: false)"},
     {"leader-elect", "BOOL", "true", set_leader_elect, "work only while holding the Lease (default: true)"},

@@ -30,6 +30,7 @@ struct operator_options {
     struct strvec watch_namespaces; /* empty: all */
     bool ipv6;                      /* pods' first address family; default: that of $KUBERNETES_SERVICE_HOST */
     const char *agent_image;        /* for clusters whose configuration names none; NULL: they must */
+    bool app;                       /* --enable=app: the kind App */
     bool config_map_sync;           /* --enable=configmapsync: the kind ConfigMapSync */
     bool sync_without_consent;      /* --configmapsync-without-consent */
     bool show_help;                 /* --help: print operator_options_help and leave */

@@ -6,6 +6,7 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
+#include "operator/app/app_controller.h"
 #include "operator/backup/archive_controller.h"
 #include "operator/backup/backup_controller.h"
 #include "operator/backup/drill_controller.h"
@@ -18,6 +19,8 @@
 
 void operator_use_kinds(struct manager *manager, const struct operator_options *options)
 {
+    if (options->app)
+        app_controller_use_kinds(manager);
     if (options->config_map_sync)
         sync_controller_use_kinds(manager);
     manager_use_kind(manager, &kube_kind_mysql_config);
@@ -123,6 +126,9 @@ static void set_up_further_kinds(struct manager *manager, const struct operator_
         .without_consent = options->sync_without_consent,
         .own_namespace = options->leader_namespace,
     };
+    const struct app_controller_options app_options = {.watch_namespaces = &options->watch_namespaces};
+    if (options->app)
+        app_controller_setup(manager, &app_options);
     if (options->config_map_sync)
         sync_controller_setup(manager, &sync_options);
 }

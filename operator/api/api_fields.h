@@ -47,5 +47,6 @@ extern const struct api_field backup_spec_fields[]; /* the rows of mysql_cluster
 extern const struct api_field mysql_terminal_fields[];
 extern const struct api_field mysql_backup_fields[];
 extern const struct api_field config_map_sync_fields[];
+extern const struct api_field app_fields[];
 
 #endif

@@ -42,3 +42,11 @@ const struct kube_kind kube_kind_config_map_sync = {
     .namespaced = true,
     .versions = {KM_API_VERSION},
 };
+
+const struct kube_kind kube_kind_app = {
+    .group = KM_API_GROUP,
+    .kind = "App",
+    .plural = "apps",
+    .namespaced = true,
+    .versions = {KM_API_VERSION},
+};

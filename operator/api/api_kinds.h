@@ -20,6 +20,6 @@
 extern const struct kube_kind kube_kind_mysql_config, kube_kind_mysql_cluster, kube_kind_mysql_terminal,
     kube_kind_mysql_backup;
 /* Used only where the operator is told so (--enable). */
-extern const struct kube_kind kube_kind_config_map_sync;
+extern const struct kube_kind kube_kind_config_map_sync, kube_kind_app;
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "common/backup_manifest.h"
 #include "operator/api/api_fields.h"
+#include "operator/api/app.h"
 #include "operator/api/backup_destination.h"
 #include "operator/api/backup_spec.h"
 #include "operator/api/mycnf.h"
@@ -84,6 +85,21 @@ static const char *check_secret_key(const char *value)
     for (; *value; value++) {
         if (!is_one_of(*value, "-._") && (*value < 'A' || *value > 'Z'))
             return "must be a key of a Secret: letters, digits, '-', '_' and '.'";
+    }
+    return NULL;
+}
+
+static const char *check_label_name(const char *value)
+{
+    return strchr(value, '.') ? "must be a name of lower-case letters, digits and '-'" : check_object_name(value);
+}
+
+/* Of an environment. https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/ */
+static const char *check_variable(const char *value)
+{
+    for (; *value; value++) {
+        if (*value < ' ' || *value > '~' || *value == '=')
+            return "must hold only printable ASCII characters but '='";
     }
     return NULL;
 }
@@ -377,5 +393,28 @@ const struct api_field config_map_sync_fields[] = {
         .values = "In|NotIn|Exists|DoesNotExist"},
     {"namespaceSelector.matchExpressions[].values", .type = API_ARRAY, .max = 64},
     {"namespaceSelector.matchExpressions[].values[]", .type = API_STRING, .max = KUBE_LABEL_MAX},
+    {.path = NULL},
+};
+
+const struct api_field app_fields[] = {
+    {"replicas", .type = API_INTEGER, .min = 0, .max = APP_REPLICAS_MAX},
+    {"image", .type = API_STRING, .required = true, .min = 1, .max = 512, .check = check_image},
+    {"resources", .type = API_OBJECT},
+    {"resources.requests", .type = API_MAP},
+    {"resources.requests{}", .type = API_QUANTITY},
+    {"resources.limits", .type = API_MAP},
+    {"resources.limits{}", .type = API_QUANTITY},
+    {"envs", .type = API_ARRAY, .max = 256},
+    {"envs[]", .type = API_OBJECT},
+    {"envs[].name", .type = API_STRING, .required = true, .min = 1, .max = KUBE_NAME_MAX, .check = check_variable},
+    {"envs[].value", .type = API_STRING, .max = 32768},
+    {"envs[].valueFrom", .type = API_OPAQUE},
+    {"ports", .type = API_ARRAY, .max = 64},
+    {"ports[]", .type = API_OBJECT},
+    {"ports[].name", .type = API_STRING, .min = 1, .max = KUBE_LABEL_MAX, .check = check_label_name},
+    {"ports[].port", .type = API_INTEGER, .required = true, .min = 1, .max = 65535},
+    {"ports[].targetPort", .type = API_INTEGER, .min = 1, .max = 65535},
+    {"ports[].protocol", .type = API_STRING, .values = "TCP|UDP|SCTP"},
+    {"ports[].appProtocol", .type = API_STRING, .max = KUBE_NAME_MAX + 1 + KUBE_LABEL_MAX},
     {.path = NULL},
 };

@@ -32,6 +32,7 @@
 #define LABEL_DRILL "kubemysql.dev/drill" /* MysqlCluster: made for a restore drill of the cluster of that name */
 #define LABEL_ROLE "kubemysql.dev/role"   /* on database pods: LABEL_ROLE_* */
 
+#define LABEL_APP "kubemysql.dev/app"            /* on everything of an App: its name */
 #define LABEL_SYNC "kubemysql.dev/configmapsync" /* ConfigMap: a copy; the namespace of its ConfigMapSync */
 
 #define LABEL_NAME_MYSQL "mysql"

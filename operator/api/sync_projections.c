@@ -8,61 +8,7 @@
 #include "common/json.h"
 #include "operator/api/config_map_sync.h"
 #include "operator/api/names.h"
-
-/* ---- strings of one block ---- */
-
-#define PIECES_MAX 6
-
-/* Copies of strings, unescaped, or of JSON texts as they stand; made first, because the block's size must be known. */
-struct pieces {
-    char *texts[PIECES_MAX]; /* owned */
-    size_t offsets[PIECES_MAX];
-    int count;
-};
-
-static void add_piece(struct pieces *pieces, size_t offset, char *text)
-{
-    pieces->texts[pieces->count] = text ? text : xstrdup("");
-    pieces->offsets[pieces->count++] = offset;
-}
-
-static void add_string(struct pieces *pieces, size_t offset, struct json_slice value, size_t max)
-{
-    char *text = json_slice_strdup(value);
-    if (text && strlen(text) > max)
-        text[max] = '\0';
-    add_piece(pieces, offset, text);
-}
-
-static void add_object(struct pieces *pieces, size_t offset, struct json_slice value)
-{
-    bool is_object = value.len > 0 && value.data[0] == '{';
-    add_piece(pieces, offset, is_object ? xstrndup(value.data, value.len) : NULL);
-}
-
-/* Takes the pieces. */
-static void *build(struct pieces *pieces, size_t size, const struct kube_meta *meta)
-{
-    size_t bytes = 0;
-    char *extra;
-    for (int i = 0; i < pieces->count; i++)
-        bytes += strlen(pieces->texts[i]) + 1;
-    struct kube_object *object = kube_object_new(size, meta, bytes, &extra);
-    for (int i = 0; i < pieces->count; i++) {
-        size_t len = strlen(pieces->texts[i]) + 1;
-        memcpy(extra, pieces->texts[i], len);
-        *(const char **)(void *)((char *)object + pieces->offsets[i]) = extra;
-        extra += len;
-        free(pieces->texts[i]);
-    }
-    return object;
-}
-
-static const char *key_name(const struct kube_object *object)
-{
-    const char *slash = strchr(object->key, '/');
-    return slash ? slash + 1 : object->key;
-}
+#include "operator/api/object_pieces.h"
 
 static json_t *parse(const char *text)
 {
@@ -95,13 +41,13 @@ static struct kube_object *project_sync(struct json_slice object, struct error *
     if (kube_meta_scan(object, &meta, err) < 0)
         return NULL;
     struct json_slice spec = json_slice_member(object, "spec");
-    add_string(&pieces, offsetof(struct sync_object, ns), meta.ns, KUBE_LABEL_MAX);
-    add_string(&pieces, offsetof(struct sync_object, uid), meta.uid, KUBE_NAME_MAX);
-    add_piece(&pieces, offsetof(struct sync_object, source_key), source_key(spec));
-    add_object(&pieces, offsetof(struct sync_object, spec), spec);
-    add_object(&pieces, offsetof(struct sync_object, status), json_slice_member(object, "status"));
-    struct sync_object *ret = build(&pieces, sizeof(*ret), &meta);
-    ret->name = key_name(&ret->object);
+    pieces_add_string(&pieces, offsetof(struct sync_object, ns), meta.ns, KUBE_LABEL_MAX);
+    pieces_add_string(&pieces, offsetof(struct sync_object, uid), meta.uid, KUBE_NAME_MAX);
+    pieces_add(&pieces, offsetof(struct sync_object, source_key), source_key(spec));
+    pieces_add_object(&pieces, offsetof(struct sync_object, spec), spec);
+    pieces_add_object(&pieces, offsetof(struct sync_object, status), json_slice_member(object, "status"));
+    struct sync_object *ret = pieces_build(&pieces, sizeof(*ret), &meta);
+    ret->name = pieces_name(&ret->object);
     ret->object.digest = kube_object_digest(object);
     ret->has_finalizer = has_finalizer(object, FINALIZER_SYNC);
     return &ret->object;
@@ -146,12 +92,12 @@ static struct kube_object *project_config_map(struct json_slice object, struct e
     struct pieces pieces = {.count = 0};
     if (kube_meta_scan(object, &meta, err) < 0)
         return NULL;
-    add_string(&pieces, offsetof(struct config_map_object, ns), meta.ns, KUBE_LABEL_MAX);
-    add_string(&pieces, offsetof(struct config_map_object, uid), meta.uid, KUBE_NAME_MAX);
-    add_string(&pieces, offsetof(struct config_map_object, sync_of),
+    pieces_add_string(&pieces, offsetof(struct config_map_object, ns), meta.ns, KUBE_LABEL_MAX);
+    pieces_add_string(&pieces, offsetof(struct config_map_object, uid), meta.uid, KUBE_NAME_MAX);
+    pieces_add_string(&pieces, offsetof(struct config_map_object, sync_of),
         json_slice_member(meta.annotations, ANNOTATION_SYNC_OF), KUBE_KEY_MAX);
-    struct config_map_object *ret = build(&pieces, sizeof(*ret), &meta);
-    ret->name = key_name(&ret->object);
+    struct config_map_object *ret = pieces_build(&pieces, sizeof(*ret), &meta);
+    ret->name = pieces_name(&ret->object);
     ret->object.digest = config_map_content_digest(object);
     return &ret->object;
 }
@@ -167,10 +113,10 @@ static struct kube_object *project_namespace(struct json_slice object, struct er
     if (kube_meta_scan(object, &meta, err) < 0)
         return NULL;
     struct json_slice from = json_slice_member(meta.annotations, ANNOTATION_SYNC_FROM);
-    add_string(&pieces, offsetof(struct namespace_object, sync_from), from, SYNC_CONSENT_MAX);
-    add_object(&pieces, offsetof(struct namespace_object, labels), meta.labels);
-    struct namespace_object *ret = build(&pieces, sizeof(*ret), &meta);
-    ret->name = key_name(&ret->object);
+    pieces_add_string(&pieces, offsetof(struct namespace_object, sync_from), from, SYNC_CONSENT_MAX);
+    pieces_add_object(&pieces, offsetof(struct namespace_object, labels), meta.labels);
+    struct namespace_object *ret = pieces_build(&pieces, sizeof(*ret), &meta);
+    ret->name = pieces_name(&ret->object);
     /* Nothing else of a namespace matters here, and others write its annotations often. */
     ret->object.digest = hash64(HASH64_INIT, meta.labels.data, meta.labels.len);
     ret->object.digest = hash64(ret->object.digest, from.data, from.len);

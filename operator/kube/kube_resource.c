@@ -20,6 +20,8 @@ const struct kube_kind kube_kind_namespace = CORE("Namespace", "namespaces", fal
 const struct kube_kind kube_kind_event = CORE("Event", "events", true);
 const struct kube_kind kube_kind_stateful_set = {
     .group = "apps", .kind = "StatefulSet", .plural = "statefulsets", .namespaced = true, .versions = {"v1"}};
+const struct kube_kind kube_kind_deployment = {
+    .group = "apps", .kind = "Deployment", .plural = "deployments", .namespaced = true, .versions = {"v1"}};
 const struct kube_kind kube_kind_lease = {
     .group = "coordination.k8s.io", .kind = "Lease", .plural = "leases", .namespaced = true, .versions = {"v1"}};
 const struct kube_kind kube_kind_storage_class = {.group = "storage.k8s.io",

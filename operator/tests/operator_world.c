@@ -14,6 +14,7 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
+#include "operator/app/app_controller.h"
 #include "operator/backup/archive_controller.h"
 #include "operator/backup/backup_controller.h"
 #include "operator/backup/schedule_controller.h"
@@ -93,6 +94,8 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
     schedule_controller_setup(manager, &schedule_options);
     archive_controller_setup(manager, &archive_options);
     terminal_controller_setup(manager, &terminal_options);
+    if (world->app)
+        app_controller_setup(manager, &(struct app_controller_options){.blocked_recheck_ms = 50});
     if (world->config_map_sync)
         sync_controller_setup(manager,
             &(struct sync_controller_options){
@@ -211,6 +214,8 @@ static void run_operator(struct operator_world *world)
     terminal_controller_use_kinds(world->manager);
     backup_controller_use_kinds(world->manager);
     archive_controller_use_kinds(world->manager);
+    if (world->app)
+        app_controller_use_kinds(world->manager);
     if (world->config_map_sync)
         sync_controller_use_kinds(world->manager);
     int rc = manager_run(world->manager, set_up, world);

@@ -40,9 +40,9 @@ struct operator_world {
     const world_step_fn *steps; /* NULL at the end */
     int step;
     int64_t step_until_ms;
-    int64_t secrets_fresh_ms;                   /* as in cluster_controller_options */
-    int64_t sweep_ms;                           /* as in archive_controller_options */
-    bool config_map_sync, sync_without_consent; /* as in operator_options */
+    int64_t secrets_fresh_ms;                        /* as in cluster_controller_options */
+    int64_t sweep_ms;                                /* as in archive_controller_options */
+    bool app, config_map_sync, sync_without_consent; /* as in operator_options */
     /* The clock of schedules, and theirs alone, stands still: it shows the time at which the world began, and so much more. */
     int64_t schedule_base_ms, schedule_ahead_ms;
     size_t acts;        /* writes that were carried out and orders, of all operators */

@@ -78,12 +78,19 @@ static void test_every_flag_both_ways(void **state)
     assert_int_equal(options.log_level, LOG_DEBUG);
     assert_int_equal(options.log_format, LOG_FORMAT_TEXT);
     assert_true(options.show_help && options.show_version);
-    assert_false(options.config_map_sync || options.sync_without_consent);
+    assert_false(options.app || options.config_map_sync || options.sync_without_consent);
     operator_options_release(&options);
     assert_int_equal(parse((const char *const[]){"--enable", "configmapsync", "--configmapsync-without-consent", NULL},
                          &options, NULL),
         0);
+    assert_false(options.app);
     assert_true(options.config_map_sync && options.sync_without_consent);
+    operator_options_release(&options);
+    assert_int_equal(parse((const char *const[]){"--enable=app,configmapsync", NULL}, &options, NULL), 0);
+    assert_true(options.app && options.config_map_sync && !options.sync_without_consent);
+    operator_options_release(&options);
+    assert_int_equal(parse((const char *const[]){"--enable=configmapsync", "--enable=app", NULL}, &options, NULL), 0);
+    assert_true(options.app && options.config_map_sync);
     operator_options_release(&options);
 }
 

@@ -200,6 +200,7 @@ static void tables_are_the_crds(void **state)
     compare("crds/mysqlterminals.yaml", mysql_terminal_fields);
     compare("crds/mysqlbackups.yaml", mysql_backup_fields);
     compare("deploy/components/configmapsync/crd.yaml", config_map_sync_fields);
+    compare("deploy/components/app/crd.yaml", app_fields);
 }
 
 static void inline_spec_is_the_config(void **state)

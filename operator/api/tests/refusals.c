@@ -63,13 +63,21 @@ static json_t *expressions(const char *text, int count)
     return ret;
 }
 
+static json_t *ports(const char *text, int count)
+{
+    json_t *ret = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(ret, json_pack("{s:o, s:i}", "name", json_sprintf("%s%d", text, i), "port", i + 1));
+    return ret;
+}
+
 json_t *refusals_value(const json_t *value)
 {
     static const struct {
         const char *key;
         json_t *(*make)(const char *text, int count);
     } made[] = {{"$repeat", repeated}, {"$elements", numbered}, {"$named", named}, {"$keys", keyed},
-        {"$expressions", expressions}};
+        {"$expressions", expressions}, {"$ports", ports}};
     for (size_t i = 0; i < ARRAY_LEN(made); i++) {
         const json_t *how = json_object_get(value, made[i].key);
         if (how)

@@ -13,7 +13,7 @@
  *   only   "server" or "operator": the other one accepts it; why: the reason
  * Behind a name in a path "[]" is the first element of an array and "{}" the key "memory" of a map.
  * Values may be made: {"$repeat": [TEXT, n]}, {"$elements": [TEXT, n]} and {"$keys": [TEXT, n]} (TEXT0, TEXT1, …), {"$named": [TEXT, n]} (objects of
- * such names), {"$expressions": [TEXT, n]} (of a selector, with such keys).
+ * such names), {"$expressions": [TEXT, n]} (of a selector, with such keys), {"$ports": [TEXT, n]}.
  */
 #ifndef KM_API_TESTS_REFUSALS_H
 #define KM_API_TESTS_REFUSALS_H

@@ -106,7 +106,8 @@ static int ask(struct server *server, const char *method, const char *path, cons
 static const char *plural_of(const char *kind)
 {
     static const char *const kinds[][2] = {{"MysqlCluster", "mysqlclusters"}, {"MysqlConfig", "mysqlconfigs"},
-        {"MysqlTerminal", "mysqlterminals"}, {"MysqlBackup", "mysqlbackups"}, {"ConfigMapSync", "configmapsyncs"}};
+        {"MysqlTerminal", "mysqlterminals"}, {"MysqlBackup", "mysqlbackups"}, {"ConfigMapSync", "configmapsyncs"},
+        {"App", "apps"}};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (strcmp(kinds[i][0], kind) == 0)
             return kinds[i][1];
@@ -150,7 +151,8 @@ static int set_up(void **state)
         .cert_pem = server.config.client_cert_pem,
         .key_pem = server.config.client_key_pem,
         .server_name = server.config.tls_server_name});
-    static const char *const kinds[] = {"MysqlCluster", "MysqlConfig", "MysqlTerminal", "MysqlBackup", "ConfigMapSync"};
+    static const char *const kinds[] = {
+        "MysqlCluster", "MysqlConfig", "MysqlTerminal", "MysqlBackup", "ConfigMapSync", "App"};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         install(&server, plural_of(kinds[i]));
     ask(&server, "POST", "/api/v1/namespaces", "application/json",

@@ -14,6 +14,7 @@
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/json.h"
+#include "operator/api/app.h"
 #include "operator/api/config_map_sync.h"
 #include "operator/api/mysql_backup.h"
 #include "operator/api/mysql_cluster.h"
@@ -45,6 +46,7 @@ static void judge_object(const struct refusal *refusal, struct api_problems *pro
     struct mysql_terminal terminal;
     struct mysql_backup backup;
     struct config_map_sync sync;
+    struct app app;
     const char *name = json_path_str(refusal->object, "metadata.name", "");
     json_t *spec = json_object_get(refusal->object, "spec");
     if (strcmp(refusal->kind, "MysqlCluster") == 0)
@@ -57,6 +59,9 @@ static void judge_object(const struct refusal *refusal, struct api_problems *pro
     } else if (strcmp(refusal->kind, "ConfigMapSync") == 0) {
         config_map_sync_parse("ns", name, spec, &sync, problems);
         config_map_sync_release(&sync);
+    } else if (strcmp(refusal->kind, "App") == 0) {
+        app_parse("ns", name, spec, &app, problems);
+        app_release(&app);
     } else {
         assert_string_equal(refusal->kind, "MysqlBackup");
         mysql_backup_parse("ns", name, spec, &backup, problems);
@@ -310,7 +315,7 @@ static void each_constraint_has_a_row(void **state)
 {
     UNUSED(state);
     static const char *const files[] = {"crds/mysqlclusters.yaml", "crds/mysqlconfigs.yaml", "crds/mysqlterminals.yaml",
-        "crds/mysqlbackups.yaml", "deploy/components/configmapsync/crd.yaml"};
+        "crds/mysqlbackups.yaml", "deploy/components/configmapsync/crd.yaml", "deploy/components/app/crd.yaml"};
     struct coverage coverage = {.count = 0};
     json_t *table = refusals_load();
     refusals_each(table, keep, &coverage);
