@@ -3,14 +3,14 @@
 # uninstall.sh [--with-databases [--with-backup-data]]   remove the operator from the cluster of KUBECONFIG. Safe to repeat.
 #
 # Databases keep running without an operator, so CRDs and clusters stay as long as there is any MysqlCluster. With --with-databases
-# all ConfigMapSyncs, MysqlBackups, MysqlTerminals, MysqlClusters and MysqlConfigs are deleted first, while the operator still runs: volumes go as spec.deletion.volumes says (they
+# all ConfigMapSyncs, Apps, MysqlBackups, MysqlTerminals, MysqlClusters and MysqlConfigs are deleted first, while the operator still runs: volumes go as spec.deletion.volumes says (they
 # are kept by default), and a cluster with spec.deletion.finalBackup goes when that is stored (WAIT_SECONDS: how long each kind may take).
 # What MysqlBackups have stored stays where it is, as their deletionPolicy is set to Retain before. --with-backup-data: it goes as deletionPolicy says; that of
 # scheduled backups is Delete.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gone=(--ignore-not-found --timeout="${WAIT_SECONDS:-120}s")
-kinds=(configmapsyncs.kubemysql.dev mysqlbackups.kubemysql.dev mysqlterminals.kubemysql.dev mysqlclusters.kubemysql.dev mysqlconfigs.kubemysql.dev)
+kinds=(configmapsyncs.kubemysql.dev apps.kubemysql.dev mysqlbackups.kubemysql.dev mysqlterminals.kubemysql.dev mysqlclusters.kubemysql.dev mysqlconfigs.kubemysql.dev)
 databases="" data=""
 for arg in "$@"; do
   case $arg in

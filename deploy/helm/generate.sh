@@ -60,7 +60,7 @@ exchange "$made" "            - --agent-image=$agent" '            - --agent-ima
             {{- with .Values.watchNamespaces }}
             - --watch-namespaces={{ join "," . }}
             {{- end }}
-            {{- range $name, $flag := dict "configMapSync" "configmapsync" }}
+            {{- range $name, $flag := dict "app" "app" "configMapSync" "configmapsync" }}
             {{- if index $.Values.components $name }}
             - --enable={{ $flag }}
             {{- end }}

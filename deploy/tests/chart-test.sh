@@ -81,13 +81,13 @@ same "the default" "$dir/kustomize" "$dir/helm"
 (($(wc -l < "$dir/helm") > 10)) || failure "there are only $(wc -l < "$dir/helm") objects"
 
 top=$(realpath --relative-to="$dir" deploy)
-{ printf 'resources: [%s]\ncomponents:\n' "$top"; (cd deploy && printf -- "- $top/%s\n" components/{metrics-service,pod-monitor,prometheus-rule,dashboards,configmapsync}); } \
+{ printf 'resources: [%s]\ncomponents:\n' "$top"; (cd deploy && printf -- "- $top/%s\n" components/{metrics-service,pod-monitor,prometheus-rule,dashboards,app,configmapsync}); } \
   > "$dir/kustomization.yaml"
-all=(--set "components.metricsService=true,components.podMonitor=true,components.prometheusRule=true,components.dashboards=true,components.configMapSync=true")
+all=(--set "components.metricsService=true,components.podMonitor=true,components.prometheusRule=true,components.dashboards=true,components.app=true,components.configMapSync=true")
 kubectl kustomize "$dir" | objects > "$dir/kustomize-all"
 render --set namespace.create=true "${all[@]}" | objects | without_policy > "$dir/helm-all"
 same "all components" "$dir/kustomize-all" "$dir/helm-all"
-(($(wc -l < "$dir/helm-all") == $(wc -l < "$dir/helm") + 11)) || failure "all components are $(wc -l < "$dir/helm-all") objects"
+(($(wc -l < "$dir/helm-all") == $(wc -l < "$dir/helm") + 16)) || failure "all components are $(wc -l < "$dir/helm-all") objects"
 
 REGISTRY=r.example deploy/helm/package.sh "$dir/chart.tgz"
 chart_folder=$chart chart=$dir/chart.tgz
@@ -116,7 +116,7 @@ holds "no replicas" "$deployment"' $d.spec.replicas == 0' --set replicas=0
 holds "resources" "$deployment"' $c.resources == {requests: {cpu: "1", memory: "16Mi"}, limits: {memory: "1Gi"}}' \
   --set-string resources.requests.cpu=1 --set resources.limits.memory=1Gi
 holds "watched namespaces" "$deployment"' $c.args | index("--watch-namespaces=a,b")' --set 'watchNamespaces={a,b}'
-holds "a kind is off unless it is wanted" "$deployment"' ($c.args | length == 1) and all(.metadata.name | contains("configmapsync") | not)'
+holds "a kind is off unless it is wanted" "$deployment"' ($c.args | length == 1) and all(.metadata.name | test("configmapsync|-app") | not)'
 holds "ConfigMapSync without its CRD" "$deployment"' $c.args[1:] == ["--enable=configmapsync", "--configmapsync-without-consent"] and
   any(.kind == "ClusterRole" and .metadata.name == "kube-mysql-operator-configmapsync") and all(.kind != "CustomResourceDefinition")' \
   --set components.configMapSync=true,configMapSync.withoutConsent=true,crds.enabled=false
