@@ -72,6 +72,8 @@ def _normal_status(kind, item):
         each.pop("lastTransitionTime", None)
         if kind.startswith("mysql"):
             _observed(each, generation)
+    if "conditions" in status:  # a map by type: they stand in the order in which they were first set
+        status["conditions"].sort(key=lambda each: each["type"])
     if "appliedHash" in status:
         status["appliedHash"] = "<hash>"
     if "epoch" in status:  # every move of the primary, one that was undone included, takes one
