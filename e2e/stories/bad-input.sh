@@ -25,7 +25,8 @@ refused 'spec.storage' '  replicas: 1
   storage: {volumeSource: {emptyDir: {}}, resources: {requests: {storage: 1Gi}}}'
 refused 'spec.storage' '  replicas: 1
   storage: {resources: {requests: {storage: banana}}}'
-refused 'spec.storage|field "storage"' '  replicas: 1'
+refused 'spec.storage.resources.limits' '  replicas: 1
+  storage: {resources: {requests: {storage: 1Gi}, limits: {storage: 2Gi}}}'
 refused 'spec.mycnf.datadir' "  mycnf: {datadir: /tmp}
 $storage"
 refused 'spec.mycnf' "  mycnf: {\"max_connections\\n[client]\": 1}
@@ -39,6 +40,11 @@ $storage
 refused 'spec.config.spec.images.mysql' "  replicas: 1
 $storage
   config: {spec: {flavour: mariadb}}"
+
+say "storage may be left out: a claim of 1Gi"
+cluster small mariadb '  replicas: 1'
+wait_until 30 "a claim" eval '[[ $(kn get pvc -o jsonpath="{.items[*].spec.resources.requests.storage}" -l app.kubernetes.io/instance=small) == 1Gi ]]'
+kn delete myc small > /dev/null
 
 say "a name too long for derived objects"
 long=a123456789012345678901234567890123456789012345678
