@@ -2,11 +2,13 @@
 /*
  * agent_server.h: the agent's doors (agent_api.h): plain for the kubelet and Prometheus, mutual TLS for the operator.
  *
- * Every answer comes from memory, on the loop; nothing here waits for the server. Only the check of a my.cnf is answered later.
+ * Every answer comes from memory, on the loop; nothing here waits for the server. Only the check of a my.cnf is
+ * answered later.
  *
- * GET /role on the plain door, for preStop hooks and load balancers of others: 200 "primary" while this member is ordered to be the primary,
- * "primary closed" as long as it takes no writes, else 404 "replica", "fenced" (ordered to be neither) or "none" (no order yet); " turning" behind it while its
- * replication is being set up; " alone" behind it when no operator has a status stream open; " last" behind it when no other member could take over.
+ * GET /role on the plain door, for preStop hooks and load balancers of others: 200 "primary" while this member is
+ * ordered to be the primary, "primary closed" as long as it takes no writes, else 404 "replica", "fenced" (ordered to
+ * be neither) or "none" (no order yet); " turning" behind it while its replication is being set up; " alone" behind it
+ * when no operator has a status stream open; " last" behind it when no other member could take over.
  */
 #ifndef KM_AGENT_AGENT_SERVER_H
 #define KM_AGENT_AGENT_SERVER_H

@@ -6,10 +6,10 @@
  * `pre-stop`, in container mysql: a primary is not stopped before the operator has moved it. Asks this pod's agent (GET
  * /role, GET /live on the plain door) every PRE_STOP_POLL_MS. It is no guard: it ends, and the server with it, as soon
  * as waiting is of no use (see pre_stop_may_go), at once where the operator says that nobody could take over, and in
- * any case after the time that the operator allows, which leaves the server enough to shut down. One that is still primary then is closed first: by the agent (server_mark_stopping),
- * and by the hook itself where the agent does not, because a MySQL server that gets SIGTERM tells clients whose commits
- * wait that these are done. `linger`, in container agent: keeps the agent, which tells what becomes of the server,
- * until the server has ended.
+ * any case after the time that the operator allows, which leaves the server enough to shut down. One that is still
+ * primary then is closed first: by the agent (server_mark_stopping), and by the hook itself where the agent does not,
+ * because a MySQL server that gets SIGTERM tells clients whose commits wait that these are done. `linger`, in container
+ * agent: keeps the agent, which tells what becomes of the server, until the server has ended.
  */
 #ifndef KM_AGENT_PRE_STOP_H
 #define KM_AGENT_PRE_STOP_H

@@ -62,7 +62,8 @@ static void on_settle_line(void *arg, const char *line)
             LOG_STR("server", line));
 }
 
-/* A copy that it does not start on may hold prepared transactions: these are rolled back, whatever the reason was, and it is tried once more. */
+/* A copy that it does not start on may hold prepared transactions: these are rolled back, whatever the reason was, and
+ * it is tried once more. */
 static void on_settled(void *arg, const struct subprocess_result *result)
 {
     struct seed_prepare *prepare = arg;

@@ -10,22 +10,25 @@
  * Doors (design, section 5): AGENT_PORT_PLAIN serves /live /ready /startup /role /metrics without TLS, read-only.
  * AGENT_PORT_TLS wants a client certificate of the cluster's CA and serves, to whoever means this pod
  * (agent_identity.h: ?to=POD&uid=UID),
- *   GET  /v1/status[?watch=1]     also to members, without watch: a replica compares its clock and its transactions
- *   with its source's;
- *                                 ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got
- *   PUT  /v1/role[?asOf=MS]       agent_order.h; operator only
- *   POST /v1/backups, DELETE /v1/backups/ID   backup_task.h; operator only
- *   PUT  /v1/archive, DELETE /v1/archive   archive_task.h; operator only
- *   PUT  /v1/check, DELETE /v1/check   check_task.h; operator only
- *   PUT  /v1/restore              backup_task.h; operator only, to `init`
- *   GET  /v1/backup[?digest=poly1305][&method=sql]   a copy of the data as a framed stream (frame_stream.h), to members of the
- *   cluster GET  /v1/binlogs/tail?after=GTIDS   to members, while this one's server is down: its transactions beyond
- *   that position as a framed stream POST /v1/binlogs/tail   the same, with the position in the body: for one that is
- *   too long for a head POST /v1/mycnf/apply   body: the ConfigMap's new my.cnf; answers
- *   {"applied":[...],"needsRestart":[...]}, names of variables: takes it over while
- *                          the server runs, unless something needs a restart, then nothing; mycnf_hash follows
- *   POST /v1/mycnf/check   body: a my.cnf; answers {"ok":bool,"message":"..."}: whether this member's server binary
- *   accepts it
+ *   GET  /v1/status[?watch=1]
+ *       also to members, without watch: a replica compares its clock and its transactions with its source's;
+ *       ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got
+ *   PUT  /v1/role[?asOf=MS]                      agent_order.h; operator only
+ *   POST /v1/backups, DELETE /v1/backups/ID      backup_task.h; operator only
+ *   PUT  /v1/archive, DELETE /v1/archive         archive_task.h; operator only
+ *   PUT  /v1/check, DELETE /v1/check             check_task.h; operator only
+ *   PUT  /v1/restore                             backup_task.h; operator only, to `init`
+ *   GET  /v1/backup[?digest=poly1305][&method=sql]
+ *       a copy of the data as a framed stream (frame_stream.h), to members of the cluster
+ *   GET  /v1/binlogs/tail?after=GTIDS
+ *       to members, while this one's server is down: its transactions beyond that position as a framed stream
+ *   POST /v1/binlogs/tail
+ *       the same, with the position in the body: for one that is too long for a head
+ *   POST /v1/mycnf/apply
+ *       body: the ConfigMap's new my.cnf; answers {"applied":[...],"needsRestart":[...]}, names of variables: takes it
+ *       over while the server runs, unless something needs a restart, then nothing; mycnf_hash follows
+ *   POST /v1/mycnf/check
+ *       body: a my.cnf; answers {"ok":bool,"message":"..."}: whether this member's server binary accepts it
  */
 #ifndef KM_COMMON_AGENT_API_H
 #define KM_COMMON_AGENT_API_H
@@ -48,8 +51,8 @@
 #define MYSQL_PORT 3306
 #define AGENT_STATUS_INTERVAL_MS 500
 
-/* Common names in certificates: the agent's TLS door serves clients with the operator's name, or another member's
- * (later: clones). */
+/* Common names in certificates: the agent's TLS door serves clients with the operator's name, or another
+ * member's. */
 #define AGENT_OPERATOR_COMMON_NAME "kube-mysql-operator"
 #define AGENT_COMMON_NAME "kube-mysql-agent"
 

@@ -12,7 +12,8 @@
 
 struct operator_options;
 
-/* Before manager_run. Of the kinds that are opt-in only those that the options name: the others' CRDs need not be there. */
+/* Before manager_run. Of the kinds that are opt-in only those that the options name: the others' CRDs need not be
+ * there. */
 void operator_use_kinds(struct manager *manager, const struct operator_options *options);
 /* A manager_setup_fn; arg is the struct operator_options. */
 int operator_setup(void *arg, struct manager *manager, struct error *err);

@@ -2,9 +2,10 @@
 /*
  * backup_stream.h: one answer to GET /v1/backup: a tool's standard output as a framed stream (frame_stream.h).
  *
- * The receiver's pace is the tool's: what cannot be sent holds the tool back by its pipe; at most one piece (SUBPROCESS_READ_MAX) waits here beside the server's
- * bounded buffer. When the receiver goes, the tool is killed; when the tool fails, the trailer says so.
- * Which transactions the copy holds goes into the trailer (copy_position.h, dump_position.h); MySQL's statements set it themselves.
+ * The receiver's pace is the tool's: what cannot be sent holds the tool back by its pipe; at most one piece
+ * (SUBPROCESS_READ_MAX) waits here beside the server's bounded buffer. When the receiver goes, the tool is killed; when
+ * the tool fails, the trailer says so. Which transactions the copy holds goes into the trailer (copy_position.h,
+ * dump_position.h); MySQL's statements set it themselves.
  */
 #ifndef KM_AGENT_BACKUP_BACKUP_STREAM_H
 #define KM_AGENT_BACKUP_BACKUP_STREAM_H

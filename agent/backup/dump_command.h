@@ -21,8 +21,10 @@ void dump_command(
     const struct server_version *version, const char *tool, const char *socket, const char *user, struct strvec *argv);
 
 /*
- * The same of a MariaDB, by mariadb-dump, for logical backups and for members whose image has no mariadb-backup. Facts, tried on 10.11: --master-data=2 with --gtid writes "-- SET GLOBAL gtid_slave_pos='0-1-5';" (dump_position.h), asked of the server at the binary log's offset while writes are held up, so it is exact on a replica too (copy_position.h); it
- * fails when the server has no binary log.
+ * The same of a MariaDB, by mariadb-dump, for logical backups and for members whose image has no mariadb-backup. Facts,
+ * tried on 10.11: --master-data=2 with --gtid writes "-- SET GLOBAL gtid_slave_pos='0-1-5';" (dump_position.h), asked
+ * of the server at the binary log's offset while writes are held up, so it is exact on a replica too (copy_position.h);
+ * it fails when the server has no binary log.
  */
 void dump_command_mariadb(const char *tool, const char *socket, const char *user, struct strvec *argv);
 

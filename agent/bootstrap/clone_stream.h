@@ -26,7 +26,7 @@ struct clone_stream_options {
     uint32_t donor_port;                 /* its agent's TLS door */
     const char *const *argv;             /* reads the data from its standard input */
     const struct server_version *server; /* what the copy must fit */
-    enum stream_method method;           /* what argv reads: XBSTREAM or SQL; a donor that can do both is told */
+    enum stream_method method;           /* what argv reads: XBSTREAM or SQL; asked for by ?method= */
     /* The header is known. 0: go on; 1: wait for clone_stream_continue; -1: end with *err. */
     int (*header)(void *arg, const struct stream_header *header, struct error *err);
     /* Once; not after clone_stream_free. The stream is still there to be asked and freed. */
@@ -40,7 +40,8 @@ void clone_stream_continue(struct clone_stream *stream);
 void clone_stream_free(struct clone_stream *stream);
 uint64_t clone_stream_bytes(const struct clone_stream *stream); /* of data, so far */
 
-/* Pure: same family and series, or the copy could not be made ready by this image's tools, and in the way that was asked for. */
+/* Pure: same family and series, or the copy could not be made ready by this image's tools, and in the way that was
+ * asked for. */
 int clone_stream_check_header(const struct stream_header *header, const struct server_version *server,
     enum stream_method method, struct error *err) KM_MUST_CHECK;
 

@@ -136,7 +136,8 @@ int made_with_compare(const char *data, const char *help, const struct server_ve
 int made_with_check(const struct server_binary *binary, const char *path, const char *data, struct error *err)
 {
     _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", path);
-    /* Where there is no data folder, MySQL takes the file system for one that does not tell capitals apart, and ends. */
+    /* Where there is no data folder, MySQL takes the file system for one that does not tell capitals apart, and
+     * ends. */
     const char *argv[] = {binary->path, defaults, "--datadir=/tmp", "--verbose", "--help", NULL};
     struct subprocess_options options = {.argv = argv, .new_process_group = true, .timeout_ms = HELP_TIMEOUT_MS};
     struct subprocess_result result;

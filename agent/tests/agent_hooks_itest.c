@@ -109,7 +109,8 @@ static void test_a_closed_primary_waits_for_a_while(void **state)
     assert_true(ended_within(&hook, LONG_MS));
 }
 
-/* By an order of the same hash. The hook has it closed: whoever comes back to the volume finds all that was told. */
+/* The order has the same hash. The hook closes the server for writes first, so that the volume holds every acknowledged
+ * transaction. */
 static void test_a_primary_that_nobody_could_replace_is_closed_at_once(void **state)
 {
     struct agent_rig *rig = *state;

@@ -40,8 +40,8 @@ struct agent_rig {
 bool agent_rig_possible(void);
 /* Config, accounts (password of X is "pw-X'\\") and certificates are in place. */
 struct agent_rig *agent_rig_new(void);
-/* The same with the server of another root file system, which sees this machine's /tmp. root: MySQL's. NULL: MariaDB's, which is the one that
- * KM_TEST_MARIADB_ROOT names (e2e/cluster/server-tree.sh), or this machine's own. */
+/* The same with the server of another root file system, which sees this machine's /tmp. root: MySQL's. NULL: MariaDB's,
+ * which is the one that KM_TEST_MARIADB_ROOT names (e2e/cluster/server-tree.sh), or this machine's own. */
 struct agent_rig *agent_rig_new_in(const char *root);
 /* The image's MySQL (mysql-root.sh), or NULL, having said why not. The caller frees. */
 char *agent_rig_mysql_root(void);

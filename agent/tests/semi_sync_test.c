@@ -198,7 +198,7 @@ static void test_lapses_count_until_it_is_closed(void **unused)
     assert_int_equal(state.lapses, 1);
 }
 
-/* Its agent died, and the one after it has looked before it was told anything. */
+/* The agent was started anew, and has looked at the server before it had an order. */
 static void test_a_new_agent_finds_semi_sync_off(void **unused)
 {
     struct agent_order order = {.epoch = 3, .role = AGENT_ROLE_PRIMARY, .semi_sync = true, .acks = 1};
@@ -207,7 +207,7 @@ static void test_a_new_agent_finds_semi_sync_off(void **unused)
     UNUSED(unused);
     role_note_order(&state, &order, "0123456789abcdef");
     assert_int_equal(state.lapses, 1);
-    order.epoch = 4; /* told before: a change of its order turns semi-sync on */
+    order.epoch = 4; /* another order: it is what turns semi-sync on */
     role_note_order(&state, &order, "0123456789abcdef");
     assert_int_equal(state.lapses, 1);
     state = (struct instance_state){.replication = {.seen = true, .semi_sync_source = true, .semi_sync_waits = true}};

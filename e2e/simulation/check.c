@@ -29,8 +29,8 @@ static void fail_lost(struct sim *sim, int member, const char *what, int txn)
         what, count_missing(sim, member), gtid);
 }
 
-/* What a failover under dataLoss: allow says may be lost with it. Its primary was opened under that setting, or somebody
- * has said that it is gone for good. */
+/* What a failover under dataLoss: allow says may be lost with it. Its primary was opened under that setting, or
+ * somebody has said that it is gone for good. */
 static bool is_forgiven(const struct sim *sim)
 {
     const struct cluster_transition *transition = &sim->api.status.transition;
@@ -38,7 +38,8 @@ static bool is_forgiven(const struct sim *sim)
     return is_allowed && transition->failover && !str_empty(transition->may_be_lost);
 }
 
-/* A primary that is lost may have commits on their way, and tell of them when it comes back, before it closes itself. */
+/* A primary that is lost may have commits on their way, and tell of them when it comes back, before it closes
+ * itself. */
 static void forgive_others(struct sim *sim, int member)
 {
     for (int i = 0; i < SIM_MEMBERS_MAX; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * app_projections.h: what the caches keep for App (see kube_object.h for the rule). Strings point into the block of their object and are never NULL ("" if absent).
+ * app_projections.h: what the caches keep for App (see kube_object.h for the rule). Strings point into the block of
+ * their object and are never NULL ("" if absent).
  */
 #ifndef KM_APP_PROJECTIONS_H
 #define KM_APP_PROJECTIONS_H

@@ -4,8 +4,9 @@
  *
  * Same life cycle as mysql_cluster.h: pointers are owned by `document` (or borrowed from the caller: ns, name).
  *
- * Consent, where the operator asks for it: the source ConfigMap names the destination in ANNOTATION_SYNC_TO, and the destination takes copies, because
- * the ConfigMapSync lies in it, or because its Namespace names the source's namespace in ANNOTATION_SYNC_FROM.
+ * Consent, where the operator asks for it: the source ConfigMap names the destination in ANNOTATION_SYNC_TO, and the
+ * destination takes copies, because the ConfigMapSync lies in it, or because its Namespace names the source's namespace
+ * in ANNOTATION_SYNC_FROM.
  */
 #ifndef KM_CONFIG_MAP_SYNC_H
 #define KM_CONFIG_MAP_SYNC_H
@@ -20,7 +21,8 @@
 
 /* Namespaces that get a copy by one ConfigMapSync, at most. */
 #define SYNC_COPIES_MAX 1000
-/* Namespaces of Kubernetes itself begin so. https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/#working-with-namespaces */
+/* Namespaces of Kubernetes itself begin so.
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/#working-with-namespaces */
 #define SYNC_SYSTEM_PREFIX "kube-"
 /* A longer list of namespaces in an annotation is cut. */
 #define SYNC_CONSENT_MAX 8192

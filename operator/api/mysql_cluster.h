@@ -121,8 +121,8 @@ int mysql_cluster_resolve(const struct mysql_cluster *cluster, const json_t *nam
 
 /* What cannot be changed once volumes exist: between claims and volumeSource, to another storageClassName, to a smaller size.
  * old_storage is spec.storage as it was last in force (status.storage); NULL: nothing is. Returns 0 or -1. */
-/* Storage that was left out is what is in force, and a claim of CLUSTER_STORAGE_DEFAULT for a new cluster: no default of the CRD, which would
- * change clusters that exist together with it. in_force: NULL: none yet. */
+/* Storage that was left out is what is in force, and a claim of CLUSTER_STORAGE_DEFAULT for a new cluster: no default
+ * of the CRD, which would change clusters that exist together with it. in_force: NULL: none yet. */
 void mysql_cluster_fill_storage(json_t *spec, const json_t *in_force);
 
 int mysql_cluster_check_change(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_pieces.h: the strings of a small projection, gathered before its block is made (kube_object.h), because the block's size must be known.
+ * object_pieces.h: the strings of a small projection, gathered before its block is made (kube_object.h), because the
+ * block's size must be known.
  */
 #ifndef KM_OBJECT_PIECES_H
 #define KM_OBJECT_PIECES_H

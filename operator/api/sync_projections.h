@@ -2,8 +2,9 @@
 /*
  * sync_projections.h: what the caches keep for ConfigMapSync (see kube_object.h for the rule).
  *
- * Of a ConfigMap it is a digest of its content, never the content: that of source and copy are equal if data and binaryData are, so nothing has to be read to
- * know that nothing is to be done. Strings point into the block of their object and are never NULL ("" if absent).
+ * Of a ConfigMap it is a digest of its content, never the content: that of source and copy are equal if data and
+ * binaryData are, so nothing has to be read to know that nothing is to be done. Strings point into the block of their
+ * object and are never NULL ("" if absent).
  */
 #ifndef KM_SYNC_PROJECTIONS_H
 #define KM_SYNC_PROJECTIONS_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * app_controller.h: the controller of App: a Deployment and a Service of the same name, kept equal to it; its status is the Deployment's.
+ * app_controller.h: the controller of App: a Deployment and a Service of the same name, kept equal to it; its status is
+ * the Deployment's.
  *
- * Both belong to the App (owner references), so they go with it; an App that is being deleted is left alone. What stands there under the name and belongs to
- * somebody else is never touched. A settled App costs no request: see app_desired.h.
+ * Both belong to the App (owner references), so they go with it; an App that is being deleted is left alone. What
+ * stands there under the name and belongs to somebody else is never touched. A settled App costs no request: see
+ * app_desired.h.
  */
 #ifndef KM_APP_CONTROLLER_H
 #define KM_APP_CONTROLLER_H

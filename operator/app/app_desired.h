@@ -2,12 +2,13 @@
 /*
  * app_desired.h: what an App is made of, and what its status says: pure.
  *
- * Deployment and Service have the App's name. One that is there is written as a whole (PUT) with what the spec says laid into it: replicas, pod template, ports,
- * selector and type come from the spec alone, so nothing that somebody adds to them stays; what is the API server's or other people's (clusterIP, strategy,
- * labels and annotations of their own) does.
+ * Deployment and Service have the App's name. One that is there is written as a whole (PUT) with what the spec says
+ * laid into it: replicas, pod template, ports, selector and type come from the spec alone, so nothing that somebody
+ * adds to them stays; what is the API server's or other people's (clusterIP, strategy, labels and annotations of their
+ * own) does.
  *
- * Whether somebody has changed them is told without a copy: status.appliedHash is a hash of the manifests and of the digests (kube_object.h) that they had
- * when we last wrote or compared them.
+ * Whether somebody has changed them is told without a copy: status.appliedHash is a hash of the manifests and of the
+ * digests (kube_object.h) that they had when we last wrote or compared them.
  */
 #ifndef KM_APP_DESIRED_H
 #define KM_APP_DESIRED_H

@@ -631,7 +631,8 @@ static void decide_open(const struct backup_snapshot *snapshot, struct backup_st
         again_in(step, snapshot->created_ms + snapshot->backup.deadline_seconds * 1000 - snapshot->now_ms);
 }
 
-/* Ready: the backup exists. Until it does or has failed it is being made, or waits for what it needs. Backups that had ended before there were these conditions stay as they are. */
+/* Ready: the backup exists. Until it does or has failed it is being made, or waits for what it needs. Backups that had
+ * ended before there were these conditions stay as they are. */
 static void set_ready_conditions(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
     struct backup_status *next = &step->next;

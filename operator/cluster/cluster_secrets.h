@@ -5,9 +5,10 @@
  * Secrets are neither listed nor watched (least privilege): they are read by name in every reconcile, whatever brought it, unless the last
  * look is younger than CLUSTER_SECRETS_FRESH_MS; CLUSTER_SECRETS_RECHECK_MS without any event is an occasion too.
  *
- *   NAME-mysql-accounts  root, replication, monitor: generated passwords; user: a copy of the user's own (spec.password or spec.passwordSecret),
- *                        so that pods need no rights on, and no restart for, a Secret of the user's; without spec.username, or with root, it is root's.
- *                        One that is given no more stays root's
+ *   NAME-mysql-accounts  root, replication, monitor: generated passwords; user: a copy of the user's own
+ *                        (spec.password or spec.passwordSecret), so that pods need no rights on, and no restart for, a
+ *                        Secret of the user's. Without spec.username, or with root, the password given is root's; when
+ *                        the spec no longer gives one, root keeps it
  *   NAME-mysql-ca        ca.crt, ca.key, client.crt, client.key: never mounted into a pod
  *   NAME-mysql-tls       ca.crt, tls.crt, tls.key: the agents' (and servers') certificate
  *

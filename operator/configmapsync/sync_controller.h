@@ -2,11 +2,13 @@
 /*
  * sync_controller.h: the controller of ConfigMapSync: copies of a ConfigMap in other namespaces, kept equal to it.
  *
- * Three caches: the ConfigMapSyncs' own, the copies (by their label), and of all other ConfigMaps only those that are a source, each as a digest of its
- * content. So what is held grows with the ConfigMapSyncs, not with the cluster. A round reads the source, compares digests, and reads and writes only the copies
- * that differ. A source's change wakes its ConfigMapSyncs at once, a change of a namespace those that may mean it.
+ * Three caches: the ConfigMapSyncs' own, the copies (by their label), and of all other ConfigMaps only those that are a
+ * source, each as a digest of its content. So what is held grows with the ConfigMapSyncs, not with the cluster. A round
+ * reads the source, compares digests, and reads and writes only the copies that differ. A source's change wakes its
+ * ConfigMapSyncs at once, a change of a namespace those that may mean it.
  *
- * What stands there without our label and annotation is somebody else's and is left alone. A finalizer makes sure that the copies go first.
+ * What stands there without our label and annotation is somebody else's and is left alone. A finalizer makes sure that
+ * the copies go first.
  */
 #ifndef KM_SYNC_CONTROLLER_H
 #define KM_SYNC_CONTROLLER_H

@@ -2,11 +2,11 @@
 /*
  * sync_decide.h: what a ConfigMapSync needs now: pure.
  *
- * From what was seen (the source, namespaces, copies) follow steps, each of one copy, and what is in the way. Then the status says both, and what
- * became of the steps. Nothing is remembered between two rounds.
+ * From what was seen (the source, namespaces, copies) follow steps, each of one copy, and what is in the way. Then the
+ * status says both, and what became of the steps. Nothing is remembered between two rounds.
  *
- * A namespace that the spec names has to consent, else that is a problem; one that the selector finds is left out if it does not. While the source is missing
- * copies stay as they are; without its consent they go.
+ * A namespace that the spec names has to consent, else that is a problem; one that the selector finds is left out if it
+ * does not. While the source is missing copies stay as they are; without its consent they go.
  */
 #ifndef KM_SYNC_DECIDE_H
 #define KM_SYNC_DECIDE_H

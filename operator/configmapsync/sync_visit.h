@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync_visit.h: one round of one ConfigMapSync: finalizer, source, decision, its steps (at most SYNC_STEPS_AT_ONCE at a time), status. Private to the controller.
+ * sync_visit.h: one round of one ConfigMapSync: finalizer, source, decision, its steps (at most SYNC_STEPS_AT_ONCE at a
+ * time), status. Private to the controller.
  */
 #ifndef KM_SYNC_VISIT_H
 #define KM_SYNC_VISIT_H

@@ -24,9 +24,10 @@ struct informer_options {
     const char *field_selector; /* NULL: none */
     const char *ns;             /* NULL: all */
     int64_t watch_timeout_ms;   /* asked of the server, 0: 5 to 10 minutes at random */
-    /* Of a kind with more objects than should be held: only these are. Asked by key for each object that list and watch bring, so what is wanted
-     * later is held from its next change on; of its deletion handlers are told all the same, with the header alone (its fields are the kind's own no
-     * more). What is wanted no more goes with its next change. NULL: all. */
+    /* Of a kind with more objects than should be held: only these are. Asked by key for each object that list and watch
+     * bring, so what is wanted later is held from its next change on; of its deletion handlers are told all the same,
+     * with the header alone (its fields are the kind's own no more). What is wanted no more goes with its next change.
+     * NULL: all. */
     bool (*wanted)(void *arg, const char *key);
     void *wanted_arg;
     struct metrics *metrics; /* lists, watch restarts, events, objects by resource; may be NULL */

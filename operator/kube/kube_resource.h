@@ -2,8 +2,8 @@
 /*
  * kube_resource.h: which REST path a kind has, and discovery of the version that this API server speaks.
  *
- * A kind names its acceptable versions in order of preference (EndpointSlice: v1 of discovery.k8s.io), and discovery picks
- * the first that the server lists in /apis.
+ * A kind names its acceptable versions in order of preference (EndpointSlice: v1 of discovery.k8s.io), and discovery
+ * picks the first that the server lists in /apis.
  */
 #ifndef KM_KUBE_RESOURCE_H
 #define KM_KUBE_RESOURCE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The whole operator with --enable=app against the API double: Deployment and Service come, are kept, follow the spec; the status is the Deployment's. */
+/* The whole operator with --enable=app against the API double: Deployment and Service come, are kept, follow the spec;
+ * the status is the Deployment's. */
 #include "common/base.h"
 
 #include <setjmp.h>

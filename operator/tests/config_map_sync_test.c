@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The whole operator with --enable=configmapsync against the API double: copies come, follow, come back, go, and are refused where somebody does not consent. */
+/* The whole operator with --enable=configmapsync against the API double: copies come, follow, come back, go, and are
+ * refused where somebody does not consent. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kinds the operator asks the API server for: those that are opt-in only where it is told so, because else it has no rights for them. */
+/* Which kinds the operator asks the API server for: those that are opt-in only where it is told so, because else it has
+ * no rights for them. */
 #include "common/base.h"
 
 #include "operator/setup.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ConfigMapSync and App: what the table of refusals (refusals_test.c) cannot say: consent, digests, projections, status, names that stand there twice. */
+/* ConfigMapSync and App: what the table of refusals (refusals_test.c) cannot say: consent, digests, projections,
+ * status, names that stand there twice. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of bad objects (refusals.h), judged by a real API server with the CRDs of crds/ (KM_TEST_KUBECONFIG, see build-aux/run-integration.sh): by
- * server-side dry runs, all at once. The refusal has to name the field, and where a CEL rule refuses, to say its message.
+ * The table of bad objects (refusals.h), judged by a real API server with the CRDs of crds/ (KM_TEST_KUBECONFIG, see
+ * build-aux/run-integration.sh): by server-side dry runs, all at once. The refusal has to name the field, and where a
+ * CEL rule refuses, to say its message.
  */
 #include "common/base.h"
 

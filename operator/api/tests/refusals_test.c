@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of bad objects (refusals.h), judged by operator/api; and whether it is complete: each enum, bound, pattern, required field and rule of the CRDs has a row that it
- * refuses, and an accepted neighbour. refusals_itest.c asks an API server.
+ * The table of bad objects (refusals.h), judged by operator/api; and whether it is complete: each enum, bound, pattern,
+ * required field and rule of the CRDs has a row that it refuses, and an accepted neighbour. refusals_itest.c asks an
+ * API server.
  */
 #include "common/base.h"
 

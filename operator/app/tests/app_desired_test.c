@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Goldens of what an App is made of and of what its status says: data/NAME.case.json {"spec", "deployment": its status, "generation": the Deployment's,
- * "problem": {"reason", "message", "stalled"}, "last"} gives data/NAME.golden.json. UPDATE_GOLDENS=1 writes what comes out; read the difference before it is
- * committed.
+ * Goldens of what an App is made of and of what its status says: data/NAME.case.json {"spec", "deployment": its status,
+ * "generation": the Deployment's, "problem": {"reason", "message", "stalled"}, "last"} gives data/NAME.golden.json.
+ * UPDATE_GOLDENS=1 writes what comes out; read the difference before it is committed.
  */
 #include "common/base.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tools that know nothing of our kinds make of each state: the rules of kstatus (ready_conditions.h has where they are from), applied to every status that the goldens of
- * clusters and backups show; and what Ready of a cluster depends on besides.
+ * What tools that know nothing of our kinds make of each state: the rules of kstatus (ready_conditions.h has where they
+ * are from), applied to every status that the goldens of clusters and backups show; and what Ready of a cluster depends
+ * on besides.
  */
 #include "common/base.h"
 
@@ -34,7 +35,8 @@ struct rule {
     const char *type, *status, *verdict;
 };
 
-/* The order is kstatus': Reconciling and Stalled before Ready. Ours are never True together, so theirs among each other does not matter. */
+/* The order is kstatus': Reconciling and Stalled before Ready. Ours are never True together, so theirs among each other
+ * does not matter. */
 static const struct rule rules[] = {
     {CONDITION_RECONCILING, "True", "InProgress"},
     {CONDITION_STALLED, "True", "Failed"},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Goldens of the decision about a ConfigMapSync: data/NAME.case.json gives data/NAME.golden.json. A case has the spec, what was seen, and what became of the
- * steps; all but the spec may be left out. UPDATE_GOLDENS=1 writes what comes out; read the difference before it is committed.
+ * Goldens of the decision about a ConfigMapSync: data/NAME.case.json gives data/NAME.golden.json. A case has the spec,
+ * what was seen, and what became of the steps; all but the spec may be left out. UPDATE_GOLDENS=1 writes what comes
+ * out; read the difference before it is committed.
  */
 #include "common/base.h"
 

@@ -92,7 +92,8 @@ static bool is_chosen(void *arg, const char *key)
     return strstr(key, arg) != NULL;
 }
 
-/* Of many objects only those are held that are wanted; what is wanted later is told of from then on, its deletion included. */
+/* Of many objects only those are held that are wanted; what is wanted later is told of from then on, its deletion
+ * included. */
 static void test_only_the_wanted_are_held(void **state)
 {
     struct world *world = *state;
