@@ -135,8 +135,6 @@ static void cluster_controller_free(void *arg)
 {
     struct cluster_controller *controller = arg;
     cluster_memories_release(&controller->memories);
-    strbuf_release(&controller->slice_version);
-    strbuf_release(&controller->budget_version);
     free(controller);
 }
 
@@ -154,12 +152,6 @@ void cluster_controller_setup(struct manager *manager, const struct cluster_cont
     controller->targets.client = controller->client;
     for (int kind = 0; kind < PLAN_KIND_COUNT; kind++)
         controller->targets.kinds[kind].resource = manager_use_kind(manager, kinds_of_plan[kind]);
-    strbuf_init(&controller->slice_version, 128);
-    strbuf_init(&controller->budget_version, 128);
-    kube_resource_api_version(controller->targets.kinds[PLAN_ENDPOINT_SLICE].resource, &controller->slice_version);
-    kube_resource_api_version(
-        controller->targets.kinds[PLAN_POD_DISRUPTION_BUDGET].resource, &controller->budget_version);
-    controller->versions = (struct desired_versions){controller->slice_version.buf, controller->budget_version.buf};
     controller->random_state = random_seed();
     cluster_memories_init(&controller->memories);
     cluster_metrics_register(manager_metrics(manager), &controller->memories);

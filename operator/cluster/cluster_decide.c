@@ -117,10 +117,10 @@ bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struc
         set->observed_generation >= set->object.generation;
 }
 
-static void decide_child(const struct cluster_snapshot *snapshot, const struct desired_versions *versions,
-    enum cluster_child child, struct cluster_decision *decision)
+static void decide_child(
+    const struct cluster_snapshot *snapshot, enum cluster_child child, struct cluster_decision *decision)
 {
-    json_t *body = desired_child(snapshot, versions, child);
+    json_t *body = desired_child(snapshot, child);
     decision->desired[child] = json_hash(body);
     if (cluster_child_is_as_wanted(snapshot, decision, child) || gate_holds(decision, snapshot, child)) {
         json_decref(body);
@@ -147,23 +147,21 @@ static void decide_refused(const struct cluster_snapshot *snapshot, struct clust
     }
 }
 
-static void decide_children(
-    const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *decision)
+static void decide_children(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     for (int child = 0; child < CHILD_COUNT; child++) {
         if (child == CHILD_STATEFUL_SET)
             plan_next_stage(decision->plan);
-        decide_child(snapshot, versions, (enum cluster_child)child, decision);
+        decide_child(snapshot, (enum cluster_child)child, decision);
     }
     decide_refused(snapshot, decision);
 }
 
 /* Between refusals the route must still follow the pods: the one child that depends on nothing but them. */
-static void decide_route_only(
-    const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *decision)
+static void decide_route_only(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     if (snapshot->children[CHILD_ENDPOINT_SLICE])
-        decide_child(snapshot, versions, CHILD_ENDPOINT_SLICE, decision);
+        decide_child(snapshot, CHILD_ENDPOINT_SLICE, decision);
 }
 
 static void decide_terminal(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
@@ -305,8 +303,7 @@ static void explain_growth(const struct cluster_snapshot *snapshot, struct clust
         len > 0 ? "; then grow to %d" : "grow to %d, once all members have the new template", snapshot->grows_to);
 }
 
-void cluster_decide(
-    const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *ret)
+void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)
 {
     struct roll roll = {.step = ROLL_DONE};
     *ret = (struct cluster_decision){.plan = plan_new()};
@@ -329,22 +326,22 @@ void cluster_decide(
     }
     if (snapshot->cluster.paused) {
         next_action(ret, "nothing but keep the route to the primary: spec.paused is true");
-        decide_route_only(snapshot, versions, ret);
+        decide_route_only(snapshot, ret);
         return;
     }
     if (!snapshot->usable) {
         next_action(ret, "nothing but lead the members as they are, until the spec is accepted");
-        decide_route_only(snapshot, versions, ret);
+        decide_route_only(snapshot, ret);
         plan_next_stage(ret->plan);
         decide_labels(snapshot, ret);
         return;
     }
     if (snapshot->secrets_failed) {
         next_action(ret, "make the Secrets, without which no pod starts");
-        decide_route_only(snapshot, versions, ret);
+        decide_route_only(snapshot, ret);
         return;
     }
-    decide_children(snapshot, versions, ret);
+    decide_children(snapshot, ret);
     decide_terminal(snapshot, ret);
     if (ret->gate == GATE_OPEN)
         decide_roll(snapshot, &roll, ret);

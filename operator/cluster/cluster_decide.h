@@ -40,8 +40,7 @@ struct cluster_decision {
     char next_action[CLUSTER_MESSAGE_MAX]; /* what comes next and what it waits for; "" : nothing to do */
 };
 
-void cluster_decide(
-    const struct cluster_snapshot *snapshot, const struct desired_versions *versions, struct cluster_decision *ret);
+void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
 void cluster_decision_release(struct cluster_decision *decision);
 
 /* The child is there as this decision wants it: what was just applied counts, by the snapshot after the plan. */

@@ -185,15 +185,14 @@ static bool seed_memory(
 
 static void decide(struct cluster_round *round)
 {
-    struct cluster_controller *controller = round->controller;
     struct cluster_snapshot *snapshot = &round->snapshot;
     struct cluster_memory *memory = cluster_round_memory(round);
-    cluster_decide(snapshot, &controller->versions, &round->decision);
+    cluster_decide(snapshot, &round->decision);
     if (memory->children_known || !snapshot->usable || !seed_memory(memory, snapshot, &round->decision))
         return;
     memcpy(snapshot->memory, memory->children, sizeof(snapshot->memory));
     cluster_decision_release(&round->decision);
-    cluster_decide(snapshot, &controller->versions, &round->decision);
+    cluster_decide(snapshot, &round->decision);
 }
 
 static void note_drain(struct cluster_round *round)

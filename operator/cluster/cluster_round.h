@@ -29,8 +29,6 @@ struct cluster_controller {
     const struct kube_resource *cluster_resource, *backup_resource;
     struct cluster_sources sources;
     struct plan_targets targets;
-    struct desired_versions versions;
-    struct strbuf slice_version, budget_version;
     struct controller *runtime;
     struct cluster_memories memories;
     uint64_t random_state;

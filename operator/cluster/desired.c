@@ -39,8 +39,7 @@ const char *desired_child_name(const struct cluster_names *names, enum cluster_c
     return of[child];
 }
 
-json_t *desired_child(
-    const struct cluster_snapshot *snapshot, const struct desired_versions *versions, enum cluster_child child)
+json_t *desired_child(const struct cluster_snapshot *snapshot, enum cluster_child child)
 {
     switch (child) {
     case CHILD_SERVICE_ACCOUNT:
@@ -54,9 +53,9 @@ json_t *desired_child(
     case CHILD_SERVICE_REPLICAS:
         return desired_service_replicas(snapshot);
     case CHILD_ENDPOINT_SLICE:
-        return desired_endpoint_slice(snapshot, versions->endpoint_slice);
+        return desired_endpoint_slice(snapshot);
     case CHILD_DISRUPTION_BUDGET:
-        return desired_disruption_budget(snapshot, versions->disruption_budget);
+        return desired_disruption_budget(snapshot);
     case CHILD_STATEFUL_SET:
         return desired_stateful_set(snapshot);
     case CHILD_COUNT:
@@ -152,9 +151,9 @@ json_t *desired_config_map(const struct cluster_snapshot *snapshot)
     return config_map;
 }
 
-json_t *desired_disruption_budget(const struct cluster_snapshot *snapshot, const char *api_version)
+json_t *desired_disruption_budget(const struct cluster_snapshot *snapshot)
 {
-    json_t *budget = desired_object(snapshot, api_version, "PodDisruptionBudget", snapshot->names.disruption_budget);
+    json_t *budget = desired_object(snapshot, "policy/v1", "PodDisruptionBudget", snapshot->names.disruption_budget);
     json_put(budget, "spec",
         json_build(
             "{s:i, s:{s:o}}", "maxUnavailable", 1, "selector", "matchLabels", cluster_selector_labels(snapshot->name)));

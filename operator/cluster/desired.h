@@ -14,16 +14,9 @@
 /* Our own controller name on EndpointSlices: the endpoint controllers of Kubernetes leave those alone. */
 #define DESIRED_SLICE_MANAGER "kube-mysql.kubemysql.dev"
 
-/* API versions that discovery chose: "discovery.k8s.io/v1", "policy/v1". */
-struct desired_versions {
-    const char *endpoint_slice;
-    const char *disruption_budget;
-};
-
 /* Labels and the controller reference that all children carry: {labels, ownerReferences}. */
 json_t *desired_child_metadata(const struct cluster_snapshot *snapshot);
-json_t *desired_child(
-    const struct cluster_snapshot *snapshot, const struct desired_versions *versions, enum cluster_child child);
+json_t *desired_child(const struct cluster_snapshot *snapshot, enum cluster_child child);
 const char *desired_child_name(const struct cluster_names *names, enum cluster_child child);
 enum plan_kind desired_child_kind(enum cluster_child child);
 
@@ -49,8 +42,8 @@ json_t *desired_service_replicas(const struct cluster_snapshot *snapshot);
  * Kubernetes' own; without it, the pod's readiness. In a switchover the route goes ahead to the new primary. Never
  * before the status says that a primary was open: who finds the route finds the data. */
 bool desired_route_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary);
-json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot, const char *api_version);
-json_t *desired_disruption_budget(const struct cluster_snapshot *snapshot, const char *api_version);
+json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot);
+json_t *desired_disruption_budget(const struct cluster_snapshot *snapshot);
 json_t *desired_config_map(const struct cluster_snapshot *snapshot);
 json_t *desired_service_account(const struct cluster_snapshot *snapshot);
 /* instance.json of the agents' contract. */

@@ -121,11 +121,11 @@ static const struct cluster_member *routed_member(const struct cluster_snapshot 
     return takes_writes_still(snapshot, from) ? from : cluster_primary(snapshot);
 }
 
-json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot, const char *api_version)
+json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = routed_member(snapshot);
     bool open = desired_route_is_open(snapshot, primary) && fits_family(snapshot, primary->pod->pod_ip);
-    json_t *slice = desired_object(snapshot, api_version, "EndpointSlice", snapshot->names.service_primary);
+    json_t *slice = desired_object(snapshot, "discovery.k8s.io/v1", "EndpointSlice", snapshot->names.service_primary);
     json_t *labels = json_object_get(json_object_get(slice, "metadata"), "labels");
     json_put_str(labels, "kubernetes.io/service-name", snapshot->names.service_primary);
     json_put_str(labels, "endpointslice.kubernetes.io/managed-by", DESIRED_SLICE_MANAGER);

@@ -79,8 +79,8 @@ static json_t *desired_all(const struct cluster_snapshot *snapshot)
 {
     json_t *all = json_array();
     for (int child = 0; child < CHILD_COUNT; child++)
-        json_array_append_new(all, desired_child(snapshot, &golden_versions, (enum cluster_child)child));
-    json_array_append_new(all, desired_endpoint_slice(snapshot, "discovery.k8s.io/v1"));
+        json_array_append_new(all, desired_child(snapshot, (enum cluster_child)child));
+    json_array_append_new(all, desired_endpoint_slice(snapshot));
     json_array_append_new(all, desired_check_pod(snapshot));
     json_array_append_new(all, desired_terminal(snapshot));
     return all;
@@ -177,7 +177,7 @@ static void the_route_goes_back_while_the_old_primary_cannot_be_fenced(void **st
         _cleanup_(json_decrefp) json_t *cluster = parse(SWITCHOVER);
         _cleanup_(json_decrefp) json_t *observed = parse(rows[i].observed);
         struct golden *golden = golden_new(cluster, observed);
-        _cleanup_(json_decrefp) json_t *slice = desired_endpoint_slice(&golden->snapshot, "discovery.k8s.io/v1");
+        _cleanup_(json_decrefp) json_t *slice = desired_endpoint_slice(&golden->snapshot);
         const char *to = json_path_str(slice, "endpoints[0].targetRef.name", "nobody");
         if (!str_eq(to, rows[i].to))
             fail_msg("row %zu: the route leads to %s", i, to);

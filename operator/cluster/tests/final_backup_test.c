@@ -300,12 +300,12 @@ static void test_route(void **state)
     const struct row open = {.agent = OPEN, .life = DELETED},
                      closing = {.agent = OPEN, .life = DELETED, .final = CLOSING("39:59.900")};
     struct golden *golden = make(&open);
-    json_t *slice = desired_endpoint_slice(&golden->snapshot, "v1");
+    json_t *slice = desired_endpoint_slice(&golden->snapshot);
     assert_int_equal(json_array_size(json_object_get(slice, "endpoints")), 1);
     json_decref(slice);
     golden_free(golden);
     golden = make(&closing);
-    slice = desired_endpoint_slice(&golden->snapshot, "v1");
+    slice = desired_endpoint_slice(&golden->snapshot);
     assert_int_equal(json_array_size(json_object_get(slice, "endpoints")), 0);
     json_decref(slice);
     golden_free(golden);
@@ -347,7 +347,7 @@ static void test_claims(void **state)
         const struct row row = {.spec = cases[i].spec, .agent = NOTHING, .final = cases[i].final, .life = cases[i].life};
         struct golden *golden = make(&row);
         struct cluster_decision decision;
-        cluster_decide(&golden->snapshot, &golden_versions, &decision);
+        cluster_decide(&golden->snapshot, &decision);
         size_t patches = 0;
         for (int action = 0; action < decision.plan->count; action++)
             patches += decision.plan->actions[action].kind == PLAN_VOLUME_CLAIM;

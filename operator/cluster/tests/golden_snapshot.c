@@ -18,8 +18,6 @@
 #define FOREIGN_UID "0f000000-0000-4000-8000-00000000000f"
 #define GOLDEN_TEXT_MAX (4 * KM_MIB)
 
-const struct desired_versions golden_versions = {"discovery.k8s.io/v1", "policy/v1"};
-
 /* ---- files ---- */
 
 json_t *golden_read(const char *path)
@@ -163,7 +161,7 @@ static void put_child(struct golden *golden, enum cluster_child child, const cha
 {
     const struct kube_projection *projection =
         child == CHILD_STATEFUL_SET ? &projection_stateful_set : &kube_projection_child;
-    _cleanup_(json_decrefp) json_t *object = desired_child(&golden->snapshot, &golden_versions, child);
+    _cleanup_(json_decrefp) json_t *object = desired_child(&golden->snapshot, child);
     struct cluster_child_memory memory = {.desired = json_hash(object)};
     if (child == CHILD_STATEFUL_SET)
         put_set_status(golden, object, json_object_get(observed, "statefulSet"));

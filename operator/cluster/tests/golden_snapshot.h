@@ -55,8 +55,6 @@ struct golden {
     enum plan_kind error_kind;
 };
 
-extern const struct desired_versions golden_versions;
-
 /* A cluster of one member, of n members: for tests that need a snapshot without files. */
 struct golden *golden_new(const json_t *cluster, const json_t *observed);
 void golden_free(struct golden *golden);
