@@ -5,9 +5,11 @@
  *
  * kubectl wait, Argo CD and Flux go by kstatus (sigs.k8s.io/cli-utils, pkg/kstatus/status/generic.go and status.go).
  * Its rules, in this order:
- *   metadata.deletionTimestamp is set              Terminating status.observedGeneration != generation
- *   InProgress the first of Reconciling=True and Stalled=True  InProgress, Failed Ready
- *   True: Current; False or Unknown: InProgress else                                           Current
+ *   metadata.deletionTimestamp is set               Terminating
+ *   status.observedGeneration != generation         InProgress
+ *   the first of Reconciling=True and Stalled=True  InProgress, Failed
+ *   Ready                                           True: Current; False or Unknown: InProgress
+ *   else                                            Current
  * So Reconciling and Stalled are never True together here, and Stalled only where nothing goes on before somebody
  * changes something: whoever waits for the object gives up then. An object that waits for another one, which may come
  * with the same apply, is Reconciling.

@@ -15,7 +15,7 @@ struct view {
     const struct cluster_decision *decision;
     const struct kube_conditions *conditions; /* the others */
     int64_t applied_generation;
-    const struct kube_condition *last; /* Ready as it was; NULL: it was never told */
+    const struct kube_condition *last; /* Ready as it was; NULL: it was never set */
 };
 
 /* Accepted=False for these ends by itself as soon as somebody has made the other object, maybe with the same apply. */

@@ -7,7 +7,7 @@
 #include "operator/cluster/cluster_round.h"
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/member_view.h"
-#include "operator/cluster/namespace_end.h"
+#include "operator/cluster/namespace_question.h"
 #include "operator/cluster/restore_tend.h"
 
 /* After a pause of this process somebody else may lead: then our orders are old, and our word must not keep a primary
@@ -88,14 +88,14 @@ static void tend_restore(struct cluster_round *round)
 static void ask_for_namespace(struct cluster_round *round)
 {
     struct cluster_controller *controller = round->controller;
-    const struct namespace_end_asker asker = {
+    const struct namespace_asker asker = {
         .client = controller->client,
         .config_maps = controller->targets.kinds[PLAN_CONFIG_MAP].resource,
         .memories = &controller->memories,
         .changed = cluster_controller_wake,
         .arg = controller,
     };
-    cluster_round_again_in(round, namespace_end_ask(&asker, cluster_round_memory(round), &round->snapshot));
+    cluster_round_again_in(round, namespace_ask(&asker, cluster_round_memory(round), &round->snapshot));
 }
 
 void cluster_round_tell_agents(struct cluster_round *round)
