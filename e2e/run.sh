@@ -92,7 +92,7 @@ for file in "${together[@]}"; do
   run_story "$file" &
   children+=($!)
 done
-for pid in "${children[@]}"; do wait "$pid"; done
+for pid in "${children[@]}"; do wait "$pid" 2> /dev/null; done # jobs has told of some already
 children=()
 # One that replaces the operator may have failed in the midst of it: the next begins with this build's.
 for file in "${alone[@]}"; do

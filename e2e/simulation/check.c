@@ -8,6 +8,9 @@
 /* How long a machine that was frozen for longer than selfFenceMilliseconds may take writes when it goes on. */
 #define LATE_CLOSE_MS 1000
 
+/* How long somebody's word that a primary is gone for good counts: the annotation's time and that of a failover. */
+#define CONFIRMED_MS 60000
+
 static int missing(const struct sim *sim, int member)
 {
     return txn_bits_missing(&sim->acked, &sim->members[member].disk.log.bits, sim->txns.count);
@@ -34,7 +37,8 @@ static void fail_lost(struct sim *sim, int member, const char *what, int txn)
 static bool is_forgiven(const struct sim *sim)
 {
     const struct cluster_transition *transition = &sim->api.status.transition;
-    bool is_allowed = sim->api.status.loss_allowed || sim->confirmed_lost_ms > 0;
+    bool is_confirmed = sim->confirmed_lost_ms > 0 && sim->now_ms - sim->confirmed_lost_ms < CONFIRMED_MS;
+    bool is_allowed = sim->api.status.loss_allowed || is_confirmed;
     return is_allowed && transition->failover && !str_empty(transition->may_be_lost);
 }
 
