@@ -131,6 +131,7 @@ run_tests = SANITIZE=$(SANITIZE) TEST_JOBS=$(test_jobs) build-aux/run-tests.sh
 unit_here = $(if $(UNIT_OF),$(filter $(UNIT_OF:%=$(BUILD)/%/%),$(unit_bin)),$(unit_bin))
 check-unit: $(unit_here)  ## Build and run the unit tests
 	$(Q)build-aux/tests/run-tests-test.sh
+	$(Q)build-aux/tests/test-test.sh
 	$(Q)$(run_tests) unit $(unit_here)
 
 check: check-unit check-layers check-headers check-size check-license check-version check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
@@ -314,7 +315,7 @@ demo-clean:  ## Undo the demo
 # ---- the whole -----------------------------------------------------------------------------------------------------
 
 test:  ## Whether it builds and works here; FULL=1 all that CI runs, LONG=1 all there is, STAGES="gcc check" selects
-	$(Q)BUILD=$(BUILD) FULL='$(FULL)' LONG='$(LONG)' STAGES='$(STAGES)' build-aux/test.sh
+	$(Q)BUILD=$(BUILD) FULL='$(FULL)' LONG='$(LONG)' STAGES='$(STAGES)' STORIES='$(STORIES)' build-aux/test.sh
 
 clean:  ## Remove $(BUILD)/
 	rm -rf $(BUILD)

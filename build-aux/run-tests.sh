@@ -3,10 +3,10 @@
 # run-tests.sh KIND EXECUTABLE…   run cmocka executables, count their cases, fail if any failed.
 #
 # Environment: TEST_JOBS (2) at a time; TEST_TIMEOUT (300) seconds each; TEST_FILTER, a glob over the paths;
-# SANITIZE as in the Makefile; RESULTS, a file that gets one line "KIND PASSED FAILED SKIPPED" appended.
+# SANITIZE as in the Makefile; RESULTS, a file that gets one line "KIND PASSED FAILED SKIPPED UNSTEADY" appended.
 # An executable that ends with 77 without naming cases counts as one skipped case; one that dies (signal, sanitizer,
 # time) counts as one failed case more. What failed runs once more, alone, and is called unsteady if it passes then.
-# Output is shown only for executables that did not pass; V=1 shows all.
+# A line for each executable, with its cases and seconds; its output only if it did not pass. V=1 shows all.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 kind=$1
@@ -14,7 +14,7 @@ shift
 
 # One executable, in its own process: prints "PASSED FAILED SKIPPED PATH" as its last line.
 run_one() {
-  local exe=$1 log passed failed skipped rc=0
+  local exe=$1 log passed failed skipped rc=0 start=$SECONDS
   log=$(mktemp "$KM_TEST_TMP/log.XXXXXX")
   # Sanitizers map fixed address ranges; address space randomisation of newer kernels gets in their way.
   local prefix=()
@@ -42,9 +42,9 @@ run_one() {
     printf '\n---- FAILED %s\n%s\n----\n' "$exe" "$(tail -c 20000 "$log")"
   elif [[ ${V:-} ]]; then
     cat "$log"
-  elif ((skipped)); then
-    printf '  SKIPPED %d of %s: %s\n' "$skipped" "$exe" "$(grep -m1 -iE 'skip(ped)?:' "$log")"
   fi
+  printf '  %-7s %-72s %4d cases %4d s\n' "$( ((failed)) && echo FAILED || echo ok)" "${exe##*/obj/}" $((passed + failed)) $((SECONDS - start))
+  ((failed || !skipped)) || printf '  SKIPPED %d of %s: %s\n' "$skipped" "${exe##*/obj/}" "$(grep -m1 -iE 'skip(ped)?:' "$log")"
   # What a sanitizer found is no matter of luck (a leak is, where a failed case left its things behind).
   local final=
   ! grep -qE 'ERROR: AddressSanitizer|WARNING: ThreadSanitizer|runtime error:' "$log" || final=final
@@ -98,5 +98,5 @@ suffix=
 ((skipped)) && suffix=", $skipped skipped"
 ((unsteady)) && suffix+=", $unsteady unsteady"
 echo "$kind: $passed passed, $failed failed$suffix (${#selected[@]} executables)"
-[[ -z ${RESULTS:-} ]] || echo "$kind $passed $failed $skipped" >> "$RESULTS"
+[[ -z ${RESULTS:-} ]] || echo "$kind $passed $failed $skipped $unsteady" >> "$RESULTS"
 ((failed == 0))

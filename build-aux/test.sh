@@ -6,16 +6,22 @@
 #                             the stories that say "# core"
 #   FULL=1                    what continuous integration runs: also the second compiler, sanitizers, linters, fuzzers,
 #                             faults, and more stories
-#   LONG=1                    all there is: also integration tests under a sanitizer, the chart with helm, and the stories that say "# long"
-#   STAGES="gcc check lint"   only these stages of the table below
+#   LONG=1                    all there is: also integration tests under a sanitizer, the chart with helm, and the stories that say "# long".
+#                             It takes hours, so it may be run in parts: a stage or story that has passed on this commit is not run again
+#                             (build-aux/kept.sh); AGAIN=1 runs it again
+#   STAGES="gcc check lint"   only these stages of the table below; STORIES="a b" only these stories of the stage "e2e"
 #   STOP=1                    stop at the first stage that fails
+#   TEST_MINUTES=85           a watch: when so many minutes are over, the stage that runs is ended and named. LONG=1 has none
 #   BUILD=build               where to build; logs of the stages in $BUILD/test/
 #
-# What counts: every test case, fuzzer or story that a stage reports (by a line "KIND PASSED FAILED SKIPPED" in the file
+# What counts: every test case, fuzzer or story that a stage reports (by a line "KIND PASSED FAILED SKIPPED [UNSTEADY]" in the file
 # $RESULTS), or the stage itself where it has no cases (a compiler run, a linter). A stage that fails without naming a failed
-# case counts as one failed. A stage whose script does not exist counts as skipped, and says so.
+# case counts as one failed. A stage whose script does not exist counts as skipped, and says so. Unsteady is what failed, and passed
+# when it was run once more, alone: it counts as passed, too.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=build-aux/kept.sh
+. build-aux/kept.sh
 : "${BUILD:=build}" "${FUZZ_SECONDS:=5}"
 jobs=$(nproc)
 make=(make --no-print-directory -j"$jobs" "BUILD=$BUILD" QUIET=1)
@@ -32,7 +38,8 @@ cluster_running() { [[ -x e2e/cluster/status.sh ]] && e2e/cluster/status.sh > /d
 # The stories run on the local Kubernetes; one that was up before is used and left alone.
 cluster_is_ours=
 end_to_end() {
-  e2e/cluster/up.sh && e2e/cluster/load-image.sh "$BUILD"/images/*.oci.tar && CORE=$core_stories e2e/run.sh
+  # shellcheck disable=SC2086 # names of stories
+  e2e/cluster/up.sh && e2e/cluster/load-image.sh "$BUILD"/images/*.oci.tar && CORE=$core_stories e2e/run.sh ${STORIES:-}
 }
 
 # Five minutes of faults that overlap, in both families; each commit has its own choice of them, and always the same.
@@ -47,44 +54,51 @@ overlapping() {
   return $rc
 }
 
-# name, seconds it may take, script it cannot do without (or -), command
+# name, seconds it may take, about so many it takes (two cores, nothing cached but Kubernetes), script it cannot do without (or -), command
 stages=(
-  "deps          1200  -                              make deps"
-  "gcc            600  -                              build_gcc"
-  "clang          600  -                              build_clang"
-  "check          600  -                              ${make[*]} -k check"
-  "simulate       300  -                              ${make[*]} check-simulate"
-  "asan           900  -                              ${make[*]} check-asan"
-  "tsan          1500  -                              ${make[*]} check-tsan"
-  "format          60  -                              ${make[*]} format-check"
-  "lint           900  -                              ${make[*]} lint"
-  "fuzz           600  -                              ${make[*]} fuzz"
-  "kubernetes    2400  e2e/cluster/build-kubernetes.sh e2e/cluster/build-kubernetes.sh"
-  "integration   2100  -                              ${make[*]} check-integration"
-  "integration-asan 1500 -                            TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
-  "bed           1500  e2e/faults/bed/run.sh          overlapping"
-  "images         600  images/build.sh                ${make[*]} images"
-  "chart         1500  deploy/tests/chart-test.sh     deploy/tests/chart-test.sh"
-  "faults        1500  e2e/faults/run.sh              e2e/faults/run.sh"
-  "e2e           2700  e2e/run.sh                     end_to_end"
+  "deps              1200    60 -                                make deps"
+  "gcc                600   150 -                                build_gcc"
+  "clang              600    40 -                                build_clang"
+  "check              600   150 -                                ${make[*]} -k check"
+  "simulate           300   100 -                                ${make[*]} check-simulate"
+  "asan               900   450 -                                ${make[*]} check-asan"
+  "tsan              1500   150 -                                ${make[*]} check-tsan"
+  "format              60     5 -                                ${make[*]} format-check"
+  "lint               900   270 -                                ${make[*]} lint"
+  "fuzz               600   120 -                                ${make[*]} fuzz"
+  "kubernetes        2400     5 e2e/cluster/build-kubernetes.sh  e2e/cluster/build-kubernetes.sh"
+  "integration       2100  1100 -                                ${make[*]} check-integration"
+  "integration-asan  1500  1200 -                                TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
+  "bed               1500   280 e2e/faults/bed/run.sh            overlapping"
+  "images             600    60 images/build.sh                  ${make[*]} images"
+  "chart             1500   300 deploy/tests/chart-test.sh       deploy/tests/chart-test.sh"
+  "faults            1500   550 e2e/faults/run.sh                e2e/faults/run.sh"
+  "e2e               2700   800 e2e/run.sh                       end_to_end"
 )
 fatal=" deps gcc "  # without these the others say nothing new
+building=" deps gcc kubernetes images " # what others need: run each time, also where they have passed before; their minutes are told apart
 # These run on the local Kubernetes. It is built (once, then cached) beside the stages before them; stage "kubernetes" waits for that.
 on_kubernetes=" kubernetes integration integration-asan bed faults e2e "
 
 sum() { awk -v column="$1" -v from="$2" 'NR > from { n += $column } END { print n + 0 }' "$RESULTS"; }
-passed=0 failed=0 skipped=0 failures=()
+passed=0 failed=0 skipped=0 unsteady=0 failures=() built=0
+watch=${TEST_MINUTES:-$([[ -n ${LONG:-} ]] || echo 85)}
 
 # One stage, under a time limit, its output shown and kept.
 run_stage() {
-  local name=$1 limit=$2 needs=$3
+  local name=$1 limit=$2 needs=$3 watched=
   shift 3
-  local start=$SECONDS before rc=0 p f s
-  printf '\n==== %s\n' "$name"
+  local start=$SECONDS before rc=0 p f s u
+  printf '\n==== %s (about %s)\n' "$name" "$(minutes_left "$name")"
   if [[ $needs != - && ! -x $needs ]]; then
     echo "==== $name SKIPPED: $needs does not exist"
     skipped=$((skipped + 1))
     return 0
+  fi
+  [[ $name != e2e || -z ${LONG:-} ]] || limit=28800
+  if [[ -n $watch ]] && ((watch * 60 - SECONDS < limit)); then
+    watched=1
+    limit=$((watch * 60 > SECONDS ? watch * 60 - SECONDS : 1))
   fi
   before=$(wc -l < "$RESULTS")
   timeout --kill-after=20 "$limit" bash -c "$(declare -f build_gcc build_clang end_to_end overlapping); $(declare -p make BUILD core_stories); $*" \
@@ -92,8 +106,13 @@ run_stage() {
   child=$!
   wait $child || rc=$?
   child=
-  p=$(sum 2 "$before") f=$(sum 3 "$before") s=$(sum 4 "$before")
-  ((rc != 124)) || echo "==== $name: no end within $limit s"
+  p=$(sum 2 "$before") f=$(sum 3 "$before") s=$(sum 4 "$before") u=$(sum 5 "$before")
+  if ((rc == 124)) && [[ -n $watched ]]; then
+    stopped="the watch ended $name"
+    echo "==== $name: ended after $watch minutes in all (TEST_MINUTES)"
+  elif ((rc == 124)); then
+    echo "==== $name: no end within $limit s"
+  fi
   if ((rc != 0 && f == 0)); then
     f=1
   elif ((rc == 0 && p + f + s == 0)); then
@@ -104,11 +123,32 @@ run_stage() {
       p=1
     fi
   fi
-  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s)) unsteady=$((unsteady + u))
   ((f == 0)) || failures+=("$name")
-  printf '==== %s %s in %d s (%d passed, %d failed, %d skipped)\n' \
-    "$name" "$( ((f)) && echo FAILED || echo ok)" $((SECONDS - start)) "$p" "$f" "$s"
+  [[ $building != *" $name "* ]] || built=$((built + SECONDS - start))
+  printf '==== %s %s in %d s (%d passed, %d failed, %d skipped%s)\n' \
+    "$name" "$( ((f)) && echo FAILED || echo ok)" $((SECONDS - start)) "$p" "$f" "$s" "$( ((u == 0)) || echo ", $u unsteady")"
+  if ((rc != 124)) && [[ -z ${STORIES:-}${TEST_FILTER:-} ]]; then
+    kept_add stages "$name" "$p" "$f" "$s" "$u" $((SECONDS - start))
+    ((f)) || kept_seconds_add "$(measure "$name")" $((SECONDS - start))
+  fi
   ((f == 0))
+}
+
+# measure STAGE: under which name its seconds are remembered; what stage e2e does depends on the kind of run
+kind=${LONG:+long}
+kind=${kind:-${FULL:+full}}
+measure() { if [[ $1 == e2e ]]; then echo "e2e-${kind:-core}"; else echo "$1"; fi; }
+
+# minutes_left STAGE: what it and the stages after it take, about
+minutes_left() {
+  local stage name left=0 reached=
+  for stage in "${stages[@]}"; do
+    read -r name _ <<< "$stage"
+    [[ $name != "$1" ]] || reached=1
+    [[ -z $reached || -n ${passed_before[$name]} ]] || left=$((left + seconds_of[$name]))
+  done
+  if ((left < 90)); then echo "$left s left"; else echo "$(((left + 30) / 60)) minutes left"; fi
 }
 
 # In the background and waited for, so that a signal to us is acted on at once; timeout hands it on to the stage.
@@ -126,9 +166,10 @@ finish() {
   fi
   printf '\n'
   ((${#failures[@]} == 0)) || printf 'failed stages: %s (logs in %s)\n' "${failures[*]}" "$logs"
-  printf 'took %d s\n' "$SECONDS"
+  printf 'took %d s: %d minutes of building, %d of testing\n' "$SECONDS" $((built / 60)) $(((SECONDS - built) / 60))
   local closing="$passed passed, $failed failed"
   ((skipped == 0)) || closing+=", $skipped skipped"
+  ((unsteady == 0)) || closing+=", $unsteady unsteady"
   echo "$closing" | tee "$logs/summary"
   ((failed == 0 && passed > 0)) && exit 0
   exit 1
@@ -173,19 +214,37 @@ build_kubernetes() {
   done
 }
 
+# Of each stage of this run: the seconds that it takes, about, and with LONG=1 its kept result where that says that it has passed on this commit
+declare -A seconds_of passed_before
+for stage in "${stages[@]}"; do
+  read -r name _ about _ <<< "$stage"
+  seconds_of[$name]=0 passed_before[$name]=
+  selected "$name" || continue
+  seconds_of[$name]=$(kept_seconds "$(measure "$name")" "$about")
+  if [[ -n ${LONG:-} && -z ${AGAIN:-}${STAGES:-}${STORIES:-} && $building != *" $name "* && $name != e2e ]]; then
+    passed_before[$name]=$(kept_get stages "$name" | awk '$1 > 0 && $2 == 0')
+  fi
+done
+
 stopped=
 for stage in "${stages[@]}"; do
-  read -r name limit needs command <<< "$stage"
+  read -r name limit _ needs command <<< "$stage"
   selected "$name" || continue
   [[ $name == deps ]] || build_kubernetes # what it needs comes with deps
   if [[ -n $stopped ]]; then
-    echo "==== $name SKIPPED: $stopped failed"
+    echo "==== $name SKIPPED: $stopped"
     skipped=$((skipped + 1))
+    continue
+  fi
+  if [[ -n ${passed_before[$name]} ]]; then
+    read -r p f s u seconds ended <<< "${passed_before[$name]}"
+    passed=$((passed + p)) skipped=$((skipped + s)) unsteady=$((unsteady + u))
+    printf '\n==== %s passed on this commit %s, in %d s (%d passed, %d skipped)\n' "$name" "$(kept_ago "$ended")" "$seconds" "$p" "$s"
     continue
   fi
   if [[ $name == e2e && -x $needs ]] && ! cluster_running; then
     cluster_is_ours=1
   fi
   # shellcheck disable=SC2086 # the command's words
-  run_stage "$name" "$limit" "$needs" $command || [[ -z ${STOP:-} && $fatal != *" $name "* ]] || stopped=$name
+  run_stage "$name" "$limit" "$needs" $command || [[ -n $stopped || -z ${STOP:-} && $fatal != *" $name "* ]] || stopped="$name failed"
 done

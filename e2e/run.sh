@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [STORY…]   end-to-end stories on a real Kubernetes (make e2e STORIES="…"); without a name: all but those that say "# long", with LONG=1 those, too,
-# with CORE=1 only those that say "# core".
+# but none that has passed on this commit before (build-aux/kept.sh; AGAIN=1 runs it again), with CORE=1 only those that say "# core".
 #
 # Each story is a file in stories/, runs in a namespace of its own (which enforces the "restricted" Pod Security Standard unless the story
 # says "# privileged") and fails at the first expectation that does not hold. Exit code 77 is "skipped", with the reason printed. The
@@ -12,9 +12,11 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=e2e/lib.sh
 . e2e/lib.sh
+# shellcheck source=build-aux/kept.sh
+. build-aux/kept.sh
 : "${E2E_JOBS:=2}" "${E2E_STORY_SECONDS:=400}"
 
-stories=()
+stories=() passed=0 unsteady=0
 if (($#)); then
   for name in "$@"; do
     file=e2e/stories/${name%.sh}.sh
@@ -25,6 +27,11 @@ else
   for file in e2e/stories/*.sh; do
     [[ -z ${LONG:-} ]] && grep -q '^# long' "$file" && continue
     [[ -z ${CORE:-} ]] || grep -q '^# core' "$file" || continue
+    if [[ -n ${LONG:-} && -z ${AGAIN:-} ]] && read -r rc seconds ended < <(kept_get stories "$(basename "$file" .sh)") && ((rc == 0)); then
+      printf '  ok      %-28s %4d s, %s on this commit\n' "$(basename "$file" .sh)" "$seconds" "$(kept_ago "$ended")"
+      ((++passed))
+      continue
+    fi
     stories+=("$file")
   done
 fi
@@ -65,6 +72,7 @@ run_story() {
     story_cleanup "$NS" >> "$work/$name.log" 2>&1
   fi
   echo "$rc $((SECONDS - start))" > "$work/$name.rc"
+  kept_add stories "$name" "$rc" $((SECONDS - start))
   case $rc in
     0) printf '  ok      %-28s %4d s\n' "$name" $((SECONDS - start)) ;;
     77) printf '  SKIPPED %-28s %s\n' "$name" "$(grep -m1 '^SKIPPED' "$work/$name.log")" ;;
@@ -109,15 +117,15 @@ if ((${#again[@]} <= 2)); then
   for file in "${again[@]}"; do
     install_operator && run_story "$file"
     read -r rc _ < "$work/$(basename "$file" .sh).rc" || rc=1
-    ((rc != 0)) || echo "  UNSTEADY $(basename "$file" .sh): failed, then passed when it ran alone"
+    ((rc != 0)) || { echo "  UNSTEADY $(basename "$file" .sh): failed, then passed when it ran alone"; ((++unsteady)); }
   done
 fi
 
-passed=0 failed=0 skipped=0
+failed=0 skipped=0
 for file in "${stories[@]}"; do
   read -r rc _ < "$work/$(basename "$file" .sh).rc" || rc=1
   case $rc in 0) ((passed++)) ;; 77) ((skipped++)) ;; *) ((failed++)) ;; esac
 done
-echo "e2e: $passed passed, $failed failed, $skipped skipped"
-[[ -z ${RESULTS:-} ]] || echo "e2e $passed $failed $skipped" >> "$RESULTS"
+echo "e2e: $passed passed, $failed failed, $skipped skipped$( ((unsteady == 0)) || echo ", $unsteady unsteady")"
+[[ -z ${RESULTS:-} ]] || echo "e2e $passed $failed $skipped $unsteady" >> "$RESULTS"
 ((failed == 0))
