@@ -337,11 +337,13 @@ void app_controller_setup(struct manager *manager, const struct app_controller_o
     const struct controller_options runtime_options = {.concurrency = 4};
     struct controller *runtime = manager_controller(manager, &reconciler, &runtime_options);
     controller_watch(runtime, controller->apps, predicate_generation_or_digest_changed, controller_map_self, NULL);
+    manager_let_wait(manager, runtime, controller->apps);
     for (enum app_child child = 0; child < APP_CHILD_COUNT; child++) {
         controller->children[child].resource = manager_use_kind(manager, children[child].kind);
         controller->children[child].informer =
             manager_informer(manager, controller->children[child].resource, children[child].projection, &ours);
         controller_watch(runtime, controller->children[child].informer, NULL, controller_map_owner, controller->apps);
+        manager_let_wait(manager, runtime, controller->children[child].informer);
     }
     manager_defer(manager, app_controller_free, controller);
 }

@@ -172,5 +172,9 @@ void sync_controller_setup(struct manager *manager, const struct sync_controller
     controller_watch(runtime, controller->copies, NULL, map_copy, NULL);
     controller_watch(runtime, controller->originals, NULL, map_source, controller);
     controller_watch(runtime, controller->namespaces, namespace_matters, map_namespace, controller);
+    const struct informer *needed[] = {
+        controller->syncs, controller->copies, controller->originals, controller->namespaces};
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+        manager_let_wait(manager, runtime, needed[i]);
     manager_defer(manager, sync_controller_free, controller);
 }

@@ -2,7 +2,7 @@
 /*
  * controller.h: a workqueue, a reconciler and the watches that feed it.
  *
- * Up to `concurrency` keys are in work at once. Started by the manager when the informers are synced and we lead; before that
+ * Up to `concurrency` keys are in work at once. Started by the manager when the informers are synced (manager_let_wait) and we lead; before that
  * keys gather in the queue.
  *
  * Metrics, named and meant as controller-runtime's (label `controller`): kubemysql_reconcile_total{result: success, error, conflict,

@@ -35,11 +35,13 @@ struct deferred {
 struct owned_informer {
     struct owned_informer *next;
     struct informer *informer;
+    const struct controller *waits; /* this one alone waits for its first list; NULL: the manager does */
 };
 
 struct owned_controller {
     struct owned_controller *next;
     struct controller *controller;
+    bool started;
 };
 
 struct manager {
@@ -279,6 +281,14 @@ struct controller *manager_controller(
     return owned->controller;
 }
 
+void manager_let_wait(struct manager *manager, const struct controller *controller, const struct informer *informer)
+{
+    for (struct owned_informer *owned = manager->informers; owned; owned = owned->next) {
+        if (owned->informer == informer)
+            owned->waits = controller;
+    }
+}
+
 bool manager_leads(const struct manager *manager)
 {
     return manager->leading && (!manager->elector || leader_elector_is_leader(manager->elector));
@@ -401,14 +411,33 @@ static void on_signal(int signum, void *arg)
 
 /* ---- starting ------------------------------------------------------------------------------------------------- */
 
+/* The first lists that this controller waits for are there; NULL: those that the manager waits for. */
+static bool has_synced(const struct manager *manager, const struct controller *controller)
+{
+    for (const struct owned_informer *owned = manager->informers; owned; owned = owned->next) {
+        if (owned->waits == controller && !informer_synced(owned->informer))
+            return false;
+    }
+    return true;
+}
+
+static void start_controllers(struct manager *manager)
+{
+    if (!manager->leading || manager->stopping)
+        return;
+    for (struct owned_controller *owned = manager->controllers; owned; owned = owned->next) {
+        if (owned->started || !has_synced(manager, owned->controller))
+            continue;
+        owned->started = true;
+        controller_start(owned->controller);
+    }
+}
+
 static void on_leading(void *arg)
 {
     struct manager *manager = arg;
     manager->leading = true;
-    if (manager->stopping)
-        return;
-    for (struct owned_controller *owned = manager->controllers; owned; owned = owned->next)
-        controller_start(owned->controller);
+    start_controllers(manager);
 }
 
 static void on_not_leading(void *arg)
@@ -451,12 +480,10 @@ static void manager_stand(struct manager *manager)
 static void on_informer_sync(void *arg)
 {
     struct manager *manager = arg;
-    if (manager->synced || manager->stopping)
+    if (manager->synced)
+        start_controllers(manager); /* one may have waited for this list alone */
+    if (manager->synced || manager->stopping || !has_synced(manager, NULL))
         return;
-    for (const struct owned_informer *owned = manager->informers; owned; owned = owned->next) {
-        if (!informer_synced(owned->informer))
-            return;
-    }
     manager->synced = true;
     malloc_trim(0);
     log_info("synced");

@@ -296,6 +296,38 @@ static void a_bad_spec_changes_nothing(void **state)
     operator_world_free(world);
 }
 
+/* ---- without the kind ---- */
+
+static bool cluster_is_made(struct operator_world *world)
+{
+    return !world_missing_child(world) && str_starts_with(world_condition(world, "Ready"), "True/");
+}
+
+static bool install_the_kind(struct operator_world *world)
+{
+    assert_false(is_there(world, PATH_DEPLOYMENT));
+    kube_api_double_clear_faults(world->api);
+    return true;
+}
+
+/* The list of Apps, or that of the Deployments, is refused: databases are looked after all the same, and Apps from then on. */
+static void what_is_not_installed_holds_nothing_else_up(void **state)
+{
+    UNUSED(state);
+    static const struct kube_api_fault faults[] = {
+        {.method = "LIST", .path_prefix = "/apis/kubemysql.dev/v1alpha1/apps", .times = -1, .status = 404},
+        {.method = "LIST", .path_prefix = "/apis/apps/v1/deployments", .times = -1, .status = 403},
+    };
+    static const world_step_fn steps[] = {cluster_is_made, install_the_kind, both_are_made, progresses, NULL};
+    for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+        struct operator_world *world = app_world_new(APP);
+        kube_api_double_fault(world->api, &faults[i]);
+        world_put_cluster(world, "");
+        operator_world_run(world, steps);
+        operator_world_free(world);
+    }
+}
+
 /* Another controller's finalizer keeps it. */
 static bool begin_deletion(struct operator_world *world)
 {
@@ -360,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_restart_asks_and_writes_nothing),
         cmocka_unit_test(a_foreign_service_is_left_alone),
         cmocka_unit_test(a_bad_spec_changes_nothing),
+        cmocka_unit_test(what_is_not_installed_holds_nothing_else_up),
         cmocka_unit_test(one_that_is_being_deleted_is_left_alone),
         cmocka_unit_test(a_killed_operator_loses_nothing),
     };
