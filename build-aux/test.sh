@@ -66,7 +66,7 @@ stages=(
   "format              60     5 -                                ${make[*]} format-check"
   "lint               900   270 -                                ${make[*]} lint"
   "fuzz               600   120 -                                ${make[*]} fuzz"
-  "kubernetes        2400     5 e2e/cluster/build-kubernetes.sh  e2e/cluster/build-kubernetes.sh"
+  "kubernetes        2400     5 e2e/cluster/build-kubernetes.sh  e2e/cluster/images.sh && e2e/cluster/build-kubernetes.sh"
   "integration       2100  1100 -                                ${make[*]} check-integration"
   "integration-asan  1500  1200 -                                TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
   "bed               1500   280 e2e/faults/bed/run.sh            overlapping"
@@ -77,7 +77,7 @@ stages=(
 )
 fatal=" deps gcc "  # without these the others say nothing new
 building=" deps gcc kubernetes images " # what others need: run each time, also where they have passed before; their minutes are told apart
-# These run on the local Kubernetes. It is built (once, then cached) beside the stages before them; stage "kubernetes" waits for that.
+# These need the local Kubernetes, or the images of the servers. Both are built (once, then cached) beside the stages before them; stage "kubernetes" waits for that.
 on_kubernetes=" kubernetes integration integration-asan bed faults e2e "
 
 sum() { awk -v column="$1" -v from="$2" 'NR > from { n += $column } END { print n + 0 }' "$RESULTS"; }
@@ -201,14 +201,14 @@ selected() {
     [[ -n ${STAGES:-}${FULL:-} || $core == *" $1 "* ]]
 }
 
-# build_kubernetes: begin to, when a stage to come needs it. Its own lock makes that stage wait.
+# build_kubernetes: begin to, when a stage to come needs it, and the images of the servers. Their own locks make that stage wait.
 build_kubernetes() {
   local stage name
   [[ -x e2e/cluster/build-kubernetes.sh && -z $builder ]] || return 0
   for stage in "${stages[@]}"; do
     read -r name _ <<< "$stage"
     [[ $on_kubernetes == *" $name "* ]] && selected "$name" || continue
-    timeout --kill-after=20 3600 nice e2e/cluster/build-kubernetes.sh < /dev/null > "$logs/kubernetes-build.log" 2>&1 &
+    timeout --kill-after=20 3600 nice bash -c 'e2e/cluster/images.sh; e2e/cluster/build-kubernetes.sh' < /dev/null > "$logs/kubernetes-build.log" 2>&1 &
     builder=$!
     return 0
   done
