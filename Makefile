@@ -134,6 +134,11 @@ check-unit: $(unit_here)  ## Build and run the unit tests
 	$(Q)build-aux/tests/test-test.sh
 	$(Q)$(run_tests) unit $(unit_here)
 
+# t/common/strbuf: builds and runs common/tests/strbuf_test and nothing else; t/agent/bootstrap/datadir likewise.
+t/%: FORCE
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD) $(BUILD)/$(*D)/tests/$(*F)_test
+	$(Q)V=1 $(run_tests) unit $(BUILD)/$(*D)/tests/$(*F)_test
+
 check: check-unit check-layers check-headers check-size check-license check-version check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
 
 check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts and dashboards ask for metrics that exist; the chart is what the manifests say; uninstall.sh keeps stored backups

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/tests/clock_util.h"
 #include "operator/api/api_kinds.h"
 #include "operator/api/projections.h"
 #include "operator/backup/drill_controller.h"
@@ -260,6 +261,7 @@ static struct stage *stage_new(const char *backup, const char *more)
 {
     struct stage *stage = xnew(struct stage);
     log_setup(getenv("V") ? LOG_DEBUG : LOG_ERROR, LOG_FORMAT_TEXT, 2);
+    clock_run_fast();
     stage->loop = loop_new();
     stage->api = kube_api_double_new(stage->loop);
     assert_int_equal(clock_parse_rfc3339("2026-11-21T12:00:00Z", &stage->now_ms), 0);

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/tests/clock_util.h"
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
@@ -172,6 +173,7 @@ struct operator_world *operator_world_new(void)
 {
     struct operator_world *world = xnew(struct operator_world);
     log_setup(getenv("V") ? LOG_DEBUG : LOG_ERROR, LOG_FORMAT_TEXT, 2);
+    clock_run_fast();
     world->schedule_base_ms = clock_realtime_ms();
     world->loop = loop_new();
     world->api = kube_api_double_new(world->loop);

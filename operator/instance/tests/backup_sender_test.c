@@ -10,6 +10,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/http_server.h"
+#include "common/tests/clock_util.h"
 
 #define TURNS_MAX_MS 10000
 
@@ -37,6 +38,7 @@ static void on_news(void *arg)
 
 static void rig_init(struct rig *rig)
 {
+    clock_run_fast();
     *rig = (struct rig){.loop = loop_new(), .may_tell = true};
     rig->http = http_client_new(rig->loop);
     const struct agent_target target = {

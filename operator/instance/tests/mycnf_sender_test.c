@@ -10,6 +10,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/http_server.h"
+#include "common/tests/clock_util.h"
 #include "operator/instance/agent_fleet.h"
 #include "operator/instance/tests/agent_pki_util.h"
 
@@ -82,6 +83,7 @@ static int set_up(void **state)
     struct rig *rig = xnew(struct rig);
     struct error err = ERROR_INIT;
     uint16_t port;
+    clock_run_fast();
     rig->loop = loop_new();
     rig->http = http_client_new(rig->loop);
     agent_pki_init(&rig->pki, "m-0.shop");

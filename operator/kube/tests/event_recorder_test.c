@@ -12,6 +12,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/tests/clock_util.h"
 
 #define WRITES_MAX 4096
 
@@ -113,6 +114,7 @@ static int set_up(void **state)
 {
     UNUSED(state);
     write_count = 0;
+    clock_run_fast();
     loop = loop_new();
     recorder = event_recorder_new(loop, NULL, &event_resource, "test-operator", "test-operator-0");
     return 0;

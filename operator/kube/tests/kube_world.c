@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/tests/clock_util.h"
 
 #define WAIT_MS 20000
 
@@ -14,6 +15,7 @@ int world_set_up(void **state)
 {
     struct world *world = xnew(struct world);
     log_setup(getenv("V") ? LOG_DEBUG : LOG_ERROR, LOG_FORMAT_TEXT, 2);
+    clock_run_fast();
     world->loop = loop_new();
     world->api = kube_api_double_new(world->loop);
     world->http = http_client_new(world->loop);

@@ -14,6 +14,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/tests/clock_util.h"
 #include "operator/kube/informer.h"
 #include "operator/kube/lease.h"
 
@@ -334,6 +335,7 @@ static int set_up(void **state)
     UNUSED(state);
     memset(&server, 0, sizeof(server));
     memset(members, 0, sizeof(members));
+    clock_run_fast();
     server.loop = loop_new();
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "common/alloc.h"
 #include "common/backoff.h"
 #include "common/clock.h"
+#include "common/tests/clock_util.h"
 #include "operator/kube/store.h"
 
 #define KEYS_MAX 40
@@ -112,6 +113,7 @@ static int set_up(void **state)
 {
     UNUSED(state);
     memset(&probe, 0, sizeof(probe));
+    clock_run_fast();
     loop = loop_new();
     return 0;
 }
