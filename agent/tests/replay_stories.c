@@ -14,6 +14,7 @@
 #include "agent/backup/replay_process.h"
 #include "agent/backup/replay_word.h"
 #include "agent/bootstrap/seed_position.h"
+#include "agent/tests/replay_rig.h"
 #include "agent/tests/seed_rig.h"
 #include "common/alloc.h"
 #include "common/backup_pack.h"
@@ -26,31 +27,7 @@
 #include "common/sha256.h"
 #include "common/tls.h"
 
-#define UID "0f2c"
-#define FOLDER "prod/demo/binlogs/" UID
-#define BACKUP "b1"
-#define SEGMENTS_MAX 16
-#define ENDS_S 180
 #define LOG_MAX ((size_t)(128 * KM_MIB))
-
-struct replay_world {
-    const char *root;
-    enum backup_method method;
-    enum gtid_flavour flavour;
-    struct seed_rig *pods; /* donor, member, and `other`: the store */
-    struct agent_process store;
-    unsigned char key[BACKUP_KEY_BYTES];
-    struct binlog_segment segments[SEGMENTS_MAX];
-    struct position_pool *positions; /* of those */
-    unsigned count;
-    char last_sha256[65];
-    unsigned members; /* each has a name of its own */
-};
-
-static bool is_mysql(const struct replay_world *world)
-{
-    return world->flavour == GTID_MYSQL;
-}
 
 /* ---- the donor ---- */
 
@@ -65,15 +42,6 @@ static void owner_sql_on(const struct agent_rig *rig, const char *sql)
 {
     if (!agent_rig_owner_sql(rig, sql, NULL))
         fail_msg("refused: %s", sql);
-}
-
-static char *position_of(const struct replay_world *world, const struct agent_rig *rig)
-{
-    char *text = seed_rig_text(
-        rig, is_mysql(world) ? "SELECT REPLACE(@@global.gtid_executed, '\n', '')" : "SELECT @@gtid_current_pos");
-
-    text[strcspn(text, "\n")] = '\0';
-    return text;
 }
 
 /* A whole second of the server's clock that lies between what was written before and what is written after. */
@@ -112,60 +80,12 @@ static const char changes[] =
     "INSERT INTO d.child (id, p) VALUES (40, 4); COMMIT; CREATE USER later@'%' IDENTIFIED BY 'later-secret';"
     "GRANT SELECT ON d.* TO later@'%'; DROP TRIGGER d.t_in";
 
-static char *sums_of(const struct agent_rig *rig)
-{
-    return seed_rig_text(rig,
-        "CHECKSUM TABLE d.t, d.audit, d.parent, d.child, d.copy; SELECT COUNT(*), MAX(id) FROM d.t;"
-        "SELECT * FROM d.child ORDER BY id");
-}
-
 /* ---- store and backup ---- */
-
-static void start_store(struct replay_world *world)
-{
-    world->store = agent_rig_start(world->pods->other, "store");
-    assert_true(agent_rig_await(world->pods->other, "/ready", 200, 20000));
-}
-
-struct target {
-    bool replay;
-    const char *until_gtid;
-    int64_t until_ms;
-    const unsigned char *key; /* NULL: the right one */
-};
-
-static char *task_text(const struct replay_world *world, const struct target *target)
-{
-    const struct agent_rig *store = world->pods->other;
-    struct backup_task task = {.method = world->method, .compression = BACKUP_COMPRESSION_ZSTD};
-    struct strbuf text;
-
-    task.store.is_volume = true;
-    task.store.path_style = true;
-    task.store.bucket = xstrdup("backup");
-    task.store.endpoint = xasprintf("https://localhost:%u", store->tls_port);
-    task.store.connect_to = xasprintf("127.0.0.1:%u", store->tls_port);
-    task.store.server_name = xstrdup("localhost");
-    task.folder = xstrdup("prod/demo/backups/" BACKUP);
-    snprintf(task.id, sizeof(task.id), BACKUP);
-    snprintf(task.ns, sizeof(task.ns), "prod");
-    snprintf(task.cluster, sizeof(task.cluster), "demo");
-    task.sealed = true;
-    memcpy(task.key, target->key ? target->key : world->key, sizeof(task.key));
-    if (target->replay)
-        task.binlogs_folder = xstrdup(FOLDER);
-    task.until_gtid = target->until_gtid ? xstrdup(target->until_gtid) : NULL;
-    task.until_ms = target->until_ms;
-    strbuf_init(&text, (size_t)BACKUP_TASK_MAX);
-    backup_task_encode(&task, &text);
-    backup_task_release(&task);
-    return strbuf_detach(&text, NULL);
-}
 
 static void back_up(const struct replay_world *world)
 {
-    const struct target none = {0};
-    _cleanup_(freep) char *task = task_text(world, &none);
+    const struct replay_target none = {0};
+    _cleanup_(freep) char *task = replay_task_text(world, &none);
     _cleanup_(strbuf_release) struct strbuf body;
 
     strbuf_init(&body, KM_MIB);
@@ -182,13 +102,13 @@ static char *object_path(const struct replay_world *world, const struct binlog_s
     char printed[BINLOG_SEGMENT_NAME_SIZE];
 
     binlog_segment_name_print(name, printed);
-    return xasprintf("%s/" FOLDER "/%s%s", agent_rig_path(world->pods->other, "vol"), printed, ending);
+    return xasprintf("%s/" REPLAY_FOLDER "/%s%s", agent_rig_path(world->pods->other, "vol"), printed, ending);
 }
 
 static void write_object(const struct replay_world *world, const char *path, const struct strbuf *data)
 {
     const struct agent_rig *store = world->pods->other;
-    static const char *const dirs[] = {"vol/prod", "vol/prod/demo", "vol/prod/demo/binlogs", "vol/" FOLDER};
+    static const char *const dirs[] = {"vol/prod", "vol/prod/demo", "vol/prod/demo/binlogs", "vol/" REPLAY_FOLDER};
     struct error err = ERROR_INIT;
 
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
@@ -204,7 +124,7 @@ static void write_object(const struct replay_world *world, const char *path, con
 static void read_tail(
     const struct replay_world *world, const struct agent_rig *rig, const char *after, struct strbuf *log)
 {
-    _cleanup_(freep) char *executed = position_of(world, rig);
+    _cleanup_(freep) char *executed = replay_position_of(world, rig);
     const struct binlog_wish wish = {
         .data_dir = agent_rig_path(rig, "vol/data"),
         .flavour = world->flavour,
@@ -289,12 +209,12 @@ static const struct binlog_segment *archive(
         .name = {epoch, first ? 1 : before->name.sequence + 1, clock_realtime_ms() / 1000 * 1000},
         .ns = "prod",
         .cluster = "demo",
-        .cluster_uid = UID,
+        .cluster_uid = REPLAY_UID,
         .writer = "demo-mysql-0",
         .server_version = "1.2.3",
         .compression = BACKUP_COMPRESSION_ZSTD,
         .sealed = true};
-    snprintf(segment->flavour, sizeof(segment->flavour), is_mysql(world) ? "mysql" : "mariadb");
+    snprintf(segment->flavour, sizeof(segment->flavour), replay_is_mysql(world) ? "mysql" : "mariadb");
     if (!world->positions)
         world->positions = position_pool_new((size_t)(16 * KM_MIB));
     segment->after = position_take(world->positions, after ? after : before ? before->until : "");
@@ -319,62 +239,6 @@ static const struct binlog_segment *archive(
 
 /* ---- the member ---- */
 
-static void new_member(struct replay_world *world)
-{
-    _cleanup_(freep) char *name = xasprintf("demo-mysql-%u", 3 + world->members++);
-
-    agent_rig_free(world->pods->member);
-    world->pods->member = seed_rig_pod(world->pods, name);
-}
-
-static struct agent_process begin_as(struct replay_world *world, const struct target *target, const char *order)
-{
-    struct agent_process init = agent_rig_start(world->pods->member, "init");
-    _cleanup_(freep) char *task = task_text(world, target);
-    _cleanup_(strbuf_release) struct strbuf body;
-
-    strbuf_init(&body, KM_MIB);
-    seed_rig_order(world->pods->member, order);
-    int code = agent_rig_restore(world->pods->member, task, &body);
-    if (code != 202)
-        fail_msg("PUT /v1/restore: %d %s", code, body.buf);
-    return init;
-}
-
-static struct agent_process begin(struct replay_world *world, const struct target *target)
-{
-    return begin_as(world, target, "{\"epoch\":1,\"seed\":\"restore\",\"restoreId\":\"" BACKUP "\"}");
-}
-
-static void open_member(const struct replay_world *world)
-{
-    struct agent_rig *member = world->pods->member;
-
-    agent_rig_start(member, "server");
-    agent_rig_start(member, "run");
-    assert_true(agent_rig_await(member, "/startup", 200, 60000));
-    seed_rig_order(member, "{\"epoch\":1,\"role\":\"primary\"}");
-    assert_true(agent_rig_await_status(member, "\"writable\":true", 20000));
-    assert_true(agent_rig_await_status(member, "\"accountsApplied\":true", 20000));
-}
-
-/* A member that holds what was asked for, and is open. */
-static void restore(struct replay_world *world, const struct target *target)
-{
-    int code = -1;
-
-    new_member(world);
-    struct agent_process init = begin(world, target);
-    for (int i = 0; i < ENDS_S * 10 && !agent_rig_ended(&init, &code); i++)
-        usleep(100 * 1000);
-    if (code != 0) /* says why */
-        assert_true(agent_rig_await_status(world->pods->member, "it ended", 0));
-    assert_false(agent_rig_has(world->pods->member, "vol/data.new"));
-    assert_false(agent_rig_has(world->pods->member, "vol/data/kube-mysql-replay.part"));
-    assert_false(agent_rig_has(world->pods->member, "vol/data/relaylog-replay.000001"));
-    open_member(world);
-}
-
 static void assert_no_data(const struct replay_world *world)
 {
     const struct agent_rig *member = world->pods->member;
@@ -383,14 +247,14 @@ static void assert_no_data(const struct replay_world *world)
     assert_false(agent_rig_has(member, "vol/data.new/ibdata1"));
 }
 
-static void refused(struct replay_world *world, const struct target *target, const char *reason, const char *says)
+static void refused(struct replay_world *world, const struct replay_target *target, const char *reason, const char *says)
 {
     /* "": whichever */
     _cleanup_(freep) char *shown = xasprintf("\"seedReason\":\"%s", reason);
     int code = 0;
 
-    new_member(world);
-    struct agent_process init = begin(world, target);
+    replay_new_member(world);
+    struct agent_process init = replay_begin(world, target);
     assert_true(agent_rig_await_status(world->pods->member, shown, 90000));
     assert_true(agent_rig_await_status(world->pods->member, says, 1000));
     assert_true(agent_rig_await_status(world->pods->member, "RestoreFailed", 1000));
@@ -399,33 +263,14 @@ static void refused(struct replay_world *world, const struct target *target, con
     agent_rig_kill(&init);
 }
 
-static void assert_rows(const struct agent_rig *rig, int count, int last)
-{
-    _cleanup_(freep) char *text = xasprintf("%d\t%d\t%d", count, last, count);
-
-    assert_true(seed_rig_is(rig, "SELECT COUNT(*), MAX(id), (SELECT COUNT(*) FROM d.audit) FROM d.t", text));
-}
-
-static void assert_holds(const struct replay_world *world, const char *gtids)
-{
-    _cleanup_(freep) char *position = position_of(world, world->pods->member);
-    struct gtid_set *have = gtid_set_parse(world->flavour, position, NULL);
-    struct gtid_set *wanted = gtid_set_parse(world->flavour, gtids, NULL);
-    enum gtid_relation relation = gtid_set_compare(wanted, have);
-
-    assert_true(relation == GTID_EQUAL || relation == GTID_SUBSET);
-    gtid_set_free(have);
-    gtid_set_free(wanted);
-}
-
 /* What a member that was cloned had before it was opened. MariaDB's server is only told of it then. */
 static char *inherited_by(const struct replay_world *world, const struct agent_rig *rig)
 {
     struct error err = ERROR_INIT;
     char *gtid = NULL;
 
-    if (is_mysql(world))
-        return position_of(world, rig);
+    if (replay_is_mysql(world))
+        return replay_position_of(world, rig);
     if (seed_position_find(agent_rig_path(rig, "vol/data"), &gtid, &err) < 0)
         fail_msg("%s", err.message);
     return gtid;
@@ -438,7 +283,7 @@ static void test_exactly_there(void **state)
 {
     struct replay_world *world = *state;
     const struct agent_rig *donor = world->pods->donor;
-    _cleanup_(freep) char *begins = position_of(world, donor);
+    _cleanup_(freep) char *begins = replay_position_of(world, donor);
 
     insert_rows(donor, 1, 5);
     back_up(world);
@@ -447,7 +292,7 @@ static void test_exactly_there(void **state)
     insert_rows(donor, 11, 15);
     int64_t moment_ms = moment_of(donor);
     insert_rows(donor, 16, 17);
-    _cleanup_(freep) char *gtid = position_of(world, donor);
+    _cleanup_(freep) char *gtid = replay_position_of(world, donor);
     insert_rows(donor, 18, 20);
     sql_on(donor, "FLUSH BINARY LOGS");
     owner_sql_on(donor, changes);
@@ -456,21 +301,21 @@ static void test_exactly_there(void **state)
     insert_rows(donor, 21, 30);
     const struct binlog_segment *last = archive(world, donor, 1, NULL);
 
-    restore(world, &(struct target){.replay = true});
-    _cleanup_(freep) char *theirs = sums_of(donor);
-    _cleanup_(freep) char *ours = sums_of(world->pods->member);
+    replay_restore(world, &(struct replay_target){.replay = true});
+    _cleanup_(freep) char *theirs = replay_sums_of(donor);
+    _cleanup_(freep) char *ours = replay_sums_of(world->pods->member);
     assert_string_equal(theirs, ours);
-    assert_holds(world, last->until);
+    replay_assert_holds(world, last->until);
     assert_true(agent_rig_sql(world->pods->member, "later", "later-secret", "SELECT COUNT(*) FROM d.t", NULL));
     sql_on(world->pods->member, "INSERT INTO d.t VALUES (1000, 'goes on')");
 
-    restore(world, &(struct target){.replay = true, .until_ms = moment_ms});
-    assert_rows(world->pods->member, 15, 15);
-    restore(world, &(struct target){.replay = true, .until_gtid = gtid});
-    assert_rows(world->pods->member, 17, 17);
-    assert_holds(world, gtid);
-    restore(world, &(struct target){0});
-    assert_rows(world->pods->member, 5, 5);
+    replay_restore(world, &(struct replay_target){.replay = true, .until_ms = moment_ms});
+    replay_assert_rows(world->pods->member, 15, 15);
+    replay_restore(world, &(struct replay_target){.replay = true, .until_gtid = gtid});
+    replay_assert_rows(world->pods->member, 17, 17);
+    replay_assert_holds(world, gtid);
+    replay_restore(world, &(struct replay_target){0});
+    replay_assert_rows(world->pods->member, 5, 5);
 }
 
 /* MySQL: more servers than positions of earlier versions could name, from the backup to the target. */
@@ -479,23 +324,23 @@ static void test_many_servers(void **state)
     struct replay_world *world = *state;
     const struct agent_rig *donor = world->pods->donor;
 
-    if (!is_mysql(world))
+    if (!replay_is_mysql(world))
         return;
     assert_true(agent_rig_add_servers(donor, 400));
-    _cleanup_(freep) char *begins = position_of(world, donor);
+    _cleanup_(freep) char *begins = replay_position_of(world, donor);
     assert_true(strlen(begins) > 15000);
     insert_rows(donor, 1, 5);
     back_up(world);
     insert_rows(donor, 6, 10);
-    _cleanup_(freep) char *gtids = position_of(world, donor);
+    _cleanup_(freep) char *gtids = replay_position_of(world, donor);
     insert_rows(donor, 11, 15);
     const struct binlog_segment *last = archive(world, donor, 1, begins);
-    restore(world, &(struct target){.replay = true, .until_gtid = gtids});
-    assert_rows(world->pods->member, 10, 10);
-    assert_holds(world, gtids);
-    restore(world, &(struct target){.replay = true});
-    assert_rows(world->pods->member, 15, 15);
-    assert_holds(world, last->until);
+    replay_restore(world, &(struct replay_target){.replay = true, .until_gtid = gtids});
+    replay_assert_rows(world->pods->member, 10, 10);
+    replay_assert_holds(world, gtids);
+    replay_restore(world, &(struct replay_target){.replay = true});
+    replay_assert_rows(world->pods->member, 15, 15);
+    replay_assert_holds(world, last->until);
 }
 
 /* In place of data that is there, which is kept beside it. */
@@ -503,29 +348,29 @@ static void test_in_place(void **state)
 {
     struct replay_world *world = *state;
     const struct agent_rig *donor = world->pods->donor;
-    _cleanup_(freep) char *begins = position_of(world, donor);
+    _cleanup_(freep) char *begins = replay_position_of(world, donor);
 
     insert_rows(donor, 1, 5);
     back_up(world);
     insert_rows(donor, 6, 10);
-    _cleanup_(freep) char *gtid = position_of(world, donor);
+    _cleanup_(freep) char *gtid = replay_position_of(world, donor);
     insert_rows(donor, 11, 15);
     archive(world, donor, 1, begins);
-    new_member(world);
+    replay_new_member(world);
     struct agent_rig *member = world->pods->member;
     seed_rig_start_primary(member);
     sql_on(member, "CREATE DATABASE old");
     agent_rig_kill(&member->agent);
     agent_rig_kill(&member->server);
-    struct agent_process init = begin_as(world, &(struct target){.replay = true, .until_gtid = gtid},
-        "{\"epoch\":1,\"seed\":\"restoreBeside\",\"restoreId\":\"" BACKUP "\",\"restoreNumber\":4}");
-    assert_true(agent_rig_await_status(member, "\"besideNumber\":4", ENDS_S * 1000));
+    struct agent_process init = replay_begin_as(world, &(struct replay_target){.replay = true, .until_gtid = gtid},
+        "{\"epoch\":1,\"seed\":\"restoreBeside\",\"restoreId\":\"" REPLAY_BACKUP "\",\"restoreNumber\":4}");
+    assert_true(agent_rig_await_status(member, "\"besideNumber\":4", REPLAY_ENDS_S * 1000));
     assert_true(agent_rig_has(member, "vol/data/old"));
     seed_rig_order(member, "{\"epoch\":1,\"seed\":\"takeRestored\",\"restoreNumber\":4}");
     assert_int_equal(agent_rig_wait(&init), 0);
-    open_member(world);
-    assert_rows(member, 10, 10);
-    assert_holds(world, gtid);
+    replay_open_member(world);
+    replay_assert_rows(member, 10, 10);
+    replay_assert_holds(world, gtid);
     assert_true(agent_rig_await_status(member, "\"restoredNumber\":4", 5000));
     assert_true(agent_rig_has(member, "vol/data.before/old"));
     sql_on(member, "INSERT INTO d.t VALUES (1000, 'goes on')");
@@ -536,7 +381,7 @@ static void test_across_a_failover(void **state)
 {
     struct replay_world *world = *state;
     struct agent_rig *donor = world->pods->donor;
-    _cleanup_(freep) char *begins = position_of(world, donor);
+    _cleanup_(freep) char *begins = replay_position_of(world, donor);
 
     back_up(world);
     insert_rows(donor, 1, 5);
@@ -556,12 +401,12 @@ static void test_across_a_failover(void **state)
     insert_rows(heir, 111, 112);
     const struct binlog_segment *last = archive(world, heir, 2, inherited);
 
-    restore(world, &(struct target){.replay = true, .until_ms = moment_ms});
-    assert_rows(world->pods->member, 10, 110);
-    restore(world, &(struct target){.replay = true});
-    assert_rows(world->pods->member, 12, 112);
+    replay_restore(world, &(struct replay_target){.replay = true, .until_ms = moment_ms});
+    replay_assert_rows(world->pods->member, 10, 110);
+    replay_restore(world, &(struct replay_target){.replay = true});
+    replay_assert_rows(world->pods->member, 12, 112);
     assert_true(seed_rig_is(world->pods->member, "SELECT COUNT(*) FROM d.t WHERE id BETWEEN 6 AND 105", "0"));
-    assert_holds(world, last->until);
+    replay_assert_holds(world, last->until);
     agent_rig_free(heir);
 }
 
@@ -589,13 +434,13 @@ static void test_refused(void **state)
 {
     struct replay_world *world = *state;
     struct agent_rig *donor = world->pods->donor;
-    const struct target all = {.replay = true};
+    const struct replay_target all = {.replay = true};
     unsigned char wrong[BACKUP_KEY_BYTES] = {1};
     char name[BINLOG_SEGMENT_NAME_SIZE];
 
     int64_t before_ms = moment_of(donor);
     insert_rows(donor, 1, 2);
-    _cleanup_(freep) char *begins = position_of(world, donor);
+    _cleanup_(freep) char *begins = replay_position_of(world, donor);
     back_up(world);
     for (int i = 0; i < 3; i++) {
         insert_rows(donor, 10 + i, 10 + i);
@@ -630,17 +475,17 @@ static void test_refused(void **state)
     assert_int_equal(rename(meta, kept), 0);
     refused(world, &all, "GapInArchive", "0000000001-0000000002 is missing");
     assert_int_equal(rename(kept, meta), 0);
-    refused(world, &(struct target){.replay = true, .key = wrong}, "KeyInvalid", "key");
-    refused(world, &(struct target){.replay = true, .until_ms = clock_realtime_ms() + 3600 * 1000}, "TargetNotCovered",
-        "does not reach");
-    refused(world, &(struct target){.replay = true, .until_ms = before_ms}, "BackupTooNew", "older backup");
+    refused(world, &(struct replay_target){.replay = true, .key = wrong}, "KeyInvalid", "key");
+    refused(world, &(struct replay_target){.replay = true, .until_ms = clock_realtime_ms() + 3600 * 1000},
+        "TargetNotCovered", "does not reach");
+    refused(world, &(struct replay_target){.replay = true, .until_ms = before_ms}, "BackupTooNew", "older backup");
     /* A primary that had purged its logs before they were archived. */
     insert_rows(donor, 20, 20);
-    _cleanup_(freep) char *beyond = position_of(world, donor);
+    _cleanup_(freep) char *beyond = replay_position_of(world, donor);
     insert_rows(donor, 21, 21);
     archive(world, donor, 2, beyond);
     refused(world, &all, "GapInArchive", "gap");
-    restore(world, &(struct target){.replay = true, .until_ms = world->segments[1].first_ms});
+    replay_restore(world, &(struct replay_target){.replay = true, .until_ms = world->segments[1].first_ms});
 }
 
 /* More than lies on the volume at once: three transactions, each larger than a batch. */
@@ -648,8 +493,8 @@ static void test_many_batches(void **state)
 {
     struct replay_world *world = *state;
     struct agent_rig *donor = world->pods->donor;
-    _cleanup_(freep) char *begins = position_of(world, donor);
-    const struct target all = {.replay = true};
+    _cleanup_(freep) char *begins = replay_position_of(world, donor);
+    const struct replay_target all = {.replay = true};
     unsigned most = 0;
     int code = -1;
 
@@ -660,9 +505,9 @@ static void test_many_batches(void **state)
         sql_on(donor, "INSERT INTO d.big (v) SELECT REPEAT(UUID(), 29000) FROM d.t");
         archive(world, donor, 1, i ? NULL : begins);
     }
-    new_member(world);
-    struct agent_process init = begin(world, &all);
-    for (int i = 0; i < ENDS_S * 100 && !agent_rig_ended(&init, &code); i++) {
+    replay_new_member(world);
+    struct agent_process init = replay_begin(world, &all);
+    for (int i = 0; i < REPLAY_ENDS_S * 100 && !agent_rig_ended(&init, &code); i++) {
         unsigned batches = 0;
         for (uint64_t number = 1; number <= 3; number++) {
             _cleanup_(freep) char *path = replay_batch_path("vol/data.new", number);
@@ -676,7 +521,7 @@ static void test_many_batches(void **state)
     assert_true(agent_rig_file_says(world->pods->member, "init.log", "segments=1 of=3"));
     assert_true(agent_rig_file_says(world->pods->member, "init.log", "segments=2 of=3"));
     assert_true(agent_rig_file_says(world->pods->member, "init.log", "segments=3 of=3"));
-    open_member(world);
+    replay_open_member(world);
     static const char sums[] = "CHECKSUM TABLE d.big; SELECT COUNT(*) FROM d.big";
     _cleanup_(freep) char *theirs = seed_rig_text(donor, sums);
     _cleanup_(freep) char *ours = seed_rig_text(world->pods->member, sums);
@@ -688,7 +533,7 @@ static bool await_file(const struct replay_world *world, struct agent_process *i
 {
     int code = 0;
 
-    for (int i = 0; i < ENDS_S * 500 && !agent_rig_ended(init, &code); i++) {
+    for (int i = 0; i < REPLAY_ENDS_S * 500 && !agent_rig_ended(init, &code); i++) {
         if (agent_rig_has(world->pods->member, name))
             return true;
         usleep(2000);
@@ -707,29 +552,29 @@ static void test_killed(void **state)
         {"vol/data.new/relaylog-replay.index", 20000}};
     struct replay_world *world = *state;
     const struct agent_rig *donor = world->pods->donor;
-    const struct target all = {.replay = true};
-    _cleanup_(freep) char *begins = position_of(world, donor);
+    const struct replay_target all = {.replay = true};
+    _cleanup_(freep) char *begins = replay_position_of(world, donor);
 
     back_up(world);
     for (int i = 0; i < 20; i++)
         insert_rows(donor, 1 + i * 100, 100 + i * 100);
     archive(world, donor, 1, begins);
-    new_member(world);
+    replay_new_member(world);
     struct agent_rig *member = world->pods->member;
     for (size_t i = 0; i < ARRAY_LEN(moments); i++) {
         assert_false(agent_rig_has(member, "vol/data"));
-        struct agent_process init = begin(world, &all);
+        struct agent_process init = replay_begin(world, &all);
         assert_true(await_file(world, &init, moments[i].file));
         usleep(moments[i].later_us);
         agent_rig_kill(&init);
         unlink(agent_rig_path(member, "run/load.sock"));
     }
     if (!agent_rig_has(member, "vol/data")) { /* else the last one was through before it could be killed */
-        struct agent_process init = begin(world, &all);
+        struct agent_process init = replay_begin(world, &all);
         assert_int_equal(agent_rig_wait(&init), 0);
     }
-    open_member(world);
-    assert_rows(member, 2000, 2000);
+    replay_open_member(world);
+    replay_assert_rows(member, 2000, 2000);
 }
 
 /* ---- life ---- */
@@ -741,16 +586,9 @@ struct prestate {
 
 static int setup(void **state)
 {
-    struct replay_world *world = xnew(struct replay_world);
     const struct prestate *prestate = *state;
+    struct replay_world *world = replay_world_new(prestate->root, prestate->method);
 
-    world->root = prestate->root;
-    world->method = prestate->method;
-    world->flavour = world->root ? GTID_MYSQL : GTID_MARIADB;
-    world->pods = seed_rig_new(world->root);
-    world->pods->other = seed_rig_pod(world->pods, "store-0");
-    memset(world->key, 7, sizeof(world->key));
-    start_store(world);
     owner_sql_on(world->pods->donor, schema);
     *state = world;
     return 0;
@@ -758,12 +596,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct replay_world *world = *state;
-
-    agent_rig_kill(&world->store);
-    seed_rig_free(world->pods);
-    position_pool_unref(world->positions);
-    free(world);
+    replay_world_free(*state);
     return 0;
 }
 
