@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an earlier version stored of MySQL: corpus_stories.h. */
+#include "common/base.h"
+
+#include "agent/tests/agent_rig.h"
+#include "agent/tests/corpus_stories.h"
+#include "common/alloc.h"
+
+int main(void)
+{
+    _cleanup_(freep) char *root = agent_rig_possible() ? agent_rig_mysql_root() : NULL;
+
+    return root ? corpus_stories_run(root) : 77;
+}
