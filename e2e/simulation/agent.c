@@ -326,6 +326,7 @@ static void publish(struct sim *sim, int member)
     struct agent_status news = *status;
     agent->digest = agent_watch_digest(&news);
     agent->publish_ms = sim->now_ms + AGENT_STATUS_INTERVAL_MS;
+    sim_note(sim, SIM_EVENT_PUBLISHED, member, agent->digest);
     at->pod.ready = status->ready && !at->agent.in_init;
 }
 
@@ -395,6 +396,7 @@ static void accept(struct sim *sim, int member, const struct agent_order *order)
 bool agent_take_order(struct sim *sim, int member, const struct agent_order *order, int64_t as_of_ms)
 {
     struct sim_member *at = &sim->members[member];
+    sim_note(sim, SIM_EVENT_ORDERED, member, order->epoch << 16 | (uint64_t)order->role << 8 | (uint64_t)order->seed);
     agent_heard(sim, member, -1, as_of_ms);
     if (at->agent.in_init)
         return agent_init_order(sim, member, order);

@@ -455,6 +455,7 @@ void agent_begin_job(struct sim *sim, int member, const struct role_decision *de
     if (role_may_drop(&agent->state, decision->action))
         catch_up_note_spend(&agent->note);
     role_note_begin(role, decision, sim->now_ms);
+    sim_note(sim, SIM_EVENT_BEGUN, member, (uint64_t)decision->action);
     at->disk.cut = false; /* it is connected to: leave_start_domain */
     agent_keep_note(sim, member);
 }
@@ -506,6 +507,7 @@ static void finish_job(struct sim *sim, int member, const struct role_result *ou
     }
     role->running = ROLE_ACTION_NONE;
     role->finished_ms = sim->now_ms;
+    sim_note(sim, SIM_EVENT_DONE, member, (uint64_t)out->done << 1 | (uint64_t)same_server);
     agent_keep_note(sim, member);
     agent->dirty = true;
 }

@@ -108,6 +108,7 @@ static bool is_closing_late(const struct sim *sim, int member)
 
 void check_acknowledged(struct sim *sim, int member, int txn)
 {
+    sim_note(sim, SIM_EVENT_ACKNOWLEDGED, member, (uint64_t)txn);
     if (sim->txns.all[txn].let_go_ms > 0 && !txn_bits_has(&sim->acked, txn)) {
         txn_bits_add(&sim->unguarded, txn);
         return;
@@ -168,6 +169,7 @@ void check_added(struct sim *sim, int member, int txn)
 {
     const struct txn *what = &sim->txns.all[txn];
     char gtid[64];
+    sim_note(sim, SIM_EVENT_ADDED, member, (uint64_t)txn);
     if (!what->has_twin)
         return;
     for (int i = 0; i < sim->txns.count; i++) {

@@ -52,6 +52,9 @@ static bool run_one(
         tell_parameters(schedule);
     run_schedule(sim, schedule, options->story ? stdout : NULL, &result);
     count(&result, totals);
+    if (options->digests)
+        printf("%s%s%llu: digest %016llx\n", str_or_empty(name), name ? ", seed " : "seed ",
+            (unsigned long long)schedule->seed, (unsigned long long)result.digest);
     if (result.kind == VIOLATION_NONE || options->ignore >> result.kind & 1)
         return true;
     totals->failed++;
@@ -96,6 +99,7 @@ int main(int argc, char **argv)
     if (!options_read(argc, argv, &options))
         return 2;
     struct sim *sim = xnew(struct sim);
+    sim->digests_story = options.digests;
     double began = seconds_now();
     bool go = true;
     for (int i = optind; i < argc && go; i++) {

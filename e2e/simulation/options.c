@@ -9,7 +9,7 @@
 
 static const char usage_text[] =
     "simulate [--seed=N] [--count=N] [--seconds=N] [--family=mysql|mariadb] [--members=N] [--faults=N] [--strict]\n"
-    "         [--story] [--keep-going] [--ignore=VIOLATION]... [--without=FAULT]... [--save=FILE] [SCHEDULE.json]...\n";
+    "         [--story] [--digests] [--keep-going] [--ignore=VIOLATION]... [--without=FAULT]... [--save=FILE] [SCHEDULE.json]...\n";
 
 /* The place of a name in a list; -1 where it is not there. */
 static int place_of(const char *const names[], int count, const char *name)
@@ -79,12 +79,14 @@ bool options_read(int argc, char **argv, struct options *ret)
     static const struct option known[] = {{"seed", 1, NULL, 's'}, {"count", 1, NULL, 'c'}, {"family", 1, NULL, 'f'},
         {"members", 1, NULL, 'm'}, {"faults", 1, NULL, 'n'}, {"story", 0, NULL, 't'}, {"keep-going", 0, NULL, 'k'},
         {"ignore", 1, NULL, 'i'}, {"save", 1, NULL, 'o'}, {"without", 1, NULL, 'w'}, {"strict", 0, NULL, 'x'},
-        {"seconds", 1, NULL, 'b'}, {0}};
+        {"digests", 0, NULL, 'd'}, {"seconds", 1, NULL, 'b'}, {0}};
     int letter, place = 0;
     *ret = (struct options){.wish.any_family = true, .seed = 1};
     while ((letter = getopt_long(argc, argv, "", known, &place)) != -1) {
         if (letter == 't') {
             ret->story = true;
+        } else if (letter == 'd') {
+            ret->digests = true;
         } else if (letter == 'k') {
             ret->keep_going = true;
         } else if (letter == 'x') {

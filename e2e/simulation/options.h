@@ -15,6 +15,7 @@ struct options {
     uint64_t seed, count;
     uint64_t seconds; /* of real time, after which no schedule is begun any more; 0: no bound */
     bool story;       /* tells every schedule, not only one that fails */
+    bool digests;     /* prints one for each schedule; two builds that print the same do the same */
     bool keep_going;  /* counts violations and does not stop at the first */
     unsigned ignore;  /* bits by enum violation: these are only counted */
     const char *save; /* where the schedule is written that failed, after it was shrunk; or NULL */

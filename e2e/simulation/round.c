@@ -105,6 +105,7 @@ static void land(struct sim *sim, int op)
     struct cluster_status read;
     o->landed = true;
     o->failed = !api_answers(sim, op) || !sim->api.exists || sim->api.version != o->write_version;
+    sim_note(sim, SIM_EVENT_LANDED, op, (uint64_t)o->failed);
     if (o->failed)
         return;
     json_t *json = cluster_status_encode(o->write);
@@ -248,6 +249,7 @@ void round_run(struct sim *sim, int op)
     cluster_intend(&o->snapshot, roll.step == ROLL_SWITCHOVER, intent);
     cluster_notes_drain(&o->memory, &o->snapshot, intent);
     again_in(sim, o, intent->again_ms);
+    sim_note(sim, SIM_EVENT_ROUND, op, o->version << 1 | (uint64_t)intent->changed);
     if (intent->changed && o->intents < CLUSTER_INTENTS_MAX)
         write_intent(sim, op, intent);
     else {

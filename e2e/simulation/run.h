@@ -12,10 +12,11 @@ struct run_result {
     char text[512];
     int64_t virtual_ms, epoch;
     int acked;
-    bool beyond; /* nobody holds everything any more: more was lost than the promise bears, and nobody was opened */
+    uint64_t digest; /* of all that happened: the same of two builds if they do the same */
+    bool beyond;     /* nobody holds everything any more: more was lost than the promise bears, and nobody was opened */
 };
 
-/* sim is large (a MiB) and needs no preparation; story: where it is told, or NULL. */
+/* sim is large (a MiB) and needs no preparation but for digests_story; story: where it is told, or NULL. */
 void run_schedule(struct sim *sim, const struct schedule *schedule, FILE *story, struct run_result *ret);
 void run_release(struct sim *sim);
 

@@ -282,6 +282,20 @@ struct sim_client {
 
 /* ---- all of it ---- */
 
+/* What goes into the digest of a run. */
+enum sim_event {
+    SIM_EVENT_TOLD,
+    SIM_EVENT_ADDED,        /* a transaction to a log: written, received or applied */
+    SIM_EVENT_ACKNOWLEDGED, /* a client was told */
+    SIM_EVENT_PUBLISHED,    /* a status by an agent */
+    SIM_EVENT_HEARD,        /* that by an operator */
+    SIM_EVENT_ROUND,
+    SIM_EVENT_LANDED, /* a write of the status */
+    SIM_EVENT_ORDERED,
+    SIM_EVENT_BEGUN, /* what an agent does to its server */
+    SIM_EVENT_DONE,
+};
+
 struct sim_verdict {
     enum violation kind;
     int64_t at_ms;
@@ -321,7 +335,8 @@ struct sim {
     int64_t calm_ms;
     FILE *story; /* NULL: none is told */
     struct sim_verdict verdict;
-    uint64_t digest; /* of all that happened, for tests of determinism */
+    uint64_t digest; /* of all that happened (sim_note), and with digests_story of the story */
+    bool digests_story;
 };
 
 /* ---- time, chance, story ---- */
@@ -332,6 +347,8 @@ uint64_t sim_random(const struct sim *sim, int who, int what);
 int64_t sim_between(const struct sim *sim, int who, int what, int64_t low, int64_t high);
 bool sim_chance(const struct sim *sim, int who, int what, int percent);
 void KM_PRINTF(2, 3) sim_tell(struct sim *sim, const char *fmt, ...);
+/* Something happened now, and becomes a part of the digest. */
+void sim_note(struct sim *sim, enum sim_event event, int who, uint64_t what);
 /* The first one stands. */
 void KM_PRINTF(3, 4) sim_fail(struct sim *sim, enum violation kind, const char *fmt, ...);
 uint64_t sim_new_id(struct sim *sim);

@@ -142,6 +142,7 @@ static void take_word(struct sim *sim, int op, int member)
     const struct agent_status *status = &stream->status;
     stream->on_the_way = false;
     stream->digest = digest;
+    sim_note(sim, SIM_EVENT_HEARD, op, digest + (uint64_t)member);
     stream->has_status = stream->connected = stream->tried = true;
     stream->attempts = 0;
     stream->last_word_ms = sim->now_ms;
