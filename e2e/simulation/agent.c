@@ -25,24 +25,22 @@ bool agent_answers(const struct sim *sim, int member)
 
 static void fill_identity(struct sim *sim, int member)
 {
+    static const char mysql[] = "9.7.0", mariadb[] = "10.11.6-MariaDB";
     struct instance_state *state = &sim->members[member].agent.state;
     state->instance = sim_member_name(member);
     state->observed.version.flavour = sim->mariadb ? AGENT_FLAVOUR_MARIADB : AGENT_FLAVOUR_MYSQL;
-    snprintf(
-        state->observed.version.text, sizeof(state->observed.version.text), sim->mariadb ? "10.11.6-MariaDB" : "9.7.0");
+    memcpy(state->observed.version.text, sim->mariadb ? mariadb : mysql, sim->mariadb ? sizeof(mariadb) : sizeof(mysql));
     state->observed.server_id = (uint32_t)(TXN_SERVER_ID_BASE + member);
     if (!sim->mariadb)
         txn_uuid(sim->members[member].disk.uuid, state->observed.server_uuid);
     state->accounts_once = true;
 }
 
-/* server_exec.h: server_run_id */
-static void server_run(const struct sim *sim, int member, char ret[static SERVER_RUN_SIZE])
+static const char *server_run(const struct sim *sim, int member)
 {
+    static const char nobody[SERVER_RUN_SIZE] = "";
     const struct sim_server *server = &sim->members[member].server;
-    ret[0] = '\0';
-    if (server->phase == SERVER_RUNS || server->phase == SERVER_STARTS)
-        snprintf(ret, SERVER_RUN_SIZE, "%llu", (unsigned long long)server->run);
+    return server->phase == SERVER_RUNS || server->phase == SERVER_STARTS ? server->run_text : nobody;
 }
 
 /* catch_up_note_init */
@@ -54,7 +52,7 @@ static void read_note(struct sim *sim, int member)
     note->is_there = at->run_dir.has_note;
     if (note->is_there)
         note->found = note->last = at->run_dir.note;
-    server_run(sim, member, note->server);
+    snprintf(note->server, sizeof(note->server), "%s", server_run(sim, member));
 }
 
 void agent_start(struct sim *sim, int member, bool in_init)
@@ -131,9 +129,8 @@ static void look_from_outside(struct sim *sim, int member)
         state->accepts_since_ms = sim->now_ms;
     state->seen_gone |= !is_there;
     /* A restart between two turns: it is seen by the pid of the lock (server_run_id). */
-    char run[SERVER_RUN_SIZE];
-    server_run(sim, member, run);
-    bool another = was_there && at->agent.state.replication.seen && !str_eq(at->agent.note.server, run);
+    bool another =
+        was_there && at->agent.state.replication.seen && !str_eq(at->agent.note.server, server_run(sim, member));
     if ((was_there && !is_there) || another)
         server_gone(sim, member);
 }
@@ -146,10 +143,8 @@ void agent_take_facts(struct sim *sim, int member, const struct replication_fact
     struct sim_agent *agent = &sim->members[member].agent;
     struct instance_state *state = &agent->state;
     enum agent_flavour flavour = state->observed.version.flavour;
-    char run[SERVER_RUN_SIZE];
-    server_run(sim, member, run);
     catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, sim->now_ms);
-    catch_up_note_look_at(&agent->note, run, &state->catch_up, flavour, facts->gtid_received, sim->now_ms);
+    catch_up_note_look_at(&agent->note, server_run(sim, member), &state->catch_up, flavour, facts->gtid_received, sim->now_ms);
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
     if (!state->replication.seen) {
         role_note_relay_logs(&state->role, facts, false);
@@ -309,6 +304,15 @@ static void turn(struct sim *sim, int member)
     agent_begin_job(sim, member, &decision);
 }
 
+#define SAID_SIZE offsetof(struct agent_status, backup)
+
+void agent_status_say(const struct agent_status *from, struct agent_status *to)
+{
+    memcpy(to, from, SAID_SIZE);
+    to->problem_count = from->problem_count;
+    memcpy(to->problems, from->problems, (size_t)from->problem_count * sizeof(from->problems[0]));
+}
+
 static void publish(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
@@ -316,15 +320,17 @@ static void publish(struct sim *sim, int member)
     struct agent_status *status = &agent->status;
     if (!agent->in_init) {
         uint64_t sequence = status->sequence;
-        *status = (struct agent_status){.sequence = sequence + 1};
+        memset(status, 0, SAID_SIZE);
+        status->problem_count = 0;
+        status->sequence = sequence + 1;
         memcpy(status->boot_id, agent->boot_id, sizeof(status->boot_id));
-        snprintf(status->instance, sizeof(status->instance), "%s", sim_member_name(member));
+        memcpy(status->instance, sim_member_name(member), sizeof("db-mysql-0"));
         readiness_fill_status(&agent->state, sim->now_ms, status);
     }
     status->clock_ms = sim->now_ms;
     status->now_ms = sim_wall_ms(sim);
-    struct agent_status news = *status;
-    agent->digest = agent_watch_digest(&news);
+    agent_status_say(status, &sim->news);
+    agent->digest = agent_watch_digest(&sim->news);
     agent->publish_ms = sim->now_ms + AGENT_STATUS_INTERVAL_MS;
     sim_note(sim, SIM_EVENT_PUBLISHED, member, agent->digest);
     at->pod.ready = status->ready && !at->agent.in_init;

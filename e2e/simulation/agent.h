@@ -45,4 +45,8 @@ void agent_fetch(struct sim *sim, int member, const char *after);
 void agent_watch_source(struct sim *sim, int member);
 void agent_set_source(struct sim *sim, int member);
 
+/* A status as it is said. Of backups, archives and checks, three quarters of the struct, nothing is said here: they
+ * stay as they are in `to`, empty. */
+void agent_status_say(const struct agent_status *from, struct agent_status *to);
+
 #endif

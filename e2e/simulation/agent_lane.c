@@ -51,17 +51,18 @@ static uint32_t semi_sync_clients(const struct sim *sim, int member)
 /* gtid_binlog_state */
 static const char *binlog_state(struct sim *sim, const struct sim_member *at)
 {
-    char text[SIM_MEMBERS_MAX * 32] = "";
-    size_t len = 0;
-    uint32_t last[SIM_MEMBERS_MAX] = {0};
-    for (int i = 0; i < at->disk.log.count; i++) {
-        const struct txn *txn = &sim->txns.all[at->disk.log.entries[i]];
-        last[txn->server] = MAX_OF(last[txn->server], txn->number);
-    }
+    char text[SIM_MEMBERS_MAX * 32];
+    char *end = text;
+    *end = '\0';
+    const uint32_t *last = at->disk.log.last;
     for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
-        if (last[i] > 0)
-            len += (size_t)snprintf(
-                text + len, sizeof(text) - len, "%s0-%d-%u", len ? "," : "", TXN_SERVER_ID_BASE + i, last[i]);
+        const struct txn txn = {.server = (uint8_t)i, .number = last[i]};
+        if (last[i] == 0)
+            continue;
+        if (end != text)
+            *end++ = ',';
+        txn_gtid(&txn, true, end, sizeof(text) - (size_t)(end - text));
+        end += strlen(end);
     }
     return position_take(sim->positions, text);
 }
@@ -512,16 +513,11 @@ static void finish_job(struct sim *sim, int member, const struct role_result *ou
     agent->dirty = true;
 }
 
-void agent_job_step(struct sim *sim, int member)
+static void do_job(struct sim *sim, int member, bool same)
 {
     struct sim_member *at = &sim->members[member];
-    struct sim_job *job = &at->agent.job;
+    const struct sim_job *job = &at->agent.job;
     struct role_result out = {.error = ERROR_INIT};
-    if (at->agent.state.role.running == ROLE_ACTION_NONE || sim->now_ms < job->due_ms)
-        return;
-    bool same = at->server.run == job->run && server_runs(&at->server);
-    if (same && !server_answers(sim, member))
-        return;
     if (same && job->action == ROLE_ACTION_CLOSE) {
         if (!close_server(sim, member, &out.look))
             return;
@@ -541,4 +537,15 @@ void agent_job_step(struct sim *sim, int member)
         out.done = true;
     }
     finish_job(sim, member, &out, same);
+}
+
+void agent_job_step(struct sim *sim, int member)
+{
+    const struct sim_member *at = &sim->members[member];
+    const struct sim_job *job = &at->agent.job;
+    if (at->agent.state.role.running == ROLE_ACTION_NONE || sim->now_ms < job->due_ms)
+        return;
+    bool same = at->server.run == job->run && server_runs(&at->server);
+    if (!same || server_answers(sim, member))
+        do_job(sim, member, same);
 }

@@ -87,6 +87,7 @@ static void forget_run(struct sim *sim, int member)
     int64_t again_ms = server->again_ms;
     *server = (struct sim_server){
         .read_only = true, .crashes = crashes, .again_ms = again_ms, .run = sim_new_id(sim), .began_ms = sim->now_ms};
+    snprintf(server->run_text, sizeof(server->run_text), "%llu", (unsigned long long)server->run);
 }
 
 static int64_t back_off_ms(const struct sim *sim, int member, int crashes)
@@ -216,6 +217,12 @@ static uint32_t next_number(const struct sim *sim, int member)
  * numbers is taken off. */
 static void note_twin(struct txn_table *table, int txn)
 {
+    const struct txn *what = &table->all[txn];
+    uint32_t *highest = &table->highest[what->server];
+    if (what->number > *highest) {
+        *highest = what->number;
+        return;
+    }
     for (int i = txn - 1; i >= MAX_OF(0, txn - 800); i--) {
         if (txn_same_gtid(&table->all[i], &table->all[txn], true))
             table->all[i].has_twin = table->all[txn].has_twin = true;

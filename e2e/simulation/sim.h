@@ -22,6 +22,7 @@
 #include "operator/cluster/cluster_memory.h"
 #include "operator/cluster/cluster_roles.h"
 
+_Static_assert(SIM_MEMBERS_MAX <= TXN_SERVERS_MAX, "each member writes");
 #define SIM_TICK_MS 10
 #define SIM_OPERATORS 2
 #define SIM_CLIENTS 3
@@ -58,6 +59,7 @@ enum server_phase { SERVER_OFF, SERVER_WAITS, SERVER_STARTS, SERVER_RUNS };
 struct sim_server {
     enum server_phase phase;
     uint64_t run;     /* another one for each process */
+    char run_text[SERVER_RUN_SIZE]; /* server_exec.h: server_run_id */
     int64_t began_ms; /* the one before it had ended by then */
     int64_t frozen_until_ms, due_ms, again_ms;
     int crashes;
@@ -321,6 +323,7 @@ struct sim {
     struct txn_bits unguarded; /* a client was told of what was let go, and no operator need know of that yet */
     struct txn_bits forgiven;  /* not told yet, and lost with a failover that says so: its primary may tell late */
     int acked_count;
+    struct agent_status news; /* what a digest is made of */
     uint64_t next_id;
     int64_t due_ms[SCHEDULE_FAULTS_MAX], fired_ms[SCHEDULE_FAULTS_MAX]; /* 0: not yet */
     bool ended[SCHEDULE_FAULTS_MAX];

@@ -20,13 +20,16 @@ static void start_afresh(struct sim_stream *stream)
 void stream_want(struct sim *sim, struct sim_stream *stream, const struct agent_order *order)
 {
     char hash[17] = "";
-    stream->wants = order != NULL;
     if (order) {
+        struct agent_order taken = *order;
+        taken.wait_for = position_take(sim->positions, order->wait_for);
+        taken.beyond = position_take(sim->positions, order->beyond);
+        if (stream->wants && memcmp(&taken, &stream->wanted, sizeof(taken)) == 0)
+            return;
         agent_order_hash(order, hash);
-        stream->wanted = *order;
-        stream->wanted.wait_for = position_take(sim->positions, order->wait_for);
-        stream->wanted.beyond = position_take(sim->positions, order->beyond);
+        stream->wanted = taken;
     }
+    stream->wants = order != NULL;
     if (strcmp(hash, stream->wanted_hash) == 0)
         return;
     memcpy(stream->wanted_hash, hash, sizeof(hash));
@@ -138,7 +141,7 @@ static void take_word(struct sim *sim, int op, int member)
     struct sim_stream *stream = &o->streams[member];
     uint64_t digest = sim->members[member].agent.digest;
     bool news = !stream->connected || stream->digest != digest;
-    memcpy(&stream->status, &stream->coming, sizeof(stream->status));
+    agent_status_say(&stream->coming, &stream->status);
     const struct agent_status *status = &stream->status;
     stream->on_the_way = false;
     stream->digest = digest;
@@ -176,7 +179,7 @@ static void listen(struct sim *sim, int op, int member)
     bool reaches = same && !sim_is_cut(sim, member, place) && (stream->connected || sim_is_linked(sim, place, member));
     if (!stream->on_the_way && reaches && at->agent.status.clock_ms > 0 &&
         at->agent.status.clock_ms != stream->coming.clock_ms && at->agent.frozen_until_ms <= sim->now_ms) {
-        memcpy(&stream->coming, &at->agent.status, sizeof(stream->coming));
+        agent_status_say(&at->agent.status, &stream->coming);
         stream->on_the_way = true;
         stream->coming_ms = sim->now_ms + sim_between(sim, op, 63, 10, 30);
     }

@@ -17,6 +17,7 @@
 #define TXNS_MAX 8192
 #define TXN_SOURCES_MAX 96 /* UUIDs */
 #define TXN_SERVER_ID_BASE 1000
+#define TXN_SERVERS_MAX 6 /* members */
 
 enum txn_kind { TXN_CLIENT, TXN_BEAT, TXN_ERRANT, TXN_DDL_RECOVERY };
 
@@ -35,6 +36,7 @@ struct txn_table {
     struct txn all[TXNS_MAX];
     int count;
     int sources; /* UUIDs given so far */
+    uint32_t highest[TXN_SERVERS_MAX]; /* number that each member has given */
 };
 
 struct txn_bits {
@@ -69,6 +71,7 @@ struct txn_log {
     int base;                 /* what came with a copy lies in no file of it */
     struct txn_bits bits;     /* of all entries */
     struct txn_set all, done; /* MySQL: of all, and of those that are committed */
+    uint32_t last[TXN_SERVERS_MAX]; /* number of each member */
 };
 
 /* Relay logs: from `at` on it waits to be applied. */
