@@ -371,13 +371,12 @@ bool gtid_set_is_empty(const struct gtid_set *set)
     return set->n == 0;
 }
 
-/* MariaDB: adds the position to `out` unless `other` (NULL: nothing of this domain) has got as far. */
-static void subtract_position(struct gtid_set *out, const struct gtid_range *range, const struct gtid_range *other)
+/* MariaDB: `other` (NULL: nothing of this domain) has got as far as `range`. */
+static bool has_position(const struct gtid_range *range, const struct gtid_range *other)
 {
     bool behind = other && range->last < other->last;
     bool same = other && range->last == other->last && range->server == other->server;
-    if (!behind && !same)
-        append(out, range);
+    return behind || same;
 }
 
 /* MySQL: adds what is left of the range without `b`, whose ranges before *at end before this one starts. */
@@ -408,10 +407,10 @@ struct gtid_set *gtid_set_subtract(const struct gtid_set *a, const struct gtid_s
         while (at < b->n && compare_sources(&b->v[at], range) < 0)
             at++;
         bool same_source = at < b->n && compare_sources(&b->v[at], range) == 0;
-        if (a->flavour == GTID_MARIADB)
-            subtract_position(out, range, same_source ? &b->v[at] : NULL);
-        else
+        if (a->flavour == GTID_MYSQL)
             subtract_range(out, *range, b, &at);
+        else if (!has_position(range, same_source ? &b->v[at] : NULL))
+            append(out, range);
     }
     return out;
 }
@@ -460,10 +459,31 @@ void gtid_set_unite(struct gtid_set *set, const struct gtid_set *other)
     normalise(set);
 }
 
+/* `set` holds all of `range`; its ranges before *at end before this one starts. */
+static bool holds_range(const struct gtid_set *set, const struct gtid_range *range, size_t *at)
+{
+    while (*at < set->n && compare_sources(&set->v[*at], range) < 0)
+        ++*at;
+    if (set->flavour == GTID_MYSQL) {
+        while (*at < set->n && compare_sources(&set->v[*at], range) == 0 && set->v[*at].last < range->first)
+            ++*at;
+    }
+    const struct gtid_range *other = *at < set->n ? &set->v[*at] : NULL;
+    if (!other || compare_sources(other, range) != 0)
+        return false;
+    /* Ranges of one source do not touch: one alone holds all of it, or none does. */
+    return set->flavour == GTID_MYSQL ? other->first <= range->first && range->last <= other->last
+                                      : has_position(range, other);
+}
+
 static bool covers(const struct gtid_set *a, const struct gtid_set *b)
 {
-    _cleanup_(gtid_set_freep) struct gtid_set *missing = gtid_set_subtract(b, a);
-    return gtid_set_is_empty(missing);
+    size_t at = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        if (!holds_range(a, &b->v[i], &at))
+            return false;
+    }
+    return true;
 }
 
 enum gtid_relation gtid_set_compare(const struct gtid_set *a, const struct gtid_set *b)
