@@ -72,6 +72,10 @@ const char *agent_role_name(enum agent_role role)
 
 void agent_order_encode(const struct agent_order *order, struct strbuf *out)
 {
+    size_t len = out->len;
+    if (json_fields_print(fields, ARRAY_LEN(fields), order, out) && !out->overflowed)
+        return;
+    strbuf_truncate(out, len);
     _cleanup_(json_decrefp) json_t *document = json_object();
     json_fields_encode(fields, ARRAY_LEN(fields), order, document);
     _cleanup_(freep) char *text = json_text(document);

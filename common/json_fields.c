@@ -69,6 +69,81 @@ void json_fields_encode(const struct json_field *fields, size_t count, const voi
         json_put(object, fields[i].key, encode(&fields[i], at(record, &fields[i])));
 }
 
+/* ---- print ---- */
+
+static bool is_plain(const char *text)
+{
+    for (; *text; text++) {
+        if (*text < ' ' || *text > '~' || *text == '"' || *text == '\\')
+            return false;
+    }
+    return true;
+}
+
+static void print_integer(struct strbuf *out, int64_t number)
+{
+    char text[24], *at = text + sizeof(text);
+    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    do
+        *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (number < 0)
+        *--at = '-';
+    strbuf_add(out, at, (size_t)(text + sizeof(text) - at));
+}
+
+/* A text of the record; NULL: it is no text. */
+static const char *text_of(const struct json_field *field, const void *value)
+{
+    if (field->type == JSON_FIELD_TEXT)
+        return value;
+    if (field->type == JSON_FIELD_POSITION)
+        return str_or_empty(*(const char *const *)value);
+    if (field->type != JSON_FIELD_NAME)
+        return NULL;
+    unsigned place = *(const unsigned *)value;
+    return place > 0 && place < field->name_count ? field->names[place] : "";
+}
+
+static int64_t integer_of(const struct json_field *field, const void *value)
+{
+    if (field->type == JSON_FIELD_BOOL)
+        return *(const bool *)value;
+    return field->type == JSON_FIELD_U32 ? *(const uint32_t *)value : *(const int64_t *)value;
+}
+
+static void print_value(const struct json_field *field, const void *value, const char *text, struct strbuf *out)
+{
+    if (text) {
+        strbuf_addc(out, '"');
+        strbuf_adds(out, text);
+        strbuf_addc(out, '"');
+    } else if (field->type == JSON_FIELD_BOOL)
+        strbuf_adds(out, "true");
+    else
+        print_integer(out, integer_of(field, value));
+}
+
+bool json_fields_print(const struct json_field *fields, size_t count, const void *record, struct strbuf *out)
+{
+    const char *before = "{\"";
+    for (size_t i = 0; i < count; i++) {
+        const void *value = at(record, &fields[i]);
+        const char *text = text_of(&fields[i], value);
+        if (text ? str_empty(text) : integer_of(&fields[i], value) == 0)
+            continue;
+        if (text && !is_plain(text))
+            return false;
+        strbuf_adds(out, before);
+        strbuf_adds(out, fields[i].key);
+        strbuf_adds(out, "\":");
+        print_value(&fields[i], value, text, out);
+        before = ",\"";
+    }
+    strbuf_adds(out, *before == '{' ? "{}" : "}");
+    return true;
+}
+
 /* ---- decode ---- */
 
 static int decode_number(const json_t *object, const struct json_field *field, void *value, struct error *err)

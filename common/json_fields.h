@@ -15,6 +15,7 @@
 
 #include "common/error.h"
 #include "common/position.h"
+#include "common/strbuf.h"
 
 enum json_field_type {
     JSON_FIELD_TEXT,     /* char[]; what does not fit is cut and ends in "..." */
@@ -50,6 +51,10 @@ struct json_field {
     }
 
 void json_fields_encode(const struct json_field *fields, size_t count, const void *record, json_t *object);
+/* Appends the same object as text, as json_text would, without making it: many times as fast. False: a text in it needs
+ * escapes; then what was appended is of no use. */
+bool json_fields_print(
+    const struct json_field *fields, size_t count, const void *record, struct strbuf *out) KM_MUST_CHECK;
 /* ERROR_PROTOCOL names the member. *record holds what was read up to there. Positions are the object's: valid as long
  * as that, see json_fields_take. */
 int json_fields_decode(

@@ -64,6 +64,34 @@ static void every_member_counts_in_the_hash(void **state)
     assert_string_not_equal(a, b);
 }
 
+/* Agents of all versions make the hash of what they read. */
+static void the_text_of_an_order_stays_what_it_is(void **state)
+{
+    static const struct {
+        struct agent_order order;
+        const char *text, *hash;
+    } cases[] = {
+        {{.epoch = 0}, "{}", "08f44b07b5901a25"},
+        {{.epoch = 7, .heartbeat = true}, "{\"epoch\":7,\"heartbeat\":true}", "558e72d4dc4d0c0f"},
+        {{.epoch = 7, .role = AGENT_ROLE_PRIMARY, .wait_for = "0-1-7", .semi_sync = true, .acks = UINT32_MAX},
+            "{\"epoch\":7,\"role\":\"primary\",\"waitFor\":\"0-1-7\",\"semiSync\":true,\"acks\":4294967295}",
+            "59bcfa6714c3d689"},
+        {{.epoch = UINT64_MAX, .role = AGENT_ROLE_COUNT}, "{\"epoch\":-1}", "de307ae618c55652"},
+        {{.epoch = 7, .source_host = "a\"b\\c\n\001\177é", .source_port = 3306},
+            "{\"epoch\":7,\"sourceHost\":\"a\\\"b\\\\c\\n\\u0001\177é\",\"sourcePort\":3306}", "2d773ab23f97e4e3"},
+    };
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_(strbuf_release) struct strbuf text;
+        char hash[17];
+        strbuf_init(&text, AGENT_ORDER_MAX);
+        agent_order_encode(&cases[i].order, &text);
+        assert_string_equal(text.buf, cases[i].text);
+        agent_order_hash(&cases[i].order, hash);
+        assert_string_equal(hash, cases[i].hash);
+    }
+}
+
 static void what_is_no_order(void **state)
 {
     static const struct {
@@ -148,6 +176,7 @@ int main(void)
         cmocka_unit_test(the_way_to_the_opening_does_not_count_in_the_hash),
         cmocka_unit_test(what_is_set_aside_does_not_count_in_the_hash),
         cmocka_unit_test(a_replica_may_follow_nobody),
+        cmocka_unit_test(the_text_of_an_order_stays_what_it_is),
         cmocka_unit_test(what_is_no_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
