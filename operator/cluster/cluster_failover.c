@@ -538,10 +538,11 @@ bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct c
     for (int i = 0; i < snapshot->member_count && wanted && needed > 0; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member == but || member == primary || !member_acknowledges(snapshot, member) ||
-            !member_follows(snapshot, member) || reigns_has_extra(snapshot, member))
+            !member_follows(snapshot, member))
             continue;
         _cleanup_(gtid_set_freep) struct gtid_set *has = position_parse(flavour, member->agent->gtid_received);
-        if (has && (gtid_set_compare(has, wanted) == GTID_EQUAL || gtid_set_compare(has, wanted) == GTID_SUPERSET))
+        enum gtid_relation relation = has ? gtid_set_compare(has, wanted) : GTID_DIVERGED;
+        if ((relation == GTID_EQUAL || relation == GTID_SUPERSET) && !reigns_has_extra(snapshot, member))
             needed--;
     }
     return wanted && needed == 0;

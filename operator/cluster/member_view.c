@@ -234,5 +234,12 @@ int cluster_wanted_acks(const struct cluster_snapshot *snapshot)
 void cluster_member_host(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char out[static AGENT_HOST_SIZE])
 {
-    snprintf(out, AGENT_HOST_SIZE, "%s.%s.%s.svc", member->name, snapshot->names.service, snapshot->ns);
+    const char *const parts[] = {member->name, ".", snapshot->names.service, ".", snapshot->ns, ".svc"};
+    size_t len = 0;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) { /* without printf: each round asks dozens of times */
+        size_t more = MIN_OF(strlen(parts[i]), AGENT_HOST_SIZE - 1 - len);
+        memcpy(out + len, parts[i], more);
+        len += more;
+    }
+    out[len] = '\0';
 }
