@@ -421,8 +421,8 @@ void healing_fill_status(const struct instance_state *state, struct agent_status
 {
     const struct healing_state *healing = &state->healing;
 
-    snprintf(ret->set_aside, sizeof(ret->set_aside), "%s", healing->set_aside);
-    snprintf(ret->salvaged, sizeof(ret->salvaged), "%s", healing->salvaged);
+    json_copy_text(ret->set_aside, sizeof(ret->set_aside), healing->set_aside);
+    json_copy_text(ret->salvaged, sizeof(ret->salvaged), healing->salvaged);
     if (healing->set_aside_error.kind != ERROR_NONE)
         agent_status_add_problem(ret, "SetAsideFailed", "%s", healing->set_aside_error.message);
     if (healing->salvage_error.kind != ERROR_NONE)

@@ -4,6 +4,7 @@
 #include "agent/readiness.h"
 
 #include "agent/role_status.h"
+#include "common/json_fields.h"
 
 static struct readiness yes(void)
 {
@@ -98,7 +99,7 @@ static void fill_accounts(const struct instance_state *state, struct agent_statu
     bool done = primary ? state->accounts_wanted == state->accounts_applied && state->accounts_scope == ACCOUNTS_LOGGED
                         : facts->accounts_present && strcmp(facts->accounts_hash, state->accounts_wanted_hash) == 0;
 
-    snprintf(ret->accounts_hash, sizeof(ret->accounts_hash), "%s", hash);
+    json_copy_text(ret->accounts_hash, sizeof(ret->accounts_hash), hash);
     ret->accounts_applied =
         done && state->accounts_wanted && !state->accounts_incomplete && state->files_error.kind == ERROR_NONE;
 }
@@ -110,9 +111,9 @@ void readiness_fill_status(const struct instance_state *state, int64_t now_ms, s
 
     ret->phase = agent_phase_of(state, now_ms);
     ret->flavour = observed->version.flavour;
-    snprintf(ret->version, sizeof(ret->version), "%s", observed->version.text);
-    snprintf(ret->server_uuid, sizeof(ret->server_uuid), "%s", observed->server_uuid);
-    snprintf(ret->ready_reason, sizeof(ret->ready_reason), "%s", ready.reason);
+    json_copy_text(ret->version, sizeof(ret->version), observed->version.text);
+    json_copy_text(ret->server_uuid, sizeof(ret->server_uuid), observed->server_uuid);
+    json_copy_text(ret->ready_reason, sizeof(ret->ready_reason), ready.reason);
     fill_accounts(state, ret);
     ret->ready = ready.yes;
     ret->server_id = observed->server_id;

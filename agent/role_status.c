@@ -6,6 +6,7 @@
 #include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
 #include "agent/role_decide.h"
+#include "common/json_fields.h"
 
 /* A heartbeat takes a millisecond or a few; one that takes as long as the next is due waits for something. */
 #define BEAT_BLOCKED_MS HEARTBEAT_INTERVAL_MS
@@ -261,7 +262,7 @@ static void add_trouble(const struct replication_facts *facts, struct agent_stat
 static void fill_errant(const struct instance_state *state, struct agent_status *ret)
 {
     if (!*ret->errant)
-        snprintf(ret->errant, sizeof(ret->errant), "%s", state->source.errant);
+        json_copy_text(ret->errant, sizeof(ret->errant), state->source.errant);
     if (!*ret->errant)
         replication_errant_position(&state->replication, ret->errant, sizeof(ret->errant));
     if (*state->source.errant && replication_trouble_of(&state->replication) != TROUBLE_ERRANT)
@@ -275,16 +276,16 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
 
     ret->replication.caught_up = state->catch_up.up;
     if (!state->catch_up.up)
-        snprintf(ret->replication.dropped, sizeof(ret->replication.dropped), "%s", state->role.relay_dropped);
+        json_copy_text(ret->replication.dropped, sizeof(ret->replication.dropped), state->role.relay_dropped);
     if (*facts->self_written) {
-        snprintf(ret->errant, sizeof(ret->errant), "%s", facts->self_written);
+        json_copy_text(ret->errant, sizeof(ret->errant), facts->self_written);
         agent_status_add_problem(ret, "ErrantTransactions",
             "the server completed an interrupted DDL statement by itself when it was started: %s", facts->self_written);
     }
     ret->replication.applied_epoch = facts->has_beat ? facts->beat_epoch : 0;
     if (!facts->configured)
         return;
-    snprintf(ret->replication.source_host, sizeof(ret->replication.source_host), "%s", facts->source_host);
+    json_copy_text(ret->replication.source_host, sizeof(ret->replication.source_host), facts->source_host);
     ret->replication.receiver = facts->receiver;
     ret->replication.applier = facts->applier;
     ret->replication.receiver_errno = facts->receiver_errno;
