@@ -144,7 +144,8 @@ void agent_take_facts(struct sim *sim, int member, const struct replication_fact
     struct instance_state *state = &agent->state;
     enum agent_flavour flavour = state->observed.version.flavour;
     catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, sim->now_ms);
-    catch_up_note_look_at(&agent->note, server_run(sim, member), &state->catch_up, flavour, facts->gtid_received, sim->now_ms);
+    catch_up_note_look_at(
+        &agent->note, server_run(sim, member), &state->catch_up, flavour, facts->gtid_received, sim->now_ms);
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
     if (!state->replication.seen) {
         role_note_relay_logs(&state->role, facts, false);

@@ -100,7 +100,7 @@ bool agent_init_waits_for(const struct sim *sim, int member, int donor)
 int agent_init_count_copies(const struct sim *sim, int donor)
 {
     int count = 0;
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++)
+    for (int i = 0; i < sim->member_count; i++)
         count += copies_from(sim, i, donor);
     return count;
 }

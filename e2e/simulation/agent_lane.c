@@ -40,7 +40,7 @@ static int64_t beat_age_ms(const struct sim *sim, int member)
 static uint32_t semi_sync_clients(const struct sim *sim, int member)
 {
     uint32_t count = 0;
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+    for (int i = 0; i < sim->member_count; i++) {
         const struct sim_member *other = &sim->members[i];
         count += i != member && other->disk.configured && other->disk.source == member && other->server.gives &&
             other->server.source_run == sim->members[member].server.run;
@@ -70,7 +70,7 @@ static const char *binlog_state(struct sim *sim, const struct sim_member *at)
 /* A copy ends between commits, so it waits for those that wait. */
 static bool copy_waits(const struct sim *sim, int member)
 {
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+    for (int i = 0; i < sim->member_count; i++) {
         if (agent_init_waits_for(sim, i, member))
             return true;
     }

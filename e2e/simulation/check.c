@@ -253,7 +253,7 @@ void check_status(struct sim *sim, const struct cluster_status *before, const st
 void check_step(struct sim *sim)
 {
     int first = -1;
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+    for (int i = 0; i < sim->member_count; i++) {
         const struct sim_server *server = &sim->members[i].server;
         bool is_altered = server->semi_gave_up || (server->ordered_acks > 0 && !server->semi_source) ||
             server->semi_acks < server->ordered_acks;

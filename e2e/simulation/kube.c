@@ -184,6 +184,7 @@ static void make_pod(struct sim *sim, int member)
 {
     struct sim_pod *pod = &sim->members[member].pod;
     uint64_t uid = sim_new_id(sim);
+    sim->member_count = MAX_OF(sim->member_count, member + 1);
     *pod = (struct sim_pod){.step = POD_PENDING,
         .uid = uid,
         .since_ms = sim->now_ms,
@@ -269,6 +270,6 @@ void kube_step(struct sim *sim)
 {
     tend_cluster(sim);
     tend_set(sim);
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++)
+    for (int i = 0; i < sim->member_count; i++)
         tend_pod(sim, i);
 }

@@ -27,7 +27,7 @@ static void again_in(struct sim *sim, struct sim_operator *o, int64_t ms)
 static void send_orders(struct sim *sim, int op)
 {
     struct sim_operator *o = &sim->operators[op];
-    struct cluster_orders *orders = xmalloc(sizeof(*orders));
+    struct cluster_orders *orders = &o->orders;
     cluster_order(&o->snapshot, orders);
     for (int i = 0; i < o->snapshot.member_count && i < SIM_MEMBERS_MAX; i++) {
         if (o->streams[i].uid == 0)
@@ -40,7 +40,6 @@ static void send_orders(struct sim *sim, int op)
     }
     cluster_notes_orders(&o->memory, &o->snapshot, orders, sim->now_ms);
     again_in(sim, o, orders->again_ms);
-    free(orders);
 }
 
 /* ---- writes of the status ---- */
@@ -189,7 +188,7 @@ static void plan(struct sim *sim, int op, const struct roll *roll)
 static void report(struct sim *sim, int op)
 {
     struct sim_operator *o = &sim->operators[op];
-    struct cluster_status *status = xmalloc(sizeof(*status));
+    struct cluster_status *status = &o->report;
     cluster_status_copy(&o->snapshot.last, status);
     status->retained_volume_count = 0;
     cluster_report_roles(&o->snapshot, status);
@@ -198,11 +197,10 @@ static void report(struct sim *sim, int op)
     if (cluster_notes_report(&o->memory, &o->snapshot))
         again_in(sim, o, CLUSTER_CONFIRM_MS);
     if (memcmp(status, &o->snapshot.last, sizeof(*status)) != 0 && !cluster_status_same(status, &o->snapshot.last)) {
-        begin_write(sim, op, status);
+        begin_write(sim, op, xmemdup(status, sizeof(*status))); /* what it owns goes along */
         return;
     }
     cluster_status_release(status);
-    free(status);
 }
 
 /* Orders are not given again: nothing has changed for them. */

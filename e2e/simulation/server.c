@@ -284,7 +284,7 @@ bool server_can_acknowledge(const struct sim *sim, int member)
     int count = 0;
     if (!server_answers(sim, member) || server->read_only || server->closing)
         return false;
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++)
+    for (int i = 0; i < sim->member_count; i++)
         count += has_acknowledger(sim, member, i);
     return !server->semi_source || count >= acks_needed(sim, server);
 }
@@ -648,7 +648,7 @@ static void hear_acknowledgements(struct sim *sim, int member)
     struct sim_server *server = &sim->members[member].server;
     if (!server_answers(sim, member))
         return;
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+    for (int i = 0; i < sim->member_count; i++) {
         if (server->heard[i] < server->said[i] && sim->now_ms >= server->said_ms[i] && !sim_is_cut(sim, i, member))
             server->heard[i] = server->said[i];
     }
@@ -656,7 +656,7 @@ static void hear_acknowledgements(struct sim *sim, int member)
 
 void servers_replicate(struct sim *sim)
 {
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+    for (int i = 0; i < sim->member_count; i++) {
         if (sim->members[i].server.phase != SERVER_RUNS)
             continue;
         serve(sim, i);

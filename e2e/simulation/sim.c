@@ -118,12 +118,15 @@ static void step(struct sim *sim)
 {
     sim->now_ms += SIM_TICK_MS;
     kube_step(sim);
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++)
+    for (int i = 0; i < sim->member_count; i++)
         server_step(sim, i);
     servers_replicate(sim);
     int first = (int)(sim_random(sim, 0, 1) % SIM_MEMBERS_MAX);
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++)
-        agent_step(sim, (first + i) % SIM_MEMBERS_MAX);
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        int member = (first + i) % SIM_MEMBERS_MAX;
+        if (member < sim->member_count)
+            agent_step(sim, member);
+    }
     orders_step(sim);
     for (int i = 0; i < SIM_OPERATORS; i++)
         operator_step(sim, i);

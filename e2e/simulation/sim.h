@@ -58,9 +58,9 @@ enum server_phase { SERVER_OFF, SERVER_WAITS, SERVER_STARTS, SERVER_RUNS };
 
 struct sim_server {
     enum server_phase phase;
-    uint64_t run;     /* another one for each process */
+    uint64_t run;                   /* another one for each process */
     char run_text[SERVER_RUN_SIZE]; /* server_exec.h: server_run_id */
-    int64_t began_ms; /* the one before it had ended by then */
+    int64_t began_ms;               /* the one before it had ended by then */
     int64_t frozen_until_ms, due_ms, again_ms;
     int crashes;
     bool relay_kept; /* --relay-log-recovery=OFF */
@@ -239,6 +239,9 @@ struct sim_operator {
     int64_t write_looked_ms;
     struct cluster_status *write;
     char said[512]; /* its next action, as told last */
+    /* Of the round that goes on: they are large, and a round comes every 0.3 s. */
+    struct cluster_orders orders;
+    struct cluster_status report;
 };
 
 struct sim_order {
@@ -313,8 +316,10 @@ struct sim {
     bool mariadb;
     int64_t now_ms; /* the monotonic clock of all */
     struct sim_member members[SIM_MEMBERS_MAX];
+    int member_count; /* those behind have never had a pod: nothing happens there */
     struct sim_operator operators[SIM_OPERATORS];
     struct sim_order orders[SIM_ORDERS_MAX];
+    int order_count; /* that are on their way */
     struct sim_api api;
     struct sim_client clients[SIM_CLIENTS];
     int64_t cut_until_ms[SIM_PLACES][SIM_PLACES]; /* from, to */

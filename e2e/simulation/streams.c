@@ -51,6 +51,7 @@ static void send_order(struct sim *sim, int op, int member)
             .end_ms = sim->now_ms + sim_between(sim, op, 62, 1000, 20000),
             .as_of_ms = stream->clock_ms,
             .order = stream->wanted};
+        sim->order_count++;
         memcpy(order->boot_id, stream->boot_id, sizeof(order->boot_id));
         stream->sending = true;
         stream->sent_ms = sim->now_ms;
@@ -94,23 +95,29 @@ static void take_answer(struct sim *sim, const struct sim_order *order, bool acc
         stream->pause_ms = sim->now_ms + ORDER_SENDER_GRACE_MS;
 }
 
+static void end_order(struct sim *sim, struct sim_order *order)
+{
+    order->used = false;
+    sim->order_count--;
+}
+
 /* What is on its way waits for a link that is cut, for an agent that is frozen; it is gone with the process that it was
  * sent to. */
 void orders_step(struct sim *sim)
 {
-    for (int i = 0; i < SIM_ORDERS_MAX; i++) {
+    for (int i = 0; i < SIM_ORDERS_MAX && sim->order_count > 0; i++) {
         struct sim_order *order = &sim->orders[i];
         if (!order->used || sim->now_ms < order->due_ms)
             continue;
         const struct sim_member *at = &sim->members[order->to];
         if (at->pod.uid != order->uid || !at->agent.alive || sim->now_ms > order->end_ms ||
             !str_eq(order->boot_id, at->agent.boot_id)) {
-            order->used = false;
+            end_order(sim, order);
             continue;
         }
         if (!agent_answers(sim, order->to) || sim_is_cut(sim, sim_operator_place(order->from), order->to))
             continue;
-        order->used = false;
+        end_order(sim, order);
         take_answer(sim, order, agent_take_order(sim, order->to, &order->order, order->as_of_ms));
     }
 }
@@ -200,7 +207,7 @@ static void follow_pod(struct sim *sim, int op, int member)
 
 void streams_step(struct sim *sim, int op)
 {
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+    for (int i = 0; i < sim->member_count; i++) {
         struct sim_stream *stream = &sim->operators[op].streams[i];
         follow_pod(sim, op, i);
         if (stream->uid == 0 || (!stream->connected && sim->now_ms < stream->open_ms))

@@ -35,7 +35,7 @@ struct txn {
 struct txn_table {
     struct txn all[TXNS_MAX];
     int count;
-    int sources; /* UUIDs given so far */
+    int sources;                       /* UUIDs given so far */
     uint32_t highest[TXN_SERVERS_MAX]; /* number that each member has given */
 };
 
@@ -68,9 +68,9 @@ struct txn_log {
     uint16_t entries[TXNS_MAX];
     int count, committed, durable;
     int64_t durable_ms;
-    int base;                 /* what came with a copy lies in no file of it */
-    struct txn_bits bits;     /* of all entries */
-    struct txn_set all, done; /* MySQL: of all, and of those that are committed */
+    int base;                       /* what came with a copy lies in no file of it */
+    struct txn_bits bits;           /* of all entries */
+    struct txn_set all, done;       /* MySQL: of all, and of those that are committed */
     uint32_t last[TXN_SERVERS_MAX]; /* number of each member */
 };
 
