@@ -67,7 +67,8 @@ void agent_start(struct sim *sim, int member, bool in_init)
     agent->in_init = in_init;
     agent->beat_txn = -1;
     agent->watch.member = -1;
-    snprintf(agent->boot_id, sizeof(agent->boot_id), "%llx", (unsigned long long)sim_new_id(sim));
+    agent->boot = sim_new_id(sim);
+    snprintf(agent->boot_id, sizeof(agent->boot_id), "%llx", (unsigned long long)agent->boot);
     if (in_init) {
         agent_init_start(sim, member);
         return;

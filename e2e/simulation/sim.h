@@ -132,6 +132,7 @@ struct sim_agent {
     bool in_init;
     int64_t frozen_until_ms, again_ms;
     int crashes;
+    uint64_t boot; /* boot_id as a number */
     char boot_id[40];
     struct instance_state state;
     struct agent_status status;
@@ -199,6 +200,8 @@ struct sim_stream {
     bool wants;
     struct agent_order wanted;
     char wanted_hash[17], heard_hash[17], boot_id[40];
+    uint64_t boot; /* boot_id as a number */
+    bool is_heard; /* the agent's status shows the hash of what is wanted */
     bool repeat, due_again, refused, sending;
     int64_t repeat_ms, pause_ms, sent_ms;
 };

@@ -33,6 +33,7 @@ void stream_want(struct sim *sim, struct sim_stream *stream, const struct agent_
     if (strcmp(hash, stream->wanted_hash) == 0)
         return;
     memcpy(stream->wanted_hash, hash, sizeof(hash));
+    stream->is_heard = str_eq(stream->heard_hash, stream->wanted_hash);
     start_afresh(stream);
 }
 
@@ -71,7 +72,7 @@ static void send_if_due(struct sim *sim, int op, int member)
         stream->repeat_ms = sim->now_ms + ORDER_SENDER_REPEAT_MS;
         stream->due_again = true;
     }
-    bool in_force = str_eq(stream->heard_hash, stream->wanted_hash) && !stream->due_again;
+    bool in_force = stream->is_heard && !stream->due_again;
     if (stream->wants && stream->connected && !in_force && !stream->refused && !stream->sending &&
         sim->now_ms >= stream->pause_ms)
         send_order(sim, op, member);
@@ -91,7 +92,7 @@ static void take_answer(struct sim *sim, const struct sim_order *order, bool acc
     if (!accepted) {
         stream->refused = true;
         o->woken = true;
-    } else if (!str_eq(stream->heard_hash, stream->wanted_hash))
+    } else if (!stream->is_heard)
         stream->pause_ms = sim->now_ms + ORDER_SENDER_GRACE_MS;
 }
 
@@ -162,7 +163,9 @@ static void take_word(struct sim *sim, int op, int member)
     if (!str_eq(stream->boot_id, status->boot_id))
         start_afresh(stream);
     memcpy(stream->boot_id, status->boot_id, sizeof(stream->boot_id));
+    stream->boot = strtoull(stream->boot_id, NULL, 16);
     memcpy(stream->heard_hash, status->order_hash, sizeof(stream->heard_hash));
+    stream->is_heard = str_eq(stream->heard_hash, stream->wanted_hash);
     if (news)
         o->woken = true;
 }
@@ -173,8 +176,7 @@ static void listen(struct sim *sim, int op, int member)
     const struct sim_member *at = &sim->members[member];
     int place = sim_operator_place(op);
     bool same = at->pod.uid == stream->uid && at->agent.alive;
-    if (stream->connected && sim_is_linked(sim, place, member) &&
-        (!same || !str_eq(at->agent.boot_id, stream->boot_id))) {
+    if (stream->connected && sim_is_linked(sim, place, member) && (!same || at->agent.boot != stream->boot)) {
         lost(sim, op, member);
         return;
     }
@@ -201,7 +203,8 @@ static void follow_pod(struct sim *sim, int op, int member)
     uint64_t wanted = o->seen[member].is_there && o->seen[member].scheduled ? o->seen[member].uid : 0;
     if (stream->uid == wanted)
         return;
-    *stream = (struct sim_stream){.uid = wanted, .last_word_ms = sim->now_ms, .open_ms = sim->now_ms};
+    *stream = (struct sim_stream){
+        .uid = wanted, .last_word_ms = sim->now_ms, .open_ms = sim->now_ms, .is_heard = true /* nothing, nothing */};
     o->woken = true;
 }
 
