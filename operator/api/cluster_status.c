@@ -343,6 +343,7 @@ json_t *cluster_status_encode(const struct cluster_status *status)
     put_copy(json, "acceptedSpec", status->accepted_spec);
     put_copy(json, "storageVolumeSource", status->storage_volume_source);
     put_copy(json, "storage", status->storage);
+    put_positive(json, "port", status->port);
     put_texts(json, status, status_texts, ARRAY_LEN(status_texts));
     for (size_t i = 0; i < ARRAY_LEN(status_ints); i++)
         json_put_int(
@@ -541,6 +542,7 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
         return;
     ret->observed_generation = json_path_int(json, "observedGeneration", 0);
     ret->applied_generation = json_path_int(json, "appliedGeneration", 0);
+    ret->port = clamp_int(json_path_int(json, "port", 0));
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
     ret->initialized = json_path_bool(json, "initialized", false);
     ret->semi_sync = json_path_bool(json, "semiSync", false);

@@ -166,6 +166,7 @@ struct cluster_status {
     char service[DERIVED_NAME_SIZE];
     char service_primary[DERIVED_NAME_SIZE];
     char service_replicas[DERIVED_NAME_SIZE];
+    int port;           /* of the Services of primary and replicas; 0: nothing was accepted yet */
     char selector[256]; /* scale subresource */
     char current_primary[DERIVED_NAME_SIZE];
     char state[16];   /* Offline, Cloning, Healthy, Degraded, Failed, Lost, Incomplete; "" unknown */

@@ -301,6 +301,7 @@ const struct api_field mysql_cluster_fields[] = {
     {"config.name", .type = API_STRING, .min = 1, .max = KUBE_NAME_MAX, .check = check_object_name},
     {"config.spec", .type = API_OPAQUE}, /* mysql_config_fields */
     {"replicas", .type = API_INTEGER, .min = 0, .max = CLUSTER_REPLICAS_MAX},
+    {"port", .type = API_INTEGER, .min = 1, .max = UINT16_MAX},
     {"storage", .type = API_OBJECT}, /* mysql_cluster_fill_storage */
     {"storage.volumeSource", .type = API_OPAQUE},
     {"storage.storageClassName", .type = API_STRING, .min = 0, .max = KUBE_NAME_MAX,

@@ -3,6 +3,7 @@
 
 #include "operator/api/mysql_cluster.h"
 
+#include "common/agent_api.h"
 #include "common/json.h"
 #include "operator/api/api_fields.h"
 #include "operator/api/backup_spec.h"
@@ -99,6 +100,7 @@ static void read_spec(json_t *spec, struct mysql_cluster *ret)
     ret->config_name = json_path_str(spec, "config.name", NULL);
     ret->config_spec = object_at(spec, "config.spec");
     ret->replicas = replicas < 0 || replicas > CLUSTER_REPLICAS_MAX ? 0 : (int)replicas;
+    ret->port = int_within(spec, "port", 1, UINT16_MAX, MYSQL_PORT);
     read_storage(spec, &ret->storage);
     read_replication(spec, &ret->replication);
     read_failover(spec, &ret->failover);

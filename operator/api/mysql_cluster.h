@@ -84,6 +84,7 @@ struct mysql_cluster {
     const char *config_name;   /* spec.config.name, NULL: only the inline spec */
     const json_t *config_spec; /* spec.config.spec, NULL: none */
     int replicas;              /* 0..CLUSTER_REPLICAS_MAX */
+    int port;                  /* of the Services of primary and replicas; servers listen on MYSQL_PORT in any case */
     struct cluster_storage storage;
     struct cluster_replication replication;
     struct cluster_failover_spec failover;

@@ -213,7 +213,7 @@ static struct kube_object *project_custom(struct json_slice object, struct error
         return NULL;
     struct json_slice spec = object_or_absent(json_slice_member(object, "spec"));
     struct json_slice status = object_or_absent(json_slice_member(object, "status"));
-    struct json_slice config = json_slice_member(status, "configSpec");
+    struct json_slice config = json_slice_member(status, "configSpec"), port = json_slice_member(status, "port");
     _cleanup_(freep) char *packed = pack_both(spec, status, &texts);
     UNUSED(packed); /* texts point into it */
     texts_add(&texts, offsetof(struct custom_object, uid), meta.uid, TEXT_ALL);
@@ -241,7 +241,7 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     ret->name = key_name(&ret->object);
     ret->spec_len = (uint32_t)spec.len;
     ret->status_len = (uint32_t)status.len;
-    ret->config_digest = hash64(HASH64_INIT, config.data, config.len);
+    ret->config_digest = hash64(hash64(HASH64_INIT, config.data, config.len), port.data, port.len);
     ret->archive_digest = archive_digest(status);
     ret->archives = archives(spec, status);
     ret->drills = drills(spec, status);

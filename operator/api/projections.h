@@ -23,7 +23,7 @@ struct custom_object {
     const char *packed; /* the JSON texts of spec and status, one behind the other (packed_text.h) */
     size_t packed_len;
     uint32_t spec_len, status_len; /* unpacked; 0 if absent */
-    uint64_t config_digest;        /* MysqlCluster: of status.configSpec */
+    uint64_t config_digest;        /* MysqlCluster: of status.configSpec and status.port */
     bool archives;                 /* MysqlCluster: spec.backup.binlogs.enabled, or status.backup.archive is there */
     bool drills;                   /* MysqlCluster: spec.backup.drill or status.backup.drill is there */
     uint64_t archive_digest;       /* MysqlCluster: of the words of status.backup.archive, .drill and .problem */

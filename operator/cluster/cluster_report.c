@@ -480,8 +480,10 @@ static void report_spec(struct report *report)
         status->storage = json_incref(last->storage);
         status->storage_volume_source = json_incref(last->storage_volume_source);
         status->applied_generation = last->applied_generation;
+        status->port = last->port;
         return;
     }
+    status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
     status->config_spec = json_incref(snapshot->config.document);
     status->accepted_spec = mysql_cluster_roles_of(&snapshot->cluster);
     status->storage = json_incref(json_object_get(snapshot->cluster.document, "storage"));

@@ -9,14 +9,17 @@
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
 
+/* Where the server listens, whatever spec.port is: an EndpointSlice tells the ports of pods, a Service finds its own
+ * there by name. */
 static json_t *mysql_port(void)
 {
     return json_build("{s:s, s:i, s:s}", "name", "mysql", "port", MYSQL_PORT, "protocol", "TCP");
 }
 
-static json_t *service_port(void)
+static json_t *service_port(int at)
 {
     json_t *port = mysql_port();
+    json_put_int(port, "port", at);
     json_put_int(port, "targetPort", MYSQL_PORT);
     return port;
 }
@@ -48,20 +51,21 @@ static void put_options(json_t *service, const struct cluster_service_options *o
         json_put(spec, "loadBalancerSourceRanges", json_deep_copy(options->load_balancer_source_ranges));
 }
 
+/* Without a cluster IP nothing translates ports: clients reach what the server listens on. */
 json_t *desired_service(const struct cluster_snapshot *snapshot)
 {
     json_t *service = desired_object(snapshot, "v1", "Service", snapshot->names.service);
     json_put(service, "spec",
         json_build("{s:s, s:b, s:o, s:[o, {s:s, s:i, s:i, s:s}]}", "clusterIP", "None", "publishNotReadyAddresses", 1,
-            "selector", cluster_selector_labels(snapshot->name), "ports", service_port(), "name", "agent", "port",
-            AGENT_PORT_TLS, "targetPort", AGENT_PORT_TLS, "protocol", "TCP"));
+            "selector", cluster_selector_labels(snapshot->name), "ports", service_port(MYSQL_PORT), "name", "agent",
+            "port", AGENT_PORT_TLS, "targetPort", AGENT_PORT_TLS, "protocol", "TCP"));
     return service;
 }
 
 json_t *desired_service_primary(const struct cluster_snapshot *snapshot)
 {
     json_t *service = desired_object(snapshot, "v1", "Service", snapshot->names.service_primary);
-    json_put(service, "spec", json_build("{s:[o]}", "ports", service_port()));
+    json_put(service, "spec", json_build("{s:[o]}", "ports", service_port(snapshot->cluster.port)));
     put_options(service, &snapshot->cluster.service_primary);
     return service;
 }
@@ -71,7 +75,8 @@ json_t *desired_service_replicas(const struct cluster_snapshot *snapshot)
     json_t *selector = cluster_selector_labels(snapshot->name);
     json_put_str(selector, LABEL_ROLE, LABEL_ROLE_REPLICA);
     json_t *service = desired_object(snapshot, "v1", "Service", snapshot->names.service_replicas);
-    json_put(service, "spec", json_build("{s:o, s:[o]}", "selector", selector, "ports", service_port()));
+    json_put(service, "spec",
+        json_build("{s:o, s:[o]}", "selector", selector, "ports", service_port(snapshot->cluster.port)));
     put_options(service, &snapshot->cluster.service_replicas);
     return service;
 }

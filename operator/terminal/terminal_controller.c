@@ -3,6 +3,7 @@
 
 #include "operator/terminal/terminal_controller.h"
 
+#include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json.h"
@@ -41,6 +42,7 @@ struct visit {
     struct terminal_status last;
     struct mysql_terminal terminal;
     struct mysql_config_spec config;
+    int port;                               /* of the cluster's Services */
     char *secret_uid;                       /* of the live Secret; NULL: absent */
     char *password;                         /* root's */
     char reason[KUBE_CONDITION_REASON_MAX]; /* why it is not served; "" : it is */
@@ -59,7 +61,8 @@ static const struct kube_resource *resource_of(const struct visit *visit, enum p
 
 static struct terminal_view view_of(const struct visit *visit)
 {
-    struct terminal_view view = {.uid = visit->uid, .terminal = &visit->terminal, .config = &visit->config};
+    struct terminal_view view = {
+        .uid = visit->uid, .terminal = &visit->terminal, .config = &visit->config, .port = visit->port};
     terminal_names_init(&view.names, visit->name);
     return view;
 }
@@ -270,7 +273,7 @@ static char *encoded_my_cnf(const struct visit *visit)
 {
     struct strbuf text;
     strbuf_init(&text, 8 * KM_KIB);
-    terminal_my_cnf(&visit->terminal, visit->password, &text);
+    terminal_my_cnf(&visit->terminal, visit->port, visit->password, &text);
     char *encoded = tls_base64_encode(text.buf, text.len);
     strbuf_release_secret(&text);
     return encoded;
@@ -406,6 +409,7 @@ static bool read_config(struct visit *visit, const struct custom_object *cluster
     json_t *document = json_deep_copy(config);
     mysql_config_spec_read(document, &visit->config);
     json_decref(document);
+    visit->port = (int)json_path_int(status, "port", MYSQL_PORT); /* an earlier version has not told it */
     return visit->config.image_mysql != NULL;
 }
 
@@ -486,7 +490,7 @@ static void map_pod(void *arg, const struct kube_object *object, controller_emit
         emit(emit_arg, key);
 }
 
-/* A cluster wakes the terminals that name it: its image, its existence, its permission may have changed. */
+/* A cluster wakes the terminals that name it: its image, its port, its existence, its permission may have changed. */
 static void map_cluster(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
 {
     const struct terminal_controller *controller = arg;
@@ -501,7 +505,7 @@ static void map_cluster(void *arg, const struct kube_object *object, controller_
     }
 }
 
-/* What a terminal takes from a cluster: that it is there, its consent, its image. The rest of a busy status is no news. */
+/* What a terminal takes from a cluster: that it is there, its consent, its image, its port. The rest of a busy status is no news. */
 static bool cluster_matters(const struct kube_object *old_object, const struct kube_object *new_object)
 {
     if (!old_object || !new_object || predicate_generation_or_digest_changed(old_object, new_object))

@@ -41,11 +41,11 @@ static void add_quoted(struct strbuf *out, const char *value)
     strbuf_adds(out, "\"\n");
 }
 
-void terminal_my_cnf(const struct mysql_terminal *terminal, const char *password, struct strbuf *out)
+void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char *password, struct strbuf *out)
 {
     strbuf_adds(out, "[client]\nhost=");
     terminal_host(terminal, out);
-    strbuf_addf(out, "\nport=%d\nuser=root\npassword=", MYSQL_PORT);
+    strbuf_addf(out, "\nport=%d\nuser=root\npassword=", port);
     add_quoted(out, password);
 }
 
@@ -63,12 +63,14 @@ json_t *terminal_child_metadata(const struct terminal_view *view)
 static json_t *terminal_container(const struct terminal_view *view)
 {
     struct strbuf host;
+    char port[16];
     strbuf_init(&host, TERMINAL_HOST_MAX);
     terminal_host(view->terminal, &host);
-    json_t *container = json_build("{s:s, s:s, s:[s, s, s], s:[{s:s, s:s}, {s:s, s:s}], s:s, s:b, s:b}", "name",
-        CONTAINER_TERMINAL, "image", view->config->image_mysql, "command", "/bin/sh", "-c", terminal_script, "env",
-        "name", "HOME", "value", TERMINAL_HOME, "name", "MYSQL_HOST", "value", host.buf, "workingDir", TERMINAL_HOME,
-        "stdin", 0, "tty", 0);
+    snprintf(port, sizeof(port), "%d", view->port);
+    json_t *container = json_build("{s:s, s:s, s:[s, s, s], s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}], s:s, s:b, s:b}",
+        "name", CONTAINER_TERMINAL, "image", view->config->image_mysql, "command", "/bin/sh", "-c", terminal_script,
+        "env", "name", "HOME", "value", TERMINAL_HOME, "name", "MYSQL_HOST", "value", host.buf, "name", "MYSQL_PORT",
+        "value", port, "workingDir", TERMINAL_HOME, "stdin", 0, "tty", 0);
     strbuf_release(&host);
     json_put_str(container, "imagePullPolicy", view->config->image_pull_policy);
     json_put(container, "volumeMounts",

@@ -16,13 +16,14 @@ struct terminal_view {
     const char *uid;
     const struct mysql_terminal *terminal;
     const struct mysql_config_spec *config; /* the cluster's, in force */
+    int port;                               /* of its Services, likewise */
     struct terminal_names names;
 };
 
 /* Host of the cluster's primary Service. */
 void terminal_host(const struct mysql_terminal *terminal, struct strbuf *out);
 /* The client configuration; secret. Values are quoted for option files. */
-void terminal_my_cnf(const struct mysql_terminal *terminal, const char *password, struct strbuf *out);
+void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char *password, struct strbuf *out);
 /* {labels, ownerReferences} of the children. */
 json_t *terminal_child_metadata(const struct terminal_view *view);
 /* Label kubemysql.dev/role of the pod is "terminal-HASH" of its own manifest: pods cannot be changed, a new hash means a new pod. */

@@ -181,6 +181,25 @@ static void stateful_sets(void **state)
     free(set);
 }
 
+static uint64_t config_digest(const char *status)
+{
+    _cleanup_(freep) char *text = xasprintf("{\"metadata\":{\"name\":\"a\"},\"status\":%s}", status);
+    struct custom_object *object = project(&projection_mysql_cluster, text);
+    uint64_t ret = object->config_digest;
+    free(object);
+    return ret;
+}
+
+/* What wakes terminals and backups. */
+static void config_digests(void **state)
+{
+    UNUSED(state);
+    uint64_t plain = config_digest("{\"configSpec\":{\"flavour\":\"mysql\"},\"port\":3306,\"replicas\":1}");
+    assert_true(plain == config_digest("{\"configSpec\":{\"flavour\":\"mysql\"},\"port\":3306,\"replicas\":2}"));
+    assert_true(plain != config_digest("{\"configSpec\":{\"flavour\":\"mysql\"},\"port\":3307,\"replicas\":1}"));
+    assert_true(plain != config_digest("{\"configSpec\":{\"flavour\":\"percona\"},\"port\":3306,\"replicas\":1}"));
+}
+
 static void digests(void **state)
 {
     UNUSED(state);
@@ -220,6 +239,7 @@ int main(void)
         cmocka_unit_test(claims),
         cmocka_unit_test(stateful_sets),
         cmocka_unit_test(digests),
+        cmocka_unit_test(config_digests),
         cmocka_unit_test(malformed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
