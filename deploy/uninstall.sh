@@ -6,7 +6,7 @@
 # all ConfigMapSyncs, Apps, MysqlBackups, MysqlTerminals, MysqlClusters and MysqlConfigs are deleted first, while the operator still runs: volumes go as spec.deletion.volumes says (they
 # are kept by default), and a cluster with spec.deletion.finalBackup goes when that is stored (WAIT_SECONDS: how long each kind may take).
 # What MysqlBackups have stored stays where it is, as their deletionPolicy is set to Retain before. --with-backup-data: it goes as deletionPolicy says; that of
-# scheduled backups is Delete.
+# scheduled backups is Delete. Claims that the operator has made for backups stay in any case, and are listed at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gone=(--ignore-not-found --timeout="${WAIT_SECONDS:-120}s")
@@ -37,6 +37,14 @@ delete_backups() {
     kubectl -n "$ns" delete "$1" "$name" "${gone[@]}"
   done <<< "$list"
 }
+
+backup_claims() {
+  local list
+  list=$(kubectl get persistentvolumeclaims --all-namespaces -l kubemysql.dev/backup-claim --no-headers \
+    -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name 2> /dev/null || :)
+  [[ -z $list ]] || printf 'uninstall: these claims hold stored backups and stay; "kubectl -n NAMESPACE delete pvc NAME" removes one with all that is on it:\n%s\n' "$list"
+}
+trap backup_claims EXIT
 
 if [[ -n $databases ]]; then
   for kind in "${kinds[@]}" mysqlbackups.kubemysql.dev; do # again: clusters that went may have left a last one

@@ -13,6 +13,7 @@ cat > "$dir/kubectl" << 'SH'
 echo "$*" >> "${0%/*}/asked"
 case "$*" in
   "get mysqlbackups.kubemysql.dev "*custom-columns*) printf 'shops   first   <none>\nshops   second   2026-11-23T06:00:00Z\n' ;;
+  "get persistentvolumeclaims "*"-l kubemysql.dev/backup-claim "*) printf 'shops   safe\n' ;;
   "get mysqlbackups.kubemysql.dev "*) printf 'mysqlbackup.kubemysql.dev/first\nmysqlbackup.kubemysql.dev/second\n' ;;
 esac
 SH
@@ -20,7 +21,9 @@ chmod +x "$dir/kubectl"
 
 run() { # run ARG…: what is asked that changes MysqlBackups
   : > "$dir/asked"
-  PATH=$dir:$PATH deploy/uninstall.sh "$@" > /dev/null || return
+  PATH=$dir:$PATH deploy/uninstall.sh "$@" > "$dir/said" || return
+  grep -q '^shops   safe$' "$dir/said" || echo "the claim for backups is not listed"
+  ! grep -E '(delete|patch).* (pvc|persistentvolumeclaims?) ' "$dir/asked" || echo "a claim is changed"
   grep -E '(patch|delete) mysqlbackups' "$dir/asked" | sed 's/ --ignore-not-found.*//; s/ --type=merge -p / /'
 }
 expect() { # expect WHAT WANTED GOT

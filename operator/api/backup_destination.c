@@ -35,6 +35,10 @@ void backup_destination_read(const json_t *json, struct backup_destination *ret)
         ret->kind = BACKUP_DESTINATION_VOLUME;
         ret->claim = json_path_str(volume, "claimName", "");
         ret->path = json_path_str(volume, "path", "");
+        ret->path += *ret->path == '/';
+        ret->size = json_object_get(volume, "size");
+        if (json_is_null(ret->size))
+            ret->size = NULL;
     }
 }
 

@@ -38,8 +38,9 @@ struct backup_destination {
     const char *ca_secret, *ca_key; /* Secret and its key with the CA's certificate; NULL: the system's */
     bool path_style;                /* https://host/bucket, not https://bucket.host: the default with an endpoint */
     /* VOLUME */
-    const char *claim; /* a PersistentVolumeClaim of the namespace */
-    const char *path;  /* folder in it, without slashes at its ends; "": its top */
+    const char *claim;  /* a PersistentVolumeClaim of the namespace */
+    const char *path;   /* folder in it, without slashes at its ends; "": its top */
+    const json_t *size; /* of the claim that is made when there is none; NULL: none is made */
 };
 
 /* `json` is the value of the field "destination"; NULL is fine. Never fails: what is not there or of another type is left out. */

@@ -88,3 +88,13 @@ json_t *backup_store_pod_manifest(const struct backup_store_pod *pod)
     json_put_str(json_object_get(metadata, "labels"), LABEL_ROLE, role);
     return manifest;
 }
+
+json_t *backup_claim_manifest(const char *ns, const char *cluster, const struct backup_destination *destination)
+{
+    if (!destination->size)
+        return NULL;
+    return json_build("{s:s, s:s, s:{s:s, s:s, s:{s:s}}, s:{s:[s], s:{s:{s:o}}}}", "apiVersion", "v1", "kind",
+        "PersistentVolumeClaim", "metadata", "name", destination->claim, "namespace", ns, "labels", LABEL_BACKUP_CLAIM,
+        cluster, "spec", "accessModes", "ReadWriteOnce", "resources", "requests", "storage",
+        json_deep_copy(destination->size));
+}

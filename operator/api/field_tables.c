@@ -152,6 +152,13 @@ static const char *check_folder(const char *value)
     return NULL;
 }
 
+/* From the top of a volume, so "/shop" is "shop". */
+static const char *check_volume_folder(const char *value)
+{
+    value += *value == '/';
+    return *value ? check_folder(value) : NULL;
+}
+
 static const char *check_endpoint(const char *value)
 {
     static const char wrong[] = "must be a URL without a path, like https://s3.example.com:9000";
@@ -206,21 +213,22 @@ static const char *check_backup_id(const char *value)
     }
 
 /* backup_destination.h */
-#define BACKUP_DESTINATION_FIELDS(path)                                                                           \
-    {path, .type = API_OBJECT}, {path ".s3", .type = API_OBJECT},                                                 \
-        {path ".s3.bucket", .type = API_STRING, .required = true, .min = 3, .max = 63, .check = check_bucket},    \
-        {path ".s3.prefix", .type = API_STRING, .min = 1, .max = 256, .check = check_folder},                     \
-        {path ".s3.endpoint", .type = API_STRING, .min = 1, .max = 256, .check = check_endpoint},                 \
-        {path ".s3.region", .type = API_STRING, .min = 1, .max = 64, .check = check_region},                      \
-        {path ".s3.credentialsSecret", .type = API_OBJECT, .required = true},                                     \
-        {path ".s3.credentialsSecret.name", .type = API_STRING, .required = true, .min = 1, .max = KUBE_NAME_MAX, \
-            .check = check_object_name},                                                                          \
-        SECRET_KEY_FIELDS(path ".s3.caSecret", false), {path ".s3.pathStyle", .type = API_BOOLEAN},               \
-        {path ".persistentVolumeClaim", .type = API_OBJECT},                                                      \
-        {path ".persistentVolumeClaim.claimName", .type = API_STRING, .required = true, .min = 1,                 \
-            .max = KUBE_NAME_MAX, .check = check_object_name},                                                    \
-    {                                                                                                             \
-        path ".persistentVolumeClaim.path", .type = API_STRING, .min = 1, .max = 256, .check = check_folder       \
+#define BACKUP_DESTINATION_FIELDS(path)                                                                               \
+    {path, .type = API_OBJECT}, {path ".s3", .type = API_OBJECT},                                                     \
+        {path ".s3.bucket", .type = API_STRING, .required = true, .min = 3, .max = 63, .check = check_bucket},        \
+        {path ".s3.prefix", .type = API_STRING, .min = 1, .max = 256, .check = check_folder},                         \
+        {path ".s3.endpoint", .type = API_STRING, .min = 1, .max = 256, .check = check_endpoint},                     \
+        {path ".s3.region", .type = API_STRING, .min = 1, .max = 64, .check = check_region},                          \
+        {path ".s3.credentialsSecret", .type = API_OBJECT, .required = true},                                         \
+        {path ".s3.credentialsSecret.name", .type = API_STRING, .required = true, .min = 1, .max = KUBE_NAME_MAX,     \
+            .check = check_object_name},                                                                              \
+        SECRET_KEY_FIELDS(path ".s3.caSecret", false), {path ".s3.pathStyle", .type = API_BOOLEAN},                   \
+        {path ".persistentVolumeClaim", .type = API_OBJECT},                                                          \
+        {path ".persistentVolumeClaim.claimName", .type = API_STRING, .required = true, .min = 1,                     \
+            .max = KUBE_NAME_MAX, .check = check_object_name},                                                        \
+        {path ".persistentVolumeClaim.path", .type = API_STRING, .min = 1, .max = 256, .check = check_volume_folder}, \
+    {                                                                                                                 \
+        path ".persistentVolumeClaim.size", .type = API_QUANTITY, .min = 1                                            \
     }
 
 #define BACKUP_ENCRYPTION_FIELDS(path) {path, .type = API_OBJECT}, SECRET_KEY_FIELDS(path ".keySecret", true)

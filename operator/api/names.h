@@ -29,6 +29,7 @@
 #define LABEL_TERMINAL "kubemysql.dev/terminal"         /* terminal name */
 #define LABEL_SCHEDULED "kubemysql.dev/scheduled"       /* MysqlBackup: "true": made by its cluster's schedule */
 #define LABEL_FINAL_BACKUP "kubemysql.dev/final-backup" /* MysqlBackup: "true": the last one of a cluster that goes */
+#define LABEL_BACKUP_CLAIM "kubemysql.dev/backup-claim" /* PersistentVolumeClaim made for backups: of which cluster */
 #define LABEL_DRILL "kubemysql.dev/drill" /* MysqlCluster: made for a restore drill of the cluster of that name */
 #define LABEL_ROLE "kubemysql.dev/role"   /* on database pods: LABEL_ROLE_* */
 

@@ -371,7 +371,7 @@ static void tend_store(struct archive_turn *turn, struct archive_memory *memory)
     struct plan *plan = plan_new();
     bool wants = turn->spec.archives && destination->kind == BACKUP_DESTINATION_VOLUME;
     if (wants && !turn->paused)
-        store_pod_plan(&turn->controller->sources, turn->ns, turn->name, destination->claim,
+        store_pod_plan(&turn->controller->sources, turn->ns, turn->name, destination, true,
             "binary logs are archived to the volume", plan);
     if (memory->tidied_for != tidy_digest(turn) && !turn->paused)
         plan_removals(turn,
@@ -504,6 +504,8 @@ void archive_controller_setup(struct manager *manager, const struct archive_cont
     controller->targets.kinds[PLAN_POD].resource = manager_use_kind(manager, &kube_kind_pod);
     controller->targets.kinds[PLAN_POD].informer = options->pods;
     controller->targets.kinds[PLAN_SECRET].resource = manager_use_kind(manager, &kube_kind_secret);
+    controller->targets.kinds[PLAN_VOLUME_CLAIM].resource =
+        manager_use_kind(manager, &kube_kind_persistent_volume_claim);
     archive_memories_init(&controller->memories, options->fleet);
     archive_metrics_register(manager_metrics(manager), &controller->memories);
     controller->runtime = manager_controller(manager, &reconciler, &runtime_options);

@@ -401,6 +401,8 @@ void backup_controller_setup(struct manager *manager, const struct backup_contro
     controller->targets.kinds[PLAN_POD].resource = manager_use_kind(manager, &kube_kind_pod);
     controller->targets.kinds[PLAN_POD].informer = options->pods;
     controller->targets.kinds[PLAN_SECRET].resource = manager_use_kind(manager, &kube_kind_secret);
+    controller->targets.kinds[PLAN_VOLUME_CLAIM].resource =
+        manager_use_kind(manager, &kube_kind_persistent_volume_claim);
     backup_memories_init(&controller->memories);
     controller->metrics = backup_metrics_new(manager_metrics(manager), &controller->memories);
     controller->runtime = manager_controller(manager, &reconciler, &runtime_options);

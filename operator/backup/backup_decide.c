@@ -235,7 +235,7 @@ static void decide_pending(const struct backup_snapshot *snapshot, struct backup
     int64_t left_ms = retry_left_ms(snapshot);
     if (left_ms > 0) {
         again_in(step, last_was_refused(snapshot) ? MIN_OF(left_ms, BACKUP_RECHECK_MS) : left_ms);
-        step->wants_store = is_volume(snapshot);
+        step->wants_store = step->wants_claim = is_volume(snapshot);
         return;
     }
     const struct backup_member *donor = backup_donor_choose(snapshot, why, sizeof(why));
@@ -248,7 +248,7 @@ static void decide_pending(const struct backup_snapshot *snapshot, struct backup
         step->act = BACKUP_ACT_HOLD;
         return;
     }
-    step->wants_store = is_volume(snapshot);
+    step->wants_store = step->wants_claim = is_volume(snapshot);
     if (!snapshot->store_ready)
         say(step, "waits for the pod that serves the volume: %s", snapshot->store_message);
     else

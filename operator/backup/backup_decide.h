@@ -52,6 +52,7 @@ struct backup_step {
     char end_donor[DERIVED_NAME_SIZE]; /* this member should end what it does for end_id; "" nobody */
     char end_id[BACKUP_ID_SIZE];
     bool wants_store;  /* volumes: the pod in front of it should be there */
+    bool wants_claim;  /* and its claim may be made, because something is about to be stored */
     int64_t again_ms;  /* look again then at the latest; 0: when there is news */
     const char *event; /* of the change to `next`; NULL: none */
     bool warning;

@@ -151,12 +151,17 @@ static const struct custom_object *find_cluster(const struct backup_sources *sou
     return (const struct custom_object *)store_get(informer_store(sources->clusters), key);
 }
 
-static void read_store(const struct backup_sources *sources, struct backup_snapshot *ret)
+static void read_store(
+    const struct backup_sources *sources, const struct backup_memory *memory, struct backup_snapshot *ret)
 {
     const struct backup_destination *destination = &ret->backup.destination;
-    ret->store_ready = destination->kind != BACKUP_DESTINATION_VOLUME ||
-        store_pod_serves(store_pod_find(sources, ret->ns, ret->backup.cluster, destination->claim), ret->store_message,
-            sizeof(ret->store_message));
+    ret->store_ready = true;
+    if (destination->kind != BACKUP_DESTINATION_VOLUME)
+        return;
+    const struct pod_object *pod = store_pod_find(sources, ret->ns, ret->backup.cluster, destination->claim);
+    ret->store_ready = store_pod_serves(pod, ret->store_message, sizeof(ret->store_message));
+    if (!pod && !str_empty(memory->store_error))
+        snprintf(ret->store_message, sizeof(ret->store_message), "%s", memory->store_error);
 }
 
 /* ---- all ---- */
@@ -201,6 +206,6 @@ bool backup_gather(const struct backup_sources *sources, const struct backup_mem
         const struct looker looker = {sources, memories, memory, cluster->object.key};
         read_members(&looker, &roles, ret);
     }
-    read_store(sources, ret);
+    read_store(sources, memory, ret);
     return true;
 }

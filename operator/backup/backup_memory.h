@@ -23,6 +23,7 @@ struct backup_memory {
     char donor[DERIVED_NAME_SIZE];       /* who was given the task by this process; "" nobody */
     char begins_with[DERIVED_NAME_SIZE]; /* the donor in a status that is being written; "" none */
     bool wants_store;                    /* the pod in front of its volume */
+    char store_error[256];               /* why that, or its claim, could not be made last time; "" it could */
     /* Of the last look. */
     char *ns, *cluster, *claim; /* claim "" without a volume */
     enum backup_phase phase;

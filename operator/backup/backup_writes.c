@@ -141,7 +141,11 @@ void backup_visit_write_finalizer(struct backup_visit *visit, bool wanted)
 static void on_plan_done(void *arg, const struct plan *plan, const struct error *err)
 {
     UNUSED(plan);
-    backup_visit_finish(arg, err);
+    struct backup_visit *visit = arg;
+    struct backup_memory *memory = backup_visit_memory(visit);
+    if (memory)
+        snprintf(memory->store_error, sizeof(memory->store_error), "%s", err ? err->message : "");
+    backup_visit_finish(visit, err);
 }
 
 /* Others of the cluster may need it: those that run, or are to, and those of which we know. */
@@ -170,7 +174,8 @@ static void plan_store(struct backup_visit *visit, struct plan *plan)
     const char *cluster = snapshot->backup.cluster, *claim = snapshot->backup.destination.claim;
     const struct pod_object *pod = store_pod_find(sources, snapshot->ns, cluster, claim);
     if (visit->step.wants_store)
-        store_pod_plan(sources, snapshot->ns, cluster, claim, "a backup needs the volume", plan);
+        store_pod_plan(sources, snapshot->ns, cluster, &snapshot->backup.destination, visit->step.wants_claim,
+            "a backup needs the volume", plan);
     else if (pod && !pod->object.deleting && str_eq(pod->cluster, cluster) && !is_needed(visit, cluster, claim))
         plan_add_delete(plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, "nobody needs the volume any more");
 }

@@ -68,11 +68,23 @@ static bool is_outdated(const struct pod_object *pod, const json_t *wanted)
     return ended || (other && !pod->ready); /* one that serves is left alone: somebody may be sending to it */
 }
 
-void store_pod_plan(const struct backup_sources *sources, const char *ns, const char *cluster, const char *claim,
-    const char *why, struct plan *plan)
+/* It waits for a node: perhaps because its claim is gone. */
+static bool is_not_placed(const struct pod_object *pod)
 {
-    const struct pod_object *pod = store_pod_find(sources, ns, cluster, claim);
-    _cleanup_(json_decrefp) json_t *wanted = manifest_of(sources, ns, cluster, claim);
+    return !pod->scheduled && !pod->object.deleting && !str_empty(pod->problem_reason);
+}
+
+void store_pod_plan(const struct backup_sources *sources, const char *ns, const char *cluster,
+    const struct backup_destination *destination, bool makes_claim, const char *why, struct plan *plan)
+{
+    const struct pod_object *pod = store_pod_find(sources, ns, cluster, destination->claim);
+    _cleanup_(json_decrefp) json_t *wanted = manifest_of(sources, ns, cluster, destination->claim);
+    json_t *claim =
+        wanted && makes_claim && (!pod || is_not_placed(pod)) ? backup_claim_manifest(ns, cluster, destination) : NULL;
+    if (claim) {
+        plan_add_create(plan, PLAN_VOLUME_CLAIM, claim, "a claim for backups, which there is none of yet");
+        plan_next_stage(plan);
+    }
     if (wanted && !pod)
         plan_add_apply(plan, PLAN_POD, NULL, json_incref(wanted), why);
     else if (wanted && !pod->object.deleting && is_outdated(pod, wanted))

@@ -11,7 +11,7 @@
 /* How the round went. */
 struct cluster_outcome {
     const struct error *error; /* of the plan or the Secrets, NULL: all well */
-    enum plan_kind error_kind; /* of the action that failed; PLAN_KIND_COUNT: not an action */
+    enum plan_kind error_kind; /* of the action that failed; PLAN_KIND_COUNT: not an action, or one that only creates */
 };
 
 /* Fills *ret (zeroed by this) from the snapshot taken after the plan. The caller releases it. */

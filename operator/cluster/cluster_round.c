@@ -118,7 +118,7 @@ static void on_action(
     namespace_end_note(cluster_round_memory(round), err);
     if (err && !round->error.kind && !is_no_news(round, action, err)) {
         round->error = *err;
-        round->error_kind = action->kind;
+        round->error_kind = action->verb == PLAN_CREATE ? PLAN_KIND_COUNT : action->kind; /* no member's claim */
     }
     if (!err && action->verb == PLAN_APPLY)
         remember_child(round, action, answer);

@@ -52,6 +52,13 @@ static bool is_outdated(const struct pod_object *pod, const json_t *wanted)
     return ended || (other && !pod->ready); /* one that serves is left alone */
 }
 
+/* A new cluster may begin with an empty volume where that is an answer: nothing was stored yet. */
+static bool may_be_empty(const struct cluster_snapshot *snapshot)
+{
+    return !is_in_place(snapshot) && snapshot->cluster.restore.source == RESTORE_SOURCE_LATEST &&
+        snapshot->cluster.restore.or_empty;
+}
+
 void restore_store_decide(const struct cluster_snapshot *snapshot, struct plan *plan)
 {
     const struct pod_object *found = snapshot->restore_store;
@@ -74,6 +81,11 @@ void restore_store_decide(const struct cluster_snapshot *snapshot, struct plan *
         .default_agent_image = snapshot->default_agent_image,
     };
     _cleanup_(json_decrefp) json_t *wanted = backup_store_pod_manifest(&pod);
+    bool waits = !found || (!found->scheduled && !str_empty(found->problem_reason));
+    json_t *claim =
+        waits && may_be_empty(snapshot) ? backup_claim_manifest(snapshot->ns, snapshot->name, &destination) : NULL;
+    if (claim)
+        plan_add_create(plan, PLAN_VOLUME_CLAIM, claim, "a claim for backups, which there is none of yet");
     if (!found)
         plan_add_apply(plan, PLAN_POD, NULL, json_incref(wanted), "the restore reads from a volume");
     else if (!found->object.deleting && is_outdated(found, wanted))

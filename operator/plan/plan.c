@@ -23,6 +23,7 @@ static const char *const verb_names[] = {
     [PLAN_APPLY] = "apply",
     [PLAN_PATCH] = "patch",
     [PLAN_DELETE] = "delete",
+    [PLAN_CREATE] = "create",
 };
 
 const char *plan_kind_name(enum plan_kind kind)
@@ -94,11 +95,22 @@ static struct plan_action *plan_add(struct plan *plan, enum plan_verb verb, enum
     return action;
 }
 
+static void add_body(
+    struct plan *plan, enum plan_verb verb, enum plan_kind kind, const char *uid, json_t *body, const char *why)
+{
+    plan_add(plan, verb, kind, json_path_str(body, "metadata.namespace", NULL),
+        json_path_str(body, "metadata.name", ""), uid, why)
+        ->body = body;
+}
+
 void plan_add_apply(struct plan *plan, enum plan_kind kind, const char *uid, json_t *body, const char *why)
 {
-    struct plan_action *action = plan_add(plan, PLAN_APPLY, kind, json_path_str(body, "metadata.namespace", NULL),
-        json_path_str(body, "metadata.name", ""), uid, why);
-    action->body = body;
+    add_body(plan, PLAN_APPLY, kind, uid, body, why);
+}
+
+void plan_add_create(struct plan *plan, enum plan_kind kind, json_t *body, const char *why)
+{
+    add_body(plan, PLAN_CREATE, kind, NULL, body, why);
 }
 
 void plan_add_patch(struct plan *plan, enum plan_kind kind, const char *ns, const char *name, const char *uid,

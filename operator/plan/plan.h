@@ -37,6 +37,7 @@ enum plan_verb {
     PLAN_APPLY,  /* server-side apply of body; never onto an object of another owner */
     PLAN_PATCH,  /* merge patch of an object that we do not apply (volume claims) */
     PLAN_DELETE, /* with a UID precondition */
+    PLAN_CREATE, /* of body, unless something of its name is there: whatever that is, it is left as it is */
 };
 
 struct plan_action {
@@ -45,7 +46,7 @@ struct plan_action {
     char *ns;
     char *name;
     char *uid; /* of the live object as last seen; NULL: believed absent (then it is created, never applied, so that nobody's object is taken over) */
-    json_t *body; /* apply, patch; NULL for delete */
+    json_t *body; /* apply, patch, create; NULL for delete */
     char *why;    /* for log and events: "roll NAME-mysql-2: my.cnf changed" */
 };
 
@@ -70,6 +71,7 @@ void plan_next_stage(struct plan *plan);
 
 /* uid, why may be NULL. body is stolen. More than PLAN_ACTIONS_MAX is a bug and aborts. */
 void plan_add_apply(struct plan *plan, enum plan_kind kind, const char *uid, json_t *body, const char *why);
+void plan_add_create(struct plan *plan, enum plan_kind kind, json_t *body, const char *why);
 void plan_add_patch(struct plan *plan, enum plan_kind kind, const char *ns, const char *name, const char *uid,
     json_t *body, const char *why);
 void plan_add_delete(

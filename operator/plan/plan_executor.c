@@ -31,6 +31,13 @@ struct step {
 
 static void run_stage(void *arg);
 
+static void tell(const struct plan_action *action)
+{
+    if (action->why)
+        log_info(action->why, LOG_STR("kind", plan_kind_name(action->kind)), LOG_STR("namespace", action->ns),
+            LOG_STR("name", action->name));
+}
+
 static void run_end(struct run *run)
 {
     run->done(run->arg, run->plan, run->first_error.kind ? &run->first_error : NULL);
@@ -167,6 +174,48 @@ static void apply_begin(struct step *step)
     kube_create(targets->client, targets->kinds[action->kind].resource, action->ns, action->body, on_created, step);
 }
 
+static void on_read(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    if (err)
+        step_fail(arg, err);
+    else
+        step_end(arg, answer, NULL);
+}
+
+/* Somebody may have been faster. */
+static void on_made(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct step *step = arg;
+    const struct plan_action *action = step->action;
+    const struct plan_targets *targets = step->run->targets;
+    if (err && err->kind == ERROR_EXISTS)
+        kube_get(targets->client, targets->kinds[action->kind].resource, action->ns, action->name, on_read, step);
+    else
+        on_read(step, answer, err);
+}
+
+static void on_sought(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct step *step = arg;
+    const struct plan_action *action = step->action;
+    const struct plan_targets *targets = step->run->targets;
+    if (!err)
+        step_end(step, answer, NULL);
+    else if (err->kind != ERROR_NOT_FOUND)
+        step_fail(step, err);
+    else {
+        tell(action);
+        kube_create(targets->client, targets->kinds[action->kind].resource, action->ns, action->body, on_made, step);
+    }
+}
+
+static void create_begin(struct step *step)
+{
+    const struct plan_targets *targets = step->run->targets;
+    const struct plan_action *action = step->action;
+    kube_get(targets->client, targets->kinds[action->kind].resource, action->ns, action->name, on_sought, step);
+}
+
 static void patch_begin(struct step *step)
 {
     const struct plan_targets *targets = step->run->targets;
@@ -188,6 +237,7 @@ static void (*const begin_verb[])(struct step *) = {
     [PLAN_APPLY] = apply_begin,
     [PLAN_PATCH] = patch_begin,
     [PLAN_DELETE] = delete_begin,
+    [PLAN_CREATE] = create_begin,
 };
 
 static void action_begin(struct run *run, const struct plan_action *action)
@@ -195,9 +245,8 @@ static void action_begin(struct run *run, const struct plan_action *action)
     struct step *step = xnew(struct step);
     step->run = run;
     step->action = action;
-    if (action->why)
-        log_info(action->why, LOG_STR("kind", plan_kind_name(action->kind)), LOG_STR("namespace", action->ns),
-            LOG_STR("name", action->name));
+    if (action->verb != PLAN_CREATE)
+        tell(action);
     begin_verb[action->verb](step);
 }
 

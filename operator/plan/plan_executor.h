@@ -10,6 +10,9 @@
  * (ERROR_CONFLICT if it is left of a former owner, see ownership.h); nothing is written (I11). So nothing foreign can be
  * taken over even by a race, and what is absent costs one request. An apply onto a known object carries its UID as precondition; the first one
  * adopts what the POST wrote (managed_fields.h), which costs two requests more, once in an object's life.
+ *
+ * A create is preceded by a GET: a quota refuses a POST before the API server finds out that the object exists. What it makes
+ * does not go into the informer.
  */
 #ifndef KM_PLAN_EXECUTOR_H
 #define KM_PLAN_EXECUTOR_H

@@ -407,6 +407,90 @@ static void a_pod_that_never_serves_is_not_left_behind(void **state)
     backup_world_free(it);
 }
 
+#define SIZED \
+    "'destination': {'s3': null, 'persistentVolumeClaim': {'claimName': 'vol', 'path': '/deep', 'size': '5Gi'}}"
+#define PATH_CLAIM PATH_CORE "persistentvolumeclaims/vol"
+
+static bool put_it_on_a_sized_volume(struct operator_world *world)
+{
+    backup_world_put(backup_world_the()->more);
+    world_edit_json(world, PATH_BACKUP, "{'spec': {" SIZED "}}");
+    return true;
+}
+
+static bool claim_is_there(struct operator_world *world)
+{
+    return *world_str(world, PATH_CLAIM, "metadata.name") != '\0';
+}
+
+static bool take_the_claim_away(struct operator_world *world)
+{
+    return kube_api_double_remove(world->api, PATH_CLAIM);
+}
+
+/* Without anything to store it is not made anew: neither for what is removed, nor for what is there. */
+static void a_claim_with_a_size_is_made(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {world_is_settled, door_opens, put_it_on_a_sized_volume, claim_is_there,
+        pod_serves, backup_world_completed, store_is_gone, take_the_claim_away, backup_world_delete_it, pod_serves,
+        backup_world_gone, store_is_gone, NULL};
+    struct backup_world *it = backup_world_new(DONOR_COMPLETES, "'deletionPolicy': 'Delete'");
+    operator_world_run(it->world, steps);
+    assert_string_equal(world_agent(it->world, 1)->backup_task.store.prefix, "deep");
+    assert_false(claim_is_there(it->world));
+    backup_world_free(it);
+}
+
+static bool somebody_made_the_claim(struct operator_world *world)
+{
+    _cleanup_(json_decrefp) json_t *claim = json_build("{s:s, s:s, s:{s:s, s:s}, s:{s:s}}", "apiVersion", "v1", "kind",
+        "PersistentVolumeClaim", "metadata", "name", "vol", "namespace", "ns1", "spec", "volumeName", "mine");
+    kube_api_double_put(world->api, PATH_CLAIM, claim);
+    return true;
+}
+
+static void a_claim_of_somebody_else_is_used(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {world_is_settled, door_opens, somebody_made_the_claim,
+        put_it_on_a_sized_volume, pod_serves, backup_world_completed, NULL};
+    struct backup_world *it = backup_world_new(DONOR_COMPLETES, "");
+    operator_world_run(it->world, steps);
+    assert_string_equal(world_str(it->world, PATH_CLAIM, "spec.volumeName"), "mine");
+    assert_null(json_path(kube_api_double_get(it->world->api, PATH_CLAIM), "metadata.labels"));
+    backup_world_free(it);
+}
+
+static bool claims_are_refused(struct operator_world *world)
+{
+    static const struct kube_api_fault fault = {.method = "POST",
+        .path_prefix = PATH_CORE "persistentvolumeclaims",
+        .status = 403,
+        .reason = "Forbidden",
+        .times = -1};
+    kube_api_double_fault(world->api, &fault);
+    return true;
+}
+
+static bool refusal_is_told(struct operator_world *world)
+{
+    UNUSED(world);
+    return strstr(
+        backup_world_status_of("message"), "waits for the pod that serves the volume: PersistentVolumeClaim vol");
+}
+
+static void a_claim_that_is_refused_is_told(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        world_is_settled, claims_are_refused, put_it_on_a_sized_volume, refusal_is_told, NULL};
+    struct backup_world *it = backup_world_new(DONOR_COMPLETES, "");
+    operator_world_run(it->world, steps);
+    assert_true(store_is_gone(it->world)); /* no pod without it */
+    backup_world_free(it);
+}
+
 int main(void)
 {
     cmocka_set_test_filter(getenv("TEST_CASE"));
@@ -425,6 +509,9 @@ int main(void)
         cmocka_unit_test(a_refusal_waits_for_the_secret),
         cmocka_unit_test(a_volume_is_served_while_it_is_needed),
         cmocka_unit_test(a_pod_that_never_serves_is_not_left_behind),
+        cmocka_unit_test(a_claim_with_a_size_is_made),
+        cmocka_unit_test(a_claim_of_somebody_else_is_used),
+        cmocka_unit_test(a_claim_that_is_refused_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,19 @@ static void volume_is_read(void **state)
     assert_int_equal(got.kind, BACKUP_DESTINATION_VOLUME);
     assert_string_equal(got.claim, "safe");
     assert_string_equal(got.path, "x/y");
+    assert_null(got.size);
+    _cleanup_(json_decrefp) json_t *other =
+        parse("{\"persistentVolumeClaim\": {\"claimName\": \"safe\", \"path\": \"/x/y\", \"size\": \"5Gi\"}}");
+    struct backup_destination same;
+    backup_destination_read(other, &same);
+    assert_string_equal(same.path, "x/y");
+    assert_string_equal(json_string_value(same.size), "5Gi");
+    assert_true(backup_destination_same_place(&got, &same));
+    _cleanup_(json_decrefp) json_t *top =
+        parse("{\"persistentVolumeClaim\": {\"claimName\": \"safe\", \"path\": \"/\", \"size\": null}}");
+    backup_destination_read(top, &same);
+    assert_string_equal(same.path, "");
+    assert_null(same.size);
 }
 
 static void neither_or_both_is_none(void **state)
@@ -151,9 +164,10 @@ static void places(void **state)
         "{\"s3\": {\"bucket\": \"b\"}}",
         "{\"persistentVolumeClaim\": {\"claimName\": \"b\", \"path\": \"p\"}}",
         "{\"persistentVolumeClaim\": {\"claimName\": \"b\"}}",
+        "{\"persistentVolumeClaim\": {\"claimName\": \"b\", \"path\": \"/p\"}}",
     };
     static const char *const locations[] = {"s3://b/p/n/c/backups/1", "s3://b/p/n/c/backups/1", "s3://b/n/c/backups/1",
-        "pvc:b/p/n/c/backups/1", "pvc:b/n/c/backups/1"};
+        "pvc:b/p/n/c/backups/1", "pvc:b/n/c/backups/1", "pvc:b/p/n/c/backups/1"};
     struct backup_destination first;
     _cleanup_(json_decrefp) json_t *first_json = parse(texts[0]);
     backup_destination_read(first_json, &first);

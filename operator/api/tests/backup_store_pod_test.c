@@ -73,6 +73,27 @@ static void manifest(void **state)
     assert_false(json_path_bool(pod, "spec.containers[0].securityContext.allowPrivilegeEscalation", true));
 }
 
+/* Nothing by which we would find it again, and nobody who takes it along. */
+static void claim(void **state)
+{
+    UNUSED(state);
+    static const char text[] =
+        "{\"persistentVolumeClaim\": {\"claimName\": \"vol\", \"path\": \"/a\", \"size\": \"5Gi\"}}";
+    static const char wanted[] = "{\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\","
+                                 "\"metadata\": {\"name\": \"vol\", \"namespace\": \"ns1\","
+                                 "\"labels\": {\"kubemysql.dev/backup-claim\": \"shop\"}},"
+                                 "\"spec\": {\"accessModes\": [\"ReadWriteOnce\"],"
+                                 "\"resources\": {\"requests\": {\"storage\": \"5Gi\"}}}}";
+    struct backup_destination destination;
+    _cleanup_(json_decrefp) json_t *json = json_parse(text, strlen(text), NULL);
+    _cleanup_(json_decrefp) json_t *expected = json_parse(wanted, strlen(wanted), NULL);
+    backup_destination_read(json, &destination);
+    _cleanup_(json_decrefp) json_t *got = backup_claim_manifest("ns1", "shop", &destination);
+    assert_true(json_equal(got, expected));
+    destination.size = NULL;
+    assert_null(backup_claim_manifest("ns1", "shop", &destination));
+}
+
 /* Equal wishes give equal hashes, others do not. */
 static void hash(void **state)
 {
@@ -91,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
         cmocka_unit_test(manifest),
+        cmocka_unit_test(claim),
         cmocka_unit_test(hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,8 @@ static json_t *describe(const struct backup_snapshot *snapshot, const struct bac
         json_put(json, "end", json_build("{s:s, s:s}", "donor", step->end_donor, "id", step->end_id));
     if (step->wants_store)
         json_put_bool(json, "wantsStore", true);
+    if (step->wants_claim)
+        json_put_bool(json, "wantsClaim", true);
     if (step->again_ms > 0)
         json_put_int(json, "againMs", step->again_ms);
     json_put_str(json, "event", step->event);

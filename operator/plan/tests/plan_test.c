@@ -275,6 +275,50 @@ static void what_takes_its_time_to_go_is_known_as_leaving(void **state)
     assert_true(world_stored(world, "a")->deleting);
 }
 
+static void a_creation_leaves_what_is_there(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    world_put(world, "a", "theirs");
+    plan_add_create(plan, PLAN_CONFIG_MAP, world_map("a", "ours"), NULL);
+    plan_next_stage(plan);
+    plan_add_create(plan, PLAN_CONFIG_MAP, world_map("b", "ours"), NULL);
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_NONE);
+    assert_int_equal(result.actions, 2);
+    assert_string_equal(live_value(world, "a"), "theirs");
+    assert_string_equal(live_value(world, "b"), "ours");
+    /* Not even asked for: a quota would refuse it. */
+    assert_int_equal(kube_api_double_requests(world->api, "POST", NULL), 1);
+    assert_int_equal(kube_api_double_requests(world->api, "PATCH", NULL), 0);
+}
+
+static void who_is_faster_has_made_it(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    static const struct kube_api_fault fault = {
+        .method = "POST", .kind = KUBE_API_FAULT_STATUS, .status = 409, .reason = "AlreadyExists", .carried_out = true};
+    kube_api_double_fault(world->api, &fault);
+    plan_add_create(plan, PLAN_CONFIG_MAP, world_map("a", "v"), NULL);
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_NONE);
+    assert_string_equal(live_value(world, "a"), "v");
+}
+
+static void a_creation_that_is_refused_says_so(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    static const struct kube_api_fault fault = {
+        .method = "POST", .kind = KUBE_API_FAULT_STATUS, .status = 403, .reason = "Forbidden", .times = -1};
+    kube_api_double_fault(world->api, &fault);
+    plan_add_create(plan, PLAN_CONFIG_MAP, world_map("a", "v"), NULL);
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_FORBIDDEN);
+    assert_true(str_starts_with(result.err.message, "ConfigMap a: "));
+}
+
 #define WORLD_TEST(name) cmocka_unit_test_setup_teardown(name, world_set_up, world_tear_down)
 
 int main(void)
@@ -293,6 +337,9 @@ int main(void)
         WORLD_TEST(another_object_of_the_name_is_a_conflict),
         WORLD_TEST(what_is_gone_needs_no_deletion),
         WORLD_TEST(what_takes_its_time_to_go_is_known_as_leaving),
+        WORLD_TEST(a_creation_leaves_what_is_there),
+        WORLD_TEST(who_is_faster_has_made_it),
+        WORLD_TEST(a_creation_that_is_refused_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
