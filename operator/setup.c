@@ -3,6 +3,7 @@
 
 #include "operator/setup.h"
 
+#include "common/version.h"
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
@@ -65,6 +66,7 @@ static void set_up_clusters(struct manager *manager, const struct operator_optio
 {
     const struct cluster_controller_options cluster_options = {
         .agent_image = options->agent_image,
+        .version = KM_VERSION,
         .watch_namespaces = &options->watch_namespaces,
         .ipv6 = options->ipv6,
         .clusters = shared->clusters,

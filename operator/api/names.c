@@ -102,6 +102,24 @@ static json_t *labels_of(const char *instance, const char *component, const char
         LABEL_COMPONENT, component, LABEL_MANAGED_BY, LABEL_MANAGED_BY_US, own_key, instance);
 }
 
+static bool is_alphanumeric(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */
+void label_value_of_version(char out[static KUBE_LABEL_MAX + 1], const char *version)
+{
+    size_t len = 0;
+    for (; *version && len < KUBE_LABEL_MAX; version++) {
+        if (is_alphanumeric(*version) || len > 0)
+            out[len++] = is_alphanumeric(*version) || *version == '.' || *version == '_' ? *version : '-';
+    }
+    while (len > 0 && !is_alphanumeric(out[len - 1]))
+        len--;
+    out[len] = '\0';
+}
+
 json_t *cluster_labels(const char *cluster)
 {
     return labels_of(cluster, LABEL_COMPONENT_DATABASE, LABEL_CLUSTER);

@@ -25,6 +25,7 @@
 #define LABEL_INSTANCE "app.kubernetes.io/instance"     /* cluster or terminal name */
 #define LABEL_COMPONENT "app.kubernetes.io/component"   /* LABEL_COMPONENT_* */
 #define LABEL_MANAGED_BY "app.kubernetes.io/managed-by" /* LABEL_MANAGED_BY_US */
+#define LABEL_VERSION "app.kubernetes.io/version"       /* of the operator; on a cluster's children, nothing else */
 #define LABEL_CLUSTER "kubemysql.dev/cluster"           /* cluster name: on everything of a cluster; selectors use it */
 #define LABEL_TERMINAL "kubemysql.dev/terminal"         /* terminal name */
 #define LABEL_SCHEDULED "kubemysql.dev/scheduled"       /* MysqlBackup: "true": made by its cluster's schedule */
@@ -126,6 +127,8 @@ int terminal_name_check(const char *name, struct api_problems *problems);
 json_t *cluster_labels(const char *cluster);          /* for every child */
 json_t *cluster_selector_labels(const char *cluster); /* selects the database pods */
 json_t *terminal_labels(const char *terminal);
+/* A version as the value of a label: cut, and what no label may hold is '-' ("1.2.3+ab" is "1.2.3-ab"). "" if nothing is left. */
+void label_value_of_version(char out[static KUBE_LABEL_MAX + 1], const char *version);
 /* "kubemysql.dev/cluster=NAME,app.kubernetes.io/component=database": for status.selector. */
 void cluster_selector_text(const char *cluster, struct strbuf *out);
 

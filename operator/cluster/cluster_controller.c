@@ -156,6 +156,7 @@ void cluster_controller_setup(struct manager *manager, const struct cluster_cont
     cluster_memories_init(&controller->memories);
     cluster_metrics_register(manager_metrics(manager), &controller->memories);
     controller->sources.default_agent_image = options->agent_image;
+    controller->sources.operator_version = options->version;
     controller->sources.ipv6 = options->ipv6;
     controller->sources.fleet = options->fleet;
     agent_fleet_listen(options->fleet, cluster_controller_wake, controller);

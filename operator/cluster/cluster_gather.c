@@ -419,6 +419,7 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
         .generation = object->object.generation,
         .now_ms = now_ms,
         .default_agent_image = sources->default_agent_image,
+        .operator_version = sources->operator_version,
         .ipv6 = sources->ipv6,
         .switchover_to = xstrdup(object->switchover_to),
         .confirmed_lost = xstrdup(object->confirmed_lost),

@@ -17,6 +17,7 @@ struct cluster_sources {
     struct informer *children[CHILD_COUNT]; /* by child; several share one */
     struct agent_fleet *fleet;
     const char *default_agent_image;
+    const char *operator_version;
     bool ipv6; /* see cluster_snapshot */
 };
 

@@ -108,6 +108,7 @@ struct cluster_snapshot {
     char *mycnf; /* rendered; NULL unless accepted */
     char mycnf_hash[65];
     const char *default_agent_image;
+    const char *operator_version;       /* NULL: its label is left out */
     bool ipv6;                          /* the cluster network's first family: an EndpointSlice cannot change its own */
     char *switchover_to;                /* annotation ANNOTATION_SWITCHOVER_TO, "" if none */
     char *confirmed_lost;               /* annotation ANNOTATION_CONFIRMED_LOST, "" if none */

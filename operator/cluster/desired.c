@@ -39,7 +39,7 @@ const char *desired_child_name(const struct cluster_names *names, enum cluster_c
     return of[child];
 }
 
-json_t *desired_child(const struct cluster_snapshot *snapshot, enum cluster_child child)
+static json_t *make_child(const struct cluster_snapshot *snapshot, enum cluster_child child)
 {
     switch (child) {
     case CHILD_SERVICE_ACCOUNT:
@@ -62,6 +62,24 @@ json_t *desired_child(const struct cluster_snapshot *snapshot, enum cluster_chil
         break;
     }
     return NULL;
+}
+
+/* Only here, on the metadata of what is applied: pods and claims are made of templates that may not differ from one
+ * version to the next. One of the user's on a Service stays. */
+static void put_version(const struct cluster_snapshot *snapshot, json_t *object)
+{
+    char value[KUBE_LABEL_MAX + 1];
+    json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
+    label_value_of_version(value, str_or_empty(snapshot->operator_version));
+    if (*value && !json_object_get(labels, LABEL_VERSION))
+        json_put_str(labels, LABEL_VERSION, value);
+}
+
+json_t *desired_child(const struct cluster_snapshot *snapshot, enum cluster_child child)
+{
+    json_t *object = make_child(snapshot, child);
+    put_version(snapshot, object);
+    return object;
 }
 
 json_t *desired_child_metadata(const struct cluster_snapshot *snapshot)

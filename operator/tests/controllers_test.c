@@ -8,6 +8,7 @@
 #include "common/alloc.h"
 #include "common/json.h"
 #include "common/tls.h"
+#include "operator/cluster/desired.h"
 #include "operator/tests/operator_world.h"
 
 /* Everything of a settled cluster, itself included. */
@@ -498,6 +499,39 @@ static void a_restart_writes_nothing(void **state)
     operator_world_free(world);
 }
 
+static uint64_t hash_of_set(struct operator_world *world)
+{
+    return json_hash(json_object_get(kube_api_double_get(world->api, PATH_STATEFUL_SET), "spec"));
+}
+
+static bool another_version_takes_over(struct operator_world *world)
+{
+    world->version = "0.9.9";
+    world->numbers[0] = (int64_t)hash_of_set(world);
+    return restart(world);
+}
+
+static bool children_have_the_version(struct operator_world *world)
+{
+    return str_eq(world_str(world, PATH_STATEFUL_SET, "metadata.labels[\"" LABEL_VERSION "\"]"), "0.9.9");
+}
+
+/* What an exchange of the operator costs: one apply of each child, and the status, which has their hash. And what the
+ * pods are made of is as it was. */
+static void another_version_writes_each_child_once(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, another_version_takes_over, has_looked, children_have_the_version, quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world->version = "0.9.8";
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    assert_int_equal(kube_api_double_writes(world->api), world->writes_before + CHILD_COUNT + 1);
+    assert_true((int64_t)hash_of_set(world) == world->numbers[0]);
+    operator_world_free(world);
+}
+
 /* ---- figures ---- */
 
 static bool figures_are_told(struct operator_world *world)
@@ -547,6 +581,7 @@ int main(void)
         cmocka_unit_test(somebody_elses_terminal_stays),
         cmocka_unit_test(any_failing_write_leads_to_the_same_end),
         cmocka_unit_test(a_restart_writes_nothing),
+        cmocka_unit_test(another_version_writes_each_child_once),
         cmocka_unit_test(figures_follow_the_cluster),
     };
     cmocka_set_test_filter(getenv("TEST_CASE"));

@@ -60,6 +60,7 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
     struct informer *backups = informer_for(manager, &kube_kind_mysql_backup, &projection_mysql_backup, NULL);
     const struct cluster_controller_options cluster_options = {
         .agent_image = "agent:1",
+        .version = world->version,
         .secrets_fresh_ms = world->secrets_fresh_ms,
         .clusters = clusters,
         .configs = informer_for(manager, &kube_kind_mysql_config, &projection_mysql_config, NULL),

@@ -114,9 +114,31 @@ static void quantities(void **state)
     }
 }
 
+static void versions_as_labels(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *version, *label;
+    } table[] = {
+        {"0.2.0", "0.2.0"},
+        {"1.2.3-rc.1+ab~c", "1.2.3-rc.1-ab-c"},
+        {"+1.0+", "1.0"},
+        {"", ""},
+        {"--", ""},
+        {"0123456789012345678901234567890123456789012345678901234567890.-89",
+            "0123456789012345678901234567890123456789012345678901234567890"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        char out[KUBE_LABEL_MAX + 1];
+        label_value_of_version(out, table[i].version);
+        assert_string_equal(out, table[i].label);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(versions_as_labels),
         cmocka_unit_test(derived),
         cmocka_unit_test(longest),
         cmocka_unit_test(refused),

@@ -467,6 +467,7 @@ static void make_sources(struct golden *golden, const json_t *observed)
     sources->pods = golden->informers[PLAN_POD];
     sources->claims = golden->informers[PLAN_VOLUME_CLAIM];
     sources->default_agent_image = "agent:1";
+    sources->operator_version = "1.2.3+build";
     sources->ipv6 = json_path_bool(observed, "ipv6", false);
     for (int child = 0; child < CHILD_COUNT; child++)
         sources->children[child] = golden->informers[desired_child_kind((enum cluster_child)child)];
