@@ -255,14 +255,17 @@ static int compose(
     const struct action *action, const struct server_binary *binary, struct strbuf *text, struct error *err)
 {
     _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
+    struct server_features features = {0};
 
-    if (instance_config_load(action->lane->paths->config_instance, &instance, err) < 0)
+    if (instance_config_load(action->lane->paths->config_instance, &instance, err) < 0 ||
+        server_features_ask(binary, &features, err) < 0)
         return -1;
     struct run_mycnf_input input = {
         .mycnf = action->mycnf,
         .instance = &instance,
         .paths = action->lane->paths,
         .dialect = dialect_for(&binary->version),
+        .features = features,
         .pod_name = action->pod_name,
         .port = action->mysql_port,
     };

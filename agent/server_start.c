@@ -11,6 +11,7 @@
 #include "agent/bootstrap/relay_keep.h"
 #include "agent/bootstrap/server_binary.h"
 #include "agent/bootstrap/server_exec.h"
+#include "agent/bootstrap/server_features.h"
 #include "agent/bootstrap/start_mode.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/mysql/start_domain.h"
@@ -71,12 +72,28 @@ static bool set_tail_aside(const struct agent_options *options, uint64_t epoch)
     return false;
 }
 
+/* Whether this server cuts anything off. One that does not is started plainly, and what it has alone is found as
+ * errant: a copy replaces its data. */
+static bool can_truncate(const struct server_binary *binary)
+{
+    struct server_features features = {0};
+    struct error err = ERROR_INIT;
+
+    if (server_features_ask(binary, &features, &err) < 0) {
+        log_warn("whether the server can cut off what nobody has acknowledged is not known", LOG_ERR(&err));
+        return false;
+    }
+    if (!features.log_first)
+        log_warn("this server cannot cut off what nobody has acknowledged: if there is any, its data will be replaced");
+    return features.log_first;
+}
+
 static bool must_truncate(
-    const struct agent_options *options, const struct server_version *version, uint64_t primary_epoch)
+    const struct agent_options *options, const struct server_binary *binary, uint64_t primary_epoch)
 {
     struct start_mode mode = {0};
 
-    if (!primary_epoch || version->flavour != AGENT_FLAVOUR_MARIADB)
+    if (!primary_epoch || binary->version.flavour != AGENT_FLAVOUR_MARIADB)
         return false;
     log_info("the server ended as a semi-sync primary; the operator's word is awaited",
         LOG_INT("epoch", (int64_t)primary_epoch));
@@ -84,7 +101,7 @@ static bool must_truncate(
         log_info("nothing was said: the server is started plainly");
         return false;
     }
-    return mode.truncate && mode.epoch > primary_epoch && set_tail_aside(options, primary_epoch);
+    return mode.truncate && mode.epoch > primary_epoch && can_truncate(binary) && set_tail_aside(options, primary_epoch);
 }
 
 /* What is not noted is not cut off. */
@@ -126,9 +143,9 @@ int server_start(const struct agent_options *options, struct error *err)
     if (server_binary_find(&binary, err) < 0)
         return -1;
     struct server_version version = binary.version;
-    server_binary_release(&binary);
     bool was_interrupted = start_mode_has_cut(paths);
-    bool truncate = must_truncate(options, &version, start_mode_primary(paths)) && note_cut(paths);
+    bool truncate = must_truncate(options, &binary, start_mode_primary(paths)) && note_cut(paths);
+    server_binary_release(&binary);
     if (truncate)
         log_warn("the server cuts off what nobody has acknowledged: another primary has the rest");
     /* Both are used up now, whatever becomes of the start. */

@@ -66,9 +66,11 @@ static int prepare_config(
     _cleanup_(strbuf_release) struct strbuf mycnf;
     const struct agent_paths *paths = options->paths;
     const struct dialect *dialect = dialect_for(&binary->version);
+    struct server_features features = {0};
 
     strbuf_init(&mycnf, MYCNF_MAX);
-    if (init_user_name(ret_user, err) < 0 || instance_config_load(paths->config_instance, &instance, err) < 0 ||
+    if (init_user_name(ret_user, err) < 0 || server_features_ask(binary, &features, err) < 0 ||
+        instance_config_load(paths->config_instance, &instance, err) < 0 ||
         fs_read_file(paths->config_mycnf, &mycnf, err) < 0)
         return -1;
     struct run_mycnf_input input = {
@@ -76,6 +78,7 @@ static int prepare_config(
         .instance = &instance,
         .paths = paths,
         .dialect = dialect,
+        .features = features,
         .pod_name = options->pod_name,
         .port = options->mysql_port,
     };

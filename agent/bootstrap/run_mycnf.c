@@ -31,15 +31,18 @@ static void add_identity(const struct run_mycnf_input *input, struct strbuf *out
 
 /* What the ConfigMap may say otherwise: a read-only root file system, no commit lost in a crash, dead connections found
  * in seconds. */
-static void add_defaults(const struct dialect *dialect, struct strbuf *out)
+static void add_defaults(const struct run_mycnf_input *input, struct strbuf *out)
 {
+    const struct dialect *dialect = input->dialect;
+
     strbuf_adds(out, "[mysqld]\ntmpdir = /tmp\nsecure_file_priv = /tmp\n");
     strbuf_adds(out, "sync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\n");
     strbuf_addf(out, "%s\n%s = 4\n", dialect->binlog_expiry, dialect->replication->net_timeout);
     /* MySQL's are so by default, and some versions complain about binlog_format. In MariaDB replicas fetch anew when
-     * they start (GTID). */
+     * they start (GTID), and apply one by one where parallel threads would stop them (server_features.h). */
     if (dialect->family == AGENT_FLAVOUR_MARIADB)
-        strbuf_adds(out, "binlog_format = ROW\nslave_parallel_threads = 4\nslave_parallel_mode = optimistic\n");
+        strbuf_addf(out, "binlog_format = ROW\nslave_parallel_threads = %d\nslave_parallel_mode = optimistic\n",
+            input->features.log_first ? 4 : 0);
     else
         strbuf_adds(out, "relay_log_recovery = ON\n");
 }
@@ -74,7 +77,7 @@ void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out)
 
     tls_sha256_hex(input->mycnf, strlen(input->mycnf), hash);
     strbuf_addf(out, RUN_MYCNF_HASH_PREFIX "%s\n", hash);
-    add_defaults(input->dialect, out);
+    add_defaults(input, out);
     strbuf_addf(out, "\n%s\n\n", input->mycnf);
     strbuf_addf(out, "# this instance; the last setting of a key wins\n[mysqld]\ndatadir = %s\nsocket = %s\n",
         paths->data_dir, paths->socket);

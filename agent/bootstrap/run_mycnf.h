@@ -12,6 +12,7 @@
 #include "common/base.h"
 
 #include "agent/bootstrap/paths.h"
+#include "agent/bootstrap/server_features.h"
 #include "agent/mysql/dialect.h"
 #include "common/agent_api.h"
 #include "common/strbuf.h"
@@ -26,6 +27,7 @@ struct run_mycnf_input {
     const struct agent_instance_config *instance;
     const struct agent_paths *paths;
     const struct dialect *dialect;
+    struct server_features features;
     const char *pod_name;
     uint16_t port; /* 0: MYSQL_PORT */
 };

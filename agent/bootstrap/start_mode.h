@@ -22,6 +22,9 @@
  * releases (before MDEV-33465) it was the one that counted, so both are given. What is cut off is whatever the engine
  * had prepared and not committed, acknowledged or not: hence the order must say that another primary has all that was
  * acknowledged. Of an asynchronous primary those would be commits that clients were told of.
+ *
+ * MariaDB 10.5 takes both options and cuts nothing off: there the start is a plain one (server_features.h), and a member
+ * that has anything alone is found so (errant), and copied anew.
  */
 #ifndef KM_AGENT_BOOTSTRAP_START_MODE_H
 #define KM_AGENT_BOOTSTRAP_START_MODE_H

@@ -165,6 +165,19 @@ char *agent_rig_mysql_root(void)
     return strbuf_detach(&out, NULL);
 }
 
+static const char has_option[] =
+    "PATH=$PATH:/usr/sbin:/usr/local/mysql/bin chroot \"${0:-/}\" mariadbd --no-defaults --verbose --help 2> /dev/null "
+    "| grep -q \"^$1 \"";
+
+bool agent_rig_server_has_option(const char *option)
+{
+    const char *argv[] = {"sh", "-c", has_option, str_or_empty(getenv("KM_TEST_MARIADB_ROOT")), option, NULL};
+    struct subprocess_options options = {.argv = argv, .timeout_ms = 30000};
+    struct subprocess_result result;
+
+    return subprocess_run(&options, NULL, NULL, &result, NULL) == 0;
+}
+
 static void choose_user(struct agent_rig *rig)
 {
     const struct passwd *user = getpwnam(RIG_USER);

@@ -45,6 +45,8 @@ struct agent_rig *agent_rig_new(void);
 struct agent_rig *agent_rig_new_in(const char *root);
 /* The image's MySQL (mysql-root.sh), or NULL, having said why not. The caller frees. */
 char *agent_rig_mysql_root(void);
+/* Whether the MariaDB under test knows an option: its own list of them (--verbose --help) is asked. */
+bool agent_rig_server_has_option(const char *option);
 void agent_rig_free(struct agent_rig *rig); /* kills what runs */
 
 /* dir/name, from a buffer that the next but seven call reuses. */

@@ -286,7 +286,8 @@ static void test_half_an_event_at_the_end(void **state)
     follow_again(rig);
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.d", ROWS_TEXT));
     if (status->flavour == AGENT_FLAVOUR_MARIADB)
-        assert_true(member_says(rig, 2, "SELECT @@global.slave_parallel_threads", "4"));
+        assert_true(member_says(rig, 2, "SELECT @@global.slave_parallel_threads",
+            agent_rig_server_has_option("log-ddl-recovery") ? "4" : "0")); /* bootstrap/server_features.h */
 }
 
 int relay_stories_run(bool mysql)

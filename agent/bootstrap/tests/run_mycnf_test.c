@@ -20,6 +20,7 @@ static void compose(const char *version, const char *mycnf, const char *pod_name
         .instance = &instance,
         .paths = &paths,
         .dialect = dialect_for(&server),
+        .features = {.log_first = server.number >= VERSION_NUMBER(10, 6, 0)},
         .pod_name = pod_name,
     };
     strbuf_init(out, MYCNF_MAX);
@@ -89,6 +90,20 @@ static void test_mariadb_needs_no_plugin(void **unused)
     assert_null(strstr(out.buf, "relay_log_recovery"));
     assert_null(strstr(out.buf, "mysqlx"));
     assert_non_null(strstr(out.buf, "\nserver_id = 100\n"));
+}
+
+static void test_parallel_threads_only_where_they_keep_the_order(void **unused)
+{
+    _cleanup_(strbuf_release) struct strbuf old;
+    _cleanup_(strbuf_release) struct strbuf new;
+
+    UNUSED(unused);
+    compose("10.5.23-MariaDB", "[mysqld]\nmax_connections = 5", "demo-mysql-0", &old);
+    compose("10.11.19-MariaDB", "", "demo-mysql-0", &new);
+    const char *one_by_one = strstr(old.buf, "\nslave_parallel_threads = 0\n");
+    assert_non_null(one_by_one);
+    assert_true(one_by_one < strstr(old.buf, "max_connections")); /* whoever has no Aria tables may have more */
+    assert_non_null(strstr(new.buf, "\nslave_parallel_threads = 4\n"));
 }
 
 /* I1 */
@@ -202,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_numbers_of_options),
         cmocka_unit_test(test_whole_text),
         cmocka_unit_test(test_mariadb_needs_no_plugin),
+        cmocka_unit_test(test_parallel_threads_only_where_they_keep_the_order),
         cmocka_unit_test(test_every_version_starts_read_only_and_follows_nobody),
         cmocka_unit_test(test_same_config_same_hash),
         cmocka_unit_test(test_ordinals),

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "agent/bootstrap/server_features.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+/* As --verbose --help of 10.5.23 and 10.11.19 ends. */
+#define OLD_MARIADB                                                        \
+    "log-bin-trust-function-creators                              FALSE\n" \
+    "log-disabled-statements                                      sp\n"
+#define NEW_MARIADB                                                        \
+    "log-bin-trust-function-creators                              FALSE\n" \
+    "log-ddl-recovery                                             ddl_recovery.log\n"
+
+static void test_what_comes_first(void **unused)
+{
+    static const struct {
+        enum agent_flavour flavour;
+        const char *help;
+        bool log_first;
+    } rows[] = {
+        {AGENT_FLAVOUR_MARIADB, OLD_MARIADB, false},
+        {AGENT_FLAVOUR_MARIADB, NEW_MARIADB, true},
+        {AGENT_FLAVOUR_MARIADB, "", false},
+        {AGENT_FLAVOUR_MARIADB, "  see log-ddl-recovery \n", false},
+        {AGENT_FLAVOUR_MARIADB, "log-ddl-recovery-dir  x\n", false},
+        {AGENT_FLAVOUR_MYSQL, "", true},
+        {AGENT_FLAVOUR_PERCONA, "", true},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct server_features features = {0};
+        server_features_parse(rows[i].flavour, rows[i].help, &features);
+        assert_int_equal(features.log_first, rows[i].log_first);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_comes_first)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
