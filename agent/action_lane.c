@@ -40,6 +40,7 @@ struct action {
     struct accounts_want *want;
     uint64_t digest;
     char made_with[MADE_WITH_MAX];
+    char older_tables[UPGRADE_VERSION_MAX];
     struct server_version version;
     bool partial_revokes;
     /* tend_events */
@@ -79,7 +80,7 @@ static void finish(void *arg)
     if (action->applied_fn)
         action->applied_fn(action->arg, &action->error, &action->applied, &action->needs_restart);
     else if (action->tended_fn)
-        action->tended_fn(action->arg, &action->error, action->digest, action->made_with);
+        action->tended_fn(action->arg, &action->error, action->digest, action->made_with, action->older_tables);
     else
         action->fn(action->arg, &action->error);
     action_free(action);
@@ -148,7 +149,7 @@ static int tend(struct action *action, struct error *err)
     _cleanup_(session_closep) struct session *session = NULL;
     struct accounts_plan plan;
 
-    if (upgrade_system_tables(lane->paths, lane->options.user, &action->version, err) < 0)
+    if (upgrade_system_tables(lane->paths, lane->options.user, &action->version, action->older_tables, err) < 0)
         return -1;
     if (accounts_plan_make(action->want, dialect_for(&action->version), action->partial_revokes, &plan, err) < 0)
         return -1;

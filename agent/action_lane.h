@@ -27,7 +27,8 @@ void action_lane_free(struct action_lane *lane);
 typedef void (*action_done_fn)(void *arg, const struct error *error);
 
 /* digest: of the accounts as they are then (accounts.h); 0 if they were not applied. */
-typedef void (*action_tended_fn)(void *arg, const struct error *error, uint64_t digest, const char *made_with);
+typedef void (*action_tended_fn)(
+    void *arg, const struct error *error, uint64_t digest, const char *made_with, const char *older_tables);
 /* Upgrades the system tables if an older series wrote them (no member's binary log knows of it), then applies the accounts as far as want->scope
  * goes and, if that is anything, leaves a mark that it was done once. Takes `want`. No change of role may run at the same time. */
 void action_lane_tend(struct action_lane *lane, struct accounts_want *want, const struct server_version *version,

@@ -368,7 +368,8 @@ static void note_accounts(struct agent *agent)
     log_info("accounts are applied", LOG_BOOL("logged", agent->accounts_scope == ACCOUNTS_LOGGED));
 }
 
-static void on_tended(void *arg, const struct error *error, uint64_t digest, const char *made_with)
+static void on_tended(
+    void *arg, const struct error *error, uint64_t digest, const char *made_with, const char *older_tables)
 {
     struct agent *agent = arg;
     struct instance_state *state = &agent->state;
@@ -383,6 +384,7 @@ static void on_tended(void *arg, const struct error *error, uint64_t digest, con
     } else {
         error_clear(&state->accounts_error);
         snprintf(state->made_with, sizeof(state->made_with), "%s", made_with);
+        snprintf(state->older_tables, sizeof(state->older_tables), "%s", older_tables);
         state->accounts_applied = agent->accounts_generation;
         state->accounts_scope = agent->accounts_scope;
         state->accounts_digest = digest;

@@ -11,6 +11,7 @@
 #include "agent/bootstrap/datadir_beside.h"
 #include "agent/bootstrap/made_with.h"
 #include "agent/bootstrap/self_fence.h"
+#include "agent/bootstrap/upgrade.h"
 #include "agent/catch_up.h"
 #include "agent/hearing.h"
 #include "agent/mysql/accounts.h"
@@ -202,6 +203,7 @@ struct instance_state {
     uint64_t accounts_applied;
     char accounts_wanted_hash[65];
     char accounts_applied_hash[65];
+    char older_tables[UPGRADE_VERSION_MAX]; /* what the system tables stay of (bootstrap/upgrade.h); "" the server's */
     char made_with[MADE_WITH_MAX]; /* as in the status; asked for when accounts are tended, which begins with every server */
     uint64_t accounts_digest;      /* of what was applied, as the server holds it (accounts.h); 0: not known */
     bool accounts_incomplete;      /* a file that is needed is missing */

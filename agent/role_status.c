@@ -369,6 +369,11 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
         agent_status_add_problem(ret, "Isolated",
             "neither the operator nor another member was heard for %u ms: closed until the operator speaks",
             role->fence.ms);
+    if (*state->older_tables)
+        agent_status_add_problem(ret, "SystemTablesOld",
+            "the system tables are those of %s: this image has no mariadb-upgrade; one of this series that has it, or a "
+            "later one, upgrades them",
+            state->older_tables);
     if (role->error.kind != ERROR_NONE)
         agent_status_add_problem(ret, "RoleFailed", "%s", role->error.message);
 }

@@ -11,8 +11,14 @@
 #include "agent/mysql/dialect.h"
 #include "common/error.h"
 
-/* Blocking; the server runs. Nothing to do unless an older series wrote the data folder. */
+#define UPGRADE_VERSION_MAX 64
+
+/*
+ * Blocking; the server runs. Nothing to do unless an older series wrote the data folder. ret_older: the version that
+ * the system tables stay of, as this image has no mariadb-upgrade; "" they are of the server's series. The server works
+ * with older ones, but for what is new in its own; a later image that has the tool upgrades them.
+ */
 int upgrade_system_tables(const struct agent_paths *paths, const char *user, const struct server_version *server,
-    struct error *err) KM_MUST_CHECK;
+    char ret_older[static UPGRADE_VERSION_MAX], struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -43,6 +43,21 @@ static int64_t lag_of(const struct instance_state *state, int64_t now_ms)
     return role_lag(state, now_ms, &lag_ms) ? lag_ms : -1;
 }
 
+static void test_older_system_tables_are_told(void **unused)
+{
+    static struct agent_status status;
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    role_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 0);
+    snprintf(state.older_tables, sizeof(state.older_tables), "10.11.19-MariaDB");
+    role_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 1);
+    assert_string_equal(status.problems[0].reason, "SystemTablesOld");
+    assert_non_null(strstr(status.problems[0].message, "10.11.19-MariaDB"));
+}
+
 static void test_a_new_epoch_hides_no_lag(void **unused)
 {
     struct instance_state state = replica();
@@ -262,6 +277,7 @@ static void test_without_semi_sync_nothing_waits_for_acknowledgements(void **unu
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_older_system_tables_are_told),
         cmocka_unit_test(test_a_new_epoch_hides_no_lag),
         cmocka_unit_test(test_a_new_epoch_is_no_lag),
         cmocka_unit_test(test_who_followed_nobody_has_no_lag_to_carry),
