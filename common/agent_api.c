@@ -72,6 +72,7 @@ void agent_instance_config_release(struct agent_instance_config *config)
     free(config->database);
     free(config->username);
     free(config->made_with);
+    free(config->data_version);
     *config = (struct agent_instance_config){0};
 }
 
@@ -88,6 +89,7 @@ json_t *agent_instance_config_encode(const struct agent_instance_config *config)
     json_put_str(document, "database", config->database);
     json_put_str(document, "username", config->username);
     json_put_str(document, "madeWith", config->made_with);
+    json_put_str(document, "dataVersion", config->data_version);
     return document;
 }
 
@@ -116,6 +118,7 @@ int agent_instance_config_decode(const json_t *document, struct agent_instance_c
         want_copy(document, "database", &config.database, err) < 0 ||
         want_copy(document, "username", &config.username, err) < 0 ||
         want_copy(document, "madeWith", &config.made_with, err) < 0 ||
+        want_copy(document, "dataVersion", &config.data_version, err) < 0 ||
         json_want_int(document, "serverIdBase", 0, UINT32_MAX, &server_id_base, err) < 0 ||
         json_want_int(document, "replicas", 0, INT32_MAX, &replicas, err) < 0)
         return error_prefix(err, "instance configuration");

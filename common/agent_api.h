@@ -72,7 +72,9 @@
 #define AGENT_CONFIG_INSTANCE AGENT_CONFIG_DIR "/instance.json"
 /* projected Secrets, one file per account: root, replication, monitor, user */
 #define AGENT_ACCOUNTS_DIR "/etc/kube-mysql/accounts"
-#define AGENT_TLS_DIR "/etc/kube-mysql/tls"          /* Secret NAME-mysql-tls: ca.crt, tls.crt, tls.key */
+#define AGENT_TLS_DIR "/etc/kube-mysql/tls" /* Secret NAME-mysql-tls: ca.crt, tls.crt, tls.key */
+/* What `check` says of the image itself, rather than of my.cnf, begins with this and a colon. */
+#define AGENT_CHECK_IMAGE "images.mysql"
 #define AGENT_TERMINATION_LOG "/dev/termination-log" /* why a container ended, for people; the operator quotes it */
 
 /* ---- subcommands, run by the containers ---- */
@@ -96,6 +98,8 @@ struct agent_instance_config {
     char *database; /* to be made, NULL: none */
     char *username; /* to be made with all rights on `database`; password in AGENT_ACCOUNTS_DIR/user; NULL: none */
     char *made_with; /* for `check` only: agent_status.made_with of a member, which the my.cnf must fit; NULL: not known */
+    /* for `check` only: agent_status.version of the primary, whose data the image must read; NULL: not known */
+    char *data_version;
 };
 void agent_instance_config_release(struct agent_instance_config *config);
 json_t *agent_instance_config_encode(const struct agent_instance_config *config);
@@ -154,7 +158,7 @@ enum agent_seed_step {
  * VolumeFull, SecretMissing, MycnfInvalid, CertificateInvalid; of replication: BinlogsPurged (the source no longer has
  * what is needed: re-seed), ErrantTransactions, ReplicationStopped (the applier met an error: never skipped),
  * ReplicationRefused (password, rights, TLS), DuplicateServerId, DrainBlocked, ClosedForCopy, UnacknowledgedCommits,
- * SeedFailed, RestoreFailed; Isolated (self_fence_ms), SalvageFailed, SetAsideFailed ... */
+ * SeedFailed, RestoreFailed; SystemTablesOld; Isolated (self_fence_ms), SalvageFailed, SetAsideFailed ... */
 struct agent_problem {
     char reason[48];
     char message[256];

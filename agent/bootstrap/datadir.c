@@ -124,6 +124,18 @@ int datadir_inspect(const struct agent_paths *paths, struct datadir_facts *ret, 
     return 0;
 }
 
+int datadir_facts_of(const char *version, struct datadir_facts *ret, struct error *err)
+{
+    struct datadir_facts facts = {.kind = DATADIR_DATABASE};
+
+    if (server_version_parse(version, NULL, &facts.written_by, err) < 0)
+        return -1;
+    facts.has_aria = facts.written_by.flavour == AGENT_FLAVOUR_MARIADB;
+    facts.has_mysql_ibd = !facts.has_aria && facts.written_by.number >= VERSION_NUMBER(8, 0, 0);
+    *ret = facts;
+    return 0;
+}
+
 static int check_flavour(const struct datadir_facts *facts, const struct server_version *server, struct error *err)
 {
     bool mariadb = server->flavour == AGENT_FLAVOUR_MARIADB;

@@ -39,6 +39,9 @@ int datadir_inspect(const struct agent_paths *paths, struct datadir_facts *ret, 
 /* Pure. Whether this server may be started on what is there: flavour and direction of the version. ERROR_INVALID says why not. */
 int datadir_check(
     const struct datadir_facts *facts, const struct server_version *server, struct error *err) KM_MUST_CHECK;
+/* Pure. What would be found in the data of a running server that calls itself so (VERSION()). ERROR_PROTOCOL: that is
+ * no version. */
+int datadir_facts_of(const char *version, struct datadir_facts *ret, struct error *err) KM_MUST_CHECK;
 /* Pure. The version in the files that servers leave: "10.11.19-MariaDB", or MySQL's JSON history (its last entry). */
 int datadir_parse_version(const char *text, enum agent_flavour flavour, struct server_version *ret);
 

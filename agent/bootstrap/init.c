@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "agent/bootstrap/datadir.h"
 #include "agent/bootstrap/instance_config.h"
 #include "agent/bootstrap/made_with.h"
 #include "agent/bootstrap/mycnf_check.h"
@@ -118,26 +119,42 @@ int init_prepare(const struct init_options *options, struct init_prepared *ret, 
     return 0;
 }
 
-/* Only where the operator says what the data of the members was made with. */
-static int check_made_with(const struct agent_paths *paths, const struct server_binary *binary, struct error *err)
+/* Only where the operator says of which server the primary's data is: judged as `init` would, but before any member is
+ * touched. */
+static int check_data_version(
+    const struct agent_instance_config *instance, const struct server_binary *binary, struct error *err)
 {
-    _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
+    struct datadir_facts facts;
 
-    if (instance_config_load(paths->config_instance, &instance, err) < 0)
+    if (!instance->data_version)
+        return 0;
+    if (datadir_facts_of(instance->data_version, &facts, err) < 0)
         return -1;
-    return instance.made_with ? made_with_check(binary, paths->run_mycnf, instance.made_with, err) : 0;
+    return datadir_check(&facts, &binary->version, err);
+}
+
+/* Only where the operator says what the data of the members was made with. */
+static int check_made_with(const struct init_options *options, const struct agent_instance_config *instance,
+    const struct server_binary *binary, struct error *err)
+{
+    return instance->made_with ? made_with_check(binary, options->paths->run_mycnf, instance->made_with, err) : 0;
 }
 
 int init_check(const struct init_options *options, struct error *err)
 {
-    struct server_binary binary;
+    _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
+    struct server_binary binary = {0};
     _cleanup_(freep) char *user = NULL;
 
-    if (find_binary(&binary, err) < 0)
+    if (instance_config_load(options->paths->config_instance, &instance, err) < 0)
         return -1;
-    int rc = prepare_config(options, &binary, &user, err);
+    int rc = find_binary(&binary, err) < 0 || check_data_version(&instance, &binary, err) < 0
+        ? error_prefix(err, AGENT_CHECK_IMAGE)
+        : 0;
     if (rc == 0)
-        rc = check_made_with(options->paths, &binary, err);
+        rc = prepare_config(options, &binary, &user, err);
+    if (rc == 0)
+        rc = check_made_with(options, &instance, &binary, err);
     server_binary_release(&binary);
     return rc;
 }

@@ -61,6 +61,8 @@ static void judge_check_pod(const struct cluster_snapshot *snapshot, struct clus
     else if (cluster_is_image_reason(pod->problem_reason))
         refuse(decision, "ImagePullFailed",
             "spec.images: ", str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
+    else if (check_pod_has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), AGENT_CHECK_IMAGE ": "))
+        refuse(decision, "ImageRejected", "spec.", pod->problem_message);
     else if (check_pod_has_spoken(pod))
         refuse(decision, "MycnfRejected", "spec.mycnf: ",
             str_empty(pod->problem_message) ? "the server does not start with it" : pod->problem_message);

@@ -7,6 +7,7 @@
 #include "common/hashmap.h"
 #include "common/json.h"
 #include "operator/api/api_kinds.h"
+#include "operator/cluster/member_view.h"
 
 static const enum plan_kind child_kinds[CHILD_COUNT] = {
     [CHILD_SERVICE_ACCOUNT] = PLAN_SERVICE_ACCOUNT,
@@ -120,7 +121,7 @@ static uint32_t server_id_base(const char *uid)
     return (uint32_t)(((hash >> 16) % 0x0ffffffeULL + 1) << 4);
 }
 
-static char *instance_json(const struct cluster_snapshot *snapshot, const char *made_with)
+static char *instance_json(const struct cluster_snapshot *snapshot, const char *made_with, const char *data_version)
 {
     _cleanup_(freep) char *domain = xasprintf("%s.%s.svc", snapshot->names.service, snapshot->ns);
     struct agent_instance_config config = {
@@ -133,6 +134,7 @@ static char *instance_json(const struct cluster_snapshot *snapshot, const char *
         .database = xstrdup(snapshot->cluster.database),
         .username = xstrdup(snapshot->cluster.username),
         .made_with = xstrdup(made_with),
+        .data_version = xstrdup(data_version),
     };
     json_t *document = agent_instance_config_encode(&config);
     char *text = json_text(document);
@@ -143,10 +145,11 @@ static char *instance_json(const struct cluster_snapshot *snapshot, const char *
 
 char *desired_instance_json(const struct cluster_snapshot *snapshot)
 {
-    return instance_json(snapshot, NULL);
+    return instance_json(snapshot, NULL, NULL);
 }
 
-/* All members' data came from one; whoever has heard of it says it. */
+/* All members' data came from one; whoever has heard of it says what it was made with. Of which server it is the primary
+ * says: a replica that an undone change has brought further can be copied anew. */
 char *desired_check_instance_json(const struct cluster_snapshot *snapshot)
 {
     const char *made_with = NULL;
@@ -155,7 +158,9 @@ char *desired_check_instance_json(const struct cluster_snapshot *snapshot)
         if (agent && !str_empty(agent->made_with))
             made_with = agent->made_with;
     }
-    return instance_json(snapshot, made_with);
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    const char *version = primary && primary->agent ? primary->agent->version : NULL;
+    return instance_json(snapshot, made_with, str_empty(version) ? NULL : version);
 }
 
 json_t *desired_config_map(const struct cluster_snapshot *snapshot)

@@ -120,6 +120,32 @@ static void test_mysql_history(void **state)
     expect_verdict(&facts, "11.4.1-MariaDB", "written by MySQL 8");
 }
 
+/* The check pod is told what the primary calls itself. */
+static void test_the_data_of_a_running_server(void **state)
+{
+    static const struct {
+        const char *data, *image, *says;
+    } rows[] = {
+        {"10.11.19-MariaDB-0+deb12u1-log", "10.11.2-MariaDB", NULL},
+        {"10.11.19-MariaDB-0+deb12u1-log", "11.8.9-MariaDB", NULL},
+        {"11.8.9-MariaDB-log", "10.11.19-MariaDB",
+            "written by version 11.8.9-MariaDB-log; the image holds the older 10.11.19-MariaDB"},
+        {"10.11.19-MariaDB", "9.7.4", "written by MariaDB"},
+        {"8.4.6", "9.7.4", NULL},
+        {"9.7.4", "8.4.6", "written by version 9.7.4; the image holds the older 8.4.6"},
+        {"8.0.36", "11.8.9-MariaDB", "written by MySQL 8"},
+        {"5.7.44-log", "8.0.36", NULL},
+    };
+    struct datadir_facts facts;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_int_equal(datadir_facts_of(rows[i].data, &facts, NULL), 0);
+        expect_verdict(&facts, rows[i].image, rows[i].says);
+    }
+    assert_int_equal(datadir_facts_of("none", &facts, NULL), -1);
+}
+
 static void test_an_unknown_writer_is_trusted(void **state)
 {
     const struct fixture *fixture = *state;
@@ -160,6 +186,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing_and_lost_found_are_empty, setup, teardown),
         cmocka_unit_test_setup_teardown(test_mariadb_and_the_direction_of_versions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_mysql_history, setup, teardown),
+        cmocka_unit_test(test_the_data_of_a_running_server),
         cmocka_unit_test_setup_teardown(test_an_unknown_writer_is_trusted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_foreign_data_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_database_at_the_top_is_refused, setup, teardown),
