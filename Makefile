@@ -139,7 +139,7 @@ t/%: FORCE
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD) $(BUILD)/$(*D)/tests/$(*F)_test
 	$(Q)V=1 $(run_tests) unit $(BUILD)/$(*D)/tests/$(*F)_test
 
-check: check-unit check-layers check-headers check-size check-license check-version check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
+check: check-unit check-layers check-circles check-headers check-size check-license check-version check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
 
 check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts and dashboards ask for metrics that exist; the chart is what the manifests say; uninstall.sh keeps stored backups
 	$(Q)build-aux/gen-reference.sh --check
@@ -217,6 +217,10 @@ check-simulate: $(simulation)  ## Every kept schedule, and 100 seconds of random
 check-layers:  ## Who includes whom, against the table in ARCHITECTURE.md
 	$(Q)build-aux/check-layers.sh
 	$(Q)build-aux/tests/check-layers-test.sh
+
+check-circles:  ## Files of one folder do not call each other in a circle, but as build-aux/circles.txt says
+	$(Q)build-aux/check-circles.py
+	$(Q)build-aux/tests/check-circles-test.sh
 
 check-headers: $(patsubst %.h,$(BUILD)/headers/%.ok,$(headers))  ## Every header compiles alone
 	@echo "headers: $(words $(headers)) compile alone"
@@ -333,6 +337,6 @@ help:  ## This text
 
 FORCE:
 .PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration check-servers \
-  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-headers check-size check-license check-version format format-check lint \
+  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-circles check-headers check-size check-license check-version format format-check lint \
   lint-shell lint-c static images release deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e bench demo demo-clean test clean help compile_commands.json
