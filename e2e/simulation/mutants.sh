@@ -48,10 +48,10 @@ target-not-fenced|operator/cluster/cluster_order.c|s/    bool fenced = from \&\&
 target-waits-for-nothing|operator/cluster/cluster_order.c|s/order_primary(snapshot, from->agent->gtid_executed, order);/order_primary(snapshot, "", order);/
 chosen-waits-for-nothing|operator/cluster/cluster_order.c|s/order_primary(snapshot, transition->position, order);/order_primary(snapshot, "", order);/
 fenced-without-done|operator/cluster/member_view.c|s/is_on_its_way(snapshot, member)) \&\& member->agent->order_done \&\&/is_on_its_way(snapshot, member)) \&\&/
-held-without-epoch|operator/cluster/failover_election.c|s/snapshot->last.epoch > 0 \&\& member->agent->epoch == (uint64_t)snapshot->last.epoch \&\&/snapshot->last.epoch > 0 \&\&/
-held-without-receiver-off|operator/cluster/failover_election.c|s/        member->agent->replication.receiver == AGENT_THREAD_OFF;/        true;/
+held-without-epoch|operator/cluster/failover_facts.c|s/snapshot->last.epoch > 0 \&\& member->agent->epoch == (uint64_t)snapshot->last.epoch \&\&/snapshot->last.epoch > 0 \&\&/
+held-without-receiver-off|operator/cluster/failover_facts.c|s/        member->agent->replication.receiver == AGENT_THREAD_OFF;/        true;/
 open-under-any-epoch|operator/cluster/member_view.c|s/return member_runs(member) \&\& has_epoch(snapshot, member) \&\& member->agent->role == AGENT_ROLE_PRIMARY \&\&/return member_runs(member) \&\& member->agent->role == AGENT_ROLE_PRIMARY \&\&/
-confirmed-at-once|operator/cluster/cluster_confirmed.c|s/        !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))/        false)/
+confirmed-at-once|operator/cluster/confirmed_strengthen.c|s/        !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))/        false)/
 confirmed-not-weakened|operator/cluster/cluster_confirmed.c|s/    confirmed->semi_sync \&= intent->semi_sync;/    ;/
 goes-back-unproven|operator/cluster/cluster_intent.c|s/return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.transition.epoch;/return true;/
 epoch-not-raised|operator/cluster/cluster_failover.c|s/    intent->epoch = cluster_newest_epoch(snapshot) + 1;/    intent->epoch = snapshot->last.epoch;/

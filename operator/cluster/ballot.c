@@ -7,8 +7,7 @@
 
 #include "common/alloc.h"
 #include "operator/cluster/candidate.h"
-#include "operator/cluster/cluster_confirmed.h"
-#include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/reigns.h"
 

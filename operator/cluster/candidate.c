@@ -4,7 +4,7 @@
 #include "operator/cluster/candidate.h"
 
 #include "common/gtid.h"
-#include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/member_view.h"
 
 /* It will have to be told the floor of a reign, or what it holds itself; "" it can be. */

@@ -31,15 +31,5 @@ void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cl
 void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struct cluster_confirmed *ret);
 /* Acknowledgements are in force, as far as the primary says, and are not believed yet: positions decide. */
 bool cluster_confirmed_is_awaited(const struct cluster_snapshot *snapshot);
-bool cluster_confirmed_same(const struct cluster_confirmed *a, const struct cluster_confirmed *b);
-
-/* ---- for elections ---- */
-
-/* How many acknowledgements every commit has waited for; 0: none need have. */
-int cluster_confirmed_acks(const struct cluster_snapshot *snapshot);
-/* It closes itself when it does not hear all others (I6). */
-bool cluster_confirmed_lease(const struct cluster_snapshot *snapshot);
-/* After how long. */
-int64_t cluster_confirmed_fence_ms(const struct cluster_snapshot *snapshot);
 
 #endif

@@ -7,6 +7,7 @@
 #include "common/json_fields.h"
 #include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/reigns.h"
 

@@ -4,6 +4,7 @@
 #include "operator/cluster/cluster_failure.h"
 
 #include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/opening.h"
 

@@ -32,21 +32,6 @@ void cluster_snapshot_release(struct cluster_snapshot *snapshot)
     *snapshot = (struct cluster_snapshot){.ns = NULL};
 }
 
-const char *cluster_take_position(const struct cluster_snapshot *snapshot, const char *position)
-{
-    return position_take(snapshot->last.positions, position);
-}
-
-bool cluster_owns(const struct cluster_snapshot *snapshot, const struct kube_object *object)
-{
-    return kube_uid_eq(object->owner, kube_uid_parse(snapshot->uid, strlen(snapshot->uid)));
-}
-
-bool cluster_member_is_ready(const struct cluster_member *member)
-{
-    return member->pod && member->pod->ready && !member->pod->object.deleting;
-}
-
 int cluster_snapshot_ready_count(const struct cluster_snapshot *snapshot)
 {
     int count = 0;

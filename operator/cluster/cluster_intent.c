@@ -8,7 +8,7 @@
 #include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/cluster_restore.h"
 #include "operator/cluster/cluster_roles.h"
-#include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/hibernation.h"
 #include "operator/cluster/member_view.h"
@@ -18,29 +18,9 @@
 
 #define POD_DRAIN_MAX_MS 60000
 
-void cluster_intent_say(struct cluster_intent *intent, const char *fmt, ...)
-{
-    va_list ap;
-    if (!str_empty(intent->next_action)) /* the first reason stands */
-        return;
-    va_start(ap, fmt);
-    vsnprintf(intent->next_action, sizeof(intent->next_action), fmt, ap);
-    va_end(ap);
-}
-
 static void set_primary(struct cluster_intent *intent, const char *name)
 {
     snprintf(intent->primary, sizeof(intent->primary), "%s", name);
-}
-
-int64_t cluster_newest_epoch(const struct cluster_snapshot *snapshot)
-{
-    int64_t newest = snapshot->last.epoch;
-    for (int i = 0; i < snapshot->member_count; i++) {
-        if (member_speaks(&snapshot->members[i]))
-            newest = MAX_OF(newest, (int64_t)snapshot->members[i].agent->epoch);
-    }
-    return newest;
 }
 
 /* ---- the first primary ---- */

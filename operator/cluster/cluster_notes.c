@@ -6,6 +6,7 @@
 #include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_failover.h"
 #include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/member_view.h"
 
 /* ---- orders ---- */

@@ -2,10 +2,9 @@
 /* What each agent must be told, from the status as it was written. */
 #include "common/base.h"
 
-#include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/cluster_restore.h"
-#include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/hibernation.h"
 #include "operator/cluster/member_view.h"

@@ -129,12 +129,6 @@ void restore_take_step(const struct cluster_snapshot *snapshot, enum restore_ste
 
 /* ---- who is asked and told ---- */
 
-bool restore_is_under_way(const struct cluster_snapshot *snapshot)
-{
-    enum restore_phase phase = snapshot->last.restore.phase;
-    return !snapshot->last.initialized && (phase == RESTORE_PHASE_RESOLVING || phase == RESTORE_PHASE_RESTORING);
-}
-
 bool restore_is_looked_for(const struct cluster_snapshot *snapshot)
 {
     return restore_is_under_way(snapshot) && snapshot->last.restore.phase == RESTORE_PHASE_RESOLVING &&

@@ -5,7 +5,7 @@
 #include "common/backoff.h"
 #include "operator/cluster/cluster_notes.h"
 #include "operator/cluster/cluster_round.h"
-#include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/namespace_question.h"
 #include "operator/cluster/restore_tend.h"

@@ -5,7 +5,7 @@
 #include "common/json.h"
 #include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/desired.h"
-#include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/member_view.h"
 

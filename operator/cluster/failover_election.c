@@ -5,114 +5,19 @@
 
 #include <limits.h>
 
-#include "common/gtid.h"
 #include "operator/cluster/ballot.h"
 #include "operator/cluster/candidate.h"
-#include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_failure.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/reigns.h"
 
-static int64_t or_default(int64_t value, int64_t fallback)
-{
-    return value > 0 ? value : fallback;
-}
-
-int64_t failover_silence_ms(const struct cluster_snapshot *snapshot)
-{
-    return or_default(snapshot->cluster.failover.silence_ms, CLUSTER_SILENCE_MS_DEFAULT);
-}
-
-int64_t failover_hung_ms(const struct cluster_snapshot *snapshot)
-{
-    return or_default(snapshot->cluster.failover.hung_ms, CLUSTER_HUNG_MS_DEFAULT);
-}
-
-int64_t failover_writes_blocked_ms(const struct cluster_snapshot *snapshot)
-{
-    return or_default(snapshot->cluster.failover.writes_blocked_ms, CLUSTER_WRITES_BLOCKED_MS_DEFAULT);
-}
-
-int64_t failover_stalled_ms(const struct cluster_snapshot *snapshot)
-{
-    return or_default(snapshot->cluster.failover.stalled_ms, CLUSTER_STALLED_MS_DEFAULT);
-}
-
-int64_t failover_start_ms(const struct cluster_snapshot *snapshot)
-{
-    return or_default(snapshot->cluster.failover.start_ms, CLUSTER_START_MS_DEFAULT);
-}
-
-int64_t failover_self_fence_ms(const struct cluster_snapshot *snapshot)
-{
-    return or_default(snapshot->cluster.failover.self_fence_ms, CLUSTER_SELF_FENCE_MS_DEFAULT);
-}
-
-bool failover_has_fence(const struct cluster_snapshot *snapshot)
-{
-    return snapshot->last.semi_sync || snapshot->last.loss_allowed;
-}
-
-bool failover_has_lease(const struct cluster_snapshot *snapshot)
-{
-    return snapshot->last.loss_allowed;
-}
-
 /* ---- members ---- */
-
-bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
-{
-    return member->ordinal < CLUSTER_ACKNOWLEDGERS_MAX &&
-        (snapshot->last.acknowledgers >> (unsigned)member->ordinal & 1) != 0;
-}
-
-bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
-{
-    return member_is_wanted(snapshot, member) || member_acknowledges(snapshot, member);
-}
-
-bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
-{
-    return member_runs(member) && snapshot->last.epoch > 0 && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
-        member->agent->role == AGENT_ROLE_REPLICA && member->agent->order_done && !member->agent->writable &&
-        member->agent->replication.receiver == AGENT_THREAD_OFF;
-}
 
 /* A server that runs and has not answered yet soon will, unless it is cut off. */
 static bool may_answer_soon(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return member_runs(member) && failover_asks(snapshot, member) && !member_is_held(snapshot, member);
-}
-
-const char *failover_position_of(const struct cluster_member *member)
-{
-    return str_empty(member->agent->gtid_received) ? member->agent->gtid_executed : member->agent->gtid_received;
-}
-
-static struct gtid_set *parse(const struct cluster_member *like, const char *text)
-{
-    enum gtid_flavour flavour = like->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-    return position_parse(flavour, text);
-}
-
-/* a against b; what cannot be read is taken for different. */
-static enum gtid_relation compare(const struct cluster_member *like, const char *a, const char *b)
-{
-    _cleanup_(gtid_set_freep) struct gtid_set *of_a = parse(like, a);
-    _cleanup_(gtid_set_freep) struct gtid_set *of_b = parse(like, b);
-    return of_a && of_b ? gtid_set_compare(of_a, of_b) : GTID_DIVERGED;
-}
-
-static bool holds(const struct cluster_member *like, const char *a, const char *b)
-{
-    enum gtid_relation relation = compare(like, a, b);
-    return relation == GTID_EQUAL || relation == GTID_SUPERSET;
-}
-
-bool failover_has_received(const struct cluster_member *member, const char *gtids)
-{
-    return str_empty(gtids) || holds(member, failover_position_of(member), gtids) ||
-        holds(member, member->agent->gtid_executed, gtids);
 }
 
 /* ---- the choice ---- */
@@ -428,7 +333,7 @@ const struct cluster_member *failover_substitute(
             !str_empty(candidate_why_unfit(snapshot, member)))
             continue;
         if (failover_has_received(member, snapshot->last.transition.position) &&
-            holds(member, member->agent->gtid_executed, chosen->agent->gtid_executed))
+            failover_has_executed(member, chosen->agent->gtid_executed))
             return member;
     }
     return NULL;

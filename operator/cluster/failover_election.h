@@ -53,30 +53,4 @@ bool failover_can_succeed(
 const struct cluster_member *failover_substitute(
     const struct cluster_snapshot *snapshot, const struct cluster_member *chosen);
 
-/* It has carried out the order to receive from nobody, under the epoch of the status: what it has received is final. */
-bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-/* All that it holds. One that was primary has received nothing; one that was only to become it has. */
-const char *failover_position_of(const struct cluster_member *member);
-/* Its received set holds this one; a set that cannot be read is held by nobody. */
-bool failover_has_received(const struct cluster_member *member, const char *gtids);
-/* One that leaves is asked as long as it may hold the only copy of a commit. */
-bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-/* It was told to acknowledge commits of the current primary. */
-bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-
-/* Somebody else may be opened without the primary's word: by proof, as commits wait for acknowledgements, or at a loss.
- * So it closes itself when it is cut off (I6). Otherwise it stays open: nobody could take its place. */
-bool failover_has_fence(const struct cluster_snapshot *snapshot);
-/* The primary was told to close itself when it does not hear everybody: somebody else may be opened after that time,
- * although something may be lost. */
-bool failover_has_lease(const struct cluster_snapshot *snapshot);
-
-/* spec.failover, also while the spec cannot be read. */
-int64_t failover_silence_ms(const struct cluster_snapshot *snapshot);
-int64_t failover_hung_ms(const struct cluster_snapshot *snapshot);
-int64_t failover_writes_blocked_ms(const struct cluster_snapshot *snapshot);
-int64_t failover_stalled_ms(const struct cluster_snapshot *snapshot);
-int64_t failover_start_ms(const struct cluster_snapshot *snapshot);
-int64_t failover_self_fence_ms(const struct cluster_snapshot *snapshot);
-
 #endif

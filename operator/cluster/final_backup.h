@@ -27,6 +27,8 @@
 
 /* The cluster is being deleted, and has to wait. */
 bool final_backup_is_due(const struct cluster_snapshot *snapshot);
+/* Why it need not wait (any more), a reason for the report; NULL: it must. */
+const char *final_backup_why_over(const struct cluster_snapshot *snapshot);
 /* It is being deleted, has our finalizer, and need not wait (any more). */
 bool final_backup_is_over(const struct cluster_snapshot *snapshot);
 /* The primary must not take writes. */

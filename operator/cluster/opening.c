@@ -4,8 +4,7 @@
 #include "operator/cluster/opening.h"
 
 #include "operator/cluster/ballot.h"
-#include "operator/cluster/cluster_confirmed.h"
-#include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/member_history.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/reigns.h"

@@ -3,7 +3,7 @@
 
 #include "operator/cluster/reigns.h"
 
-#include "operator/cluster/failover_election.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/member_history.h"
 #include "operator/cluster/member_view.h"
 

@@ -16,6 +16,7 @@
 #include "common/json.h"
 #include "common/strvec.h"
 #include "operator/cluster/cluster_confirmed.h"
+#include "operator/cluster/failover_facts.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define DATA "operator/cluster/tests/data/decide"
