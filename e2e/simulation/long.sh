@@ -3,8 +3,8 @@
 # long.sh FOLDER   the long run: TOTAL (1000000) schedules for each of both families with three and with five members, in chunks of CHUNK (5000), JOBS (2) at a
 # time, at the lowest priority. Whatever ends it, the next call with the same FOLDER goes on where it stopped. `long.sh FOLDER --sum` only sums up.
 #
-# FOLDER/commit, FOLDER/simulate: what is run; made by the first call from a tree without changes, and kept: a folder is a run of one commit, whatever becomes of
-# the tree. FOLDER/results has a line for each chunk that is complete: commit, family, members, first seed, schedules, violations, seconds of real time.
+# FOLDER/commit, FOLDER/simulate (by fast.sh): what is run; made by the first call from a tree without changes, and kept: a folder is a run of one commit, whatever
+# becomes of the tree. FOLDER/results has a line for each chunk that is complete: commit, family, members, first seed, schedules, violations, seconds of real time.
 # FOLDER/violations has a line for each schedule that failed: family, members, seed, kind, text. Repeat one with
 # `FOLDER/simulate --seed=N --count=1 --family=F --members=N --story`.
 # Ends with 1 if there are violations. Options for simulate in OPTIONS (say, --faults=20), the same in each call.
@@ -54,10 +54,9 @@ if [[ ! -x $folder/simulate ]]; then
     echo "the tree has changes: no commit would say what was run" >&2
     exit 2
   fi
-  make --no-print-directory -j"$JOBS" QUIET=1 build/simulate
-  mkdir -p "$folder"
+  JOBS=$JOBS e2e/simulation/fast.sh "$folder/simulate.new"
   git rev-parse --short=12 HEAD > "$folder/commit"
-  cp build/simulate "$folder/simulate"
+  mv "$folder/simulate.new" "$folder/simulate"
 fi
 touch "$folder/results"
 rm -f "$folder"/chunk.*
