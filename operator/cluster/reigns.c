@@ -154,7 +154,8 @@ void reigns_continue(int64_t epoch, int index, struct cluster_reigns *reigns)
 {
     reigns->count -= index;
     memmove(&reigns->list[0], &reigns->list[index], (size_t)reigns->count * sizeof(reigns->list[0]));
-    reigns->list[0].epoch = epoch;
+    if (reigns->list[0].epoch == 0)
+        reigns->list[0].epoch = epoch;
 }
 
 const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snapshot)

@@ -33,7 +33,9 @@ bool reigns_is_primary(const struct cluster_reign *reign, const struct cluster_m
  * all. Drops the oldest if there is no room. floor: of the pool of the status (cluster_take_position). */
 void reigns_begin(
     const struct cluster_member *member, int64_t epoch, const char *floor, int first, struct cluster_reigns *reigns);
-/* The reign at `index` goes on under another epoch; those after it are dropped. */
+/* The reign at `index` goes on under another epoch; those after it are dropped. It keeps the one that it began with:
+ * that its primary was opened under that one shows that the reign began, also if the primary is lost before it opens
+ * again. epoch: the one under which it goes on, which stands for one that is not known. */
 void reigns_continue(int64_t epoch, int index, struct cluster_reigns *reigns);
 /* Whose binary logs the candidate of the failover that goes on takes over (transition.salvage); NULL: there is no such
  * member. */
