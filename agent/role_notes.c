@@ -55,14 +55,17 @@ bool role_takes_look(const struct role_state *role, int64_t started_ms)
     return !role->finished_ms || started_ms > role->finished_ms;
 }
 
-/* Commits wait, and the count of acknowledged ones stands still. */
+/* Commits wait, and the count of acknowledged ones stands still. What a change of role has seen last is no look that
+ * was noted here: commits that waited then are noted at the next one. */
 static void note_blocked(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
 {
-    bool still = facts->waiting_commits > 0 && state->replication.waiting_commits > 0 &&
+    bool still = state->commits_blocked_since_ms && state->replication.waiting_commits > 0 &&
         facts->acknowledged == state->replication.acknowledged;
 
-    if (!still)
-        state->commits_blocked_since_ms = facts->waiting_commits > 0 ? now_ms : 0;
+    if (facts->waiting_commits == 0)
+        state->commits_blocked_since_ms = 0;
+    else if (!still)
+        state->commits_blocked_since_ms = now_ms;
 }
 
 static void note_stopped(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)

@@ -183,6 +183,28 @@ static void test_what_was_let_go_before_a_close(void **unused)
     assert_int_equal(state.lapses, 0);
 }
 
+/* A change of role leaves behind what it has seen last: commits that waited then, and still do. */
+static void test_since_when_commits_wait(void **unused)
+{
+    struct instance_state state = primary();
+    struct replication_facts facts = {
+        .seen = true, .semi_sync_source = true, .semi_sync_waits = true, .waiting_commits = 3, .acknowledged = 7};
+
+    UNUSED(unused);
+    state.replication = facts;
+    role_note_look(&state, &facts, 1000);
+    assert_int_equal(state.commits_blocked_since_ms, 1000);
+    role_note_look(&state, &facts, 1500);
+    assert_int_equal(state.commits_blocked_since_ms, 1000);
+    facts.acknowledged++; /* others wait now */
+    role_note_look(&state, &facts, 2000);
+    assert_int_equal(state.commits_blocked_since_ms, 2000);
+    state.replication = facts;
+    facts.waiting_commits = 0;
+    role_note_look(&state, &facts, 2500);
+    assert_int_equal(state.commits_blocked_since_ms, 0);
+}
+
 /* An order that makes it nobody has come, and it is not closed yet. */
 static void test_lapses_count_until_it_is_closed(void **unused)
 {
@@ -226,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_unacknowledged_commits_are_counted),
         cmocka_unit_test(test_whose_unacknowledged_commits_count),
         cmocka_unit_test(test_what_was_let_go_before_a_close),
+        cmocka_unit_test(test_since_when_commits_wait),
         cmocka_unit_test(test_lapses_count_until_it_is_closed),
         cmocka_unit_test(test_a_new_agent_finds_semi_sync_off),
     };
