@@ -3,6 +3,7 @@
 
 #include "e2e/simulation/check.h"
 
+#include "e2e/simulation/agent.h"
 #include "e2e/simulation/server.h"
 
 /* How long a machine that was frozen for longer than selfFenceMilliseconds may take writes when it goes on. */
@@ -316,6 +317,38 @@ static const char *last_word(const struct sim *sim)
     return "no operator leads";
 }
 
+/* For the story: what a person would look at. */
+static void tell_state(struct sim *sim)
+{
+    const struct cluster_reigns *reigns = &sim->api.status.reigns;
+    char executed[256], received[256];
+    for (int i = 0; i < reigns->count; i++) {
+        const struct cluster_reign *reign = &reigns->list[i];
+        sim_tell(sim, "reign of %s from epoch %lld on, origin %s%s%s, floor %s%s", reign->primary,
+            (long long)reign->epoch, reign->origin, reign->opened ? ", seen open" : "", reign->closed ? ", closed" : "",
+            str_or_empty(reign->floor), reign->floor_is_partial ? " (not all)" : "");
+    }
+    for (int i = 0; i < sim->member_count; i++) {
+        const struct sim_disk *disk = &sim->members[i].disk;
+        server_executed(sim, i, executed, sizeof(executed));
+        server_received(sim, i, received, sizeof(received));
+        const struct sim_agent *agent = &sim->members[i].agent;
+        bool runs = server_runs(&sim->members[i].server);
+        sim_tell(sim, "%s: %s%s%s, epoch %llu, opened under %llu; executed %s, received %s", sim_member_name(i),
+            runs                 ? "runs"
+                : !agent->alive  ? "no agent"
+                : agent->in_init ? agent_seed_step_name(agent->status.seed.step)
+                                 : "no server",
+            disk->mark == AGENT_MARK_RESEED     ? ", marked"
+                : disk->mark == AGENT_MARK_LEFT ? ", has left"
+                                                : "",
+            agent->in_init && agent_init_waits_for(sim, i, sim_member_of_host(agent->seed.works_on.donor_host))
+                ? ", its copy waits for commits"
+                : "",
+            (unsigned long long)disk->epoch, (unsigned long long)disk->opened_epoch, executed, received);
+    }
+}
+
 bool check_settled(struct sim *sim)
 {
     int64_t age_ms = sim->now_ms - sim->calm_ms;
@@ -335,8 +368,10 @@ bool check_settled(struct sim *sim)
     /* What went with a volume, or who acknowledged after a status of the past, nobody can say for certain, unless
      * enough others prove it: a person may have to. */
     bool is_certain = !sim->volume_lost && !sim->status_past;
-    if (check_somebody_has_all(sim) && (is_certain || sim->schedule->strict))
+    if (check_somebody_has_all(sim) && (is_certain || sim->schedule->strict)) {
+        tell_state(sim);
         sim_fail(sim, VIOLATION_STUCK,
             "180 s after the last fault nobody is open, though somebody has everything; next: %.300s", last_word(sim));
+    }
     return true;
 }
