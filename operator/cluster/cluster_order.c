@@ -411,7 +411,7 @@ static const struct cluster_member *first_of_errant(
             continue;
         if (!is_errant_beside(snapshot, primary, member))
             return NULL;
-        if (reigns_has_extra(snapshot, member) && (!first || holds_less(member, first)))
+        if (reigns_is_beside(snapshot, member) && (!first || holds_less(member, first)))
             first = member;
     }
     return first;

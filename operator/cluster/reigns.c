@@ -173,18 +173,41 @@ void reigns_drop_latest(struct cluster_reigns *reigns)
     memmove(&reigns->list[0], &reigns->list[1], (size_t)reigns->count * sizeof(reigns->list[0]));
 }
 
-bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+/* Of a member, against the only reign that is listed. False: not known. Release ret on true. */
+static bool read_against_the_only_one(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct member_history *ret)
 {
     struct cluster_reigns reigns;
-    struct member_history history;
     reigns_in_force(snapshot, &reigns);
     if (reigns.count != 1 || reigns.list[0].floor_is_partial || str_empty(reigns.list[0].origin))
         return false;
     enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-    member_history_read(&reigns, flavour, failover_position_of(member), &history);
-    bool has_extra = history.readable && history.has_extra;
+    member_history_read(&reigns, flavour, failover_position_of(member), ret);
+    if (ret->readable)
+        return true;
+    member_history_release(ret);
+    return false;
+}
+
+bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    struct member_history history;
+    if (!read_against_the_only_one(snapshot, member, &history))
+        return false;
+    bool has_extra = history.has_extra;
     member_history_release(&history);
     return has_extra;
+}
+
+bool reigns_is_beside(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    struct member_history history;
+    if (!read_against_the_only_one(snapshot, member, &history))
+        return false;
+    bool is_below = member->agent->flavour == AGENT_FLAVOUR_MARIADB && history.reign > 0 && !history.reaches_floor;
+    bool is_beside = history.has_extra || is_below;
+    member_history_release(&history);
+    return is_beside;
 }
 
 bool reigns_set_floor(const struct cluster_snapshot *snapshot, const struct gtid_set *floor, struct cluster_reign *reign)
