@@ -5,6 +5,7 @@
 
 #include "common/gtid.h"
 #include "common/json_fields.h"
+#include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/failover_facts.h"
@@ -391,10 +392,25 @@ static void take_choice(
     intent->acknowledgers = acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);
 }
 
+/* The lost one has told since that commits did not wait as the status says. An election counts on what the status says:
+ * that is written first (cluster_confirmed_weaken, at the end of the intent), and the next round elects by it. */
+static bool counts_on_too_much(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    struct cluster_intent weaker = *intent;
+    cluster_confirmed_weaken(snapshot, &weaker);
+    return weaker.confirmed.semi_sync != snapshot->last.confirmed.semi_sync ||
+        weaker.confirmed.acks < snapshot->last.confirmed.acks;
+}
+
 static void elect(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct failover_choice choice;
     int64_t age_ms = snapshot->now_ms - snapshot->last.transition.started_ms;
+    if (counts_on_too_much(snapshot, intent)) {
+        cluster_intent_say(intent, "fail over from %s, whose commits did not all wait as they were to",
+            snapshot->last.transition.from);
+        return;
+    }
     failover_choose(snapshot, &choice);
     look_again_in(intent, choice.again_ms);
     if (choice.candidate) {
