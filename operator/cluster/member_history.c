@@ -73,7 +73,8 @@ static int reign_of(const struct gtid_one *last, const struct span *spans, int c
 }
 
 /* A tail of the server that wrote the floor's last transaction begins behind that; any other tail may have left the
- * history before. */
+ * history before. Where no floor is known (a status of a version without reigns) anything that is of no reign may be a
+ * tail, and hide what was received of the reign before it. */
 static void read_last(const struct gtid_one *last, const struct span *spans, int count, struct gtid_set *known,
     struct member_history *ret)
 {
@@ -81,6 +82,7 @@ static void read_last(const struct gtid_one *last, const struct span *spans, int
     int reign = reign_of(last, spans, count);
     ret->reign = MIN_OF(ret->reign, reign);
     bool is_unknown = floor.number == 0 && spans[count - 1].is_partial;
+    ret->hides |= reign == count && is_unknown;
     if (reign < count || is_unknown || last->number < floor.number ||
         (last->number == floor.number && last->server == floor.server)) {
         gtid_set_add(known, last);
