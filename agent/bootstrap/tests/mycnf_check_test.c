@@ -39,6 +39,48 @@ static void test_reasons(void **unused)
     }
 }
 
+#define LINES                                                                                              \
+    "# theirs\n[mysqld]\ncharacter_set_server = utf8\ninnodb-file-format = Barracuda\nskip_name_resolve\n" \
+    "sql_mode = NO_AUTO_CREATE_USER\nquery_cache_size=0\nquery_cache_type = 0\nempty ="
+
+/* What is left of those lines, and how the reason reads then. */
+static void test_whom_a_reason_names(void **unused)
+{
+    static const struct {
+        const char *reason, *without, *reads;
+    } cases[] = {
+        {"unknown variable 'innodb_file_format=Barracuda'.", "innodb-file-format = Barracuda\n", NULL},
+        {"unknown variable 'query-cache-size=0'; unknown variable 'query_cache_type=0'",
+            "query_cache_size=0\nquery_cache_type = 0\n", NULL},
+        {"unknown option '--skip-name-resolve'", "skip_name_resolve\n", NULL},
+        {"Error while setting value 'NO_AUTO_CREATE_USER' to 'sql_mode'.", "sql_mode = NO_AUTO_CREATE_USER\n", NULL},
+        {"Character set 'utf8' rejected as command line option.; Unknown character set: 'utf8'.",
+            "character_set_server = utf8\n",
+            "Character set 'utf8' rejected as command line option.; Unknown character set: 'utf8'. (character_set_server = utf8)"},
+        {"unknown variable 'innodb_file_form=1'", NULL, NULL},
+        {"an apostrophe ' and ''", NULL, NULL},
+        {"nothing is named", NULL, NULL},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_(strbuf_release) struct strbuf rest;
+        char reason[512];
+        strbuf_init(&rest, 4096);
+        snprintf(reason, sizeof(reason), "%s", cases[i].reason);
+        assert_int_equal(mycnf_check_without(LINES, reason, sizeof(reason), &rest), cases[i].without != NULL);
+        assert_string_equal(reason, cases[i].reads ? cases[i].reads : cases[i].reason);
+        if (!cases[i].without)
+            continue;
+        const char *at = strstr(LINES, cases[i].without);
+        assert_non_null(at);
+        size_t before = (size_t)(at - LINES);
+        assert_int_equal(rest.len, strlen(LINES) - strlen(cases[i].without));
+        assert_memory_equal(rest.buf, LINES, before);
+        assert_string_equal(rest.buf + before, at + strlen(cases[i].without));
+    }
+}
+
 static void test_a_long_reason_is_cut(void **unused)
 {
     char reason[24];
@@ -53,6 +95,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_whom_a_reason_names),
         cmocka_unit_test(test_a_long_reason_is_cut),
     };
 
