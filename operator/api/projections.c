@@ -398,6 +398,18 @@ static void add_pod_texts(struct texts *texts, const struct kube_meta *meta, str
     texts_add(texts, offsetof(struct pod_object, terminal), json_slice_member(labels, LABEL_TERMINAL), KUBE_LABEL_MAX);
 }
 
+/* spec: of a pod, or of a pod template. */
+static bool init_declares_port(struct json_slice spec)
+{
+    struct json_slice container;
+    struct json_slice containers = json_slice_member(spec, "initContainers");
+    for (const char *cursor = NULL; json_slice_next_element(containers, &cursor, &container);) {
+        if (json_slice_str_eq(json_slice_member(container, "name"), CONTAINER_INIT))
+            return json_slice_member(container, "ports").data != NULL;
+    }
+    return false;
+}
+
 static struct kube_object *project_pod(struct json_slice object, struct error *err)
 {
     struct kube_meta meta;
@@ -422,6 +434,7 @@ static struct kube_object *project_pod(struct json_slice object, struct error *e
     ret->ready = condition_is(status, "Ready", "True");
     ret->mysql_running = facts.mysql_running;
     ret->restart_count = facts.restart_count;
+    ret->init_declares_port = init_declares_port(json_slice_member(object, "spec"));
     return &ret->object;
 }
 
@@ -505,6 +518,7 @@ static struct kube_object *project_stateful_set(struct json_slice object, struct
     ret->ready_replicas = clamp_int(json_slice_int(json_slice_member(status, "readyReplicas"), 0));
     ret->observed_generation = json_slice_int(json_slice_member(status, "observedGeneration"), 0);
     ret->claim_bytes = claim_template_bytes(spec);
+    ret->init_declares_port = init_declares_port(json_slice_get(spec, "template", "spec", NULL));
     return &ret->object;
 }
 

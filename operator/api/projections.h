@@ -66,9 +66,10 @@ struct pod_object {
     int ordinal; /* -1 if the name has none */
     enum pod_phase phase;
     bool scheduled;
-    bool initialized;   /* all init containers are done */
-    bool ready;         /* condition Ready */
-    bool mysql_running; /* container mysql's state is running */
+    bool initialized;        /* all init containers are done */
+    bool ready;              /* condition Ready */
+    bool mysql_running;      /* container mysql's state is running */
+    bool init_declares_port; /* container "init" declares a port */
     const char *pod_ip;
     const char *node_name;
     const char *revision; /* label controller-revision-hash */
@@ -104,6 +105,7 @@ struct stateful_set_object {
     int64_t observed_generation;
     const char *current_revision, *update_revision;
     int64_t claim_bytes;      /* requests.storage of the claim template "data"; 0: none */
+    bool init_declares_port;  /* container "init" of the template declares a port */
     const char *applied_hash; /* annotation ANNOTATION_APPLIED_HASH */
 };
 

@@ -94,6 +94,18 @@ static void put_resources(json_t *object, const json_t *resources)
         json_put(object, "resources", json_deep_copy(resources));
 }
 
+/* Nothing needs the port of `init`, and the API server warns that the agent declares the same. But a cluster that has it keeps
+ * it: every pod would be replaced. If the set was deleted, its pods tell. */
+static bool keeps_init_port(const struct cluster_snapshot *snapshot)
+{
+    if (snapshot->stateful_set)
+        return snapshot->stateful_set->init_declares_port;
+    for (int i = 0; i < snapshot->member_count; i++)
+        if (snapshot->members[i].pod && snapshot->members[i].pod->init_declares_port)
+            return true;
+    return false;
+}
+
 static json_t *container_init(const struct cluster_snapshot *snapshot)
 {
     json_t *object =
@@ -102,8 +114,9 @@ static json_t *container_init(const struct cluster_snapshot *snapshot)
                 &mount_bin_ro, &mount_data, &mount_run, &mount_tmp, &mount_config, &mount_accounts, &mount_tls, NULL});
     /* The server's: preparing a copy is a crash recovery. */
     put_resources(object, snapshot->config.resources);
-    json_put(object, "ports",
-        json_build("[{s:s, s:i, s:s}]", "name", "agent-init", "containerPort", AGENT_PORT_TLS, "protocol", "TCP"));
+    if (keeps_init_port(snapshot))
+        json_put(object, "ports",
+            json_build("[{s:s, s:i, s:s}]", "name", "agent-init", "containerPort", AGENT_PORT_TLS, "protocol", "TCP"));
     return object;
 }
 

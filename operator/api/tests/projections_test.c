@@ -178,7 +178,31 @@ static void stateful_sets(void **state)
     assert_string_equal(set->update_revision, "r2");
     assert_string_equal(set->applied_hash, "h");
     assert_int_equal(set->claim_bytes, 1 << 30);
+    assert_false(set->init_declares_port);
     free(set);
+}
+
+#define CONTAINERS(init)                                                                                  \
+    "\"initContainers\":[{\"name\":\"inject\",\"ports\":[{\"containerPort\":1}]},{\"name\":\"init\"" init \
+    "}],\"containers\":[{\"name\":\"mysql\",\"ports\":[{\"containerPort\":3306}]}]"
+#define INIT_PORT ",\"ports\":[{\"containerPort\":8443}]"
+
+/* What 0.1.0 declared in `init`. */
+static void ports_of_init(void **state)
+{
+    UNUSED(state);
+    static const char *const texts[] = {CONTAINERS(""), CONTAINERS(INIT_PORT)};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        _cleanup_(freep) char *set_text =
+            xasprintf("{\"metadata\":{\"name\":\"a\"},\"spec\":{\"template\":{\"spec\":{%s}}}}", texts[i]);
+        _cleanup_(freep) char *pod_text = xasprintf("{\"metadata\":{\"name\":\"a-0\"},\"spec\":{%s}}", texts[i]);
+        struct stateful_set_object *set = project(&projection_stateful_set, set_text);
+        struct pod_object *pod = project(&projection_pod, pod_text);
+        assert_int_equal(set->init_declares_port, i == 1);
+        assert_int_equal(pod->init_declares_port, i == 1);
+        free(set);
+        free(pod);
+    }
 }
 
 static uint64_t config_digest(const char *status)
@@ -240,6 +264,7 @@ int main(void)
         cmocka_unit_test(stateful_sets),
         cmocka_unit_test(digests),
         cmocka_unit_test(config_digests),
+        cmocka_unit_test(ports_of_init),
         cmocka_unit_test(malformed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,35 @@ static void the_route_goes_back_while_the_old_primary_cannot_be_fenced(void **st
     }
 }
 
+static bool init_declares_port(const struct golden *golden)
+{
+    _cleanup_(json_decrefp) json_t *template = desired_pod_template(&golden->snapshot);
+    const json_t *init = json_path(template, "spec.initContainers[1]");
+    assert_string_equal(json_path_str(init, "name", ""), "init");
+    return json_object_get(init, "ports") != NULL;
+}
+
+/* Or an exchange of the operator would replace every pod. A set that was deleted by hand is made as its pods are. */
+static void the_port_of_init_stays_where_it_is(void **state)
+{
+    UNUSED(state);
+    for (int had = 0; had <= 1; had++) {
+        _cleanup_(json_decrefp) json_t *cluster = parse(SWITCHOVER);
+        _cleanup_(json_decrefp) json_t *observed = parse("{'pods': {'0': {}, '1': {}, '2': {}}}");
+        struct golden *golden = golden_new(cluster, observed);
+        struct stateful_set_object set = {.init_declares_port = had};
+        struct pod_object pod = *golden->snapshot.members[1].pod;
+        golden->snapshot.stateful_set = &set;
+        assert_int_equal(init_declares_port(golden), had);
+        golden->snapshot.stateful_set = NULL;
+        assert_false(init_declares_port(golden));
+        pod.init_declares_port = had;
+        golden->snapshot.members[1].pod = &pod;
+        assert_int_equal(init_declares_port(golden), had);
+        golden_free(golden);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +221,7 @@ int main(void)
         cmocka_unit_test(a_rich_cluster),
         cmocka_unit_test(an_empty_dir_cluster_with_ipv6),
         cmocka_unit_test(the_route_goes_back_while_the_old_primary_cannot_be_fenced),
+        cmocka_unit_test(the_port_of_init_stays_where_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
