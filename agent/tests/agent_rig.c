@@ -361,6 +361,26 @@ void agent_rig_kill(struct agent_process *process)
     agent_rig_wait(process);
 }
 
+pid_t agent_rig_kill_at(const struct agent_rig *rig, const char *calls, const char *file)
+{
+    char pid[16];
+    _cleanup_(freep) char *trace = xasprintf("trace=%s", calls);
+    _cleanup_(freep) char *inject = xasprintf("inject=%s:signal=KILL", calls);
+
+    snprintf(pid, sizeof(pid), "%d", (int)rig->server.inner);
+    if (access("/usr/bin/strace", X_OK) != 0)
+        return 0;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        execl("/usr/bin/strace", "strace", "-f", "-qq", "-o", "/dev/null", "-p", pid, "-P", file, "-e", trace, "-e",
+            inject, (char *)NULL);
+        _exit(127);
+    }
+    usleep(1500 * 1000); /* it says nothing when it is attached */
+    return child;
+}
+
 /* ---- doors ---- */
 
 static int read_answer(int fd, struct strbuf *body)

@@ -64,6 +64,9 @@ void agent_rig_put_certificates(struct agent_rig *rig);
 struct agent_process agent_rig_start(struct agent_rig *rig, const char *command);
 /* SIGKILL to the whole namespace, and reap. */
 void agent_rig_kill(struct agent_process *process);
+/* Ends the server when it makes one of these calls ("unlink,unlinkat") with that file: the process that watches, to be
+ * waited for; 0: there is no strace. */
+pid_t agent_rig_kill_at(const struct agent_rig *rig, const char *calls, const char *file);
 /* Waits for the end: the exit code, 128 + signal. */
 int agent_rig_wait(struct agent_process *process);
 /* True and the exit code if it has ended; does not wait. */

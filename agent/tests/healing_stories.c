@@ -327,40 +327,6 @@ static void test_a_stream_without_an_end_is_not_used(void **state)
     gather(stage);
 }
 
-/* The newest binary log of a member; its server is down. */
-static char *newest_log(const struct agent_rig *rig)
-{
-    _cleanup_(freep) char *index = tail_client_text(rig, "vol/data/binlog.index");
-    char *last = NULL;
-
-    for (char *at = index; (at = strstr(at, "binlog.")); at++)
-        last = at;
-    assert_non_null(last);
-    if (!last) /* for analysers, who do not know what assert_non_null does */
-        return NULL;
-    last[strcspn(last, "\n")] = '\0';
-    return xasprintf("vol/data/%s", last);
-}
-
-static void change_log(const struct agent_rig *rig, const char *name, long at, const void *bytes, size_t len)
-{
-    FILE *file = fopen(agent_rig_path(rig, name), "r+e");
-
-    assert_non_null(file);
-    assert_int_equal(fseek(file, at, at < 0 ? SEEK_END : SEEK_SET), 0);
-    assert_int_equal(fwrite(bytes, 1, len, file), len);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void append_log(const struct agent_rig *rig, const char *name, const void *bytes, size_t len)
-{
-    FILE *file = fopen(agent_rig_path(rig, name), "ae");
-
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, len, file), len);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void test_a_gap_damage_and_a_torn_end(void **state)
 {
     struct stage *stage = *state;
@@ -383,7 +349,7 @@ static void test_a_gap_damage_and_a_torn_end(void **state)
     else
         assert_int_equal(tail_client_ask(rig, stage->primary, "tls/tls", "0-77-3"), 409); /* another history */
     /* One byte of a row, with others behind it. */
-    _cleanup_(freep) char *log = newest_log(donor);
+    _cleanup_(freep) char *log = tail_newest_log(donor);
     _cleanup_(freep) char *path = xstrdup(agent_rig_path(donor, log));
     FILE *file = fopen(path, "re");
     assert_non_null(file);
@@ -391,11 +357,11 @@ static void test_a_gap_damage_and_a_torn_end(void **state)
     assert_int_equal(fread(original, 1, 1, file), 1);
     fclose(file);
     char wrong = (char)(original[0] ^ 1);
-    change_log(donor, log, -10000, &wrong, 1);
+    tail_change_log(donor, log, -10000, &wrong, 1);
     rig->epoch++;
     expect_refused(stage, 0, donor->tls_port, "damaged");
-    change_log(donor, log, -10000, original, 1);
-    append_log(donor, log, torn, sizeof(torn));
+    tail_change_log(donor, log, -10000, original, 1);
+    tail_append_log(donor, log, torn, sizeof(torn));
     assert_true(replication_rig_await(rig, 0, member_done, "open with all", LONG_MS));
     stage->primary = 0;
     expect_alone(stage, 0, "c");
@@ -610,27 +576,6 @@ static void test_a_new_pod_cuts_off_when_init_is_told(void **state)
     assert_string_equal(rig->members[2].status.errant, "");
 }
 
-/* Ends the server when it makes one of these calls with that file. 0: there is no strace. */
-static pid_t watch_for(struct stage *stage, unsigned member, const char *calls, const char *file)
-{
-    char pid[16];
-    _cleanup_(freep) char *trace = xasprintf("trace=%s", calls);
-    _cleanup_(freep) char *inject = xasprintf("inject=%s:signal=KILL", calls);
-
-    snprintf(pid, sizeof(pid), "%d", (int)stage->rig->members[member].rig->server.inner);
-    if (access("/usr/bin/strace", X_OK) != 0)
-        return 0;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        execl("/usr/bin/strace", "strace", "-f", "-qq", "-o", "/dev/null", "-p", pid, "-P", file, "-e", trace, "-e",
-            inject, (char *)NULL);
-        _exit(127);
-    }
-    usleep(1500 * 1000); /* it says nothing when it is attached */
-    return child;
-}
-
 static bool has_written_by_itself(const struct member *member)
 {
     return strstr(member->status.errant, START_DOMAIN "-") != NULL;
@@ -656,8 +601,8 @@ static bool die_in_a_drop(struct stage *stage)
     pid_t writer = member_hold_lock(rig, from, "INSERT INTO heal.t VALUES (904)", 1);
     assert_true(replication_rig_await(rig, from, has_waiting_commit, "waiting", LONG_MS));
     replication_rig_run(rig, 500);
-    pid_t tracer =
-        watch_for(stage, from, "unlink,unlinkat", "./heal/gone.frm"); /* DROP TABLE has begun to remove files */
+    pid_t tracer = agent_rig_kill_at(
+        stage->rig->members[from].rig, "unlink,unlinkat", "./heal/gone.frm"); /* DROP TABLE has begun to remove files */
     if (!tracer)
         return false;
     assert_false(member_sql(rig, from, "DROP TABLE heal.gone", NULL));
@@ -739,7 +684,7 @@ static void test_a_cut_that_was_interrupted_marks_the_data(void **state)
     next_binlog(pod, file);
     restart_as_replica(stage, 0, true);
     kill(pod->server.inner, SIGSTOP); /* the tracer needs time to be attached */
-    pid_t tracer = watch_for(stage, 0, "open,openat", file);
+    pid_t tracer = agent_rig_kill_at(stage->rig->members[0].rig, "open,openat", file);
     kill(pod->server.inner, SIGCONT);
     bool ended = false;
     for (int i = 0; i < 600 && !ended; i++) {

@@ -67,3 +67,37 @@ int tail_client_ask(struct replication_rig *rig, unsigned member, const char *id
         printf("tail: %d %s\n", answer.code, answer.text);
     return answer.code;
 }
+
+/* The newest binary log of a member; its server is down. */
+char *tail_newest_log(const struct agent_rig *rig)
+{
+    _cleanup_(freep) char *index = tail_client_text(rig, "vol/data/binlog.index");
+    char *last = NULL;
+
+    for (char *at = index; (at = strstr(at, "binlog.")); at++)
+        last = at;
+    assert_non_null(last);
+    if (!last) /* for analysers, who do not know what assert_non_null does */
+        return NULL;
+    last[strcspn(last, "\n")] = '\0';
+    return xasprintf("vol/data/%s", last);
+}
+
+void tail_change_log(const struct agent_rig *rig, const char *name, long at, const void *bytes, size_t len)
+{
+    FILE *file = fopen(agent_rig_path(rig, name), "r+e");
+
+    assert_non_null(file);
+    assert_int_equal(fseek(file, at, at < 0 ? SEEK_END : SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, len, file), len);
+    assert_int_equal(fclose(file), 0);
+}
+
+void tail_append_log(const struct agent_rig *rig, const char *name, const void *bytes, size_t len)
+{
+    FILE *file = fopen(agent_rig_path(rig, name), "ae");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, len, file), len);
+    assert_int_equal(fclose(file), 0);
+}
