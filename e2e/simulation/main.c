@@ -3,14 +3,11 @@
 #include "common/base.h"
 
 #include <getopt.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "common/alloc.h"
 #include "e2e/simulation/options.h"
 #include "e2e/simulation/run.h"
-
-#define LARGE_PAGE_BYTES ((size_t)2 << 20)
 
 struct totals {
     uint64_t runs, failed, beyond, by_kind[VIOLATION_COUNT];
@@ -94,18 +91,6 @@ static void sum_up(const struct totals *totals, double seconds)
     }
 }
 
-/* In one large page, where the kernel has one: each step looks at places all over it. */
-static struct sim *sim_new(void)
-{
-    size_t size = (sizeof(struct sim) + LARGE_PAGE_BYTES - 1) / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES;
-    struct sim *sim = aligned_alloc(LARGE_PAGE_BYTES, size);
-    if (!sim)
-        abort();
-    (void)madvise(sim, size, MADV_HUGEPAGE);
-    memset(sim, 0, sizeof(*sim));
-    return sim;
-}
-
 int main(int argc, char **argv)
 {
     struct options options;
@@ -113,7 +98,7 @@ int main(int argc, char **argv)
     struct schedule schedule;
     if (!options_read(argc, argv, &options))
         return 2;
-    struct sim *sim = sim_new();
+    struct sim *sim = run_new_sim();
     sim->digests_story = options.digests;
     double began = seconds_now();
     bool go = true;

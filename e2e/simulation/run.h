@@ -16,6 +16,9 @@ struct run_result {
     bool beyond;     /* nobody holds everything any more: more was lost than the promise bears, and nobody was opened */
 };
 
+/* Free with free(). */
+struct sim *run_new_sim(void);
+
 /* sim is large (a MiB) and needs no preparation but for digests_story; story: where it is told, or NULL. */
 void run_schedule(struct sim *sim, const struct schedule *schedule, FILE *story, struct run_result *ret);
 void run_release(struct sim *sim);

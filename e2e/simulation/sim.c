@@ -3,6 +3,8 @@
 
 #include "e2e/simulation/sim.h"
 
+#include <sys/mman.h>
+
 #include "common/hashmap.h"
 #include "e2e/simulation/agent.h"
 #include "e2e/simulation/check.h"
@@ -14,6 +16,7 @@
 #include "e2e/simulation/server.h"
 
 #define FIRST_OPENING_MAX_MS 120000
+#define LARGE_PAGE_BYTES ((size_t)2 << 20)
 
 /* ---- chance ---- */
 
@@ -113,6 +116,18 @@ int sim_member_of_host(const char *host)
 }
 
 /* ---- a run ---- */
+
+/* In one large page, where the kernel has one: each step looks at places all over it. */
+struct sim *run_new_sim(void)
+{
+    size_t size = (sizeof(struct sim) + LARGE_PAGE_BYTES - 1) / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES;
+    struct sim *sim = aligned_alloc(LARGE_PAGE_BYTES, size);
+    if (!sim)
+        abort();
+    (void)madvise(sim, size, MADV_HUGEPAGE);
+    memset(sim, 0, sizeof(*sim));
+    return sim;
+}
 
 static void step(struct sim *sim)
 {
