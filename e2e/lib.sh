@@ -15,8 +15,13 @@ k() { timeout 60 kubectl "$@"; }
 kn() { timeout 60 kubectl -n "$NS" "$@"; }
 
 say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*"; }
-fail() {
+failure= # what was said last, for those who tell it elsewhere
+failed() {
+  failure=$*
   echo "FAILED: $*"
+}
+fail() {
+  failed "$@"
   exit 1
 }
 skip() {
@@ -34,7 +39,7 @@ wait_until() {
   local end=$((SECONDS + $1)) what=$2
   shift 2
   until "$@" > /dev/null 2>&1; do
-    ((SECONDS < end)) || { echo "FAILED: waited in vain for: $what ($*)"; return 1; }
+    ((SECONDS < end)) || { failed "waited in vain for: $what ($*)"; return 1; }
     sleep 0.3
   done
 }
@@ -43,15 +48,15 @@ holds_for() {
   local end=$((SECONDS + $1)) what=$2
   shift 2
   while ((SECONDS < end)); do
-    "$@" > /dev/null 2>&1 || { echo "FAILED: did not stay true: $what ($*)"; return 1; }
+    "$@" > /dev/null 2>&1 || { failed "did not stay true: $what ($*)"; return 1; }
     sleep 0.5
   done
 }
 expect_eq() { # WHAT ACTUAL EXPECTED
-  [[ $2 == "$3" ]] || { echo "FAILED: $1 is '$2', expected '$3'"; return 1; }
+  [[ $2 == "$3" ]] || { failed "$1 is '$2', expected '$3'"; return 1; }
 }
 expect_match() { # WHAT ACTUAL REGEX
-  [[ $2 =~ $3 ]] || { echo "FAILED: $1 is '$2', expected to match '$3'"; return 1; }
+  [[ $2 =~ $3 ]] || { failed "$1 is '$2', expected to match '$3'"; return 1; }
 }
 
 # field KIND NAME JSONPATH   (without braces)
