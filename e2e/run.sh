@@ -14,6 +14,8 @@ cd "$(dirname "$0")/.." || exit 1
 . e2e/lib.sh
 # shellcheck source=build-aux/kept.sh
 . build-aux/kept.sh
+# shellcheck source=e2e/versions-lib.sh
+. e2e/versions-lib.sh
 : "${E2E_JOBS:=2}" "${E2E_STORY_SECONDS:=400}"
 
 stories=() passed=0 unsteady=0
@@ -56,7 +58,7 @@ run_story() {
   ((${seconds:-0} > E2E_STORY_SECONDS)) || seconds=$E2E_STORY_SECONDS
   start=$SECONDS
   # Names of namespaces carry the run, so that leftovers of an earlier run that are still going away do not matter.
-  NS=e2e-$name-$(printf '%04x' $((RANDOM % 65536)))
+  NS=e2e-${name//./-}-$(printf '%04x' $((RANDOM % 65536)))
   export NS
   k create namespace "$NS" > /dev/null && k label namespace "$NS" kubemysql.dev/e2e=true > /dev/null
   grep -q '^# privileged' "$file" || k label namespace "$NS" pod-security.kubernetes.io/enforce=restricted > /dev/null
@@ -126,6 +128,7 @@ for file in "${stories[@]}"; do
   read -r rc _ < "$work/$(basename "$file" .sh).rc" || rc=1
   case $rc in 0) ((passed++)) ;; 77) ((skipped++)) ;; *) ((failed++)) ;; esac
 done
+tables_print "$work/tables"
 echo "e2e: $passed passed, $failed failed, $skipped skipped$( ((unsteady == 0)) || echo ", $unsteady unsteady")"
 [[ -z ${RESULTS:-} ]] || echo "e2e $passed $failed $skipped $unsteady" >> "$RESULTS"
 ((failed == 0))
