@@ -314,6 +314,9 @@ undeploy:  ## Remove it again
 	$(script) deploy/uninstall.sh
 e2e: images  ## End-to-end stories on the real cluster (STORIES="a b" for some, KUBERNETES_VERSION=1.30.14 on another version)
 	$(script) e2e/run.sh $(STORIES)
+conformance:  ## Whether a server's image works, on the cluster of KUBECONFIG: IMAGE=mysql:8.4 [IMAGE_OPERATOR= IMAGE_AGENT= RUN_AS_USER= STORAGE_CLASS=]
+	$(Q)BUILD=$(BUILD) IMAGE_OPERATOR='$(IMAGE_OPERATOR)' IMAGE_AGENT='$(IMAGE_AGENT)' RUN_AS_USER='$(RUN_AS_USER)' STORAGE_CLASS='$(STORAGE_CLASS)' \
+	  build-aux/script.sh e2e/conformance.sh $(IMAGE)
 bench:  ## Benchmarks, each prints a ratio (NAME=name for one)
 	$(script) e2e/bench/run.sh $(NAME)
 demo:  ## From nothing to a database and a query, explained line by line
@@ -339,4 +342,4 @@ FORCE:
 .PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration check-servers \
   check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-circles check-headers check-size check-license check-version format format-check lint \
   lint-shell lint-c static images release deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
-  undeploy e2e bench demo demo-clean test clean help compile_commands.json
+  undeploy e2e conformance bench demo demo-clean test clean help compile_commands.json
