@@ -3,6 +3,7 @@
 
 #include "agent/bootstrap/datadir.h"
 #include "agent/bootstrap/made_with.h"
+#include "agent/bootstrap/server_features.h"
 #include "agent/bootstrap/zones.h"
 #include "common/alloc.h"
 #include "common/fs.h"
@@ -14,6 +15,7 @@
 /* MySQL 9 takes 200 MiB (doublewrite, undo, redo) before its first table, MariaDB 130 MiB. */
 #define INITIALISE_FREE_MIN (256ULL * KM_MIB)
 #define OUTPUT_MAX (64 * KM_KIB)
+#define SCRIPT_MAX ((size_t)(4 * KM_MIB))
 
 static int check_space(const struct agent_paths *paths, struct error *err)
 {
@@ -71,6 +73,21 @@ static int install_mysql(
     return 0;
 }
 
+/* MySQL 5.6: what its mysql_install_db (perl) gives the server to read, but for the accounts: the init-file makes the
+ * agent's at each start, the agent all others. */
+static int add_script(const char *dir, const char *name, struct strbuf *sql, struct error *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", dir, name);
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, SCRIPT_MAX);
+    if (fs_read_file(path, &text, err) < 0)
+        return error_prefix(err, "a script of the server's");
+    strbuf_add(sql, text.buf, text.len);
+    strbuf_addc(sql, '\n');
+    return 0;
+}
+
 static int run_tool(const struct strvec *argv, const struct strbuf *input, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf out;
@@ -93,6 +110,32 @@ static int run_tool(const struct strvec *argv, const struct strbuf *input, struc
     return -1;
 }
 
+static void bootstrap_command(
+    const struct agent_paths *paths, const char *options, const char *server, struct strvec *argv)
+{
+    strvec_push(argv, server);
+    strvec_pushf(argv, "--defaults-file=%s", options);
+    strvec_pushf(argv, "--datadir=%s", paths->data_new_dir);
+    strvec_push(argv, "--tmpdir=/tmp");
+    strvec_push(argv, "--bootstrap");
+}
+
+static int make_by_scripts(
+    const struct agent_paths *paths, const char *options, const char *server, const char *share_dir, struct error *err)
+{
+    _cleanup_(strvec_release) struct strvec argv;
+    _cleanup_(strbuf_release) struct strbuf sql;
+
+    strvec_init(&argv);
+    strbuf_init(&sql, 2 * SCRIPT_MAX + ZONES_SQL_MAX);
+    strbuf_adds(&sql, "CREATE DATABASE mysql;\nUSE mysql;\n");
+    if (add_script(share_dir, "mysql_system_tables.sql", &sql, err) < 0 ||
+        add_script(share_dir, "fill_help_tables.sql", &sql, err) < 0 || zones_sql_of_archive(&sql, err) < 0)
+        return -1;
+    bootstrap_command(paths, options, server, &argv);
+    return run_tool(&argv, &sql, err);
+}
+
 /* mariadb-install-db leaves the tables of time zones empty. */
 static int fill_mariadb(const struct agent_paths *paths, const char *options, const char *server, struct error *err)
 {
@@ -105,11 +148,7 @@ static int fill_mariadb(const struct agent_paths *paths, const char *options, co
         return -1;
     if (sql.len == 0)
         return 0;
-    strvec_push(&argv, server);
-    strvec_pushf(&argv, "--defaults-file=%s", options);
-    strvec_pushf(&argv, "--datadir=%s", paths->data_new_dir);
-    strvec_push(&argv, "--tmpdir=/tmp");
-    strvec_push(&argv, "--bootstrap");
+    bootstrap_command(paths, options, server, &argv);
     return run_tool(&argv, &sql, err);
 }
 
@@ -119,10 +158,13 @@ int datadir_make_empty_database(
     _cleanup_(strvec_release) struct strvec argv;
     _cleanup_(freep) char *file = xasprintf("%s/initialise.cnf", paths->run_dir);
     bool mariadb = binary->version.flavour == AGENT_FLAVOUR_MARIADB;
+    struct server_features features = {0};
 
     strvec_init(&argv);
-    if (made_with_write(paths, file, err) < 0)
+    if (made_with_write(paths, file, err) < 0 || server_features_ask(binary, &features, err) < 0)
         return -1;
+    if (!features.initialises)
+        return make_by_scripts(paths, file, binary->path, features.share_dir, err);
     if ((mariadb ? install_mariadb(paths, file, user, &argv, err)
                  : install_mysql(paths, file, binary->path, &argv, err)) < 0 ||
         run_tool(&argv, NULL, err) < 0)

@@ -59,6 +59,19 @@ static int write_init_file(
     return fs_write_file_atomic(paths->init_file, text.buf, text.len, 0640, err);
 }
 
+/* Before there is a data folder: what cannot be a cluster of several must not begin as one. */
+static int check_replicas(
+    const struct server_binary *binary, const struct server_features *features, int replicas, struct error *err)
+{
+    const char *lacking = server_features_lacking(features);
+
+    if (replicas < 2 || !*lacking)
+        return 0;
+    return error_set(err, ERROR_INVALID,
+        "replicas: %d is not possible with this server: %s %s has no %s, so that rows could be lost; one member can be had",
+        replicas, agent_flavour_name(binary->version.flavour), binary->version.text, lacking);
+}
+
 /* Everything that can be judged without a data folder: the image, its user, my.cnf. */
 static int prepare_config(
     const struct init_options *options, const struct server_binary *binary, char **ret_user, struct error *err)
@@ -72,6 +85,7 @@ static int prepare_config(
     strbuf_init(&mycnf, MYCNF_MAX);
     if (init_user_name(ret_user, err) < 0 || server_features_ask(binary, &features, err) < 0 ||
         instance_config_load(paths->config_instance, &instance, err) < 0 ||
+        check_replicas(binary, &features, instance.replicas, err) < 0 ||
         fs_read_file(paths->config_mycnf, &mycnf, err) < 0)
         return -1;
     struct run_mycnf_input input = {

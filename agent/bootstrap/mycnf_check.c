@@ -155,9 +155,14 @@ static enum verdict ask(
     strbuf_init(&tail, SUBPROCESS_STDERR_MAX);
     strvec_push(&argv, binary->path);
     strvec_pushf(&argv, "--defaults-file=%s", path);
-    if (dialect_for(&binary->version)->validate_config) {
+    const struct dialect *dialect = dialect_for(&binary->version);
+    _cleanup_(freep) char *index = xasprintf("%s.index", path);
+    if (dialect->validate_config) {
         strvec_push(&argv, "--validate-config");
     } else {
+        /* 5.6 and 5.7 open the index of the binary log before they print anything, and there may be no data folder yet. */
+        if (dialect->family == AGENT_FLAVOUR_MYSQL)
+            strvec_pushf(&argv, "--log-bin-index=%s", index);
         strvec_push(&argv, "--help");
         strvec_push(&argv, "--verbose");
     }
@@ -166,7 +171,9 @@ static enum verdict ask(
         .new_process_group = true,
         .timeout_ms = MYCNF_CHECK_TIMEOUT_MS,
     };
-    if (subprocess_run(&options, NULL, &tail, &result, err) == 0)
+    int rc = subprocess_run(&options, NULL, &tail, &result, err);
+    unlink(index);
+    if (rc == 0)
         return VERDICT_TAKEN;
     mycnf_check_reason(tail.buf, reason, size);
     return result.timed_out || result.exit_code <= 0 || !*reason ? VERDICT_UNKNOWN : VERDICT_REFUSED;

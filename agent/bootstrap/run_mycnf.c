@@ -60,8 +60,8 @@ static void add_replication(const struct run_mycnf_input *input, struct strbuf *
     if (input->dialect->family == AGENT_FLAVOUR_MARIADB)
         strbuf_adds(out, "gtid_strict_mode = ON\n");
     else
-        strbuf_adds(out,
-            "loose_persisted_globals_load = OFF\nsuper_read_only = ON\ngtid_mode = ON\nenforce_gtid_consistency = ON\n");
+        strbuf_addf(out, "loose_persisted_globals_load = OFF\n%sgtid_mode = ON\nenforce_gtid_consistency = ON\n",
+            input->dialect->super_read_only ? "super_read_only = ON\n" : "");
     for (size_t i = 0; i < ARRAY_LEN(terms->semi_plugins); i++) {
         if (terms->semi_plugins[i])
             strbuf_addf(out, "plugin_load_add = %s\n", terms->semi_plugins[i]);
@@ -146,6 +146,17 @@ bool run_mycnf_number(const char *text, const char *name, uint64_t *ret)
     return found;
 }
 
+/* GRANT … IDENTIFIED WITH makes an account, but refuses one that is there (error 1700). */
+static void add_old_account(const char *user, const char *account, struct strbuf *out)
+{
+    strbuf_addf(out, "SET sql_mode = '';\nGRANT ALL PRIVILEGES ON *.* TO %s WITH GRANT OPTION;\n", account);
+    strbuf_adds(out,
+        "UPDATE mysql.user SET plugin = 'auth_socket', authentication_string = '', Password = '', password_expired = 'N' "
+        "WHERE Host = 'localhost' AND User = ");
+    sql_add_string(out, user);
+    strbuf_adds(out, ";\nFLUSH PRIVILEGES;\n");
+}
+
 void run_mycnf_init_sql(const struct dialect *dialect, const char *user, struct strbuf *out)
 {
     _cleanup_(strbuf_release) struct strbuf account;
@@ -153,6 +164,10 @@ void run_mycnf_init_sql(const struct dialect *dialect, const char *user, struct 
     strbuf_init(&account, KM_KIB);
     sql_add_account(&account, user, "localhost");
     strbuf_adds(out, "SET sql_log_bin = 0;\n");
+    if (!dialect->account_statements) {
+        add_old_account(user, account.buf, out);
+        return;
+    }
     strbuf_addf(out, "CREATE USER IF NOT EXISTS %s %s;\n", account.buf, dialect->auth_socket);
     strbuf_addf(out, "ALTER USER %s %s ACCOUNT UNLOCK;\n", account.buf, dialect->auth_socket);
     strbuf_addf(out, "GRANT ALL PRIVILEGES ON *.* TO %s WITH GRANT OPTION;\n", account.buf);

@@ -3,6 +3,7 @@
 
 #include "agent/bootstrap/server_features.h"
 
+#include "common/alloc.h"
 #include "common/strbuf.h"
 #include "common/subprocess.h"
 
@@ -20,18 +21,46 @@ static bool has_option(const char *help, const char *name)
     return false;
 }
 
-void server_features_parse(enum agent_flavour flavour, const char *help, struct server_features *ret)
+/* "lc-messages-dir        /usr/share/mysql/" */
+static void find_value(const char *help, const char *name, char *ret, size_t size)
 {
-    *ret = (struct server_features){
-        .log_first = flavour != AGENT_FLAVOUR_MARIADB || has_option(help, "log-ddl-recovery"),
-    };
+    _cleanup_(freep) char *line = xasprintf("\n%s ", name);
+    const char *at = strstr(help, line);
+
+    *ret = '\0';
+    if (!at)
+        return;
+    at += strlen(line);
+    at += strspn(at, " ");
+    snprintf(ret, size, "%.*s", (int)strcspn(at, "\r\n"), at);
 }
 
-int server_features_ask(const struct server_binary *binary, struct server_features *ret, struct error *err)
+void server_features_parse(enum agent_flavour flavour, const char *help, struct server_features *ret)
+{
+    bool mariadb = flavour == AGENT_FLAVOUR_MARIADB;
+
+    *ret = (struct server_features){
+        .log_first = !mariadb || has_option(help, "log-ddl-recovery"),
+        .initialises = mariadb || has_option(help, "initialize"),
+        .super_read_only = mariadb || has_option(help, "super-read-only"),
+        .lossless_semi_sync =
+            has_option(help, "rpl-semi-sync-master-wait-point") || has_option(help, "rpl-semi-sync-source-wait-point"),
+    };
+    find_value(help, "lc-messages-dir", ret->share_dir, sizeof(ret->share_dir));
+}
+
+const char *server_features_lacking(const struct server_features *features)
+{
+    if (features->super_read_only)
+        return "";
+    return features->lossless_semi_sync ? "super_read_only" : "super_read_only and no lossless semi-sync";
+}
+
+static int ask(const struct server_binary *binary, const char *plugin, struct server_features *ret, struct error *err)
 {
     /* Where there is no data folder, MySQL takes the file system for one that does not tell capitals apart, and
      * ends. */
-    const char *argv[] = {binary->path, "--no-defaults", "--datadir=/tmp", "--verbose", "--help", NULL};
+    const char *argv[] = {binary->path, "--no-defaults", "--datadir=/tmp", "--verbose", "--help", plugin, NULL};
     struct subprocess_options options = {.argv = argv, .new_process_group = true, .timeout_ms = HELP_TIMEOUT_MS};
     struct subprocess_result result;
     _cleanup_(strbuf_release) struct strbuf help;
@@ -40,5 +69,21 @@ int server_features_ask(const struct server_binary *binary, struct server_featur
     if (subprocess_run(&options, &help, NULL, &result, err) < 0)
         return error_prefix(err, "asking the server program for its options");
     server_features_parse(binary->version.flavour, help.buf, ret);
+    return 0;
+}
+
+int server_features_ask(const struct server_binary *binary, struct server_features *ret, struct error *err)
+{
+    const char *plugin = dialect_for(&binary->version)->replication->semi_plugins[0];
+    struct server_features more = {0};
+
+    if (ask(binary, NULL, ret, err) < 0)
+        return -1;
+    if (ret->super_read_only || !plugin)
+        return 0;
+    /* What else it lacks: a plugin's options are listed if it is loaded, and that may fail. */
+    _cleanup_(freep) char *load = xasprintf("--plugin-load-add=%s", plugin);
+    if (ask(binary, load, &more, NULL) == 0)
+        ret->lossless_semi_sync = more.lossless_semi_sync;
     return 0;
 }

@@ -11,6 +11,8 @@
 #include "agent/bootstrap/server_binary.h"
 #include "common/error.h"
 
+#define SERVER_SHARE_DIR_SIZE 256
+
 struct server_features {
     /*
      * A transaction is in the binary log before any storage engine commits it, and after a crash the server goes by that
@@ -23,7 +25,19 @@ struct server_features {
      * four threads. And --init-rpl-role=SLAVE cuts nothing off (start_mode.h).
      */
     bool log_first;
+    /* The server makes an empty database itself (--initialize), or has a script that does. Else it is made of the files
+     * of statements that come with the server, in share_dir: MySQL 5.6, whose script needs perl. */
+    bool initialises;
+    /* A replica can be kept from writing, also by root. MySQL has it since 5.7.8; without it there is one member only. */
+    bool super_read_only;
+    /* A primary can be kept from telling a client what no replica has. Known only where there is no super_read_only: it
+     * is part of the reason that is given then. */
+    bool lossless_semi_sync;
+    char share_dir[SERVER_SHARE_DIR_SIZE]; /* where the server finds its messages */
 };
+
+/* "" if the server can replicate, else what it lacks, behind "has no". */
+const char *server_features_lacking(const struct server_features *features);
 
 /* Pure. help: what --verbose --help prints. */
 void server_features_parse(enum agent_flavour flavour, const char *help, struct server_features *ret);

@@ -112,10 +112,30 @@ static void add_account_statement(struct planner *planner, const char *what, con
     add_step(planner, what, &sql);
 }
 
+/* GRANT makes an account that is not there, and changes the password of one that is. */
+static void add_old_account(
+    struct planner *planner, const char *what, const char *user, const char *host, const char *password)
+{
+    char hash[SQL_NATIVE_HASH_SIZE];
+    struct strbuf sql;
+
+    strbuf_init(&sql, STATEMENT_MAX);
+    strbuf_adds(&sql, "GRANT USAGE ON *.* TO ");
+    sql_add_account(&sql, user, host);
+    strbuf_adds(&sql, " IDENTIFIED BY PASSWORD ");
+    sql_native_password_hash(password, hash);
+    sql_add_string(&sql, hash);
+    add_step(planner, what, &sql);
+}
+
 /* CREATE with the password, so that no account is there without one for a moment; ALTER for accounts that existed. */
 static void add_account(
     struct planner *planner, const char *what, const char *user, const char *host, const char *password)
 {
+    if (!planner->dialect->account_statements) {
+        add_old_account(planner, what, user, host, password);
+        return;
+    }
     add_account_statement(planner, what, "CREATE USER IF NOT EXISTS", user, host, password);
     add_account_statement(planner, what, "ALTER USER", user, host, password);
 }

@@ -29,6 +29,10 @@
     "SELECT VERSION(), @@version_comment, @@server_id, @@server_uuid, @@global.read_only, @@global.super_read_only, " \
     "@@global.gtid_executed, " RELAY_LOGS
 
+#define MYSQL_OLD_OBSERVE                                                                      \
+    "SELECT VERSION(), @@version_comment, @@server_id, @@server_uuid, @@global.read_only, 0, " \
+    "@@global.gtid_executed, " RELAY_LOGS
+
 #define MYSQL_STREAM                                                                                                   \
     "SELECT c.HEARTBEAT_INTERVAL AS Slave_heartbeat_period, s.COUNT_RECEIVED_HEARTBEATS AS Slave_received_heartbeats " \
     "FROM performance_schema.replication_connection_configuration c "                                                  \
@@ -46,6 +50,22 @@ static const struct replication_terms mariadb_terms = {
     .semi_replica = "rpl_semi_sync_slave",
     .semi_no_replica = "rpl_semi_sync_master_wait_no_slave",
     .semi_status = "Rpl_semi_sync_master",
+};
+
+/* Never replicated: server_features.h. The plugins are there so that their variables can be asked for. */
+static const struct replication_terms mysql_oldest_terms = {
+    .replica = "SLAVE",
+    .source = "MASTER",
+    .change = "CHANGE MASTER TO",
+    .receiver = "IO_THREAD",
+    .skip_start = "skip_slave_start",
+    .log_updates = "log_slave_updates",
+    .net_timeout = "slave_net_timeout",
+    .semi_source = "rpl_semi_sync_master",
+    .semi_replica = "rpl_semi_sync_slave",
+    .semi_no_replica = "rpl_semi_sync_master_wait_no_slave",
+    .semi_status = "Rpl_semi_sync_master",
+    .semi_plugins = {"semisync_master.so", "semisync_slave.so"},
 };
 
 static const struct replication_terms mysql_old_terms = {
@@ -88,6 +108,7 @@ static const struct dialect dialects[] = {
         .observe = MARIADB_OBSERVE,
         .replica_status = "SHOW ALL SLAVES STATUS",
         .auth_socket = "IDENTIFIED VIA unix_socket",
+        .account_statements = true,
         .password_hash = true,
         .root_grants = MARIADB_ROOT_BASE,
         .root_revoke = "READ_ONLY ADMIN, SUPER",
@@ -104,6 +125,7 @@ static const struct dialect dialects[] = {
         .observe = MARIADB_OBSERVE,
         .replica_status = "SHOW ALL SLAVES STATUS",
         .auth_socket = "IDENTIFIED VIA unix_socket",
+        .account_statements = true,
         .password_hash = true,
         .root_grants = MARIADB_ROOT_BASE ", SLAVE MONITOR",
         .root_revoke = "READ_ONLY ADMIN, SUPER",
@@ -119,6 +141,7 @@ static const struct dialect dialects[] = {
         .observe = MARIADB_OBSERVE,
         .replica_status = "SHOW ALL SLAVES STATUS",
         .auth_socket = "IDENTIFIED VIA unix_socket",
+        .account_statements = true,
         .password_hash = true,
         .root_grants = MARIADB_ROOT_BASE ", SLAVE MONITOR, SUPER",
         .root_revoke = "READ_ONLY ADMIN",
@@ -129,13 +152,30 @@ static const struct dialect dialects[] = {
         .replication = &mariadb_terms,
     },
     {
-        .family = AGENT_FLAVOUR_MYSQL, /* 5.7 */
+        .family = AGENT_FLAVOUR_MYSQL, /* 5.6 */
         .since = 0,
+        .observe = MYSQL_OLD_OBSERVE,
+        .replica_status = "SHOW SLAVE STATUS",
+        .auth_socket = "IDENTIFIED WITH auth_socket",
+        .auth_plugin = "auth_socket.so",
+        .root_grants = "ALL PRIVILEGES",
+        .monitor_grants = "PROCESS, REPLICATION CLIENT",
+        .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT",
+        .binlog_expiry = "expire_logs_days = 3",
+        .replication = &mysql_oldest_terms,
+    },
+    {
+        /* 5.7.6: statements for accounts. 5.7.8: super_read_only. */
+        .family = AGENT_FLAVOUR_MYSQL,
+        .since = VERSION_NUMBER(5, 7, 8),
         .observe = MYSQL_OBSERVE,
         .replica_status = "SHOW SLAVE STATUS",
         .stream_status = MYSQL_STREAM,
         .auth_socket = "IDENTIFIED WITH auth_socket",
         .auth_plugin = "auth_socket.so",
+        .super_read_only = true,
+        .offline_mode = true,
+        .account_statements = true,
         .root_grants = "ALL PRIVILEGES",
         .monitor_grants = "PROCESS, REPLICATION CLIENT",
         .replication_grants = "REPLICATION SLAVE, REPLICATION CLIENT",
@@ -150,6 +190,9 @@ static const struct dialect dialects[] = {
         .stream_status = MYSQL_STREAM,
         .auth_socket = "IDENTIFIED WITH auth_socket",
         .auth_plugin = "auth_socket.so",
+        .super_read_only = true,
+        .offline_mode = true,
+        .account_statements = true,
         .password_history = true,
         .mysqlx = true,
         .root_grants = "ALL PRIVILEGES",
@@ -167,6 +210,9 @@ static const struct dialect dialects[] = {
         .stream_status = MYSQL_STREAM,
         .auth_socket = "IDENTIFIED WITH auth_socket",
         .auth_plugin = "auth_socket.so",
+        .super_read_only = true,
+        .offline_mode = true,
+        .account_statements = true,
         .clone_plugin = "mysql_clone.so",
         .validate_config = true,
         .password_history = true,
@@ -186,6 +232,9 @@ static const struct dialect dialects[] = {
         .stream_status = MYSQL_STREAM,
         .auth_socket = "IDENTIFIED WITH auth_socket",
         .auth_plugin = "auth_socket.so",
+        .super_read_only = true,
+        .offline_mode = true,
+        .account_statements = true,
         .clone_plugin = "mysql_clone.so",
         .validate_config = true,
         .password_history = true,

@@ -61,12 +61,16 @@ struct dialect {
     const char *auth_socket;  /* after CREATE/ALTER USER: enter by the socket as the operating system's user */
     const char *auth_plugin;  /* shared object that provides it, NULL if it is built in */
     const char *clone_plugin; /* shared object of CLONE, NULL: there is none */
-    bool validate_config;     /* mysqld --validate-config exists; otherwise --help --verbose tells */
-    bool password_hash;       /* the agent hashes passwords itself, so that no log can hold them */
-    bool password_history;    /* accounts have a password history that must not refuse what is applied again */
-    bool mysqlx;              /* has the X plugin, which opens a port of its own */
-    const char *root_grants;  /* what root@'%' may do: all but to write while the server is read-only */
-    const char *root_revoke;  /* taken from root@'%' if an earlier hand gave it; NULL: nothing */
+    bool super_read_only;     /* the variable exists: else root writes also while the server is read-only */
+    bool offline_mode;        /* newcomers can be shut out, and sessions be kept from writing */
+    bool account_statements; /* CREATE USER IF NOT EXISTS, ALTER USER … IDENTIFIED: else GRANT … IDENTIFIED makes and changes
+                                 accounts */
+    bool validate_config;    /* mysqld --validate-config exists; otherwise --help --verbose tells */
+    bool password_hash;      /* the agent hashes passwords itself, so that no log can hold them */
+    bool password_history;   /* accounts have a password history that must not refuse what is applied again */
+    bool mysqlx;             /* has the X plugin, which opens a port of its own */
+    const char *root_grants; /* what root@'%' may do: all but to write while the server is read-only */
+    const char *root_revoke; /* taken from root@'%' if an earlier hand gave it; NULL: nothing */
     const char *monitor_grants;
     const char *replication_grants;
     const char *binlog_expiry; /* my.cnf line: three days */

@@ -505,6 +505,8 @@ static int observe_read_only(
         join_positions(facts);
         return start_domain_look(session, dialect, facts->self_written, sizeof(facts->self_written), err);
     }
+    if (!dialect->super_read_only)
+        return 0;
     if (session_query(session, "SELECT @@global.super_read_only", replication_take_flag, &strict, err) < 0)
         return -1;
     facts->read_only = facts->read_only && strict;

@@ -216,7 +216,7 @@ static int semi_sync_switch(struct session *session, const struct dialect *diale
 
 int role_admit_clients(struct session *session, const struct dialect *dialect, struct error *err)
 {
-    if (is_mariadb(dialect))
+    if (!dialect->offline_mode)
         return 0;
     return session_exec(session, "SET GLOBAL offline_mode = 0, GLOBAL transaction_read_only = 0", err);
 }
@@ -225,6 +225,8 @@ int role_admit_clients(struct session *session, const struct dialect *dialect, s
  * read_only: administrators, who can still connect, may only read. */
 static int shut_newcomers_out(struct closing *closing, struct session *session, struct error *err)
 {
+    if (!closing->dialect->offline_mode)
+        return 0;
     if (session_exec(session, "SET GLOBAL transaction_read_only = 1, GLOBAL offline_mode = 1", err) < 0)
         return -1;
     closing->shut_out = true;
@@ -337,7 +339,7 @@ static int make_room(struct closing *closing, struct error *err)
 static int set_read_only(struct closing *closing, uint32_t timeout_s, struct error *err)
 {
     _cleanup_(freep) char *sql = xasprintf("SET SESSION lock_wait_timeout = %u, GLOBAL %s = 1", timeout_s,
-        is_mariadb(closing->dialect) ? "read_only" : "super_read_only");
+        closing->dialect->super_read_only ? "super_read_only" : "read_only");
 
     closing->due = session_send(closing->barrier, sql, err) == 0;
     return closing->due ? 0 : -1;

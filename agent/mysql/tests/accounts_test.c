@@ -69,6 +69,7 @@ static void test_goldens(void **unused)
     } cases[] = {
         {"10.5.5-MariaDB", "accounts-mariadb-10.5.5.txt"},
         {"10.11.19-MariaDB", "accounts-mariadb-10.11.txt"},
+        {"5.6.21", "accounts-mysql-5.6.txt"},
         {"5.7.44", "accounts-mysql-5.7.txt"},
         {"9.7.4", "accounts-mysql-9.7.txt"},
     };

@@ -80,6 +80,13 @@ static const struct dialect *dialect_of(const char *text, const char *comment)
 static void test_rows_of_the_table(void **unused)
 {
     UNUSED(unused);
+    assert_false(dialect_of("5.6.51", NULL)->account_statements);
+    assert_false(dialect_of("5.6.51", NULL)->super_read_only);
+    assert_true(dialect_of("5.7.44", NULL)->account_statements);
+    assert_true(dialect_of("5.7.44", NULL)->super_read_only);
+    assert_true(dialect_of("9.7.4", NULL)->super_read_only);
+    assert_true(dialect_of("10.5.8-MariaDB", NULL)->account_statements);
+    assert_false(dialect_of("11.4.2-MariaDB", NULL)->super_read_only);
     assert_false(dialect_of("5.7.44", NULL)->validate_config);
     assert_false(dialect_of("5.7.44", NULL)->mysqlx);
     assert_string_equal(dialect_of("8.0.21", NULL)->replica_status, "SHOW SLAVE STATUS");
