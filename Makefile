@@ -95,7 +95,7 @@ $(BUILD)/kube-mysql-%: $(BUILD)/obj/%/main.o $(BUILD)/lib%.a $(BUILD)/libcommon.
 
 # For tests in another root file system, where this machine's is /host: it starts itself (/proc/self/exe), so it must not need a loader's help.
 hosted := $(BUILD)/kube-mysql-agent-hosted
-hosted_libs := /host/lib/$(shell $(CC) -print-multiarch)
+hosted_libs := /host$(if $(SYSROOT),$(SYSROOT_LIBS),/lib/$(shell $(CC) -print-multiarch))
 $(hosted): $(BUILD)/obj/agent/main.o $(BUILD)/libagent.a $(BUILD)/libcommon.a
 	$(call say,LD,$@)
 	$(Q)$(call link,$<,$(filter %.a,$^),$(libs_agent)) -Wl,--dynamic-linker=$(hosted_libs)/ld-linux-x86-64.so.2 \
@@ -167,6 +167,9 @@ check-integration: all $(itest_bin) $(hosted) $(zones)  ## Tests against real se
 server_tests := $(foreach t,made_mariadb seed failover_mariadb relay_mariadb healing_mariadb old_mysql,$(BUILD)/agent/tests/$(t)_itest)
 check-servers: all $(server_tests) $(hosted) $(zones)  ## The agent's tests on other servers: SERVERS="mariadb-10.5 mariadb-11.4 mariadb-11.8 mysql-5.6" (mariadb-11.8)
 	$(Q)SERVERS='$(SERVERS)' build-aux/run-servers.sh $(server_tests)
+
+check-libmysqlclient:  ## The agent built with Oracle's client library, and its tests that talk to servers
+	$(Q)BUILD=$(BUILD) JOBS=$(JOBS) build-aux/run-libmysqlclient.sh
 
 check-integration-asan:  ## The integration tests under the address sanitizer
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address check-integration
@@ -339,7 +342,7 @@ help:  ## This text
 	@echo '  Example:   make CC=clang BUILD=build-clang check'
 
 FORCE:
-.PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration check-servers \
+.PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration check-servers check-libmysqlclient \
   check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-circles check-headers check-size check-license check-version format format-check lint \
   lint-shell lint-c static images release deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e conformance bench demo demo-clean test clean help compile_commands.json

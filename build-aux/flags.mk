@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiler and linker flags. Set from outside: CC, BUILD, SANITIZE (address | thread | fuzzer), LINK (shared | static),
-# WERROR (1 | 0), EXTRA_CFLAGS. Objects are rebuilt when any of these changes (see $(BUILD)/flags in the Makefile).
+# WERROR (1 | 0), EXTRA_CFLAGS, SYSROOT (a root file system whose headers and libraries are used) with SYSROOT_LIBS (where its
+# libraries lie at run time). Objects are rebuilt when any of these changes (see $(BUILD)/flags in the Makefile).
 
 SANITIZE  ?= plain
 CSTD      := -std=gnu17
@@ -53,7 +54,12 @@ STATIC_PREFIX := $(shell CC='$(CC)' build-aux/static-libs.sh --print-prefix)
 pkg_env := PKG_CONFIG_PATH=$(STATIC_PREFIX)/lib/pkgconfig
 pkg_static := --static
 endif
+ifneq ($(SYSROOT),)
+pkg_env := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(shell $(CC) -print-multiarch)/pkgconfig
+CFLAGS_ALL  += --sysroot=$(SYSROOT)
+LDFLAGS_ALL += -Wl,--dynamic-linker=$(SYSROOT_LIBS)/ld-linux-x86-64.so.2 -Wl,--disable-new-dtags,-rpath,$(SYSROOT_LIBS)
+endif
 PKG_COMMON := libcurl jansson libevent libevent_openssl libevent_pthreads openssl yaml-0.1 libzstd
-PKG_MYSQL  := $(shell $(PKG_CONFIG) --exists libmariadb && echo libmariadb || echo mysqlclient)
+PKG_MYSQL  := $(shell $(pkg_env) $(PKG_CONFIG) --exists libmariadb && echo libmariadb || echo mysqlclient)
 pkg_cflags  = $(shell $(pkg_env) $(PKG_CONFIG) --cflags $(1))
 pkg_libs    = $(shell $(pkg_env) $(PKG_CONFIG) $(pkg_static) --libs $(1))

@@ -6,7 +6,7 @@
 #                             the stories that say "# core"
 #   FULL=1                    what continuous integration runs: also the second compiler, sanitizers, linters, fuzzers,
 #                             faults, and more stories
-#   LONG=1                    all there is: also integration tests under a sanitizer, the chart with helm, and the stories that say "# long".
+#   LONG=1                    all there is: also integration tests under a sanitizer and with Oracle's client, the chart with helm, and the stories that say "# long".
 #                             It takes hours, so it may be run in parts: a stage or story that has passed on this commit is not run again
 #                             (build-aux/kept.sh); AGAIN=1 runs it again
 #   STAGES="gcc check lint"   only these stages of the table below; STORIES="a b" only these stories of the stage "e2e"
@@ -69,6 +69,7 @@ stages=(
   "kubernetes        2400     5 e2e/cluster/build-kubernetes.sh  e2e/cluster/images.sh && e2e/cluster/build-kubernetes.sh"
   "integration       2100  1100 -                                ${make[*]} check-integration"
   "integration-asan  1500  1200 -                                TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
+  "libmysqlclient    2400  1500 build-aux/run-libmysqlclient.sh    ${make[*]} check-libmysqlclient"
   "bed               1500   280 e2e/faults/bed/run.sh            overlapping"
   "images             600    60 images/build.sh                  ${make[*]} images"
   "chart             1500   300 deploy/tests/chart-test.sh       deploy/tests/chart-test.sh"
@@ -183,7 +184,7 @@ trap finish EXIT
 trap interrupted INT TERM
 
 core=" deps gcc check simulate kubernetes integration images e2e "
-long=" integration-asan chart "
+long=" integration-asan libmysqlclient chart "
 [[ -z ${LONG:-} ]] || FULL=1
 core_stories=$([[ -n ${FULL:-} ]] || echo 1)
 known=" "

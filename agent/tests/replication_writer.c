@@ -41,8 +41,11 @@ static bool client_insert(MYSQL *client, const char *table, uint32_t id)
 
 static MYSQL *client_open(const char *defaults)
 {
+    const char *plugins = getenv("KM_TEST_CLIENT_PLUGINS");
     MYSQL *client = mysql_init(NULL);
 
+    if (plugins)
+        mysql_options(client, MYSQL_PLUGIN_DIR, plugins);
     mysql_options(client, MYSQL_READ_DEFAULT_FILE, defaults);
     mysql_options(client, MYSQL_READ_DEFAULT_GROUP, "client");
     if (mysql_real_connect(client, NULL, NULL, NULL, NULL, 0, NULL, 0))

