@@ -164,8 +164,8 @@ check-tsan:  ## The agent's and the common unit tests under the thread sanitizer
 check-integration: all $(itest_bin) $(hosted) $(zones)  ## Tests against real servers and the light control plane (*_itest.c)
 	$(Q)SANITIZE=$(SANITIZE) build-aux/run-integration.sh $(itest_bin)
 
-server_tests := $(foreach t,made_mariadb seed failover_mariadb relay_mariadb healing_mariadb old_mysql,$(BUILD)/agent/tests/$(t)_itest)
-check-servers: all $(server_tests) $(hosted) $(zones)  ## The agent's tests on other servers: SERVERS="mariadb-10.5 mariadb-11.4 mariadb-11.8 mysql-5.6" (mariadb-11.8)
+server_tests := $(foreach t,agent_init made_mariadb made_mysql seed failover_mariadb relay_mariadb healing_mariadb old_mysql,$(BUILD)/agent/tests/$(t)_itest)
+check-servers: all $(server_tests) $(hosted) $(zones)  ## The agent's tests on other servers: SERVERS="mariadb-10.5 mariadb-11.4 mariadb-11.8 mysql-5.6 layout-opt layout-libexec layout-mysql" (mariadb-11.8)
 	$(Q)SERVERS='$(SERVERS)' build-aux/run-servers.sh $(server_tests)
 
 check-libmysqlclient:  ## The agent built with Oracle's client library, and its tests that talk to servers

@@ -33,8 +33,8 @@ static int check_space(const struct agent_paths *paths, struct error *err)
 }
 
 /* mariadb-install-db is a shell script that runs the server in --bootstrap mode. No anonymous accounts, no test database. */
-static int install_mariadb(
-    const struct agent_paths *paths, const char *options, const char *user, struct strvec *argv, struct error *err)
+static int install_mariadb(const struct agent_paths *paths, const char *options, const char *user, const char *base_dir,
+    struct strvec *argv, struct error *err)
 {
     char *script = server_binary_search("mariadb-install-db");
 
@@ -45,6 +45,8 @@ static int install_mariadb(
     strvec_push(argv, script);
     free(script);
     strvec_pushf(argv, "--defaults-file=%s", options);
+    if (*base_dir)
+        strvec_pushf(argv, "--basedir=%s", base_dir);
     strvec_pushf(argv, "--datadir=%s", paths->data_new_dir);
     strvec_push(argv, "--auth-root-authentication-method=socket");
     strvec_pushf(argv, "--auth-root-socket-user=%s", user);
@@ -111,17 +113,19 @@ static int run_tool(const struct strvec *argv, const struct strbuf *input, struc
 }
 
 static void bootstrap_command(
-    const struct agent_paths *paths, const char *options, const char *server, struct strvec *argv)
+    const struct agent_paths *paths, const char *options, const char *server, const char *base_dir, struct strvec *argv)
 {
     strvec_push(argv, server);
     strvec_pushf(argv, "--defaults-file=%s", options);
     strvec_pushf(argv, "--datadir=%s", paths->data_new_dir);
+    if (*base_dir)
+        strvec_pushf(argv, "--basedir=%s", base_dir);
     strvec_push(argv, "--tmpdir=/tmp");
     strvec_push(argv, "--bootstrap");
 }
 
-static int make_by_scripts(
-    const struct agent_paths *paths, const char *options, const char *server, const char *share_dir, struct error *err)
+static int make_by_scripts(const struct agent_paths *paths, const char *options, const char *server,
+    const struct server_features *features, struct error *err)
 {
     _cleanup_(strvec_release) struct strvec argv;
     _cleanup_(strbuf_release) struct strbuf sql;
@@ -129,15 +133,16 @@ static int make_by_scripts(
     strvec_init(&argv);
     strbuf_init(&sql, 2 * SCRIPT_MAX + ZONES_SQL_MAX);
     strbuf_adds(&sql, "CREATE DATABASE mysql;\nUSE mysql;\n");
-    if (add_script(share_dir, "mysql_system_tables.sql", &sql, err) < 0 ||
-        add_script(share_dir, "fill_help_tables.sql", &sql, err) < 0 || zones_sql_of_archive(&sql, err) < 0)
+    if (add_script(features->share_dir, "mysql_system_tables.sql", &sql, err) < 0 ||
+        add_script(features->share_dir, "fill_help_tables.sql", &sql, err) < 0 || zones_sql_of_archive(&sql, err) < 0)
         return -1;
-    bootstrap_command(paths, options, server, &argv);
+    bootstrap_command(paths, options, server, features->base_dir, &argv);
     return run_tool(&argv, &sql, err);
 }
 
 /* mariadb-install-db leaves the tables of time zones empty. */
-static int fill_mariadb(const struct agent_paths *paths, const char *options, const char *server, struct error *err)
+static int fill_mariadb(
+    const struct agent_paths *paths, const char *options, const char *server, const char *base_dir, struct error *err)
 {
     _cleanup_(strvec_release) struct strvec argv;
     _cleanup_(strbuf_release) struct strbuf sql;
@@ -148,7 +153,7 @@ static int fill_mariadb(const struct agent_paths *paths, const char *options, co
         return -1;
     if (sql.len == 0)
         return 0;
-    bootstrap_command(paths, options, server, &argv);
+    bootstrap_command(paths, options, server, base_dir, &argv);
     return run_tool(&argv, &sql, err);
 }
 
@@ -164,12 +169,12 @@ int datadir_make_empty_database(
     if (made_with_write(paths, file, err) < 0 || server_features_ask(binary, &features, err) < 0)
         return -1;
     if (!features.initialises)
-        return make_by_scripts(paths, file, binary->path, features.share_dir, err);
-    if ((mariadb ? install_mariadb(paths, file, user, &argv, err)
+        return make_by_scripts(paths, file, binary->path, &features, err);
+    if ((mariadb ? install_mariadb(paths, file, user, features.base_dir, &argv, err)
                  : install_mysql(paths, file, binary->path, &argv, err)) < 0 ||
         run_tool(&argv, NULL, err) < 0)
         return -1;
-    return mariadb ? fill_mariadb(paths, file, binary->path, err) : 0;
+    return mariadb ? fill_mariadb(paths, file, binary->path, features.base_dir, err) : 0;
 }
 
 int datadir_initialise(

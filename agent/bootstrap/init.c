@@ -20,7 +20,13 @@
 int init_user_name(char **ret, struct error *err)
 {
     char *name = server_binary_user_name(geteuid());
+    char database_user[SERVER_USER_SIZE];
+    unsigned uid = 0;
 
+    if (!name && server_binary_database_user(database_user, &uid))
+        return error_set(err, ERROR_NOT_FOUND,
+            "user %u has no name in this image's /etc/passwd: its database user is %s, %u; set podSecurity.runAsUser to %u",
+            geteuid(), database_user, uid, uid);
     if (!name)
         return error_set(err, ERROR_NOT_FOUND,
             "user %u has no name in this image's /etc/passwd: run the pod as the image's own database user (usually 999)",

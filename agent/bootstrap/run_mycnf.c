@@ -81,6 +81,8 @@ void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out)
     strbuf_addf(out, "\n%s\n\n", input->mycnf);
     strbuf_addf(out, "# this instance; the last setting of a key wins\n[mysqld]\ndatadir = %s\nsocket = %s\n",
         paths->data_dir, paths->socket);
+    if (*input->features.base_dir)
+        strbuf_addf(out, "basedir = %s\n", input->features.base_dir);
     strbuf_addf(out, "pid_file = %s\ninit_file = %s\n", paths->pid_file, paths->init_file);
     add_identity(input, out);
     add_replication(input, out);

@@ -3,6 +3,7 @@
 
 #include "agent/bootstrap/server_binary.h"
 
+#include <glob.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -13,9 +14,24 @@
 
 #define VERSION_TIMEOUT_MS 30000
 #define VERSION_OUTPUT_MAX (4 * KM_KIB)
-#define USUAL_FOLDERS                                                                                              \
-    "/usr/sbin:/usr/bin:/usr/libexec:/usr/local/mysql/bin:/usr/local/mysql/scripts:/usr/local/bin:/usr/local/sbin" \
-    ":/opt/mysql/bin:/opt/mysql/scripts"
+#define USUAL_FOLDERS \
+    "/usr/sbin:/usr/bin:/usr/libexec:/usr/local/mysql/bin:/usr/local/mysql/scripts:/usr/local/bin:/usr/local/sbin"
+/* Where upstream's archives are unpacked; of several the first in the order of names. */
+#define ARCHIVE_FOLDERS "/opt/*/bin:/opt/*/sbin:/opt/*/scripts:/usr/local/*/bin"
+
+static void add_matching(struct strvec *folders, const char *patterns)
+{
+    _cleanup_(strvec_release) struct strvec each;
+    glob_t found = {0};
+
+    strvec_init(&each);
+    strvec_split(&each, patterns, ":");
+    for (size_t i = 0; i < each.n; i++)
+        (void)(glob(each.v[i], i ? GLOB_APPEND : 0, NULL, &found) == 0);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        strvec_push(folders, found.gl_pathv[i]);
+    globfree(&found);
+}
 
 char *server_binary_search(const char *name)
 {
@@ -25,6 +41,7 @@ char *server_binary_search(const char *name)
     strvec_init(&folders);
     strvec_split(&folders, str_or_empty(path), ":");
     strvec_split(&folders, USUAL_FOLDERS, ":");
+    add_matching(&folders, ARCHIVE_FOLDERS);
     for (size_t i = 0; i < folders.n; i++) {
         char *candidate = xasprintf("%s/%s", folders.v[i], name);
         if (access(candidate, X_OK) == 0)
@@ -63,7 +80,7 @@ int server_binary_find(struct server_binary *ret, struct error *err)
         return 0;
     }
     return error_set(err, ERROR_NOT_FOUND,
-        "this image holds neither mariadbd nor mysqld (searched PATH and " USUAL_FOLDERS
+        "this image holds neither mariadbd nor mysqld (searched PATH and " USUAL_FOLDERS ":" ARCHIVE_FOLDERS
         "): is images.mysql a database image?");
 }
 
@@ -71,6 +88,24 @@ void server_binary_release(struct server_binary *binary)
 {
     free(binary->path);
     *binary = (struct server_binary){0};
+}
+
+bool server_binary_database_user(char ret_name[static SERVER_USER_SIZE], unsigned *ret_uid)
+{
+    FILE *file = fopen("/etc/passwd", "re");
+    bool found = false;
+
+    if (!file)
+        return false;
+    for (struct passwd *entry; !found && (entry = fgetpwent(file));) {
+        found = str_eq(entry->pw_name, "mysql") || str_eq(entry->pw_name, "mariadb");
+        if (found) {
+            snprintf(ret_name, SERVER_USER_SIZE, "%s", entry->pw_name);
+            *ret_uid = entry->pw_uid;
+        }
+    }
+    fclose(file);
+    return found;
 }
 
 char *server_binary_user_name(unsigned uid)

@@ -23,6 +23,11 @@ void server_binary_release(struct server_binary *binary);
 /* The first executable of that name in PATH and the usual folders, or NULL; the caller frees. */
 char *server_binary_search(const char *name);
 
+#define SERVER_USER_SIZE 33
+
+/* Whom this image means the server to run as: its user "mysql" or "mariadb". False: there is neither. */
+bool server_binary_database_user(char ret_name[static SERVER_USER_SIZE], unsigned *ret_uid);
+
 /* The name of the operating system's user with this uid by /etc/passwd of this image, or NULL; the caller frees. The server
  * looks the peer of a socket up in the same file. */
 char *server_binary_user_name(unsigned uid);

@@ -3,6 +3,8 @@
 
 #include "agent/bootstrap/server_features.h"
 
+#include <unistd.h>
+
 #include "common/alloc.h"
 #include "common/strbuf.h"
 #include "common/subprocess.h"
@@ -56,6 +58,28 @@ const char *server_features_lacking(const struct server_features *features)
     return features->lossless_semi_sync ? "super_read_only" : "super_read_only and no lossless semi-sync";
 }
 
+static bool has_share(const char *dir)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/share", dir);
+
+    return access(path, F_OK) == 0;
+}
+
+void server_features_base_dir(const char *said, const char *program, char *ret, size_t size)
+{
+    _cleanup_(freep) char *dir = xstrdup(program);
+
+    *ret = '\0';
+    for (int i = 0; i < 2; i++) { /* bin/mysqld */
+        char *slash = strrchr(dir, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+    }
+    if (*dir && *said && !has_share(said) && has_share(dir))
+        snprintf(ret, size, "%s", dir);
+}
+
 static int ask(const struct server_binary *binary, const char *plugin, struct server_features *ret, struct error *err)
 {
     /* Where there is no data folder, MySQL takes the file system for one that does not tell capitals apart, and
@@ -68,7 +92,12 @@ static int ask(const struct server_binary *binary, const char *plugin, struct se
     strbuf_init(&help, KM_MIB);
     if (subprocess_run(&options, &help, NULL, &result, err) < 0)
         return error_prefix(err, "asking the server program for its options");
+    char said[SERVER_SHARE_DIR_SIZE];
     server_features_parse(binary->version.flavour, help.buf, ret);
+    find_value(help.buf, "basedir", said, sizeof(said));
+    server_features_base_dir(said, binary->path, ret->base_dir, sizeof(ret->base_dir));
+    if (*ret->base_dir)
+        snprintf(ret->share_dir, sizeof(ret->share_dir), "%s/share", ret->base_dir);
     return 0;
 }
 

@@ -33,7 +33,10 @@ struct server_features {
     /* A primary can be kept from telling a client what no replica has. Known only where there is no super_read_only: it
      * is part of the reason that is given then. */
     bool lossless_semi_sync;
-    char share_dir[SERVER_SHARE_DIR_SIZE]; /* where the server finds its messages */
+    char share_dir[SERVER_SHARE_DIR_SIZE]; /* where the server finds its messages, "": it does not say */
+    /* "": the server finds its own files. Else it must be told (basedir) that they lie here: upstream's archive, unpacked
+     * at another place than it was built for (MariaDB, MySQL 5.6). */
+    char base_dir[SERVER_SHARE_DIR_SIZE];
 };
 
 /* "" if the server can replicate, else what it lacks, behind "has no". */
@@ -41,6 +44,8 @@ const char *server_features_lacking(const struct server_features *features);
 
 /* Pure. help: what --verbose --help prints. */
 void server_features_parse(enum agent_flavour flavour, const char *help, struct server_features *ret);
+/* Pure but for looking whether folders are there. said: the basedir that the server goes by; program: its path. */
+void server_features_base_dir(const char *said, const char *program, char *ret, size_t size);
 /* Blocking, a tenth of a second. An error: the program could not be asked. */
 int server_features_ask(
     const struct server_binary *binary, struct server_features *ret, struct error *err) KM_MUST_CHECK;

@@ -10,6 +10,7 @@
 #include "agent/tests/agent_rig.h"
 #include "common/alloc.h"
 #include "common/fs.h"
+#include "common/subprocess.h"
 
 static int setup(void **state)
 {
@@ -265,6 +266,25 @@ static void test_copy(void **state)
     assert_int_equal(st.st_size, source.st_size);
 }
 
+/* An image whose database user is not the one that the pod runs as: nothing starts, and the right one is named. */
+static void test_a_user_without_a_name_is_told_the_right_one(void **state)
+{
+    struct agent_rig *rig = *state;
+    _cleanup_(freep) char *words = xasprintf(
+        "user 4711 has no name in this image's /etc/passwd: its database user is mysql, %u; set podSecurity.runAsUser to %u",
+        rig->uid, rig->uid);
+    const char *argv[] = {"chown", "-R", "4711:4711", rig->dir, NULL};
+    struct subprocess_options options = {.argv = argv, .timeout_ms = 20000};
+
+    assert_int_equal(subprocess_run(&options, NULL, NULL, NULL, NULL), 0);
+    rig->uid = rig->gid = 4711;
+    struct agent_process init = agent_rig_start(rig, "init");
+    assert_int_not_equal(agent_rig_wait(&init), 0);
+    assert_true(agent_rig_file_says(rig, "init.log", words));
+    assert_true(agent_rig_file_says(rig, "termination", words));
+    assert_false(agent_rig_has(rig, "vol/data"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,8 +298,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_newer_data_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_refused_configuration_costs_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_can_move_the_data_folder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_user_without_a_name_is_told_the_right_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_missing_files, setup, teardown),
     };
 
+    cmocka_set_test_filter(getenv("TEST_CASE"));
     return agent_rig_possible() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }

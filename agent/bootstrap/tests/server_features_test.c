@@ -6,6 +6,9 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "common/alloc.h"
+#include "common/fs.h"
+
 /* As --verbose --help of 10.5.23 and 10.11.19 ends. */
 #define OLD_MARIADB                                                        \
     "log-bin-trust-function-creators                              FALSE\n" \
@@ -70,11 +73,35 @@ static void test_what_a_server_lacks(void **unused)
     assert_string_equal(server_features_lacking(&features), "");
 }
 
+/* An archive is told where it lies only if it was built for another place, where nothing is. */
+static void test_an_archive_at_another_place(void **unused)
+{
+    _cleanup_(freep) char *dir = xasprintf("%s/opt", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    _cleanup_(freep) char *share = xasprintf("%s/share", dir);
+    _cleanup_(freep) char *program = xasprintf("%s/bin/mariadbd", dir);
+    char found[SERVER_SHARE_DIR_SIZE];
+
+    UNUSED(unused);
+    server_features_base_dir("/nowhere/", program, found, sizeof(found));
+    assert_string_equal(found, ""); /* no archive either */
+    assert_int_equal(fs_mkdir_all(share, 0755, NULL), 0);
+    server_features_base_dir("/nowhere/", program, found, sizeof(found));
+    assert_string_equal(found, dir);
+    server_features_base_dir("/usr/", program, found, sizeof(found));
+    assert_string_equal(found, ""); /* its own files are there */
+    server_features_base_dir("", program, found, sizeof(found));
+    assert_string_equal(found, ""); /* it does not say */
+    server_features_base_dir("/nowhere/", "mariadbd", found, sizeof(found));
+    assert_string_equal(found, "");
+    assert_int_equal(fs_remove_all(dir, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_comes_first),
         cmocka_unit_test(test_what_a_server_lacks),
+        cmocka_unit_test(test_an_archive_at_another_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
