@@ -27,8 +27,8 @@ static void notes_are_read(void **state)
         _cleanup_(freep) char *volume = xasprintf("agent/tests/data/corpus-604752d/volumes/%s", rows[i].volume);
         struct agent_paths paths;
         struct error err = ERROR_INIT;
-        enum agent_mark mark;
-        uint64_t epoch;
+        enum agent_mark mark = AGENT_MARK_NONE;
+        uint64_t epoch = 0;
 
         agent_paths_init(&paths, volume, NULL, NULL, NULL, NULL, NULL);
         if (epoch_file_read(&paths, &epoch, &err) < 0 || volume_mark_read(&paths, &mark, &err) < 0)
