@@ -36,6 +36,13 @@ static void add_fields(json_t *to, const json_t *from)
     }
 }
 
+/* It becomes our applied one where there is none. */
+static json_t *as_applied(json_t *entries, json_t *created)
+{
+    json_put_str(created, "operation", "Apply");
+    return json_incref(entries);
+}
+
 /* All entries but the one that is adopted. */
 static json_t *entries_without(const json_t *entries, const json_t *adopted)
 {
@@ -55,11 +62,12 @@ json_t *managed_fields_adopt(const json_t *object, const char *manager)
     json_t *created = find_entry(entries, manager, "Update");
     json_t *applied = find_entry(entries, manager, "Apply");
     json_t *patch = NULL;
-    if (created && applied && version) {
-        add_fields(json_object_get(applied, "fieldsV1"), json_object_get(created, "fieldsV1"));
+    if (created && version) {
+        if (applied)
+            add_fields(json_object_get(applied, "fieldsV1"), json_object_get(created, "fieldsV1"));
         patch = json_build("[{s:s, s:s, s:s}, {s:s, s:s, s:o}]", "op", "replace", "path", "/metadata/resourceVersion",
             "value", version, "op", "replace", "path", "/metadata/managedFields", "value",
-            entries_without(entries, created));
+            applied ? entries_without(entries, created) : as_applied(entries, created));
     }
     json_decref(entries);
     return patch;

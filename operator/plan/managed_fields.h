@@ -15,7 +15,7 @@
 #include <jansson.h>
 
 /* A JSON patch that adopts, with the object's resourceVersion as precondition; NULL if there is nothing to adopt: no entry of
- * `manager` with operation Update, or none with Apply beside it (nothing was applied yet). Caller drops it. */
+ * `manager` with operation Update. Caller drops it. */
 json_t *managed_fields_adopt(const json_t *object, const char *manager);
 
 #endif

@@ -26,7 +26,8 @@ struct run {
 struct step {
     struct run *run;
     const struct plan_action *action;
-    bool adopted; /* managed_fields.h: done once */
+    bool adopted;         /* managed_fields.h: done once */
+    struct error refusal; /* of the apply before that */
 };
 
 static void run_stage(void *arg);
@@ -106,21 +107,48 @@ static void on_adopted(void *arg, const struct kube_answer *answer, const struct
         apply_start(step);
 }
 
+static void adopt(struct step *step, json_t *patch)
+{
+    const struct plan_targets *targets = step->run->targets;
+    const struct plan_action *action = step->action;
+    step->adopted = true;
+    kube_patch(targets->client, targets->kinds[action->kind].resource, action->ns, action->name, NULL, KUBE_PATCH_JSON,
+        patch, on_adopted, step);
+}
+
+static void on_refused_read(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct step *step = arg;
+    const char *manager = kube_client_field_manager(step->run->targets->client);
+    _cleanup_(json_decrefp) json_t *patch = err ? NULL : managed_fields_adopt(answer->object, manager);
+    if (patch)
+        adopt(step, patch);
+    else
+        step_fail(step, &step->refusal);
+}
+
+/* An item of the creation's that the apply does not name stays beside its successor until the creation is adopted, and both
+ * together may not be valid: two ports of one name. */
+static void on_refused(struct step *step, const struct error *err)
+{
+    const struct plan_targets *targets = step->run->targets;
+    const struct plan_action *action = step->action;
+    step->refusal = *err;
+    kube_get(targets->client, targets->kinds[action->kind].resource, action->ns, action->name, on_refused_read, step);
+}
+
 /* The first apply onto what we created: the fields of the creation become applied ones, then it is applied again. */
 static void on_applied(void *arg, const struct kube_answer *answer, const struct error *err)
 {
     struct step *step = arg;
-    const struct plan_targets *targets = step->run->targets;
-    const struct plan_action *action = step->action;
-    _cleanup_(json_decrefp) json_t *patch =
-        err || step->adopted ? NULL : managed_fields_adopt(answer->object, kube_client_field_manager(targets->client));
-    if (!patch) {
+    const char *manager = kube_client_field_manager(step->run->targets->client);
+    _cleanup_(json_decrefp) json_t *patch = err || step->adopted ? NULL : managed_fields_adopt(answer->object, manager);
+    if (patch)
+        adopt(step, patch);
+    else if (err && err->kind == ERROR_INVALID && !step->adopted)
+        on_refused(step, err);
+    else
         on_written(step, answer, err);
-        return;
-    }
-    step->adopted = true;
-    kube_patch(targets->client, targets->kinds[action->kind].resource, action->ns, action->name, NULL, KUBE_PATCH_JSON,
-        patch, on_adopted, step);
 }
 
 static void apply_start(struct step *step)

@@ -32,13 +32,11 @@ static void assert_nothing(const char *entries)
 #define STATUS \
     "{\"manager\":\"ours\",\"operation\":\"Update\",\"subresource\":\"status\",\"fieldsV1\":{\"f:status\":{}}}"
 
-static void nothing_without_both_entries(void **state)
+static void nothing_without_a_creation(void **state)
 {
     UNUSED(state);
     assert_nothing("[]");
-    assert_nothing("[" CREATED "]");
     assert_nothing("[" APPLIED "," OTHER "]");
-    assert_nothing("[" OTHER "," CREATED "]");
     assert_nothing("[" APPLIED "," STATUS "]"); /* what was written to a subresource is no creation of ours */
 }
 
@@ -62,6 +60,17 @@ static void created_fields_become_applied_ones(void **state)
     assert_string_equal(json_path_str(json_array_get(entries, 2), "subresource", ""), "status");
 }
 
+static void a_creation_alone_becomes_applied(void **state)
+{
+    UNUSED(state);
+    _cleanup_(json_decrefp) json_t *object = object_with("[" OTHER "," CREATED "]");
+    _cleanup_(json_decrefp) json_t *patch = managed_fields_adopt(object, "ours");
+    const json_t *entries = json_path(json_array_get(patch, 1), "value");
+    assert_int_equal(json_array_size(entries), 2);
+    assert_string_equal(json_path_str(json_array_get(entries, 1), "operation", ""), "Apply");
+    assert_int_equal(json_object_size(json_path(json_array_get(entries, 1), "fieldsV1.f:spec")), 2);
+}
+
 static void the_object_is_left_as_it_was(void **state)
 {
     UNUSED(state);
@@ -75,8 +84,9 @@ static void the_object_is_left_as_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_without_both_entries),
+        cmocka_unit_test(nothing_without_a_creation),
         cmocka_unit_test(created_fields_become_applied_ones),
+        cmocka_unit_test(a_creation_alone_becomes_applied),
         cmocka_unit_test(the_object_is_left_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
