@@ -13,13 +13,11 @@
 #include <unistd.h>
 
 #define SPEED 50
-#define LOOK_NS 1000 /* of each look at the clock: who waits without a loop is not kept for ever */
 #define NS_PER_S 1000000000LL
 #define NS_PER_MS 1000000LL
 
 static bool is_fast;
-static int64_t passed_ns;
-static int64_t monotonic_base_ns, realtime_base_ns;
+static int64_t ahead_ns;
 
 static int64_t real_ns(clockid_t id)
 {
@@ -30,10 +28,6 @@ static int64_t real_ns(clockid_t id)
 
 void clock_run_fast(void)
 {
-    if (is_fast)
-        return;
-    monotonic_base_ns = real_ns(CLOCK_MONOTONIC);
-    realtime_base_ns = real_ns(CLOCK_REALTIME);
     is_fast = true;
 }
 
@@ -41,30 +35,26 @@ void clock_run_fast(void)
 
 int clock_gettime(clockid_t id, struct timespec *now)
 {
-    bool is_monotonic = id == CLOCK_MONOTONIC || id == CLOCK_MONOTONIC_COARSE;
-    if (!is_fast || !(is_monotonic || id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
-        return (int)syscall(SYS_clock_gettime, id, now);
-    passed_ns += LOOK_NS;
-    int64_t ns = (is_monotonic ? monotonic_base_ns : realtime_base_ns) + passed_ns;
+    long rc = syscall(SYS_clock_gettime, id, now);
+    bool passes =
+        id == CLOCK_MONOTONIC || id == CLOCK_REALTIME || id == CLOCK_MONOTONIC_COARSE || id == CLOCK_REALTIME_COARSE;
+    if (rc < 0 || !is_fast || !passes)
+        return (int)rc;
+    int64_t ns = now->tv_sec * NS_PER_S + now->tv_nsec + ahead_ns;
     *now = (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
     return 0;
-}
-
-/* Something is ready now, or comes within a part of the time. */
-static int await(int epfd, int timeout_ms)
-{
-    struct pollfd ready = {.fd = epfd, .events = POLLIN};
-    const int64_t ns = timeout_ms * NS_PER_MS / SPEED;
-    const struct timespec patience = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
-    return ppoll(&ready, 1, &patience, NULL);
 }
 
 int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout_ms)
 {
     if (is_fast && timeout_ms > 0) {
-        int rc = await(epfd, timeout_ms);
-        if (rc == 0)
-            passed_ns += timeout_ms * NS_PER_MS;
+        struct pollfd ready = {.fd = epfd, .events = POLLIN};
+        const int64_t wait_ns = timeout_ms * NS_PER_MS / SPEED;
+        const struct timespec wait = {.tv_sec = wait_ns / NS_PER_S, .tv_nsec = wait_ns % NS_PER_S};
+        int64_t before_ns = real_ns(CLOCK_MONOTONIC);
+        int rc = ppoll(&ready, 1, &wait, NULL);
+        int64_t waited_ns = MIN_OF(real_ns(CLOCK_MONOTONIC) - before_ns, wait_ns);
+        ahead_ns += waited_ns * (SPEED - 1);
         if (rc <= 0)
             return rc;
         timeout_ms = 0;
@@ -76,7 +66,7 @@ int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout_ms)
 int usleep(useconds_t us)
 {
     if (is_fast) {
-        passed_ns += (int64_t)us * 1000;
+        ahead_ns += (int64_t)us * 1000;
         return 0;
     }
     const struct timespec time = {.tv_sec = us / 1000000, .tv_nsec = (long)(us % 1000000) * 1000};
