@@ -38,4 +38,4 @@ if [[ -z ${KM_TEST_S3:-} && " $* " == *object_store_itest* ]]; then
     echo "integration: the S3 server does not start; its tests will be skipped" >&2
   fi
 fi
-TEST_TIMEOUT=${TEST_TIMEOUT:-600} TEST_JOBS=${TEST_JOBS:-2} build-aux/run-tests.sh integration "$@"
+TEST_TIMEOUT=${TEST_TIMEOUT:-600} TEST_JOBS=${TEST_JOBS:-3} build-aux/run-tests.sh integration "$@"

@@ -67,7 +67,7 @@ stages=(
   "lint               900   270 -                                ${make[*]} lint"
   "fuzz               600   120 -                                ${make[*]} fuzz"
   "kubernetes        2400     5 e2e/cluster/build-kubernetes.sh  e2e/cluster/images.sh && e2e/cluster/build-kubernetes.sh"
-  "integration       2100  1100 -                                ${make[*]} check-integration"
+  "integration       2700  1300 -                                ${make[*]} check-integration"
   "integration-asan  1500  1200 -                                TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
   "libmysqlclient    2400  1500 build-aux/run-libmysqlclient.sh    ${make[*]} check-libmysqlclient"
   "bed               1500   280 e2e/faults/bed/run.sh            overlapping"
