@@ -139,7 +139,7 @@ bool mycnf_check_without(const char *mycnf, char *reason, size_t size, struct st
     return leave_out(mycnf, reason, size, true, rest) > 0;
 }
 
-/* ---- the server's word ---- */
+/* ---- what the server refuses ---- */
 
 enum verdict { VERDICT_TAKEN, VERDICT_REFUSED, VERDICT_UNKNOWN };
 
@@ -160,7 +160,8 @@ static enum verdict ask(
     if (dialect->validate_config) {
         strvec_push(&argv, "--validate-config");
     } else {
-        /* 5.6 and 5.7 open the index of the binary log before they print anything, and there may be no data folder yet. */
+        /* 5.6 and 5.7 open the index of the binary log before they print anything, and there may be no data folder
+         * yet. */
         if (dialect->family == AGENT_FLAVOUR_MYSQL)
             strvec_pushf(&argv, "--log-bin-index=%s", index);
         strvec_push(&argv, "--help");

@@ -12,16 +12,19 @@
 #include "common/strbuf.h"
 
 #define MYCNF_CHECK_TIMEOUT_MS 20000
-/* MySQL ends with the first option that it does not take: it is asked again without that, so often and so long at most. */
+/* MySQL ends with the first option that it does not take: it is asked again without that, so often and so long at
+ * most. */
 #define MYCNF_CHECK_ROUNDS_MAX 24
 #define MYCNF_CHECK_ROUNDS_MS 10000
 
-/* Blocking. path: a complete my.cnf, as run_mycnf_compose makes it; a file beside it is made and removed. ERROR_INVALID when the server
- * refuses it, with the server's own words, which name each key that is at fault; another kind when it could not be asked. */
+/* Blocking. path: a complete my.cnf, as run_mycnf_compose makes it; a file beside it is made and removed.
+ * ERROR_INVALID when the server refuses it, with the server's error messages, which name each key that is at fault;
+ * another kind when it could not be asked. */
 int mycnf_check(const struct server_binary *binary, const char *path, struct error *err) KM_MUST_CHECK;
 
-/* Pure. Appends to `rest` the my.cnf without the options that a reason of mycnf_check_reason names. Where it names but the value ("Unknown
- * character set: 'utf8'"), "(character_set_server = utf8)" is appended to the reason. False if it names no option. */
+/* Pure. Appends to `rest` the my.cnf without the options that a reason of mycnf_check_reason names. Where it names
+ * but the value ("Unknown character set: 'utf8'"), "(character_set_server = utf8)" is appended to the reason. False
+ * if it names no option. */
 bool mycnf_check_without(const char *mycnf, char *reason, size_t size, struct strbuf *rest);
 
 /* Pure. The line of a server's standard error that says what is wrong, without time stamps, or "" if no line does. */

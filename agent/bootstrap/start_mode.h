@@ -23,8 +23,8 @@
  * had prepared and not committed, acknowledged or not: hence the order must say that another primary has all that was
  * acknowledged. Of an asynchronous primary those would be commits that clients were told of.
  *
- * MariaDB 10.5 takes both options and cuts nothing off: there the start is a plain one (server_features.h), and a member
- * that has anything alone is found so (errant), and copied anew.
+ * MariaDB 10.5 takes both options and cuts nothing off: there the start is a plain one (server_features.h), and a
+ * member that has anything alone is found so (errant), and copied anew.
  */
 #ifndef KM_AGENT_BOOTSTRAP_START_MODE_H
 #define KM_AGENT_BOOTSTRAP_START_MODE_H

@@ -38,48 +38,25 @@
     "FROM performance_schema.replication_connection_configuration c "                                                  \
     "JOIN performance_schema.replication_connection_status s USING (CHANNEL_NAME) WHERE CHANNEL_NAME = ''"
 
+/* The terms of MariaDB, and of MySQL before it renamed them. */
+#define SLAVE_TERMS                                                                                           \
+    .replica = "SLAVE", .source = "MASTER", .change = "CHANGE MASTER TO", .receiver = "IO_THREAD",            \
+    .skip_start = "skip_slave_start", .log_updates = "log_slave_updates", .net_timeout = "slave_net_timeout", \
+    .semi_source = "rpl_semi_sync_master", .semi_replica = "rpl_semi_sync_slave",                             \
+    .semi_no_replica = "rpl_semi_sync_master_wait_no_slave", .semi_status = "Rpl_semi_sync_master"
+
 static const struct replication_terms mariadb_terms = {
-    .replica = "SLAVE",
-    .source = "MASTER",
-    .change = "CHANGE MASTER TO",
-    .receiver = "IO_THREAD",
-    .skip_start = "skip_slave_start",
-    .log_updates = "log_slave_updates",
-    .net_timeout = "slave_net_timeout",
-    .semi_source = "rpl_semi_sync_master",
-    .semi_replica = "rpl_semi_sync_slave",
-    .semi_no_replica = "rpl_semi_sync_master_wait_no_slave",
-    .semi_status = "Rpl_semi_sync_master",
+    SLAVE_TERMS,
 };
 
 /* Never replicated: server_features.h. The plugins are there so that their variables can be asked for. */
 static const struct replication_terms mysql_oldest_terms = {
-    .replica = "SLAVE",
-    .source = "MASTER",
-    .change = "CHANGE MASTER TO",
-    .receiver = "IO_THREAD",
-    .skip_start = "skip_slave_start",
-    .log_updates = "log_slave_updates",
-    .net_timeout = "slave_net_timeout",
-    .semi_source = "rpl_semi_sync_master",
-    .semi_replica = "rpl_semi_sync_slave",
-    .semi_no_replica = "rpl_semi_sync_master_wait_no_slave",
-    .semi_status = "Rpl_semi_sync_master",
+    SLAVE_TERMS,
     .semi_plugins = {"semisync_master.so", "semisync_slave.so"},
 };
 
 static const struct replication_terms mysql_old_terms = {
-    .replica = "SLAVE",
-    .source = "MASTER",
-    .change = "CHANGE MASTER TO",
-    .receiver = "IO_THREAD",
-    .skip_start = "skip_slave_start",
-    .log_updates = "log_slave_updates",
-    .net_timeout = "slave_net_timeout",
-    .semi_source = "rpl_semi_sync_master",
-    .semi_replica = "rpl_semi_sync_slave",
-    .semi_no_replica = "rpl_semi_sync_master_wait_no_slave",
-    .semi_status = "Rpl_semi_sync_master",
+    SLAVE_TERMS,
     .semi_plugins = {"semisync_master.so", "semisync_slave.so"},
     .semi_count = "rpl_semi_sync_master_wait_for_slave_count",
 };

@@ -43,7 +43,8 @@ struct agent_rig *agent_rig_new(void);
 /* The same with the server of another root file system, which sees this machine's /tmp. root: MySQL's. NULL: MariaDB's,
  * which is the one that KM_TEST_MARIADB_ROOT names (e2e/cluster/server-tree.sh), or this machine's own. */
 struct agent_rig *agent_rig_new_in(const char *root);
-/* The MySQL that KM_TEST_MYSQL_ROOT names, or the image's (mysql-root.sh), or NULL, having said why not. The caller frees. */
+/* The MySQL that KM_TEST_MYSQL_ROOT names, or the image's (mysql-root.sh), or NULL, having said why not. The caller
+ * frees. */
 char *agent_rig_mysql_root(void);
 /* Whether the MariaDB under test knows an option: its own list of them (--verbose --help) is asked. */
 bool agent_rig_server_has_option(const char *option);

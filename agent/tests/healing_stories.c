@@ -711,7 +711,8 @@ static void test_nothing_is_cut_off_without_the_word(void **state)
     assert_true(member_says(rig, 1, "SELECT @@global.read_only", "1"));
 }
 
-/* A cluster of its own, with semi-sync; `primary` leads, and the first member is out of it, as it is in the other order. */
+/* A cluster of its own, with semi-sync; `primary` leads, and the first member is out of it, as it is in the other
+ * order. */
 static int setup_led_by(void **state, unsigned primary)
 {
     setup(state, NULL);

@@ -14,7 +14,8 @@
 #define DATA "operator/api/tests/data/mycnf/"
 #define THEIRS "# spec.mycnf\n" /* what follows is of the person */
 
-/* The keys that MariaDB 10.11 and MySQL 9.7 refuse, in the order of the file. `fresh`: the data is made with it; else it is that of the others. */
+/* The keys that MariaDB 10.11 and MySQL 9.7 refuse, in the order of the file. `fresh`: the data is made with it;
+ * else it is that of the others. */
 static const struct sample {
     const char *name, *mariadb, *mysql;
     bool fresh;
@@ -51,7 +52,7 @@ static void read_text(const char *path, struct strbuf *ret)
         fail_msg("cannot read %s", path);
 }
 
-/* Whether the reason holds the key as a word. */
+/* The error message names this key, not a longer one that contains it. */
 static bool names(const char *reason, const char *key, size_t len)
 {
     for (const char *at = reason; (at = memmem(at, strlen(at), key, len)); at++) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay_rig.h: a store, and members whose `init` restores a backup from it, with or without the archived binary logs on top (agent_rig.h, seed_rig.h).
+ * replay_rig.h: a store, and members whose `init` restores a backup from it, with or without the archived binary logs
+ * on top (agent_rig.h, seed_rig.h).
  *
- * The store serves the folder vol of its pod: the backup is in prod/demo/backups/REPLAY_BACKUP, the archive in REPLAY_FOLDER. A donor stands beside it.
+ * The store serves the folder vol of its pod: the backup is in prod/demo/backups/REPLAY_BACKUP, the archive in
+ * REPLAY_FOLDER. A donor stands beside it.
  */
 #ifndef KM_AGENT_TESTS_REPLAY_RIG_H
 #define KM_AGENT_TESTS_REPLAY_RIG_H
@@ -53,11 +55,11 @@ char *replay_position_of(const struct replay_world *world, const struct agent_ri
 /* Of the tables that the stories write. Caller frees. */
 char *replay_sums_of(const struct agent_rig *rig);
 
-/* What PUT /v1/restore and POST /v1/backups are told. Caller frees. */
+/* The body of PUT /v1/restore and of POST /v1/backups. Caller frees. */
 char *replay_task_text(const struct replay_world *world, const struct replay_target *target);
 /* world->pods->member: one with an empty volume. */
 void replay_new_member(struct replay_world *world);
-/* `init` of the member, told what to restore; replay_begin: as of a new cluster. */
+/* Starts `init` of the member and sends it the task and an order; replay_begin: the order of a new cluster. */
 struct agent_process replay_begin_as(struct replay_world *world, const struct replay_target *target, const char *order);
 struct agent_process replay_begin(struct replay_world *world, const struct replay_target *target);
 /* After init: server and agent, and the order to be primary. */

@@ -40,8 +40,9 @@ void backup_store_pod_name(
 void backup_store_server_name(const char *ns, const char *cluster, const char *pod, struct strbuf *out);
 /* Label kubemysql.dev/role is "store-HASH" of its own manifest: pods cannot be changed, a new hash means a new pod. New document. */
 json_t *backup_store_pod_manifest(const struct backup_store_pod *pod);
-/* The claim of a destination that has a size, for what is made when there is none: without an owner and without the labels by which we find what is ours, so
- * nobody of us changes or deletes it. New document; NULL: none is to be made. */
+/* The claim of a destination that has a size, for what is made when there is none: without an owner and without the
+ * labels by which we find what is ours, so nobody of us changes or deletes it. New document; NULL: none is to be
+ * made. */
 json_t *backup_claim_manifest(const char *ns, const char *cluster, const struct backup_destination *destination);
 
 #endif

@@ -127,7 +127,8 @@ int terminal_name_check(const char *name, struct api_problems *problems);
 json_t *cluster_labels(const char *cluster);          /* for every child */
 json_t *cluster_selector_labels(const char *cluster); /* selects the database pods */
 json_t *terminal_labels(const char *terminal);
-/* A version as the value of a label: cut, and what no label may hold is '-' ("1.2.3+ab" is "1.2.3-ab"). "" if nothing is left. */
+/* A version as the value of a label: cut, and what no label may hold is '-' ("1.2.3+ab" is "1.2.3-ab"). "" if
+ * nothing is left. */
 void label_value_of_version(char out[static KUBE_LABEL_MAX + 1], const char *version);
 /* "kubemysql.dev/cluster=NAME,app.kubernetes.io/component=database": for status.selector. */
 void cluster_selector_text(const char *cluster, struct strbuf *out);

@@ -8,7 +8,8 @@
 #include "operator/cluster/desired.h"
 #include "operator/cluster/member_view.h"
 
-/* server_id = base + ordinal must differ between clusters that may one day replicate from each other: from the UID, 16 apart. */
+/* server_id = base + ordinal must differ between clusters that may one day replicate from each other: from the UID,
+ * 16 apart. */
 static uint32_t server_id_base(const char *uid)
 {
     uint64_t hash = hash64(HASH64_INIT, uid, strlen(uid));
@@ -42,8 +43,8 @@ char *desired_instance_json(const struct cluster_snapshot *snapshot)
     return instance_json(snapshot, NULL, NULL);
 }
 
-/* All members' data came from one; whoever has heard of it says what it was made with. Of which server it is the primary
- * says: a replica that an undone change has brought further can be copied anew. */
+/* All members' data came from one; whoever has heard of it says what it was made with. Of which server it is the
+ * primary says: a replica that an undone change has brought further can be copied anew. */
 char *desired_check_instance_json(const struct cluster_snapshot *snapshot)
 {
     const char *made_with = NULL;

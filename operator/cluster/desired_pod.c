@@ -94,8 +94,8 @@ static void put_resources(json_t *object, const json_t *resources)
         json_put(object, "resources", json_deep_copy(resources));
 }
 
-/* Nothing needs the port of `init`, and the API server warns that the agent declares the same. But a cluster that has it keeps
- * it: every pod would be replaced. If the set was deleted, its pods tell. */
+/* Nothing needs the port of `init`, and the API server warns that the agent declares the same. But a cluster that
+ * has it keeps it: every pod would be replaced. If the set was deleted, its pods tell. */
 static bool keeps_init_port(const struct cluster_snapshot *snapshot)
 {
     if (snapshot->stateful_set)

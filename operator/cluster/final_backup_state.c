@@ -14,7 +14,8 @@ static bool may_have_data(const struct cluster_member *member)
     return member->pod && (member->pod->initialized || member->pod->mysql_running);
 }
 
-/* Of a cluster that the status says was never open: clients never had a route to it, but its volumes may be of an earlier life. */
+/* Of a cluster that the status says was never open: clients never had a route to it, but its volumes may be of an
+ * earlier life. */
 static bool is_empty(const struct cluster_snapshot *snapshot)
 {
     if (snapshot->last.initialized || snapshot->last.final_backup.phase != FINAL_BACKUP_NONE)

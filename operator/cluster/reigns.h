@@ -50,10 +50,10 @@ void reigns_drop_latest(struct cluster_reigns *reigns);
  * replica. Known only where one reign is listed, and its floor is whole. */
 bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 
-/* What its source lacks, as that has told, was acknowledged in no reign, if the source is the open primary of the one
- * that is listed, and its floor is whole. So is what reigns_has_extra says. And on MariaDB what has a smaller number
- * than the floor: numbers grow along a log, so nothing of the reign lies behind it, and whatever was acknowledged before
- * the reign is in the floor, which its primary has. */
+/* What its source lacks, as that has told, was acknowledged in no reign, if the source is the open primary of the
+ * one that is listed, and its floor is whole. So is what reigns_has_extra says. And on MariaDB what has a smaller
+ * number than the floor: numbers grow along a log, so nothing of the reign lies behind it, and whatever was
+ * acknowledged before the reign is in the floor, which its primary has. */
 bool reigns_is_beside(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 
 /* What an open primary shows: who wrote this reign's transactions, that it was open, and that earlier reigns need not

@@ -127,8 +127,8 @@ static void on_refused_read(void *arg, const struct kube_answer *answer, const s
         step_fail(step, &step->refusal);
 }
 
-/* An item of the creation's that the apply does not name stays beside its successor until the creation is adopted, and both
- * together may not be valid: two ports of one name. */
+/* An item of the creation's that the apply does not name stays beside its successor until the creation is adopted,
+ * and both together may not be valid: two ports of one name. */
 static void on_refused(struct step *step, const struct error *err)
 {
     const struct plan_targets *targets = step->run->targets;

@@ -2,17 +2,19 @@
 /*
  * plan_executor.h: runs any plan against the API server.
  *
- * The actions of a stage are started together; when all have ended well, the next stage starts. The first error stops further stages; actions already
- * under way end on their own. Answers to writes are put into the informers at once (read your writes).
+ * The actions of a stage are started together; when all have ended well, the next stage starts. The first error stops
+ * further stages; actions already under way end on their own. Answers to writes are put into the informers at once
+ * (read your writes).
  *
- * Ownership: an apply onto an object that is not in our caches is a POST, which the API server refuses if anything of that name
- * exists; only then it is read. If its controller is not the one that the manifest names, the action fails with ERROR_EXISTS, naming it
- * (ERROR_CONFLICT if it is left of a former owner, see ownership.h); nothing is written (I11). So nothing foreign can be
- * taken over even by a race, and what is absent costs one request. An apply onto a known object carries its UID as precondition; the first one
- * adopts what the POST wrote (managed_fields.h), which costs two requests more, once in an object's life.
+ * Ownership: an apply onto an object that is not in our caches is a POST, which the API server refuses if anything of
+ * that name exists; only then it is read. If its controller is not the one that the manifest names, the action fails
+ * with ERROR_EXISTS, naming it (ERROR_CONFLICT if it is left of a former owner, see ownership.h); nothing is written
+ * (I11). So nothing foreign can be taken over even by a race, and what is absent costs one request. An apply onto a
+ * known object carries its UID as precondition; the first one adopts what the POST wrote (managed_fields.h), which
+ * costs two requests more, once in an object's life.
  *
- * A create is preceded by a GET: a quota refuses a POST before the API server finds out that the object exists. What it makes
- * does not go into the informer.
+ * A create is preceded by a GET: a quota refuses a POST before the API server finds out that the object exists. What it
+ * makes does not go into the informer.
  */
 #ifndef KM_PLAN_EXECUTOR_H
 #define KM_PLAN_EXECUTOR_H

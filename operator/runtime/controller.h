@@ -2,12 +2,13 @@
 /*
  * controller.h: a workqueue, a reconciler and the watches that feed it.
  *
- * Up to `concurrency` keys are in work at once. Started by the manager when the informers are synced (manager_let_wait) and we lead; before that
- * keys gather in the queue.
+ * Up to `concurrency` keys are in work at once. Started by the manager when the informers are synced (manager_let_wait)
+ * and we lead; before that keys gather in the queue.
  *
- * Metrics, named and meant as controller-runtime's (label `controller`): kubemysql_reconcile_total{result: success, error, conflict,
- * requeue_after}, kubemysql_reconcile_errors_total, kubemysql_reconcile_time_seconds, kubemysql_active_workers,
- * kubemysql_max_concurrent_reconciles, kubemysql_workqueue_depth, _adds_total, _retries_total.
+ * Metrics, named and meant as controller-runtime's (label `controller`): kubemysql_reconcile_total{result: success,
+ * error, conflict, requeue_after}, kubemysql_reconcile_errors_total, kubemysql_reconcile_time_seconds,
+ * kubemysql_active_workers, kubemysql_max_concurrent_reconciles, kubemysql_workqueue_depth, _adds_total,
+ * _retries_total.
  */
 #ifndef KM_CONTROLLER_H
 #define KM_CONTROLLER_H

@@ -66,8 +66,9 @@ struct informer *manager_informer(struct manager *manager, const struct kube_res
     const struct kube_projection *projection, const struct informer_options *options);
 struct controller *manager_controller(
     struct manager *manager, const struct reconciler *reconciler, const struct controller_options *options);
-/* For a controller of kinds that an installation may do without: only this controller waits for the informer's first list, not
- * the manager. Without its CustomResourceDefinition or its rights it does nothing, and all others lead and work. Called in setup. */
+/* For a controller of kinds that an installation may do without: only this controller waits for the informer's first
+ * list, not the manager. Without its CustomResourceDefinition or its rights it does nothing, and all others lead and
+ * work. Called in setup. */
 void manager_let_wait(struct manager *manager, const struct controller *controller, const struct informer *informer);
 /* True while our writes are welcome: we lead, or there is no election. */
 bool manager_leads(const struct manager *manager);

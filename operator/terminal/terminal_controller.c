@@ -505,7 +505,8 @@ static void map_cluster(void *arg, const struct kube_object *object, controller_
     }
 }
 
-/* What a terminal takes from a cluster: that it is there, its consent, its image, its port. The rest of a busy status is no news. */
+/* What a terminal takes from a cluster: that it is there, its consent, its image, its port. The rest of a busy
+ * status is no news. */
 static bool cluster_matters(const struct kube_object *old_object, const struct kube_object *new_object)
 {
     if (!old_object || !new_object || predicate_generation_or_digest_changed(old_object, new_object))

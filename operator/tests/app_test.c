@@ -310,7 +310,8 @@ static bool install_the_kind(struct operator_world *world)
     return true;
 }
 
-/* The list of Apps, or that of the Deployments, is refused: databases are looked after all the same, and Apps from then on. */
+/* The list of Apps, or that of the Deployments, is refused: databases are looked after all the same, and Apps from
+ * then on. */
 static void what_is_not_installed_holds_nothing_else_up(void **state)
 {
     UNUSED(state);

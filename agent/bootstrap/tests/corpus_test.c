@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The notes that an earlier version left on volumes (agent/tests/data/corpus-604752d/volumes) say to this one what they said to it. */
+/* The notes that an earlier version left on volumes (agent/tests/data/corpus-604752d/volumes) say to this one what
+ * they said to it. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -120,7 +120,7 @@ static void test_mysql_history(void **state)
     expect_verdict(&facts, "11.4.1-MariaDB", "written by MySQL 8");
 }
 
-/* The check pod is told what the primary calls itself. */
+/* The check pod's instance.json has the version of the primary's server. */
 static void test_the_data_of_a_running_server(void **state)
 {
     static const struct {

@@ -73,7 +73,7 @@ static void test_what_a_server_lacks(void **unused)
     assert_string_equal(server_features_lacking(&features), "");
 }
 
-/* An archive is told where it lies only if it was built for another place, where nothing is. */
+/* basedir is set only for a server that was built for another folder, if nothing is there. */
 static void test_an_archive_at_another_place(void **unused)
 {
     _cleanup_(freep) char *dir = xasprintf("%s/opt", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");

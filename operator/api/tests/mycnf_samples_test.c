@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * my.cnf files that people bring along, collected from public documentation: data/mycnf/NAME.cnf, with a comment that names the software. Taken over into spec.mycnf, each
- * key is accepted or refused with its path; data/mycnf/NAME.mysqld (written with UPDATE_GOLDENS=1) has the refusals as comments, then the my.cnf that is made of
- * the rest. Real servers judge and start that in agent/tests/mycnf_stories.c.
+ * my.cnf files that people bring along, collected from public documentation: data/mycnf/NAME.cnf, with a comment that
+ * names the software. Taken over into spec.mycnf, each key is accepted or refused with its path; data/mycnf/NAME.mysqld
+ * (written with UPDATE_GOLDENS=1) has the refusals as comments, then the my.cnf that is made of the rest. Real servers
+ * judge and start that in agent/tests/mycnf_stories.c.
  */
 #include "common/base.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans against a real API server (KM_TEST_KUBECONFIG, see build-aux/run-integration.sh): what only server-side apply shows. */
+/* Plans against a real API server (KM_TEST_KUBECONFIG, see build-aux/run-integration.sh): what only server-side
+ * apply shows. */
 #include "common/base.h"
 
 #include <setjmp.h>
@@ -113,7 +114,8 @@ static void apply(struct world *world, const char *uid, int port)
     assert_int_equal(json_path_int(world->object, "spec.ports[0].port", 0), port);
 }
 
-/* The port is the key of its item: until what the POST wrote is adopted, the old and the new item would have one name. */
+/* The port is the key of its item: until what the POST wrote is adopted, the old and the new item would have one
+ * name. */
 static void a_port_is_changed(void **state)
 {
     struct world *world = *state;
