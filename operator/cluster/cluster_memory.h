@@ -97,7 +97,7 @@ void cluster_memory_take_secrets(struct cluster_memory *memory, const struct clu
  * under an order stands, until the primary tells of another lapse. NULL: nothing is awaited. */
 void cluster_memory_note_awaited(struct cluster_memory *memory, const struct agent_status *primary);
 
-/* A pod's label was not written, as the pod had changed since it was read: the kubelet writes the status of one that
+/* A pod was not labelled or deleted, as it had changed since it was read: the kubelet writes the status of one that
  * starts several times a second. The event of that change brings the next try. True once it has been so for
  * CLUSTER_CONFLICT_NEWS_MS. */
 #define CLUSTER_CONFLICT_RETRY_MS 1000

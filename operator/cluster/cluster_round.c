@@ -102,10 +102,12 @@ static void remember_child(
         (struct cluster_child_memory){round->decision.desired[child], kube_object_digest(answer->raw)};
 }
 
-/* A label that is late harms nobody: the route does not go by it. */
+/* A conflict at a pod says that it is not the one that was read. A label that is late harms nobody: the route does not
+ * go by it. A deletion names the pod's UID, so the pod that it meant is gone. */
 static bool is_no_news(struct cluster_round *round, const struct plan_action *action, const struct error *err)
 {
-    if (action->verb != PLAN_PATCH || action->kind != PLAN_POD || err->kind != ERROR_CONFLICT)
+    bool is_late = action->verb == PLAN_PATCH || action->verb == PLAN_DELETE;
+    if (!is_late || action->kind != PLAN_POD || err->kind != ERROR_CONFLICT)
         return false;
     cluster_round_again_in(round, CLUSTER_CONFLICT_RETRY_MS);
     return !cluster_memory_note_conflict(cluster_round_memory(round), clock_monotonic_ms());
