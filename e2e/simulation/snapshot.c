@@ -51,7 +51,7 @@ void snapshot_take_status(struct sim *sim, int op, const struct cluster_status *
     cluster_status_copy(status, &snapshot->last);
     snapshot->switchover_to = sim->api.switchover_to;
     snapshot->confirmed_lost = sim->api.confirmed_lost;
-    snapshot->cluster.replicas = sim->api.replicas;
+    snapshot->scale = (struct cluster_scale){sim->api.replicas, sim->api.replicas};
     snapshot->cluster.replication.semi_sync = sim->api.semi_sync;
     snapshot->cluster.failover.allow_data_loss = sim->api.allow_loss;
     snapshot->cluster.failover.enabled = !sim->api.failover_off;
@@ -133,7 +133,7 @@ void snapshot_update(struct sim *sim, int op)
     snapshot->member_count = 0;
     for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
         fill_member(sim, op, i);
-        if (i < snapshot->cluster.replicas || i == primary || snapshot->members[i].pod || snapshot->members[i].claim)
+        if (i < snapshot->scale.effective || i == primary || snapshot->members[i].pod || snapshot->members[i].claim)
             snapshot->member_count = i + 1;
     }
     bool has_set = sim->api.set_replicas >= 0;

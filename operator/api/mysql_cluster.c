@@ -215,7 +215,7 @@ int mysql_cluster_parse(
     return problems->count > before ? -1 : 0;
 }
 
-json_t *mysql_cluster_roles_of(const struct mysql_cluster *cluster)
+json_t *mysql_cluster_roles_of(const struct mysql_cluster *cluster, int replicas)
 {
     static const char *const kept[] = {"replicas", "replication", "failover"};
     json_t *ret = json_object();
@@ -224,7 +224,7 @@ json_t *mysql_cluster_roles_of(const struct mysql_cluster *cluster)
         if (value)
             json_put(ret, kept[i], json_deep_copy(value));
     }
-    json_put_int(ret, "replicas", cluster->replicas);
+    json_put_int(ret, "replicas", replicas);
     return ret;
 }
 

@@ -68,11 +68,11 @@ void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cl
     confirmed->acks = confirmed->semi_sync ? MIN_OF(confirmed->acks, intent->acks) : 0;
     if (!confirmed->semi_sync)
         forget_lapses(confirmed);
-    if (snapshot->cluster.replicas < 2 || !has_fence || confirmed->self_fence_ms == 0) {
+    if (snapshot->scale.effective < 2 || !has_fence || confirmed->self_fence_ms == 0) {
         confirmed->self_fence_ms = confirmed->self_fence_members = 0;
         return;
     }
     confirmed->self_fence_ms = MAX_OF(confirmed->self_fence_ms, (int)failover_self_fence_ms(snapshot));
     confirmed->self_fence_members =
-        MIN_OF(confirmed->self_fence_members, intent->loss_allowed ? snapshot->cluster.replicas - 1 : 1);
+        MIN_OF(confirmed->self_fence_members, intent->loss_allowed ? snapshot->scale.effective - 1 : 1);
 }

@@ -287,22 +287,22 @@ static void explain_shrink(const struct cluster_snapshot *snapshot, struct clust
 {
     char why[256];
     const struct cluster_member *blocker =
-        snapshot->cluster.replicas > 0 ? cluster_shrink_blocker(snapshot, why, sizeof(why)) : NULL;
+        snapshot->scale.effective > 0 ? cluster_shrink_blocker(snapshot, why, sizeof(why)) : NULL;
     if (!blocker)
         return;
     _cleanup_(freep) char *text =
-        xasprintf("shrink to %d; waits for %s: %s", snapshot->cluster.replicas, blocker->name, why);
+        xasprintf("shrink to %d; waits for %s: %s", snapshot->scale.effective, blocker->name, why);
     next_action(decision, text);
 }
 
 /* Behind whatever comes first. */
 static void explain_growth(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
-    if (snapshot->grows_to == 0)
+    if (snapshot->scale.effective >= snapshot->scale.wanted)
         return;
     size_t len = strlen(decision->next_action);
     snprintf(decision->next_action + len, sizeof(decision->next_action) - len,
-        len > 0 ? "; then grow to %d" : "grow to %d, once all members have the new template", snapshot->grows_to);
+        len > 0 ? "; then grow to %d" : "grow to %d, once all members have the new template", snapshot->scale.wanted);
 }
 
 void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)

@@ -200,7 +200,7 @@ void cluster_find_failure(const struct cluster_snapshot *snapshot, const char *n
 {
     const struct cluster_member *primary = cluster_member_named(snapshot, name);
     *ret = (struct cluster_failure){.reason = ""};
-    if (snapshot->cluster.replicas < 2)
+    if (snapshot->scale.effective < 2)
         return;
     if (!primary) {
         found(ret, "MemberLost", "there is no member %s any more", name);

@@ -10,7 +10,6 @@
 #include "common/tls.h"
 #include "operator/api/backup_spec.h"
 #include "operator/api/mycnf.h"
-#include "operator/cluster/cluster_growth.h"
 #include "operator/cluster/cluster_notes.h"
 #include "operator/cluster/final_backup.h"
 #include "operator/cluster/restore_store.h"
@@ -229,14 +228,17 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     member->mycnf_verdict = agent_watch_mycnf_verdict(watch, snapshot->mycnf_hash, &member->mycnf_text);
 }
 
+/* The scale looks at all pods, and who counts as a member follows from the scale. */
 static void gather_members(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot)
 {
     int primary = names_ordinal(snapshot->last.current_primary);
+    for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++)
+        gather_member(sources, key, snapshot, ordinal, &snapshot->members[ordinal]);
+    snapshot->scale = cluster_scale(snapshot);
     snapshot->member_count = 0;
     for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
-        struct cluster_member *member = &snapshot->members[ordinal];
-        gather_member(sources, key, snapshot, ordinal, member);
-        if (ordinal < snapshot->cluster.replicas || ordinal == primary || member->pod || member->claim)
+        const struct cluster_member *member = &snapshot->members[ordinal];
+        if (ordinal < snapshot->scale.effective || ordinal == primary || member->pod || member->claim)
             snapshot->member_count = ordinal + 1;
     }
     char name[DERIVED_NAME_SIZE];
@@ -244,19 +246,6 @@ static void gather_members(const struct cluster_sources *sources, const char *ke
     snapshot->check_pod = find(sources->pods, snapshot->ns, name);
     snapshot->restore_store = restore_store_name(snapshot, name) ? find(sources->pods, snapshot->ns, name) : NULL;
     snapshot->terminal = find(sources->terminals, snapshot->ns, snapshot->names.terminal);
-}
-
-/* Who is primary and what members are told does not wait for a spec that is accepted: the last one that was holds, for
- * as many members as there are. */
-static void assume_roles(struct cluster_snapshot *snapshot)
-{
-    int replicas = snapshot->last.replicas;
-    if (snapshot->stateful_set)
-        replicas = snapshot->stateful_set->replicas;
-    else if (snapshot->last.accepted_spec)
-        replicas = (int)json_path_int(snapshot->last.accepted_spec, "replicas", replicas);
-    mysql_cluster_keep_roles(&snapshot->cluster, snapshot->last.accepted_spec);
-    snapshot->cluster.replicas = MAX_OF(0, MIN_OF(replicas, CLUSTER_REPLICAS_MAX));
 }
 
 /* ---- the last backup ---- */
@@ -324,32 +313,13 @@ static void gather_final_backup(const struct cluster_sources *sources, struct cl
     free(status);
 }
 
-/* The snapshot may be one that is gathered again. */
-static void hold_growth(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot)
-{
-    int replicas = cluster_growth_replicas(snapshot);
-    if (!snapshot->usable || replicas == snapshot->cluster.replicas)
-        return;
-    snapshot->grows_to = snapshot->cluster.replicas;
-    snapshot->cluster.replicas = replicas;
-    gather_members(sources, key, snapshot);
-}
-
 static void gather_world(
     const struct cluster_sources *sources, const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
 {
     _cleanup_(freep) char *key = kube_key(snapshot->ns, snapshot->name);
-    if (snapshot->grows_to > 0)
-        snapshot->cluster.replicas = snapshot->grows_to;
-    snapshot->grows_to = 0;
     gather_children(sources, memory, snapshot);
-    if (!snapshot->usable)
-        assume_roles(snapshot);
-    else if (snapshot->cluster.replicas == 0) /* its volumes can be read by a server only */
-        snapshot->cluster.replicas = MIN_OF(final_backup_wakes(snapshot), CLUSTER_REPLICAS_MAX);
     gather_final_backup(sources, snapshot);
     gather_members(sources, key, snapshot);
-    hold_growth(sources, key, snapshot);
     if (!memory)
         return;
     snapshot->secrets = memory->secrets;
@@ -414,6 +384,8 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
     cluster_status_decode(status, &ret->last);
     cluster_names_init(&ret->names, ret->name);
     ret->usable = read_spec(sources, object, ret);
+    if (!ret->usable) /* who is primary and what members are told does not wait for a spec that is accepted */
+        mysql_cluster_keep_roles(&ret->cluster, ret->last.accepted_spec);
     read_deletion(object, ret);
     gather_world(sources, memory, ret);
     return true;

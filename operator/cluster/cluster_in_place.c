@@ -173,7 +173,7 @@ static bool is_whole(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
     return !in_place_is_under_way(snapshot) && primary && member_is_open(snapshot, primary) &&
-        cluster_follower_count(snapshot) >= snapshot->cluster.replicas - 1;
+        cluster_follower_count(snapshot) >= snapshot->scale.effective - 1;
 }
 
 static void consider_wish(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)

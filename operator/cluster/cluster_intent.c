@@ -199,7 +199,7 @@ static struct cluster_wish find_wish(
         return (struct cluster_wish){true, "PodDeleted", NULL};
     if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.switchover_done))
         return (struct cluster_wish){true, "Requested", once};
-    if (ordinal >= 0 && ordinal < snapshot->cluster.replicas && ordinal != primary->ordinal &&
+    if (ordinal >= 0 && ordinal < snapshot->scale.effective && ordinal != primary->ordinal &&
         member_has_newest_template(snapshot, &snapshot->members[ordinal]) &&
         !member_is_outdated(snapshot, &snapshot->members[ordinal]))
         return (struct cluster_wish){true, "Requested", &snapshot->members[ordinal]};
@@ -380,7 +380,7 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
     if (!open && !member_is_wanted(snapshot, primary))
         cluster_intent_say(intent,
             "move the primary away from %s, which was primary last and holds the data, then shrink to %d; waits until %s takes writes",
-            primary->name, snapshot->cluster.replicas, primary->name);
+            primary->name, snapshot->scale.effective, primary->name);
     if (!open || snapshot->cluster.paused || restores)
         return;
     tick_off_annotation(snapshot, primary, intent);
@@ -501,7 +501,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
         .stale = last->in_place.stale};
     set_primary(ret, last->current_primary);
     memcpy(ret->switchover_done, last->switchover_done, sizeof(ret->switchover_done));
-    if (snapshot->cluster.replicas == 0) {
+    if (snapshot->scale.effective == 0) {
         hibernation_intend(snapshot, ret);
         ret->changed = differs(snapshot, ret);
         return;

@@ -343,7 +343,7 @@ void cluster_figures_set(
     *figures = (struct cluster_figures){
         .known = true,
         .ready = status->ready_replicas,
-        .wanted = snapshot->cluster.replicas,
+        .wanted = snapshot->scale.effective,
         .certificate_not_after_ms = cluster_snapshot_certificate_end_ms(snapshot),
         .epoch = status->epoch,
         .writes_blocked_ms = *status->last_switchover.to ? status->last_switchover.writes_blocked_ms : -1,

@@ -36,7 +36,7 @@ static uint32_t all_others(const struct cluster_snapshot *snapshot)
     uint32_t pods = 0;
     for (int i = 0; i < snapshot->member_count; i++)
         pods += snapshot->members[i].pod != NULL;
-    return MAX_OF(pods, (uint32_t)snapshot->cluster.replicas) - 1;
+    return MAX_OF(pods, (uint32_t)snapshot->scale.effective) - 1;
 }
 
 static void order_primary(const struct cluster_snapshot *snapshot, const char *wait_for, struct agent_order *order)
@@ -44,8 +44,8 @@ static void order_primary(const struct cluster_snapshot *snapshot, const char *w
     order->role = AGENT_ROLE_PRIMARY;
     order->semi_sync = snapshot->last.semi_sync;
     order->acks = (uint32_t)snapshot->last.acks;
-    order->heartbeat = snapshot->cluster.replicas > 1;
-    if (snapshot->cluster.replicas > 1 && failover_has_fence(snapshot)) {
+    order->heartbeat = snapshot->scale.effective > 1;
+    if (snapshot->scale.effective > 1 && failover_has_fence(snapshot)) {
         order->self_fence_ms = (uint32_t)failover_self_fence_ms(snapshot);
         order->self_fence_members = failover_has_lease(snapshot) ? all_others(snapshot) : 1;
     }
@@ -424,7 +424,7 @@ static bool must_leave_errant_behind(
     if (!snapshot->cluster.failover.reseed || !snapshot->usable || snapshot->cluster.paused)
         return false;
     return is_errant_beside(snapshot, primary, member) &&
-        (cluster_follower_count(snapshot) > 0 || snapshot->cluster.replicas == 2 ||
+        (cluster_follower_count(snapshot) > 0 || snapshot->scale.effective == 2 ||
             str_eq(member->name, snapshot->last.last_failover.from) || member == first_of_errant(snapshot, primary));
 }
 
@@ -460,7 +460,7 @@ static bool has_diverged(const struct cluster_snapshot *snapshot, const struct c
     *ret_rest_ms = MAX_OF(CLUSTER_DIVERGED_MS - member->agent->replication.stopped_ms, 0);
     return member->agent->epoch == (uint64_t)snapshot->last.epoch &&
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary) &&
-        (cluster_follower_count(snapshot) > 0 || snapshot->cluster.replicas == 2);
+        (cluster_follower_count(snapshot) > 0 || snapshot->scale.effective == 2);
 }
 
 static void order_reseed(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
@@ -523,7 +523,7 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     const struct cluster_member *member, struct agent_order *order, int64_t *again_ms)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    if (snapshot->cluster.replicas == 0) /* nothing, so that no pod waits for its primary to be moved */
+    if (snapshot->scale.effective == 0) /* nothing, so that no pod waits for its primary to be moved */
         return hibernation_order(snapshot, member);
     switch (in_place_order(snapshot, member, order)) {
     case IN_PLACE_ORDER_PRIMARY:
@@ -589,7 +589,7 @@ static bool anybody_hears_primary(const struct cluster_snapshot *snapshot)
 /* A primary that may have to close itself when it hears nobody: the order is our sign of life. */
 static bool must_repeat(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member == cluster_primary(snapshot) && snapshot->cluster.replicas > 1 && failover_has_fence(snapshot) &&
+    return member == cluster_primary(snapshot) && snapshot->scale.effective > 1 && failover_has_fence(snapshot) &&
         (failover_has_lease(snapshot) || !anybody_hears_primary(snapshot));
 }
 
@@ -597,7 +597,7 @@ void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_order
 {
     memset(ret, 0, sizeof(*ret));
     bool unknown =
-        !snapshot->usable && snapshot->cluster.replicas == 0; /* perhaps no hibernation: nobody is told to stop */
+        !snapshot->usable && snapshot->scale.effective == 0; /* perhaps no hibernation: nobody is told to stop */
     /* A status that is older than what members have seen is not the last word. */
     bool is_old = cluster_newest_epoch(snapshot) > snapshot->last.epoch;
     if (unknown || is_old || snapshot->last.epoch == 0)
@@ -662,7 +662,7 @@ static int pods_for_primary(const struct cluster_snapshot *snapshot)
 int cluster_wanted_pods(const struct cluster_snapshot *snapshot)
 {
     char why[256];
-    int replicas = snapshot->cluster.replicas;
+    int replicas = snapshot->scale.effective;
     if (replicas == 0)
         return hibernation_goes_on(snapshot) && snapshot->stateful_set ? snapshot->stateful_set->replicas : 0;
     bool held = snapshot->stateful_set && cluster_shrink_blocker(snapshot, why, sizeof(why));
@@ -679,14 +679,14 @@ const char *cluster_state_name(const struct cluster_snapshot *snapshot)
         running += member_runs(&snapshot->members[i]);
         seeding += member_is_wanted(snapshot, &snapshot->members[i]) && member_is_seeding(&snapshot->members[i]);
     }
-    if (snapshot->cluster.replicas == 0)
+    if (snapshot->scale.effective == 0)
         return "Offline";
     if (restore_is_under_way(snapshot) || in_place_holds(snapshot))
         return "Restoring";
     if (!snapshot->last.initialized)
         return seeding > 0 || running > 0 ? "Cloning" : "Incomplete";
     if (primary && member_is_open(snapshot, primary)) {
-        if (following >= snapshot->cluster.replicas - 1)
+        if (following >= snapshot->scale.effective - 1)
             return member_commits_wait(primary) ? "Degraded" : "Healthy";
         return seeding > 0 ? "Cloning" : "Degraded";
     }

@@ -485,7 +485,7 @@ static void report_spec(struct report *report)
     }
     status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
     status->config_spec = json_incref(snapshot->config.document);
-    status->accepted_spec = mysql_cluster_roles_of(&snapshot->cluster);
+    status->accepted_spec = mysql_cluster_roles_of(&snapshot->cluster, snapshot->scale.effective);
     status->storage = json_incref(json_object_get(snapshot->cluster.document, "storage"));
     if (snapshot->cluster.storage.volume_source)
         status->storage_volume_source = json_deep_copy(snapshot->cluster.storage.volume_source);
@@ -524,7 +524,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     const struct cluster_outcome *outcome, struct cluster_status *ret)
 {
     *ret = (struct cluster_status){.observed_generation = snapshot->generation, .conditions = snapshot->last.conditions};
-    struct report report = {snapshot, decision, outcome, ret, .wanted = snapshot->cluster.replicas,
+    struct report report = {snapshot, decision, outcome, ret, .wanted = snapshot->scale.effective,
         .complete = children_are_as_wanted(snapshot, decision)};
     ret->replicas = snapshot->stateful_set ? snapshot->stateful_set->status_replicas : 0;
     put_text(ret->next_action, sizeof(ret->next_action), "%s", decision->next_action);

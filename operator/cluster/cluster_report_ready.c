@@ -82,7 +82,7 @@ static struct ready_reason writes(const struct view *view)
 static struct ready_reason ready(const struct view *view)
 {
     const struct mysql_cluster *cluster = &view->snapshot->cluster;
-    bool sleeps = view->snapshot->usable && cluster->replicas == 0;
+    bool sleeps = view->snapshot->usable && view->snapshot->scale.effective == 0;
     if (!cluster->paused && !is_applied(view))
         return not_applied(view);
     if (sleeps && !has_pods(view->snapshot))

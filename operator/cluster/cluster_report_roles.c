@@ -131,7 +131,7 @@ static const struct cluster_member *find_not_following(const struct cluster_snap
 static void set_replicated(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_member *ailing = find_not_following(snapshot);
-    int replicas = snapshot->cluster.replicas - 1;
+    int replicas = snapshot->scale.effective - 1;
     if (replicas < 1)
         kube_conditions_remove(&status->conditions, CONDITION_REPLICATED);
     else if (!cluster_primary(snapshot))

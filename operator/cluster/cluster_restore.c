@@ -132,7 +132,7 @@ void restore_take_step(const struct cluster_snapshot *snapshot, enum restore_ste
 bool restore_is_looked_for(const struct cluster_snapshot *snapshot)
 {
     return restore_is_under_way(snapshot) && snapshot->last.restore.phase == RESTORE_PHASE_RESOLVING &&
-        is_empty(cluster_primary(snapshot)) && snapshot->cluster.replicas > 0 && !snapshot->cluster.paused;
+        is_empty(cluster_primary(snapshot)) && snapshot->scale.effective > 0 && !snapshot->cluster.paused;
 }
 
 /* A wish that is not in the status yet forbids an empty database, too, also one that is not accepted. */

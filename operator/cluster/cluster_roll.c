@@ -10,7 +10,7 @@ static const struct cluster_member *find_leaving(const struct cluster_snapshot *
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member->ordinal < snapshot->cluster.replicas && member->pod && member->pod->object.deleting)
+        if (member->ordinal < snapshot->scale.effective && member->pod && member->pod->object.deleting)
             return member;
     }
     return NULL;
@@ -62,7 +62,7 @@ static const struct cluster_member *find_unfinished(const struct cluster_snapsho
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member->ordinal >= snapshot->cluster.replicas)
+        if (member->ordinal >= snapshot->scale.effective)
             continue;
         if (!member->pod)
             return member;
@@ -93,7 +93,7 @@ static const struct cluster_member *find_outdated(const struct cluster_snapshot 
     const struct cluster_member *primary = cluster_primary(snapshot);
     for (int i = snapshot->member_count - 1; i >= 0; i--) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (health != HEALTH_BROKEN && member == primary && snapshot->cluster.replicas > 1)
+        if (health != HEALTH_BROKEN && member == primary && snapshot->scale.effective > 1)
             continue;
         if (is_being_copied(snapshot, member))
             continue;

@@ -19,6 +19,7 @@
 #include "operator/api/mysql_config.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
+#include "operator/cluster/cluster_scale.h"
 #include "operator/cluster/cluster_secrets.h"
 #include "operator/instance/mycnf_sender.h"
 #include "operator/plan/plan.h"
@@ -99,10 +100,10 @@ struct cluster_snapshot {
     const char *awaited_boot_id; /* of the agent process that counted them */
     int64_t epoch_since_ms;      /* when the epoch was raised for the same primary, 0: not in our life */
 
-    /* Parsed spec; storage is the one in force if a change was refused, replicas those that the cluster has while it
-     * may not grow yet. */
+    /* Parsed spec; storage is the one in force if a change was refused. With how many members the cluster is
+     * led, scale says. */
     struct mysql_cluster cluster;
-    int grows_to; /* spec.replicas then (cluster_growth.h); 0: nothing is held back */
+    struct cluster_scale scale;
     struct mysql_config_spec config;
     struct cluster_names names;
     char *mycnf; /* rendered; NULL unless accepted */

@@ -11,7 +11,7 @@
 static bool wants_growth(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return !snapshot->final.deleting && member->claim && member->claim->capacity_bytes > 0 &&
-        member->ordinal < snapshot->cluster.replicas &&
+        member->ordinal < snapshot->scale.effective &&
         snapshot->cluster.storage.size_bytes > member->claim->requested_bytes;
 }
 
@@ -90,7 +90,7 @@ bool cluster_volumes_growing(const struct cluster_snapshot *snapshot, char *text
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct pvc_object *claim = snapshot->members[i].claim;
-        if (!claim || snapshot->members[i].ordinal >= snapshot->cluster.replicas)
+        if (!claim || snapshot->members[i].ordinal >= snapshot->scale.effective)
             continue;
         bool smaller = claim->capacity_bytes > 0 && claim->capacity_bytes < snapshot->cluster.storage.size_bytes;
         if (!smaller && !claim->resizing && !claim->file_system_resize_pending)

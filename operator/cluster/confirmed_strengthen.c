@@ -23,7 +23,7 @@ static bool goes_by_our_order(const struct cluster_snapshot *snapshot, const str
 static const struct cluster_member *find_obedient(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    if (!primary || cluster_transition_is_set(&snapshot->last.transition) || snapshot->cluster.replicas < 2 ||
+    if (!primary || cluster_transition_is_set(&snapshot->last.transition) || snapshot->scale.effective < 2 ||
         !member_is_open(snapshot, primary) || primary->agent->isolated)
         return NULL;
     return goes_by_our_order(snapshot, primary) ? primary : NULL;
@@ -56,7 +56,7 @@ void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struc
         return;
     if (failover_has_fence(snapshot)) {
         ret->self_fence_ms = (int)failover_self_fence_ms(snapshot);
-        ret->self_fence_members = failover_has_lease(snapshot) ? snapshot->cluster.replicas - 1 : 1;
+        ret->self_fence_members = failover_has_lease(snapshot) ? snapshot->scale.effective - 1 : 1;
     }
     if (!lacks_acks(snapshot, ret) || !shows_acks(snapshot, primary->agent) ||
         !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))

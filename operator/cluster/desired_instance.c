@@ -25,7 +25,7 @@ static char *instance_json(const struct cluster_snapshot *snapshot, const char *
         .cluster_uid = xstrdup(snapshot->uid),
         .service_domain = xstrdup(domain),
         .server_id_base = server_id_base(snapshot->uid),
-        .replicas = snapshot->cluster.replicas,
+        .replicas = snapshot->scale.effective,
         .database = xstrdup(snapshot->cluster.database),
         .username = xstrdup(snapshot->cluster.username),
         .made_with = xstrdup(made_with),

@@ -131,7 +131,7 @@ bool cluster_confirmed_lease(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_confirmed *confirmed = &snapshot->last.confirmed;
     return failover_has_lease(snapshot) && confirmed->self_fence_ms > 0 &&
-        confirmed->self_fence_members >= snapshot->cluster.replicas - 1;
+        confirmed->self_fence_members >= snapshot->scale.effective - 1;
 }
 
 int64_t cluster_confirmed_fence_ms(const struct cluster_snapshot *snapshot)

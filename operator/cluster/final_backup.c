@@ -38,7 +38,7 @@ static const char *hindrance(const struct cluster_snapshot *snapshot, char *why,
         snprintf(why, size, "%.400s", snapshot->final.problem);
         return "InvalidSpec";
     }
-    if (snapshot->cluster.replicas == 0 && !snapshot->usable) {
+    if (snapshot->scale.effective == 0 && !snapshot->usable) {
         snprintf(why, size, "the cluster is stopped, and cannot be woken as its spec is not accepted: %.300s",
             snapshot->message);
         return "NotAccepted";

@@ -26,7 +26,7 @@ static const struct cluster_member *find_primary(const struct cluster_snapshot *
 
 bool hibernation_goes_on(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->cluster.replicas == 0 && !is_closed(snapshot) && find_primary(snapshot);
+    return snapshot->scale.effective == 0 && !is_closed(snapshot) && find_primary(snapshot);
 }
 
 /* It may be opened once more by an order of this epoch that is still on its way. */
@@ -90,7 +90,7 @@ bool hibernation_order(const struct cluster_snapshot *snapshot, const struct clu
 
 bool hibernation_is_waking(const struct cluster_snapshot *snapshot)
 {
-    return is_closed(snapshot) && snapshot->cluster.replicas > 0;
+    return is_closed(snapshot) && snapshot->scale.effective > 0;
 }
 
 /* Nobody else can have what it lacks: a cluster of one whose volume was restored on purpose, for instance. */

@@ -21,7 +21,7 @@ const struct cluster_member *cluster_primary(const struct cluster_snapshot *snap
 
 bool member_is_wanted(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member->ordinal < snapshot->cluster.replicas;
+    return member->ordinal < snapshot->scale.effective;
 }
 
 bool member_speaks(const struct cluster_member *member)
@@ -227,7 +227,7 @@ enum agent_flavour cluster_flavour(const struct cluster_snapshot *snapshot)
 
 int cluster_wanted_acks(const struct cluster_snapshot *snapshot)
 {
-    int replicas = snapshot->cluster.replicas;
+    int replicas = snapshot->scale.effective;
     return replicas < 2 || !snapshot->cluster.replication.semi_sync ? 0 : MAX_OF(1, replicas / 2);
 }
 

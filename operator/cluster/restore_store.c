@@ -42,7 +42,7 @@ bool restore_store_is_wanted(const struct cluster_snapshot *snapshot)
 {
     char name[DERIVED_NAME_SIZE];
     bool restores = restore_is_under_way(snapshot) || snapshot->last.in_place.phase == IN_PLACE_PHASE_RESTORING;
-    return restores && snapshot->cluster.replicas > 0 && restore_store_name(snapshot, name);
+    return restores && snapshot->scale.effective > 0 && restore_store_name(snapshot, name);
 }
 
 static bool is_outdated(const struct pod_object *pod, const json_t *wanted)

@@ -149,7 +149,7 @@ static const char *child_state(const json_t *children, enum cluster_child child,
 
 static void put_set_status(const struct golden *golden, json_t *set, const json_t *patch)
 {
-    int replicas = golden->snapshot.cluster.replicas;
+    int replicas = golden->snapshot.scale.effective;
     json_put(set, "status",
         json_build("{s:i, s:s, s:s, s:i, s:i}", "observedGeneration", 1, "updateRevision", "r1", "currentRevision",
             "r1", "replicas", replicas, "readyReplicas", replicas));

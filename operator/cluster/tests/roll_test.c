@@ -47,7 +47,7 @@ static void model_init(struct model *model, const char *letters, int replicas)
     *model = (struct model){.set = {.update_revision = "new", .observed_generation = 1}};
     model->set.object.generation = 1;
     model->snapshot.stateful_set = &model->set;
-    model->snapshot.cluster.replicas = replicas;
+    model->snapshot.scale = (struct cluster_scale){replicas, replicas};
     model->snapshot.member_count = (int)strlen(letters);
     model->snapshot.last.epoch = 1;
     snprintf(model->snapshot.mycnf_hash, sizeof(model->snapshot.mycnf_hash), "new");
