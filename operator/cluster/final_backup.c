@@ -256,18 +256,30 @@ json_t *final_backup_object(const struct cluster_snapshot *snapshot)
 
 /* ---- the report ---- */
 
-static const char *over_message(const struct cluster_snapshot *snapshot, const char *reason, char *out, size_t size)
+/* Reasons of the condition. */
+static const char *const end_names[FINAL_BACKUP_END_COUNT] = {
+    [FINAL_BACKUP_END_COMPLETED] = "Completed",
+    [FINAL_BACKUP_END_SKIPPED] = "Skipped",
+    [FINAL_BACKUP_END_NOT_WANTED] = "NotWanted",
+    [FINAL_BACKUP_END_MEMBERS_STAY] = "MembersStay",
+    [FINAL_BACKUP_END_NO_DATA] = "NoData",
+};
+
+static const char *const end_messages[FINAL_BACKUP_END_COUNT] = {
+    [FINAL_BACKUP_END_SKIPPED] = "annotation " ANNOTATION_SKIP_FINAL_BACKUP " lets the cluster go without",
+    [FINAL_BACKUP_END_NOT_WANTED] = "spec.deletion.finalBackup is not true any more",
+    [FINAL_BACKUP_END_MEMBERS_STAY] = "the members stay: the cluster was deleted with --cascade=orphan",
+    [FINAL_BACKUP_END_NO_DATA] =
+        "the cluster was never open for writes, and no member has data: there is nothing to save",
+};
+
+static const char *end_message(
+    const struct cluster_snapshot *snapshot, enum final_backup_end end, char *out, size_t size)
 {
-    if (str_eq(reason, "Completed"))
+    if (end == FINAL_BACKUP_END_COMPLETED)
         snprintf(out, size, "MysqlBackup %s holds all that the cluster had", snapshot->last.final_backup.backup);
-    else if (str_eq(reason, "Skipped"))
-        snprintf(out, size, "annotation " ANNOTATION_SKIP_FINAL_BACKUP " lets the cluster go without");
-    else if (str_eq(reason, "NotWanted"))
-        snprintf(out, size, "spec.deletion.finalBackup is not true any more");
-    else if (str_eq(reason, "MembersStay"))
-        snprintf(out, size, "the members stay: the cluster was deleted with --cascade=orphan");
     else
-        snprintf(out, size, "the cluster was never open for writes, and no member has data: there is nothing to save");
+        snprintf(out, size, "%s", end_messages[end]);
     return out;
 }
 
@@ -298,10 +310,11 @@ void final_backup_report(const struct cluster_snapshot *snapshot, struct cluster
         kube_conditions_remove(&status->conditions, CONDITION_FINAL_BACKUP);
         return;
     }
-    const char *reason = final_backup_why_over(snapshot);
-    bool over = reason != NULL;
+    enum final_backup_end end = final_backup_end(snapshot);
+    bool over = end != FINAL_BACKUP_END_NONE;
+    const char *reason = end_names[end];
     if (over)
-        over_message(snapshot, reason, message, sizeof(message));
+        end_message(snapshot, end, message, sizeof(message));
     else if ((reason = hindrance(snapshot, why, sizeof(why))))
         snprintf(message, sizeof(message), "%s; " HOW_TO_SKIP, why);
     else

@@ -27,8 +27,17 @@
 
 /* The cluster is being deleted, and has to wait. */
 bool final_backup_is_due(const struct cluster_snapshot *snapshot);
-/* Why it need not wait (any more), a reason for the report; NULL: it must. */
-const char *final_backup_why_over(const struct cluster_snapshot *snapshot);
+/* Why a cluster that is being deleted need not wait (any more). */
+enum final_backup_end {
+    FINAL_BACKUP_END_NONE, /* it must wait */
+    FINAL_BACKUP_END_COMPLETED,
+    FINAL_BACKUP_END_SKIPPED,      /* by annotation */
+    FINAL_BACKUP_END_NOT_WANTED,   /* by spec.deletion.finalBackup */
+    FINAL_BACKUP_END_MEMBERS_STAY, /* deleted with --cascade=orphan */
+    FINAL_BACKUP_END_NO_DATA,
+    FINAL_BACKUP_END_COUNT,
+};
+enum final_backup_end final_backup_end(const struct cluster_snapshot *snapshot);
 /* It is being deleted, has our finalizer, and need not wait (any more). */
 bool final_backup_is_over(const struct cluster_snapshot *snapshot);
 /* The primary must not take writes. */

@@ -27,29 +27,30 @@ static bool is_empty(const struct cluster_snapshot *snapshot)
     return true;
 }
 
-/* Why the cluster need not wait (any more); NULL: it must. */
-const char *final_backup_why_over(const struct cluster_snapshot *snapshot)
+enum final_backup_end final_backup_end(const struct cluster_snapshot *snapshot)
 {
     const struct final_backup_facts *final = &snapshot->final;
     if (snapshot->last.final_backup.phase == FINAL_BACKUP_COMPLETED)
-        return "Completed";
+        return FINAL_BACKUP_END_COMPLETED;
     if (final->skip)
-        return "Skipped";
+        return FINAL_BACKUP_END_SKIPPED;
     if (!final->wanted)
-        return "NotWanted";
+        return FINAL_BACKUP_END_NOT_WANTED;
     if (final->orphan)
-        return "MembersStay";
-    return is_empty(snapshot) ? "NoData" : NULL;
+        return FINAL_BACKUP_END_MEMBERS_STAY;
+    return is_empty(snapshot) ? FINAL_BACKUP_END_NO_DATA : FINAL_BACKUP_END_NONE;
 }
 
 bool final_backup_is_due(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->final.deleting && snapshot->final.has_finalizer && !final_backup_why_over(snapshot);
+    return snapshot->final.deleting && snapshot->final.has_finalizer &&
+        final_backup_end(snapshot) == FINAL_BACKUP_END_NONE;
 }
 
 bool final_backup_is_over(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->final.deleting && snapshot->final.has_finalizer && final_backup_why_over(snapshot);
+    return snapshot->final.deleting && snapshot->final.has_finalizer &&
+        final_backup_end(snapshot) != FINAL_BACKUP_END_NONE;
 }
 
 bool final_backup_is_closed(const struct cluster_snapshot *snapshot)
