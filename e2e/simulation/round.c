@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One reconcile: cluster_round.c, cluster_round_agents.c, cluster_round_report.c. */
+/* One reconcile: operator/cluster/cluster_reconcile_*.c. */
 #include "common/base.h"
 
 #include "common/alloc.h"
@@ -184,7 +184,7 @@ static void plan(struct sim *sim, int op, const struct roll *roll)
     decide_pods(sim, o, roll);
 }
 
-/* cluster_round_report: of a report what is said about roles; the rest no decision looks at. */
+/* cluster_phase_status: of a report what is said about roles; the rest no decision looks at. */
 static void report(struct sim *sim, int op)
 {
     struct sim_operator *o = &sim->operators[op];

@@ -8,7 +8,7 @@
 #include "operator/api/api_kinds.h"
 #include "operator/cluster/cluster_maps.h"
 #include "operator/cluster/cluster_metrics.h"
-#include "operator/cluster/cluster_round.h"
+#include "operator/cluster/cluster_reconcile.h"
 #include "operator/cluster/cluster_secrets.h"
 
 /* ---- reconcile ---- */
@@ -30,7 +30,7 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
         reconcile_finish(run, NULL, 0);
         return;
     }
-    cluster_round_start(controller, key, object->uid, run);
+    cluster_reconcile_start(controller, key, object->uid, run);
 }
 
 /* ---- watches ---- */
@@ -44,12 +44,6 @@ static void map_config(void *arg, const struct kube_object *object, controller_e
     for (const struct kube_object *cluster; (cluster = store_next(clusters, &cursor));)
         if (str_eq(((const struct custom_object *)cluster)->config_name, object->key))
             emit(emit_arg, cluster->key);
-}
-
-void cluster_controller_wake(void *arg, const char *cluster_key)
-{
-    struct cluster_controller *controller = arg;
-    controller_enqueue(controller->runtime, cluster_key);
 }
 
 /* ---- set-up ---- */

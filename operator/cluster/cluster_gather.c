@@ -45,6 +45,14 @@ bool cluster_member_has_agent(const struct cluster_member *member)
     return pod && !str_empty(pod->pod_ip) && pod->phase != POD_PHASE_FAILED && pod->phase != POD_PHASE_SUCCEEDED;
 }
 
+bool cluster_snapshot_has_agents(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++)
+        if (cluster_member_has_agent(&snapshot->members[i]))
+            return true;
+    return false;
+}
+
 bool cluster_snapshot_has_mounting_pod(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {

@@ -152,6 +152,7 @@ bool cluster_owns(const struct cluster_snapshot *snapshot, const struct kube_obj
 /* The member's server may take part: its pod is ready and not on its way out. */
 bool cluster_member_is_ready(const struct cluster_member *member);
 int cluster_snapshot_ready_count(const struct cluster_snapshot *snapshot);
+bool cluster_snapshot_has_agents(const struct cluster_snapshot *snapshot);
 /* A member is on a node, but not past its init containers: a missing Secret may be what it waits for. */
 bool cluster_snapshot_has_mounting_pod(const struct cluster_snapshot *snapshot);
 /* When the first certificate ends, by what was issued and by what the agents serve; 0: unknown. */
