@@ -186,7 +186,8 @@ static int set_threads(const struct agent_paths *paths, struct session *session,
     return session_exec(session, sql, err);
 }
 
-/* Where the applier's file is gone the server refuses everything but to forget its source (error 1201). */
+/* Where the applier's file is gone the server refuses everything but to forget its source (error 1201): one that was
+ * killed twice while it began new relay logs names a file in relay-log.info that it had not made yet. */
 static int by_gtid_again(const struct agent_paths *paths, struct session *session, struct error *err)
 {
     struct error failure = ERROR_INIT;
@@ -216,7 +217,7 @@ static int start_at(const char *path, uint64_t from, struct session *session, st
 
 /* *ret_begun: something is being applied; else everything is. */
 static int begin_mariadb(struct relay_recovery *recovery, const struct agent_paths *paths, struct session *session,
-    bool by_file, bool *ret_begun, struct error *err)
+    bool *ret_begun, struct error *err)
 {
     _cleanup_(strvec_release) struct strvec logs;
     _cleanup_(gtid_set_freep) struct gtid_set *have = slave_pos(session, err);
@@ -232,7 +233,7 @@ static int begin_mariadb(struct relay_recovery *recovery, const struct agent_pat
         return error_set(
             err, ERROR_INVALID, "its GTID domains were not applied in the order in which they were received");
     if (!search.found)
-        return by_file ? by_gtid_again(paths, session, err) : 0;
+        return by_gtid_again(paths, session, err);
     log_info("what was received before the start is applied", LOG_STR("file", name_of(logs.v[search.index])),
         LOG_INT("from", (int64_t)search.from));
     if (start_at(logs.v[search.index], search.from, session, err) < 0)
@@ -295,8 +296,7 @@ static int step_mariadb(struct relay_recovery *recovery, const struct agent_path
 
     if (look(session, dialect, &status, err) < 0)
         return -1;
-    if (!recovery->wanted && status.facts.configured &&
-        begin_mariadb(recovery, paths, session, status.facts.by_file, &begun, err) < 0)
+    if (!recovery->wanted && status.facts.configured && begin_mariadb(recovery, paths, session, &begun, err) < 0)
         return -1;
     if (!begun || !status.facts.configured) {
         *ret = RELAY_WHOLE;

@@ -201,6 +201,23 @@ static void test_a_file_that_is_gone_is_no_proof(void **state)
     assert_string_equal(status->replication.dropped, "");
 }
 
+/* Everything is applied, and relay-log.info names a file that the server had not made yet when it was killed. */
+static void test_an_applier_whose_file_was_never_made_goes_on(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    quiet(rig, 1);
+    kill_server(rig, 2);
+    member_await(rig, 2, member_is_down, "down");
+    agent_rig_put(
+        rig->members[2].rig, "vol/data/relay-log.info", "5\n./relaylog.000099\n4\nbinlog.000001\n4\n0\n7\n1\n0\n");
+    rig->epoch++;
+    come_back(rig);
+    follow_again(rig);
+    assert_true(member_sql(rig, 1, "CREATE TABLE t.f (id BIGINT PRIMARY KEY)", NULL));
+    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.f", "0"));
+}
+
 /* As after the end of a node: what was not synced may have holes. */
 static void test_another_boot_drops_them(void **state)
 {
@@ -292,14 +309,24 @@ static void test_half_an_event_at_the_end(void **state)
 
 int relay_stories_run(bool mysql)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest mysql_tests[] = {
         cmocka_unit_test(test_relay_logs_are_proof_after_a_common_crash),
         cmocka_unit_test(test_a_file_that_is_gone_is_no_proof),
         cmocka_unit_test(test_another_boot_drops_them),
         cmocka_unit_test(test_a_start_that_is_killed_does_not_make_them_ours),
         cmocka_unit_test(test_half_an_event_at_the_end),
     };
+    const struct CMUnitTest mariadb_tests[] = {
+        cmocka_unit_test(test_relay_logs_are_proof_after_a_common_crash),
+        cmocka_unit_test(test_a_file_that_is_gone_is_no_proof),
+        cmocka_unit_test(test_an_applier_whose_file_was_never_made_goes_on),
+        cmocka_unit_test(test_another_boot_drops_them),
+        cmocka_unit_test(test_a_start_that_is_killed_does_not_make_them_ours),
+        cmocka_unit_test(test_half_an_event_at_the_end),
+    };
 
-    return cmocka_run_group_tests(
-        tests, mysql ? replication_rig_setup_semi_mysql : replication_rig_setup_semi_mariadb, replication_rig_teardown);
+    return mysql ? cmocka_run_group_tests_name(
+                       "relay logs, MySQL", mysql_tests, replication_rig_setup_semi_mysql, replication_rig_teardown)
+                 : cmocka_run_group_tests_name("relay logs, MariaDB", mariadb_tests, replication_rig_setup_semi_mariadb,
+                       replication_rig_teardown);
 }
