@@ -493,6 +493,36 @@ enum gtid_relation gtid_set_compare(const struct gtid_set *a, const struct gtid_
     return relations[covers(a, b)][covers(b, a)];
 }
 
+/* The next part of a state; false: there is none, or it is malformed. */
+static bool take_last(struct gtid_reader *reader, struct gtid_range *ret)
+{
+    uint64_t domain, server;
+    while (take(reader, ','))
+        ;
+    skip_space(reader);
+    if (!*reader->p || take_number(reader, 0, UINT32_MAX, "a domain number", &domain) != 0 || !take(reader, '-') ||
+        take_number(reader, 0, UINT32_MAX, "a server number", &server) != 0 || !take(reader, '-') ||
+        take_number(reader, 0, UINT64_MAX - 1, "a sequence number", &ret->last) != 0)
+        return false;
+    ret->domain = (uint32_t)domain;
+    ret->server = (uint32_t)server;
+    return true;
+}
+
+bool gtid_state_lacks(const char *state, const struct gtid_set *wanted)
+{
+    struct gtid_reader reader = {.start = str_or_empty(state), .p = str_or_empty(state)};
+    struct gtid_range last;
+    while (take_last(&reader, &last)) {
+        for (size_t i = 0; i < wanted->n; i++) {
+            const struct gtid_range *range = &wanted->v[i];
+            if (range->domain == last.domain && range->server == last.server && range->last > last.last)
+                return true;
+        }
+    }
+    return false;
+}
+
 uint64_t gtid_set_count(const struct gtid_set *set)
 {
     uint64_t count = 0;

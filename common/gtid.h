@@ -66,6 +66,11 @@ void gtid_one_print(enum gtid_flavour flavour, const struct gtid_one *one, struc
 bool gtid_set_position(const struct gtid_set *set, size_t index, struct gtid_one *ret);
 /* MySQL: the first transaction of the index'th interval, ordered by source; false: there are not so many. */
 bool gtid_set_first_of(const struct gtid_set *set, size_t index, struct gtid_one *ret);
+/* MariaDB. state: gtid_binlog_state, the last transaction of each domain and server. True: a transaction that `wanted`
+ * names was never written to that binary log, whatever number this has reached: of the same domain and server it has
+ * only earlier ones. It was lacking when another server went on counting, so two transactions have its number. What
+ * came by a copy, before the binary log began, is not named: false. So is a state that cannot be parsed. */
+bool gtid_state_lacks(const char *state, const struct gtid_set *wanted);
 /* Number of transactions in the set (MySQL), sum of sequence numbers (MariaDB); saturates. */
 uint64_t gtid_set_count(const struct gtid_set *set);
 

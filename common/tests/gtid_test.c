@@ -317,6 +317,36 @@ static void test_laws(void **state)
     }
 }
 
+static void test_a_state_that_lacks(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *state, *wanted;
+        bool lacks;
+    } cases[] = {
+        {"0-1-722,0-2-724", "0-1-723", true},
+        {"0-1-722,0-2-723", "0-1-723", true},
+        {"0-2-724,0-1-723", "0-1-723", false},
+        {"0-1-730,0-2-724", "0-1-723", false},
+        {"0-2-724", "0-1-723", false}, /* it may have come by a copy */
+        {"", "0-1-723", false},
+        {"0-1-722", "", false},
+        {"1-1-722,0-2-724", "0-1-723", false},
+        {"0-1-5, 1-1-722,\n1-2-900", "0-1-5,1-1-723", true},
+        {"0-1-5,1-1-723", "0-1-5,1-1-723", false},
+        {"0-1-x", "0-1-5", false},
+        {"nonsense", "0-1-5", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct gtid_set *wanted = parse(GTID_MARIADB, cases[i].wanted);
+        assert_int_equal(gtid_state_lacks(cases[i].state, wanted), cases[i].lacks);
+        gtid_set_free(wanted);
+    }
+    struct gtid_set *wanted = parse(GTID_MARIADB, "0-1-5");
+    assert_false(gtid_state_lacks(NULL, wanted));
+    gtid_set_free(wanted);
+}
+
 static void test_of_source(void **state)
 {
     static const struct {
@@ -351,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_compare_and_subtract),
         cmocka_unit_test(test_intersect_and_unite),
+        cmocka_unit_test(test_a_state_that_lacks),
         cmocka_unit_test(test_of_source),
         cmocka_unit_test(test_laws),
     };

@@ -156,18 +156,17 @@ static bool text_holds(const struct sim *sim, const char *all, const char *wante
     return relation == GTID_EQUAL || relation == GTID_SUPERSET;
 }
 
-static bool has_reached(const struct sim *sim, int member, const char *wanted, bool may_come)
+/* is_executed: not by the number alone. */
+static bool has_executed(struct sim *sim, int member, const char *wanted)
 {
     char executed[SIM_POSITION_SIZE];
     server_executed(sim, member, executed, sizeof(executed));
-    if (str_empty(wanted) || text_holds(sim, executed, wanted))
+    if (str_empty(wanted))
         return true;
-    if (!sim->mariadb || !may_come)
+    if (!text_holds(sim, executed, wanted))
         return false;
-    /* MASTER_GTID_WAIT goes by the number alone. */
-    _cleanup_(gtid_set_freep) struct gtid_set *a = gtid_set_parse(GTID_MARIADB, executed, NULL);
-    _cleanup_(gtid_set_freep) struct gtid_set *b = gtid_set_parse(GTID_MARIADB, wanted, NULL);
-    return a && b && gtid_set_count(a) >= gtid_set_count(b);
+    _cleanup_(gtid_set_freep) struct gtid_set *set = sim->mariadb ? gtid_set_parse(GTID_MARIADB, wanted, NULL) : NULL;
+    return !set || !gtid_state_lacks(binlog_state(sim, &sim->members[member]), set);
 }
 
 /* is_received: what is missing lies in the relay logs. */
@@ -237,8 +236,7 @@ static void open_server(struct sim *sim, int member, struct role_result *out)
 {
     struct sim_member *at = &sim->members[member];
     const struct sim_job *job = &at->agent.job;
-    bool there = is_received(sim, member, job->order.wait_for) ||
-        has_reached(sim, member, job->order.wait_for, at->disk.configured);
+    bool there = is_received(sim, member, job->order.wait_for) || has_executed(sim, member, job->order.wait_for);
     if (!there && !at->disk.configured)
         fail(out, "not all that is waited for is here");
     else if (!there && at->server.applier == AGENT_THREAD_OFF && at->server.applier_errno)
