@@ -71,6 +71,8 @@ void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_sn
     cluster_memory_note_held(
         memory, transition->failover ? transition->epoch : 0, anybody_is_held(snapshot), monotonic_ms);
     note_times(memory, snapshot);
+    if (snapshot->scale.effective > 0) /* the primary is told to open again */
+        memory->closing_epoch = 0;
 }
 
 /* ---- the status ---- */
@@ -90,6 +92,8 @@ void cluster_notes_intent(
     bool same_primary = str_eq(intent->primary, snapshot->last.current_primary);
     if (same_primary && intent->epoch != snapshot->last.epoch)
         memory->epoch_since_ms = snapshot->now_ms;
+    if (snapshot->scale.effective == 0 && intent->epoch != snapshot->last.epoch)
+        memory->closing_epoch = intent->epoch;
 }
 
 bool cluster_notes_report(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
@@ -115,6 +119,7 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
     snapshot->awaited_lapses = memory->awaited_lapses;
     snapshot->awaited_boot_id = memory->awaited_boot_id;
     snapshot->epoch_since_ms = memory->epoch_since_ms;
+    snapshot->closing_epoch = memory->closing_epoch;
 }
 
 /* ---- what is left for later ---- */

@@ -16,13 +16,13 @@
 #define CLUSTER_FAILOVER_REPORT_MS 2000
 
 /* The orders were given: since when the old primary of a switchover is out of service, the primary is not there, and a
- * lost one hears less than all others. */
+ * lost one hears less than all others. A primary that may open is not being closed any more. */
 void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_snapshot *snapshot,
     const struct cluster_orders *orders, int64_t monotonic_ms);
 /* Since when a wish to move the primary waits for long transactions. */
 void cluster_notes_drain(
     struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent);
-/* This intent is about to be written. */
+/* This intent is about to be written: when the epoch was raised, and under which one the primary is closed. */
 void cluster_notes_intent(
     struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent);
 /* A report is made: true if acknowledgements are awaited, so that positions decide (CLUSTER_CONFIRM_MS). */

@@ -99,6 +99,9 @@ struct cluster_snapshot {
     uint64_t awaited_lapses;
     const char *awaited_boot_id; /* of the agent process that counted them */
     int64_t epoch_since_ms;      /* when the epoch was raised for the same primary, 0: not in our life */
+    /* The epoch under which this operator closes the primary because all members are to be stopped, and has told nobody
+     * to open; 0: none. */
+    int64_t closing_epoch;
 
     /* Parsed spec; storage is the one in force if a change was refused. With how many members the cluster is
      * led, scale says. */

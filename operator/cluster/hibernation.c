@@ -29,11 +29,13 @@ bool hibernation_goes_on(const struct cluster_snapshot *snapshot)
     return snapshot->scale.effective == 0 && !is_closed(snapshot) && find_primary(snapshot);
 }
 
-/* It may be opened once more by an order of this epoch that is still on its way. */
+/* It may be opened once more by an order of this epoch that is still on its way. Not under the epoch that was begun to
+ * close it: there it is waited for. Each new epoch would be a new order, and while it takes that up it is writable. */
 static bool was_told_to_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
+    bool is_being_closed = snapshot->closing_epoch == snapshot->last.epoch;
     return primary->agent->epoch == (uint64_t)snapshot->last.epoch &&
-        (primary->agent->role == AGENT_ROLE_PRIMARY || primary->agent->writable);
+        (primary->agent->role == AGENT_ROLE_PRIMARY || (primary->agent->writable && !is_being_closed));
 }
 
 static const struct cluster_member *find_behind(

@@ -482,6 +482,32 @@ static void a_hibernated_cluster_wakes_with_the_same_primary(void **state)
     play(THREE, steps, check_woken);
 }
 
+/* It closes in many of its statuses' time, each of which says that it is still writable. */
+static bool scale_to_0_slowly(struct operator_world *world)
+{
+    world_agent(world, 0)->order_ms = 150;
+    world->numbers[0] = world_int(world, PATH_CLUSTER, "status.epoch");
+    return scale_to_0(world);
+}
+
+static bool closing_is_told(struct operator_world *world)
+{
+    return says(world, "waits until shop-mysql-0 has stopped writes");
+}
+
+static void check_one_epoch(struct operator_world *world)
+{
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), world->numbers[0] + 1);
+}
+
+static void a_primary_that_closes_slowly_is_told_once(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, scale_to_0_slowly, closing_is_told, nobody_is_there, quiet, NULL};
+    play(THREE, steps, check_one_epoch);
+}
+
 /* The one that was primary last comes first, although only ordinal 0 is wanted. */
 static bool waking_is_told(struct operator_world *world)
 {
@@ -569,6 +595,7 @@ int main(void)
         cmocka_unit_test(a_deleted_primary_is_moved_first),
         cmocka_unit_test(members_that_leave_are_marked_and_cloned_when_they_return),
         cmocka_unit_test(a_hibernated_cluster_wakes_with_the_same_primary),
+        cmocka_unit_test(a_primary_that_closes_slowly_is_told_once),
         cmocka_unit_test(a_hibernated_cluster_that_wakes_smaller_keeps_its_data),
         cmocka_unit_test(a_roll_replaces_the_primary_last),
     };
