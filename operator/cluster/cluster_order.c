@@ -137,8 +137,8 @@ static bool is_of_its_series(const struct cluster_member *donor, const struct cl
     return str_empty(of_donor) || str_empty(of_receiver) || server_series_same(of_donor, of_receiver);
 }
 
-/* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile. Else one of
- * its own series, another one than the last attempt failed with, a replica rather than the primary. */
+/* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile, and a dump
+ * begins with statements that may keep a loaded server from answering for seconds. Else one of its own series, another one than the last attempt failed with, a replica rather than the primary. */
 static const struct cluster_member *choose_donor(
     const struct cluster_snapshot *snapshot, const struct cluster_orders *orders, const struct cluster_member *receiver)
 {
@@ -146,7 +146,8 @@ static const struct cluster_member *choose_donor(
     int best_rank = -1;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *donor = &snapshot->members[i];
-        bool under_way = copies_from(snapshot, receiver, donor) && member_runs(donor);
+        bool gives = member_runs(donor) || member_only_hangs(snapshot, donor);
+        bool under_way = gives && copies_from(snapshot, receiver, donor);
         if (donor == receiver ||
             (!under_way && (!can_donate(snapshot, donor) || is_busy(snapshot, orders, donor, receiver))))
             continue;

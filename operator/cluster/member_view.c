@@ -68,6 +68,12 @@ static bool has_epoch(const struct cluster_snapshot *snapshot, const struct clus
     return snapshot->last.epoch > 0 && member->agent->epoch == (uint64_t)snapshot->last.epoch;
 }
 
+bool member_only_hangs(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member_speaks(member) && member->agent->phase == AGENT_PHASE_HUNG && has_epoch(snapshot, member) &&
+        member->agent->order_done;
+}
+
 bool member_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return member_runs(member) && has_epoch(snapshot, member) && member->agent->role == AGENT_ROLE_PRIMARY &&

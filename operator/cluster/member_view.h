@@ -27,6 +27,9 @@ bool member_is_seeding(const struct cluster_member *member);
 /* Its agent says that nothing is on its volume, and there is no server. */
 bool member_is_empty(const struct cluster_member *member);
 bool member_runs(const struct cluster_member *member);
+/* Its server gives no answer now, and did what was ordered under the present epoch before: nobody was chosen in its
+ * place. It may answer again any moment; what it sends goes on then, or ends by itself. */
+bool member_only_hangs(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* It takes writes, under the epoch of the status. */
 bool member_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* It has carried out the order to be nothing under the epoch of the status: no client writes there, its position is
