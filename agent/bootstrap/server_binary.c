@@ -19,6 +19,10 @@
 /* Where upstream's archives are unpacked; of several the first in the order of names. */
 #define ARCHIVE_FOLDERS "/opt/*/bin:/opt/*/sbin:/opt/*/scripts:/usr/local/*/bin"
 
+const char server_binary_missing[] =
+    "this image holds neither mariadbd nor mysqld: is images.mysql a database image? Searched: PATH:" USUAL_FOLDERS
+    ":" ARCHIVE_FOLDERS;
+
 static void add_matching(struct strvec *folders, const char *patterns)
 {
     _cleanup_(strvec_release) struct strvec each;
@@ -79,9 +83,7 @@ int server_binary_find(struct server_binary *ret, struct error *err)
         *ret = binary;
         return 0;
     }
-    return error_set(err, ERROR_NOT_FOUND,
-        "this image holds neither mariadbd nor mysqld (searched PATH and " USUAL_FOLDERS ":" ARCHIVE_FOLDERS
-        "): is images.mysql a database image?");
+    return error_set(err, ERROR_NOT_FOUND, "%s", server_binary_missing);
 }
 
 void server_binary_release(struct server_binary *binary)

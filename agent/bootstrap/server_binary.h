@@ -15,6 +15,10 @@ struct server_binary {
     struct server_version version;
 };
 
+/* What is said of an image without a server. Statuses and conditions keep the beginning of a long message, so what a
+ * person must know stands before the places that were searched. */
+extern const char server_binary_missing[];
+
 /* mariadbd before mysqld (images of MariaDB have both names), in PATH and the usual folders, then asked for its version.
  * ERROR_NOT_FOUND when the image holds no server. */
 int server_binary_find(struct server_binary *ret, struct error *err) KM_MUST_CHECK;
