@@ -178,7 +178,8 @@ static int plan_mysql_files(struct backup_keeper *keeper, struct error *err)
     if (server_version_parse(keeper->options.status->version, NULL, &version, err) < 0)
         return -1;
     if (!dialect_for(&version)->clone_plugin)
-        return error_set(err, ERROR_INVALID, "method: MySQL %s has no CLONE: only logical is possible", version.text);
+        return error_set(
+            err, ERROR_INVALID, "spec.method: MySQL %s has no CLONE: only logical is possible", version.text);
     strvec_push(argv, "/proc/self/exe");
     strvec_push(argv, "copy-out");
     strvec_pushf(argv, "--data-volume=%s", paths->volume_dir);
@@ -195,7 +196,7 @@ static int plan_mariadb_files(struct backup_keeper *keeper, struct error *err)
     _cleanup_(freep) char *tool = find_tool("mariadb-backup", "mariabackup");
 
     if (!tool)
-        return error_set(err, ERROR_INVALID, "method: this image has no mariadb-backup: only logical is possible");
+        return error_set(err, ERROR_INVALID, "spec.method: this image has no mariadb-backup: only logical is possible");
     strvec_push(argv, tool);
     strvec_pushf(argv, "--defaults-file=%s", paths->run_mycnf);
     strvec_push(argv, "--backup");
@@ -217,7 +218,8 @@ static int plan_logical(struct backup_keeper *keeper, bool mariadb, struct error
     struct server_version version;
 
     if (!tool)
-        return error_set(err, ERROR_INVALID, "method: this image has no %s", mariadb ? "mariadb-dump" : "mysqldump");
+        return error_set(
+            err, ERROR_INVALID, "spec.method: this image has no %s", mariadb ? "mariadb-dump" : "mysqldump");
     if (server_version_parse(keeper->options.status->version, NULL, &version, err) < 0)
         return -1;
     if (mariadb)
@@ -310,7 +312,7 @@ static void take_task(struct backup_keeper *keeper, struct backup_task *task, st
         if (!can_start(keeper, exchange))
             return;
         if (plan(keeper, task->method, &err) < 0) {
-            http_replyf(exchange, 400, "%s", err.message);
+            http_replyf(exchange, AGENT_TASK_IMPOSSIBLE, "%s", err.message);
             return;
         }
         start(keeper, task);

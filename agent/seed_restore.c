@@ -348,7 +348,8 @@ static int check_manifest(struct seed_restore *restore, const struct object_got 
         return error_set(err, ERROR_PROTOCOL, "%s/" BACKUP_MANIFEST_NAME " is that of another backup, %s", task->folder,
             restore->manifest.id);
     if (check_key(restore, err) < 0 ||
-        restore_check_manifest(&restore->manifest, &restore->options.prepared->binary.version, err) < 0)
+        restore_check_manifest(&restore->manifest, &restore->options.prepared->binary.version,
+            restore->options.prepared->path == SEED_PATH_PHYSICAL, err) < 0)
         return -1;
     return check_room(restore, err);
 }

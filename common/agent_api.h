@@ -51,6 +51,9 @@
 #define MYSQL_PORT 3306
 #define AGENT_STATUS_INTERVAL_MS 500
 
+/* Status of the answer to POST /v1/backups when the image lacks what the method takes: asking again does not help. */
+#define AGENT_TASK_IMPOSSIBLE 422
+
 /* Common names in certificates: the agent's TLS door serves clients with the operator's name, or another
  * member's. */
 #define AGENT_OPERATOR_COMMON_NAME "kube-mysql-operator"

@@ -6,7 +6,7 @@
 #include "common/agent_api.h"
 
 int restore_check_manifest(
-    const struct backup_manifest *manifest, const struct server_version *server, struct error *err)
+    const struct backup_manifest *manifest, const struct server_version *server, bool has_tools, struct error *err)
 {
     struct server_version writer;
     bool mariadb = server->flavour == AGENT_FLAVOUR_MARIADB;
@@ -25,6 +25,9 @@ int restore_check_manifest(
             manifest->server_version,
             server_version_series(&writer) > server_version_series(server) ? "older" : "newer", server->text);
     bool files = manifest->stream == (mariadb ? STREAM_METHOD_XBSTREAM : STREAM_METHOD_TAR);
+    if (files && mariadb && !has_tools)
+        return error_set(err, ERROR_INVALID,
+            "the backup holds files (method physical), this image has no mariadb-backup to unpack them: use an image that has it, or a backup of method logical");
     if (files && !mariadb && writer.number > server->number)
         return error_set(err, ERROR_INVALID,
             "the backup holds the files of server %s, this image holds the older %s: MySQL's files cannot go back, use an image of at least that version",

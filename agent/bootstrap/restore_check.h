@@ -14,9 +14,10 @@
 #include "common/backup_manifest.h"
 #include "common/error.h"
 
-/* ERROR_INVALID: it is of another family, series, or method than this image can take. */
-int restore_check_manifest(
-    const struct backup_manifest *manifest, const struct server_version *server, struct error *err) KM_MUST_CHECK;
+/* ERROR_INVALID: it is of another family, series, or method than this image can take. has_tools: the image holds
+ * mariadb-backup and mbstream (of MariaDB alone that matters). */
+int restore_check_manifest(const struct backup_manifest *manifest, const struct server_version *server, bool has_tools,
+    struct error *err) KM_MUST_CHECK;
 
 /* What is to follow from a failure. */
 enum restore_retry {

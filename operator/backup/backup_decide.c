@@ -125,7 +125,7 @@ static void KM_PRINTF(4, 5) fail_attempt(
     va_end(ap);
     say(step, "attempt %d with %s failed: %s", step->next.attempt, step->next.donor, text);
     close_attempt(step, reason, text);
-    if (step->next.attempt >= BACKUP_ATTEMPTS_MAX) {
+    if (step->next.attempt >= BACKUP_ATTEMPTS_MAX || str_eq(reason, BACKUP_METHOD_IMPOSSIBLE)) {
         fail_for_good(snapshot, step, reason);
         return;
     }
@@ -350,6 +350,8 @@ static void decide_untaken(
     const char *error = str_empty(donor->send_error) ? "it does not say why" : donor->send_error;
     if (snapshot->last.received)
         fail_attempt(snapshot, step, "DonorLost", "the agent of %s knows nothing of it any more", donor->name);
+    else if (donor->impossible)
+        fail_attempt(snapshot, step, BACKUP_METHOD_IMPOSSIBLE, "%s", error);
     else if (donor->refused)
         fail_attempt(snapshot, step, "TaskRefused", "%s", error);
     else if (age_ms >= BACKUP_UNTAKEN_MS || age_ms < 0)

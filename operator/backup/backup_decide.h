@@ -23,7 +23,8 @@
 /* A store that refuses: somebody must change something. Four times as long after each, up to the second; at once when a Secret has changed. */
 #define BACKUP_REFUSED_BASE_MS 60000
 #define BACKUP_REFUSED_MAX_MS 3600000
-#define BACKUP_STORE_REFUSED "StoreRefused" /* reason of an attempt, as agents tell it */
+#define BACKUP_METHOD_IMPOSSIBLE "MethodImpossible" /* the image lacks what the method takes: not tried again */
+#define BACKUP_STORE_REFUSED "StoreRefused"         /* reason of an attempt, as agents tell it */
 /* Secrets have no watch. */
 #define BACKUP_RECHECK_MS 15000
 /* What could not be done in the store is tried again after this time. */

@@ -124,6 +124,7 @@ static void read_member(const struct looker *looker, const struct backup_snapsho
     if (!watch)
         return;
     const struct backup_sender *sender = agent_watch_backup(watch);
+    ret->impossible = backup_sender_impossible(sender, snapshot->last.id);
     ret->refused = backup_sender_refused(sender, snapshot->last.id);
     snprintf(ret->send_error, sizeof(ret->send_error), "%s", backup_sender_error(sender, snapshot->last.id));
 }

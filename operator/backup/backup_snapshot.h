@@ -33,6 +33,7 @@ struct backup_member {
     uint32_t serving; /* copies that it gives to other members now */
     bool taken;       /* another MysqlBackup runs there */
     struct backup_report report;
+    bool impossible;      /* it does not take our task: its image lacks what the method takes */
     bool refused;         /* it does not take our task; why: */
     char send_error[256]; /* "": it was given, or not tried yet */
 };

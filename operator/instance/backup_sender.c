@@ -77,3 +77,8 @@ bool backup_sender_refused(const struct backup_sender *sender, const char *id)
 {
     return task_sender_refused(sender->tasks, id);
 }
+
+bool backup_sender_impossible(const struct backup_sender *sender, const char *id)
+{
+    return task_sender_impossible(sender->tasks, id);
+}

@@ -35,5 +35,7 @@ void backup_sender_lost(struct backup_sender *sender);
 /* Why the task of this id is not delivered; "" if it is, was not tried yet, or is not wanted. */
 const char *backup_sender_error(const struct backup_sender *sender, const char *id);
 bool backup_sender_refused(const struct backup_sender *sender, const char *id);
+/* It is refused because the image lacks what the method takes (task_sender.h). */
+bool backup_sender_impossible(const struct backup_sender *sender, const char *id);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "operator/instance/task_sender.h"
 
+#include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/backoff.h"
 #include "common/hashmap.h"
@@ -29,7 +30,7 @@ struct task_sender {
     char shown_id[BACKUP_ID_SIZE];
     char boot_id[40];
     bool listening;
-    bool refused;
+    bool refused, impossible;
     struct http_request *request;
     struct loop_timer pause; /* armed: nothing is sent before it ends */
     struct backoff backoff;
@@ -40,12 +41,15 @@ static void send_if_due(void *arg);
 
 /* ---- answers ---- */
 
-static void take_failure(struct task_sender *sender, char *text, bool final)
+/* status: of the answer, 0: there was none. */
+static void take_failure(struct task_sender *sender, char *text, int status)
 {
+    bool final = status == 400 || status == 409 || status == AGENT_TASK_IMPOSSIBLE;
     bool is_first = !sender->failure || final;
     free(sender->failure);
     sender->failure = text;
     sender->refused = final;
+    sender->impossible = status == AGENT_TASK_IMPOSSIBLE;
     loop_timer_arm(&sender->pause, backoff_next_ms(&sender->backoff, &retry_policy));
     if (is_first)
         sender->changed(sender->arg);
@@ -68,14 +72,14 @@ static void on_posted(void *arg, const struct http_response *response, const str
     if (!sender->wanted || sender->sent_hash != sender->wanted_hash) {
         loop_timer_arm(&sender->pause, 0); /* an answer to what is no longer wanted */
     } else if (err) {
-        take_failure(sender, xasprintf("the task could not be given: %s", err->message), false);
+        take_failure(sender, xasprintf("the task could not be given: %s", err->message), 0);
     } else if (response->status == 200 || response->status == 202) {
         str_replace(&sender->failure, NULL);
         backoff_reset(&sender->backoff);
         sender->delivered_hash = sender->sent_hash;
         loop_timer_arm(&sender->pause, TASK_SENDER_GRACE_MS);
     } else
-        take_failure(sender, answer_text(response), response->status == 400 || response->status == 409);
+        take_failure(sender, answer_text(response), response->status);
 }
 
 static void on_ended(void *arg, const struct http_response *response, const struct error *err)
@@ -142,7 +146,7 @@ static void start_afresh(struct task_sender *sender)
     loop_timer_cancel(&sender->pause);
     backoff_reset(&sender->backoff);
     str_replace(&sender->failure, NULL);
-    sender->refused = false;
+    sender->refused = sender->impossible = false;
     sender->delivered_hash = 0;
 }
 
@@ -210,6 +214,11 @@ const char *task_sender_error(const struct task_sender *sender, const char *id)
 bool task_sender_refused(const struct task_sender *sender, const char *id)
 {
     return sender->refused && str_eq(sender->wanted_id, id);
+}
+
+bool task_sender_impossible(const struct task_sender *sender, const char *id)
+{
+    return sender->impossible && str_eq(sender->wanted_id, id);
 }
 
 struct task_sender *task_sender_new(struct loop *loop, struct http_client *http, const struct agent_target *target,

@@ -45,5 +45,7 @@ void task_sender_lost(struct task_sender *sender);
 /* Why the task of this id is not delivered; "" if it is, was not tried yet, or is not wanted. */
 const char *task_sender_error(const struct task_sender *sender, const char *id);
 bool task_sender_refused(const struct task_sender *sender, const char *id);
+/* It is refused for what the image lacks: asking again, or another member with that image, does not help. */
+bool task_sender_impossible(const struct task_sender *sender, const char *id);
 
 #endif

@@ -192,6 +192,27 @@ static void a_member_that_refuses_is_left_alone(void **state)
     backup_world_free(it);
 }
 
+static bool lack_the_tool(struct operator_world *world)
+{
+    for (int i = 0; i < 2; i++)
+        world_agent(world, i)->backup_answer = AGENT_TASK_IMPOSSIBLE;
+    return true;
+}
+
+/* What the image lacks it lacks at every attempt. */
+static void a_method_that_is_impossible_fails_at_once(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        world_is_settled, lack_the_tool, backup_world_put_it, backup_world_failed, NULL};
+    struct backup_world *it = backup_world_new(DONOR_COMPLETES, "");
+    operator_world_run(it->world, steps);
+    assert_int_equal(world_int(it->world, PATH_BACKUP, "status.attempt"), 1);
+    assert_string_equal(backup_world_condition_of("Failed"), "MethodImpossible");
+    assert_non_null(strstr(backup_world_status_of("message"), "the agent answered 422: of the test"));
+    backup_world_free(it);
+}
+
 static bool rotate(struct operator_world *world)
 {
     world_edit_json(world, PATH_KEYS, "{'data': {'secretKey': 'bmV3'}}");
@@ -504,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_donor_that_goes_is_replaced),
         cmocka_unit_test(what_is_not_whole_is_no_backup),
         cmocka_unit_test(a_member_that_refuses_is_left_alone),
+        cmocka_unit_test(a_method_that_is_impossible_fails_at_once),
         cmocka_unit_test(rotated_keys_reach_the_donor),
         cmocka_unit_test(a_seal_that_is_wished_late_is_put_on),
         cmocka_unit_test(a_refusal_waits_for_the_secret),

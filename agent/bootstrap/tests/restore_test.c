@@ -49,10 +49,38 @@ static void test_manifest_fits_server(void **state)
         snprintf(manifest.flavour, sizeof(manifest.flavour), "%s", rows[i].flavour);
         snprintf(manifest.server_version, sizeof(manifest.server_version), "%s", rows[i].version);
         assert_int_equal(server_version_parse(rows[i].server, rows[i].comment, &server, NULL), 0);
-        int rc = restore_check_manifest(&manifest, &server, &err);
+        int rc = restore_check_manifest(&manifest, &server, true, &err);
         if (rc != (*rows[i].says ? -1 : 0) || !strstr(err.message, rows[i].says))
             fail_msg("row %zu: %d \"%s\"", i, rc, err.message);
         assert_int_equal(err.kind, rc < 0 ? ERROR_INVALID : ERROR_NONE);
+    }
+}
+
+/* Files of a MariaDB need its tools; statements, and MySQL's files, do not. */
+static void test_files_need_a_tool(void **state)
+{
+    static const struct {
+        const char *flavour, *version;
+        enum stream_method stream;
+        bool fits;
+    } rows[] = {
+        {"mariadb", "10.11.19-MariaDB", STREAM_METHOD_XBSTREAM, false},
+        {"mariadb", "10.11.19-MariaDB", STREAM_METHOD_SQL, true},
+        {"mysql", "9.7.4", STREAM_METHOD_TAR, true},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct backup_manifest manifest = {.stream = rows[i].stream};
+        struct server_version server;
+        struct error err = ERROR_INIT;
+        snprintf(manifest.flavour, sizeof(manifest.flavour), "%s", rows[i].flavour);
+        snprintf(manifest.server_version, sizeof(manifest.server_version), "%s", rows[i].version);
+        assert_int_equal(server_version_parse(rows[i].version, "", &server, NULL), 0);
+        assert_int_equal(restore_check_manifest(&manifest, &server, false, &err), rows[i].fits ? 0 : -1);
+        assert_int_equal(strstr(err.message, "this image has no mariadb-backup") != NULL, !rows[i].fits);
+        /* Told at once, and not tried again. */
+        assert_true(rows[i].fits || restore_classify(RESTORE_AT_CHECK, &err).retry == RESTORE_GIVE_UP);
     }
 }
 
@@ -237,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_named_failures),
         cmocka_unit_test(test_manifest_fits_server),
+        cmocka_unit_test(test_files_need_a_tool),
         cmocka_unit_test(test_what_follows_from_a_failure),
         cmocka_unit_test(test_full_volume),
         cmocka_unit_test(test_children),

@@ -58,6 +58,7 @@ static void read_member(const char *name, const json_t *json, struct backup_memb
     ret->serving = (uint32_t)json_path_int(json, "serving", 0);
     ret->taken = json_path_bool(json, "taken", false);
     ret->refused = json_path_bool(json, "refused", false);
+    ret->impossible = json_path_bool(json, "impossible", false);
     read_report(json_object_get(json, "report"), &ret->report);
 }
 
