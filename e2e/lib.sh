@@ -82,7 +82,7 @@ sql() {
   local password client
   password=$(field secret "${1%-mysql-*}-mysql-accounts" .data.root | base64 -d)
   # shellcheck disable=SC2016 # expanded in the pod
-  client='c=$(command -v mariadb || command -v mysql); exec "$c" --defaults-extra-file=/dev/stdin --socket=/run/mysqld/mysqld.sock -uroot -N -B -e "$1" $2'
+  client='c=$(command -v mariadb || command -v mysql || ls /opt/*/bin/mariadb); exec "$c" --defaults-extra-file=/dev/stdin --socket=/run/mysqld/mysqld.sock -uroot -N -B -e "$1" $2'
   printf '[client]\npassword="%s"\n' "$password" | kn exec -i "$1" -c mysql -- bash -c "$client" sql "$2" "${3:-}"
 }
 
