@@ -23,6 +23,15 @@ wait_until 20 "another leader" eval '[[ -n $(leader) && $(leader) != "$old" ]]'
 kn patch myc db1 --type=merge -p '{"spec":{"services":{"primary":{"annotations":{"by":"the-new-leader"}}}}}' > /dev/null
 wait_until 30 "the new leader works" field_is svc db1-mysql-primary .metadata.annotations.by the-new-leader
 
+say "what no operator has seen yet is not done, by kstatus' rules: it looks at observedGeneration"
+k -n "$OPERATOR_NS" scale deployment/kube-mysql-operator --replicas=0 > /dev/null
+wait_until 60 "no operator" eval '[[ -z $(operators -o name) ]]'
+cluster unseen mariadb
+expect_eq "status" "$(field myc unseen .status)" '{"observedGeneration":0}'
+k -n "$OPERATOR_NS" scale deployment/kube-mysql-operator --replicas=2 > /dev/null
+wait_ready unseen 1 180
+kn delete myc unseen --wait=true > /dev/null
+
 say "a restart writes nothing into a settled world"
 wait_until 60 "two operators" eval '[[ $(operators --no-headers | grep -c "1/1 *Running") == 2 ]]'
 for i in 1 2 3; do wait_ready "db$i" 1; done

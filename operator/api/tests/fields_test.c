@@ -234,10 +234,27 @@ static void config_has_no_defaults(void **state)
     json_decref(configs);
 }
 
+/* kstatus takes an object without observedGeneration for done (pkg/kstatus/status/generic.go, checkGeneration): a
+ * cluster that no operator has seen yet. */
+static void an_unseen_object_is_not_done(void **state)
+{
+    UNUSED(state);
+    static const char *const files[] = {"crds/mysqlclusters.yaml", "crds/mysqlterminals.yaml", "crds/mysqlbackups.yaml",
+        "deploy/components/configmapsync/crd.yaml", "deploy/components/app/crd.yaml"};
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        json_t *crd = read_crd(files[i]);
+        const char *path = "spec.versions[0].schema.openAPIV3Schema.properties.status.default.observedGeneration";
+        if (!str_eq(json_path_str(crd, path, ""), "0")) /* YAML's scalars are read as text */
+            fail_msg("%s: status has no default observedGeneration 0", files[i]);
+        json_decref(crd);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_the_crds),
+        cmocka_unit_test(an_unseen_object_is_not_done),
         cmocka_unit_test(inline_spec_is_the_config),
         cmocka_unit_test(config_has_no_defaults),
     };
