@@ -44,7 +44,7 @@ server_image() {
   image=registry.local/${1%%-*}:${1#*-}
   case $1 in
     mariadb-10.11) return 0 ;; # these two come with the cluster
-    mysql-*) need_flavour mysql; return 0 ;;
+    mysql-9.7) need_flavour mysql; return 0 ;;
   esac
   archive=$(e2e/cluster/server-image.sh "$1") || rc=$?
   ((rc != 77)) || skip "server $1 cannot be had here"

@@ -184,9 +184,10 @@ static void on_server_exited(void *arg, const struct subprocess_result *result)
 /* What is lost when this server dies is thrown away anyway: nothing is synced before it ends by itself. */
 static void build_argv(const struct load_mysql *load, struct strvec *argv)
 {
-    static const char *const rest[] = {"--skip-networking", "--skip-log-bin", "--read-only=OFF", "--event-scheduler=OFF",
+    static const char *const rest[] = {"--skip-networking", "--read-only=OFF", "--event-scheduler=OFF",
         "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--max-allowed-packet=1G", NULL};
     const struct agent_paths *paths = load->options.paths;
+    const struct dialect *dialect = dialect_for(&load->options.prepared->binary.version);
 
     strvec_push(argv, load->options.prepared->binary.path);
     strvec_pushf(argv, "--defaults-file=%s", paths->run_mycnf);
@@ -194,7 +195,11 @@ static void build_argv(const struct load_mysql *load, struct strvec *argv)
     strvec_pushf(argv, "--socket=%s", load->socket);
     strvec_pushf(argv, "--pid-file=%s/load.pid", paths->run_dir);
     strvec_push_all(argv, rest);
-    if (!is_mariadb(load))
+    /* MySQL 5.6 has nothing but its binary log to keep the position in: the dump says SET GLOBAL gtid_purged, and
+     * nothing else that is in it is logged (SET SQL_LOG_BIN = 0). */
+    if (is_mariadb(load) || dialect->gtid_table)
+        strvec_push(argv, "--skip-log-bin");
+    if (dialect->super_read_only)
         strvec_push(argv, "--super-read-only=OFF");
     if (load->options.existing)
         strvec_push(argv, "--server-id=" NOBODYS_SERVER_ID);

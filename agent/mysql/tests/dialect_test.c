@@ -82,6 +82,8 @@ static void test_rows_of_the_table(void **unused)
     UNUSED(unused);
     assert_false(dialect_of("5.6.51", NULL)->account_statements);
     assert_false(dialect_of("5.6.51", NULL)->super_read_only);
+    assert_false(dialect_of("5.6.51", NULL)->gtid_table);
+    assert_true(dialect_of("5.7.44", NULL)->gtid_table);
     assert_true(dialect_of("5.7.44", NULL)->account_statements);
     assert_true(dialect_of("5.7.44", NULL)->super_read_only);
     assert_true(dialect_of("9.7.4", NULL)->super_read_only);
