@@ -11,7 +11,9 @@
 #include "agent/mysql/observe.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_close.h"
+#include "agent/mysql/semi_sync.h"
 #include "agent/mysql/session.h"
+#include "agent/server_socket.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/http_client.h"
@@ -133,13 +135,28 @@ static void close_primary(struct door *door)
         pause_ms(PRE_STOP_POLL_MS);
 }
 
+/* Nothing else is asked: no table, for somebody may hold its lock and wait for an acknowledgement (accounts that are
+ * being made lock mysql.user). */
+static int may_answer_clients(struct session *session, const struct dialect *dialect, bool *ret, struct error *err)
+{
+    struct replication_facts facts = {.seen = false};
+    bool read_only = false;
+    const char *sql = dialect->super_read_only ? "SELECT @@global.super_read_only" : "SELECT @@global.read_only";
+
+    if (session_query(session, sql, replication_take_flag, &read_only, err) < 0 ||
+        semi_sync_observe(session, dialect, &facts, err) < 0)
+        return -1;
+    *ret = !read_only || facts.semi_sync_source;
+    return 0;
+}
+
 /* A MySQL server that gets SIGTERM tells the clients whose commits wait that these are done. So no server is left to
  * SIGTERM that may have such clients, whatever its agent says: it may be dead, or frozen in the midst of a close. */
 static int close_server(const struct agent_options *options, struct error *err)
 {
     _cleanup_(freep) char *user = NULL;
     struct observation observed = {.read_only = false};
-    struct replication_facts facts = {.seen = false};
+    bool may_answer = false;
 
     if (init_user_name(&user, err) < 0)
         return -1;
@@ -153,16 +170,31 @@ static int close_server(const struct agent_options *options, struct error *err)
         return -1;
     int rc = observe_server(session, false, &observed, err);
     const struct dialect *dialect = rc < 0 ? NULL : dialect_for(&observed.version);
-    rc = dialect ? replication_facts_observe(session, dialect, user, &facts, err) : -1;
-    bool may_answer = rc == 0 && (!facts.read_only || facts.semi_sync_source);
-    replication_facts_release(&facts);
-    if (may_answer) {
+    rc = dialect ? may_answer_clients(session, dialect, &may_answer, err) : -1;
+    if (rc == 0 && may_answer) {
         log_info("the server is closed before it is stopped");
         rc = role_close(session, dialect, 0, NULL, err);
     }
     session_close(session);
     session_library_end();
     return rc;
+}
+
+/* Accounts that are being made while their commit waits let nobody log in (MySQL's lock of the ACL cache), and a server
+ * that hangs answers nobody. Clients that cannot be disconnected first must not hear from the server any more. */
+static void close_or_abort(const struct agent_options *options, bool is_replica)
+{
+    struct error err = ERROR_INIT;
+
+    if (close_server(options, &err) == 0)
+        return;
+    log_warn("it is not known whether clients wait for a commit", LOG_ERR(&err));
+    error_clear(&err);
+    if (is_replica)
+        return;
+    log_warn("the server is aborted, so that it tells no client of a commit");
+    if (server_socket_abort(options->paths.socket, PRE_STOP_ABORT_MS, &err) < 0)
+        log_error("the server could not be aborted", LOG_ERR(&err));
 }
 
 static void wait_for_handover(const struct agent_options *options)
@@ -183,9 +215,8 @@ static void wait_for_handover(const struct agent_options *options)
         LOG_STR("reason", reason ? reason : "the time to hand over is up, and this member is still the primary"));
     if (!door.status || str_starts_with(door.text, "primary"))
         close_primary(&door);
-    error_clear(&err);
-    if (server_is_there(&options->paths) && close_server(options, &err) < 0)
-        log_warn("it is not known whether clients wait for a commit", LOG_ERR(&err));
+    if (server_is_there(&options->paths))
+        close_or_abort(options, door.status != 0 && !str_starts_with(door.text, "primary"));
     http_client_free(door.http);
     loop_free(door.loop);
 }

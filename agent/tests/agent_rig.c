@@ -316,6 +316,18 @@ static void build_argv(const struct agent_rig *rig, const char *command, struct 
         strvec_pushf(argv, "--directory=%s/vol", rig->dir);
 }
 
+/* A hook runs in the container whose end it holds up, all others in one of their own. */
+static int enter_pid_namespace(const struct agent_rig *rig, const char *command)
+{
+    char path[64];
+
+    if (!str_eq(command, "pre-stop") || rig->server.inner <= 0)
+        return unshare(CLONE_NEWPID);
+    snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)rig->server.inner);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -1 : setns(fd, CLONE_NEWPID);
+}
+
 /* A middle process makes the namespace and dies with its first process's exit status. What is killed is always that
  * first process; when the test itself is killed, both go, and the namespace with them. */
 struct agent_process agent_rig_start(struct agent_rig *rig, const char *command)
@@ -332,7 +344,7 @@ struct agent_process agent_rig_start(struct agent_rig *rig, const char *command)
     assert_true(outer >= 0);
     if (outer == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (unshare(CLONE_NEWPID) < 0)
+        if (enter_pid_namespace(rig, command) < 0)
             _exit(97);
         inner = fork();
         if (inner == 0)
