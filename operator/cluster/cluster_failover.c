@@ -285,9 +285,9 @@ static void begin_later_reign(const struct cluster_snapshot *snapshot, const str
         intent->reigns.list[0].primary[0] = intent->reigns.list[0].origin[0] = '\0';
 }
 
-/* Who acknowledged since is not known, nor for how many commits waited: whoever has not left may have, and they waited
- * for one at least if the last primary says that they did. While somebody is silent, that one may have been primary
- * later still. */
+/* Who acknowledged since is not known: whoever has not left may have. Nor is it known whether all commits waited: that
+ * they wait now, as the last primary may say, tells nothing of those that somebody let go before. So that primary has
+ * to be heard. While somebody is silent, that one may have been primary later still. */
 bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure why = {.reason = "StatusOutdated"};
@@ -314,8 +314,8 @@ bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster
     if (anybody_silent)
         intent->reigns.list[0].primary[0] = intent->reigns.list[0].origin[0] = '\0';
     intent->initialized = true;
-    intent->confirmed.semi_sync &= member_speaks(last) && last->agent->semi_sync;
-    intent->confirmed.acks = intent->confirmed.semi_sync ? MIN_OF(intent->confirmed.acks, 1) : 0;
+    intent->confirmed.semi_sync = false;
+    intent->confirmed.acks = 0;
     return true;
 }
 
