@@ -132,14 +132,14 @@ static bool joined_have_answered(const struct cluster_snapshot *snapshot, const 
 }
 
 /* Somebody has seen its primary open, or that one says so, or holds a heartbeat of it, or another one holds something
- * of it. Else what bears its origin may be older: a tail of an earlier reign of the same member, or what somebody wrote
+ * of it. Where it is not known under which epoch it began, the primary cannot say so. Else what bears its origin may be older: a tail of an earlier reign of the same member, or what somebody wrote
  * there while it was a replica. */
 static bool has_begun(const struct ballot *ballot, int i, const struct vote *own)
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i];
     const struct agent_status *agent = own->member->agent;
-    return reign->opened || MAX_OF(agent->opened_epoch, agent->replication.applied_epoch) >= (uint64_t)reign->epoch ||
-        anybody_holds(ballot, i, own);
+    uint64_t latest = MAX_OF(agent->opened_epoch, agent->replication.applied_epoch);
+    return reign->opened || (reign->epoch > 0 && latest >= (uint64_t)reign->epoch) || anybody_holds(ballot, i, own);
 }
 
 /* Another member has received more of the reign than its primary holds. So the primary's volume went back in time, and
