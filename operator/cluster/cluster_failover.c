@@ -464,7 +464,7 @@ static bool must_choose_again(const struct cluster_snapshot *snapshot, struct cl
         bool is_back = from && member_speaks(from);
         why.reason = is_back ? "ServerDown" : "MemberLost";
         snprintf(why.evidence, sizeof(why.evidence), "%s %s before its binary logs were read",
-            from ? from->name : "a member", is_back ? "has come back" : "was lost altogether");
+            from ? from->name : "a member that is not known", is_back ? "has come back" : "was lost altogether");
         begin_again(snapshot, &why, intent);
         return true;
     }

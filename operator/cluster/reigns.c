@@ -38,41 +38,96 @@ static void set_origin(const struct agent_status *agent, struct cluster_reign *r
 
 /* ---- a status without reigns ---- */
 
-static void add_unlisted(
-    const struct cluster_snapshot *snapshot, const char *name, const char *floor, struct cluster_reigns *ret)
+/* One of the same primary as the one after it is the same. If there is no room it stands for all before as well, of
+ * nobody known. epoch: that it began with; 0: not known. */
+static void add_unlisted(const char *name, int64_t epoch, const char *floor, struct cluster_reigns *ret)
 {
+    struct cluster_reign *latest = ret->count > 0 ? &ret->list[ret->count - 1] : NULL;
+    if (latest && str_eq(latest->primary, name))
+        return;
+    if (ret->count == CLUSTER_REIGNS_MAX) {
+        latest->primary[0] = '\0';
+        return;
+    }
     struct cluster_reign *reign = &ret->list[ret->count++];
-    *reign = (struct cluster_reign){.epoch = snapshot->last.epoch, .floor_is_partial = true};
+    *reign = (struct cluster_reign){.epoch = epoch, .floor_is_partial = true};
     snprintf(reign->primary, sizeof(reign->primary), "%s", name);
     reign->floor = position_is_whole(floor) ? floor : "";
 }
 
-/* While it was not chosen yet who leads, the position of a failover was its floor. */
+/* Those of a failover out of another change. Each may have been open, or not. */
+static void add_before(const char *before, const char *floor, struct cluster_reigns *ret)
+{
+    for (const char *at = before; *at;) {
+        char name[DERIVED_NAME_SIZE];
+        int len = (int)strcspn(at, ",");
+        snprintf(name, sizeof(name), "%.*s", len, at);
+        add_unlisted(name, 0, floor, ret);
+        at += len + (at[len] == ',');
+    }
+}
+
+/* While it was not chosen yet who leads, the position of a failover was its floor. Whose binary logs the chosen one
+ * takes over is not told: those of the one that was lost, or of one before it. */
 static void read_unlisted(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
     const char *settled = snapshot->last.last_failover.position;
     *ret = (struct cluster_reigns){.count = 0};
     if (!cluster_transition_is_set(transition))
-        add_unlisted(snapshot, snapshot->last.current_primary, settled, ret);
+        add_unlisted(snapshot->last.current_primary, snapshot->last.epoch, settled, ret);
     else if (!transition->failover) {
-        add_unlisted(snapshot, transition->to, settled, ret);
-        add_unlisted(snapshot, transition->from, settled, ret);
+        add_unlisted(transition->to, transition->epoch, settled, ret);
+        add_unlisted(transition->from, 0, settled, ret);
     } else if (str_empty(transition->to)) {
-        char before[DERIVED_NAME_SIZE];
-        add_unlisted(snapshot, transition->from, transition->position, ret);
-        snprintf(before, sizeof(before), "%.*s", (int)strcspn(transition->before, ","), transition->before);
-        if (!str_empty(before) && !str_eq(before, transition->from)) /* the one that is lost may never have been open */
-            add_unlisted(snapshot, before, transition->position, ret);
+        add_unlisted(transition->from, 0, transition->position, ret);
+        add_before(transition->before, transition->position, ret); /* the one that is lost may never have been open */
     } else {
-        add_unlisted(snapshot, transition->to, transition->salvage ? settled : transition->position, ret);
-        if (transition->salvage)
-            add_unlisted(snapshot, transition->from, settled, ret);
+        const char *floor = transition->salvage ? settled : transition->position;
+        add_unlisted(transition->to, transition->epoch, floor, ret);
+        if (transition->salvage) {
+            add_unlisted(transition->from, 0, floor, ret);
+            add_before(transition->before, floor, ret);
+        }
     }
     /* The position of a failover that has chosen holds all that was acknowledged. */
     ret->list[0].floor_is_partial =
         !transition->failover || str_empty(transition->to) || transition->salvage || str_empty(ret->list[0].floor);
     ret->list[ret->count - 1].opened = snapshot->last.initialized && str_empty(transition->before);
+}
+
+static bool are_without_epochs(const struct cluster_reigns *reigns)
+{
+    bool any = false;
+    for (int i = 0; i < reigns->count; i++)
+        any |= reigns->list[i].epoch > 0;
+    return !any;
+}
+
+/* Nobody is opened under the epoch of a failover before somebody is chosen, and under each epoch one member at most. So
+ * one that was opened under the epoch just before was open last: it had all that was acknowledged until then, and
+ * whatever was since it has acknowledged itself. */
+static const struct cluster_member *find_open_last(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_transition *transition = &snapshot->last.transition;
+    bool is_failover = cluster_transition_is_set(transition) && transition->failover && str_empty(transition->to);
+    for (int i = 0; i < snapshot->member_count && is_failover && transition->epoch > 1; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_is_held(snapshot, member) && member->agent->opened_epoch == (uint64_t)transition->epoch - 1)
+            return member;
+    }
+    return NULL;
+}
+
+static void name_open_last(const struct cluster_snapshot *snapshot, struct cluster_reigns *reigns)
+{
+    const struct cluster_member *last = are_without_epochs(reigns) ? find_open_last(snapshot) : NULL;
+    const char *floor = reigns_floor(reigns);
+    if (!last)
+        return;
+    reigns->count = 0;
+    add_unlisted(last->name, snapshot->last.transition.epoch - 1, floor, reigns);
+    reigns->list[0].opened = true;
 }
 
 /* A member whose data was replaced is not the primary of a listed reign any more, so one that runs tells. */
@@ -93,6 +148,7 @@ void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_rei
         *ret = snapshot->last.reigns;
     else
         read_unlisted(snapshot, ret);
+    name_open_last(snapshot, ret);
     for (int i = 0; i < ret->count; i++)
         find_origin(snapshot, &ret->list[i]);
 }
@@ -162,7 +218,8 @@ const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snap
 {
     struct cluster_reigns reigns;
     reigns_in_force(snapshot, &reigns);
-    return reigns.count > 1 ? cluster_member_named(snapshot, reigns.list[1].primary) : NULL;
+    bool is_one_of_several = snapshot->last.reigns.count == 0 && reigns.count > 2;
+    return reigns.count > 1 && !is_one_of_several ? cluster_member_named(snapshot, reigns.list[1].primary) : NULL;
 }
 
 void reigns_drop_latest(struct cluster_reigns *reigns)

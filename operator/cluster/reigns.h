@@ -13,8 +13,9 @@
 #include "common/gtid.h"
 #include "operator/cluster/cluster_roles.h"
 
-/* Those of the status. A status of a version that had none is read as the reign of the primary that it names, with the
- * floor that it knows. Never none. */
+/* Those of the status. A status of a version that had none is read as the reigns of the primaries that it names, with
+ * the floor that it knows. Where it has none or no epochs, and a failover has not chosen yet, a member that is held and
+ * was opened under the epoch just before was open last: then the list is its reign alone. Never none. */
 void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret);
 
 /* Those that a failover which begins now has to judge. The target of a switchover is ordered to open only after the
@@ -38,7 +39,7 @@ void reigns_begin(
  * again. epoch: the one under which it goes on, which stands for one that is not known. */
 void reigns_continue(int64_t epoch, int index, struct cluster_reigns *reigns);
 /* Whose binary logs the candidate of the failover that goes on takes over (transition.salvage); NULL: there is no such
- * member. */
+ * member, or a status without reigns does not tell which of several it is. */
 const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snapshot);
 /* False: it does not fit, and the floor stays as it is. */
 bool reigns_set_floor(
