@@ -287,7 +287,8 @@ static void begin_later_reign(const struct cluster_snapshot *snapshot, const str
 
 /* Who acknowledged since is not known: whoever has not left may have. Nor is it known whether all commits waited: that
  * they wait now, as the last primary may say, tells nothing of those that somebody let go before. So that primary has
- * to be heard. While somebody is silent, that one may have been primary later still. */
+ * to be heard. While somebody is silent, that one may have been primary later still. One whose volume has just been lost
+ * may have been it as well: where it is not known who was, its answer is missing, too. */
 bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure why = {.reason = "StatusOutdated"};
@@ -306,9 +307,9 @@ bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster
     begin_later_reign(snapshot, last, epoch, &why, intent);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (!member->pod && (!member->claim || !member_is_wanted(snapshot, member)))
+        if (!member->pod && !member_is_wanted(snapshot, member))
             continue;
-        anybody_silent |= !member_speaks(member);
+        anybody_silent |= !member_speaks(member) && (member->pod || member->claim);
         intent->acknowledgers |= bit_of(member);
     }
     if (anybody_silent)
