@@ -42,11 +42,10 @@ static void set_origin(const struct agent_status *agent, struct cluster_reign *r
  * nobody known. epoch: that it began with; 0: not known. */
 static void add_unlisted(const char *name, int64_t epoch, const char *floor, struct cluster_reigns *ret)
 {
-    struct cluster_reign *latest = ret->count > 0 ? &ret->list[ret->count - 1] : NULL;
-    if (latest && str_eq(latest->primary, name))
+    if (ret->count > 0 && str_eq(ret->list[ret->count - 1].primary, name))
         return;
     if (ret->count == CLUSTER_REIGNS_MAX) {
-        latest->primary[0] = '\0';
+        ret->list[CLUSTER_REIGNS_MAX - 1].primary[0] = '\0';
         return;
     }
     struct cluster_reign *reign = &ret->list[ret->count++];
