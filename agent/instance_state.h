@@ -67,6 +67,7 @@ struct role_state {
 
     bool opened;           /* this order made it a primary */
     uint64_t opened_epoch; /* epoch_file.h: opened_file_read */
+    uint64_t noted_since;  /* epoch_file.h: noted_since_begin */
     bool was_open;         /* clients may have written since it was closed last */
     bool waits_open;     /* it was opened such that commits wait for acknowledgements, and has not been closed since */
     uint32_t waits_acks; /* for how many; 0 counts as one */

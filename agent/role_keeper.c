@@ -310,6 +310,7 @@ static void on_result(void *arg, const struct role_result *result)
     int64_t now_ms = clock_monotonic_ms();
 
     catch_up_note_synced(&keeper->notes.catch_up, result->note_change);
+    role_note_opening(role, result);
     if (keeper->server_changed) {
         keeper->server_changed = false;
     } else {
@@ -467,12 +468,17 @@ static void on_healing(void *arg)
 }
 
 /* A full volume does not keep the agent from running. */
-static void make_opened_file(const struct agent_paths *paths)
+static void read_openings(const struct agent_paths *paths, struct role_state *role)
 {
+    char boot[RELAY_KEEP_NAME_SIZE], pod[RELAY_KEEP_NAME_SIZE];
     struct error err = ERROR_INIT;
 
     if (opened_file_make(paths, &err) < 0)
         log_warn("the note of openings cannot be made", LOG_ERR(&err));
+    relay_keep_boot(boot);
+    relay_keep_pod(paths, pod);
+    role->noted_since = noted_since_begin(paths, boot, pod, role->epoch);
+    role->opened_epoch = opened_file_read(paths);
 }
 
 static void on_notes(void *arg)
@@ -488,7 +494,6 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
 
     if (epoch_file_read(paths, &epoch, err) < 0 || volume_mark_read(paths, &mark, err) < 0)
         return NULL;
-    make_opened_file(paths);
     struct role_keeper *keeper = xnew(struct role_keeper);
     keeper->loop = loop;
     keeper->paths = paths;
@@ -503,7 +508,7 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     keeper->log = log_watch_new(loop, paths->data_dir, &state->beat);
     keeper->source = source_watch_new(loop, state, on_source, keeper);
     state->role.epoch = epoch;
-    state->role.opened_epoch = opened_file_read(paths);
+    read_openings(paths, &state->role);
     state->role.mark = mark;
     state->role.started_ms = clock_monotonic_ms();
     state->role.fence = keeper->fence = self_fence_read(paths);

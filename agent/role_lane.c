@@ -73,13 +73,21 @@ static int follow(struct role_lane *lane, const struct dialect *dialect, struct 
 }
 
 /* Nothing is missing any more. A full volume does not keep a primary closed: that it was open is shown in other ways as
- * well (openedEpoch). */
-static void note_opening(const struct role_lane *lane)
+ * well (openedEpoch). But nobody may take it for certain then that each opening is noted: if that cannot be taken back,
+ * the server stays closed. */
+static int note_opening(struct role_lane *lane, struct error *err)
 {
-    struct error err = ERROR_INIT;
+    struct error failure = ERROR_INIT;
 
-    if (opened_file_write(lane->paths, lane->job.order.epoch, &err) < 0)
-        log_warn("that the server is opened cannot be noted", LOG_ERR(&err));
+    if (opened_file_write(lane->paths, lane->job.order.epoch, &failure) == 0) {
+        lane->result.noted_epoch = lane->job.order.epoch;
+        return 0;
+    }
+    log_warn("that the server is opened cannot be noted", LOG_ERR(&failure));
+    if (noted_since_end(lane->paths, err) < 0)
+        return error_prefix(err, "the opening cannot be noted");
+    lane->result.is_uncertain = true;
+    return 0;
 }
 
 /* Before a primary is opened: where its own transactions end, or those of the dead one behind them (salvage.h). */
@@ -95,10 +103,8 @@ static int salvage(void *arg, struct session *session, const struct dialect *dia
         result->salvage_applied = true;
     }
     *ret_go = lane->job.salvage != SALVAGE_ASK;
-    if (*ret_go) {
-        note_opening(lane);
-        return 0;
-    }
+    if (*ret_go)
+        return note_opening(lane, err);
     _cleanup_(gtid_set_freep) struct gtid_set *executed = replication_executed(session, dialect, err);
     if (!executed)
         return -1;

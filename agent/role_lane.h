@@ -48,6 +48,8 @@ struct role_result {
     bool salvage_asked;       /* nothing is missing any more but what only the dead primary has, beyond salvage_after */
     const char *salvage_after; /* valid until the lane's next job */
     bool salvage_applied;
+    uint64_t noted_epoch; /* open: under which the opening was noted, whatever became of it; 0: it was not */
+    bool is_uncertain;    /* open: it could not be noted, so that nothing is certain any more (noted_since_end) */
 };
 
 /* fn runs on the loop after every job. paths and user must outlive the lane. */

@@ -234,6 +234,14 @@ void role_note_result(struct instance_state *state, const struct role_result *re
         role_note_unacknowledged(state, &result->facts, closes);
 }
 
+void role_note_opening(struct role_state *role, const struct role_result *result)
+{
+    if (result->noted_epoch > 0)
+        role->opened_epoch = result->noted_epoch;
+    if (result->is_uncertain)
+        role->noted_since = 0;
+}
+
 void role_note_success(
     struct instance_state *state, const struct role_result *result, const struct role_begun *begun, int64_t now_ms)
 {

@@ -71,6 +71,8 @@ struct role_begun role_begun_of(const struct role_state *role, bool reconfigures
 /* Whatever its end, before its facts are kept: commits that have ended without an acknowledgement. What a close has let
  * go itself is no lapse. */
 void role_note_result(struct instance_state *state, const struct role_result *result);
+/* What was noted on the volume of an opening, also if it failed afterwards, or its server has ended since. */
+void role_note_opening(struct role_state *role, const struct role_result *result);
 /* Without an error. Of a recovery after role_note_recovery. */
 void role_note_success(
     struct instance_state *state, const struct role_result *result, const struct role_begun *begun, int64_t now_ms);

@@ -348,6 +348,7 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     healing_fill_status(state, ret);
     ret->epoch = role->epoch;
     ret->opened_epoch = role->opened_epoch;
+    ret->noted_since = role->running == ROLE_ACTION_OPEN ? 0 : role->noted_since;
     ret->mark = role->mark;
     ret->restored_number = state->beside.data;
     ret->has_before = state->beside.has_before;

@@ -183,6 +183,7 @@ static const struct json_field fields[] = {
     FIELD("positionMax", U32, CHANGE_COUNTS, position_max),
     FIELD("epoch", U64, CHANGE_COUNTS, epoch),
     FIELD("openedEpoch", U64, CHANGE_COUNTS, opened_epoch),
+    FIELD("notedSince", U64, CHANGE_COUNTS, noted_since),
     FIELD_ENUM("role", role, agent_role_names),
     FIELD("orderHash", TEXT, CHANGE_COUNTS, order_hash),
     FIELD("orderDone", BOOL, CHANGE_COUNTS, order_done),

@@ -201,6 +201,9 @@ struct agent_status {
     uint64_t epoch; /* the largest one ever accepted by this member */
     /* Under which this volume's server was opened last; 0: never, or not known. It had all that it had to have then. */
     uint64_t opened_epoch;
+    /* From this epoch on each opening of this volume's server is certainly noted in opened_epoch; 0: not known, as of
+     * agents of 0.1.0. */
+    uint64_t noted_since;
     enum agent_role role; /* ordered */
     char order_hash[17];  /* "" if this process has no order */
     bool order_done; /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */

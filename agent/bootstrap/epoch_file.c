@@ -15,6 +15,8 @@
 
 #define EPOCH_TEXT_MAX 64
 #define EPOCH_DIGITS 20
+#define SINCE_TEXT_MAX 256
+#define SINCE_WORD_MAX 64
 #define HAND_OVER (SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER)
 
 int epoch_file_read(const struct agent_paths *paths, uint64_t *ret, struct error *err)
@@ -95,8 +97,10 @@ int opened_file_write(const struct agent_paths *paths, uint64_t epoch, struct er
         return error_set_errno(err, errno, "creating %s", path);
     bool is_written = pwrite(fd, text, EPOCH_DIGITS + 1, 0) == EPOCH_DIGITS + 1;
     int errnum = errno;
-    if (is_written)
-        (void)(sync_file_range(fd, 0, 0, HAND_OVER) == 0);
+    if (is_written && sync_file_range(fd, 0, 0, HAND_OVER) < 0) {
+        errnum = errno;
+        is_written = errnum != EIO && errnum != ENOSPC; /* others: the file system does not know it */
+    }
     close(fd);
     return is_written ? 0 : error_set_errno(err, errnum, "writing %s", path);
 }
@@ -105,6 +109,54 @@ void opened_file_forget(const struct agent_paths *paths)
 {
     struct error err = ERROR_INIT;
 
-    if (opened_file_read(paths) != 0 && opened_file_write(paths, 0, &err) < 0)
+    if (noted_since_end(paths, &err) < 0 || (opened_file_read(paths) != 0 && opened_file_write(paths, 0, &err) < 0))
         log_warn("the epoch in which the data that is gone was opened stays noted", LOG_ERR(&err));
+}
+
+/* ---- since when each opening is noted ---- */
+
+static bool is_word(const char *text)
+{
+    return *text && strlen(text) <= SINCE_WORD_MAX && strpbrk(text, " \n") == NULL;
+}
+
+/* 0: there is none of this boot and pod, or another version wrote it. */
+static uint64_t read_since(const char *path, const char *boot, const char *pod)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    char *end;
+
+    strbuf_init(&text, SINCE_TEXT_MAX);
+    if (fs_read_file(path, &text, NULL) < 0 || strncmp(text.buf, "1 ", 2) != 0)
+        return 0;
+    unsigned long long epoch = strtoull(text.buf + 2, &end, 10);
+    _cleanup_(freep) char *expected = xasprintf("1 %llu %s %s\n", epoch, boot, pod);
+    return strcmp(expected, text.buf) == 0 ? epoch : 0;
+}
+
+uint64_t noted_since_begin(const struct agent_paths *paths, const char *boot, const char *pod, uint64_t epoch)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/noted-since", paths->state_dir);
+    struct error err = ERROR_INIT;
+
+    if (!is_word(boot) || !is_word(pod))
+        return 0;
+    uint64_t since = read_since(path, boot, pod);
+    if (since > 0)
+        return since;
+    _cleanup_(freep) char *text = xasprintf("1 %llu %s %s\n", (unsigned long long)epoch + 1, boot, pod);
+    if (fs_mkdir_all(paths->state_dir, 0700, &err) == 0 &&
+        fs_write_file_atomic(path, text, strlen(text), 0600, &err) == 0)
+        return epoch + 1;
+    log_warn("since when each opening is noted cannot be noted", LOG_ERR(&err));
+    return 0;
+}
+
+int noted_since_end(const struct agent_paths *paths, struct error *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/noted-since", paths->state_dir);
+
+    if (unlink(path) == 0)
+        return fs_fsync_dir(paths->state_dir, err);
+    return errno == ENOENT ? 0 : error_set_errno(err, errno, "removing %s", path);
 }

@@ -21,7 +21,8 @@ int epoch_file_write(const struct agent_paths *paths, uint64_t epoch, struct err
 
 /* state_dir/opened, likewise: the epoch under which this server was opened last, written when everything that it had to
  * have is executed. 0: there is none, or it cannot be read. Clients wait while it is written, so it is handed to the
- * disk (sync_file_range), whose cache the server's own sync of its first transaction empties. Where file systems
+ * disk (sync_file_range), whose cache the server's own sync of its first transaction empties. Fails also if the disk
+ * says that it could not take it. Where file systems
  * overwrite in place, no transaction survives a power failure without it. Elsewhere the file may then hold an older
  * epoch, which proves nothing. */
 uint64_t opened_file_read(const struct agent_paths *paths);
@@ -29,7 +30,20 @@ uint64_t opened_file_read(const struct agent_paths *paths);
  * is done if it is there. */
 int opened_file_make(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 int opened_file_write(const struct agent_paths *paths, uint64_t epoch, struct error *err) KM_MUST_CHECK;
-/* The data was replaced: its server was never opened. */
+/* The data was replaced: its server was never opened. Ends what noted_since says first. */
 void opened_file_forget(const struct agent_paths *paths);
+
+/* state_dir/noted-since, "1 EPOCH BOOT POD": from that epoch on every opening of the server whose data lies here was
+ * noted in state_dir/opened, and the note is still there. So a server that is not noted was certainly not opened since.
+ * It holds for one boot of the kernel, which has the note in its cache at least, and for one pod, in which all agents
+ * are of one version: an agent that writes no notes, and comes in between, runs in another pod.
+ *
+ * boot, pod: relay_keep.h; "" not known. epoch: the largest one accepted here before this agent started: nothing was
+ * opened under a later one. The file of this boot and pod stays, else a new one begins behind `epoch`. 0: nothing is
+ * certain, also because it cannot be written. */
+uint64_t noted_since_begin(const struct agent_paths *paths, const char *boot, const char *pod, uint64_t epoch);
+/* Something is not noted, or will not be: nothing is certain any more. On the disk when it returns. Whoever cannot do
+ * this must not open the server either. */
+int noted_since_end(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "agent/bootstrap/relay_keep.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <unistd.h>
 
@@ -49,8 +50,9 @@ void relay_keep_boot(char ret[static RELAY_KEEP_NAME_SIZE])
     read_line(BOOT_FILE, ret, RELAY_KEEP_NAME_SIZE);
 }
 
-/* Made at the first start in this pod. */
-static void name_pod(const struct agent_paths *paths, char ret[static RELAY_KEEP_NAME_SIZE])
+/* Made at the first start in this pod. Of two processes that make one at a time both take the one that is there
+ * first. */
+void relay_keep_pod(const struct agent_paths *paths, char ret[static RELAY_KEEP_NAME_SIZE])
 {
     _cleanup_(freep) char *path = xasprintf("%s/relay-pod", paths->run_dir);
 
@@ -58,8 +60,10 @@ static void name_pod(const struct agent_paths *paths, char ret[static RELAY_KEEP
     if (*ret)
         return;
     _cleanup_(freep) char *name = tls_random_password(POD_NAME_BYTES);
-    if (fs_write_file_atomic(path, name, strlen(name), 0600, NULL) == 0)
-        snprintf(ret, RELAY_KEEP_NAME_SIZE, "%s", name);
+    _cleanup_(freep) char *made = xasprintf("%s.%s", path, name);
+    if (fs_write_file_atomic(made, name, strlen(name), 0600, NULL) == 0 && (link(made, path) == 0 || errno == EEXIST))
+        read_line(path, ret, RELAY_KEEP_NAME_SIZE);
+    unlink(made);
 }
 
 static void look(const struct agent_paths *paths, struct relay_keep *ret)
@@ -68,7 +72,7 @@ static void look(const struct agent_paths *paths, struct relay_keep *ret)
 
     *ret = (struct relay_keep){0};
     relay_keep_boot(ret->boot);
-    name_pod(paths, ret->pod);
+    relay_keep_pod(paths, ret->pod);
     strbuf_init(&mycnf, MYCNF_MAX + 16 * KM_KIB);
     uint64_t often = 0;
     ret->synced = fs_read_file(paths->run_mycnf, &mycnf, NULL) == 0 &&

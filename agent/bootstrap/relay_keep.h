@@ -43,6 +43,8 @@ bool relay_keep_decide(const struct relay_keep *noted, const struct relay_keep *
 char *relay_keep_proof_path(const struct agent_paths *paths);
 /* "" if the kernel does not say. */
 void relay_keep_boot(char ret[static RELAY_KEEP_NAME_SIZE]);
+/* The pod's name of its run folder, made if there is none; "" it cannot be. */
+void relay_keep_pod(const struct agent_paths *paths, char ret[static RELAY_KEEP_NAME_SIZE]);
 
 /* Before the server is started: decides, and notes what the next start has to know. The option for the server; NULL: as
  * my.cnf has it. Where relay logs are not kept, what an agent had noted of them is removed. */

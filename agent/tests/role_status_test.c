@@ -9,6 +9,7 @@
 
 #include "agent/heartbeat_lane.h"
 #include "agent/role_decide.h"
+#include "agent/role_notes.h"
 #include "common/alloc.h"
 
 #define NOW 1000000
@@ -274,6 +275,26 @@ static void test_without_semi_sync_nothing_waits_for_acknowledgements(void **unu
     assert_int_equal(role_stalled_ms(&state, NOW), 5200);
 }
 
+/* The note may have been written while the job that opens is not over yet: until then nothing is certain. */
+static void test_an_opening_that_failed_is_noted(void **unused)
+{
+    struct instance_state state = {.role = {.opened_epoch = 2, .noted_since = 3, .running = ROLE_ACTION_OPEN}};
+    struct agent_status status = {.epoch = 0};
+
+    UNUSED(unused);
+    role_fill_status(&state, NOW, &status);
+    assert_true(status.noted_since == 0);
+    role_note_opening(&state.role, &(struct role_result){.error = {.kind = ERROR_UNAVAILABLE}, .noted_epoch = 4});
+    state.role.running = ROLE_ACTION_NONE;
+    role_fill_status(&state, NOW, &status);
+    assert_true(status.opened_epoch == 4);
+    assert_true(status.noted_since == 3);
+    role_note_opening(&state.role, &(struct role_result){.is_uncertain = true});
+    role_fill_status(&state, NOW, &status);
+    assert_true(status.opened_epoch == 4);
+    assert_true(status.noted_since == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_a_long_gtid_set_is_told_in_time),
         cmocka_unit_test(test_acknowledgements_that_come_late_are_no_stalled_storage),
         cmocka_unit_test(test_without_semi_sync_nothing_waits_for_acknowledgements),
+        cmocka_unit_test(test_an_opening_that_failed_is_noted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,20 @@ static void read_note(struct sim *sim, int member)
     snprintf(note->server, sizeof(note->server), "%s", server_run(sim, member));
 }
 
+/* epoch_file.h: noted_since_begin */
+static uint64_t note_since(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_disk *disk = &at->disk;
+    bool stands = disk->noted_since > 0 && disk->noted_boots == at->boots && disk->noted_pod == at->pod.uid;
+    if (stands)
+        return disk->noted_since;
+    disk->noted_since = server_is_full(sim, member) ? 0 : disk->epoch + 1;
+    disk->noted_boots = at->boots;
+    disk->noted_pod = at->pod.uid;
+    return disk->noted_since;
+}
+
 void agent_start(struct sim *sim, int member, bool in_init)
 {
     struct sim_member *at = &sim->members[member];
@@ -79,6 +93,7 @@ void agent_start(struct sim *sim, int member, bool in_init)
     state->accounts_once = true;
     state->role.epoch = at->disk.epoch;
     state->role.opened_epoch = at->disk.opened_epoch;
+    state->role.noted_since = note_since(sim, member);
     state->role.mark = at->disk.mark;
     state->role.started_ms = sim->now_ms;
     state->role.fence = at->run_dir.fence;

@@ -250,8 +250,11 @@ static void open_server(struct sim *sim, int member, struct role_result *out)
     if (!there || (at->disk.configured && !drain(sim, member, out)) || !salvage(sim, member, out) || job->superseded)
         return;
     if (!server_is_full(sim, member)) {
-        at->disk.opened_epoch = job->order.epoch; /* before it is opened */
+        at->disk.opened_epoch = out->noted_epoch = job->order.epoch; /* before it is opened */
         at->disk.opened_ms = sim->now_ms;
+    } else {
+        at->disk.noted_since = 0;
+        out->is_uncertain = true;
     }
     at->server.opened_epoch = job->order.epoch;
     at->server.opened_ms = sim->now_ms;
@@ -487,6 +490,7 @@ static void finish_job(struct sim *sim, int member, const struct role_result *ou
     struct sim_agent *agent = &sim->members[member].agent;
     struct role_state *role = &agent->state.role;
     struct role_result seen = *out;
+    role_note_opening(role, out);
     if (same_server) {
         role->unseen = false;
         if (out->dropped)

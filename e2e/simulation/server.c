@@ -671,7 +671,7 @@ void disk_clear(struct sim *sim, int member)
     struct sim_disk *disk = &sim->members[member].disk;
     UNUSED(sim);
     disk->has_data = disk->configured = disk->ddl = disk->cut = disk->self_written = false;
-    disk->semi_primary = disk->opened_epoch = 0;
+    disk->semi_primary = disk->opened_epoch = disk->noted_since = 0;
     txn_log_clear(&disk->log);
     txn_queue_clear(&disk->relay);
 }

@@ -48,6 +48,9 @@ struct sim_disk {
     enum agent_mark mark;
     uint64_t opened_epoch; /* epoch_file.h: opened_file_read */
     int64_t opened_ms;     /* when it was written */
+    uint64_t noted_since;  /* epoch_file.h: noted_since_begin; of this boot of its node, and of this pod */
+    uint64_t noted_pod;
+    int noted_boots;
     uint64_t semi_primary; /* start_mode.h: it ended as semi-sync primary of that epoch */
     bool ddl;              /* a DDL statement was under way when the server died */
     bool cut;              /* start_mode.h: a start that cuts off has begun, and nobody has connected since */

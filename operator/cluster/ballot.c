@@ -289,12 +289,31 @@ static bool anybody_holds_later(const struct ballot *ballot, int reign)
     return false;
 }
 
-/* The one before it shows that it cannot have been opened, or enough others hold nothing of it. */
+/* By the notes on its primary's volume: each opening since it began is noted, and none is. That the last one noted is
+ * of before the reign that is listed before it shows that the epoch is the one that it began with, and not a later one
+ * under which it went on. */
+static bool is_noted_as_unopened(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *reign = &ballot->reigns.list[i], *before = &ballot->reigns.list[i + 1];
+    const struct agent_status *agent = own->member->agent;
+    if (reign->opened || reign->epoch < 1 || before->epoch < 1)
+        return false;
+    return agent->noted_since > 0 && agent->noted_since <= (uint64_t)reign->epoch &&
+        agent->opened_epoch < (uint64_t)MIN_OF(reign->epoch, before->epoch) &&
+        agent->replication.applied_epoch < (uint64_t)reign->epoch;
+}
+
+/* Its primary's volume shows that it cannot have been opened, or the one before it does, or enough others hold nothing
+ * of it. What bears its origin all the same is older, whoever holds it. */
 static bool never_began(const struct cluster_snapshot *snapshot, const struct ballot *ballot, int i)
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i];
     const struct vote *own = vote_of(ballot, reign);
-    if (!own || !own->history.readable || has_begun(ballot, i, own) || anybody_holds_later(ballot, i))
+    if (!own || !own->history.readable || anybody_holds_later(ballot, i))
+        return false;
+    if (is_noted_as_unopened(ballot, i, own))
+        return true;
+    if (has_begun(ballot, i, own))
         return false;
     return lacks_some_of_before(ballot, i, own) ||
         count_answers(snapshot, ballot, reign->primary) >=

@@ -117,12 +117,44 @@ static void test_an_opening_is_noted(void **unused)
     assert_int_equal(fs_remove_all(dir, NULL), 0);
 }
 
+static void test_since_when_openings_are_noted(void **unused)
+{
+    char dir[] = "/tmp/volume-notes-XXXXXX";
+    struct agent_paths paths = {.state_dir = dir};
+
+    UNUSED(unused);
+    assert_non_null(mkdtemp(dir));
+    _cleanup_(freep) char *path = xasprintf("%s/noted-since", dir);
+    assert_true(noted_since_begin(&paths, "boot", "pod", 4) == 5); /* whoever came before wrote no notes, perhaps */
+    assert_true(noted_since_begin(&paths, "boot", "pod", 9) == 5); /* another agent in the same pod */
+    assert_true(noted_since_begin(&paths, "boot", "pod 2", 9) == 0);
+    assert_true(noted_since_begin(&paths, "", "pod", 9) == 0);
+    assert_true(noted_since_begin(&paths, "boot", "", 9) == 0);
+    assert_true(noted_since_begin(&paths, "boot", "other", 9) == 10);
+    assert_true(noted_since_begin(&paths, "boot", "pod", 11) == 12); /* the other one's may have been of any version */
+    assert_true(noted_since_begin(&paths, "later", "pod", 11) == 12);
+    assert_true(noted_since_begin(&paths, "boot", "pod", 13) == 14);
+    assert_int_equal(noted_since_end(&paths, NULL), 0);
+    assert_int_equal(noted_since_end(&paths, NULL), 0);
+    assert_true(noted_since_begin(&paths, "boot", "pod", 14) == 15);
+    opened_file_forget(&paths); /* other data */
+    assert_false(fs_exists(path));
+    assert_int_equal(fs_write_file_atomic(path, "2 3 boot pod\n", 13, 0600, NULL), 0); /* of a later version */
+    assert_true(noted_since_begin(&paths, "boot", "pod", 20) == 21);
+    assert_int_equal(fs_write_file_atomic(path, "1 3 boot pod", 12, 0600, NULL), 0);
+    assert_true(noted_since_begin(&paths, "boot", "pod", 20) == 21);
+    assert_int_equal(fs_remove_all(dir, NULL), 0);
+    assert_true(noted_since_begin(&paths, "boot", "pod", 20) == 21); /* it makes the folder */
+    assert_int_equal(fs_remove_all(dir, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_epoch_is_taken_up),
         cmocka_unit_test(test_mark_and_promise),
         cmocka_unit_test(test_an_opening_is_noted),
+        cmocka_unit_test(test_since_when_openings_are_noted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
