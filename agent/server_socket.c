@@ -43,13 +43,23 @@ bool server_socket_accepts(const char *path)
     return true;
 }
 
-/* Who listens (unix(7), SO_PEERCRED); pid 0: in another pid namespace. */
-static int server_pid(const char *path, pid_t *ret, struct error *err)
+static void pause_between(void)
+{
+    const struct timespec pause = {.tv_nsec = END_POLL_MS * 1000000L};
+
+    nanosleep(&pause, NULL);
+}
+
+/* Who listens (unix(7), SO_PEERCRED); pid 0: in another pid namespace. A server that hangs may have a full queue, in
+ * which those that have given up count, too: it is tried until end_ms. */
+static int server_pid(const char *path, int64_t end_ms, pid_t *ret, struct error *err)
 {
     struct ucred peer = {0};
     socklen_t size = sizeof(peer);
-    int fd = server_connect(path);
+    int fd;
 
+    while ((fd = server_connect(path)) < 0 && errno == EAGAIN && clock_monotonic_ms() < end_ms)
+        pause_between();
     if (fd < 0)
         return error_set_errno(err, errno, "nobody listens on %s", path);
     int rc = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
@@ -63,18 +73,17 @@ static int server_pid(const char *path, pid_t *ret, struct error *err)
 
 int server_socket_abort(const char *path, int64_t timeout_ms, struct error *err)
 {
-    const struct timespec pause = {.tv_nsec = END_POLL_MS * 1000000L};
     int64_t end_ms = clock_monotonic_ms() + timeout_ms;
     pid_t pid = 0;
 
-    if (server_pid(path, &pid, err) < 0)
+    if (server_pid(path, end_ms, &pid, err) < 0)
         return -1;
     if (kill(pid, SIGABRT) < 0)
         return error_set_errno(err, errno, "process %d, the server, cannot be ended", (int)pid);
     while (server_socket_accepts(path)) {
         if (clock_monotonic_ms() >= end_ms)
             return error_set(err, ERROR_TIMEOUT, "process %d, the server, has not ended", (int)pid);
-        nanosleep(&pause, NULL);
+        pause_between();
     }
     return 0;
 }
