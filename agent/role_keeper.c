@@ -467,18 +467,13 @@ static void on_healing(void *arg)
     on_change(arg);
 }
 
-/* A full volume does not keep the agent from running. */
 static void read_openings(const struct agent_paths *paths, struct role_state *role)
 {
     char boot[RELAY_KEEP_NAME_SIZE], pod[RELAY_KEEP_NAME_SIZE];
-    struct error err = ERROR_INIT;
 
-    if (opened_file_make(paths, &err) < 0)
-        log_warn("the note of openings cannot be made", LOG_ERR(&err));
     relay_keep_boot(boot);
     relay_keep_pod(paths, pod);
-    role->noted_since = noted_since_begin(paths, boot, pod, role->epoch);
-    role->opened_epoch = opened_file_read(paths);
+    openings_begin(paths, boot, pod, role->epoch, &role->opened_epoch, &role->noted_since);
 }
 
 static void on_notes(void *arg)

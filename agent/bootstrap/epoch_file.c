@@ -67,14 +67,23 @@ int epoch_file_write(const struct agent_paths *paths, uint64_t epoch, struct err
     return write_padded(path, epoch, (int)old.len - 1, err);
 }
 
-uint64_t opened_file_read(const struct agent_paths *paths)
+/* False: there is none, or it cannot be read. */
+static bool opened_load(const struct agent_paths *paths, uint64_t *ret)
 {
     _cleanup_(freep) char *path = xasprintf("%s/opened", paths->state_dir);
     _cleanup_(strbuf_release) struct strbuf text;
 
     strbuf_init(&text, EPOCH_TEXT_MAX);
     bool is_whole = fs_read_file(path, &text, NULL) == 0 && text.len == EPOCH_DIGITS + 1;
-    return is_whole ? strtoull(text.buf, NULL, 10) : 0;
+    *ret = is_whole ? strtoull(text.buf, NULL, 10) : 0;
+    return is_whole;
+}
+
+uint64_t opened_file_read(const struct agent_paths *paths)
+{
+    uint64_t epoch = 0;
+
+    return opened_load(paths, &epoch) ? epoch : 0;
 }
 
 int opened_file_make(const struct agent_paths *paths, struct error *err)
@@ -109,7 +118,10 @@ void opened_file_forget(const struct agent_paths *paths)
 {
     struct error err = ERROR_INIT;
 
-    if (noted_since_end(paths, &err) < 0 || (opened_file_read(paths) != 0 && opened_file_write(paths, 0, &err) < 0))
+    if (noted_since_end(paths, &err) < 0)
+        log_warn("that openings of the data that is gone were noted stays noted", LOG_ERR(&err));
+    error_clear(&err);
+    if (opened_file_read(paths) != 0 && opened_file_write(paths, 0, &err) < 0)
         log_warn("the epoch in which the data that is gone was opened stays noted", LOG_ERR(&err));
 }
 
@@ -159,4 +171,18 @@ int noted_since_end(const struct agent_paths *paths, struct error *err)
     if (unlink(path) == 0)
         return fs_fsync_dir(paths->state_dir, err);
     return errno == ENOENT ? 0 : error_set_errno(err, errno, "removing %s", path);
+}
+
+void openings_begin(const struct agent_paths *paths, const char *boot, const char *pod, uint64_t epoch,
+    uint64_t *ret_opened, uint64_t *ret_since)
+{
+    struct error err = ERROR_INIT;
+    bool is_certain = opened_load(paths, ret_opened) || noted_since_end(paths, &err) == 0;
+
+    if (!is_certain)
+        log_warn("an opening that cannot be read stays noted", LOG_ERR(&err));
+    error_clear(&err);
+    if (opened_file_make(paths, &err) < 0)
+        log_warn("the note of openings cannot be made", LOG_ERR(&err));
+    *ret_since = is_certain ? noted_since_begin(paths, boot, pod, epoch) : 0;
 }

@@ -45,5 +45,10 @@ uint64_t noted_since_begin(const struct agent_paths *paths, const char *boot, co
 /* Something is not noted, or will not be: nothing is certain any more. On the disk when it returns. Whoever cannot do
  * this must not open the server either. */
 int noted_since_end(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
+/* What an agent that starts knows of openings: both of the above, read once. An opening that cannot be read is no proof
+ * that there was none: then what is certain begins anew, behind `epoch`. A full volume does not keep the agent from
+ * running. */
+void openings_begin(const struct agent_paths *paths, const char *boot, const char *pod, uint64_t epoch,
+    uint64_t *ret_opened, uint64_t *ret_since);
 
 #endif

@@ -148,9 +148,34 @@ static void test_since_when_openings_are_noted(void **unused)
     assert_int_equal(fs_remove_all(dir, NULL), 0);
 }
 
+/* An agent starts again beside its server: 9 was accepted before, 8 opened. */
+static void test_an_opening_that_cannot_be_read_is_no_proof(void **unused)
+{
+    char dir[] = "/tmp/volume-notes-XXXXXX";
+    struct agent_paths paths = {.state_dir = dir};
+    uint64_t opened = 1, since = 1;
+
+    UNUSED(unused);
+    assert_non_null(mkdtemp(dir));
+    _cleanup_(freep) char *path = xasprintf("%s/opened", dir);
+    openings_begin(&paths, "boot", "pod", 3, &opened, &since);
+    assert_int_equal(opened, 0);
+    assert_int_equal(since, 4);
+    assert_int_equal(opened_file_write(&paths, 8, NULL), 0);
+    openings_begin(&paths, "boot", "pod", 9, &opened, &since);
+    assert_int_equal(opened, 8);
+    assert_int_equal(since, 4);
+    assert_int_equal(truncate(path, 3), 0);
+    openings_begin(&paths, "boot", "pod", 9, &opened, &since);
+    assert_int_equal(opened, 0);
+    assert_int_equal(since, 10);
+    assert_int_equal(fs_remove_all(dir, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_opening_that_cannot_be_read_is_no_proof),
         cmocka_unit_test(test_an_epoch_is_taken_up),
         cmocka_unit_test(test_mark_and_promise),
         cmocka_unit_test(test_an_opening_is_noted),
