@@ -266,7 +266,7 @@ static const char *const end_names[FINAL_BACKUP_END_COUNT] = {
 };
 
 static const char *const end_messages[FINAL_BACKUP_END_COUNT] = {
-    [FINAL_BACKUP_END_SKIPPED] = "annotation " ANNOTATION_SKIP_FINAL_BACKUP " lets the cluster go without",
+    [FINAL_BACKUP_END_SKIPPED] = ("annotation " ANNOTATION_SKIP_FINAL_BACKUP " lets the cluster go without"),
     [FINAL_BACKUP_END_NOT_WANTED] = "spec.deletion.finalBackup is not true any more",
     [FINAL_BACKUP_END_MEMBERS_STAY] = "the members stay: the cluster was deleted with --cascade=orphan",
     [FINAL_BACKUP_END_NO_DATA] =
