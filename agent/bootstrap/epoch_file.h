@@ -22,9 +22,8 @@ int epoch_file_write(const struct agent_paths *paths, uint64_t epoch, struct err
 /* state_dir/opened, likewise: the epoch under which this server was opened last, written when everything that it had to
  * have is executed. 0: there is none, or it cannot be read. Clients wait while it is written, so it is handed to the
  * disk (sync_file_range), whose cache the server's own sync of its first transaction empties. Fails also if the disk
- * says that it could not take it. Where file systems
- * overwrite in place, no transaction survives a power failure without it. Elsewhere the file may then hold an older
- * epoch, which proves nothing. */
+ * says that it could not take it. Where file systems overwrite in place, no transaction survives a power failure
+ * without it. Elsewhere the file may then hold an older epoch, which proves nothing. */
 uint64_t opened_file_read(const struct agent_paths *paths);
 /* Makes it, and syncs it: what is overwritten later needs no room and no change of the file system's own data. Nothing
  * is done if it is there. */

@@ -27,7 +27,8 @@ int restore_check_manifest(
     bool files = manifest->stream == (mariadb ? STREAM_METHOD_XBSTREAM : STREAM_METHOD_TAR);
     if (files && mariadb && !has_tools)
         return error_set(err, ERROR_INVALID,
-            "the backup holds files (method physical), this image has no mariadb-backup to unpack them: use an image that has it, or a backup of method logical");
+            "the backup holds files (method physical), this image has no mariadb-backup to unpack them: use an image "
+            "that has it, or a backup of method logical");
     if (files && !mariadb && writer.number > server->number)
         return error_set(err, ERROR_INVALID,
             "the backup holds the files of server %s, this image holds the older %s: MySQL's files cannot go back, use an image of at least that version",

@@ -62,7 +62,8 @@ struct dialect {
     const char *auth_plugin;  /* shared object that provides it, NULL if it is built in */
     const char *clone_plugin; /* shared object of CLONE, NULL: there is none */
     bool super_read_only;     /* the variable exists: else root writes also while the server is read-only */
-    bool gtid_table; /* MySQL: mysql.gtid_executed, so gtid_mode is possible without a binary log, and GTIDs outlive it */
+    /* MySQL: mysql.gtid_executed, so gtid_mode is possible without a binary log, and GTIDs are kept without it. */
+    bool gtid_table;
     bool offline_mode; /* newcomers can be shut out, and sessions be kept from writing */
     bool account_statements; /* CREATE USER IF NOT EXISTS, ALTER USER … IDENTIFIED: else GRANT … IDENTIFIED makes and changes
                                  accounts */

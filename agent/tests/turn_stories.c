@@ -261,7 +261,9 @@ static void test_who_has_the_number_and_not_the_transaction_is_not_opened(void *
     stays_closed(rig, 1);
     /* Nor once that position is one of a replica: MASTER_GTID_WAIT goes by the number alone. */
     assert_true(member_owner_sql(rig, 1,
-        "STOP SLAVE; RESET SLAVE ALL; SELECT @@global.gtid_binlog_pos INTO @at; SET GLOBAL gtid_slave_pos = @at", NULL));
+        "STOP SLAVE; RESET SLAVE ALL; SELECT @@global.gtid_binlog_pos INTO @at; "
+        "SET GLOBAL gtid_slave_pos = @at",
+        NULL));
     stays_closed(rig, 1);
     assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w", "0"));
 }

@@ -108,9 +108,9 @@ struct mysql_cluster {
 /* spec may be NULL (an object without one): that is a problem. Returns 0, or -1 with problems. `ns` and `name` must outlive ret. */
 int mysql_cluster_parse(
     const char *ns, const char *name, json_t *spec, struct mysql_cluster *ret, struct api_problems *problems);
-/* What of a spec says who is primary and what members are told: replication, failover, and the replicas that the cluster
- * is led with. Kept in the status while a spec is accepted (new object), and read again while a later one is not: members
- * must be told what they are all the same. accepted NULL: defaults, but replicas stay. */
+/* What of a spec roles and orders are made of: replication, failover, and the replicas that the cluster is led with.
+ * Kept in the status while a spec is accepted (new object), and read again while a later one is not: members need their
+ * orders all the same. accepted NULL: defaults, but replicas stay. */
 json_t *mysql_cluster_roles_of(const struct mysql_cluster *cluster, int replicas);
 void mysql_cluster_keep_roles(struct mysql_cluster *cluster, const json_t *accepted);
 void mysql_cluster_release(struct mysql_cluster *cluster);

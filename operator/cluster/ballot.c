@@ -132,8 +132,8 @@ static bool joined_have_answered(const struct cluster_snapshot *snapshot, const 
 }
 
 /* Somebody has seen its primary open, or that one says so, or holds a heartbeat of it, or another one holds something
- * of it. Where it is not known under which epoch it began, the primary cannot say so. Else what bears its origin may be older: a tail of an earlier reign of the same member, or what somebody wrote
- * there while it was a replica. */
+ * of it. Where it is not known under which epoch it began, the primary cannot say so. Else what bears its origin may be
+ * older: a tail of an earlier reign of the same member, or what somebody wrote there while it was a replica. */
 static bool has_begun(const struct ballot *ballot, int i, const struct vote *own)
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i];

@@ -287,8 +287,8 @@ static void begin_later_reign(const struct cluster_snapshot *snapshot, const str
 
 /* Who acknowledged since is not known: whoever has not left may have. Nor is it known whether all commits waited: that
  * they wait now, as the last primary may say, tells nothing of those that somebody let go before. So that primary has
- * to be heard. While somebody is silent, that one may have been primary later still. One whose volume has just been lost
- * may have been it as well: where it is not known who was, its answer is missing, too. */
+ * to be heard. While somebody is silent, that one may have been primary later still. One whose volume has just been
+ * lost may have been it as well: where it is not known who was, its answer is missing, too. */
 bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure why = {.reason = "StatusOutdated"};

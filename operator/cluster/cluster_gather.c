@@ -392,7 +392,7 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
     cluster_status_decode(status, &ret->last);
     cluster_names_init(&ret->names, ret->name);
     ret->usable = read_spec(sources, object, ret);
-    if (!ret->usable) /* who is primary and what members are told does not wait for a spec that is accepted */
+    if (!ret->usable) /* roles and orders do not wait for a spec that is accepted */
         mysql_cluster_keep_roles(&ret->cluster, ret->last.accepted_spec);
     read_deletion(object, ret);
     gather_world(sources, memory, ret);

@@ -71,7 +71,7 @@ void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_sn
     cluster_memory_note_held(
         memory, transition->failover ? transition->epoch : 0, anybody_is_held(snapshot), monotonic_ms);
     note_times(memory, snapshot);
-    if (snapshot->scale.effective > 0) /* the primary is told to open again */
+    if (snapshot->scale.effective > 0) /* the primary is ordered to open again */
         memory->closing_epoch = 0;
 }
 

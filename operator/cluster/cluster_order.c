@@ -137,8 +137,9 @@ static bool is_of_its_series(const struct cluster_member *donor, const struct cl
     return str_empty(of_donor) || str_empty(of_receiver) || server_series_same(of_donor, of_receiver);
 }
 
-/* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile, and a dump
- * begins with statements that may keep a loaded server from answering for seconds. Else one of its own series, another one than the last attempt failed with, a replica rather than the primary. */
+/* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile, and a donor
+ * that hangs for a moment, as was seen when a dump began, goes on. Else one of its own series, another one than the last
+ * attempt failed with, a replica rather than the primary. */
 static const struct cluster_member *choose_donor(
     const struct cluster_snapshot *snapshot, const struct cluster_orders *orders, const struct cluster_member *receiver)
 {

@@ -10,8 +10,8 @@
  *   Secrets, if they were never made → roles, until the status says what is decided → children → agents
  *   → Secrets, if they are due → status → last backup
  *
- * The snapshot is parsed once and looked at again after every wait; it holds the cluster's UID, so a reconcile never goes
- * on with another cluster of the same name. What waits is a phase (operator/runtime/phases.h).
+ * The snapshot is parsed once and gathered again after every wait; it holds the cluster's UID, so a reconcile never
+ * goes on with another cluster of the same name. What waits is a phase (operator/runtime/phases.h).
  */
 #ifndef KM_CLUSTER_RECONCILE_H
 #define KM_CLUSTER_RECONCILE_H

@@ -16,8 +16,9 @@
 struct cluster_snapshot;
 
 struct cluster_scale {
-    int wanted;    /* members, from 0 to CLUSTER_REPLICAS_MAX; 0: hibernated */
-    int effective; /* those that it is led with now; less than wanted: it grows once all members have the new template */
+    int wanted; /* members, from 0 to CLUSTER_REPLICAS_MAX; 0: hibernated */
+    /* Those that it is led with now. Less than wanted: it grows once all members have the new template. */
+    int effective;
 };
 
 /* Of a snapshot whose spec, status, children and members' pods were gathered; its own scale is not looked at. */

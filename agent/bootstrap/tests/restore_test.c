@@ -79,7 +79,7 @@ static void test_files_need_a_tool(void **state)
         assert_int_equal(server_version_parse(rows[i].version, "", &server, NULL), 0);
         assert_int_equal(restore_check_manifest(&manifest, &server, false, &err), rows[i].fits ? 0 : -1);
         assert_int_equal(strstr(err.message, "this image has no mariadb-backup") != NULL, !rows[i].fits);
-        /* Told at once, and not tried again. */
+        /* The first attempt fails, and there is no second one. */
         assert_true(rows[i].fits || restore_classify(RESTORE_AT_CHECK, &err).retry == RESTORE_GIVE_UP);
     }
 }

@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* The operator keeps 256 bytes of a container's last words, behind a prefix of its own. */
+/* The operator keeps 256 bytes of a container's termination message, behind a prefix of its own. */
 #define KEPT 200
 
 static void test_what_matters_is_not_cut_off(void **state)
