@@ -216,7 +216,7 @@ static void wait_for_handover(const struct agent_options *options)
     if (!door.status || str_starts_with(door.text, "primary"))
         close_primary(&door);
     if (server_is_there(&options->paths))
-        close_or_abort(options, door.status != 0 && !str_starts_with(door.text, "primary"));
+        close_or_abort(options, door.status != 0 && str_starts_with(door.text, "replica"));
     http_client_free(door.http);
     loop_free(door.loop);
 }
