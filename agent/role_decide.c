@@ -14,6 +14,9 @@
 #define ER_SLAVE_FATAL 1593
 #define ER_ACCESS_DENIED_NO_PASSWORD 1698
 #define ER_GTID_OUT_OF_ORDER 1950 /* MariaDB */
+/* MariaDB: of a parallel applier's transaction that comes after one that failed. It may be told in place of that one's
+ * own error, whichever thread ends last. */
+#define ER_PRIOR_COMMIT_FAILED 1964
 #define CR_SSL_CONNECTION 2026
 #define ER_ACCOUNT_LOCKED 3118
 #define ER_ACCOUNT_LOCKED_MARIADB 4151
@@ -232,14 +235,15 @@ static bool source_is_right(const struct instance_state *state)
         facts->semi_sync_replica == order->semi_sync;
 }
 
-/* A thread that is off: at once if it was stopped, now and then if what stopped it may pass. */
+/* A thread that is off: at once if it was stopped, now and then if what stopped it may pass, or is not told. */
 static bool wants_start(const struct instance_state *state, int64_t now_ms, bool *ret_restart)
 {
     const struct replication_facts *facts = &state->replication;
     bool later = now_ms - state->role.restarted_ms >= THREAD_RETRY_MS;
     bool receiver_off = facts->receiver == AGENT_THREAD_OFF;
     bool applier_off = facts->applier == AGENT_THREAD_OFF;
-    bool passes = facts->applier_errno == ER_LOCK_WAIT_TIMEOUT || facts->applier_errno == ER_LOCK_DEADLOCK;
+    bool passes = facts->applier_errno == ER_LOCK_WAIT_TIMEOUT || facts->applier_errno == ER_LOCK_DEADLOCK ||
+        facts->applier_errno == ER_PRIOR_COMMIT_FAILED;
 
     *ret_restart = later && ((receiver_off && facts->receiver_errno) || (applier_off && passes));
     return *ret_restart || (receiver_off && !facts->receiver_errno) || (applier_off && !facts->applier_errno);

@@ -76,6 +76,27 @@ static void test_a_source_that_is_yet_to_be_opened(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
 }
 
+/* What a parallel applier of MariaDB says may be of a transaction that only came after the one that failed. */
+static void test_an_error_that_names_no_cause_is_tried_again(void **unused)
+{
+    static const struct {
+        uint32_t error;
+        bool again;
+    } rows[] = {{1964, true}, {1205, true}, {1213, true}, {1950, false}, {1062, false}};
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct instance_state state = replica();
+        state.replication.applier = AGENT_THREAD_OFF;
+        state.replication.applier_errno = rows[i].error;
+        state.role.restarted_ms = NOW - 60000;
+        if (role_decide(&state, AGENT_PHASE_RUNNING, NOW).restart != rows[i].again)
+            fail_msg("error %u", rows[i].error);
+        state.role.restarted_ms = NOW - 10;
+        assert_false(role_decide(&state, AGENT_PHASE_RUNNING, NOW).restart);
+    }
+}
+
 static void test_who_waits_for_its_source_is_ready_and_has_lost_nobody(void **unused)
 {
     struct instance_state state = replica();
@@ -187,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_source_that_is_yet_to_be_opened),
         cmocka_unit_test(test_a_server_that_leaves_begins_to_follow_nobody),
+        cmocka_unit_test(test_an_error_that_names_no_cause_is_tried_again),
         cmocka_unit_test(test_who_waits_for_its_source_is_ready_and_has_lost_nobody),
         cmocka_unit_test(test_a_new_binary_log_once_an_epoch),
         cmocka_unit_test(test_a_password_of_the_past_is_replaced),
