@@ -5,6 +5,7 @@
 
 #include "agent/bootstrap/datadir_beside.h"
 #include "agent/bootstrap/epoch_file.h"
+#include "agent/bootstrap/server_id.h"
 #include "agent/bootstrap/start_mode.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/seed_clone.h"
@@ -78,6 +79,8 @@ static int run_stage(struct seed_attempt *attempt, struct error *err)
     case STAGE_BEGIN:
         return datadir_begin(paths, err) < 0 ? -1 : set_aside_old(attempt, err);
     default:
+        if (server_id_draw(paths, err) < 0)
+            return error_prefix(err, "a server id for the copy");
         return attempt->restore ? seed_restore_finish(attempt->restore, err) : seed_clone_finish(attempt->clone, err);
     }
 }

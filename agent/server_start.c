@@ -12,10 +12,12 @@
 #include "agent/bootstrap/server_binary.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/server_features.h"
+#include "agent/bootstrap/server_id.h"
 #include "agent/bootstrap/start_mode.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/mysql/start_domain.h"
 #include "agent/set_aside.h"
+#include "common/alloc.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/strvec.h"
@@ -155,6 +157,9 @@ int server_start(const struct agent_options *options, struct error *err)
     const char *relay_logs = relay_keep_option(paths, &version);
     if (relay_logs)
         strvec_push(&extra, relay_logs);
+    _cleanup_(freep) char *server_id = server_id_option(paths);
+    if (server_id)
+        strvec_push(&extra, server_id);
     if (truncate || was_interrupted)
         strvec_push_all(&extra, truncate ? truncating : interrupted);
     return server_exec(paths, (const char *const *)extra.v, err);

@@ -97,6 +97,7 @@ static void test_clone_under_writes(void **state)
     assert_true(agent_rig_has(world->member, "vol/data"));
     start_replica(world);
     assert_false(agent_rig_has(world->member, "vol/data/kube-mysql-seed.json")); /* told to the server, once */
+    seed_rig_has_own_server_id(world->member);
     usleep(300 * 1000);
     seed_rig_stop_writer(world);
     await_equal(world);

@@ -102,6 +102,7 @@ static void test_clone_under_writes(void **state)
     assert_true(data_is_absent_or_whole(world->member));
     expect_nothing_left(world->member);
     seed_rig_start_replica(world, world->member);
+    seed_rig_has_own_server_id(world->member);
     usleep(300 * 1000);
     seed_rig_stop_writer(world);
     await_equal(world);

@@ -192,6 +192,17 @@ char *seed_rig_text(const struct agent_rig *rig, const char *sql)
     return strbuf_detach(&out, NULL);
 }
 
+void seed_rig_has_own_server_id(const struct agent_rig *rig)
+{
+    _cleanup_(freep) char *id = seed_rig_text(rig, "SELECT @@server_id");
+
+    id[strcspn(id, "\n")] = '\0';
+    _cleanup_(freep) char *noted = xasprintf("\"serverId\":%s}", id);
+    _cleanup_(freep) char *of_mycnf = xasprintf("server_id = %s\n", id);
+    assert_true(agent_rig_file_says(rig, "vol/data/kube-mysql-server-id.json", noted));
+    assert_false(agent_rig_file_says(rig, "run/my.cnf", of_mycnf));
+}
+
 /* ---- a donor that lies ---- */
 
 uint16_t seed_rig_start_liar(struct seed_rig *world, const struct http_route *routes, void *arg)

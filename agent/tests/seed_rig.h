@@ -51,6 +51,9 @@ bool seed_rig_becomes(const struct agent_rig *rig, const char *sql, const char *
 /* All of the answer. The caller frees. */
 char *seed_rig_text(const struct agent_rig *rig, const char *sql);
 
+/* Its server runs under the server id that was drawn for the copy (server_id.h), not under that of my.cnf. */
+void seed_rig_has_own_server_id(const struct agent_rig *rig);
+
 /* A donor that serves routes for ever, in the helper process; returns the port. */
 uint16_t seed_rig_start_liar(struct seed_rig *world, const struct http_route *routes, void *arg);
 void seed_rig_end_helper(struct seed_rig *world);

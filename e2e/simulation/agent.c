@@ -30,9 +30,9 @@ static void fill_identity(struct sim *sim, int member)
     state->instance = sim_member_name(member);
     state->observed.version.flavour = sim->mariadb ? AGENT_FLAVOUR_MARIADB : AGENT_FLAVOUR_MYSQL;
     memcpy(state->observed.version.text, sim->mariadb ? mariadb : mysql, sim->mariadb ? sizeof(mariadb) : sizeof(mysql));
-    state->observed.server_id = (uint32_t)(TXN_SERVER_ID_BASE + member);
+    state->observed.server_id = txn_server_id(sim->members[member].disk.own_source);
     if (!sim->mariadb)
-        txn_uuid(sim->members[member].disk.uuid, state->observed.server_uuid);
+        txn_uuid(sim->members[member].disk.own_source, state->observed.server_uuid);
     state->accounts_once = true;
 }
 

@@ -49,7 +49,7 @@ static int list_tail(const struct sim *sim, int from, const char *after, int *ou
     bool found = gtid_set_is_empty(have);
     for (int i = 0; i < log->count && have; i++) {
         const struct txn *txn = &sim->txns.all[log->entries[i]];
-        struct gtid_one one = {.server = (uint32_t)(TXN_SERVER_ID_BASE + txn->server), .number = txn->number};
+        struct gtid_one one = {.server = txn_server_id(txn->source), .number = txn->number};
         if (!sim->mariadb)
             txn_uuid(txn->source, one.source);
         char gtid[64];

@@ -23,8 +23,7 @@ void agent_init_start(struct sim *sim, int member)
     struct agent_status *status = &at->agent.status;
     *status = (struct agent_status){.phase = AGENT_PHASE_SEEDING,
         .epoch = at->disk.epoch,
-        .flavour = sim->mariadb ? AGENT_FLAVOUR_MARIADB : AGENT_FLAVOUR_MYSQL,
-        .server_id = (uint32_t)(TXN_SERVER_ID_BASE + member)};
+        .flavour = sim->mariadb ? AGENT_FLAVOUR_MARIADB : AGENT_FLAVOUR_MYSQL};
     memcpy(status->boot_id, at->agent.boot_id, sizeof(status->boot_id));
     snprintf(status->instance, sizeof(status->instance), "%s", sim_member_name(member));
     status->seed.step = AGENT_SEED_STEP_WAITING;

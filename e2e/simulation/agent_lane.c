@@ -51,13 +51,13 @@ static uint32_t semi_sync_clients(const struct sim *sim, int member)
 /* gtid_binlog_state */
 static const char *binlog_state(struct sim *sim, const struct sim_member *at)
 {
-    char text[SIM_MEMBERS_MAX * 32];
+    char text[TXN_SOURCES_MAX * 32];
     char *end = text;
     *end = '\0';
-    const uint32_t *last = at->disk.log.last;
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
-        const struct txn txn = {.server = (uint8_t)i, .number = last[i]};
-        if (last[i] == 0)
+    const uint32_t *upto = at->disk.log.all.upto;
+    for (int i = 0; i < sim->txns.sources; i++) {
+        const struct txn txn = {.source = (uint8_t)i, .number = upto[i]};
+        if (upto[i] == 0)
             continue;
         if (end != text)
             *end++ = ',';
@@ -109,7 +109,7 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
     if (sim->mariadb)
         ret->gtid_state = binlog_state(sim, at);
     if (at->disk.self_written)
-        snprintf(ret->self_written, sizeof(ret->self_written), "4294967-%d-1", TXN_SERVER_ID_BASE + member);
+        snprintf(ret->self_written, sizeof(ret->self_written), "4294967-%u-1", txn_server_id(at->disk.own_source));
     if (server->semi_source)
         ret->semi_sync_clients = semi_sync_clients(sim, member);
     ret->beat_epoch = beat_epoch(sim, member);

@@ -174,7 +174,7 @@ void check_added(struct sim *sim, int member, int txn)
     if (!what->has_twin)
         return;
     for (int i = 0; i < sim->txns.count; i++) {
-        if (i == txn || !txn_same_gtid(&sim->txns.all[i], what, true))
+        if (i == txn || !txn_same_gtid(&sim->txns.all[i], what))
             continue;
         for (int other = 0; other < SIM_MEMBERS_MAX; other++) {
             if (!txn_bits_has(&sim->members[other].disk.log.bits, i))

@@ -103,7 +103,7 @@ static bool would_be_a_twin(const struct sim *sim, int member)
     uint32_t next = last < 0 ? 1 : sim->txns.all[last].number + 1;
     for (int i = 0; i < sim->txns.count && sim->mariadb; i++) {
         const struct txn *txn = &sim->txns.all[i];
-        if (txn->server == member && txn->number >= next)
+        if (txn->source == sim->members[member].disk.own_source && txn->number >= next)
             return true;
     }
     return false;

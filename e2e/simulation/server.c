@@ -210,7 +210,7 @@ static uint32_t next_number(const struct sim *sim, int member)
     const struct txn_log *log = &sim->members[member].disk.log;
     if (sim->mariadb)
         return log->count > 0 ? sim->txns.all[txn_log_last(log)].number + 1 : 1;
-    return log->all.upto[sim->members[member].disk.uuid] + 1;
+    return log->all.upto[sim->members[member].disk.own_source] + 1;
 }
 
 /* MariaDB gives a number again that was cut off. MySQL never gives one twice: no UUID comes back, and none of its
@@ -218,13 +218,13 @@ static uint32_t next_number(const struct sim *sim, int member)
 static void note_twin(struct txn_table *table, int txn)
 {
     const struct txn *what = &table->all[txn];
-    uint32_t *highest = &table->highest[what->server];
+    uint32_t *highest = &table->highest[what->source];
     if (what->number > *highest) {
         *highest = what->number;
         return;
     }
     for (int i = txn - 1; i >= MAX_OF(0, txn - 800); i--) {
-        if (txn_same_gtid(&table->all[i], &table->all[txn], true))
+        if (txn_same_gtid(&table->all[i], &table->all[txn]))
             table->all[i].has_twin = table->all[txn].has_twin = true;
     }
 }
@@ -239,7 +239,7 @@ int server_write(struct sim *sim, int member, enum txn_kind kind, uint64_t epoch
     int txn = sim->txns.count++;
     sim->txns.all[txn] = (struct txn){.kind = kind,
         .server = (uint8_t)member,
-        .source = (uint8_t)at->disk.uuid,
+        .source = (uint8_t)at->disk.own_source,
         .number = next_number(sim, member),
         .epoch = epoch,
         .made_ms = sim->now_ms};
@@ -519,7 +519,7 @@ static int find_place_mariadb(struct sim *sim, int source, int member)
     if (last < 0)
         return theirs->base == 0 ? 0 : (refuse(sim, member, "Could not find GTID state requested"), -1);
     for (int i = theirs->count - 1; i >= MAX_OF(theirs->base - 1, 0); i--) {
-        if (txn_same_gtid(&sim->txns.all[theirs->entries[i]], &sim->txns.all[last], true))
+        if (txn_same_gtid(&sim->txns.all[theirs->entries[i]], &sim->txns.all[last]))
             return i + 1;
     }
     bool older =
@@ -538,7 +538,7 @@ static int find_place_mysql(struct sim *sim, int source, int member)
 {
     const struct txn_log *theirs = &sim->members[source].disk.log;
     const struct sim_disk *own = &sim->members[member].disk;
-    int uuid = sim->members[source].disk.uuid;
+    int uuid = sim->members[source].disk.own_source;
     if (MAX_OF(own->log.all.upto[uuid], own->relay.all.upto[uuid]) > theirs->all.upto[uuid]) {
         refuse(sim, member, "Replica has more GTIDs than the source has, using the source's SERVER_UUID");
         return -1;
@@ -586,7 +586,7 @@ static bool is_left_out(const struct sim *sim, int member, int txn)
     const struct txn *what = &sim->txns.all[txn];
     if (!sim->mariadb && what->number <= MAX_OF(own->log.all.upto[what->source], own->relay.all.upto[what->source]))
         return true;
-    return what->server == member && !(sim->mariadb && sim->members[member].server.semi_replica);
+    return what->source == own->own_source && !(sim->mariadb && sim->members[member].server.semi_replica);
 }
 
 static void receive(struct sim *sim, int source, int member)
@@ -676,10 +676,10 @@ void disk_clear(struct sim *sim, int member)
     txn_queue_clear(&disk->relay);
 }
 
-static void make_uuid(struct sim *sim, int member)
+static void make_source(struct sim *sim, int member)
 {
     if (sim->txns.sources < TXN_SOURCES_MAX)
-        sim->members[member].disk.uuid = sim->txns.sources++;
+        sim->members[member].disk.own_source = sim->txns.sources++;
 }
 
 void server_copy(struct sim *sim, int donor, int member)
@@ -689,12 +689,15 @@ void server_copy(struct sim *sim, int donor, int member)
     disk_clear(sim, member);
     disk->has_data = true;
     txn_log_copy(&sim->txns, from, from->committed, &disk->log);
-    make_uuid(sim, member);
+    make_source(sim, member);
 }
 
 void server_initialise(struct sim *sim, int member)
 {
     disk_clear(sim, member);
     sim->members[member].disk.has_data = true;
-    make_uuid(sim, member);
+    if (sim->mariadb)
+        sim->members[member].disk.own_source = member;
+    else
+        make_source(sim, member);
 }

@@ -157,6 +157,7 @@ static void begin(struct sim *sim, const struct schedule *schedule, FILE *story)
     sim->schedule = schedule;
     sim->positions = position_pool_new((size_t)(64 * KM_MIB));
     sim->mariadb = schedule->mariadb;
+    sim->txns.sources = sim->mariadb ? SIM_MEMBERS_MAX : 0; /* those of ordinals */
     sim->now_ms = SIM_BOOT_MS;
     sim->story = story;
     sim->api.exists = true;

@@ -38,7 +38,7 @@ _Static_assert(SIM_MEMBERS_MAX <= TXN_SERVERS_MAX, "each member writes");
 struct sim_disk {
     bool bound; /* a claim of it exists and was on a node */
     bool has_data;
-    int uuid; /* MySQL: the server's own; an index of sim.sources */
+    int own_source; /* txn.h: of what this server writes */
     struct txn_log log;
     struct txn_queue relay;
     bool configured; /* a source is known */

@@ -18,17 +18,11 @@ static void set_add(struct txn_set *set, const struct txn *txn)
     set->upto[txn->source] = MAX_OF(set->upto[txn->source], txn->number);
 }
 
-static void note_last(struct txn_log *log, const struct txn *txn)
-{
-    log->last[txn->server] = MAX_OF(log->last[txn->server], txn->number);
-}
-
 void txn_log_add(const struct txn_table *table, struct txn_log *log, int txn)
 {
     log->entries[log->count++] = (uint16_t)txn;
     txn_bits_add(&log->bits, txn);
     set_add(&log->all, &table->all[txn]);
-    note_last(log, &table->all[txn]);
 }
 
 void txn_log_commit(const struct txn_table *table, struct txn_log *log, int count)
@@ -48,9 +42,6 @@ void txn_log_cut(const struct txn_table *table, struct txn_log *log, int count)
     log->all = log->done = none;
     txn_log_commit(table, log, count);
     log->all = log->done;
-    memset(log->last, 0, sizeof(log->last));
-    for (int i = 0; i < count; i++)
-        note_last(log, &table->all[log->entries[i]]);
 }
 
 void txn_log_clear(struct txn_log *log)
@@ -59,7 +50,6 @@ void txn_log_clear(struct txn_log *log)
     memset(&log->bits, 0, sizeof(log->bits));
     memset(&log->all, 0, sizeof(log->all));
     memset(&log->done, 0, sizeof(log->done));
-    memset(log->last, 0, sizeof(log->last));
 }
 
 void txn_log_copy(const struct txn_table *table, const struct txn_log *from, int count, struct txn_log *to)
@@ -90,9 +80,9 @@ int txn_log_last(const struct txn_log *log)
     return log->count > 0 ? log->entries[log->count - 1] : -1;
 }
 
-bool txn_same_gtid(const struct txn *a, const struct txn *b, bool mariadb)
+bool txn_same_gtid(const struct txn *a, const struct txn *b)
 {
-    return a->number == b->number && (mariadb ? a->server == b->server : a->source == b->source);
+    return a->number == b->number && a->source == b->source;
 }
 
 /* printf would take a tenth of a run's time. Returns where the NUL is. */
@@ -109,6 +99,11 @@ static char *print_number(char *out, uint32_t number)
     return out;
 }
 
+uint32_t txn_server_id(int source)
+{
+    return TXN_SERVER_ID_BASE + (uint32_t)source;
+}
+
 void txn_uuid(int source, char out[static 37])
 {
     static const char digits[] = "0123456789abcdef";
@@ -121,7 +116,7 @@ void txn_gtid(const struct txn *txn, bool mariadb, char *out, size_t size)
 {
     char text[64] = "0-", *end;
     if (mariadb) {
-        end = print_number(text + 2, TXN_SERVER_ID_BASE + (uint32_t)txn->server);
+        end = print_number(text + 2, txn_server_id(txn->source));
         *end++ = '-';
     } else {
         txn_uuid(txn->source, text);

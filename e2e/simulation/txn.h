@@ -6,6 +6,8 @@
  * two here, as they are on disks.
  * MySQL: the numbers of one source are executed in their order, and nowhere is one left out (replica_preserve_commit_order, one source at a
  * time, and a source sends all that a replica lacks): a set is a largest number for each source.
+ * MariaDB: gtid_binlog_state, the largest number of each server id. Data that was initialised has the server id of its ordinal (the source of
+ * that number), each copy one of its own (agent/bootstrap/server_id.h).
  */
 #ifndef KM_SIMULATION_TXN_H
 #define KM_SIMULATION_TXN_H
@@ -15,7 +17,7 @@
 #include "common/agent_order.h"
 
 #define TXNS_MAX 8192
-#define TXN_SOURCES_MAX 96 /* UUIDs */
+#define TXN_SOURCES_MAX 96 /* UUIDs, or server ids of MariaDB */
 #define TXN_SERVER_ID_BASE 1000
 #define TXN_SERVERS_MAX 6 /* members */
 
@@ -24,7 +26,7 @@ enum txn_kind { TXN_CLIENT, TXN_BEAT, TXN_ERRANT, TXN_DDL_RECOVERY };
 struct txn {
     enum txn_kind kind;
     uint8_t server; /* ordinal of the member that wrote it */
-    uint8_t source; /* MySQL: UUID */
+    uint8_t source; /* of its GTID: the UUID, or the server id of MariaDB */
     bool has_twin;  /* another one has the same GTID */
     uint32_t number;
     uint64_t epoch;
@@ -35,8 +37,8 @@ struct txn {
 struct txn_table {
     struct txn all[TXNS_MAX];
     int count;
-    int sources;                       /* UUIDs given so far */
-    uint32_t highest[TXN_SERVERS_MAX]; /* number that each member has given */
+    int sources;                       /* given so far */
+    uint32_t highest[TXN_SOURCES_MAX]; /* number that each source has given */
 };
 
 struct txn_bits {
@@ -68,10 +70,9 @@ struct txn_log {
     uint16_t entries[TXNS_MAX];
     int count, committed, durable;
     int64_t durable_ms;
-    int base;                       /* what came with a copy lies in no file of it */
-    struct txn_bits bits;           /* of all entries */
-    struct txn_set all, done;       /* MySQL: of all, and of those that are committed */
-    uint32_t last[TXN_SERVERS_MAX]; /* number of each member */
+    int base;                 /* what came with a copy lies in no file of it */
+    struct txn_bits bits;     /* of all entries */
+    struct txn_set all, done; /* of all, and of those that are committed */
 };
 
 /* Relay logs: from `at` on it waits to be applied. */
@@ -92,9 +93,11 @@ void txn_queue_add(const struct txn_table *table, struct txn_queue *queue, int t
 
 /* The last one, -1: none. */
 int txn_log_last(const struct txn_log *log);
-bool txn_same_gtid(const struct txn *a, const struct txn *b, bool mariadb);
+bool txn_same_gtid(const struct txn *a, const struct txn *b);
 void txn_gtid(const struct txn *txn, bool mariadb, char *out, size_t size);
 void txn_set_print(const struct txn_set *a, const struct txn_set *b, int sources, char *out, size_t size);
+/* The server id that belongs to it. */
+uint32_t txn_server_id(int source);
 void txn_uuid(int source, char out[static 37]);
 
 #endif

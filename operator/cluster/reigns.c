@@ -9,18 +9,6 @@
 
 /* ---- whose transactions ---- */
 
-/* Server ids follow from ordinals; 0: no agent has said what its own one is. */
-static uint32_t server_id_of(const struct cluster_snapshot *snapshot, const char *name)
-{
-    int ordinal = names_ordinal(name);
-    for (int i = 0; i < snapshot->member_count && ordinal >= 0; i++) {
-        const struct cluster_member *member = &snapshot->members[i];
-        if (member->agent && member->agent->server_id > (uint32_t)member->ordinal)
-            return member->agent->server_id - (uint32_t)member->ordinal + (uint32_t)ordinal;
-    }
-    return 0;
-}
-
 static void set_origin_id(uint32_t server_id, struct cluster_reign *ret)
 {
     if (server_id != 0)
@@ -129,16 +117,27 @@ static void name_open_last(const struct cluster_snapshot *snapshot, struct clust
     reigns->list[0].opened = true;
 }
 
-/* A member whose data was replaced is not the primary of a listed reign any more, so one that runs tells. */
+static bool any_server_id_is_told(const struct cluster_snapshot *snapshot)
+{
+    bool any = false;
+    for (int i = 0; i < snapshot->member_count; i++)
+        any |= snapshot->members[i].agent && snapshot->members[i].agent->server_id != 0;
+    return any;
+}
+
+/* A member whose data was replaced is not the primary of a listed reign any more, so one that runs tells. Of a MariaDB
+ * server that does not run, the ordinal tells: a version that lists no reigns drew no server ids (agent/bootstrap/
+ * server_id.h). Where one was drawn all the same, its transactions pass for a strange tail, and are waited for. */
 static void find_origin(const struct cluster_snapshot *snapshot, struct cluster_reign *reign)
 {
     const struct cluster_member *member = cluster_member_named(snapshot, reign->primary);
+    int ordinal = names_ordinal(reign->primary);
     if (!str_empty(reign->origin) || str_empty(reign->primary))
         return;
-    if (cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB)
-        set_origin_id(server_id_of(snapshot, reign->primary), reign);
-    else if (member && member_runs(member))
+    if (member && member_runs(member))
         set_origin(member->agent, reign);
+    else if (cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB && ordinal >= 0 && any_server_id_is_told(snapshot))
+        set_origin_id(snapshot->server_id_base + (uint32_t)ordinal, reign);
 }
 
 void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)

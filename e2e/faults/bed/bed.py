@@ -428,11 +428,3 @@ class Bed:
         """Processes that do nothing but use processors."""
         for _ in range(count):
             self.loads.append(await asyncio.create_subprocess_exec("sh", "-c", "while :; do :; done"))
-
-    def server_ids(self):
-        """By server id: the member."""
-        for item in self.api.items["configmaps"].values():
-            if "instance.json" in (item.get("data") or {}):
-                base = json.loads(item["data"]["instance.json"])["serverIdBase"]
-                return {base + ordinal_of(name): name for name in self.members()}
-        return {}

@@ -192,9 +192,6 @@ class Floor:
     def members(self):
         return list(NAMES)
 
-    def server_ids(self):
-        return {server.number + 1: name for name, server in self.servers.items()}
-
     def status(self):
         return {}
 

@@ -99,7 +99,7 @@ class Cycle:
 
     async def _judge(self, watchers, reigns):
         bed, case, figures = self.bed, self.case, self.figures
-        old = {name: number for number, name in bed.server_ids().items()}.get(bed.old)
+        old = watchers.server_before(bed.fault_ns)
         expect = case.expected(bed)
         elsewhere = old if expect == cases.FAILOVER else None
         figures["direct"] = watchers.outage(DIRECT, bed.fault_ns, elsewhere)

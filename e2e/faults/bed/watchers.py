@@ -124,6 +124,11 @@ class Watchers:
         before = max((each.end for each in self.acks if self.routes[each.thread] == route and each.end <= fault_ns), default=fault_ns)
         return max(later - earlier for earlier, later in zip([before] + ends, ends)) / 1e6
 
+    def server_before(self, at_ns):
+        """The server id that acknowledged last before that; None: nobody did."""
+        before = [each for each in self.acks if each.end <= at_ns]
+        return max(before, key=lambda each: each.end).server if before else None
+
     def blind(self, fault_ns, old):
         """Who was not seen as it was before the fault: a sampler that sees nothing finds no fault either."""
         seen = {(run.member, run.state) for run in self.runs if run.start < fault_ns}

@@ -64,7 +64,7 @@ def inside_acks(bed):
 
 
 async def nothing_acknowledged_inside(bed):
-    old = {name: number for number, name in bed.server_ids().items()}[bed.old]
+    old = bed.watchers.server_before(bed.fault_ns)
     acks = inside_acks(bed)
     elsewhere = [each.end for each in bed.watchers.acks if each.server != old and each.start > bed.fault_ns]
     by_old = [end for _, _, _, end, server in acks if server == old]
