@@ -180,18 +180,29 @@ static void judge_by_others(const struct cluster_snapshot *snapshot, const struc
 
 /* ---- all of it ---- */
 
+/* A replica may be connected before the agent of its source has had the server's first answer. */
+static bool is_received_from(const struct cluster_member *primary, const struct testimony *told)
+{
+    return told->not && told->not ->agent->replication.receiver == AGENT_THREAD_RUNNING && member_speaks(primary) &&
+        primary->agent->phase == AGENT_PHASE_STARTING;
+}
+
 /* After a start of all servers the old primary is given time to come back. */
-static bool needs_patience(
-    const struct cluster_snapshot *snapshot, const struct testimony *told, struct cluster_failure *ret)
+static bool needs_patience(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
+    const struct testimony *told, struct cluster_failure *ret)
 {
     bool may_return = str_eq(ret->reason, "ServerDown") || str_eq(ret->reason, "MemberLost");
+    bool receives = is_received_from(primary, told);
     int64_t since_ms = snapshot->lost_since_ms > 0 ? snapshot->lost_since_ms : snapshot->now_ms;
     int64_t rest_ms = since_ms + failover_start_ms(snapshot) - snapshot->now_ms;
-    if (!may_return || told->seen || rest_ms <= 0)
+    if (!may_return || (told->seen && !receives) || rest_ms <= 0)
         return false;
     char evidence[sizeof(ret->evidence)];
     memcpy(evidence, ret->evidence, sizeof(evidence));
-    doubt(ret, "%.180s; no replica has been connected to it yet: it is given time to start", evidence);
+    if (receives)
+        doubt(ret, "%.160s, but %s receives from it: it is given time to start", evidence, told->not ->name);
+    else
+        doubt(ret, "%.180s; no replica has been connected to it yet: it is given time to start", evidence);
     look_again_in(ret, MIN_OF(rest_ms, 1000));
     return true;
 }
@@ -213,7 +224,7 @@ void cluster_find_failure(const struct cluster_snapshot *snapshot, const char *n
         judge_by_its_word(snapshot, primary, &told, ret);
     else
         judge_by_others(snapshot, primary, &told, ret);
-    if (str_empty(ret->reason) || needs_patience(snapshot, &told, ret))
+    if (str_empty(ret->reason) || needs_patience(snapshot, primary, &told, ret))
         return;
     char why[256];
     if (failover_can_succeed(snapshot, primary->name, false, why, sizeof(why)))
