@@ -75,7 +75,7 @@ class Rig:
         for step in stories.STORIES[story][0]:
             problems, _ = await lane.run(step)
             if problems:
-                raise LaneBroken(f"{story}/{step.name} undisturbed: {problems} {lane.log_tail()}")
+                raise LaneBroken(f"{story}/{step.name} undisturbed: {problems} {lane.log_tail()}", lane)
         return lane
 
     async def end_lane(self, lane):
@@ -139,6 +139,17 @@ class Run:
         self.unsteady.add(what)
         return again
 
+    async def new_lane(self, story, slow=False):
+        """Another one if the first one does not get so far."""
+        try:
+            return await self.rig.new_lane(story, slow)
+        except LaneBroken as error:
+            if not error.lane or not self.may_try_again((story, "lane"), error.lane):
+                raise
+            self.report(story, "-", "none", "a new lane", "UNSTEADY", [str(error)])
+            error.lane.abort()
+            return await self.rig.new_lane(story, slow)
+
     # ---- baselines ----
 
     async def learn(self, story):
@@ -148,7 +159,7 @@ class Run:
 
     async def learn_once(self, story):
         """Two undisturbed rounds; the second is what others are compared with. Requests that only one of them made count too."""
-        lane = await self.rig.new_lane(story)
+        lane = await self.new_lane(story)
         circle = stories.STORIES[story][1]
         for turn in range(2):
             for step in circle:
@@ -241,7 +252,7 @@ class Run:
     async def go_round(self, story, slow):
         """One lane after another until the queues are empty or the time is over."""
         while self.work_left(story, slow) and time.monotonic() < self.end:
-            lane = await self.rig.new_lane(story, slow)
+            lane = await self.new_lane(story, slow)
             good = True
             while good and self.work_left(story, slow) and time.monotonic() < self.end:
                 for step in stories.STORIES[story][1]:

@@ -18,7 +18,11 @@ SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:|stack-ove
 
 
 class LaneBroken(Exception):
-    """The lane is in no known state any more: the next case needs a new one."""
+    """The lane is in no known state any more: the next case needs a new one. lane: if it got so far that there is a log."""
+
+    def __init__(self, text, lane=None):
+        super().__init__(text)
+        self.lane = lane
 
 
 class Baseline:

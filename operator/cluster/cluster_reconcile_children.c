@@ -32,12 +32,14 @@ static void remember_child(
         (struct cluster_child_memory){reconcile->decision.desired[child], kube_object_digest(answer->raw)};
 }
 
-/* A conflict at a pod says that it is not the one that was read. A label that is late harms nobody: the route does not
- * go by it. A deletion names the pod's UID, so the pod that it meant is gone. */
+/* A conflict at a pod says that it is not the one that was read, and "not found" that it has gone meanwhile. A label
+ * that is late harms nobody: the route does not go by it. A deletion names the pod's UID, so the pod that it meant is
+ * gone. */
 static bool is_no_news(struct cluster_reconcile *reconcile, const struct plan_action *action, const struct error *err)
 {
     bool is_late = action->verb == PLAN_PATCH || action->verb == PLAN_DELETE;
-    if (!is_late || action->kind != PLAN_POD || err->kind != ERROR_CONFLICT)
+    bool is_another = err->kind == ERROR_CONFLICT || err->kind == ERROR_NOT_FOUND;
+    if (!is_late || action->kind != PLAN_POD || !is_another)
         return false;
     cluster_reconcile_again_in(reconcile, CLUSTER_CONFLICT_RETRY_MS);
     return !cluster_memory_note_conflict(cluster_reconcile_memory(reconcile), clock_monotonic_ms());
