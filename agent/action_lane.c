@@ -163,7 +163,7 @@ static int tend(struct action *action, struct error *err)
         fill_zones(session);
     if (action->want->scope == ACCOUNTS_NONE)
         return 0;
-    action->digest = accounts_digest(session);
+    action->digest = accounts_digest(session, dialect_for(&action->version));
     leave_mark(lane->paths);
     return 0;
 }

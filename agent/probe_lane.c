@@ -4,6 +4,7 @@
 #include "agent/probe_lane.h"
 
 #include "agent/bootstrap/volume_mark.h"
+#include "agent/mysql/accounts.h"
 #include "agent/mysql/room.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -30,6 +31,9 @@ struct probe_lane {
     struct probe_result result;
 };
 
+/* Locks on tables of the server's own: see replication_facts.h, system_tables_seen. */
+#define LOCKED_TABLES_ARE_LEFT "SET SESSION lock_wait_timeout = 1"
+
 /* The sentinel is given up for it if no other connection is left. */
 static struct session *open_session(struct probe_lane *lane, struct error *err)
 {
@@ -37,7 +41,11 @@ static struct session *open_session(struct probe_lane *lane, struct error *err)
     struct session *session = session_open(&lane->options, &failure);
 
     if (!session && lane->is_spare && room_is_lacking(&failure))
-        return steal_ptr(lane->old_sentinel);
+        session = steal_ptr(lane->old_sentinel);
+    if (session && session_exec(session, LOCKED_TABLES_ARE_LEFT, &failure) < 0) {
+        session_close(session);
+        session = NULL;
+    }
     if (!session && err)
         *err = failure;
     return session;
@@ -58,6 +66,8 @@ static int look(struct probe_lane *lane, struct error *err)
     const struct dialect *dialect = dialect_for(&result->observed.version);
     if (replication_facts_observe(lane->session, dialect, lane->options.user, &result->replication, err) < 0)
         return -1;
+    if (lane->with_status && result->replication.system_tables_seen)
+        result->observed.accounts_digest = accounts_digest(lane->session, dialect);
     if (lane->beat_late &&
         replication_beat_locked(lane->session, lane->options.user, &result->replication.beat_locked, err) < 0)
         return -1;

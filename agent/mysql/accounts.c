@@ -357,13 +357,22 @@ static void take_hash(void *arg, unsigned count, const char *const *names, const
         snprintf(arg, 65, "%s", str_or_empty(values[0]));
 }
 
-int accounts_look(struct session *session, bool *ret_present, char ret_hash[static 65], struct error *err)
+/* MariaDB's mysql.user is a view with a definer: reading it waits for LOCK_grant, which CREATE USER holds while its
+ * commit waits for an acknowledgement, and no time-out ends that. A lock on the table itself heeds lock_wait_timeout. */
+static const char *table_of(const struct dialect *dialect)
 {
+    return dialect->family == AGENT_FLAVOUR_MARIADB ? "mysql.global_priv" : "mysql.user";
+}
+
+int accounts_look(struct session *session, const struct dialect *dialect, bool *ret_present, char ret_hash[static 65],
+    struct error *err)
+{
+    _cleanup_(freep) char *sql = xasprintf(
+        "SELECT COUNT(*) FROM %s WHERE User IN ('root', 'replication') AND Host = '%%'", table_of(dialect));
     struct error failure = ERROR_INIT;
     char hash[65] = "";
 
-    if (session_query(session, "SELECT COUNT(*) FROM mysql.user WHERE User IN ('root', 'replication') AND Host = '%'",
-            take_count, ret_present, err) < 0)
+    if (session_query(session, sql, take_count, ret_present, err) < 0)
         return -1;
     if (session_query(session, "SELECT hash FROM " ACCOUNTS_TABLE " WHERE id = 1", take_hash, hash, &failure) < 0 &&
         failure.code != ER_NO_SUCH_TABLE && failure.code != ER_BAD_DB) {
@@ -386,13 +395,13 @@ static void take_account(void *arg, unsigned count, const char *const *names, co
     }
 }
 
-uint64_t accounts_digest(struct session *session)
+uint64_t accounts_digest(struct session *session, const struct dialect *dialect)
 {
+    _cleanup_(freep) char *sql = xasprintf(
+        "SELECT * FROM %s WHERE User IN ('root', 'replication', 'monitor') ORDER BY User, Host", table_of(dialect));
     uint64_t digest = HASH64_INIT;
 
-    if (session_query(session,
-            "SELECT * FROM mysql.user WHERE User IN ('root', 'replication', 'monitor') ORDER BY User, Host",
-            take_account, &digest, NULL) < 0)
+    if (session_query(session, sql, take_account, &digest, NULL) < 0)
         return 0;
     return digest ? digest : 1;
 }

@@ -59,10 +59,11 @@ int accounts_apply(struct session *session, const struct accounts_plan *plan, st
 
 /* Whether root@'%' and replication@'%' are there, and the hash of the wish that a primary has carried out ("": none has), as far as this
  * server has got. The row comes after the accounts, here as in the binary log. */
-int accounts_look(struct session *session, bool *ret_present, char ret_hash[static 65], struct error *err) KM_MUST_CHECK;
+int accounts_look(struct session *session, const struct dialect *dialect, bool *ret_present, char ret_hash[static 65],
+    struct error *err) KM_MUST_CHECK;
 
 /* What the server holds of the system accounts, password hashes included, as a number: another one means that somebody has changed, added or
  * dropped one. 0: it cannot be read. */
-uint64_t accounts_digest(struct session *session);
+uint64_t accounts_digest(struct session *session, const struct dialect *dialect);
 
 #endif

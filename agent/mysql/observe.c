@@ -3,7 +3,6 @@
 
 #include "agent/mysql/observe.h"
 
-#include "agent/mysql/accounts.h"
 #include "common/strbuf.h"
 
 #define SQL_MAX (16 * KM_KIB)
@@ -92,6 +91,18 @@ static void take_columns(void *arg, unsigned count, const char *const *names, co
         server_status_take(taking->status, taking->source, names[i], values[i]);
 }
 
+static int collect_status(struct session *session, struct taking *taking, struct error *err)
+{
+    char sql[128];
+
+    for (const char *const *each = server_status_patterns(); *each; each++) {
+        snprintf(sql, sizeof(sql), "SHOW GLOBAL STATUS LIKE '%s'", *each);
+        if (session_query(session, sql, take_pair, taking, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int collect(
     struct session *session, enum server_status_source source, struct observation *observation, struct error *err)
 {
@@ -101,6 +112,8 @@ static int collect(
     strbuf_init(&sql, SQL_MAX);
     if (source == SOURCE_REPLICA)
         return session_query(session, dialect_for(&observation->version)->replica_status, take_columns, &taking, err);
+    if (source == SOURCE_STATUS && observation->version.flavour == AGENT_FLAVOUR_MARIADB)
+        return collect_status(session, &taking, err);
     server_status_sql(source, &sql);
     return session_query(session, sql.buf, take_pair, &taking, err);
 }
@@ -131,7 +144,6 @@ int observe_server(struct session *session, bool with_status, struct observation
         if (collect(session, sources[i], ret, err) < 0)
             return -1;
     }
-    ret->accounts_digest = accounts_digest(session);
     ret->has_status = true;
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "common/strbuf.h"
 
 #define SQL_MAX (4 * KM_KIB)
+#define ER_LOCK_WAIT_TIMEOUT 1205
 #define ER_NO_SUCH_TABLE 1146
 #define ER_BAD_DB 1049
 
@@ -550,10 +551,36 @@ void replication_facts_release(struct replication_facts *facts)
 void replication_facts_keep(struct replication_facts *to, const struct replication_facts *from)
 {
     struct position_pool *old = to->positions;
+    struct replication_facts before = *to;
 
     *to = *from;
+    if (!from->system_tables_seen) {
+        to->accounts_present = before.accounts_present;
+        memcpy(to->accounts_hash, before.accounts_hash, sizeof(to->accounts_hash));
+        to->events_listed = before.events_listed;
+    }
     position_pool_ref(to->positions);
     position_pool_unref(old);
+}
+
+/* A commit that begins to wait just now is found by the session's lock_wait_timeout, where it has a short one. */
+static int observe_system_tables(
+    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (facts->semi_sync_source && facts->waiting_commits > 0)
+        return 0;
+    if (accounts_look(session, dialect, &facts->accounts_present, facts->accounts_hash, &failure) < 0 ||
+        (!facts->read_only && events_look(session, &facts->events_listed, &failure) < 0)) {
+        if (failure.code == ER_LOCK_WAIT_TIMEOUT)
+            return 0;
+        if (err)
+            *err = failure;
+        return -1;
+    }
+    facts->system_tables_seen = true;
+    return 0;
 }
 
 static int observe_all(struct session *session, const struct dialect *dialect, const char *agent_user,
@@ -563,15 +590,10 @@ static int observe_all(struct session *session, const struct dialect *dialect, c
     if (semi_sync_observe(session, dialect, facts, err) < 0 || observe_read_only(session, dialect, facts, err) < 0 ||
         observe_replica(session, dialect, facts, err) < 0 || forget_what_is_dropped(session, dialect, facts, err) < 0 ||
         observe_state(session, dialect, facts, err) < 0 || observe_copy(session, dialect, facts, err) < 0 ||
-        observe_beat(session, facts, err) < 0 ||
-        accounts_look(session, &facts->accounts_present, facts->accounts_hash, err) < 0)
+        observe_beat(session, facts, err) < 0 || observe_system_tables(session, dialect, facts, err) < 0)
         return -1;
     add_executed(dialect, facts);
-    if (!facts->read_only &&
-        (observe_transactions(session, agent_user, facts, err) < 0 ||
-            events_look(session, &facts->events_listed, err) < 0))
-        return -1;
-    return 0;
+    return facts->read_only ? 0 : observe_transactions(session, agent_user, facts, err);
 }
 
 int replication_facts_observe(struct session *session, const struct dialect *dialect, const char *agent_user,

@@ -63,15 +63,18 @@ struct replication_facts {
     bool unacknowledged_known; /* the server was asked for these counts */
 
     bool beat_locked;   /* replication_beat_locked; only asked when a heartbeat is late */
-    bool events_listed; /* events.h; only asked while clients can write */
 
     bool has_beat;
     uint64_t beat_epoch;
     int64_t beat_us;      /* the source's clock */
     int64_t beat_read_us; /* ours, when the row was read */
 
+    /* The system tables were asked: an account or an event that is being made locks them for as long as its commit waits
+     * for an acknowledgement. Otherwise what follows is as it was (replication_facts_keep). */
+    bool system_tables_seen;
     bool accounts_present; /* accounts.h: accounts_look */
     char accounts_hash[65];
+    bool events_listed; /* events.h; only asked while clients can write */
 
     uint32_t long_transactions;
     char long_transaction[160];

@@ -29,6 +29,12 @@ void server_status_take(
 struct strbuf;
 void server_status_sql(enum server_status_source source, struct strbuf *out);
 
+/* The same rows of SOURCE_STATUS and others beside them, for SHOW GLOBAL STATUS LIKE; ends with NULL. MariaDB evaluates
+ * every variable for a WHERE, and only those that match for a LIKE (sql_show.cc: show_status_array). Among them are
+ * numbers of grants (Acl_*), which wait for LOCK_grant: CREATE USER holds it while its commit waits for an
+ * acknowledgement. */
+const char *const *server_status_patterns(void);
+
 /* The metric families of the server in a registry (loop thread). */
 struct server_metrics;
 struct server_metrics *server_metrics_new(struct metrics *metrics);

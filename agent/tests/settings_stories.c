@@ -134,6 +134,35 @@ static void test_semi_sync_that_gave_up_waits_again(void **state)
     member_release_lock(pid);
 }
 
+static bool has_waited_for_long(const struct member *member)
+{
+    assert_int_equal(member->status.phase, AGENT_PHASE_RUNNING);
+    return member->status.writes_blocked_ms > 6000;
+}
+
+/* It holds the locks of the accounts for as long as nobody acknowledges. MySQL then lets nobody log in, and no SHOW
+ * answers ("Waiting for acl cache lock"): that hangs for everybody. MariaDB goes on. */
+static void test_an_account_that_waits_does_not_hang_its_server(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    if (!is_mariadb(rig))
+        skip();
+    order_heartbeat(rig, false); /* one that waits already would go on waiting, and the account behind it */
+    for (unsigned i = 1; i < MEMBERS; i++)
+        agent_rig_kill(&rig->members[i].rig->server);
+    pid_t pid = member_hold_lock(rig, 0, "CREATE USER waits@'%'", 0);
+    assert_true(replication_rig_await(rig, 0, is_blocked, "blocked", LONG_MS));
+    assert_true(replication_rig_await(rig, 0, has_waited_for_long, "waiting, and alive", LONG_MS));
+    for (unsigned i = 1; i < MEMBERS; i++)
+        replication_rig_start(rig, i, "server");
+    assert_true(replication_rig_await(rig, 0, is_not_blocked, "free again", LONG_MS));
+    order_heartbeat(rig, true);
+    await_ready(rig);
+    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM mysql.user WHERE User = 'waits'", "1"));
+    member_release_lock(pid);
+}
+
 /* ---- a server without an order ---- */
 
 static bool has_no_order(const struct member *member)
@@ -197,6 +226,7 @@ int settings_stories_run(bool mysql)
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_semi_sync_is_set_right),
         cmocka_unit_test(test_semi_sync_that_gave_up_waits_again),
+        cmocka_unit_test(test_an_account_that_waits_does_not_hang_its_server),
         cmocka_unit_test(test_a_server_without_an_order_stays_closed),
     };
 

@@ -99,6 +99,7 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
         .long_transactions = server->long_until_ms > sim->now_ms,
         .beat_locked = server_is_locked(sim, member) && role_beat_is_late(&at->agent.state, sim->now_ms),
         .copy_waits = copy_waits(sim, member),
+        .system_tables_seen = true,
         .accounts_present = true,
         .events_listed = true};
     char position[SIM_POSITION_SIZE];

@@ -70,6 +70,33 @@ static void test_names_are_those_of_mysqld_exporter(void **state)
     expect_line(fixture, "\nmysql_global_variables_max_connections 151\n");
 }
 
+static bool matches(const char *pattern, const char *name, size_t len)
+{
+    size_t prefix = strcspn(pattern, "%");
+
+    return len >= prefix && strncmp(pattern, name, prefix) == 0 && (pattern[prefix] == '%' || len == prefix);
+}
+
+/* Every name that the one statement asks for. */
+static void test_patterns_leave_nothing_out(void **state)
+{
+    struct fixture *fixture = *state;
+    unsigned names = 0;
+
+    server_status_sql(SOURCE_STATUS, &fixture->text);
+    for (const char *at = fixture->text.buf; (at = strchr(at, '\'')); names++) {
+        const char *name = at + 1;
+        size_t len = strcspn(name, "'");
+        bool found = false;
+        for (const char *const *each = server_status_patterns(); *each; each++)
+            found |= matches(*each, name, len);
+        if (!found)
+            fail_msg("no pattern for %.*s", (int)len, name);
+        at = name + len + 1;
+    }
+    assert_true(names > 50);
+}
+
 static void test_both_spellings_of_a_replica(void **state)
 {
     struct fixture *fixture = *state;
@@ -109,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_names_are_those_of_mysqld_exporter, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_patterns_leave_nothing_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_both_spellings_of_a_replica, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_silent_server_is_down_and_keeps_its_counters, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_not_reported_is_not_exported, setup, teardown),
