@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 build_packages=(
   gcc make pkg-config ca-certificates dpkg-dev
   libc6-dev libcurl4-openssl-dev libjansson-dev libmariadb-dev libssl-dev libyaml-dev libevent-dev libzstd-dev
+  libexpat1-dev
   libnghttp2-dev zlib1g-dev tzdata jq
 )
 test_packages=(

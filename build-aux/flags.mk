@@ -59,7 +59,7 @@ pkg_env := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/li
 CFLAGS_ALL  += --sysroot=$(SYSROOT)
 LDFLAGS_ALL += -Wl,--dynamic-linker=$(SYSROOT_LIBS)/ld-linux-x86-64.so.2 -Wl,--disable-new-dtags,-rpath,$(SYSROOT_LIBS)
 endif
-PKG_COMMON := libcurl jansson libevent libevent_openssl libevent_pthreads openssl yaml-0.1 libzstd
+PKG_COMMON := libcurl jansson libevent libevent_openssl libevent_pthreads openssl yaml-0.1 libzstd expat
 PKG_MYSQL  := $(shell $(pkg_env) $(PKG_CONFIG) --exists libmariadb && echo libmariadb || echo mysqlclient)
 pkg_cflags  = $(shell $(pkg_env) $(PKG_CONFIG) --cflags $(1))
 pkg_libs    = $(shell $(pkg_env) $(PKG_CONFIG) $(pkg_static) --libs $(1))

@@ -51,7 +51,7 @@ make_tree() {
     compiler=gcc-$(triplet "$arch" | sed 's/_/-/') suffix=:$arch
   fi
   packages=$compiler,apt,make,pkg-config,ca-certificates,dpkg-dev,tzdata,jq$(
-    printf ",%s-dev$suffix" libc6 libcurl4-openssl libjansson libmariadb libssl libyaml libevent libzstd libnghttp2 zlib1g)
+    printf ",%s-dev$suffix" libc6 libcurl4-openssl libjansson libmariadb libssl libyaml libevent libexpat1 libzstd libnghttp2 zlib1g)
   sources=$(mirrors)
   [[ $sources == *-security* ]] || die "apt has no source of Debian's security updates"
   tree=$cache/release-$suite-$arch-$(printf '%s\n' "$packages" "$sources" | sha256sum | cut -c1-8)

@@ -4,7 +4,7 @@
 # libcurl with HTTP(S) and HTTP/2 only. Debian's libcurl.a drags in LDAP, Kerberos, SSH, RTMP and thirty libraries more, some
 # of them without a static form. Built from Debian's own `curl` source package, patches included; kept outside the checkout
 # under a name made of the package's version and this recipe, so a changed recipe or a security update makes a new one.
-# Everything else (OpenSSL, nghttp2, libevent, jansson, libyaml, zstd, libmariadb) comes from Debian's -dev packages.
+# Everything else (OpenSSL, nghttp2, libevent, jansson, libyaml, zstd, expat, libmariadb) comes from Debian's -dev packages.
 # CC: the compiler; one for another machine makes its library. CURL_SOURCE_VERSION: the version to build where a mirror has not got the source of the newest one.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

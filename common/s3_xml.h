@@ -2,8 +2,8 @@
 /*
  * s3_xml.h: the few XML answers of S3. Pure. The text must be there whole: one that is cut off is ERROR_PROTOCOL, and nothing of it is handed out.
  *
- * Elements, text, character references, CDATA, comments and processing instructions are read; attributes and namespaces' prefixes are skipped; a DOCTYPE is refused, so
- * there are no entities but the five of XML itself. Depth, names and texts are bounded.
+ * Read by expat. Attributes and namespaces' prefixes are skipped; a DOCTYPE is refused, so there are no entities but the five of XML itself. Depth, names and texts are
+ * bounded. A key with a character that XML 1.0 does not have (most control characters) makes the whole page ERROR_PROTOCOL.
  */
 #ifndef KM_COMMON_S3_XML_H
 #define KM_COMMON_S3_XML_H

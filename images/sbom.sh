@@ -25,7 +25,7 @@ mkdir -p "$(dirname "$file")"
 { images/linked.sh "$map" | rows STATIC_LINK; beside | rows CONTAINS; } |
   jq -S -s --arg name "$name" --arg version "$version" --arg digest "$digest" --arg created "$created" --arg distro "debian-${VERSION_ID:-?}" '
   # What is linked of these, after Debian'"'"'s copyright files; of others the licence is left to the reader (THIRD-PARTY.txt).
-  {curl: "curl", glibc: "LGPL-2.1-or-later", jansson: "MIT", libevent: "BSD-3-Clause", libyaml: "MIT", mariadb: "LGPL-2.1-or-later", nghttp2: "MIT",
+  {curl: "curl", expat: "MIT", glibc: "LGPL-2.1-or-later", jansson: "MIT", libevent: "BSD-3-Clause", libyaml: "MIT", mariadb: "LGPL-2.1-or-later", nghttp2: "MIT",
    openssl: "Apache-2.0", zlib: "Zlib", "ca-certificates": "MPL-2.0"} as $licences
   | def id: "SPDXRef-" + (.package | gsub("[^A-Za-z0-9.-]"; "-"));
   {

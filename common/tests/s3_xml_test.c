@@ -35,7 +35,7 @@ static const struct {
     {"<a/>", "<a>[a=]"},
     {"<a></a>", "<a>[a=]"},
     {" \n<?xml version=\"1.0\"?>\n<a>x</a>\n ", "<a>[a=x]"},
-    {"<?xml version='1.0'?>   \n   <a x='>' y=\"</a>\"  >x</a >", "<a>[a=x]"},
+    {"<?xml version='1.0'?>   \n   <a x='>' y=\"&lt;/a>\"  >x</a >", "<a>[a=x]"},
     {"<a><b>1</b><c/><b>2</b> </a>", "<a><a/b>[a/b=1]<a/c>[a/c=]<a/b>[a/b=2][a= ]"},
     {"<s3:a xmlns:s3='u'><s3:b>1</s3:b></s3:a>", "<a><a/b>[a/b=1][a=]"},
     {"<a>&lt;&amp;&gt;&quot;&apos;&#65;&#x42;&#xe4;&#8364;&#x1F600;</a>",
@@ -67,6 +67,9 @@ static const struct {
     {"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", NULL},
     {"<a><!-- </a>", NULL},
     {"<a><![CDATA[ </a>", NULL},
+    {"<a x='</a>'></a>", NULL},
+    {"<a>&#1;</a>", NULL}, /* XML 1.0 does not have it */
+    {"<a>\xff</a>", NULL},
     {"<a ' ></a>", NULL},
     {"<a <b/></a>", NULL},
     {"<>x</>", NULL},

@@ -32,7 +32,7 @@ for name in kube-mysql-operator kube-mysql-agent; do
   expect "the SBOM has the program's digest" jq -e --arg d "$(sha256sum < "$root/$name" | cut -d' ' -f1)" '.packages[0].checksums[0].checksumValue == $d' "$sbom"
   linked=$(jq -r '(.relationships | map(select(.relationshipType == "STATIC_LINK").relatedSpdxElement)) as $ids
     | .packages[] | select(.SPDXID | IN($ids[])) | .sourceInfo' "$sbom" | sed -n 's/^built from: \([^ ]*\) .*/\1/p' | sort)
-  want="curl glibc jansson libevent libzstd nghttp2 openssl"
+  want="curl expat glibc jansson libevent libzstd nghttp2 openssl"
   [[ $name == *operator ]] && want+=" libyaml" || want+=" mariadb zlib"
   for library in $want; do
     expect "the SBOM has $library" grep -qx "$library" <<< "$linked"
