@@ -94,8 +94,9 @@ static void tell_status(struct sim *sim, const struct cluster_status *before, co
         after->semi_sync ? "semi-sync" : "no semi-sync", after->confirmed.semi_sync ? " (confirmed)" : "");
     if (cluster_transition_is_set(t))
         sim_tell(sim, "        %s from %s to %s%s, %s: %s; position %s", t->failover ? "failover" : "switchover",
-            t->from, str_empty(t->to) ? "nobody yet" : t->to, t->salvage ? ", with its binary logs" : "", t->reason,
-            str_empty(t->to) ? t->evidence : t->candidate_why, str_empty(t->position) ? "none" : t->position);
+            t->from, str_empty(t->to) ? "nobody yet" : t->to, t->salvage ? ", with its binary logs" : "",
+            transition_reason_name(t->reason), str_empty(t->to) ? t->evidence : t->candidate_why,
+            str_empty(t->position) ? "none" : t->position);
 }
 
 static void land(struct sim *sim, int op)

@@ -67,7 +67,6 @@ static const struct text_member instance_texts[] = {
 static const struct text_member transition_texts[] = {
     TEXT(cluster_transition, "from", from),
     TEXT(cluster_transition, "to", to),
-    TEXT(cluster_transition, "reason", reason),
     TEXT(cluster_transition, "before", before),
     TEXT(cluster_transition, "evidence", evidence),
     TEXT(cluster_transition, "waitsFor", waits_for),
@@ -81,12 +80,10 @@ static const struct text_member reign_texts[] = {
 static const struct text_member switchover_texts[] = {
     TEXT(cluster_switchover, "from", from),
     TEXT(cluster_switchover, "to", to),
-    TEXT(cluster_switchover, "reason", reason),
 };
 static const struct text_member failover_texts[] = {
     TEXT(cluster_failover, "from", from),
     TEXT(cluster_failover, "to", to),
-    TEXT(cluster_failover, "reason", reason),
     TEXT(cluster_failover, "evidence", evidence),
     TEXT(cluster_failover, "candidateWhy", candidate_why),
     TEXT(cluster_failover, "mayBeLost", may_be_lost),
@@ -115,6 +112,12 @@ static void put_position(json_t *json, const char *key, const char *position)
 {
     if (!str_empty(position))
         json_put_str(json, key, position);
+}
+
+static void put_reason(json_t *json, enum transition_reason reason)
+{
+    if (reason != TRANSITION_NO_REASON)
+        json_put_str(json, "reason", transition_reason_name(reason));
 }
 
 static void put_copy(json_t *json, const char *key, const json_t *value)
@@ -188,8 +191,8 @@ bool cluster_transition_same(const struct cluster_transition *a, const struct cl
         if (strcmp((const char *)a + transition_texts[i].offset, (const char *)b + transition_texts[i].offset) != 0)
             return false;
     }
-    return position_same(a->position, b->position) && a->started_ms == b->started_ms && a->epoch == b->epoch &&
-        a->failover == b->failover && a->salvage == b->salvage && a->silent_ms == b->silent_ms;
+    return a->reason == b->reason && position_same(a->position, b->position) && a->started_ms == b->started_ms &&
+        a->epoch == b->epoch && a->failover == b->failover && a->salvage == b->salvage && a->silent_ms == b->silent_ms;
 }
 
 bool cluster_reigns_same(const struct cluster_reigns *a, const struct cluster_reigns *b)
@@ -234,6 +237,7 @@ static void put_transition(json_t *json, const struct cluster_transition *transi
     json_t *value = json_object();
     json_put_str(value, "kind", transition->failover ? "Failover" : "Switchover");
     put_texts(value, transition, transition_texts, ARRAY_LEN(transition_texts));
+    put_reason(value, transition->reason);
     put_position(value, "position", transition->position);
     put_time(value, "startedAt", transition->started_ms);
     put_positive(value, "epoch", transition->epoch);
@@ -249,6 +253,7 @@ static void put_switchover(json_t *json, const struct cluster_switchover *switch
         return;
     json_t *value = json_object();
     put_texts(value, switchover, switchover_texts, ARRAY_LEN(switchover_texts));
+    put_reason(value, switchover->reason);
     put_time(value, "startedAt", switchover->started_ms);
     put_time(value, "finishedAt", switchover->finished_ms);
     json_put_int(value, "writesBlockedMs", switchover->writes_blocked_ms);
@@ -272,6 +277,7 @@ static void put_failover(json_t *json, const struct cluster_failover *failover)
         return;
     json_t *value = json_object();
     put_texts(value, failover, failover_texts, ARRAY_LEN(failover_texts));
+    put_reason(value, failover->reason);
     put_position(value, "position", failover->position);
     put_positive(value, "epoch", failover->epoch);
     put_time(value, "startedAt", failover->started_ms);
@@ -414,10 +420,16 @@ static void read_progress(const json_t *json, struct cluster_instance *ret)
     ret->seed_bytes_per_second = (uint64_t)MAX_OF(0, json_path_int(seed, "bytesPerSecond", 0));
 }
 
+static enum transition_reason read_reason(const json_t *json)
+{
+    return transition_reason_parse(json_path_str(json, "reason", ""));
+}
+
 static void read_transition(const json_t *json, struct position_pool *positions, struct cluster_transition *ret)
 {
     ret->position = read_position(json, "position", positions);
     read_texts(json, ret, transition_texts, ARRAY_LEN(transition_texts));
+    ret->reason = read_reason(json);
     ret->started_ms = read_time(json, "startedAt");
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
     ret->failover = str_eq(json_path_str(json, "kind", NULL), "Failover");
@@ -465,6 +477,7 @@ static void read_doubt(const json_t *json, const struct cluster_transition *tran
 static void read_switchover(const json_t *json, struct cluster_switchover *ret)
 {
     read_texts(json, ret, switchover_texts, ARRAY_LEN(switchover_texts));
+    ret->reason = read_reason(json);
     ret->started_ms = read_time(json, "startedAt");
     ret->finished_ms = read_time(json, "finishedAt");
     ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
@@ -477,6 +490,7 @@ static void read_failover(const json_t *json, struct position_pool *positions, s
         return;
     const json_t *phases = json_object_get(json, "phases");
     read_texts(json, ret, failover_texts, ARRAY_LEN(failover_texts));
+    ret->reason = read_reason(json);
     for (size_t i = 0; i < ARRAY_LEN(failover_phases); i++)
         *(int64_t *)(void *)((char *)ret + failover_phases[i].offset) =
             MAX_OF(-1, json_path_int(phases, failover_phases[i].key, -1));

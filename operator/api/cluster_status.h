@@ -23,6 +23,7 @@
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/names.h"
 #include "operator/api/restore_status.h"
+#include "operator/api/transition_reason.h"
 #include "operator/kube/kube_condition.h"
 
 /* Conditions of MysqlCluster (and the first and third of MysqlTerminal). */
@@ -79,7 +80,7 @@ struct cluster_instance {
 struct cluster_transition {
     char from[DERIVED_NAME_SIZE]; /* pod; "" when there was no primary */
     char to[DERIVED_NAME_SIZE];   /* pod; "" while it is not chosen. Both empty: nothing is being changed */
-    char reason[64];              /* CamelCase */
+    enum transition_reason reason;
     const char *position;         /* what `to` must have executed before it is opened; "" not known yet */
     int64_t started_ms;           /* wall clock */
     int64_t epoch;                /* of the order that opens `to` */
@@ -119,7 +120,7 @@ struct cluster_reigns {
 /* The last planned switchover that ended. */
 struct cluster_switchover {
     char from[DERIVED_NAME_SIZE], to[DERIVED_NAME_SIZE]; /* both empty: there was none */
-    char reason[64];
+    enum transition_reason reason;
     int64_t started_ms, finished_ms; /* wall clock */
     int64_t writes_blocked_ms;       /* how long no member took writes */
 };
@@ -127,7 +128,7 @@ struct cluster_switchover {
 /* The last failover that ended. */
 struct cluster_failover {
     char from[DERIVED_NAME_SIZE], to[DERIVED_NAME_SIZE]; /* both empty: there was none */
-    char reason[64];
+    enum transition_reason reason;
     char evidence[256];      /* what was seen of the loss */
     char candidate_why[256]; /* why `to` and no other */
     int64_t epoch;

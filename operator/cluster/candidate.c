@@ -61,7 +61,7 @@ bool candidate_was_tried(const struct cluster_snapshot *snapshot, const struct c
     const struct cluster_transition *transition = &snapshot->last.transition;
     char name[DERIVED_NAME_SIZE], earlier[DERIVED_NAME_SIZE];
     if (str_eq(member->name, transition->from))
-        return str_eq(transition->reason, "CannotOpen") || str_eq(transition->reason, "CannotApply");
+        return transition->reason == TRANSITION_CANNOT_OPEN || transition->reason == TRANSITION_CANNOT_APPLY;
     name_before(snapshot, 0, name);
     for (int n = 1; !str_empty(name); n++) {
         name_before(snapshot, n, earlier);

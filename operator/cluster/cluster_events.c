@@ -170,7 +170,7 @@ static bool fails_over(const struct cluster_transition *transition)
 /* The same loss as before, however far it has come. */
 static bool goes_on(const struct cluster_transition *before, const struct cluster_transition *now)
 {
-    return fails_over(before) && str_eq(before->from, now->from) && str_eq(before->reason, now->reason) &&
+    return fails_over(before) && str_eq(before->from, now->from) && before->reason == now->reason &&
         before->started_ms == now->started_ms;
 }
 
@@ -180,8 +180,8 @@ static void tell_of_transition(struct bulletin *bulletin, const struct cluster_t
     static const struct cluster_transition none;
     if (!goes_on(before, now)) {
         before = &none;
-        tell(bulletin, EVENT_WARNING, "FailoverStarted", "%s is lost (%s): %s; epoch %lld", now->from, now->reason,
-            now->evidence, (long long)now->epoch);
+        tell(bulletin, EVENT_WARNING, "FailoverStarted", "%s is lost (%s): %s; epoch %lld", now->from,
+            transition_reason_name(now->reason), now->evidence, (long long)now->epoch);
     }
     if (!str_empty(now->waits_for) && !str_eq(before->waits_for, now->waits_for))
         tell(bulletin, EVENT_WARNING, "FailoverWaits", "nobody takes over from %s yet (failover.dataLoss: %s): %s",
@@ -322,7 +322,7 @@ static void tell_of_switchover(
     bool was_set = cluster_transition_is_set(before), is_set = cluster_transition_is_set(now);
     if (!was_set && is_set)
         tell(bulletin, EVENT_NORMAL, "SwitchoverStarted", "the primary moves from %s to %s (%s), epoch %lld", now->from,
-            now->to, now->reason, (long long)now->epoch);
+            now->to, transition_reason_name(now->reason), (long long)now->epoch);
     else if (was_set && !is_set && intent->epoch == snapshot->last.epoch)
         tell(bulletin, EVENT_NORMAL, "SwitchoverDone", "%s is primary; writes waited for %lld ms", before->to,
             (long long)intent->last_switchover.writes_blocked_ms);

@@ -48,7 +48,7 @@ static void begin(const struct cluster_snapshot *snapshot, const struct cluster_
         transition->silent_ms = from->silent_ms;
     snprintf(transition->from, sizeof(transition->from), "%s", lost);
     list_before(snapshot, transition);
-    snprintf(transition->reason, sizeof(transition->reason), "%s", failure->reason);
+    transition->reason = failure->reason;
     snprintf(transition->evidence, sizeof(transition->evidence), "%s", failure->evidence);
     transition->position = reigns_floor(reigns);
     snprintf(intent->primary, sizeof(intent->primary), "%s", lost);
@@ -78,7 +78,7 @@ void failover_consider(const struct cluster_snapshot *snapshot, struct cluster_i
         return;
     cluster_find_failure(snapshot, primary, &failure);
     look_again_in(intent, failure.again_ms);
-    if (str_empty(failure.reason)) {
+    if (failure.reason == TRANSITION_NO_REASON) {
         if (!str_empty(failure.doubt))
             cluster_intent_say(intent, "no failover from %s: %s", primary, failure.doubt);
     } else if (!snapshot->cluster.failover.enabled)
@@ -116,11 +116,11 @@ static void judge_opening(const struct cluster_snapshot *snapshot, const struct 
     if (!to || !member_runs(to))
         return;
     if (to->agent->replication.applier_errno != 0) {
-        ret->reason = "CannotApply";
+        ret->reason = TRANSITION_CANNOT_APPLY;
         snprintf(ret->evidence, sizeof(ret->evidence), "%s cannot apply what it has received: %.150s", to->name,
             to->agent->replication.applier_error);
     } else if (waited_ms >= CLUSTER_OPEN_MAX_MS) {
-        ret->reason = "CannotOpen";
+        ret->reason = TRANSITION_CANNOT_OPEN;
         snprintf(ret->evidence, sizeof(ret->evidence), "%s has not opened within %lld s", to->name,
             (long long)(waited_ms / 1000));
     } else
@@ -145,7 +145,7 @@ static void judge_told(const struct cluster_snapshot *snapshot, const struct clu
     const struct cluster_transition *transition = &snapshot->last.transition;
     int64_t since_ms = snapshot->fenced_since_ms > 0 ? snapshot->fenced_since_ms : transition->started_ms;
     judge_opening(snapshot, to, since_ms, ret);
-    if (str_empty(ret->reason) && !has_final_position(snapshot, from, to)) {
+    if (ret->reason == TRANSITION_NO_REASON && !has_final_position(snapshot, from, to)) {
         struct cluster_failure lost;
         cluster_target_is_lost(snapshot, transition->from, &lost);
         ret->again_ms = lost.again_ms > 0 ? lost.again_ms : ret->again_ms;
@@ -154,9 +154,9 @@ static void judge_told(const struct cluster_snapshot *snapshot, const struct clu
             transition->from, transition->to);
     }
     char why[256];
-    if (str_empty(ret->reason) || failover_can_succeed(snapshot, transition->to, true, why, sizeof(why)))
+    if (ret->reason == TRANSITION_NO_REASON || failover_can_succeed(snapshot, transition->to, true, why, sizeof(why)))
         return;
-    ret->reason = "";
+    ret->reason = TRANSITION_NO_REASON;
     snprintf(ret->doubt, sizeof(ret->doubt), "%.120s; %.120s", ret->evidence, why);
 }
 
@@ -167,7 +167,7 @@ static bool must_take_back(const struct cluster_snapshot *snapshot, const struct
 {
     if (!from || !member_is_fenced(snapshot, from) || !to || !member_is_empty(to))
         return false;
-    *ret = (struct cluster_failure){.reason = FAILOVER_TARGET_EMPTIED};
+    *ret = (struct cluster_failure){.reason = TRANSITION_TARGET_EMPTIED};
     snprintf(ret->evidence, sizeof(ret->evidence),
         "%s has lost its data, "
         "before it was seen open for writes",
@@ -192,13 +192,13 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
         cluster_target_is_lost(snapshot, transition->to, &failure);
     else
         cluster_find_failure(snapshot, transition->from, &failure);
-    if (fenced && str_empty(failure.reason))
+    if (fenced && failure.reason == TRANSITION_NO_REASON)
         judge_opening(
             snapshot, to, snapshot->fenced_since_ms > 0 ? snapshot->fenced_since_ms : snapshot->now_ms, &failure);
-    else if (told && str_empty(failure.reason))
+    else if (told && failure.reason == TRANSITION_NO_REASON)
         judge_told(snapshot, from, to, &failure);
     look_again_in(intent, failure.again_ms);
-    if (str_empty(failure.reason)) {
+    if (failure.reason == TRANSITION_NO_REASON) {
         if (told && !fenced)
             cluster_intent_say(intent, "move the primary from %s to %s; waits until %s has applied everything%s%s",
                 transition->from, transition->to, transition->to, str_empty(failure.doubt) ? "" : ": ", failure.doubt);
@@ -291,7 +291,7 @@ static void begin_later_reign(const struct cluster_snapshot *snapshot, const str
  * lost may have been it as well: where it is not known who was, its answer is missing, too. */
 bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
-    struct cluster_failure why = {.reason = "StatusOutdated"};
+    struct cluster_failure why = {.reason = TRANSITION_STATUS_OUTDATED};
     uint64_t epoch = 0;
     const struct cluster_member *last = find_later_primary(snapshot, &epoch);
     const char *shows = last && is_primary_now(last) ? "is primary under" : "was primary under";
@@ -344,7 +344,7 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
         .writes_blocked_ms = since(base_ms, snapshot->now_ms)};
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));
-    memcpy(done->reason, transition->reason, sizeof(done->reason));
+    done->reason = transition->reason;
     memcpy(done->evidence, transition->evidence, sizeof(done->evidence));
     memcpy(done->candidate_why, transition->candidate_why, sizeof(done->candidate_why));
     memcpy(done->may_be_lost, transition->may_be_lost, sizeof(done->may_be_lost));
@@ -457,13 +457,13 @@ static bool cannot_open(const struct cluster_snapshot *snapshot, const struct cl
  * while somebody else may. */
 static bool must_choose_again(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
-    struct cluster_failure why = {.reason = ""};
+    struct cluster_failure why = {.reason = TRANSITION_NO_REASON};
     const struct cluster_transition *transition = &snapshot->last.transition;
     const struct cluster_member *from = transition->salvage ? reigns_salvaged(snapshot) : NULL;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     if (transition->salvage && from != to && has_no_logs_any_more(snapshot, from)) {
         bool is_back = from && member_speaks(from);
-        why.reason = is_back ? "ServerDown" : "MemberLost";
+        why.reason = is_back ? TRANSITION_SERVER_DOWN : TRANSITION_MEMBER_LOST;
         snprintf(why.evidence, sizeof(why.evidence), "%s %s before its binary logs were read",
             from ? from->name : "a member that is not known", is_back ? "has come back" : "was lost altogether");
         begin_again(snapshot, &why, intent);
@@ -471,7 +471,7 @@ static bool must_choose_again(const struct cluster_snapshot *snapshot, struct cl
     }
     if (!to || !cannot_open(snapshot, to))
         return false;
-    why.reason = "CannotApply";
+    why.reason = TRANSITION_CANNOT_APPLY;
     snprintf(why.evidence, sizeof(why.evidence), "%s cannot apply what it has received: %.150s", to->name,
         to->agent->replication.applier_error);
     begin_again(snapshot, &why, intent);
@@ -489,10 +489,10 @@ static int64_t chosen_for_ms(const struct cluster_snapshot *snapshot)
 static bool must_move_on(
     const struct cluster_snapshot *snapshot, const struct cluster_member *to, struct cluster_intent *intent)
 {
-    struct cluster_failure why = {.reason = "CannotOpen"};
+    struct cluster_failure why = {.reason = TRANSITION_CANNOT_OPEN};
     const struct cluster_transition *transition = &snapshot->last.transition;
     int64_t waited_ms = chosen_for_ms(snapshot);
-    bool is_back = str_eq(transition->to, transition->from) && str_eq(transition->reason, why.reason);
+    bool is_back = str_eq(transition->to, transition->from) && transition->reason == why.reason;
     if (waited_ms < CLUSTER_OPEN_MAX_MS || !to || !member_speaks(to))
         return false;
     const struct cluster_member *other = transition->salvage || is_back ? NULL : failover_substitute(snapshot, to);

@@ -8,7 +8,7 @@
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/opening.h"
 
-static void KM_PRINTF(3, 4) found(struct cluster_failure *ret, const char *reason, const char *fmt, ...)
+static void KM_PRINTF(3, 4) found(struct cluster_failure *ret, enum transition_reason reason, const char *fmt, ...)
 {
     va_list ap;
     ret->reason = reason;
@@ -20,7 +20,7 @@ static void KM_PRINTF(3, 4) found(struct cluster_failure *ret, const char *reaso
 static void KM_PRINTF(2, 3) doubt(struct cluster_failure *ret, const char *fmt, ...)
 {
     va_list ap;
-    ret->reason = "";
+    ret->reason = TRANSITION_NO_REASON;
     va_start(ap, fmt);
     vsnprintf(ret->doubt, sizeof(ret->doubt), fmt, ap);
     va_end(ap);
@@ -84,7 +84,7 @@ static void judge_blocked(const struct cluster_snapshot *snapshot, const struct 
         doubt(
             ret, "commits on %s wait, but no replica has been connected to it yet: they are given time", primary->name);
     } else if (lost)
-        found(ret, "AcknowledgementsLost",
+        found(ret, TRANSITION_ACKNOWLEDGEMENTS_LOST,
             "commits on %s have waited for %lld ms, and %d replicas that could acknowledge have lost it", primary->name,
             (long long)blocked_ms, told->lost_acknowledgers);
     else
@@ -115,7 +115,7 @@ static void judge_stalled(
     if (all_volumes_are_full(snapshot))
         doubt(ret, "writes on %s hang because its volume is full, as all others are", primary->name);
     else
-        found(ret, "StorageStalled", "a write on %s has hung for %lld ms, and not for an acknowledgement",
+        found(ret, TRANSITION_STORAGE_STALLED, "a write on %s has hung for %lld ms, and not for an acknowledgement",
             primary->name, (long long)primary->agent->stalled_ms);
 }
 
@@ -126,7 +126,7 @@ static void judge_behind(
     int64_t again_ms = 0;
     if (primary == cluster_primary(snapshot) && !cluster_transition_is_set(&snapshot->last.transition) &&
         opening_decide(snapshot, primary, why, sizeof(why), &again_ms) == OPENING_BEHIND)
-        found(ret, "PrimaryBehind", "%.240s", why);
+        found(ret, TRANSITION_PRIMARY_BEHIND, "%.240s", why);
 }
 
 static void judge_by_its_word(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
@@ -134,23 +134,23 @@ static void judge_by_its_word(const struct cluster_snapshot *snapshot, const str
 {
     switch (primary->agent->phase) {
     case AGENT_PHASE_DOWN:
-        found(ret, "ServerDown", "the agent of %s says that its server is down", primary->name);
+        found(ret, TRANSITION_SERVER_DOWN, "the agent of %s says that its server is down", primary->name);
         break;
     case AGENT_PHASE_STARTING:
-        found(ret, "ServerDown", "the agent of %s says that its server is only starting", primary->name);
+        found(ret, TRANSITION_SERVER_DOWN, "the agent of %s says that its server is only starting", primary->name);
         break;
     case AGENT_PHASE_SEEDING:
-        found(ret, "ServerDown", "the pod of %s has been started anew and has no server yet", primary->name);
+        found(ret, TRANSITION_SERVER_DOWN, "the pod of %s has been started anew and has no server yet", primary->name);
         break;
     case AGENT_PHASE_HUNG:
-        found(ret, "ServerHung", "the agent of %s says that its server has not answered for %lld ms", primary->name,
-            (long long)failover_hung_ms(snapshot));
+        found(ret, TRANSITION_SERVER_HUNG, "the agent of %s says that its server has not answered for %lld ms",
+            primary->name, (long long)failover_hung_ms(snapshot));
         break;
     case AGENT_PHASE_RUNNING:
         judge_behind(snapshot, primary, ret);
-        if (str_empty(ret->reason))
+        if (ret->reason == TRANSITION_NO_REASON)
             judge_stalled(snapshot, primary, ret);
-        if (str_empty(ret->reason) && str_empty(ret->doubt))
+        if (ret->reason == TRANSITION_NO_REASON && str_empty(ret->doubt))
             judge_blocked(snapshot, primary, told, ret);
         break;
     default:
@@ -172,10 +172,10 @@ static void judge_by_others(const struct cluster_snapshot *snapshot, const struc
     else if (told->lost == 0)
         doubt(ret, "the agent of %s is silent, and no replica can be asked", primary->name);
     else if (primary->silent_ms == INT64_MAX)
-        found(ret, "MemberLost", "the pod of %s is gone, and %s lost its server", primary->name, losers);
+        found(ret, TRANSITION_MEMBER_LOST, "the pod of %s is gone, and %s lost its server", primary->name, losers);
     else
-        found(ret, "MemberLost", "the agent of %s has been silent for %lld ms, and %s lost its server", primary->name,
-            (long long)primary->silent_ms, losers);
+        found(ret, TRANSITION_MEMBER_LOST, "the agent of %s has been silent for %lld ms, and %s lost its server",
+            primary->name, (long long)primary->silent_ms, losers);
 }
 
 /* ---- all of it ---- */
@@ -183,7 +183,7 @@ static void judge_by_others(const struct cluster_snapshot *snapshot, const struc
 /* A replica may be connected before the agent of its source has had the server's first answer. */
 static bool is_received_from(const struct cluster_member *primary, const struct testimony *told)
 {
-    return told->not && told->not ->agent->replication.receiver == AGENT_THREAD_RUNNING && member_speaks(primary) &&
+    return told->not &&told->not ->agent->replication.receiver == AGENT_THREAD_RUNNING && member_speaks(primary) &&
         primary->agent->phase == AGENT_PHASE_STARTING;
 }
 
@@ -191,7 +191,7 @@ static bool is_received_from(const struct cluster_member *primary, const struct 
 static bool needs_patience(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct testimony *told, struct cluster_failure *ret)
 {
-    bool may_return = str_eq(ret->reason, "ServerDown") || str_eq(ret->reason, "MemberLost");
+    bool may_return = ret->reason == TRANSITION_SERVER_DOWN || ret->reason == TRANSITION_MEMBER_LOST;
     bool receives = is_received_from(primary, told);
     int64_t since_ms = snapshot->lost_since_ms > 0 ? snapshot->lost_since_ms : snapshot->now_ms;
     int64_t rest_ms = since_ms + failover_start_ms(snapshot) - snapshot->now_ms;
@@ -210,11 +210,11 @@ static bool needs_patience(const struct cluster_snapshot *snapshot, const struct
 void cluster_find_failure(const struct cluster_snapshot *snapshot, const char *name, struct cluster_failure *ret)
 {
     const struct cluster_member *primary = cluster_member_named(snapshot, name);
-    *ret = (struct cluster_failure){.reason = ""};
+    *ret = (struct cluster_failure){.reason = TRANSITION_NO_REASON};
     if (snapshot->scale.effective < 2)
         return;
     if (!primary) {
-        found(ret, "MemberLost", "there is no member %s any more", name);
+        found(ret, TRANSITION_MEMBER_LOST, "there is no member %s any more", name);
         return;
     }
     if (primary->agent_awaited)
@@ -224,7 +224,7 @@ void cluster_find_failure(const struct cluster_snapshot *snapshot, const char *n
         judge_by_its_word(snapshot, primary, &told, ret);
     else
         judge_by_others(snapshot, primary, &told, ret);
-    if (str_empty(ret->reason) || needs_patience(snapshot, primary, &told, ret))
+    if (ret->reason == TRANSITION_NO_REASON || needs_patience(snapshot, primary, &told, ret))
         return;
     char why[256];
     if (failover_can_succeed(snapshot, primary->name, false, why, sizeof(why)))
@@ -245,18 +245,19 @@ bool cluster_target_is_lost(const struct cluster_snapshot *snapshot, const char 
 {
     const struct cluster_member *target = cluster_member_named(snapshot, name);
     static const struct testimony nobody = {0};
-    *ret = (struct cluster_failure){.reason = ""};
+    *ret = (struct cluster_failure){.reason = TRANSITION_NO_REASON};
     if (!target)
-        found(ret, "MemberLost", "there is no member %s any more", name);
+        found(ret, TRANSITION_MEMBER_LOST, "there is no member %s any more", name);
     else if (target->agent_awaited)
         return false;
     else if (has_closed_itself(snapshot, target))
-        found(ret, "MemberLost", "%s closed itself, as it heard nobody, before it was seen open for writes", name);
+        found(ret, TRANSITION_MEMBER_LOST, "%s closed itself, as it heard nobody, before it was seen open for writes",
+            name);
     else if (member_speaks(target))
         judge_by_its_word(snapshot, target, &nobody, ret);
     else if (target->silent_ms >= failover_silence_ms(snapshot))
-        found(ret, "MemberLost", "the agent of %s is silent, before it was seen open for writes", name);
+        found(ret, TRANSITION_MEMBER_LOST, "the agent of %s is silent, before it was seen open for writes", name);
     else
         look_again_in(ret, failover_silence_ms(snapshot) - target->silent_ms);
-    return !str_empty(ret->reason);
+    return ret->reason != TRANSITION_NO_REASON;
 }

@@ -25,11 +25,8 @@
 
 #define CLUSTER_CONNECT_MS 10000
 
-/* Reason of a failover from the target of a switchover that came back with an empty volume. */
-#define FAILOVER_TARGET_EMPTIED "TargetEmptied"
-
 struct cluster_failure {
-    const char *reason; /* as above, static; "" the primary is not known to be lost */
+    enum transition_reason reason; /* TRANSITION_NO_REASON: the primary is not known to be lost */
     char evidence[256];
     char doubt[256];  /* why an ailing primary is not given up; "" nothing ails it, or it is lost */
     int64_t again_ms; /* look again then, 0: when something happens */

@@ -56,14 +56,14 @@ static void choose_first(const struct cluster_snapshot *snapshot, struct cluster
 /* ---- a switchover under way ---- */
 
 static void begin_transition(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
-    const struct cluster_member *to, const char *reason, struct cluster_intent *intent)
+    const struct cluster_member *to, enum transition_reason reason, struct cluster_intent *intent)
 {
     intent->epoch = cluster_newest_epoch(snapshot) + 1;
     set_primary(intent, to->name);
     intent->transition = (struct cluster_transition){.started_ms = snapshot->now_ms, .epoch = intent->epoch};
     snprintf(intent->transition.from, sizeof(intent->transition.from), "%s", from->name);
     snprintf(intent->transition.to, sizeof(intent->transition.to), "%s", to->name);
-    snprintf(intent->transition.reason, sizeof(intent->transition.reason), "%s", reason);
+    intent->transition.reason = reason;
     intent->acknowledgers |= acknowledgers_of(snapshot, to);
     reigns_in_force(snapshot, &intent->reigns);
     reigns_begin(to, intent->epoch, cluster_take_position(snapshot, from->agent->gtid_executed), 0, &intent->reigns);
@@ -108,7 +108,7 @@ static void end_transition(const struct cluster_snapshot *snapshot, struct clust
             snapshot->fenced_since_ms > 0 ? MAX_OF(0, snapshot->now_ms - snapshot->fenced_since_ms) : 0};
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));
-    memcpy(done->reason, transition->reason, sizeof(done->reason));
+    done->reason = transition->reason;
     end_reign_of(snapshot, cluster_member_named(snapshot, transition->from), intent);
     intent->transition = (struct cluster_transition){.from = ""};
 }
@@ -194,16 +194,16 @@ static struct cluster_wish find_wish(
     const struct cluster_member *once = annotated(snapshot);
     int ordinal = snapshot->cluster.replication.primary;
     if (!member_is_wanted(snapshot, primary))
-        return (struct cluster_wish){true, "ScaleIn", NULL};
+        return (struct cluster_wish){true, TRANSITION_SCALE_IN, NULL};
     if (primary->pod && primary->pod->object.deleting)
-        return (struct cluster_wish){true, "PodDeleted", NULL};
+        return (struct cluster_wish){true, TRANSITION_POD_DELETED, NULL};
     if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.switchover_done))
-        return (struct cluster_wish){true, "Requested", once};
+        return (struct cluster_wish){true, TRANSITION_REQUESTED, once};
     if (ordinal >= 0 && ordinal < snapshot->scale.effective && ordinal != primary->ordinal &&
         member_has_newest_template(snapshot, &snapshot->members[ordinal]) &&
         !member_is_outdated(snapshot, &snapshot->members[ordinal]))
-        return (struct cluster_wish){true, "Requested", &snapshot->members[ordinal]};
-    return (struct cluster_wish){roll_waits, "Roll", NULL};
+        return (struct cluster_wish){true, TRANSITION_REQUESTED, &snapshot->members[ordinal]};
+    return (struct cluster_wish){roll_waits, TRANSITION_ROLL, NULL};
 }
 
 /* A request by annotation is carried out once; taking it away makes room for the same one again. */
@@ -221,11 +221,11 @@ static void tick_off_annotation(
 }
 
 /* Transactions that are open for long are waited for while writes still go on. */
-static bool must_drain(const struct cluster_snapshot *snapshot, const char *reason,
+static bool must_drain(const struct cluster_snapshot *snapshot, enum transition_reason reason,
     const struct cluster_member *primary, struct cluster_intent *intent)
 {
     int64_t limit_ms = snapshot->cluster.replication.drain_seconds * 1000LL;
-    if (str_eq(reason, "PodDeleted"))
+    if (reason == TRANSITION_POD_DELETED)
         limit_ms = MIN_OF(limit_ms, POD_DRAIN_MAX_MS);
     int64_t waited_ms = snapshot->drain_since_ms > 0 ? snapshot->now_ms - snapshot->drain_since_ms : 0;
     if (primary->agent->long_transactions == 0 || waited_ms >= limit_ms)
@@ -233,9 +233,9 @@ static bool must_drain(const struct cluster_snapshot *snapshot, const char *reas
     intent->waits_for_drain = true;
     intent->again_ms = MIN_OF(limit_ms - waited_ms, 1000);
     cluster_intent_say(intent, "%s %s (%s); waits up to %lld s for %u long transactions, the oldest: %s",
-        str_eq(reason, "FinalBackup") ? "close" : "move the primary away from", primary->name, reason,
-        (long long)((limit_ms - waited_ms + 999) / 1000), primary->agent->long_transactions,
-        primary->agent->long_transaction);
+        reason == TRANSITION_FINAL_BACKUP ? "close" : "move the primary away from", primary->name,
+        transition_reason_name(reason), (long long)((limit_ms - waited_ms + 999) / 1000),
+        primary->agent->long_transactions, primary->agent->long_transaction);
     return true;
 }
 
@@ -263,7 +263,8 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
         target = NULL;
     }
     if (!target)
-        cluster_intent_say(intent, "move the primary away from %s (%s); blocked: %s", primary->name, wish->reason, why);
+        cluster_intent_say(intent, "move the primary away from %s (%s); blocked: %s", primary->name,
+            transition_reason_name(wish->reason), why);
     else if (!must_drain(snapshot, wish->reason, primary, intent))
         begin_transition(snapshot, primary, target, wish->reason, intent);
 }
@@ -328,7 +329,7 @@ static void set_acks(const struct cluster_snapshot *snapshot, bool open, struct 
 static void take_leave(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, bool open,
     struct cluster_intent *intent)
 {
-    if (open && final_backup_will_close(snapshot) && must_drain(snapshot, "FinalBackup", primary, intent))
+    if (open && final_backup_will_close(snapshot) && must_drain(snapshot, TRANSITION_FINAL_BACKUP, primary, intent))
         return;
     final_backup_intend(snapshot, intent);
 }

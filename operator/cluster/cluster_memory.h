@@ -14,7 +14,6 @@
 
 /* Changes of the primary that this process has seen the end of. */
 #define CLUSTER_OUTAGE_BUCKETS 12
-#define CLUSTER_FAILOVER_REASONS_MAX 8
 
 struct cluster_outages {
     uint32_t buckets[CLUSTER_OUTAGE_BUCKETS + 1]; /* not cumulative; the last one holds what is beyond all bounds */
@@ -22,10 +21,7 @@ struct cluster_outages {
 };
 
 struct cluster_changes {
-    struct {
-        char reason[64];
-        uint32_t count;
-    } failovers[CLUSTER_FAILOVER_REASONS_MAX]; /* more of them than that count as the last one */
+    uint32_t failovers[TRANSITION_REASON_COUNT]; /* by reason */
     struct cluster_outages failover_outages, switchover_outages;
 };
 

@@ -174,10 +174,11 @@ static void write_last_failover(struct strbuf *out, const struct metric_desc *de
 static void write_failovers(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
     const struct cluster_figures *figures)
 {
-    for (int i = 0; figures->changes && i < CLUSTER_FAILOVER_REASONS_MAX; i++)
-        if (figures->changes->failovers[i].count > 0)
-            metrics_write_sample(out, desc, (const char *const[]){ns, name, figures->changes->failovers[i].reason},
-                figures->changes->failovers[i].count);
+    for (int i = 0; figures->changes && i < TRANSITION_REASON_COUNT; i++) {
+        const char *reason = transition_reason_name((enum transition_reason)i);
+        if (figures->changes->failovers[i] > 0)
+            metrics_write_sample(out, desc, (const char *const[]){ns, name, reason}, figures->changes->failovers[i]);
+    }
 }
 
 static void write_outages(struct strbuf *out, const struct histogram_desc *desc, const char *ns, const char *name,
@@ -308,16 +309,6 @@ static void count_outage(struct cluster_outages *outages, int64_t ms)
     outages->sum_ms += ms;
 }
 
-static void count_reason(struct cluster_changes *changes, const char *reason)
-{
-    int i = 0;
-    while (i < CLUSTER_FAILOVER_REASONS_MAX - 1 && changes->failovers[i].count > 0 &&
-        !str_eq(changes->failovers[i].reason, reason))
-        i++;
-    if (changes->failovers[i].count++ == 0)
-        snprintf(changes->failovers[i].reason, sizeof(changes->failovers[i].reason), "%s", reason);
-}
-
 static void count_changes(struct cluster_figures *figures, const struct cluster_status *status)
 {
     const struct cluster_failover *failover = &status->last_failover;
@@ -329,7 +320,7 @@ static void count_changes(struct cluster_figures *figures, const struct cluster_
     if (!figures->changes)
         figures->changes = xnew(struct cluster_changes);
     if (failed_over) {
-        count_reason(figures->changes, failover->reason);
+        figures->changes->failovers[failover->reason]++;
         count_outage(&figures->changes->failover_outages, failover->writes_blocked_ms);
     }
     if (switched_over)

@@ -55,7 +55,7 @@
 /* A wish to move the primary. */
 struct cluster_wish {
     bool is_there;
-    const char *reason;                  /* static: "Requested", "PodDeleted", "ScaleIn", "Roll" */
+    enum transition_reason reason;
     const struct cluster_member *target; /* NULL: any */
 };
 

@@ -120,9 +120,9 @@ static void name_missing(const struct cluster_snapshot *snapshot, const struct b
  * off from its replicas, may do so again. */
 static bool may_go_on(const struct cluster_snapshot *snapshot, const struct vote *old)
 {
-    const char *reason = snapshot->last.transition.reason;
-    return !str_eq(old->member->name, snapshot->last.transition.from) || str_eq(reason, "ServerDown") ||
-        str_eq(reason, "MemberLost") || str_eq(reason, "StatusOutdated");
+    enum transition_reason reason = snapshot->last.transition.reason;
+    return !str_eq(old->member->name, snapshot->last.transition.from) || reason == TRANSITION_SERVER_DOWN ||
+        reason == TRANSITION_MEMBER_LOST || reason == TRANSITION_STATUS_OUTDATED;
 }
 
 /* What it cannot be compared with it has if it was seen open. */
@@ -136,7 +136,7 @@ static const struct vote *usable_old(const struct ballot *ballot)
 /* It was closed for a switchover that cannot end, so nothing ails it. */
 static bool is_taken_back(const struct cluster_snapshot *snapshot)
 {
-    return str_eq(snapshot->last.transition.reason, FAILOVER_TARGET_EMPTIED);
+    return snapshot->last.transition.reason == TRANSITION_TARGET_EMPTIED;
 }
 
 /* Nothing that was acknowledged is lost with it; NULL: that cannot be said of anybody. */

@@ -34,10 +34,11 @@ static void fill_failover(struct cluster_status *status)
     snprintf(status->transition.waits_for, sizeof(status->transition.waits_for), "a-mysql-2");
     snprintf(status->transition.candidate_why, sizeof(status->transition.candidate_why), "it has the most");
     snprintf(status->transition.may_be_lost, sizeof(status->transition.may_be_lost), "the last commits");
-    status->last_failover = (struct cluster_failover){"a-mysql-2", "a-mysql-1", "ServerDown", "its server ended",
-        "it has the most", .epoch = 11, .started_ms = INT64_C(1767323045000), .finished_ms = INT64_C(1767323045050),
-        .detected_ms = 0, .decided_ms = 12, .fenced_ms = 25, .drained_ms = -1, .published_ms = 50,
-        .writes_blocked_ms = 48, .position = "0-1-99", .may_be_lost = "the last commits", .salvaged = "0-1-100"};
+    status->last_failover =
+        (struct cluster_failover){"a-mysql-2", "a-mysql-1", TRANSITION_SERVER_DOWN, "its server ended",
+            "it has the most", .epoch = 11, .started_ms = INT64_C(1767323045000), .finished_ms = INT64_C(1767323045050),
+            .detected_ms = 0, .decided_ms = 12, .fenced_ms = 25, .drained_ms = -1, .published_ms = 50,
+            .writes_blocked_ms = 48, .position = "0-1-99", .may_be_lost = "the last commits", .salvaged = "0-1-100"};
     status->acknowledgers = UINT64_C(1) << 63 | 5;
     status->confirmed = (struct cluster_confirmed){true, 2, 7, "1f2e", 4000, 3};
     snprintf(status->instances[1].set_aside, sizeof(status->instances[1].set_aside), "aside-1: 0-2-17");
@@ -49,10 +50,10 @@ static void fill_replication(struct cluster_status *status)
     status->initialized = true;
     snprintf(status->state, sizeof(status->state), "Degraded");
     status->transition = (struct cluster_transition){
-        "a-mysql-0", "a-mysql-1", "Requested", "0-1-100", .started_ms = INT64_C(1767323045678), .epoch = 13};
+        "a-mysql-0", "a-mysql-1", TRANSITION_REQUESTED, "0-1-100", .started_ms = INT64_C(1767323045678), .epoch = 13};
     fill_failover(status);
-    status->last_switchover = (struct cluster_switchover){
-        "a-mysql-1", "a-mysql-0", "Roll", INT64_C(1767323045000), INT64_C(1767323045123), .writes_blocked_ms = 57};
+    status->last_switchover = (struct cluster_switchover){"a-mysql-1", "a-mysql-0", TRANSITION_ROLL,
+        INT64_C(1767323045000), INT64_C(1767323045123), .writes_blocked_ms = 57};
     snprintf(status->retained_volumes[status->retained_volume_count++], DERIVED_NAME_SIZE, "data-a-mysql-2");
 }
 
@@ -85,6 +86,22 @@ static void fill(struct cluster_status *status)
     fill_replication(status);
     kube_conditions_set(
         &status->conditions, CONDITION_AVAILABLE, KUBE_CONDITION_TRUE, "PrimaryReady", 3, 1000, "a-mysql-0 serves");
+}
+
+static void a_reason_of_a_later_version_is_read(void **state)
+{
+    UNUSED(state);
+    struct cluster_status status;
+    json_t *json = parse("{\"transition\":{\"kind\":\"Failover\",\"from\":\"a-mysql-0\",\"reason\":\"NodeOnFire\"}}");
+    cluster_status_decode(json, &status);
+    assert_int_equal(status.transition.reason, TRANSITION_OTHER);
+    json_decref(json);
+    json = cluster_status_encode(&status);
+    assert_string_equal(json_path_str(json, "transition.reason", ""), "Other");
+    json_decref(json);
+    cluster_status_release(&status);
+    for (int i = 0; i < TRANSITION_REASON_COUNT; i++)
+        assert_int_equal(transition_reason_parse(transition_reason_name((enum transition_reason)i)), i);
 }
 
 static void round_trip(void **state)
@@ -450,6 +467,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip),
+        cmocka_unit_test(a_reason_of_a_later_version_is_read),
         cmocka_unit_test(the_crd_has_every_member),
         cmocka_unit_test(every_change_counts),
         cmocka_unit_test(every_change_of_roles_counts),

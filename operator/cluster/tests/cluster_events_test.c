@@ -23,7 +23,7 @@ static void lose_the_primary(struct cluster_status *status)
 {
     status->epoch = 8;
     status->transition = (struct cluster_transition){.from = "shop-mysql-0",
-        .reason = "ServerDown",
+        .reason = TRANSITION_SERVER_DOWN,
         .started_ms = 1000,
         .epoch = 8,
         .failover = true,
@@ -133,7 +133,7 @@ static void another_loss_is_another_story(void **state)
     choose_another(&before);
     choose_another(&now);
     now.transition = (struct cluster_transition){.from = "shop-mysql-2",
-        .reason = "MemberLost",
+        .reason = TRANSITION_MEMBER_LOST,
         .started_ms = 2000,
         .epoch = 9,
         .failover = true,
@@ -143,7 +143,7 @@ static void another_loss_is_another_story(void **state)
     /* The one before ends as the next begins. */
     end(&now);
     now.transition = (struct cluster_transition){
-        .from = "shop-mysql-2", .reason = "MemberLost", .started_ms = 2000, .epoch = 9, .failover = true};
+        .from = "shop-mysql-2", .reason = TRANSITION_MEMBER_LOST, .started_ms = 2000, .epoch = 9, .failover = true};
     assert_int_equal(tell(&never), 2);
     assert_string_equal(news[0].reason, "FailoverDone");
     assert_string_equal(news[1].reason, "FailoverStarted");
@@ -171,8 +171,8 @@ static void a_lost_one_that_is_back(void **state)
 static void a_switchover_is_no_failover(void **state)
 {
     UNUSED(state);
-    now.transition =
-        (struct cluster_transition){.from = "shop-mysql-0", .to = "shop-mysql-1", .reason = "Requested", .epoch = 8};
+    now.transition = (struct cluster_transition){
+        .from = "shop-mysql-0", .to = "shop-mysql-1", .reason = TRANSITION_REQUESTED, .epoch = 8};
     assert_int_equal(tell(&never), 0);
     /* The target of a switchover is lost on the way. */
     before = now;

@@ -27,7 +27,7 @@
 static json_t *describe_transition(const struct cluster_transition *transition)
 {
     json_t *json = json_build("{s:s, s:s, s:s, s:I}", "from", transition->from, "to", transition->to, "reason",
-        transition->reason, "epoch", (json_int_t)transition->epoch);
+        transition_reason_name(transition->reason), "epoch", (json_int_t)transition->epoch);
     const char *const texts[][2] = {{"position", transition->position}, {"evidence", transition->evidence},
         {"before", transition->before}, {"waitsFor", transition->waits_for},
         {"candidateWhy", transition->candidate_why}, {"mayBeLost", transition->may_be_lost}};
@@ -84,7 +84,7 @@ static json_t *describe_intent(const struct cluster_status *last, const struct c
     if (intent->last_switchover.finished_ms == GOLDEN_NOW_MS)
         json_put(json, "lastSwitchover",
             json_build("{s:s, s:s, s:s, s:I}", "from", intent->last_switchover.from, "to", intent->last_switchover.to,
-                "reason", intent->last_switchover.reason, "writesBlockedMs",
+                "reason", transition_reason_name(intent->last_switchover.reason), "writesBlockedMs",
                 (json_int_t)intent->last_switchover.writes_blocked_ms));
     if (intent->last_failover.finished_ms == GOLDEN_NOW_MS)
         json_put(json, "lastFailover",
