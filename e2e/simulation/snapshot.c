@@ -36,7 +36,6 @@ void snapshot_init(struct sim *sim, int op)
     snapshot->ns = ns;
     snapshot->name = name;
     snapshot->uid = uid;
-    snapshot->server_id_base = TXN_SERVER_ID_BASE;
     snapshot->version = snapshot->config_version = empty;
     snapshot->usable = true;
     snapshot->default_agent_image = "agent:1";

@@ -108,6 +108,9 @@ struct cluster_reign {
     bool floor_is_partial; /* those are not all of them: while its primary was to open, the one before it still took writes */
     bool opened;           /* its primary was seen open for writes under it */
     bool closed;           /* its primary was closed for good: all that it wrote is in the floor (hibernation.h) */
+    /* MariaDB, while `origin` is not known: server ids of others (reigns.c). Not in the status. */
+    uint32_t others[CLUSTER_REPLICAS_MAX + 1];
+    int other_count;
 };
 
 /* Latest first. An earlier one is listed until as many members as a commit waits for hold a transaction of a later one:

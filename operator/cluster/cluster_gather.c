@@ -381,7 +381,6 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
         .config_version = xstrdup(config_version(sources, object)),
         .generation = object->object.generation,
         .now_ms = now_ms,
-        .server_id_base = cluster_server_id_base(object->uid),
         .default_agent_image = sources->default_agent_image,
         .operator_version = sources->operator_version,
         .ipv6 = sources->ipv6,

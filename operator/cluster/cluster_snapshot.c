@@ -3,14 +3,6 @@
 
 #include "operator/cluster/cluster_snapshot.h"
 
-#include "common/hashmap.h"
-
-uint32_t cluster_server_id_base(const char *uid)
-{
-    uint64_t hash = hash64(HASH64_INIT, uid, strlen(uid));
-    return (uint32_t)(((hash >> 16) % 0x0ffffffeULL + 1) << 4);
-}
-
 const char *cluster_take_position(const struct cluster_snapshot *snapshot, const char *position)
 {
     return position_take(snapshot->last.positions, position);

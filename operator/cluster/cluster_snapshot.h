@@ -111,7 +111,6 @@ struct cluster_snapshot {
     struct cluster_names names;
     char *mycnf; /* rendered; NULL unless accepted */
     char mycnf_hash[65];
-    uint32_t server_id_base; /* cluster_server_id_base */
     const char *default_agent_image;
     const char *operator_version;       /* NULL: its label is left out */
     bool ipv6;                          /* the cluster network's first family: an EndpointSlice cannot change its own */
@@ -144,11 +143,6 @@ struct cluster_snapshot {
     const char *
         restore_task_error; /* why the first primary could not be told yet how to restore; "" or NULL: it was, or nobody tried */
 };
-
-/* The server id of a member whose data was initialised is this and its ordinal; each copy has one of its own
- * (agent/bootstrap/server_id.h). Clusters that may one day replicate from each other need different ones: from the UID,
- * 16 apart. */
-uint32_t cluster_server_id_base(const char *uid);
 
 /* To be put into a status, a transition or a reign that comes of this snapshot: as long as that one's pool lives. */
 const char *cluster_take_position(const struct cluster_snapshot *snapshot, const char *position);

@@ -3,9 +3,19 @@
 
 #include "common/agent_api.h"
 #include "common/alloc.h"
+#include "common/hashmap.h"
 #include "common/json.h"
 #include "operator/cluster/desired.h"
 #include "operator/cluster/member_view.h"
+
+/* The server id of a member whose data was initialised is this and its ordinal; each copy has one of its own
+ * (agent/bootstrap/server_id.h). Clusters that may one day replicate from each other need different ones: from the UID,
+ * 16 apart. */
+static uint32_t server_id_base(const char *uid)
+{
+    uint64_t hash = hash64(HASH64_INIT, uid, strlen(uid));
+    return (uint32_t)(((hash >> 16) % 0x0ffffffeULL + 1) << 4);
+}
 
 static char *instance_json(const struct cluster_snapshot *snapshot, const char *made_with, const char *data_version)
 {
@@ -15,7 +25,7 @@ static char *instance_json(const struct cluster_snapshot *snapshot, const char *
         .cluster_name = xstrdup(snapshot->name),
         .cluster_uid = xstrdup(snapshot->uid),
         .service_domain = xstrdup(domain),
-        .server_id_base = snapshot->server_id_base,
+        .server_id_base = server_id_base(snapshot->uid),
         .replicas = snapshot->scale.effective,
         .database = xstrdup(snapshot->cluster.database),
         .username = xstrdup(snapshot->cluster.username),

@@ -11,15 +11,18 @@ static bool contains(const struct gtid_set *a, const struct gtid_set *b)
 
 /* One reign, ready to be compared with. */
 struct span {
-    const char *origin;     /* "" any */
+    const char *origin;     /* "" any, but for those of other members */
+    const struct cluster_reign *reign;
     struct gtid_set *floor; /* NULL: it cannot be read */
     bool is_partial;
 };
 
 static struct span read_span(enum gtid_flavour flavour, const struct cluster_reign *reign)
 {
-    return (struct span){
-        .origin = reign->origin, .floor = position_parse(flavour, reign->floor), .is_partial = reign->floor_is_partial};
+    return (struct span){.origin = reign->origin,
+        .reign = reign,
+        .floor = position_parse(flavour, reign->floor),
+        .is_partial = reign->floor_is_partial};
 }
 
 /* ---- MySQL: sets ---- */
@@ -59,7 +62,10 @@ static struct gtid_one find_domain(const struct gtid_set *set, uint32_t domain)
 
 static bool is_written_by(const struct span *span, uint32_t server)
 {
-    return str_empty(span->origin) || strtoul(span->origin, NULL, 10) == server;
+    bool is_other = false;
+    for (int i = 0; i < span->reign->other_count; i++)
+        is_other |= span->reign->others[i] == server;
+    return str_empty(span->origin) ? !is_other : strtoul(span->origin, NULL, 10) == server;
 }
 
 /* The latest reign that it is of; count: of none. */
@@ -155,7 +161,7 @@ static bool is_of_a_reign(const struct cluster_reigns *reigns, uint32_t domain, 
 {
     for (int i = 0; i < reigns->count; i++) {
         _cleanup_(gtid_set_freep) struct gtid_set *floor = position_parse(GTID_MARIADB, reigns->list[i].floor);
-        const struct span span = {.origin = reigns->list[i].origin};
+        const struct span span = {.origin = reigns->list[i].origin, .reign = &reigns->list[i]};
         if (is_written_by(&span, server) && (!floor || number > find_domain(floor, domain).number))
             return true;
     }

@@ -117,27 +117,29 @@ static void name_open_last(const struct cluster_snapshot *snapshot, struct clust
     reigns->list[0].opened = true;
 }
 
-static bool any_server_id_is_told(const struct cluster_snapshot *snapshot)
+/* Each copy of data has a server id of its own (agent/bootstrap/server_id.h): what bears that of another member is not
+ * of this reign, whatever its primary's is. */
+static void find_others(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_reign *reign)
 {
-    bool any = false;
-    for (int i = 0; i < snapshot->member_count; i++)
-        any |= snapshot->members[i].agent && snapshot->members[i].agent->server_id != 0;
-    return any;
+    reign->other_count = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member != primary && member->agent && member->agent->server_id != 0)
+            reign->others[reign->other_count++] = member->agent->server_id;
+    }
 }
 
-/* A member whose data was replaced is not the primary of a listed reign any more, so one that runs tells. Of a MariaDB
- * server that does not run, the ordinal tells: a version that lists no reigns drew no server ids (agent/bootstrap/
- * server_id.h). Where one was drawn all the same, its transactions pass for a strange tail, and are waited for. */
+/* A member whose data was replaced is not the primary of a listed reign any more, so one that runs tells. */
 static void find_origin(const struct cluster_snapshot *snapshot, struct cluster_reign *reign)
 {
     const struct cluster_member *member = cluster_member_named(snapshot, reign->primary);
-    int ordinal = names_ordinal(reign->primary);
     if (!str_empty(reign->origin) || str_empty(reign->primary))
         return;
     if (member && member_runs(member))
         set_origin(member->agent, reign);
-    else if (cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB && ordinal >= 0 && any_server_id_is_told(snapshot))
-        set_origin_id(snapshot->server_id_base + (uint32_t)ordinal, reign);
+    else if (cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB)
+        find_others(snapshot, member, reign);
 }
 
 void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)

@@ -210,9 +210,6 @@ static bool role_case_passes(const char *name)
     _cleanup_(json_decrefp) json_t *cluster = role_cluster(role_case);
     struct golden *golden = golden_new(cluster, json_object_get(role_case, "observed"));
     struct cluster_decision decision;
-    const json_t *base = json_object_get(role_case, "serverIdBase"); /* what the agents' ids are counted from */
-    if (base)
-        golden->snapshot.server_id_base = (uint32_t)json_integer_value(base);
     if (!golden->snapshot.usable)
         fail_msg("%s: %s", name, golden->snapshot.message);
     cluster_decide(&golden->snapshot, &decision);
