@@ -62,6 +62,7 @@ void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_sn
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
     const struct cluster_member *primary = cluster_primary(snapshot);
+    memory->heard_epoch = MAX_OF(memory->heard_epoch, cluster_newest_epoch(snapshot));
     note_fence(memory, snapshot, orders);
     note_stopped(memory, snapshot, monotonic_ms);
     if (primary && member_is_open(snapshot, primary))
@@ -120,6 +121,7 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
     snapshot->awaited_boot_id = memory->awaited_boot_id;
     snapshot->epoch_since_ms = memory->epoch_since_ms;
     snapshot->closing_epoch = memory->closing_epoch;
+    snapshot->heard_epoch = memory->heard_epoch;
 }
 
 /* ---- what is left for later ---- */

@@ -102,6 +102,8 @@ struct cluster_snapshot {
     /* The epoch under which this operator closes the primary because all members are to be stopped, and has told nobody
      * to open; 0: none. */
     int64_t closing_epoch;
+    /* The largest epoch that any member has been heard to know, in our life: who said it may be silent now. */
+    int64_t heard_epoch;
 
     /* Parsed spec; storage is the one in force if a change was refused. With how many members the cluster is
      * led, scale says. */
