@@ -123,8 +123,9 @@ void healing_set_aside(struct healing *healing, const struct agent_order *order,
 struct filing {
     struct healing *healing;
     struct agent_order order;
-    bool decide; /* how the server is started */
-    bool mark;   /* write the mark */
+    char beyond[START_MODE_BEYOND_SIZE]; /* of the order, whose own text may go before the job is done */
+    bool decide;                         /* how the server is started */
+    bool mark;                           /* write the mark */
     uint64_t epoch;
     struct error error;
     char set_aside[SET_ASIDE_TEXT_SIZE];
@@ -171,6 +172,7 @@ static void submit(struct healing *healing, const struct filing *what)
 
     *filing = *what;
     filing->healing = healing;
+    filing->order.beyond = filing->beyond;
     error_set(&filing->error, ERROR_CANCELLED, "the agent ends");
     if (filing->mark)
         healing->filing = true;
@@ -352,7 +354,10 @@ bool healing_note_ordered(struct instance_state *state, const struct agent_order
 void healing_ordered(struct healing *healing, const struct agent_order *order, bool renewed)
 {
     struct filing filing = {.order = *order, .decide = true};
+    const char *beyond = str_or_empty(order->beyond);
 
+    if (strlen(beyond) < sizeof(filing.beyond))
+        snprintf(filing.beyond, sizeof(filing.beyond), "%s", beyond);
     if (healing_note_ordered(healing->state, order, renewed))
         drop_fetch(healing);
     if (!healing->state->server_there)

@@ -17,6 +17,7 @@
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/mysql/start_domain.h"
 #include "agent/set_aside.h"
+#include "agent/set_aside_beyond.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -90,20 +91,41 @@ static bool can_truncate(const struct server_binary *binary)
     return features.log_first;
 }
 
-static bool must_truncate(
+/* What becomes of the end of the binary log, which nobody may have acknowledged. */
+enum tail { TAIL_STAYS, TAIL_IS_HELD_ELSEWHERE, TAIL_IS_CUT_OFF };
+
+static bool is_held_elsewhere(const struct agent_paths *paths, const struct start_mode *mode)
+{
+    struct set_aside_beyond beyond;
+
+    if (str_empty(mode->beyond))
+        return false;
+    set_aside_beyond_find(paths->data_dir, GTID_MARIADB, mode->beyond, &beyond);
+    bool held = beyond.known && beyond.gtids.len == 0;
+    set_aside_beyond_release(&beyond);
+    return held;
+}
+
+static enum tail judge_tail(
     const struct agent_options *options, const struct server_binary *binary, uint64_t primary_epoch)
 {
     struct start_mode mode = {0};
 
     if (!primary_epoch || binary->version.flavour != AGENT_FLAVOUR_MARIADB)
-        return false;
+        return TAIL_STAYS;
     log_info("the server ended as a semi-sync primary; the operator's word is awaited",
         LOG_INT("epoch", (int64_t)primary_epoch));
     if (!await_word(options, &mode)) {
         log_info("nothing was said: the server is started plainly");
-        return false;
+        return TAIL_STAYS;
     }
-    return mode.truncate && mode.epoch > primary_epoch && can_truncate(binary) && set_tail_aside(options, primary_epoch);
+    if (!mode.truncate || mode.epoch <= primary_epoch)
+        return TAIL_STAYS;
+    if (is_held_elsewhere(&options->paths, &mode)) {
+        log_info("the primary has all that this server has: nothing is cut off", LOG_STR("gtid", mode.beyond));
+        return TAIL_IS_HELD_ELSEWHERE;
+    }
+    return can_truncate(binary) && set_tail_aside(options, primary_epoch) ? TAIL_IS_CUT_OFF : TAIL_STAYS;
 }
 
 /* What is not noted is not cut off. */
@@ -132,7 +154,7 @@ int server_start(const struct agent_options *options, struct error *err)
 {
     static const char *const truncating[] = {
         "--init-rpl-role=SLAVE", "--rpl-semi-sync-slave-enabled=ON", START_DOMAIN_OPTION, NULL};
-    static const char *const interrupted[] = {START_DOMAIN_OPTION, NULL};
+    static const char *const in_its_domain[] = {START_DOMAIN_OPTION, NULL};
     const struct agent_paths *paths = &options->paths;
     _cleanup_(strvec_release) struct strvec extra;
     struct server_binary binary;
@@ -146,7 +168,8 @@ int server_start(const struct agent_options *options, struct error *err)
         return -1;
     struct server_version version = binary.version;
     bool was_interrupted = start_mode_has_cut(paths);
-    bool truncate = must_truncate(options, &binary, start_mode_primary(paths)) && note_cut(paths);
+    enum tail tail = judge_tail(options, &binary, start_mode_primary(paths));
+    bool truncate = tail == TAIL_IS_CUT_OFF && note_cut(paths);
     server_binary_release(&binary);
     if (truncate)
         log_warn("the server cuts off what nobody has acknowledged: another primary has the rest");
@@ -160,7 +183,7 @@ int server_start(const struct agent_options *options, struct error *err)
     _cleanup_(freep) char *server_id = server_id_option(paths);
     if (server_id)
         strvec_push(&extra, server_id);
-    if (truncate || was_interrupted)
-        strvec_push_all(&extra, truncate ? truncating : interrupted);
+    if (truncate || was_interrupted || tail == TAIL_IS_HELD_ELSEWHERE)
+        strvec_push_all(&extra, truncate ? truncating : in_its_domain);
     return server_exec(paths, (const char *const *)extra.v, err);
 }

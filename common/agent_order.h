@@ -107,7 +107,9 @@ struct agent_order {
     enum agent_seed seed;
     bool replace; /* clone, restore: what is there was proven to be of no more use */
     /* With `replace`: what the data has beyond this is set aside on the volume before it goes (I7). The primary's
-     * gtid_state or gtid_executed, or the donor's; "" or too long: not known, the newest transactions are set aside. */
+     * gtid_state or gtid_executed, or the donor's; "" or too long: not known, the newest transactions are set aside.
+     * With `truncate`: what the primary had when it was chosen; a server that has nothing beyond it is started plainly.
+     * "" or too long: not known. */
     const char *beyond;
     char donor_host[AGENT_HOST_SIZE]; /* clone: a member's name, as source_host */
     uint32_t donor_port;
@@ -120,7 +122,8 @@ struct agent_order {
      * volume (I7); the mark is written after that. */
     bool set_aside;
     /* Replica: there is a primary that has all that was ever acknowledged, so a server that ended as a semi-sync
-     * primary may be started such that it cuts off what nobody acknowledged (MariaDB), once that is set aside. */
+     * primary may be started such that it cuts off what nobody acknowledged (MariaDB), once that is set aside; but for
+     * one that has nothing beyond `beyond`. */
     bool truncate;
     bool drop_before; /* data.before, from before the last restore in place, is of no more use */
     /* The namespace is deleted, and no member stays that could take over: one whose pod is to end need not wait for a

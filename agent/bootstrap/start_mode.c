@@ -13,11 +13,12 @@
 #include "common/json_fields.h"
 #include "common/strbuf.h"
 
-#define TEXT_MAX 256
+#define TEXT_MAX 1024
 
 static const struct json_field fields[] = {
     JSON_FIELD(start_mode, "epoch", JSON_FIELD_U64, CHANGE_COUNTS, epoch),
     JSON_FIELD(start_mode, "truncate", JSON_FIELD_BOOL, CHANGE_COUNTS, truncate),
+    JSON_FIELD(start_mode, "beyond", JSON_FIELD_TEXT, CHANGE_COUNTS, beyond),
 };
 
 bool start_mode_decide(const struct agent_order *order, uint64_t primary_epoch, struct start_mode *ret)
@@ -28,6 +29,9 @@ bool start_mode_decide(const struct agent_order *order, uint64_t primary_epoch, 
         return false;
     *ret = (struct start_mode){
         .epoch = order->epoch, .truncate = follows && order->truncate && order->epoch > primary_epoch};
+    const char *beyond = str_or_empty(order->beyond);
+    if (ret->truncate && strlen(beyond) < sizeof(ret->beyond))
+        snprintf(ret->beyond, sizeof(ret->beyond), "%s", beyond);
     return true;
 }
 

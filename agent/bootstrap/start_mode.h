@@ -35,9 +35,15 @@
 #include "common/agent_order.h"
 #include "common/error.h"
 
+#define START_MODE_BEYOND_SIZE 512
+
 struct start_mode {
     uint64_t epoch; /* of the order */
     bool truncate;
+    /* With truncate: what the primary had when it was chosen (agent_order.h, beyond). A server that has nothing beyond
+     * it has nothing to be cut off; its tail is all acknowledged, perhaps, and this the only member that has it beside
+     * that primary. "": not known. */
+    char beyond[START_MODE_BEYOND_SIZE];
 };
 
 /* Pure. Whether an order decides how a server that ended as semi-sync primary of `primary_epoch` (0: it did not) is

@@ -154,7 +154,24 @@ static void begin_recovery(struct sim *sim, int member, bool truncate)
         at->run_dir.has_note = false;
 }
 
-/* agent/server_start.c: must_truncate */
+/* agent/server_start.c: is_held_elsewhere */
+static bool is_held_elsewhere(const struct sim *sim, const struct txn_log *log, const char *beyond)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse(GTID_MARIADB, beyond, NULL);
+    struct gtid_one one;
+    if (str_empty(beyond) || !set)
+        return false;
+    uint32_t shared = 0;
+    for (size_t i = 0; gtid_set_position(set, i, &one); i++) {
+        int source = (int)one.server - TXN_SERVER_ID_BASE;
+        if (source >= 0 && source < sim->txns.sources)
+            shared = MAX_OF(shared, (uint32_t)MIN_OF((uint64_t)log->all.upto[source], one.number));
+    }
+    int last = txn_log_last(log);
+    return last < 0 || sim->txns.all[last].number <= shared;
+}
+
+/* agent/server_start.c: judge_tail */
 static void await_word(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
@@ -162,7 +179,9 @@ static void await_word(struct sim *sim, int member)
     bool has_word = at->run_dir.has_mode;
     if (!has_word && sim->now_ms < at->server.due_ms && at->agent.alive)
         return;
-    begin_recovery(sim, member, has_word && mode->truncate && mode->epoch > at->disk.semi_primary);
+    bool may_cut = has_word && mode->truncate && mode->epoch > at->disk.semi_primary;
+    at->server.in_domain = may_cut;
+    begin_recovery(sim, member, may_cut && !is_held_elsewhere(sim, &at->disk.log, mode->beyond));
 }
 
 void server_launch(struct sim *sim, int member)
@@ -182,7 +201,7 @@ static void finish_recovery(struct sim *sim, int member)
     at->disk.log.durable = at->disk.log.count;
     if (!at->server.relay_kept)
         server_drop_relay(sim, member);
-    if (at->disk.ddl && at->disk.cut) {
+    if (at->disk.ddl && (at->disk.cut || at->server.in_domain)) {
         at->disk.ddl = false;
         at->disk.self_written = true;
         sim_tell(sim, "%s: DDL recovery logs in the domain of the start", sim_member_name(member));

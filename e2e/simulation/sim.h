@@ -67,6 +67,7 @@ struct sim_server {
     int64_t frozen_until_ms, due_ms, again_ms;
     int crashes;
     bool relay_kept; /* --relay-log-recovery=OFF */
+    bool in_domain;  /* MariaDB: what its start logs by itself is in a domain of its own (start_domain.h) */
     bool read_only;
     bool closing;          /* nobody can begin to write */
     uint64_t opened_epoch; /* this process was opened in it last; 0: never */

@@ -60,6 +60,17 @@ static bool is_semi_sync_replica(const struct cluster_snapshot *snapshot)
     return snapshot->last.acks > 0 || cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB;
 }
 
+/* A server that has nothing beyond what the primary had when it was chosen needs nothing cut off: its tail may be the
+ * last copy beside that of the primary. A copy that replaces data has a use of its own for this (put_beyond). */
+static void put_floor(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct agent_order *order)
+{
+    const struct cluster_reign *latest = &snapshot->last.reigns.list[0];
+    if (order->truncate && !order->replace && cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB &&
+        snapshot->last.reigns.count > 0 && str_eq(latest->primary, primary->name))
+        order->beyond = latest->floor;
+}
+
 static void order_replica(
     const struct cluster_snapshot *snapshot, const struct cluster_member *source, struct agent_order *order)
 {
@@ -562,6 +573,7 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     /* What is on its way to `init` may reach the agent after it. */
     if (snapshot->last.acks > 0 && !member_acknowledges(snapshot, member))
         order->semi_sync = false;
+    put_floor(snapshot, primary, order);
     order_reseed(snapshot, primary, member, order, again_ms);
     return true;
 }

@@ -38,6 +38,27 @@ static void test_only_a_newer_primary_lets_a_tail_be_cut_off(void **state)
     }
 }
 
+static void test_what_the_primary_has(void **state)
+{
+    char long_text[START_MODE_BEYOND_SIZE + 8];
+    struct agent_order order = {
+        .role = AGENT_ROLE_REPLICA, .epoch = 6, .truncate = true, .source_host = "c1-0", .beyond = "0-1-7"};
+    struct start_mode mode;
+
+    (void)state;
+    assert_true(start_mode_decide(&order, 5, &mode));
+    assert_string_equal(mode.beyond, "0-1-7");
+    order.truncate = false; /* then it has another meaning */
+    assert_true(start_mode_decide(&order, 5, &mode));
+    assert_string_equal(mode.beyond, "");
+    memset(long_text, '1', sizeof(long_text));
+    long_text[sizeof(long_text) - 1] = '\0';
+    order.truncate = true;
+    order.beyond = long_text;
+    assert_true(start_mode_decide(&order, 5, &mode));
+    assert_string_equal(mode.beyond, "");
+}
+
 static void test_a_newer_fence_withdraws_the_word(void **state)
 {
     static const struct {
@@ -67,6 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_a_newer_primary_lets_a_tail_be_cut_off),
+        cmocka_unit_test(test_what_the_primary_has),
         cmocka_unit_test(test_a_newer_fence_withdraws_the_word),
     };
 
