@@ -120,6 +120,11 @@ struct agent_account_files {
 void agent_accounts_hash(const char *cluster_uid, const struct agent_account_files *files, char out[static 65]);
 
 /* ---- status ---- */
+/* MariaDB: the GTID domain of what a server that completes a DDL statement at its start logs by itself
+ * (agent/mysql/start_domain.h). Nobody else has it, and the server cannot follow any source: once its binary log has
+ * that domain, it refuses every gtid_slave_pos without it (error 1948). */
+#define AGENT_START_DOMAIN "4294967294"
+
 enum agent_phase {
     AGENT_PHASE_UNKNOWN,
     AGENT_PHASE_STARTING, /* mysqld does not answer yet (crash recovery included) */
@@ -210,7 +215,8 @@ struct agent_status {
     bool writable; /* clients can write here */
 
     const char *gtid_received; /* executed and what waits in relay logs; likewise */
-    char errant[256];          /* transactions that the source has not; proven by asking it */
+    /* Transactions that the source has not; proven by asking it, or of AGENT_START_DOMAIN. */
+    char errant[256];
     struct {
         char source_host[AGENT_HOST_SIZE]; /* as the server is configured */
         enum agent_thread receiver, applier;

@@ -36,8 +36,7 @@ static uint32_t of_mycnf(const struct agent_paths *paths)
     uint64_t number = 0;
 
     strbuf_init(&mycnf, MYCNF_MAX + 16 * KM_KIB);
-    bool found =
-        fs_read_file(paths->run_mycnf, &mycnf, NULL) == 0 && run_mycnf_number(mycnf.buf, "server_id", &number);
+    bool found = fs_read_file(paths->run_mycnf, &mycnf, NULL) == 0 && run_mycnf_number(mycnf.buf, "server_id", &number);
     return found && number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 

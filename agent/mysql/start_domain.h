@@ -15,8 +15,9 @@
 
 #include "agent/mysql/dialect.h"
 #include "agent/mysql/session.h"
+#include "common/agent_api.h"
 
-#define START_DOMAIN "4294967294"
+#define START_DOMAIN AGENT_START_DOMAIN
 #define START_DOMAIN_OPTION "--gtid-domain-id=" START_DOMAIN
 
 /* Sets the domain back to the cluster's. Nothing to do if it is that already, and for MySQL. */

@@ -110,7 +110,7 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
     if (sim->mariadb)
         ret->gtid_state = binlog_state(sim, at);
     if (at->disk.self_written)
-        snprintf(ret->self_written, sizeof(ret->self_written), "4294967-%u-1", txn_server_id(at->disk.own_source));
+        snprintf(ret->self_written, sizeof(ret->self_written), AGENT_START_DOMAIN "-%u-1", txn_server_id(at->disk.own_source));
     if (server->semi_source)
         ret->semi_sync_clients = semi_sync_clients(sim, member);
     ret->beat_epoch = beat_epoch(sim, member);
@@ -363,6 +363,10 @@ static void turn_to(struct sim *sim, int member, int source, bool prepare, struc
     }
     if (!there && (wait || prepare))
         return;
+    if (at->disk.self_written) { /* agent_api.h: AGENT_START_DOMAIN */
+        fail(out, "server error 1948: Specified value for @@gtid_slave_pos contains no value for replication domain");
+        return;
+    }
     out->dropped = !there;
     at->server.applier = AGENT_THREAD_OFF;
     at->server.applier_errno = 0;

@@ -395,14 +395,17 @@ static bool is_behind_binlogs(
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
 }
 
+/* It follows the primary, and that one has told; or nobody has it, whom it ever follows. */
 static bool is_errant_beside(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
     char host[AGENT_HOST_SIZE];
     cluster_member_host(snapshot, primary, host);
-    return member_runs(member) && !str_empty(member->agent->errant) &&
-        member->agent->epoch == (uint64_t)snapshot->last.epoch && member->agent->order_done &&
-        str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
+    if (!member_runs(member) || str_empty(member->agent->errant) || !member_is_open(snapshot, primary) ||
+        member->agent->epoch != (uint64_t)snapshot->last.epoch)
+        return false;
+    bool has_asked = member->agent->order_done && str_eq(member->agent->replication.source_host, host);
+    return has_asked || str_starts_with(member->agent->errant, AGENT_START_DOMAIN "-");
 }
 
 static bool holds_less(const struct cluster_member *a, const struct cluster_member *b)
@@ -570,10 +573,10 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     if (!member_is_seeding(member) && !may_follow(snapshot, member))
         return false;
     order_replica(snapshot, primary, order);
+    put_floor(snapshot, primary, order);
     /* What is on its way to `init` may reach the agent after it. */
     if (snapshot->last.acks > 0 && !member_acknowledges(snapshot, member))
         order->semi_sync = false;
-    put_floor(snapshot, primary, order);
     order_reseed(snapshot, primary, member, order, again_ms);
     return true;
 }
