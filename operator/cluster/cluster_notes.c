@@ -62,7 +62,7 @@ void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_sn
 {
     const struct cluster_transition *transition = &snapshot->last.transition;
     const struct cluster_member *primary = cluster_primary(snapshot);
-    memory->heard_epoch = MAX_OF(memory->heard_epoch, cluster_newest_epoch(snapshot));
+    memory->heard_epoch = cluster_newest_heard_epoch(snapshot);
     note_fence(memory, snapshot, orders);
     note_stopped(memory, snapshot, monotonic_ms);
     if (primary && member_is_open(snapshot, primary))

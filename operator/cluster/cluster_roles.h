@@ -90,6 +90,9 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
 
 /* For status.nextAction: the first reason stands. */
 void KM_PRINTF(2, 3) cluster_intent_say(struct cluster_intent *intent, const char *fmt, ...);
+/* The largest one that any member knows, or was once heard to know. Not the status': a copy of that in a cache may be
+ * older than what was written. */
+int64_t cluster_newest_heard_epoch(const struct cluster_snapshot *snapshot);
 /* The largest one that anybody knows. */
 int64_t cluster_newest_epoch(const struct cluster_snapshot *snapshot);
 
