@@ -367,8 +367,8 @@ static const char *table_of(const struct dialect *dialect)
 int accounts_look(struct session *session, const struct dialect *dialect, bool *ret_present, char ret_hash[static 65],
     struct error *err)
 {
-    _cleanup_(freep) char *sql = xasprintf(
-        "SELECT COUNT(*) FROM %s WHERE User IN ('root', 'replication') AND Host = '%%'", table_of(dialect));
+    _cleanup_(freep) char *sql =
+        xasprintf("SELECT COUNT(*) FROM %s WHERE User IN ('root', 'replication') AND Host = '%%'", table_of(dialect));
     struct error failure = ERROR_INIT;
     char hash[65] = "";
 

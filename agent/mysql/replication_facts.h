@@ -62,7 +62,7 @@ struct replication_facts {
     uint64_t unacknowledged;   /* commits that ended without, likewise */
     bool unacknowledged_known; /* the server was asked for these counts */
 
-    bool beat_locked;   /* replication_beat_locked; only asked when a heartbeat is late */
+    bool beat_locked; /* replication_beat_locked; only asked when a heartbeat is late */
 
     bool has_beat;
     uint64_t beat_epoch;

@@ -209,8 +209,8 @@ void server_status_take(
 const char *const *server_status_patterns(void)
 {
     static const char *const patterns[] = {"Uptime", "Threads_%", "Connection%", "Max_used_connections", "Aborted_%",
-        "Que%", "Slow_queries", "Bytes_%", "Com_%", "Created_tmp_%", "Select_%", "Sort_merge_passes", "Open%", "Table_%",
-        "Binlog_%", "Innodb_%", "Rpl_semi_sync_%", NULL};
+        "Que%", "Slow_queries", "Bytes_%", "Com_%", "Created_tmp_%", "Select_%", "Sort_merge_passes", "Open%",
+        "Table_%", "Binlog_%", "Innodb_%", "Rpl_semi_sync_%", NULL};
 
     return patterns;
 }

@@ -81,11 +81,11 @@ struct cluster_transition {
     char from[DERIVED_NAME_SIZE]; /* pod; "" when there was no primary */
     char to[DERIVED_NAME_SIZE];   /* pod; "" while it is not chosen. Both empty: nothing is being changed */
     enum transition_reason reason;
-    const char *position;         /* what `to` must have executed before it is opened; "" not known yet */
-    int64_t started_ms;           /* wall clock */
-    int64_t epoch;                /* of the order that opens `to` */
-    bool failover;                /* `from` was lost; else a planned switchover */
-    bool salvage; /* failover: `to` takes over what the binary logs of `from` hold before it is opened */
+    const char *position; /* what `to` must have executed before it is opened; "" not known yet */
+    int64_t started_ms;   /* wall clock */
+    int64_t epoch;        /* of the order that opens `to` */
+    bool failover;        /* `from` was lost; else a planned switchover */
+    bool salvage;         /* failover: `to` takes over what the binary logs of `from` hold before it is opened */
     char before[256]; /* failover out of another change: who was to be primary before `from`, latest first: "a-mysql-1,a-mysql-0" */
     int64_t silent_ms; /* failover: from the last sign of life until the loss was certain */
     /* Failover only, for people: */

@@ -11,7 +11,7 @@ static bool contains(const struct gtid_set *a, const struct gtid_set *b)
 
 /* One reign, ready to be compared with. */
 struct span {
-    const char *origin;     /* "" any, but for those of other members */
+    const char *origin; /* "" any, but for those of other members */
     const struct cluster_reign *reign;
     struct gtid_set *floor; /* NULL: it cannot be read */
     bool is_partial;

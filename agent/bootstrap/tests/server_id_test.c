@@ -15,19 +15,15 @@ static void test_whose_it_is(void **unused)
     static const struct {
         uint32_t of_mycnf, instead_of, drawn, expected;
     } cases[] = {
-        {1001, 1001, 5001, 5001},
-        {1001, 1002, 5002, 0}, /* of another member */
-        {1001, 17, 5002, 0},   /* of another cluster */
-        {1001, 1001, 1001, 0}, /* no other than before */
-        {1001, 1001, 0, 0},
-        {1001, 0, 5001, 0},
-        {0, 0, 5001, 0}, /* my.cnf names none */
+        {1001, 1001, 5001, 5001}, {1001, 1002, 5002, 0},         /* of another member */
+        {1001, 17, 5002, 0},                                     /* of another cluster */
+        {1001, 1001, 1001, 0},                                   /* no other than before */
+        {1001, 1001, 0, 0}, {1001, 0, 5001, 0}, {0, 0, 5001, 0}, /* my.cnf names none */
     };
 
     UNUSED(unused);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-        assert_int_equal(
-            server_id_decide(cases[i].of_mycnf, cases[i].instead_of, cases[i].drawn), cases[i].expected);
+        assert_int_equal(server_id_decide(cases[i].of_mycnf, cases[i].instead_of, cases[i].drawn), cases[i].expected);
 }
 
 struct volume {
