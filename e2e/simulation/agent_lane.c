@@ -110,7 +110,8 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
     if (sim->mariadb)
         ret->gtid_state = binlog_state(sim, at);
     if (at->disk.self_written)
-        snprintf(ret->self_written, sizeof(ret->self_written), AGENT_START_DOMAIN "-%u-1", txn_server_id(at->disk.own_source));
+        snprintf(ret->self_written, sizeof(ret->self_written), AGENT_START_DOMAIN "-%u-1",
+            txn_server_id(at->disk.own_source));
     if (server->semi_source)
         ret->semi_sync_clients = semi_sync_clients(sim, member);
     ret->beat_epoch = beat_epoch(sim, member);
