@@ -70,7 +70,7 @@ static unsigned long option(const struct volume *volume)
 
 static void test_it_comes_with_the_copy(void **unused)
 {
-    struct volume volume;
+    struct volume volume = {.mycnf = NULL};
     struct error err = ERROR_INIT;
 
     UNUSED(unused);
@@ -99,7 +99,7 @@ static void test_it_comes_with_the_copy(void **unused)
 
 static void test_another_one_each_time(void **unused)
 {
-    struct volume volume;
+    struct volume volume = {.mycnf = NULL};
     unsigned long last = 0;
 
     UNUSED(unused);
