@@ -62,8 +62,8 @@ static struct gtid_one find_domain(const struct gtid_set *set, uint32_t domain)
 
 static bool is_written_by(const struct span *span, uint32_t server)
 {
-    bool is_other = false;
-    for (int i = 0; i < span->reign->other_count; i++)
+    bool is_other = false; /* nobody is another one where it is not known who the primary was */
+    for (int i = 0; i < span->reign->other_count && !str_empty(span->reign->primary); i++)
         is_other |= span->reign->others[i] == server;
     return str_empty(span->origin) ? !is_other : strtoul(span->origin, NULL, 10) == server;
 }
