@@ -14,8 +14,8 @@
 #define ER_SLAVE_FATAL 1593
 #define ER_ACCESS_DENIED_NO_PASSWORD 1698
 #define ER_GTID_OUT_OF_ORDER 1950 /* MariaDB */
-/* MariaDB: of a parallel applier's transaction that comes after one that failed. It may be told in place of that one's
- * own error, whichever thread ends last. */
+/* MariaDB: a transaction of a parallel applier that comes after one that failed. Last_SQL_Errno may hold this in place of
+ * that one's own error, whichever thread ends last. */
 #define ER_PRIOR_COMMIT_FAILED 1964
 #define CR_SSL_CONNECTION 2026
 #define ER_ACCOUNT_LOCKED 3118
@@ -235,7 +235,8 @@ static bool source_is_right(const struct instance_state *state)
         facts->semi_sync_replica == order->semi_sync;
 }
 
-/* A thread that is off: at once if it was stopped, now and then if what stopped it may pass, or is not told. */
+/* A thread that is off: at once if it was stopped, now and then if what stopped it may pass, or if its
+ * error names no cause. */
 static bool wants_start(const struct instance_state *state, int64_t now_ms, bool *ret_restart)
 {
     const struct replication_facts *facts = &state->replication;

@@ -197,7 +197,8 @@ void role_keeper_order(struct role_keeper *keeper, const struct agent_order *ord
     *acceptance = (struct acceptance){.keeper = keeper, .order = *order, .fn = fn, .arg = arg};
     acceptance->positions = position_pool_new(POSITION_TEXT_MAX);
     acceptance->order.wait_for = position_take(acceptance->positions, order->wait_for);
-    acceptance->order.beyond = order->truncate ? position_take(acceptance->positions, order->beyond) : ""; /* for init */
+    /* Without truncate it is for init. */
+    acceptance->order.beyond = order->truncate ? position_take(acceptance->positions, order->beyond) : "";
     if (healing_must_set_aside(keeper->healing, order))
         healing_set_aside(keeper->healing, order, on_set_aside, acceptance);
     else

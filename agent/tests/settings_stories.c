@@ -101,6 +101,15 @@ static void order_heartbeat(struct replication_rig *rig, bool on)
     assert_true(replication_rig_await(rig, 0, member_done, "as ordered", LONG_MS));
 }
 
+static void bring_replicas_back(struct replication_rig *rig)
+{
+    for (unsigned i = 1; i < MEMBERS; i++)
+        replication_rig_start(rig, i, "server");
+    assert_true(replication_rig_await(rig, 0, is_not_blocked, "free again", LONG_MS));
+    order_heartbeat(rig, true);
+    await_ready(rig);
+}
+
 /* The time-out of a hand has passed: the server is enabled and waits no more. */
 static void test_semi_sync_that_gave_up_waits_again(void **state)
 {
@@ -125,11 +134,7 @@ static void test_semi_sync_that_gave_up_waits_again(void **state)
     assert_true(replication_rig_await(rig, 0, has_lapsed_again, "telling of the commit that did not wait", LONG_MS));
     pid_t pid = member_hold_lock(rig, 0, "INSERT INTO t.w VALUES (-31)", 0);
     assert_true(replication_rig_await(rig, 0, is_blocked, "blocked", LONG_MS));
-    for (unsigned i = 1; i < MEMBERS; i++)
-        replication_rig_start(rig, i, "server");
-    assert_true(replication_rig_await(rig, 0, is_not_blocked, "free again", LONG_MS));
-    order_heartbeat(rig, true);
-    await_ready(rig);
+    bring_replicas_back(rig);
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w WHERE id IN (-30, -31)", "2"));
     member_release_lock(pid);
 }
@@ -154,11 +159,7 @@ static void test_an_account_that_waits_does_not_hang_its_server(void **state)
     pid_t pid = member_hold_lock(rig, 0, "CREATE USER waits@'%'", 0);
     assert_true(replication_rig_await(rig, 0, is_blocked, "blocked", LONG_MS));
     assert_true(replication_rig_await(rig, 0, has_waited_for_long, "waiting, and alive", LONG_MS));
-    for (unsigned i = 1; i < MEMBERS; i++)
-        replication_rig_start(rig, i, "server");
-    assert_true(replication_rig_await(rig, 0, is_not_blocked, "free again", LONG_MS));
-    order_heartbeat(rig, true);
-    await_ready(rig);
+    bring_replicas_back(rig);
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM mysql.user WHERE User = 'waits'", "1"));
     member_release_lock(pid);
 }

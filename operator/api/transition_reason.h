@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transition_reason.h: why the primary is changed, as a value. The status, events, metrics and next actions say it by name.
+ * transition_reason.h: why the primary is changed, as a value. The status, events, metrics and next actions say it by
+ * name.
  *
  * Of a failover (cluster_failure.h says what each of them takes), and of a switchover.
  */

@@ -395,7 +395,7 @@ static bool is_behind_binlogs(
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
 }
 
-/* It follows the primary, and that one has told; or nobody has it, whom it ever follows. */
+/* By the answer of the primary, which it follows; or by its domain, which no other server has. */
 static bool is_errant_beside(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
