@@ -326,11 +326,17 @@ bool healing_holds(const struct healing *healing)
 
 /* ---- what comes in ---- */
 
-static void wish_salvage(struct healing_state *state, const struct agent_order *order)
+/* A server that was open under this epoch took over everything before it opened: when it is started again, the lost
+ * primary may run and follow it, and has nothing left to read. */
+static void wish_salvage(struct instance_state *state, const struct agent_order *order)
 {
-    error_clear(&state->salvage_error);
-    state->salvaged[0] = '\0';
-    state->salvage = order->role == AGENT_ROLE_PRIMARY && *order->salvage_host ? SALVAGE_ASK : SALVAGE_NONE;
+    struct healing_state *healing = &state->healing;
+    bool was_open = order->epoch > 0 && state->role.opened_epoch == order->epoch;
+
+    error_clear(&healing->salvage_error);
+    healing->salvaged[0] = '\0';
+    healing->salvage =
+        order->role == AGENT_ROLE_PRIMARY && *order->salvage_host && !was_open ? SALVAGE_ASK : SALVAGE_NONE;
 }
 
 bool healing_note_ordered(struct instance_state *state, const struct agent_order *order, bool renewed)
@@ -347,7 +353,7 @@ bool healing_note_ordered(struct instance_state *state, const struct agent_order
         known->salvage_agent_port = order->salvage_agent_port;
         state->role.retry_ms = 0;
     }
-    wish_salvage(&state->healing, order);
+    wish_salvage(state, order);
     return true;
 }
 
