@@ -3,10 +3,10 @@
 
 #include "operator/api/cluster_status.h"
 
-#include "common/clock.h"
 #include "common/json.h"
 #include "common/json_fields.h"
 #include "operator/api/ready_conditions.h"
+#include "operator/api/status_values.h"
 
 #define SEED_PERCENT_STEP 5
 #define SEED_BYTES_STEP ((uint64_t)(1024 * KM_MIB)) /* where the whole is not known */
@@ -18,95 +18,69 @@ const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PRO
     CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED, NULL};
 
 /* Texts and numbers of the status and of an instance as tables: encode and decode cannot differ. */
-struct text_member {
-    const char *key;
-    size_t offset, size;
+static const struct status_text status_texts[] = {
+    STATUS_TEXT(cluster_status, "statefulSet", stateful_set),
+    STATUS_TEXT(cluster_status, "service", service),
+    STATUS_TEXT(cluster_status, "servicePrimary", service_primary),
+    STATUS_TEXT(cluster_status, "serviceReplicas", service_replicas),
+    STATUS_TEXT(cluster_status, "selector", selector),
+    STATUS_TEXT(cluster_status, "currentPrimary", current_primary),
+    STATUS_TEXT(cluster_status, "state", state),
+    STATUS_TEXT(cluster_status, "nextAction", next_action),
+    STATUS_TEXT(cluster_status, "appliedHash", applied_hash),
+    STATUS_TEXT(cluster_status, "switchoverDone", switchover_done),
 };
-struct int_member {
-    const char *key;
-    size_t offset;
+static const struct status_number status_ints[] = {
+    STATUS_NUMBER(cluster_status, "replicas", replicas),
+    STATUS_NUMBER(cluster_status, "readyReplicas", ready_replicas),
+    STATUS_NUMBER(cluster_status, "updatedReplicas", updated_replicas),
 };
-#define TEXT(type, key, member)                                                \
-    {                                                                          \
-        key, offsetof(struct type, member), sizeof(((struct type *)0)->member) \
-    }
-#define INT(type, key, member)             \
-    {                                      \
-        key, offsetof(struct type, member) \
-    }
-
-static const struct text_member status_texts[] = {
-    TEXT(cluster_status, "statefulSet", stateful_set),
-    TEXT(cluster_status, "service", service),
-    TEXT(cluster_status, "servicePrimary", service_primary),
-    TEXT(cluster_status, "serviceReplicas", service_replicas),
-    TEXT(cluster_status, "selector", selector),
-    TEXT(cluster_status, "currentPrimary", current_primary),
-    TEXT(cluster_status, "state", state),
-    TEXT(cluster_status, "nextAction", next_action),
-    TEXT(cluster_status, "appliedHash", applied_hash),
-    TEXT(cluster_status, "switchoverDone", switchover_done),
+static const struct status_text instance_texts[] = {
+    STATUS_TEXT(cluster_instance, "name", name),
+    STATUS_TEXT(cluster_instance, "phase", phase),
+    STATUS_TEXT(cluster_instance, "role", role),
+    STATUS_TEXT(cluster_instance, "flavour", flavour),
+    STATUS_TEXT(cluster_instance, "version", version),
+    STATUS_TEXT(cluster_instance, "node", node),
+    STATUS_TEXT(cluster_instance, "message", message),
+    STATUS_TEXT(cluster_instance, "errantTransactions", errant),
+    STATUS_TEXT(cluster_instance, "problem", problem),
+    STATUS_TEXT(cluster_instance, "setAside", set_aside),
 };
-static const struct int_member status_ints[] = {
-    INT(cluster_status, "replicas", replicas),
-    INT(cluster_status, "readyReplicas", ready_replicas),
-    INT(cluster_status, "updatedReplicas", updated_replicas),
+static const struct status_text transition_texts[] = {
+    STATUS_TEXT(cluster_transition, "from", from),
+    STATUS_TEXT(cluster_transition, "to", to),
+    STATUS_TEXT(cluster_transition, "before", before),
+    STATUS_TEXT(cluster_transition, "evidence", evidence),
+    STATUS_TEXT(cluster_transition, "waitsFor", waits_for),
+    STATUS_TEXT(cluster_transition, "candidateWhy", candidate_why),
+    STATUS_TEXT(cluster_transition, "mayBeLost", may_be_lost),
 };
-static const struct text_member instance_texts[] = {
-    TEXT(cluster_instance, "name", name),
-    TEXT(cluster_instance, "phase", phase),
-    TEXT(cluster_instance, "role", role),
-    TEXT(cluster_instance, "flavour", flavour),
-    TEXT(cluster_instance, "version", version),
-    TEXT(cluster_instance, "node", node),
-    TEXT(cluster_instance, "message", message),
-    TEXT(cluster_instance, "errantTransactions", errant),
-    TEXT(cluster_instance, "problem", problem),
-    TEXT(cluster_instance, "setAside", set_aside),
+static const struct status_text reign_texts[] = {
+    STATUS_TEXT(cluster_reign, "primary", primary),
+    STATUS_TEXT(cluster_reign, "origin", origin),
 };
-static const struct text_member transition_texts[] = {
-    TEXT(cluster_transition, "from", from),
-    TEXT(cluster_transition, "to", to),
-    TEXT(cluster_transition, "before", before),
-    TEXT(cluster_transition, "evidence", evidence),
-    TEXT(cluster_transition, "waitsFor", waits_for),
-    TEXT(cluster_transition, "candidateWhy", candidate_why),
-    TEXT(cluster_transition, "mayBeLost", may_be_lost),
+static const struct status_text switchover_texts[] = {
+    STATUS_TEXT(cluster_switchover, "from", from),
+    STATUS_TEXT(cluster_switchover, "to", to),
 };
-static const struct text_member reign_texts[] = {
-    TEXT(cluster_reign, "primary", primary),
-    TEXT(cluster_reign, "origin", origin),
+static const struct status_text failover_texts[] = {
+    STATUS_TEXT(cluster_failover, "from", from),
+    STATUS_TEXT(cluster_failover, "to", to),
+    STATUS_TEXT(cluster_failover, "evidence", evidence),
+    STATUS_TEXT(cluster_failover, "candidateWhy", candidate_why),
+    STATUS_TEXT(cluster_failover, "mayBeLost", may_be_lost),
+    STATUS_TEXT(cluster_failover, "salvaged", salvaged),
 };
-static const struct text_member switchover_texts[] = {
-    TEXT(cluster_switchover, "from", from),
-    TEXT(cluster_switchover, "to", to),
-};
-static const struct text_member failover_texts[] = {
-    TEXT(cluster_failover, "from", from),
-    TEXT(cluster_failover, "to", to),
-    TEXT(cluster_failover, "evidence", evidence),
-    TEXT(cluster_failover, "candidateWhy", candidate_why),
-    TEXT(cluster_failover, "mayBeLost", may_be_lost),
-    TEXT(cluster_failover, "salvaged", salvaged),
-};
-static const struct int_member failover_phases[] = {
-    INT(cluster_failover, "detectedMs", detected_ms),
-    INT(cluster_failover, "decidedMs", decided_ms),
-    INT(cluster_failover, "fencedMs", fenced_ms),
-    INT(cluster_failover, "openedMs", drained_ms),
-    INT(cluster_failover, "publishedMs", published_ms),
+static const struct status_number failover_phases[] = {
+    STATUS_NUMBER(cluster_failover, "detectedMs", detected_ms),
+    STATUS_NUMBER(cluster_failover, "decidedMs", decided_ms),
+    STATUS_NUMBER(cluster_failover, "fencedMs", fenced_ms),
+    STATUS_NUMBER(cluster_failover, "openedMs", drained_ms),
+    STATUS_NUMBER(cluster_failover, "publishedMs", published_ms),
 };
 
 /* ---- encode ---- */
-
-static void put_texts(json_t *json, const void *base, const struct text_member *members, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const char *text = (const char *)base + members[i].offset;
-        if (*text)
-            json_put_str(json, members[i].key, text);
-    }
-}
 
 static void put_position(json_t *json, const char *key, const char *position)
 {
@@ -126,31 +100,14 @@ static void put_copy(json_t *json, const char *key, const json_t *value)
         json_put(json, key, json_deep_copy(value));
 }
 
-static void put_positive(json_t *json, const char *key, int64_t value)
-{
-    if (value > 0)
-        json_put_int(json, key, value);
-}
-
-/* With three decimals, which tell a switchover's length. */
-static void put_time(json_t *json, const char *key, int64_t realtime_ms)
-{
-    char text[CLOCK_RFC3339_MICRO_SIZE];
-    if (realtime_ms <= 0)
-        return;
-    clock_format_rfc3339_micro(realtime_ms * 1000, text);
-    memcpy(text + sizeof("2026-01-02T03:04:05.000") - 1, "Z", sizeof("Z"));
-    json_put_str(json, key, text);
-}
-
 static void put_seed_bytes(json_t *seed, const struct cluster_instance *instance)
 {
     uint64_t left =
         instance->seed_total_bytes > instance->seed_bytes ? instance->seed_total_bytes - instance->seed_bytes : 0;
     uint64_t rate = instance->seed_bytes_per_second;
-    put_positive(seed, "bytes", (int64_t)instance->seed_bytes);
-    put_positive(seed, "totalBytes", (int64_t)instance->seed_total_bytes);
-    put_positive(seed, "bytesPerSecond", (int64_t)rate);
+    status_put_positive(seed, "bytes", (int64_t)instance->seed_bytes);
+    status_put_positive(seed, "totalBytes", (int64_t)instance->seed_total_bytes);
+    status_put_positive(seed, "bytesPerSecond", (int64_t)rate);
     if (rate > 0 && left > 0)
         json_put_int(seed, "secondsLeft", (int64_t)((left + rate - 1) / rate));
 }
@@ -163,7 +120,7 @@ static void put_seed(json_t *json, const struct cluster_instance *instance)
     json_put_str(seed, "step", instance->seed_step);
     if (*instance->seed_donor)
         json_put_str(seed, "donor", instance->seed_donor);
-    put_positive(seed, "percent", instance->seed_percent - instance->seed_percent % SEED_PERCENT_STEP);
+    status_put_positive(seed, "percent", instance->seed_percent - instance->seed_percent % SEED_PERCENT_STEP);
     put_seed_bytes(seed, instance);
     json_put(json, "seed", seed);
 }
@@ -173,7 +130,7 @@ static json_t *encode_instance(const struct cluster_instance *instance)
     json_t *json = json_object();
     json_put_int(json, "ordinal", instance->ordinal);
     json_put_bool(json, "ready", instance->ready);
-    put_texts(json, instance, instance_texts, ARRAY_LEN(instance_texts));
+    status_put_texts(json, instance, instance_texts, ARRAY_LEN(instance_texts));
     if (instance->lag_known)
         json_put_int(json, "lagSeconds", instance->lag_ms / 1000);
     put_seed(json, instance);
@@ -216,8 +173,8 @@ static void put_reigns(json_t *json, const struct cluster_reigns *reigns)
     json_t *array = json_array();
     for (int i = 0; i < reigns->count; i++) {
         json_t *value = json_object();
-        put_positive(value, "epoch", reigns->list[i].epoch);
-        put_texts(value, &reigns->list[i], reign_texts, ARRAY_LEN(reign_texts));
+        status_put_positive(value, "epoch", reigns->list[i].epoch);
+        status_put_texts(value, &reigns->list[i], reign_texts, ARRAY_LEN(reign_texts));
         put_position(value, "floor", reigns->list[i].floor);
         if (reigns->list[i].floor_is_partial)
             json_put_bool(value, "floorIsPartial", true);
@@ -236,12 +193,12 @@ static void put_transition(json_t *json, const struct cluster_transition *transi
         return;
     json_t *value = json_object();
     json_put_str(value, "kind", transition->failover ? "Failover" : "Switchover");
-    put_texts(value, transition, transition_texts, ARRAY_LEN(transition_texts));
+    status_put_texts(value, transition, transition_texts, ARRAY_LEN(transition_texts));
     put_reason(value, transition->reason);
     put_position(value, "position", transition->position);
-    put_time(value, "startedAt", transition->started_ms);
-    put_positive(value, "epoch", transition->epoch);
-    put_positive(value, "silentMs", transition->silent_ms);
+    status_put_time_ms(value, "startedAt", transition->started_ms);
+    status_put_positive(value, "epoch", transition->epoch);
+    status_put_positive(value, "silentMs", transition->silent_ms);
     if (transition->salvage)
         json_put_bool(value, "salvage", true);
     json_put(json, "transition", value);
@@ -252,10 +209,10 @@ static void put_switchover(json_t *json, const struct cluster_switchover *switch
     if (!*switchover->from && !*switchover->to)
         return;
     json_t *value = json_object();
-    put_texts(value, switchover, switchover_texts, ARRAY_LEN(switchover_texts));
+    status_put_texts(value, switchover, switchover_texts, ARRAY_LEN(switchover_texts));
     put_reason(value, switchover->reason);
-    put_time(value, "startedAt", switchover->started_ms);
-    put_time(value, "finishedAt", switchover->finished_ms);
+    status_put_time_ms(value, "startedAt", switchover->started_ms);
+    status_put_time_ms(value, "finishedAt", switchover->finished_ms);
     json_put_int(value, "writesBlockedMs", switchover->writes_blocked_ms);
     json_put(json, "lastSwitchover", value);
 }
@@ -276,12 +233,12 @@ static void put_failover(json_t *json, const struct cluster_failover *failover)
     if (!*failover->from && !*failover->to)
         return;
     json_t *value = json_object();
-    put_texts(value, failover, failover_texts, ARRAY_LEN(failover_texts));
+    status_put_texts(value, failover, failover_texts, ARRAY_LEN(failover_texts));
     put_reason(value, failover->reason);
     put_position(value, "position", failover->position);
-    put_positive(value, "epoch", failover->epoch);
-    put_time(value, "startedAt", failover->started_ms);
-    put_time(value, "finishedAt", failover->finished_ms);
+    status_put_positive(value, "epoch", failover->epoch);
+    status_put_time_ms(value, "startedAt", failover->started_ms);
+    status_put_time_ms(value, "finishedAt", failover->finished_ms);
     put_phases(value, failover);
     json_put_int(value, "writesBlockedMs", failover->writes_blocked_ms);
     json_put(json, "lastFailover", value);
@@ -304,12 +261,12 @@ static void put_confirmed(json_t *json, const struct cluster_confirmed *confirme
     json_t *value = json_object();
     if (confirmed->semi_sync)
         json_put_bool(value, "semiSync", true);
-    put_positive(value, "acks", confirmed->acks);
-    put_positive(value, "lapses", confirmed->lapses);
+    status_put_positive(value, "acks", confirmed->acks);
+    status_put_positive(value, "lapses", confirmed->lapses);
     if (!str_empty(confirmed->lapses_boot_id))
         json_put_str(value, "lapsesBootId", confirmed->lapses_boot_id);
-    put_positive(value, "selfFenceMs", confirmed->self_fence_ms);
-    put_positive(value, "selfFenceMembers", confirmed->self_fence_members);
+    status_put_positive(value, "selfFenceMs", confirmed->self_fence_ms);
+    status_put_positive(value, "selfFenceMembers", confirmed->self_fence_members);
     if (json_object_size(value) > 0)
         json_put(json, "confirmed", value);
     else
@@ -338,19 +295,19 @@ json_t *cluster_status_encode(const struct cluster_status *status)
 {
     json_t *json = json_object();
     json_put_int(json, "observedGeneration", status->observed_generation);
-    put_positive(json, "appliedGeneration", status->applied_generation);
-    put_positive(json, "epoch", status->epoch);
+    status_put_positive(json, "appliedGeneration", status->applied_generation);
+    status_put_positive(json, "epoch", status->epoch);
     if (status->initialized)
         json_put_bool(json, "initialized", true);
     if (status->semi_sync)
         json_put_bool(json, "semiSync", true);
-    put_positive(json, "acks", status->acks);
+    status_put_positive(json, "acks", status->acks);
     put_copy(json, "configSpec", status->config_spec);
     put_copy(json, "acceptedSpec", status->accepted_spec);
     put_copy(json, "storageVolumeSource", status->storage_volume_source);
     put_copy(json, "storage", status->storage);
-    put_positive(json, "port", status->port);
-    put_texts(json, status, status_texts, ARRAY_LEN(status_texts));
+    status_put_positive(json, "port", status->port);
+    status_put_texts(json, status, status_texts, ARRAY_LEN(status_texts));
     for (size_t i = 0; i < ARRAY_LEN(status_ints); i++)
         json_put_int(
             json, status_ints[i].key, *(const int *)(const void *)((const char *)status + status_ints[i].offset));
@@ -378,12 +335,6 @@ json_t *cluster_status_encode(const struct cluster_status *status)
 
 /* ---- decode ---- */
 
-static void read_texts(const json_t *json, void *base, const struct text_member *members, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        snprintf((char *)base + members[i].offset, members[i].size, "%s", json_path_str(json, members[i].key, ""));
-}
-
 static const char *read_position(const json_t *json, const char *key, struct position_pool *positions)
 {
     return position_take(positions, json_path_str(json, key, ""));
@@ -395,26 +346,14 @@ static json_t *read_object(const json_t *json, const char *key)
     return json_is_object(value) ? json_deep_copy(value) : NULL;
 }
 
-static int clamp_int(int64_t value)
-{
-    return value < 0 ? 0 : (int)MIN_OF(value, INT_MAX);
-}
-
-static int64_t read_time(const json_t *json, const char *key)
-{
-    int64_t realtime_ms = 0;
-    const char *text = json_path_str(json, key, NULL);
-    return text && clock_parse_rfc3339(text, &realtime_ms) == 0 ? realtime_ms : 0;
-}
-
 static void read_progress(const json_t *json, struct cluster_instance *ret)
 {
     const json_t *seed = json_object_get(json, "seed");
     ret->lag_known = json_is_integer(json_object_get(json, "lagSeconds"));
-    ret->lag_ms = (int64_t)clamp_int(json_path_int(json, "lagSeconds", 0)) * 1000;
+    ret->lag_ms = (int64_t)status_clamp_int(json_path_int(json, "lagSeconds", 0)) * 1000;
     snprintf(ret->seed_step, sizeof(ret->seed_step), "%s", json_path_str(seed, "step", ""));
     snprintf(ret->seed_donor, sizeof(ret->seed_donor), "%s", json_path_str(seed, "donor", ""));
-    ret->seed_percent = MIN_OF(100, clamp_int(json_path_int(seed, "percent", 0)));
+    ret->seed_percent = MIN_OF(100, status_clamp_int(json_path_int(seed, "percent", 0)));
     ret->seed_bytes = (uint64_t)MAX_OF(0, json_path_int(seed, "bytes", 0));
     ret->seed_total_bytes = (uint64_t)MAX_OF(0, json_path_int(seed, "totalBytes", 0));
     ret->seed_bytes_per_second = (uint64_t)MAX_OF(0, json_path_int(seed, "bytesPerSecond", 0));
@@ -428,9 +367,9 @@ static enum transition_reason read_reason(const json_t *json)
 static void read_transition(const json_t *json, struct position_pool *positions, struct cluster_transition *ret)
 {
     ret->position = read_position(json, "position", positions);
-    read_texts(json, ret, transition_texts, ARRAY_LEN(transition_texts));
+    status_read_texts(json, ret, transition_texts, ARRAY_LEN(transition_texts));
     ret->reason = read_reason(json);
-    ret->started_ms = read_time(json, "startedAt");
+    ret->started_ms = status_read_time(json, "startedAt");
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
     ret->failover = str_eq(json_path_str(json, "kind", NULL), "Failover");
     ret->silent_ms = MAX_OF(0, json_path_int(json, "silentMs", 0));
@@ -446,7 +385,7 @@ static void read_reigns(const json_t *array, struct position_pool *positions, st
         if (!json_is_object(element) || ret->count == CLUSTER_REIGNS_MAX)
             continue;
         struct cluster_reign *reign = &ret->list[ret->count++];
-        read_texts(element, reign, reign_texts, ARRAY_LEN(reign_texts));
+        status_read_texts(element, reign, reign_texts, ARRAY_LEN(reign_texts));
         reign->floor = read_position(element, "floor", positions);
         reign->epoch = MAX_OF(0, json_path_int(element, "epoch", 0));
         reign->floor_is_partial = json_path_bool(element, "floorIsPartial", false);
@@ -476,10 +415,10 @@ static void read_doubt(const json_t *json, const struct cluster_transition *tran
 
 static void read_switchover(const json_t *json, struct cluster_switchover *ret)
 {
-    read_texts(json, ret, switchover_texts, ARRAY_LEN(switchover_texts));
+    status_read_texts(json, ret, switchover_texts, ARRAY_LEN(switchover_texts));
     ret->reason = read_reason(json);
-    ret->started_ms = read_time(json, "startedAt");
-    ret->finished_ms = read_time(json, "finishedAt");
+    ret->started_ms = status_read_time(json, "startedAt");
+    ret->finished_ms = status_read_time(json, "finishedAt");
     ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
 }
 
@@ -489,14 +428,14 @@ static void read_failover(const json_t *json, struct position_pool *positions, s
     if (!json_is_object(json))
         return;
     const json_t *phases = json_object_get(json, "phases");
-    read_texts(json, ret, failover_texts, ARRAY_LEN(failover_texts));
+    status_read_texts(json, ret, failover_texts, ARRAY_LEN(failover_texts));
     ret->reason = read_reason(json);
     for (size_t i = 0; i < ARRAY_LEN(failover_phases); i++)
         *(int64_t *)(void *)((char *)ret + failover_phases[i].offset) =
             MAX_OF(-1, json_path_int(phases, failover_phases[i].key, -1));
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
-    ret->started_ms = read_time(json, "startedAt");
-    ret->finished_ms = read_time(json, "finishedAt");
+    ret->started_ms = status_read_time(json, "startedAt");
+    ret->finished_ms = status_read_time(json, "finishedAt");
     ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
 }
 
@@ -515,12 +454,12 @@ static uint64_t read_acknowledgers(const json_t *array)
 static void read_confirmed(const json_t *json, struct cluster_confirmed *ret)
 {
     ret->semi_sync = json_path_bool(json, "semiSync", false);
-    ret->acks = ret->semi_sync ? clamp_int(json_path_int(json, "acks", 0)) : 0;
+    ret->acks = ret->semi_sync ? status_clamp_int(json_path_int(json, "acks", 0)) : 0;
     ret->lapses = ret->semi_sync ? MAX_OF(json_path_int(json, "lapses", 0), 0) : 0;
     if (ret->lapses > 0)
         json_copy_text(ret->lapses_boot_id, sizeof(ret->lapses_boot_id), json_path_str(json, "lapsesBootId", ""));
-    ret->self_fence_ms = clamp_int(json_path_int(json, "selfFenceMs", 0));
-    ret->self_fence_members = clamp_int(json_path_int(json, "selfFenceMembers", 0));
+    ret->self_fence_ms = status_clamp_int(json_path_int(json, "selfFenceMs", 0));
+    ret->self_fence_members = status_clamp_int(json_path_int(json, "selfFenceMembers", 0));
 }
 
 static void read_instances(const json_t *array, struct cluster_status *ret)
@@ -531,9 +470,9 @@ static void read_instances(const json_t *array, struct cluster_status *ret)
         struct cluster_instance *instance = json_is_object(element) ? cluster_status_add_instance(ret, "", 0) : NULL;
         if (!instance)
             continue;
-        instance->ordinal = clamp_int(json_path_int(element, "ordinal", 0));
+        instance->ordinal = status_clamp_int(json_path_int(element, "ordinal", 0));
         instance->ready = json_path_bool(element, "ready", false);
-        read_texts(element, instance, instance_texts, ARRAY_LEN(instance_texts));
+        status_read_texts(element, instance, instance_texts, ARRAY_LEN(instance_texts));
         read_progress(element, instance);
     }
 }
@@ -556,11 +495,11 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
         return;
     ret->observed_generation = json_path_int(json, "observedGeneration", 0);
     ret->applied_generation = json_path_int(json, "appliedGeneration", 0);
-    ret->port = clamp_int(json_path_int(json, "port", 0));
+    ret->port = status_clamp_int(json_path_int(json, "port", 0));
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
     ret->initialized = json_path_bool(json, "initialized", false);
     ret->semi_sync = json_path_bool(json, "semiSync", false);
-    ret->acks = clamp_int(json_path_int(json, "acks", ret->semi_sync ? 1 : 0));
+    ret->acks = status_clamp_int(json_path_int(json, "acks", ret->semi_sync ? 1 : 0));
     read_transition(json_object_get(json, "transition"), ret->positions, &ret->transition);
     read_reigns(json_object_get(json, "reigns"), ret->positions, &ret->reigns);
     read_doubt(json_object_get(json, "transition"), &ret->transition, &ret->reigns);
@@ -582,9 +521,10 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     ret->accepted_spec = read_object(json, "acceptedSpec");
     ret->storage_volume_source = read_object(json, "storageVolumeSource");
     ret->storage = read_object(json, "storage");
-    read_texts(json, ret, status_texts, ARRAY_LEN(status_texts));
+    status_read_texts(json, ret, status_texts, ARRAY_LEN(status_texts));
     for (size_t i = 0; i < ARRAY_LEN(status_ints); i++)
-        *(int *)(void *)((char *)ret + status_ints[i].offset) = clamp_int(json_path_int(json, status_ints[i].key, 0));
+        *(int *)(void *)((char *)ret + status_ints[i].offset) =
+            status_clamp_int(json_path_int(json, status_ints[i].key, 0));
     read_instances(json_object_get(json, "instances"), ret);
     ret->volume_count = read_names(json_object_get(json, "volumes"), ret->volumes, ARRAY_LEN(ret->volumes));
     ret->retained_volume_count =

@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "operator/api/status_values.h"
 
 const char *const final_backup_phase_names[FINAL_BACKUP_PHASE_COUNT] = {
     [FINAL_BACKUP_NONE] = "",
@@ -40,17 +41,6 @@ static int64_t time_of(const struct cluster_final_backup *final, size_t i)
     return *(const int64_t *)(const void *)((const char *) final + members[i].offset);
 }
 
-/* With three decimals: the primary is closed a part of a second after its route. */
-static void put_time(json_t *json, const char *key, int64_t realtime_ms)
-{
-    char text[CLOCK_RFC3339_MICRO_SIZE];
-    if (realtime_ms <= 0)
-        return;
-    clock_format_rfc3339_micro(realtime_ms * 1000, text);
-    memcpy(text + sizeof("2026-01-02T03:04:05.000") - 1, "Z", sizeof("Z"));
-    json_put_str(json, key, text);
-}
-
 json_t *cluster_final_backup_encode(const struct cluster_final_backup *final)
 {
     if (final->phase == FINAL_BACKUP_NONE)
@@ -64,7 +54,7 @@ json_t *cluster_final_backup_encode(const struct cluster_final_backup *final)
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
         const char *text = (const char *) final + members[i].offset;
         if (members[i].size == 0)
-            put_time(json, members[i].key, time_of(final, i));
+            status_put_time_ms(json, members[i].key, time_of(final, i));
         else if (*text)
             json_put_str(json, members[i].key, text);
     }

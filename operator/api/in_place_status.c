@@ -3,8 +3,8 @@
 
 #include "operator/api/in_place_status.h"
 
-#include "common/clock.h"
 #include "common/json.h"
+#include "operator/api/status_values.h"
 
 #define ORDINALS_MAX 64
 
@@ -31,22 +31,6 @@ static const struct {
     TEXT("reason", reason),
     TEXT("message", message),
 };
-
-static void put_time(json_t *json, const char *key, int64_t realtime_ms)
-{
-    char text[CLOCK_RFC3339_SIZE];
-    if (realtime_ms <= 0)
-        return;
-    clock_format_rfc3339(realtime_ms, text);
-    json_put_str(json, key, text);
-}
-
-static int64_t read_time(const json_t *json, const char *key)
-{
-    int64_t realtime_ms = 0;
-    const char *text = json_path_str(json, key, NULL);
-    return text && clock_parse_rfc3339(text, &realtime_ms) == 0 ? realtime_ms : 0;
-}
 
 static void put_ordinals(json_t *json, const char *key, uint64_t bits)
 {
@@ -87,8 +71,8 @@ json_t *cluster_in_place_encode(const struct cluster_in_place *in_place)
     if (in_place->taken > 0)
         json_put_int(json, "taken", in_place->taken);
     put_ordinals(json, "stale", in_place->stale);
-    put_time(json, "startTime", in_place->start_ms);
-    put_time(json, "completionTime", in_place->completion_ms);
+    status_put_time(json, "startTime", in_place->start_ms);
+    status_put_time(json, "completionTime", in_place->completion_ms);
     json_t *source = cluster_restore_encode(&in_place->source);
     if (source)
         json_put(json, "source", source);
@@ -115,8 +99,8 @@ void cluster_in_place_decode(const json_t *json, struct cluster_in_place *ret)
     ret->number = MAX_OF(0, json_path_int(json, "number", 0));
     ret->taken = MAX_OF(0, json_path_int(json, "taken", 0));
     ret->stale = read_ordinals(json_object_get(json, "stale"));
-    ret->start_ms = read_time(json, "startTime");
-    ret->completion_ms = read_time(json, "completionTime");
+    ret->start_ms = status_read_time(json, "startTime");
+    ret->completion_ms = status_read_time(json, "completionTime");
     cluster_restore_decode(json_object_get(json, "source"), &ret->source);
 }
 

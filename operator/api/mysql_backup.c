@@ -3,11 +3,11 @@
 
 #include "operator/api/mysql_backup.h"
 
-#include "common/clock.h"
 #include "common/json.h"
 #include "common/json_fields.h"
 #include "operator/api/api_fields.h"
 #include "operator/api/ready_conditions.h"
+#include "operator/api/status_values.h"
 
 const char *const backup_phase_names[BACKUP_PHASE_COUNT] = {
     [BACKUP_PHASE_NONE] = "",
@@ -166,29 +166,13 @@ void backup_size_text(uint64_t bytes, char out[static 16])
     snprintf(out, 16, unit > 0 && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
-static void put_time(json_t *json, const char *key, int64_t ms)
-{
-    char text[CLOCK_RFC3339_SIZE];
-    if (ms <= 0)
-        return;
-    clock_format_rfc3339(ms, text);
-    json_put_str(json, key, text);
-}
-
-static int64_t read_time(const json_t *json, const char *path)
-{
-    int64_t ms;
-    const char *text = json_path_str(json, path, NULL);
-    return text && clock_parse_rfc3339(text, &ms) == 0 ? ms : 0;
-}
-
 static json_t *encode_failures(const struct backup_status *status)
 {
     json_t *list = json_array();
     for (int i = 0; i < status->failure_count; i++) {
         json_t *item = json_object();
         json_fields_encode(attempt_fields, ARRAY_LEN(attempt_fields), &status->failures[i], item);
-        put_time(item, "sweptTime", status->failures[i].swept_ms);
+        status_put_time(item, "sweptTime", status->failures[i].swept_ms);
         json_array_append_new(list, item);
     }
     return list;
@@ -203,16 +187,16 @@ json_t *backup_status_encode(const struct backup_status *status)
     json_fields_encode(fields, ARRAY_LEN(fields), status, json);
     if (status->attempt > 0)
         json_put_int(json, "attempt", status->attempt);
-    put_time(json, "startTime", status->start_ms);
-    put_time(json, "completionTime", status->completion_ms);
-    put_time(json, "retryTime", status->retry_ms);
+    status_put_time(json, "startTime", status->start_ms);
+    status_put_time(json, "completionTime", status->completion_ms);
+    status_put_time(json, "retryTime", status->retry_ms);
     backup_size_text(status->stored_bytes, size);
     json_put_str(json, "size", status->stored_bytes > 0 ? size : NULL);
     json_put(json, "destination", json_deep_copy(status->destination));
     json_put(json, "encryption", json_deep_copy(status->encryption));
     if (status->verified_ms > 0) {
         json_t *verified = json_object();
-        put_time(verified, "time", status->verified_ms);
+        status_put_time(verified, "time", status->verified_ms);
         json_put_str(verified, "result", status->verified_result);
         json_put_str(verified, "message", status->verified_message);
         json_put(json, "verified", verified);
@@ -234,7 +218,7 @@ static void decode_failures(const json_t *list, struct backup_status *ret)
         struct backup_attempt *attempt = &ret->failures[ret->failure_count];
         struct error err = ERROR_INIT;
         if (json_fields_decode(attempt_fields, ARRAY_LEN(attempt_fields), item, attempt, &err) == 0) {
-            attempt->swept_ms = read_time(item, "sweptTime");
+            attempt->swept_ms = status_read_time(item, "sweptTime");
             ret->failure_count++;
         } else
             *attempt = (struct backup_attempt){.cleaned = false};
@@ -258,10 +242,10 @@ void backup_status_decode(const json_t *json, struct backup_status *ret)
     ret->observed_generation = json_path_int(json, "observedGeneration", 0);
     ret->phase = json_name_index(backup_phase_names, BACKUP_PHASE_COUNT, json_path_str(json, "phase", ""));
     ret->attempt = (int)within(json, "attempt", 0, BACKUP_ATTEMPTS_MAX, 0);
-    ret->start_ms = read_time(json, "startTime");
-    ret->completion_ms = read_time(json, "completionTime");
-    ret->retry_ms = read_time(json, "retryTime");
-    ret->verified_ms = read_time(json, "verified.time");
+    ret->start_ms = status_read_time(json, "startTime");
+    ret->completion_ms = status_read_time(json, "completionTime");
+    ret->retry_ms = status_read_time(json, "retryTime");
+    ret->verified_ms = status_read_time(json, "verified.time");
     snprintf(ret->verified_result, sizeof(ret->verified_result), "%s", json_path_str(json, "verified.result", ""));
     snprintf(ret->verified_message, sizeof(ret->verified_message), "%s", json_path_str(json, "verified.message", ""));
     ret->destination = object_of(json, "destination");

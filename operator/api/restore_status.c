@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "operator/api/status_values.h"
 
 /* Of a set, in a message. */
 #define GTIDS_SHOWN 160
@@ -50,22 +51,6 @@ static json_t **document_of(const struct cluster_restore *restore, size_t i)
     return (json_t **)(void *)((char *)(uintptr_t)restore + documents[i].offset);
 }
 
-static void put_time(json_t *json, const char *key, int64_t realtime_ms)
-{
-    char text[CLOCK_RFC3339_SIZE];
-    if (realtime_ms <= 0)
-        return;
-    clock_format_rfc3339(realtime_ms, text);
-    json_put_str(json, key, text);
-}
-
-static int64_t read_time(const json_t *json, const char *key)
-{
-    int64_t realtime_ms = 0;
-    const char *text = json_path_str(json, key, NULL);
-    return text && clock_parse_rfc3339(text, &realtime_ms) == 0 ? realtime_ms : 0;
-}
-
 const char *cluster_restore_until_gtid(const struct cluster_restore *restore)
 {
     return *restore->binlogs ? json_path_str(restore->from, "gtid", "") : "";
@@ -88,9 +73,9 @@ json_t *cluster_restore_encode(const struct cluster_restore *restore)
         json_put_str(json, "untilGtid", until);
     if (restore->bytes > 0)
         json_put_int(json, "bytes", (int64_t)MIN_OF(restore->bytes, (uint64_t)INT64_MAX));
-    put_time(json, "untilTime", restore->until_ms);
-    put_time(json, "startTime", restore->start_ms);
-    put_time(json, "completionTime", restore->completion_ms);
+    status_put_time(json, "untilTime", restore->until_ms);
+    status_put_time(json, "startTime", restore->start_ms);
+    status_put_time(json, "completionTime", restore->completion_ms);
     for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
         if (*document_of(restore, i))
             json_put(json, documents[i].key, json_deep_copy(*document_of(restore, i)));
@@ -116,9 +101,9 @@ void cluster_restore_decode(const json_t *json, struct cluster_restore *ret)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         snprintf((char *)ret + texts[i].offset, texts[i].size, "%s", json_path_str(json, texts[i].key, ""));
     ret->bytes = (uint64_t)MAX_OF(0, json_path_int(json, "bytes", 0));
-    ret->until_ms = read_time(json, "untilTime");
-    ret->start_ms = read_time(json, "startTime");
-    ret->completion_ms = read_time(json, "completionTime");
+    ret->until_ms = status_read_time(json, "untilTime");
+    ret->start_ms = status_read_time(json, "startTime");
+    ret->completion_ms = status_read_time(json, "completionTime");
     for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
         const json_t *value = json_object_get(json, documents[i].key);
         *document_of(ret, i) = json_is_object(value) ? json_deep_copy(value) : NULL;
