@@ -37,9 +37,9 @@ static void fail_lost(struct sim *sim, int member, const char *what, int txn)
  * somebody has said that it is gone for good. */
 static bool is_forgiven(const struct sim *sim)
 {
-    const struct cluster_transition *transition = &sim->api.status.transition;
+    const struct cluster_transition *transition = &sim->api.status.roles.transition;
     bool is_confirmed = sim->confirmed_lost_ms > 0 && sim->now_ms - sim->confirmed_lost_ms < CONFIRMED_MS;
-    bool is_allowed = sim->api.status.loss_allowed || is_confirmed;
+    bool is_allowed = sim->api.status.roles.loss_allowed || is_confirmed;
     return is_allowed && transition->failover && !str_empty(transition->may_be_lost);
 }
 
@@ -81,7 +81,7 @@ void check_opened(struct sim *sim, int member)
     int txn = missing(sim, member);
     char executed[256];
     server_executed(sim, member, executed, sizeof(executed));
-    bool is_old = sim->members[member].disk.epoch < (uint64_t)sim->api.status.epoch;
+    bool is_old = sim->members[member].disk.epoch < (uint64_t)sim->api.status.roles.epoch;
     sim->opened_ms = sim->now_ms;
     if (!is_old)
         sim->opened_last = member, sim->opened_epoch = sim->members[member].disk.epoch;
@@ -135,10 +135,10 @@ void check_acknowledged(struct sim *sim, int member, int txn)
 /* Who writes: cluster_confirmed.c, find_writer. */
 static bool is_writer(const struct sim *sim, int member)
 {
-    const struct cluster_transition *transition = &sim->api.status.transition;
+    const struct cluster_transition *transition = &sim->api.status.roles.transition;
     bool is_moving = cluster_transition_is_set(transition);
     return member >= 0 &&
-        member == sim_member_of_host(is_moving ? transition->from : sim->api.status.current_primary) &&
+        member == sim_member_of_host(is_moving ? transition->from : sim->api.status.roles.current_primary) &&
         (!is_moving || str_empty(transition->to));
 }
 
@@ -246,9 +246,9 @@ void check_told_at_end(struct sim *sim, int member)
 
 void check_status(struct sim *sim, const struct cluster_status *before, const struct cluster_status *after)
 {
-    if (after->epoch < before->epoch)
-        sim_fail(sim, VIOLATION_EPOCH, "the status' epoch falls from %lld to %lld", (long long)before->epoch,
-            (long long)after->epoch);
+    if (after->roles.epoch < before->roles.epoch)
+        sim_fail(sim, VIOLATION_EPOCH, "the status' epoch falls from %lld to %lld", (long long)before->roles.epoch,
+            (long long)after->roles.epoch);
 }
 
 void check_step(struct sim *sim)
@@ -287,9 +287,9 @@ bool check_somebody_has_all(const struct sim *sim)
 
 static int open_member(const struct sim *sim)
 {
-    int primary = sim_member_of_host(sim->api.status.current_primary);
+    int primary = sim_member_of_host(sim->api.status.roles.current_primary);
     const struct cluster_status *status = &sim->api.status;
-    bool settled = primary >= 0 && !cluster_transition_is_set(&status->transition) && status->initialized;
+    bool settled = primary >= 0 && !cluster_transition_is_set(&status->roles.transition) && status->roles.initialized;
     return settled && server_can_acknowledge(sim, primary) ? primary : -1;
 }
 
@@ -320,7 +320,7 @@ static const char *last_word(const struct sim *sim)
 /* For the story: what a person would look at. */
 static void tell_state(struct sim *sim)
 {
-    const struct cluster_reigns *reigns = &sim->api.status.reigns;
+    const struct cluster_reigns *reigns = &sim->api.status.roles.reigns;
     char executed[256], received[256];
     for (int i = 0; i < reigns->count; i++) {
         const struct cluster_reign *reign = &reigns->list[i];

@@ -22,15 +22,15 @@ static int open_server(const struct sim *sim)
 static int find_target(const struct sim *sim, const struct fault *fault)
 {
     const struct cluster_status *status = &sim->api.status;
-    int primary = sim_member_of_host(status->current_primary);
+    int primary = sim_member_of_host(status->roles.current_primary);
     int found = fault->target;
     primary = primary < 0 ? 0 : primary;
     if (fault->target == TARGET_PRIMARY)
         found = primary;
     else if (fault->target == TARGET_TO)
-        found = sim_member_of_host(status->transition.to);
+        found = sim_member_of_host(status->roles.transition.to);
     else if (fault->target == TARGET_FROM)
-        found = sim_member_of_host(status->transition.from);
+        found = sim_member_of_host(status->roles.transition.from);
     else if (fault->target == TARGET_REPLICA)
         found = primary == 0 ? 1 : 0;
     else if (fault->target == TARGET_OPEN)
@@ -42,7 +42,7 @@ static bool is_joining(const struct sim *sim)
 {
     for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
         const struct sim_server *server = &sim->members[i].server;
-        bool counts = sim->api.status.acknowledgers >> i & 1;
+        bool counts = sim->api.status.roles.acknowledgers >> i & 1;
         if (server_runs(server) && server->receiver == AGENT_THREAD_RUNNING && !counts)
             return true;
     }
@@ -51,7 +51,7 @@ static bool is_joining(const struct sim *sim)
 
 static bool has_come(const struct sim *sim, enum fault_when when)
 {
-    const struct cluster_transition *transition = &sim->api.status.transition;
+    const struct cluster_transition *transition = &sim->api.status.roles.transition;
     switch (when) {
     case WHEN_TRANSITION:
         return cluster_transition_is_set(transition);
@@ -253,7 +253,7 @@ static void fault_control(struct sim *sim, const struct fault *fault)
         kube_restore_past(sim);
         break;
     case FAULT_STATUS_UNLISTED:
-        sim->api.status.reigns = (struct cluster_reigns){.count = 0};
+        sim->api.status.roles.reigns = (struct cluster_reigns){.count = 0};
         sim->api.version++;
         break;
     default:

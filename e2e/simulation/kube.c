@@ -228,8 +228,8 @@ void kube_restore_past(struct sim *sim)
     cluster_status_copy(&api->past, &api->status);
     api->version++;
     sim->status_past = true;
-    sim_tell(sim, "the status is that of epoch %lld again, primary %s", (long long)api->status.epoch,
-        api->status.current_primary);
+    sim_tell(sim, "the status is that of epoch %lld again, primary %s", (long long)api->status.roles.epoch,
+        api->status.roles.current_primary);
 }
 
 void kube_recreate(struct sim *sim, int replicas)

@@ -48,7 +48,7 @@ static void send_orders(struct sim *sim, int op)
 static int look_of_writer(const struct sim_operator *o, int64_t *ret_looked_ms)
 {
     const struct cluster_snapshot *snapshot = &o->snapshot;
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *member = cluster_transition_is_set(transition)
         ? cluster_member_named(snapshot, transition->from)
         : cluster_primary(snapshot);
@@ -82,16 +82,18 @@ static void write_intent(struct sim *sim, int op, const struct cluster_intent *i
 
 static void tell_status(struct sim *sim, const struct cluster_status *before, const struct cluster_status *after)
 {
-    const struct cluster_transition *t = &after->transition;
+    const struct cluster_transition *t = &after->roles.transition;
     if (!sim->story)
         return;
-    if (after->epoch == before->epoch && str_eq(after->current_primary, before->current_primary) &&
-        cluster_transition_same(t, &before->transition) && after->acknowledgers == before->acknowledgers &&
-        after->confirmed.semi_sync == before->confirmed.semi_sync)
+    if (after->roles.epoch == before->roles.epoch &&
+        str_eq(after->roles.current_primary, before->roles.current_primary) &&
+        cluster_transition_same(t, &before->roles.transition) &&
+        after->roles.acknowledgers == before->roles.acknowledgers &&
+        after->roles.confirmed.semi_sync == before->roles.confirmed.semi_sync)
         return;
-    sim_tell(sim, "status: epoch %lld, primary %s, acknowledgers 0x%llx, %s%s", (long long)after->epoch,
-        after->current_primary, (unsigned long long)after->acknowledgers,
-        after->semi_sync ? "semi-sync" : "no semi-sync", after->confirmed.semi_sync ? " (confirmed)" : "");
+    sim_tell(sim, "status: epoch %lld, primary %s, acknowledgers 0x%llx, %s%s", (long long)after->roles.epoch,
+        after->roles.current_primary, (unsigned long long)after->roles.acknowledgers,
+        after->roles.semi_sync ? "semi-sync" : "no semi-sync", after->roles.confirmed.semi_sync ? " (confirmed)" : "");
     if (cluster_transition_is_set(t))
         sim_tell(sim, "        %s from %s to %s%s, %s: %s; position %s", t->failover ? "failover" : "switchover",
             t->from, str_empty(t->to) ? "nobody yet" : t->to, t->salvage ? ", with its binary logs" : "",
@@ -113,7 +115,7 @@ static void land(struct sim *sim, int op)
     json_decref(json);
     check_status(sim, &sim->api.status, &read);
     tell_status(sim, &sim->api.status, &read);
-    if (read.epoch != sim->api.status.epoch)
+    if (read.roles.epoch != sim->api.status.roles.epoch)
         kube_keep_past(sim);
     cluster_status_release(&sim->api.status);
     memcpy(&sim->api.status, &read, sizeof(read));

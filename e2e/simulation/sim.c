@@ -178,9 +178,9 @@ static void begin(struct sim *sim, const struct schedule *schedule, FILE *story)
 static bool all_follow(const struct sim *sim)
 {
     const struct cluster_status *status = &sim->api.status;
-    if (!status->initialized || cluster_transition_is_set(&status->transition))
+    if (!status->roles.initialized || cluster_transition_is_set(&status->roles.transition))
         return false;
-    if (sim->schedule->semi_sync && sim->schedule->members > 1 && !status->confirmed.semi_sync)
+    if (sim->schedule->semi_sync && sim->schedule->members > 1 && !status->roles.confirmed.semi_sync)
         return false;
     for (int i = 0; i < sim->schedule->members; i++) {
         if (!sim->members[i].pod.ready)
@@ -228,7 +228,7 @@ void run_schedule(struct sim *sim, const struct schedule *schedule, FILE *story,
     *ret = (struct run_result){.kind = sim->verdict.kind,
         .virtual_ms = sim->now_ms - SIM_BOOT_MS,
         .acked = sim->acked_count,
-        .epoch = sim->api.status.epoch,
+        .epoch = sim->api.status.roles.epoch,
         .digest = sim->digest,
         .beyond = sim->verdict.kind == VIOLATION_NONE && !check_somebody_has_all(sim)};
     snprintf(ret->text, sizeof(ret->text), "%s", sim->verdict.text);

@@ -128,7 +128,7 @@ void snapshot_update(struct sim *sim, int op)
 {
     struct sim_operator *o = &sim->operators[op];
     struct cluster_snapshot *snapshot = &o->snapshot;
-    int primary = sim_member_of_host(snapshot->last.current_primary);
+    int primary = sim_member_of_host(snapshot->last.roles.current_primary);
     snapshot->now_ms = sim_wall_ms(sim);
     snapshot->member_count = 0;
     for (int i = 0; i < SIM_MEMBERS_MAX; i++) {

@@ -27,7 +27,7 @@ int ballot_answers_needed(const struct cluster_snapshot *snapshot, const char *p
     int acknowledgers = 0, acks = acks_in_force(snapshot);
     for (int ordinal = 0; ordinal < CLUSTER_ACKNOWLEDGERS_MAX; ordinal++)
         acknowledgers +=
-            ordinal != names_ordinal(primary) && (snapshot->last.acknowledgers >> (unsigned)ordinal & 1) != 0;
+            ordinal != names_ordinal(primary) && (snapshot->last.roles.acknowledgers >> (unsigned)ordinal & 1) != 0;
     /* A primary that is not known is one of them, and holds each commit as well. */
     if (cluster_confirmed_acks(snapshot) < 1)
         return is_known || acknowledgers == 0 ? INT_MAX : acknowledgers;

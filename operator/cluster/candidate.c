@@ -12,8 +12,8 @@ static const char *why_not_told(const struct cluster_snapshot *snapshot, const s
 {
     static const char is_old[] = "its agent is of an earlier version and cannot be told so long a GTID set";
     const char *held = failover_position_of(member);
-    for (int i = 0; i < snapshot->last.reigns.count; i++) {
-        const char *floor = snapshot->last.reigns.list[i].floor;
+    for (int i = 0; i < snapshot->last.roles.reigns.count; i++) {
+        const char *floor = snapshot->last.roles.reigns.list[i].floor;
         if (!position_is_whole(floor))
             return "the GTID set of a primary before is too long";
         if (!member_can_be_told(member, floor))
@@ -38,7 +38,7 @@ const char *candidate_why_unfit(const struct cluster_snapshot *snapshot, const s
 /* The name of the nth one before `from`, "" if there is none. */
 static void name_before(const struct cluster_snapshot *snapshot, int n, char out[static DERIVED_NAME_SIZE])
 {
-    const char *at = snapshot->last.transition.before;
+    const char *at = snapshot->last.roles.transition.before;
     for (; n > 0 && at; n--)
         at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
     snprintf(out, DERIVED_NAME_SIZE, "%.*s", at ? (int)strcspn(at, ",") : 0, at ? at : "");
@@ -58,7 +58,7 @@ static bool shares_node(const struct cluster_member *a, const struct cluster_mem
 /* The first of those before is the primary that was lost: nobody has tried that one yet. */
 bool candidate_was_tried(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     char name[DERIVED_NAME_SIZE], earlier[DERIVED_NAME_SIZE];
     if (str_eq(member->name, transition->from))
         return transition->reason == TRANSITION_CANNOT_OPEN || transition->reason == TRANSITION_CANNOT_APPLY;
@@ -83,7 +83,7 @@ static bool has_applied_more(const struct cluster_member *a, const struct cluste
 bool candidate_is_better_equal(
     const struct cluster_snapshot *snapshot, const struct cluster_member *a, const struct cluster_member *b)
 {
-    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);
+    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);
     const struct cluster_member *wish = wished(snapshot);
     bool of_a[] = {member_is_wanted(snapshot, a), !candidate_was_tried(snapshot, a),
         !member_has_problem(a, "VolumeFull"), wish && a == wish, !member_is_outdated(snapshot, a),

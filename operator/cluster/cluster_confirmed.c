@@ -9,7 +9,7 @@
 /* Whose commits are in question: the primary's, or those of the one before it while nobody else is chosen, or open. */
 static const struct cluster_member *find_writer(const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *primary = cluster_primary(snapshot);
     bool is_moving = cluster_transition_is_set(transition) && (!transition->failover || str_empty(transition->to));
     if (!is_moving || (primary && member_is_open(snapshot, primary)))
@@ -52,20 +52,20 @@ static void weaken_by_its_word(const struct cluster_snapshot *snapshot, struct c
 /* An agent counts from 0 on also when its server has followed somebody: who was primary before may have. */
 static bool is_another_reign(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
-    const struct cluster_transition *last = &snapshot->last.transition;
-    return cluster_transition_is_set(last) && !cluster_transition_is_set(&intent->transition) &&
-        !str_eq(intent->primary, last->from);
+    const struct cluster_transition *last = &snapshot->last.roles.transition;
+    return cluster_transition_is_set(last) && !cluster_transition_is_set(&intent->roles.transition) &&
+        !str_eq(intent->roles.current_primary, last->from);
 }
 
 void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
-    struct cluster_confirmed *confirmed = &intent->confirmed;
-    bool has_fence = intent->semi_sync || intent->loss_allowed;
-    confirmed->semi_sync &= intent->semi_sync;
+    struct cluster_confirmed *confirmed = &intent->roles.confirmed;
+    bool has_fence = intent->roles.semi_sync || intent->roles.loss_allowed;
+    confirmed->semi_sync &= intent->roles.semi_sync;
     if (is_another_reign(snapshot, intent))
         forget_lapses(confirmed);
     weaken_by_its_word(snapshot, confirmed);
-    confirmed->acks = confirmed->semi_sync ? MIN_OF(confirmed->acks, intent->acks) : 0;
+    confirmed->acks = confirmed->semi_sync ? MIN_OF(confirmed->acks, intent->roles.acks) : 0;
     if (!confirmed->semi_sync)
         forget_lapses(confirmed);
     if (snapshot->scale.effective < 2 || !has_fence || confirmed->self_fence_ms == 0) {
@@ -74,5 +74,5 @@ void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cl
     }
     confirmed->self_fence_ms = MAX_OF(confirmed->self_fence_ms, (int)failover_self_fence_ms(snapshot));
     confirmed->self_fence_members =
-        MIN_OF(confirmed->self_fence_members, intent->loss_allowed ? snapshot->scale.effective - 1 : 1);
+        MIN_OF(confirmed->self_fence_members, intent->roles.loss_allowed ? snapshot->scale.effective - 1 : 1);
 }

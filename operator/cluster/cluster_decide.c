@@ -184,7 +184,7 @@ static const char *wanted_label(const struct cluster_snapshot *snapshot, const s
 {
     if (member == cluster_primary(snapshot))
         return LABEL_ROLE_PRIMARY;
-    return member_is_wanted(snapshot, member) && snapshot->last.initialized ? LABEL_ROLE_REPLICA : "";
+    return member_is_wanted(snapshot, member) && snapshot->last.roles.initialized ? LABEL_ROLE_REPLICA : "";
 }
 
 /* Only as it was last seen: where the API server (1.20, at least) meets a patch of a pod in the moment in which that is
@@ -200,7 +200,7 @@ static json_t *label_patch(const struct pod_object *pod, const char *label)
 /* After a switchover, not in its midst: the route does not wait for labels. */
 static void decide_labels(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
-    if (cluster_transition_is_set(&snapshot->last.transition))
+    if (cluster_transition_is_set(&snapshot->last.roles.transition))
         return;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];

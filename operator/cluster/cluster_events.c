@@ -230,14 +230,14 @@ int cluster_failover_news(const struct cluster_status *before, const struct clus
     const struct cluster_failover_spec *spec, struct cluster_news ret[static CLUSTER_NEWS_MAX])
 {
     struct bulletin bulletin = {.news = ret};
-    const struct cluster_failover *last = &before->last_failover, *done = &now->last_failover;
+    const struct cluster_failover *last = &before->roles.last_failover, *done = &now->roles.last_failover;
     bool ended = !str_empty(done->to) && (done->epoch != last->epoch || done->finished_ms != last->finished_ms);
     if (ended && str_eq(done->from, done->to))
         tell_of_return(&bulletin, done);
     else if (ended)
         tell_of_end(&bulletin, done);
-    if (fails_over(&now->transition))
-        tell_of_transition(&bulletin, &before->transition, &now->transition, spec);
+    if (fails_over(&now->roles.transition))
+        tell_of_transition(&bulletin, &before->roles.transition, &now->roles.transition, spec);
     return bulletin.count;
 }
 
@@ -261,7 +261,7 @@ static void tell_of_restore(
     const struct cluster_restore *last = &snapshot->last.restore;
     _cleanup_(strbuf_release) struct strbuf point;
     strbuf_init(&point, 512);
-    switch ((enum restore_step)intent->restore_step) {
+    switch (intent->restore_step) {
     case RESTORE_STEP_FOUND:
         cluster_restore_point_text(&snapshot->restore_answer->found, &point);
         tell(bulletin, EVENT_NORMAL, "RestoreStarted", "the cluster is made of backup %s (%s)%s",
@@ -290,16 +290,17 @@ static void tell_of_in_place(
     _cleanup_(strbuf_release) struct strbuf point;
     strbuf_init(&point, 512);
     cluster_restore_point_text(&last->source, &point);
-    switch ((enum in_place_step)intent->in_place_step) {
+    switch (intent->in_place_step) {
     case IN_PLACE_STEP_RESTORE:
         tell(bulletin, EVENT_WARNING, "RestoreInPlaceStarted",
-            "nobody serves: %s makes a database of backup %s (%s) beside its data, which is kept", intent->primary,
-            snapshot->restore_answer->found.backup, snapshot->restore_answer->found.location);
+            "nobody serves: %s makes a database of backup %s (%s) beside its data, which is kept",
+            intent->roles.current_primary, snapshot->restore_answer->found.backup,
+            snapshot->restore_answer->found.location);
         break;
     case IN_PLACE_STEP_TAKE:
         tell(bulletin, EVENT_NORMAL, "RestoreInPlaceTaken",
             "backup %s%s is restored: it becomes the data of %s, the others are seeded anew, epoch %lld",
-            last->source.backup, point.buf, last->member, (long long)intent->epoch);
+            last->source.backup, point.buf, last->member, (long long)intent->roles.epoch);
         break;
     case IN_PLACE_STEP_COMPLETE:
         tell(bulletin, EVENT_NORMAL, "RestoreInPlaceCompleted",
@@ -318,37 +319,37 @@ static void tell_of_in_place(
 static void tell_of_switchover(
     struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
-    const struct cluster_transition *before = &snapshot->last.transition, *now = &intent->transition;
+    const struct cluster_transition *before = &snapshot->last.roles.transition, *now = &intent->roles.transition;
     bool was_set = cluster_transition_is_set(before), is_set = cluster_transition_is_set(now);
     if (!was_set && is_set)
         tell(bulletin, EVENT_NORMAL, "SwitchoverStarted", "the primary moves from %s to %s (%s), epoch %lld", now->from,
             now->to, transition_reason_name(now->reason), (long long)now->epoch);
-    else if (was_set && !is_set && intent->epoch == snapshot->last.epoch)
+    else if (was_set && !is_set && intent->roles.epoch == snapshot->last.roles.epoch)
         tell(bulletin, EVENT_NORMAL, "SwitchoverDone", "%s is primary; writes waited for %lld ms", before->to,
-            (long long)intent->last_switchover.writes_blocked_ms);
+            (long long)intent->roles.last_switchover.writes_blocked_ms);
     else if (was_set && !is_set)
         tell(bulletin, EVENT_WARNING, "SwitchoverUndone",
             "%s does not answer or has lost its data, and does not become primary; %s stays it, epoch %lld", before->to,
-            intent->primary, (long long)intent->epoch);
-    else if (!str_eq(intent->primary, snapshot->last.current_primary))
-        tell(bulletin, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld", intent->primary,
-            (long long)intent->epoch);
+            intent->roles.current_primary, (long long)intent->roles.epoch);
+    else if (!str_eq(intent->roles.current_primary, snapshot->last.roles.current_primary))
+        tell(bulletin, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld",
+            intent->roles.current_primary, (long long)intent->roles.epoch);
 }
 
 int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,
     struct cluster_news ret[static CLUSTER_INTENT_NEWS_MAX])
 {
     struct bulletin bulletin = {.news = ret};
-    if (fails_over(&snapshot->last.transition) || fails_over(&intent->transition))
+    if (fails_over(&snapshot->last.roles.transition) || fails_over(&intent->roles.transition))
         tell_of_failover(&bulletin, snapshot, intent);
     else
         tell_of_switchover(&bulletin, snapshot, intent);
     tell_of_restore(&bulletin, snapshot, intent);
     tell_of_in_place(&bulletin, snapshot, intent);
-    if (intent->semi_sync != snapshot->last.semi_sync)
-        tell(&bulletin, EVENT_NORMAL, intent->semi_sync ? "SemiSyncOn" : "SemiSyncOff", "%s",
-            intent->semi_sync ? "enough replicas have joined: from now on commits wait for acknowledgements"
-                              : "commits no longer wait for acknowledgements");
+    if (intent->roles.semi_sync != snapshot->last.roles.semi_sync)
+        tell(&bulletin, EVENT_NORMAL, intent->roles.semi_sync ? "SemiSyncOn" : "SemiSyncOff", "%s",
+            intent->roles.semi_sync ? "enough replicas have joined: from now on commits wait for acknowledgements"
+                                    : "commits no longer wait for acknowledgements");
     return bulletin.count;
 }
 

@@ -23,7 +23,7 @@ static uint64_t bit_of(const struct cluster_member *member)
 /* Who was open before the one that is lost now, as far as the change that is given up tells. */
 static void list_before(const struct cluster_snapshot *snapshot, struct cluster_transition *ret)
 {
-    const struct cluster_transition *last = &snapshot->last.transition;
+    const struct cluster_transition *last = &snapshot->last.roles.transition;
     if (!cluster_transition_is_set(last))
         return;
     if (str_eq(ret->from, last->from))
@@ -41,9 +41,10 @@ static void begin(const struct cluster_snapshot *snapshot, const struct cluster_
 {
     const char *lost = reigns->list[0].primary;
     const struct cluster_member *from = cluster_member_named(snapshot, lost);
-    struct cluster_transition *transition = &intent->transition;
-    intent->epoch = cluster_newest_epoch(snapshot) + 1;
-    *transition = (struct cluster_transition){.failover = true, .started_ms = snapshot->now_ms, .epoch = intent->epoch};
+    struct cluster_transition *transition = &intent->roles.transition;
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+    *transition =
+        (struct cluster_transition){.failover = true, .started_ms = snapshot->now_ms, .epoch = intent->roles.epoch};
     if (from && !member_speaks(from) && from->silent_ms < INT64_MAX)
         transition->silent_ms = from->silent_ms;
     snprintf(transition->from, sizeof(transition->from), "%s", lost);
@@ -51,8 +52,8 @@ static void begin(const struct cluster_snapshot *snapshot, const struct cluster_
     transition->reason = failure->reason;
     snprintf(transition->evidence, sizeof(transition->evidence), "%s", failure->evidence);
     transition->position = reigns_floor(reigns);
-    snprintf(intent->primary, sizeof(intent->primary), "%s", lost);
-    intent->reigns = *reigns;
+    snprintf(intent->roles.current_primary, sizeof(intent->roles.current_primary), "%s", lost);
+    intent->roles.reigns = *reigns;
     intent->again_ms = FAILOVER_HOLD_MS;
 }
 
@@ -73,8 +74,8 @@ static void look_again_in(struct cluster_intent *intent, int64_t ms)
 void failover_consider(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure failure;
-    const char *primary = snapshot->last.current_primary;
-    if (!snapshot->last.initialized)
+    const char *primary = snapshot->last.roles.current_primary;
+    if (!snapshot->last.roles.initialized)
         return;
     cluster_find_failure(snapshot, primary, &failure);
     look_again_in(intent, failure.again_ms);
@@ -103,8 +104,8 @@ static void begin_instead(const struct cluster_snapshot *snapshot, const struct 
 {
     struct cluster_reigns reigns;
     reigns_to_judge(snapshot, &reigns);
-    if (str_eq(reigns.list[0].primary, snapshot->last.transition.to)) /* each may have acknowledged the other */
-        intent->acknowledgers |= bit_of(from) | bit_of(to);
+    if (str_eq(reigns.list[0].primary, snapshot->last.roles.transition.to)) /* each may have acknowledged the other */
+        intent->roles.acknowledgers |= bit_of(from) | bit_of(to);
     begin(snapshot, failure, &reigns, intent);
 }
 
@@ -132,7 +133,7 @@ static bool has_final_position(
     const struct cluster_snapshot *snapshot, const struct cluster_member *from, const struct cluster_member *to)
 {
     const struct agent_status *last = from ? from->agent : NULL;
-    return last && last->epoch == (uint64_t)snapshot->last.transition.epoch && last->role == AGENT_ROLE_NONE &&
+    return last && last->epoch == (uint64_t)snapshot->last.roles.transition.epoch && last->role == AGENT_ROLE_NONE &&
         last->order_done && !last->writable && position_is_whole(last->gtid_executed) &&
         failover_has_received(to, last->gtid_executed);
 }
@@ -142,7 +143,7 @@ static bool has_final_position(
 static void judge_told(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
     const struct cluster_member *to, struct cluster_failure *ret)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     int64_t since_ms = snapshot->fenced_since_ms > 0 ? snapshot->fenced_since_ms : transition->started_ms;
     judge_opening(snapshot, to, since_ms, ret);
     if (ret->reason == TRANSITION_NO_REASON && !has_final_position(snapshot, from, to)) {
@@ -178,7 +179,7 @@ static bool must_take_back(const struct cluster_snapshot *snapshot, const struct
 bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure failure;
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     if (must_take_back(snapshot, from, to, &failure)) {
@@ -240,13 +241,13 @@ static const struct cluster_member *find_later_primary(const struct cluster_snap
 {
     const struct cluster_member *last = NULL;
     bool is_another = false, anybody_open = cluster_anybody_writes(snapshot);
-    *ret_epoch = (uint64_t)snapshot->last.epoch;
+    *ret_epoch = (uint64_t)snapshot->last.roles.epoch;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         uint64_t epoch = primary_epoch(member, anybody_open);
-        if (epoch <= (uint64_t)snapshot->last.epoch)
+        if (epoch <= (uint64_t)snapshot->last.roles.epoch)
             continue;
-        is_another |= !str_eq(member->name, snapshot->last.current_primary);
+        is_another |= !str_eq(member->name, snapshot->last.roles.current_primary);
         if (epoch > *ret_epoch)
             last = member;
         *ret_epoch = MAX_OF(*ret_epoch, epoch);
@@ -261,7 +262,8 @@ static const struct cluster_member *find_unknown_primary(const struct cluster_sn
     const struct cluster_member *primary = cluster_primary(snapshot);
     *ret_epoch = (uint64_t)cluster_newest_epoch(snapshot);
     bool is_last = primary && primary_epoch(primary, false) == *ret_epoch;
-    return is_last || cluster_anybody_writes(snapshot) || *ret_epoch <= (uint64_t)snapshot->last.epoch ? NULL : primary;
+    return is_last || cluster_anybody_writes(snapshot) || *ret_epoch <= (uint64_t)snapshot->last.roles.epoch ? NULL
+                                                                                                             : primary;
 }
 
 /* It is open, or nobody knows a later epoch than the one under which it was. */
@@ -282,7 +284,7 @@ static void begin_later_reign(const struct cluster_snapshot *snapshot, const str
     reigns.list[0].floor_is_partial = reigns.list[0].opened = true;
     begin(snapshot, why, &reigns, intent);
     if (!was_surely_last(snapshot, last, epoch))
-        intent->reigns.list[0].primary[0] = intent->reigns.list[0].origin[0] = '\0';
+        intent->roles.reigns.list[0].primary[0] = intent->roles.reigns.list[0].origin[0] = '\0';
 }
 
 /* Who acknowledged since is not known: whoever has not left may have. Nor is it known whether all commits waited: that
@@ -303,20 +305,20 @@ bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster
     if (!last)
         return false;
     snprintf(why.evidence, sizeof(why.evidence), "%s %s epoch %lld, and the status was of epoch %lld", last->name,
-        shows, (long long)epoch, (long long)snapshot->last.epoch);
+        shows, (long long)epoch, (long long)snapshot->last.roles.epoch);
     begin_later_reign(snapshot, last, epoch, &why, intent);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (!member->pod && !member_is_wanted(snapshot, member))
             continue;
         anybody_silent |= !member_speaks(member) && (member->pod || member->claim);
-        intent->acknowledgers |= bit_of(member);
+        intent->roles.acknowledgers |= bit_of(member);
     }
     if (anybody_silent)
-        intent->reigns.list[0].primary[0] = intent->reigns.list[0].origin[0] = '\0';
-    intent->initialized = true;
-    intent->confirmed.semi_sync = false;
-    intent->confirmed.acks = 0;
+        intent->roles.reigns.list[0].primary[0] = intent->roles.reigns.list[0].origin[0] = '\0';
+    intent->roles.initialized = true;
+    intent->roles.confirmed.semi_sync = false;
+    intent->roles.confirmed.acks = 0;
     return true;
 }
 
@@ -329,10 +331,10 @@ static int64_t since(int64_t base_ms, int64_t when_ms)
 
 static void end(const struct cluster_snapshot *snapshot, const struct cluster_member *to, struct cluster_intent *intent)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct failover_times *times = &snapshot->failover_times;
     int64_t base_ms = transition->started_ms - transition->silent_ms;
-    struct cluster_failover *done = &intent->last_failover;
+    struct cluster_failover *done = &intent->roles.last_failover;
     *done = (struct cluster_failover){.epoch = transition->epoch,
         .started_ms = transition->started_ms,
         .finished_ms = snapshot->now_ms,
@@ -351,9 +353,9 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
     memcpy(done->salvaged, to->agent->salvaged, sizeof(done->salvaged));
     /* If the old one goes on, what it alone has is nothing that anybody must reach. */
     done->position = transition->position;
-    intent->transition = (struct cluster_transition){.from = ""};
-    reigns_in_force(snapshot, &intent->reigns);
-    intent->reigns.list[0].opened = true;
+    intent->roles.transition = (struct cluster_transition){.from = ""};
+    reigns_in_force(snapshot, &intent->roles.reigns);
+    intent->roles.reigns.list[0].opened = true;
 }
 
 /* ---- on the way ---- */
@@ -363,7 +365,7 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
  * acknowledged them. */
 static uint64_t unheard_acknowledgers(const struct cluster_snapshot *snapshot, const struct failover_choice *choice)
 {
-    uint64_t acknowledgers = snapshot->last.acknowledgers;
+    uint64_t acknowledgers = snapshot->last.roles.acknowledgers;
     bool is_in_floor = !choice->salvage && !choice->goes_on;
     for (int i = 0; i < snapshot->member_count && is_in_floor; i++) {
         if (member_is_held(snapshot, &snapshot->members[i]))
@@ -375,7 +377,7 @@ static uint64_t unheard_acknowledgers(const struct cluster_snapshot *snapshot, c
 static void take_choice(
     const struct cluster_snapshot *snapshot, const struct failover_choice *choice, struct cluster_intent *intent)
 {
-    struct cluster_transition *transition = &intent->transition;
+    struct cluster_transition *transition = &intent->roles.transition;
     snprintf(transition->to, sizeof(transition->to), "%s", choice->candidate->name);
     transition->position = cluster_take_position(snapshot, choice->position);
     snprintf(transition->candidate_why, sizeof(transition->candidate_why), "%s", choice->why);
@@ -383,14 +385,16 @@ static void take_choice(
         snprintf(transition->may_be_lost, sizeof(transition->may_be_lost), "%s", choice->may_be_lost);
     transition->waits_for[0] = '\0';
     transition->salvage = choice->salvage;
-    snprintf(intent->primary, sizeof(intent->primary), "%s", choice->candidate->name);
-    reigns_in_force(snapshot, &intent->reigns);
+    snprintf(intent->roles.current_primary, sizeof(intent->roles.current_primary), "%s", choice->candidate->name);
+    reigns_in_force(snapshot, &intent->roles.reigns);
     if (choice->goes_on)
-        reigns_continue(transition->epoch, choice->first_reign, &intent->reigns);
+        reigns_continue(transition->epoch, choice->first_reign, &intent->roles.reigns);
     else
-        reigns_begin(choice->candidate, transition->epoch, transition->position, choice->first_reign, &intent->reigns);
-    intent->reigns.list[0].floor_is_partial |= choice->salvage;
-    intent->acknowledgers = acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);
+        reigns_begin(
+            choice->candidate, transition->epoch, transition->position, choice->first_reign, &intent->roles.reigns);
+    intent->roles.reigns.list[0].floor_is_partial |= choice->salvage;
+    intent->roles.acknowledgers =
+        acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);
 }
 
 /* The lost one has told since that commits did not wait as the status says. An election counts on what the status says:
@@ -399,17 +403,17 @@ static bool counts_on_too_much(const struct cluster_snapshot *snapshot, const st
 {
     struct cluster_intent weaker = *intent;
     cluster_confirmed_weaken(snapshot, &weaker);
-    return weaker.confirmed.semi_sync != snapshot->last.confirmed.semi_sync ||
-        weaker.confirmed.acks < snapshot->last.confirmed.acks;
+    return weaker.roles.confirmed.semi_sync != snapshot->last.roles.confirmed.semi_sync ||
+        weaker.roles.confirmed.acks < snapshot->last.roles.confirmed.acks;
 }
 
 static void elect(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct failover_choice choice;
-    int64_t age_ms = snapshot->now_ms - snapshot->last.transition.started_ms;
+    int64_t age_ms = snapshot->now_ms - snapshot->last.roles.transition.started_ms;
     if (counts_on_too_much(snapshot, intent)) {
         cluster_intent_say(intent, "fail over from %s, whose commits did not all wait as they were to",
-            snapshot->last.transition.from);
+            snapshot->last.roles.transition.from);
         return;
     }
     failover_choose(snapshot, &choice);
@@ -418,20 +422,20 @@ static void elect(const struct cluster_snapshot *snapshot, struct cluster_intent
         take_choice(snapshot, &choice, intent);
         return;
     }
-    cluster_intent_say(intent, "fail over from %s; %s", snapshot->last.transition.from, choice.waits);
+    cluster_intent_say(intent, "fail over from %s; %s", snapshot->last.roles.transition.from, choice.waits);
     if (age_ms > FAILOVER_HOLD_MS || age_ms < 0)
-        json_copy_text(intent->transition.waits_for, sizeof(intent->transition.waits_for), choice.waits);
+        json_copy_text(intent->roles.transition.waits_for, sizeof(intent->roles.transition.waits_for), choice.waits);
 }
 
 /* A chosen one that is lost may have been open, unheard: its reign stays, and is found empty if it wrote nothing. */
 static void begin_again(
     const struct cluster_snapshot *snapshot, const struct cluster_failure *failure, struct cluster_intent *intent)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     struct cluster_reigns reigns;
     reigns_in_force(snapshot, &reigns);
     begin(snapshot, failure, &reigns, intent);
-    memcpy(intent->transition.may_be_lost, transition->may_be_lost, sizeof(transition->may_be_lost));
+    memcpy(intent->roles.transition.may_be_lost, transition->may_be_lost, sizeof(transition->may_be_lost));
 }
 
 /* Its binary logs can no longer be read, but it may say itself what it has, or it is gone. */
@@ -448,9 +452,9 @@ static bool has_no_logs_any_more(const struct cluster_snapshot *snapshot, const 
 static bool cannot_open(const struct cluster_snapshot *snapshot, const struct cluster_member *to)
 {
     const struct agent_status *agent = to->agent;
-    if (!member_runs(to) || agent->role != AGENT_ROLE_PRIMARY || agent->epoch != (uint64_t)snapshot->last.epoch)
+    if (!member_runs(to) || agent->role != AGENT_ROLE_PRIMARY || agent->epoch != (uint64_t)snapshot->last.roles.epoch)
         return false;
-    return agent->replication.applier_errno != 0 || !failover_has_received(to, snapshot->last.transition.position);
+    return agent->replication.applier_errno != 0 || !failover_has_received(to, snapshot->last.roles.transition.position);
 }
 
 /* What was to be taken over from binary logs must be asked for in another way; or the new one cannot apply what it has,
@@ -458,7 +462,7 @@ static bool cannot_open(const struct cluster_snapshot *snapshot, const struct cl
 static bool must_choose_again(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure why = {.reason = TRANSITION_NO_REASON};
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *from = transition->salvage ? reigns_salvaged(snapshot) : NULL;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     if (transition->salvage && from != to && has_no_logs_any_more(snapshot, from)) {
@@ -490,7 +494,7 @@ static bool must_move_on(
     const struct cluster_snapshot *snapshot, const struct cluster_member *to, struct cluster_intent *intent)
 {
     struct cluster_failure why = {.reason = TRANSITION_CANNOT_OPEN};
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     int64_t waited_ms = chosen_for_ms(snapshot);
     bool is_back = str_eq(transition->to, transition->from) && transition->reason == why.reason;
     if (waited_ms < CLUSTER_OPEN_MAX_MS || !to || !member_speaks(to))
@@ -511,7 +515,7 @@ static bool must_move_on(
 void failover_continue(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_failure failure;
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     if (str_empty(transition->to))
         elect(snapshot, intent);
@@ -552,7 +556,7 @@ bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct c
 {
     enum gtid_flavour flavour = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
     _cleanup_(gtid_set_freep) struct gtid_set *wanted = position_parse(flavour, all);
-    int needed = flavour == GTID_MARIADB ? 1 : MAX_OF(1, snapshot->last.acks);
+    int needed = flavour == GTID_MARIADB ? 1 : MAX_OF(1, snapshot->last.roles.acks);
     for (int i = 0; i < snapshot->member_count && wanted && needed > 0; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member == but || member == primary || !member_acknowledges(snapshot, member) ||
@@ -572,7 +576,7 @@ bool acknowledgers_has_stopped(const struct cluster_snapshot *snapshot, const st
 {
     if (!member->pod || !member->pod->initialized || member_is_seeding(member))
         return true;
-    return member_speaks(member) && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+    return member_speaks(member) && member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         member->agent->role == AGENT_ROLE_NONE && member->agent->order_done;
 }
 
@@ -592,20 +596,20 @@ void acknowledgers_keep(const struct cluster_snapshot *snapshot, struct cluster_
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
     uint64_t known = 0;
-    if (intent->acks == 0 || !primary) {
-        intent->acknowledgers = 0;
+    if (intent->roles.acks == 0 || !primary) {
+        intent->roles.acknowledgers = 0;
         return;
     }
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         known |= bit_of(member);
-        bool may_already = snapshot->last.acks == 0 && !acknowledgers_has_stopped(snapshot, member);
+        bool may_already = snapshot->last.roles.acks == 0 && !acknowledgers_has_stopped(snapshot, member);
         if (member != primary && (may_already || may_acknowledge(snapshot, member)))
-            intent->acknowledgers |= bit_of(member);
-        else if ((intent->acknowledgers & bit_of(member)) && may_leave(snapshot, primary, member, intent))
-            intent->acknowledgers &= ~bit_of(member);
+            intent->roles.acknowledgers |= bit_of(member);
+        else if ((intent->roles.acknowledgers & bit_of(member)) && may_leave(snapshot, primary, member, intent))
+            intent->roles.acknowledgers &= ~bit_of(member);
     }
     /* Members that there is no trace of any more. */
     if (member_is_open(snapshot, primary) && acknowledgers_cover(snapshot, primary, primary->agent->gtid_executed, NULL))
-        intent->acknowledgers &= known;
+        intent->roles.acknowledgers &= known;
 }

@@ -124,7 +124,7 @@ static void judge_behind(
 {
     char why[256];
     int64_t again_ms = 0;
-    if (primary == cluster_primary(snapshot) && !cluster_transition_is_set(&snapshot->last.transition) &&
+    if (primary == cluster_primary(snapshot) && !cluster_transition_is_set(&snapshot->last.roles.transition) &&
         opening_decide(snapshot, primary, why, sizeof(why), &again_ms) == OPENING_BEHIND)
         found(ret, TRANSITION_PRIMARY_BEHIND, "%.240s", why);
 }
@@ -238,7 +238,7 @@ void cluster_find_failure(const struct cluster_snapshot *snapshot, const char *n
 static bool has_closed_itself(const struct cluster_snapshot *snapshot, const struct cluster_member *target)
 {
     return member_runs(target) && target->agent->isolated && target->agent->role == AGENT_ROLE_PRIMARY &&
-        target->agent->epoch == (uint64_t)snapshot->last.epoch;
+        target->agent->epoch == (uint64_t)snapshot->last.roles.epoch;
 }
 
 bool cluster_target_is_lost(const struct cluster_snapshot *snapshot, const char *name, struct cluster_failure *ret)

@@ -124,7 +124,7 @@ static bool keep_storage_in_force(struct cluster_snapshot *snapshot)
 static void check_origin(struct cluster_snapshot *snapshot)
 {
     struct api_problems problems = {0};
-    bool refused = snapshot->last.initialized &&
+    bool refused = snapshot->last.roles.initialized &&
         restore_spec_check_change(&snapshot->cluster.restore, snapshot->last.restore.from, &problems) < 0;
     if (refused && str_empty(snapshot->reason))
         not_accepted_problems(snapshot, "RestoreChangeRefused", &problems);
@@ -239,7 +239,7 @@ static void gather_member(const struct cluster_sources *sources, const char *key
 /* The scale looks at all pods, and who counts as a member follows from the scale. */
 static void gather_members(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot)
 {
-    int primary = names_ordinal(snapshot->last.current_primary);
+    int primary = names_ordinal(snapshot->last.roles.current_primary);
     for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++)
         gather_member(sources, key, snapshot, ordinal, &snapshot->members[ordinal]);
     snapshot->scale = cluster_scale(snapshot);
@@ -300,7 +300,7 @@ static void read_deletion(const struct custom_object *object, struct cluster_sna
 static void gather_final_backup(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
 {
     struct final_backup_facts *final = &snapshot->final;
-    const char *name = snapshot->last.final_backup.backup;
+    const char *name = snapshot->last.roles.final_backup.backup;
     const struct custom_object *backup =
         sources->backups && final->deleting && !str_empty(name) ? find(sources->backups, snapshot->ns, name) : NULL;
     final->is_there = backup != NULL;

@@ -73,7 +73,8 @@ static void KM_PRINTF(3, 4) fail(struct cluster_intent *intent, const char *reas
 
 static bool may_begin(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->usable && !snapshot->cluster.paused && !snapshot->final.deleting && snapshot->last.initialized;
+    return snapshot->usable && !snapshot->cluster.paused && !snapshot->final.deleting &&
+        snapshot->last.roles.initialized;
 }
 
 /* Whatever it is that takes the wish back. */
@@ -113,7 +114,7 @@ static bool has_stopped(const struct cluster_snapshot *snapshot, const struct cl
 {
     if (!may_have_server(member))
         return true;
-    if (!member_speaks(member) || member->agent->epoch != (uint64_t)snapshot->last.epoch ||
+    if (!member_speaks(member) || member->agent->epoch != (uint64_t)snapshot->last.roles.epoch ||
         member->agent->role != AGENT_ROLE_NONE)
         return false;
     return member->agent->order_done || member->agent->phase == AGENT_PHASE_DOWN ||
@@ -145,7 +146,7 @@ static void judge_backup(const struct cluster_snapshot *snapshot, const struct c
             intent, "restore in place; waits until %s has removed the data from before the last one", primary->name);
     else {
         intent->in_place_step = IN_PLACE_STEP_RESTORE;
-        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     }
 }
 
@@ -164,7 +165,7 @@ static void resolve(const struct cluster_snapshot *snapshot, struct cluster_inte
     else if (!may_begin(snapshot))
         cluster_intent_say(intent, "restore in place; waits until the cluster may be changed");
     else if (!primary || !primary->pod || !member_speaks(primary))
-        cluster_intent_say(intent, "restore in place; waits to hear from %s", snapshot->last.current_primary);
+        cluster_intent_say(intent, "restore in place; waits to hear from %s", snapshot->last.roles.current_primary);
     else
         judge_backup(snapshot, primary, answer, intent);
 }
@@ -206,7 +207,8 @@ static uint64_t still_stale(const struct cluster_snapshot *snapshot)
 void in_place_consider(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     const struct cluster_in_place *last = last_of(snapshot);
-    bool is_busy = cluster_transition_is_set(&intent->transition) || intent->epoch != snapshot->last.epoch;
+    bool is_busy =
+        cluster_transition_is_set(&intent->roles.transition) || intent->roles.epoch != snapshot->last.roles.epoch;
     intent->stale = still_stale(snapshot);
     if (is_busy)
         return;
@@ -223,7 +225,7 @@ void in_place_consider(const struct cluster_snapshot *snapshot, struct cluster_i
 /* Of the order that it was given, rather than of one before. */
 static bool has_failed(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member_is_seeding(member) && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+    return member_is_seeding(member) && member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         str_eq(member->agent->seed.task, last_of(snapshot)->source.backup) &&
         member->agent->seed.step == AGENT_SEED_STEP_FAILED;
 }
@@ -237,7 +239,7 @@ static bool may_pass(const struct agent_status *agent)
 
 static bool is_beside(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member_is_seeding(member) && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+    return member_is_seeding(member) && member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         member->agent->beside_number == (uint64_t)last_of(snapshot)->number;
 }
 
@@ -245,16 +247,16 @@ static bool is_beside(const struct cluster_snapshot *snapshot, const struct clus
 static void take(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     intent->in_place_step = IN_PLACE_STEP_TAKE;
-    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     for (int i = 0; i < snapshot->member_count; i++) {
         if (&snapshot->members[i] != restoring(snapshot))
             intent->stale |= bit_of(&snapshot->members[i]);
     }
-    intent->semi_sync = false;
-    intent->acknowledgers = 0;
-    intent->confirmed = (struct cluster_confirmed){.acks = 0};
-    intent->last_failover.position = "";
-    intent->reigns.count = 0;
+    intent->roles.semi_sync = false;
+    intent->roles.acknowledgers = 0;
+    intent->roles.confirmed = (struct cluster_confirmed){.acks = 0};
+    intent->roles.last_failover.position = "";
+    intent->roles.reigns.count = 0;
 }
 
 static void await_restored(
@@ -262,13 +264,13 @@ static void await_restored(
 {
     const char *name = last_of(snapshot)->member;
     if (is_taken_back(snapshot, intent))
-        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     else if (!member || !member_speaks(member))
         cluster_intent_say(intent, "restore in place on %s; waits to hear from it", name);
     else if (has_failed(snapshot, member) && !may_pass(member->agent)) {
         fail(intent, str_empty(member->agent->seed.reason) ? "ToolFailed" : member->agent->seed.reason, "%s: %s", name,
             member->agent->seed.message);
-        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     } else if (is_beside(snapshot, member) && find_running(snapshot))
         cluster_intent_say(intent, "restore in place; the backup is restored, waits until %s has stopped to follow",
             find_running(snapshot)->name);
@@ -306,7 +308,7 @@ static void take_found(const struct cluster_snapshot *snapshot, struct cluster_i
     cluster_restore_copy(&answer->found, &next->source);
     next->source.phase = RESTORE_PHASE_RESTORING;
     next->phase = IN_PLACE_PHASE_RESTORING;
-    snprintf(next->member, sizeof(next->member), "%s", snapshot->last.current_primary);
+    snprintf(next->member, sizeof(next->member), "%s", snapshot->last.roles.current_primary);
 }
 
 static void begin(const struct cluster_snapshot *snapshot, struct cluster_in_place *next)
@@ -341,7 +343,7 @@ void in_place_apply(
         return;
     }
     next->reason[0] = next->message[0] = '\0';
-    switch ((enum in_place_step)intent->in_place_step) {
+    switch (intent->in_place_step) {
     case IN_PLACE_STEP_BEGIN:
         begin(snapshot, next);
         break;
@@ -423,7 +425,7 @@ const struct cluster_member *in_place_leaver(const struct cluster_snapshot *snap
     if (!in_place_holds(snapshot) || !member || !member->pod || member->pod->object.deleting ||
         !member_speaks(member) || member_is_seeding(member) || is_taken(snapshot, member))
         return NULL;
-    return member->agent->epoch == (uint64_t)snapshot->last.epoch && !member->agent->writable ? member : NULL;
+    return member->agent->epoch == (uint64_t)snapshot->last.roles.epoch && !member->agent->writable ? member : NULL;
 }
 
 /* ---- the report ---- */

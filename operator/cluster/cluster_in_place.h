@@ -20,17 +20,6 @@
 /* How often a member may fail with what may pass, like a store that does not answer, before the old data serves again. */
 #define IN_PLACE_ATTEMPTS_MAX 5
 
-enum in_place_step {
-    IN_PLACE_STEP_NONE,
-    IN_PLACE_STEP_BEGIN,
-    IN_PLACE_STEP_RESTORE, /* found, and nothing speaks against it */
-    IN_PLACE_STEP_TAKE,
-    IN_PLACE_STEP_RESEED,
-    IN_PLACE_STEP_COMPLETE,
-    IN_PLACE_STEP_FAIL,   /* intent->in_place_reason and _message say why */
-    IN_PLACE_STEP_FORGET, /* the annotation is gone: the same value is a wish again */
-};
-
 /* Nobody is to serve, or only who takes the restored data: 2 and 3. */
 bool in_place_holds(const struct cluster_snapshot *snapshot);
 /* That, or a wanted member that has a pod is stale: no failover, switchover or roll. */

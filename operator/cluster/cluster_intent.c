@@ -20,7 +20,7 @@
 
 static void set_primary(struct cluster_intent *intent, const char *name)
 {
-    snprintf(intent->primary, sizeof(intent->primary), "%s", name);
+    snprintf(intent->roles.current_primary, sizeof(intent->roles.current_primary), "%s", name);
 }
 
 /* ---- the first primary ---- */
@@ -42,15 +42,16 @@ static void choose_first(const struct cluster_snapshot *snapshot, struct cluster
     const struct cluster_member *first = election_first(snapshot, intent->next_action, sizeof(intent->next_action));
     if (!first) {
         /* An epoch that all take, so that servers can be told to start as nothing. */
-        bool refused = snapshot->last.epoch == 0 || cluster_newest_epoch(snapshot) > snapshot->last.epoch;
+        bool refused = snapshot->last.roles.epoch == 0 || cluster_newest_epoch(snapshot) > snapshot->last.roles.epoch;
         if (refused && must_start_servers(snapshot))
-            intent->epoch = cluster_newest_epoch(snapshot) + 1;
+            intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
         return;
     }
-    intent->epoch = cluster_newest_epoch(snapshot) + 1;
-    intent->acks = cluster_wanted_acks(snapshot);
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+    intent->roles.acks = cluster_wanted_acks(snapshot);
     set_primary(intent, first->name);
-    reigns_begin(first, intent->epoch, cluster_take_position(snapshot, first->agent->gtid_executed), 0, &intent->reigns);
+    reigns_begin(first, intent->roles.epoch, cluster_take_position(snapshot, first->agent->gtid_executed), 0,
+        &intent->roles.reigns);
 }
 
 /* ---- a switchover under way ---- */
@@ -58,16 +59,17 @@ static void choose_first(const struct cluster_snapshot *snapshot, struct cluster
 static void begin_transition(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
     const struct cluster_member *to, enum transition_reason reason, struct cluster_intent *intent)
 {
-    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     set_primary(intent, to->name);
-    intent->transition = (struct cluster_transition){.started_ms = snapshot->now_ms, .epoch = intent->epoch};
-    snprintf(intent->transition.from, sizeof(intent->transition.from), "%s", from->name);
-    snprintf(intent->transition.to, sizeof(intent->transition.to), "%s", to->name);
-    intent->transition.reason = reason;
-    intent->acknowledgers |= acknowledgers_of(snapshot, to);
-    reigns_in_force(snapshot, &intent->reigns);
-    reigns_begin(to, intent->epoch, cluster_take_position(snapshot, from->agent->gtid_executed), 0, &intent->reigns);
-    intent->reigns.list[0].floor_is_partial = true;
+    intent->roles.transition = (struct cluster_transition){.started_ms = snapshot->now_ms, .epoch = intent->roles.epoch};
+    snprintf(intent->roles.transition.from, sizeof(intent->roles.transition.from), "%s", from->name);
+    snprintf(intent->roles.transition.to, sizeof(intent->roles.transition.to), "%s", to->name);
+    intent->roles.transition.reason = reason;
+    intent->roles.acknowledgers |= acknowledgers_of(snapshot, to);
+    reigns_in_force(snapshot, &intent->roles.reigns);
+    reigns_begin(
+        to, intent->roles.epoch, cluster_take_position(snapshot, from->agent->gtid_executed), 0, &intent->roles.reigns);
+    intent->roles.reigns.list[0].floor_is_partial = true;
 }
 
 /* What the old primary had when it was fenced. What somebody has written there since, the new one has not. */
@@ -88,20 +90,20 @@ static void set_final_floor(const struct cluster_snapshot *snapshot, const struc
 static void end_reign_of(
     const struct cluster_snapshot *snapshot, const struct cluster_member *from, struct cluster_intent *intent)
 {
-    struct cluster_reign *latest = &intent->reigns.list[0];
-    reigns_in_force(snapshot, &intent->reigns);
+    struct cluster_reign *latest = &intent->roles.reigns.list[0];
+    reigns_in_force(snapshot, &intent->roles.reigns);
     latest->opened = true;
     if (!from || !member_is_fenced(snapshot, from))
         return;
-    set_final_floor(snapshot, from, cluster_member_named(snapshot, snapshot->last.transition.to), latest);
+    set_final_floor(snapshot, from, cluster_member_named(snapshot, snapshot->last.roles.transition.to), latest);
     latest->floor_is_partial = false;
-    intent->reigns.count = 1; /* all that earlier reigns acknowledged is in the floor */
+    intent->roles.reigns.count = 1; /* all that earlier reigns acknowledged is in the floor */
 }
 
 static void end_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
-    struct cluster_switchover *done = &intent->last_switchover;
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    struct cluster_switchover *done = &intent->roles.last_switchover;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     *done = (struct cluster_switchover){.started_ms = transition->started_ms,
         .finished_ms = snapshot->now_ms,
         .writes_blocked_ms =
@@ -110,7 +112,7 @@ static void end_transition(const struct cluster_snapshot *snapshot, struct clust
     memcpy(done->to, transition->to, sizeof(done->to));
     done->reason = transition->reason;
     end_reign_of(snapshot, cluster_member_named(snapshot, transition->from), intent);
-    intent->transition = (struct cluster_transition){.from = ""};
+    intent->roles.transition = (struct cluster_transition){.from = ""};
 }
 
 /* The target is told to open only after the old primary has been fenced (cluster_order). Proof that it never was: it
@@ -120,17 +122,17 @@ static bool can_go_back(const struct cluster_snapshot *snapshot, const struct cl
 {
     if (!from || !member_runs(from))
         return false;
-    return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.transition.epoch;
+    return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.roles.transition.epoch;
 }
 
 static void go_back(
     const struct cluster_snapshot *snapshot, const struct cluster_member *from, struct cluster_intent *intent)
 {
-    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     set_primary(intent, from->name);
-    reigns_in_force(snapshot, &intent->reigns);
-    reigns_drop_latest(&intent->reigns);
-    intent->transition = (struct cluster_transition){.from = ""};
+    reigns_in_force(snapshot, &intent->roles.reigns);
+    reigns_drop_latest(&intent->roles.reigns);
+    intent->roles.transition = (struct cluster_transition){.from = ""};
 }
 
 /* All are asked then (failover_instead). */
@@ -142,7 +144,7 @@ static void say_take_back(const struct cluster_transition *transition, bool runs
 
 static void continue_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     if (to && member_is_open(snapshot, to)) {
@@ -197,7 +199,7 @@ static struct cluster_wish find_wish(
         return (struct cluster_wish){true, TRANSITION_SCALE_IN, NULL};
     if (primary->pod && primary->pod->object.deleting)
         return (struct cluster_wish){true, TRANSITION_POD_DELETED, NULL};
-    if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.switchover_done))
+    if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.roles.switchover_done))
         return (struct cluster_wish){true, TRANSITION_REQUESTED, once};
     if (ordinal >= 0 && ordinal < snapshot->scale.effective && ordinal != primary->ordinal &&
         member_has_newest_template(snapshot, &snapshot->members[ordinal]) &&
@@ -212,9 +214,9 @@ static void tick_off_annotation(
 {
     const char *value = str_or_empty(snapshot->switchover_to);
     if (str_empty(value))
-        intent->switchover_done[0] = '\0';
+        intent->roles.switchover_done[0] = '\0';
     else if (annotated(snapshot) == primary)
-        snprintf(intent->switchover_done, sizeof(intent->switchover_done), "%s", value);
+        snprintf(intent->roles.switchover_done, sizeof(intent->roles.switchover_done), "%s", value);
     else if (!annotated(snapshot))
         cluster_intent_say(
             intent, "nothing: annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"", value);
@@ -258,7 +260,7 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
             target->name);
         target = NULL;
     }
-    if (target && intent->reigns.count == CLUSTER_REIGNS_MAX) {
+    if (target && intent->roles.reigns.count == CLUSTER_REIGNS_MAX) {
         snprintf(why, sizeof(why), "nobody has acknowledged a commit of %s since it became primary", primary->name);
         target = NULL;
     }
@@ -305,24 +307,26 @@ static bool acknowledgers_are_there(const struct cluster_snapshot *snapshot)
 /* Replicas acknowledge before commits wait for them, so what nobody waits for yet can be raised at once. */
 static bool may_set_acks(const struct cluster_snapshot *snapshot, bool open, int wanted)
 {
-    if (!snapshot->last.semi_sync)
+    if (!snapshot->last.roles.semi_sync)
         return true;
     if (wanted == 0)
         return open || !acknowledgers_are_there(snapshot);
-    return wanted > snapshot->last.acks ? cluster_follower_count(snapshot) >= wanted : leaving_do_not_count(snapshot);
+    return wanted > snapshot->last.roles.acks ? cluster_follower_count(snapshot) >= wanted
+                                              : leaving_do_not_count(snapshot);
 }
 
 static void set_acks(const struct cluster_snapshot *snapshot, bool open, struct cluster_intent *intent)
 {
     int wanted = cluster_wanted_acks(snapshot);
     if (may_set_acks(snapshot, open, wanted))
-        intent->acks = wanted;
-    if (intent->acks == 0)
-        intent->semi_sync = false;
-    else if (open && intent->acks == snapshot->last.acks && cluster_follower_count(snapshot) >= intent->acks)
-        intent->semi_sync = true; /* and stays: commits wait rather than go unacknowledged (I3) */
-    if (intent->acks != snapshot->last.acks || intent->semi_sync != snapshot->last.semi_sync)
-        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+        intent->roles.acks = wanted;
+    if (intent->roles.acks == 0)
+        intent->roles.semi_sync = false;
+    else if (open && intent->roles.acks == snapshot->last.roles.acks &&
+        cluster_follower_count(snapshot) >= intent->roles.acks)
+        intent->roles.semi_sync = true; /* and stays: commits wait rather than go unacknowledged (I3) */
+    if (intent->roles.acks != snapshot->last.roles.acks || intent->roles.semi_sync != snapshot->last.roles.semi_sync)
+        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
 }
 
 /* Before clients lose their primary for good, too, long transactions are waited for. */
@@ -341,7 +345,7 @@ static void prepare_opening(
     int64_t again_ms = 0;
     enum opening opening =
         member_runs(primary) ? opening_decide(snapshot, primary, why, sizeof(why), &again_ms) : OPENING_NOW;
-    intent->confirmed.semi_sync &= opening != OPENING_UNCONFIRMED;
+    intent->roles.confirmed.semi_sync &= opening != OPENING_UNCONFIRMED;
     if (opening != OPENING_WAITS)
         return;
     cluster_intent_say(intent, "open %s for writes; waits %s", primary->name, why);
@@ -354,21 +358,22 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
     bool restores = in_place_is_under_way(snapshot); /* nobody else has this history */
     if (!restores)
         failover_consider(snapshot, intent);
-    if (!primary || intent->transition.failover)
+    if (!primary || intent->roles.transition.failover)
         return;
     bool open = member_is_open(snapshot, primary);
     if (hibernation_is_waking(snapshot)) {
         hibernation_wake(snapshot, intent);
-        if (intent->epoch != snapshot->last.epoch)
+        if (intent->roles.epoch != snapshot->last.roles.epoch)
             return;
     }
-    intent->initialized |= open;
+    intent->roles.initialized |= open;
     /* It has closed itself, and takes no old order for a reason to open: one that was under way for long might reach it
      * after somebody else's opening. */
-    if (member_runs(primary) && primary->agent->isolated && primary->agent->epoch == (uint64_t)snapshot->last.epoch)
-        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    if (member_runs(primary) && primary->agent->isolated &&
+        primary->agent->epoch == (uint64_t)snapshot->last.roles.epoch)
+        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     if (open)
-        intent->loss_allowed = snapshot->cluster.failover.allow_data_loss;
+        intent->roles.loss_allowed = snapshot->cluster.failover.allow_data_loss;
     else if (!restores)
         prepare_opening(snapshot, primary, intent);
     if (snapshot->usable)
@@ -393,15 +398,8 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
 static bool differs(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
     const struct cluster_status *last = &snapshot->last;
-    return intent->epoch != last->epoch || !str_eq(intent->primary, last->current_primary) ||
-        intent->initialized != last->initialized || intent->semi_sync != last->semi_sync ||
-        intent->acks != last->acks || intent->acknowledgers != last->acknowledgers ||
-        intent->loss_allowed != last->loss_allowed || !cluster_confirmed_same(&intent->confirmed, &last->confirmed) ||
-        !str_eq(intent->switchover_done, last->switchover_done) || intent->restore_step != RESTORE_STEP_NONE ||
-        intent->in_place_step != IN_PLACE_STEP_NONE || intent->stale != last->in_place.stale ||
-        !cluster_final_backup_same(&intent->final_backup, &last->final_backup) ||
-        !cluster_transition_same(&intent->transition, &last->transition) ||
-        !cluster_reigns_same(&intent->reigns, &last->reigns);
+    return intent->restore_step != RESTORE_STEP_NONE || intent->in_place_step != IN_PLACE_STEP_NONE ||
+        intent->stale != last->in_place.stale || !cluster_role_status_same(&intent->roles, &last->roles);
 }
 
 static bool waits_to_hear(const struct cluster_snapshot *snapshot, const char *before, struct cluster_intent *intent)
@@ -448,17 +446,17 @@ static bool waits_for_volumes(const struct cluster_snapshot *snapshot, struct cl
 /* How commits have waited since, the status does not know; and a change whose target has been opened later is over. */
 static void raise_epoch(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
-    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     if (in_place_holds(snapshot))
         return;
-    intent->confirmed.semi_sync = false;
+    intent->roles.confirmed.semi_sync = false;
     if (!to || !member_speaks(to) || !to->agent->writable || to->agent->epoch <= (uint64_t)transition->epoch)
         return;
-    intent->transition = (struct cluster_transition){.from = ""};
-    reigns_in_force(snapshot, &intent->reigns);
-    intent->reigns.list[0].opened = true;
+    intent->roles.transition = (struct cluster_transition){.from = ""};
+    reigns_in_force(snapshot, &intent->roles.reigns);
+    intent->roles.reigns.list[0].opened = true;
 }
 
 /* A volume of another life: the same primary under an epoch that all accept. Or a status that is older than its
@@ -480,43 +478,29 @@ static bool first_is_emptied(const struct cluster_snapshot *snapshot)
     bool others = false;
     for (int i = 0; i < snapshot->member_count; i++)
         others |= &snapshot->members[i] != primary && member_may_hold_data(&snapshot->members[i]);
-    return !snapshot->last.initialized && others && primary && member_is_empty(primary) &&
+    return !snapshot->last.roles.initialized && others && primary && member_is_empty(primary) &&
         !restore_is_under_way(snapshot);
 }
 
 void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)
 {
     const struct cluster_status *last = &snapshot->last;
-    *ret = (struct cluster_intent){.epoch = last->epoch,
-        .initialized = last->initialized,
-        .semi_sync = last->semi_sync,
-        .acks = last->acks,
-        .transition = last->transition,
-        .reigns = last->reigns,
-        .last_switchover = last->last_switchover,
-        .last_failover = last->last_failover,
-        .acknowledgers = last->acknowledgers,
-        .loss_allowed = last->loss_allowed,
-        .confirmed = last->confirmed,
-        .final_backup = last->final_backup,
-        .stale = last->in_place.stale};
-    set_primary(ret, last->current_primary);
-    memcpy(ret->switchover_done, last->switchover_done, sizeof(ret->switchover_done));
+    *ret = (struct cluster_intent){.roles = last->roles, .stale = last->in_place.stale};
     if (snapshot->scale.effective == 0) {
         hibernation_intend(snapshot, ret);
         ret->changed = differs(snapshot, ret);
         return;
     }
-    if (last->epoch == 0 || str_empty(last->current_primary) || first_is_emptied(snapshot)) {
+    if (last->roles.epoch == 0 || str_empty(last->roles.current_primary) || first_is_emptied(snapshot)) {
         if (snapshot->usable && !snapshot->cluster.paused && !has_lost_its_status(snapshot, ret))
             choose_first(snapshot, ret);
-    } else if (cluster_newest_epoch(snapshot) > last->epoch)
+    } else if (cluster_newest_epoch(snapshot) > last->roles.epoch)
         catch_up(snapshot, ret);
     else if (in_place_holds(snapshot))
         in_place_intend(snapshot, ret);
-    else if (last->transition.failover)
+    else if (last->roles.transition.failover)
         failover_continue(snapshot, ret);
-    else if (cluster_transition_is_set(&last->transition))
+    else if (cluster_transition_is_set(&last->roles.transition))
         continue_transition(snapshot, ret);
     else
         stand(snapshot, roll_waits, ret);
@@ -530,20 +514,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
 void cluster_intent_apply(
     const struct cluster_snapshot *snapshot, const struct cluster_intent *intent, struct cluster_status *status)
 {
-    restore_take_step(snapshot, (enum restore_step)intent->restore_step, &status->restore);
+    restore_take_step(snapshot, intent->restore_step, &status->restore);
     in_place_apply(snapshot, intent, status);
-    status->epoch = intent->epoch;
-    status->initialized = intent->initialized;
-    status->semi_sync = intent->semi_sync;
-    status->acks = intent->acks;
-    status->last_failover = intent->last_failover;
-    status->acknowledgers = intent->acknowledgers;
-    status->loss_allowed = intent->loss_allowed;
-    status->confirmed = intent->confirmed;
-    status->final_backup = intent->final_backup;
-    status->transition = intent->transition;
-    status->reigns = intent->reigns;
-    status->last_switchover = intent->last_switchover;
-    memcpy(status->current_primary, intent->primary, sizeof(status->current_primary));
-    memcpy(status->switchover_done, intent->switchover_done, sizeof(status->switchover_done));
+    status->roles = intent->roles;
 }

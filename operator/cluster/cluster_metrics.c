@@ -311,8 +311,8 @@ static void count_outage(struct cluster_outages *outages, int64_t ms)
 
 static void count_changes(struct cluster_figures *figures, const struct cluster_status *status)
 {
-    const struct cluster_failover *failover = &status->last_failover;
-    const struct cluster_switchover *switchover = &status->last_switchover;
+    const struct cluster_failover *failover = &status->roles.last_failover;
+    const struct cluster_switchover *switchover = &status->roles.last_switchover;
     bool failed_over = failover->finished_ms > figures->failover_ended_ms;
     bool switched_over = switchover->finished_ms > figures->switchover_ended_ms;
     if (!figures->known || (!failed_over && !switched_over))
@@ -336,15 +336,15 @@ void cluster_figures_set(
         .ready = status->ready_replicas,
         .wanted = snapshot->scale.effective,
         .certificate_not_after_ms = cluster_snapshot_certificate_end_ms(snapshot),
-        .epoch = status->epoch,
-        .writes_blocked_ms = *status->last_switchover.to ? status->last_switchover.writes_blocked_ms : -1,
-        .failover_ended_ms = status->last_failover.finished_ms,
-        .switchover_ended_ms = status->last_switchover.finished_ms,
+        .epoch = status->roles.epoch,
+        .writes_blocked_ms = *status->roles.last_switchover.to ? status->roles.last_switchover.writes_blocked_ms : -1,
+        .failover_ended_ms = status->roles.last_failover.finished_ms,
+        .switchover_ended_ms = status->roles.last_switchover.finished_ms,
         .changes = figures->changes,
         .member_count = snapshot->member_count,
     };
     snprintf(figures->state, sizeof(figures->state), "%s", status->state);
-    snprintf(figures->primary, sizeof(figures->primary), "%s", status->current_primary);
+    snprintf(figures->primary, sizeof(figures->primary), "%s", status->roles.current_primary);
     for (int i = 0; i < snapshot->member_count; i++)
         figures->members[i] = member_figures(&snapshot->members[i]);
     for (size_t i = 0; i < KUBE_CONDITIONS_MAX && cluster_condition_types[i]; i++) {

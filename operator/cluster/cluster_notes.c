@@ -15,13 +15,14 @@
 static void note_fence(
     struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_orders *orders)
 {
-    if (!cluster_transition_is_set(&snapshot->last.transition)) {
+    if (!cluster_transition_is_set(&snapshot->last.roles.transition)) {
         memory->fenced_since_ms = 0;
         return;
     }
     for (int i = 0; i < snapshot->member_count; i++) {
         bool told = orders->given[i] && orders->orders[i].role == AGENT_ROLE_NONE;
-        if (told && str_eq(snapshot->members[i].name, snapshot->last.transition.from) && memory->fenced_since_ms == 0)
+        if (told && str_eq(snapshot->members[i].name, snapshot->last.roles.transition.from) &&
+            memory->fenced_since_ms == 0)
             memory->fenced_since_ms = snapshot->now_ms;
     }
 }
@@ -44,7 +45,7 @@ static void note_stopped(struct cluster_memory *memory, const struct cluster_sna
 
 static void note_times(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     if (!transition->failover) {
         memory->failover_times = (struct failover_times){0};
         return;
@@ -60,7 +61,7 @@ static void note_times(struct cluster_memory *memory, const struct cluster_snaps
 void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_snapshot *snapshot,
     const struct cluster_orders *orders, int64_t monotonic_ms)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *primary = cluster_primary(snapshot);
     memory->heard_epoch = cluster_newest_heard_epoch(snapshot);
     note_fence(memory, snapshot, orders);
@@ -90,11 +91,11 @@ void cluster_notes_drain(
 void cluster_notes_intent(
     struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
-    bool same_primary = str_eq(intent->primary, snapshot->last.current_primary);
-    if (same_primary && intent->epoch != snapshot->last.epoch)
+    bool same_primary = str_eq(intent->roles.current_primary, snapshot->last.roles.current_primary);
+    if (same_primary && intent->roles.epoch != snapshot->last.roles.epoch)
         memory->epoch_since_ms = snapshot->now_ms;
-    if (snapshot->scale.effective == 0 && intent->epoch != snapshot->last.epoch)
-        memory->closing_epoch = intent->epoch;
+    if (snapshot->scale.effective == 0 && intent->roles.epoch != snapshot->last.roles.epoch)
+        memory->closing_epoch = intent->roles.epoch;
 }
 
 bool cluster_notes_report(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
@@ -111,7 +112,7 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
     snapshot->drain_since_ms = memory->drain_since_ms;
     snapshot->fenced_since_ms = memory->fenced_since_ms;
     snapshot->lost_since_ms = memory->lost_since_ms;
-    snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.transition.epoch, monotonic_ms);
+    snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.roles.transition.epoch, monotonic_ms);
     for (int i = 0; i < snapshot->member_count; i++)
         snapshot->members[i].stopped_ms = cluster_memory_stopped_ms(memory, snapshot->members[i].ordinal, monotonic_ms);
     snapshot->failover_times = memory->failover_times;
@@ -128,14 +129,14 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
 
 bool cluster_failover_is_swift(const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     int64_t age_ms = snapshot->now_ms - transition->started_ms;
     return transition->failover && str_empty(transition->to) && age_ms >= 0 && age_ms < FAILOVER_HOLD_MS;
 }
 
 bool cluster_primary_is_about_to_change(const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     int64_t limit_ms = CLUSTER_FAILOVER_REPORT_MS + (transition->failover ? 0 : CLUSTER_ROUTE_LEAD_MS);
     int64_t age_ms = snapshot->now_ms - transition->started_ms;
     return cluster_transition_is_set(transition) && age_ms >= 0 && age_ms < limit_ms;

@@ -21,7 +21,7 @@ static void look_again_in(int64_t *again_ms, int64_t ms)
 static struct agent_order base_order(const struct cluster_snapshot *snapshot)
 {
     return (struct agent_order){
-        .epoch = (uint64_t)snapshot->last.epoch,
+        .epoch = (uint64_t)snapshot->last.roles.epoch,
         .max_lag_seconds = (uint32_t)snapshot->cluster.replication.max_lag_seconds,
         .hung_ms = (uint32_t)failover_hung_ms(snapshot),
         .silence_ms = (uint32_t)failover_silence_ms(snapshot),
@@ -42,8 +42,8 @@ static uint32_t all_others(const struct cluster_snapshot *snapshot)
 static void order_primary(const struct cluster_snapshot *snapshot, const char *wait_for, struct agent_order *order)
 {
     order->role = AGENT_ROLE_PRIMARY;
-    order->semi_sync = snapshot->last.semi_sync;
-    order->acks = (uint32_t)snapshot->last.acks;
+    order->semi_sync = snapshot->last.roles.semi_sync;
+    order->acks = (uint32_t)snapshot->last.roles.acks;
     order->heartbeat = snapshot->scale.effective > 1;
     if (snapshot->scale.effective > 1 && failover_has_fence(snapshot)) {
         order->self_fence_ms = (uint32_t)failover_self_fence_ms(snapshot);
@@ -57,7 +57,7 @@ static void order_primary(const struct cluster_snapshot *snapshot, const char *w
  * counts its acknowledgements. */
 static bool is_semi_sync_replica(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->last.acks > 0 || cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB;
+    return snapshot->last.roles.acks > 0 || cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB;
 }
 
 /* A server that has nothing beyond what the primary had when it was chosen needs nothing cut off: its tail may be the
@@ -65,9 +65,9 @@ static bool is_semi_sync_replica(const struct cluster_snapshot *snapshot)
 static void put_floor(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct agent_order *order)
 {
-    const struct cluster_reign *latest = &snapshot->last.reigns.list[0];
+    const struct cluster_reign *latest = &snapshot->last.roles.reigns.list[0];
     if (order->truncate && !order->replace && cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB &&
-        snapshot->last.reigns.count > 0 && str_eq(latest->primary, primary->name))
+        snapshot->last.roles.reigns.count > 0 && str_eq(latest->primary, primary->name))
         order->beyond = latest->floor;
 }
 
@@ -77,7 +77,7 @@ static void order_replica(
     order->role = AGENT_ROLE_REPLICA;
     order->semi_sync = is_semi_sync_replica(snapshot);
     /* Only one that is open is known to have all that was acknowledged. */
-    order->truncate = snapshot->last.semi_sync && member_is_open(snapshot, source);
+    order->truncate = snapshot->last.roles.semi_sync && member_is_open(snapshot, source);
     cluster_member_host(snapshot, source, order->source_host);
     order->source_port = MYSQL_PORT;
     order->source_agent_port = AGENT_PORT_TLS;
@@ -87,7 +87,7 @@ static void order_replica(
 static void order_held(const struct cluster_snapshot *snapshot, struct agent_order *order)
 {
     order->role = AGENT_ROLE_REPLICA;
-    order->semi_sync = snapshot->last.acks > 0;
+    order->semi_sync = snapshot->last.roles.acks > 0;
 }
 
 /* ---- seeding ---- */
@@ -104,7 +104,7 @@ static bool can_donate(const struct cluster_snapshot *snapshot, const struct clu
         return true;
     return member_is_wanted(snapshot, member) && member_follows(snapshot, member) &&
         !reigns_has_extra(snapshot, member) &&
-        member->agent->replication.applied_epoch >= (uint64_t)snapshot->last.epoch;
+        member->agent->replication.applied_epoch >= (uint64_t)snapshot->last.roles.epoch;
 }
 
 static bool copies_from(
@@ -208,14 +208,14 @@ static bool may_be_made(const struct cluster_snapshot *snapshot)
         if (member_may_hold_data(&snapshot->members[i]))
             return false;
     }
-    return !snapshot->last.initialized;
+    return !snapshot->last.roles.initialized;
 }
 
 /* The old primary of a switchover is the only one that surely has everything, until the new one is open. A mark may be
  * of a time when it was to leave. */
 static bool has_everything(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     return cluster_transition_is_set(transition) && str_eq(member->name, transition->from) &&
         !(to && member_is_open(snapshot, to));
@@ -239,7 +239,7 @@ static void order_seed(const struct cluster_snapshot *snapshot, const struct clu
 /* Who may acknowledge stands in the status first: a failover asks all of them. */
 static bool may_follow(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return snapshot->last.acks == 0 || member_acknowledges(snapshot, member);
+    return snapshot->last.roles.acks == 0 || member_acknowledges(snapshot, member);
 }
 
 /* Everything but the last step before the new primary is open; that one its own agent takes. */
@@ -259,8 +259,8 @@ static bool order_prepared(const struct cluster_snapshot *snapshot, const struct
  * than one acknowledgement those with the lowest numbers. */
 static bool is_needed_by(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
-    int needed = (int)snapshot->last.acks - 1;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    int needed = (int)snapshot->last.roles.acks - 1;
     for (int i = 0; i < snapshot->member_count && needed > 0; i++) {
         const struct cluster_member *other = &snapshot->members[i];
         if (!member_runs(other) || str_eq(other->name, transition->from) || str_eq(other->name, transition->to))
@@ -276,14 +276,14 @@ static bool is_needed_by(const struct cluster_snapshot *snapshot, const struct c
  * machine. */
 static bool others_acknowledge(const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     int count = 0;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         count += member_runs(member) && member_is_wanted(snapshot, member) && may_follow(snapshot, member) &&
             !str_eq(member->name, transition->from) && !str_eq(member->name, transition->to);
     }
-    return count >= snapshot->last.acks;
+    return count >= snapshot->last.roles.acks;
 }
 
 /* The new primary takes up the epoch while it has time for that: a write to its volume. Once the old one has seen the
@@ -293,7 +293,7 @@ static bool order_target(const struct cluster_snapshot *snapshot, const struct c
 {
     if (fenced)
         order_primary(snapshot, from->agent->gtid_executed, order);
-    else if (!from || !member_runs(from) || from->agent->epoch >= (uint64_t)snapshot->last.epoch ||
+    else if (!from || !member_runs(from) || from->agent->epoch >= (uint64_t)snapshot->last.roles.epoch ||
         !may_follow(snapshot, member))
         return false;
     else {
@@ -307,7 +307,7 @@ static bool order_target(const struct cluster_snapshot *snapshot, const struct c
 static bool order_in_transition(const struct cluster_snapshot *snapshot, const struct cluster_member *member,
     struct agent_order *order, int64_t *again_ms)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     bool fenced = from && member_is_fenced(snapshot, from);
@@ -332,7 +332,7 @@ static bool order_in_transition(const struct cluster_snapshot *snapshot, const s
 
 static void order_chosen(const struct cluster_snapshot *snapshot, struct agent_order *order)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *from = transition->salvage ? reigns_salvaged(snapshot) : NULL;
     order_primary(snapshot, transition->position, order);
     if (!from)
@@ -346,7 +346,7 @@ static void order_chosen(const struct cluster_snapshot *snapshot, struct agent_o
 static bool order_follower(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct agent_order *order)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     if (!to || transition->salvage || str_eq(member->name, transition->from) || member_is_seeding(member) ||
         !str_empty(member->agent->errant))
@@ -357,7 +357,7 @@ static bool order_follower(
 static void order_in_failover(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct agent_order *order)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     struct cluster_reigns reigns;
     reigns_in_force(snapshot, &reigns);
     bool is_from = str_eq(member->name, transition->from) || reigns_index(&reigns, member->name) >= 0;
@@ -375,10 +375,10 @@ static void order_in_failover(
 
 static bool is_in_transition(const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_member *to = cluster_member_named(snapshot, snapshot->last.transition.to);
+    const struct cluster_member *to = cluster_member_named(snapshot, snapshot->last.roles.transition.to);
     /* While binary logs are taken over the others are held until the status says that this is over (order_follower). */
-    bool is_over = to && member_is_open(snapshot, to) && !snapshot->last.transition.salvage;
-    return cluster_transition_is_set(&snapshot->last.transition) && !is_over;
+    bool is_over = to && member_is_open(snapshot, to) && !snapshot->last.roles.transition.salvage;
+    return cluster_transition_is_set(&snapshot->last.roles.transition) && !is_over;
 }
 
 /* ---- all members ---- */
@@ -391,7 +391,7 @@ static bool is_behind_binlogs(
     char host[AGENT_HOST_SIZE];
     cluster_member_host(snapshot, primary, host);
     return member_has_problem(member, "BinlogsPurged") && str_empty(member->agent->errant) &&
-        member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+        member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
 }
 
@@ -402,7 +402,7 @@ static bool is_errant_beside(
     char host[AGENT_HOST_SIZE];
     cluster_member_host(snapshot, primary, host);
     if (!member_runs(member) || str_empty(member->agent->errant) || !member_is_open(snapshot, primary) ||
-        member->agent->epoch != (uint64_t)snapshot->last.epoch)
+        member->agent->epoch != (uint64_t)snapshot->last.roles.epoch)
         return false;
     bool has_asked = member->agent->order_done && str_eq(member->agent->replication.source_host, host);
     return has_asked || str_starts_with(member->agent->errant, AGENT_START_DOMAIN "-");
@@ -441,7 +441,8 @@ static bool must_leave_errant_behind(
         return false;
     return is_errant_beside(snapshot, primary, member) &&
         (cluster_follower_count(snapshot) > 0 || snapshot->scale.effective == 2 ||
-            str_eq(member->name, snapshot->last.last_failover.from) || member == first_of_errant(snapshot, primary));
+            str_eq(member->name, snapshot->last.roles.last_failover.from) ||
+            member == first_of_errant(snapshot, primary));
 }
 
 /* From mysqld_error.h: the applier met data that is not as its source's was. Full disks, locks and lost connections are
@@ -474,7 +475,7 @@ static bool has_diverged(const struct cluster_snapshot *snapshot, const struct c
     if (!is_divergence(member->agent->replication.applier_errno) || member->agent->replication.stopped_ms == 0)
         return false;
     *ret_rest_ms = MAX_OF(CLUSTER_DIVERGED_MS - member->agent->replication.stopped_ms, 0);
-    return member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+    return member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary) &&
         (cluster_follower_count(snapshot) > 0 || snapshot->scale.effective == 2);
 }
@@ -498,7 +499,7 @@ static void order_reseed(const struct cluster_snapshot *snapshot, const struct c
 static bool must_stay(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    if (!snapshot->last.initialized && !in_place_holds(snapshot))
+    if (!snapshot->last.roles.initialized && !in_place_holds(snapshot))
         return member_may_hold_data(member);
     if ((primary && member_is_open(snapshot, primary)) || in_place_holds(snapshot))
         return false;
@@ -513,7 +514,7 @@ static bool must_stay(const struct cluster_snapshot *snapshot, const struct clus
 static bool waits_for_start(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
     bool starts = primary->pod && primary->pod->initialized && !member_runs(primary);
-    return starts && snapshot->last.initialized && cluster_confirmed_acks(snapshot) > 0;
+    return starts && snapshot->last.roles.initialized && cluster_confirmed_acks(snapshot) > 0;
 }
 
 /* False: it stays read-only, as its server was started (opening.h, hibernation.h), or until the status is written. */
@@ -550,7 +551,7 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     case IN_PLACE_ORDER_USUAL:
         break;
     }
-    if (snapshot->last.transition.failover && is_in_transition(snapshot)) {
+    if (snapshot->last.roles.transition.failover && is_in_transition(snapshot)) {
         order_in_failover(snapshot, member, order);
         return true;
     }
@@ -575,7 +576,7 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     order_replica(snapshot, primary, order);
     put_floor(snapshot, primary, order);
     /* What is on its way to `init` may reach the agent after it. */
-    if (snapshot->last.acks > 0 && !member_acknowledges(snapshot, member))
+    if (snapshot->last.roles.acks > 0 && !member_acknowledges(snapshot, member))
         order->semi_sync = false;
     order_reseed(snapshot, primary, member, order, again_ms);
     return true;
@@ -587,8 +588,8 @@ static bool is_premature(const struct cluster_snapshot *snapshot)
 {
     struct cluster_intent intent;
     cluster_intend(snapshot, false, &intent);
-    bool fails_over = intent.transition.failover && intent.epoch != snapshot->last.epoch;
-    return fails_over || !cluster_confirmed_same(&intent.confirmed, &snapshot->last.confirmed);
+    bool fails_over = intent.roles.transition.failover && intent.roles.epoch != snapshot->last.roles.epoch;
+    return fails_over || !cluster_confirmed_same(&intent.roles.confirmed, &snapshot->last.roles.confirmed);
 }
 
 /* A replica says that it has lost its source long before its receiver gives up. */
@@ -616,8 +617,8 @@ void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_order
     bool unknown =
         !snapshot->usable && snapshot->scale.effective == 0; /* perhaps no hibernation: nobody is told to stop */
     /* A status that is older than what members have seen is not the last word. */
-    bool is_old = cluster_newest_epoch(snapshot) > snapshot->last.epoch;
-    if (unknown || is_old || snapshot->last.epoch == 0)
+    bool is_old = cluster_newest_epoch(snapshot) > snapshot->last.roles.epoch;
+    if (unknown || is_old || snapshot->last.roles.epoch == 0)
         return;
     bool nobody_stays = snapshot->namespace_ends && namespace_end_nobody_stays(snapshot);
     for (int i = 0; i < snapshot->member_count; i++) {
@@ -669,9 +670,10 @@ const struct cluster_member *cluster_shrink_blocker(const struct cluster_snapsho
  * asked what it holds. */
 static int pods_for_primary(const struct cluster_snapshot *snapshot)
 {
-    int primary = names_ordinal(snapshot->last.current_primary), from = names_ordinal(snapshot->last.transition.from);
+    int primary = names_ordinal(snapshot->last.roles.current_primary),
+        from = names_ordinal(snapshot->last.roles.transition.from);
     int last = MAX_OF(primary, from);
-    for (int i = 0; i < snapshot->member_count && str_empty(snapshot->last.current_primary); i++)
+    for (int i = 0; i < snapshot->member_count && str_empty(snapshot->last.roles.current_primary); i++)
         last = member_has_volume(&snapshot->members[i]) ? MAX_OF(last, snapshot->members[i].ordinal) : last;
     return MIN_OF(last + 1, CLUSTER_REPLICAS_MAX);
 }
@@ -700,14 +702,14 @@ const char *cluster_state_name(const struct cluster_snapshot *snapshot)
         return "Offline";
     if (restore_is_under_way(snapshot) || in_place_holds(snapshot))
         return "Restoring";
-    if (!snapshot->last.initialized)
+    if (!snapshot->last.roles.initialized)
         return seeding > 0 || running > 0 ? "Cloning" : "Incomplete";
     if (primary && member_is_open(snapshot, primary)) {
         if (following >= snapshot->scale.effective - 1)
             return member_commits_wait(primary) ? "Degraded" : "Healthy";
         return seeding > 0 ? "Cloning" : "Degraded";
     }
-    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);
+    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);
     if (primary && member_runs(primary) && from && member_runs(from)) /* a switchover takes its course */
         return "Degraded";
     if (primary && member_runs(primary) && final_backup_is_closed(snapshot))

@@ -56,8 +56,8 @@ static void on_action(
     }
     if (!err && action->verb == PLAN_APPLY)
         remember_child(reconcile, action, answer);
-    if (!err && action->kind == PLAN_ENDPOINT_SLICE && reconcile->snapshot.last.transition.failover &&
-        !str_empty(reconcile->snapshot.last.transition.to))
+    if (!err && action->kind == PLAN_ENDPOINT_SLICE && reconcile->snapshot.last.roles.transition.failover &&
+        !str_empty(reconcile->snapshot.last.roles.transition.to))
         cluster_reconcile_memory(reconcile)->failover_times.published_ms = clock_realtime_ms();
     if (!err && action->verb == PLAN_DELETE && action->kind == PLAN_POD && action->why)
         cluster_events_pod_replaced(manager_events(reconcile->controller->manager),

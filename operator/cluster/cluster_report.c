@@ -252,8 +252,8 @@ static bool is_data_lost(const struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
     const struct cluster_member *primary = cluster_primary(snapshot);
-    bool lost = snapshot->last.initialized && primary && member_is_empty(primary) && !restore_is_under_way(snapshot) &&
-        !in_place_holds(snapshot);
+    bool lost = snapshot->last.roles.initialized && primary && member_is_empty(primary) &&
+        !restore_is_under_way(snapshot) && !in_place_holds(snapshot);
     for (int i = 0; i < snapshot->member_count && lost; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         lost = member_is_empty(member) || (!member->pod && !member_has_volume(member));
@@ -314,7 +314,7 @@ static bool is_over(const struct report *report, const struct cluster_member *me
 {
     if (!str_eq(problem, "UnacknowledgedCommits"))
         return false;
-    return member == cluster_primary(report->snapshot) ? report->status->confirmed.semi_sync
+    return member == cluster_primary(report->snapshot) ? report->status->roles.confirmed.semi_sync
                                                        : member_follows(report->snapshot, member);
 }
 

@@ -26,7 +26,8 @@ bool cluster_epoch_spreads(const struct cluster_snapshot *snapshot)
         return false;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member_runs(member) && (member->agent->epoch < (uint64_t)snapshot->last.epoch || !member->agent->order_done))
+        if (member_runs(member) &&
+            (member->agent->epoch < (uint64_t)snapshot->last.roles.epoch || !member->agent->order_done))
             return true;
     }
     return false;
@@ -35,21 +36,21 @@ bool cluster_epoch_spreads(const struct cluster_snapshot *snapshot)
 void cluster_report_roles(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_status *last = &snapshot->last;
-    status->epoch = last->epoch;
-    status->initialized = last->initialized;
-    status->semi_sync = last->semi_sync;
-    status->acks = last->acks;
-    status->transition = last->transition;
-    status->reigns = last->reigns;
-    reigns_settle(snapshot, &status->reigns);
-    status->last_switchover = last->last_switchover;
-    status->last_failover = last->last_failover;
-    status->acknowledgers = last->acknowledgers;
-    status->loss_allowed = last->loss_allowed;
-    status->confirmed = last->confirmed;
-    cluster_confirmed_strengthen(snapshot, &status->confirmed);
-    memcpy(status->current_primary, last->current_primary, sizeof(status->current_primary));
-    memcpy(status->switchover_done, last->switchover_done, sizeof(status->switchover_done));
+    status->roles.epoch = last->roles.epoch;
+    status->roles.initialized = last->roles.initialized;
+    status->roles.semi_sync = last->roles.semi_sync;
+    status->roles.acks = last->roles.acks;
+    status->roles.transition = last->roles.transition;
+    status->roles.reigns = last->roles.reigns;
+    reigns_settle(snapshot, &status->roles.reigns);
+    status->roles.last_switchover = last->roles.last_switchover;
+    status->roles.last_failover = last->roles.last_failover;
+    status->roles.acknowledgers = last->roles.acknowledgers;
+    status->roles.loss_allowed = last->roles.loss_allowed;
+    status->roles.confirmed = last->roles.confirmed;
+    cluster_confirmed_strengthen(snapshot, &status->roles.confirmed);
+    memcpy(status->roles.current_primary, last->roles.current_primary, sizeof(status->roles.current_primary));
+    memcpy(status->roles.switchover_done, last->roles.switchover_done, sizeof(status->roles.switchover_done));
     bool unknown = nobody_speaks(snapshot) && cluster_snapshot_ready_count(snapshot) > 0;
     bool keep = (unknown || cluster_epoch_spreads(snapshot)) && !str_empty(last->state);
     snprintf(status->state, sizeof(status->state), "%s", keep ? last->state : cluster_state_name(snapshot));
@@ -144,8 +145,8 @@ static void set_replicated(const struct cluster_snapshot *snapshot, struct clust
                 : "");
     else
         set(snapshot, status, CONDITION_REPLICATED, true, "AllFollow", "%d of %d replicas follow %s%s", replicas,
-            replicas, snapshot->last.current_primary,
-            snapshot->last.semi_sync ? "; commits wait for acknowledgements" : "");
+            replicas, snapshot->last.roles.current_primary,
+            snapshot->last.roles.semi_sync ? "; commits wait for acknowledgements" : "");
 }
 
 /* "db-mysql-1: there is no pod, db-mysql-2: its server does not run" */
@@ -174,7 +175,8 @@ static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct c
         return;
     }
     name_the_awaited(snapshot, awaited, sizeof(awaited));
-    int acks = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : snapshot->last.acks; /* it counts no further */
+    int acks =
+        primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : snapshot->last.roles.acks; /* it counts no further */
     set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "AcknowledgementsMissing",
         "commits on %s wait for %d acknowledgement%s, %u replicas give them%s", primary->name, acks,
         acks == 1 ? "" : "s", primary->agent->semi_sync_replicas, awaited);

@@ -63,7 +63,7 @@ enum restore_step restore_next_step(const struct cluster_snapshot *snapshot, con
     const struct cluster_restore *last = &snapshot->last.restore;
     const struct cluster_member *primary = cluster_primary(snapshot);
     bool over = last->phase != RESTORE_PHASE_RESOLVING && last->phase != RESTORE_PHASE_RESTORING;
-    if (intent->initialized) {
+    if (intent->roles.initialized) {
         if (over)
             return RESTORE_STEP_NONE;
         return last->phase == RESTORE_PHASE_RESTORING ? RESTORE_STEP_COMPLETE : RESTORE_STEP_SKIP;

@@ -32,17 +32,7 @@ struct restore_answer {
 };
 void restore_answer_release(struct restore_answer *answer);
 
-enum restore_step {
-    RESTORE_STEP_NONE,
-    RESTORE_STEP_BEGIN,
-    RESTORE_STEP_FOUND,
-    RESTORE_STEP_EMPTY,
-    RESTORE_STEP_SKIP,
-    RESTORE_STEP_COMPLETE,
-    RESTORE_STEP_DROP, /* the wish was taken back before anything came of it */
-};
-
-/* What status.restore must become; intent->initialized and intent->primary are those that will be written. */
+/* What status.restore must become; intent->roles.initialized and .current_primary are those that will be written. */
 enum restore_step restore_next_step(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent);
 void restore_take_step(const struct cluster_snapshot *snapshot, enum restore_step step, struct cluster_restore *restore);
 

@@ -30,5 +30,5 @@ int64_t cluster_newest_heard_epoch(const struct cluster_snapshot *snapshot)
 
 int64_t cluster_newest_epoch(const struct cluster_snapshot *snapshot)
 {
-    return MAX_OF(snapshot->last.epoch, cluster_newest_heard_epoch(snapshot));
+    return MAX_OF(snapshot->last.roles.epoch, cluster_newest_heard_epoch(snapshot));
 }

@@ -59,24 +59,33 @@ struct cluster_wish {
     const struct cluster_member *target; /* NULL: any */
 };
 
+enum restore_step {
+    RESTORE_STEP_NONE,
+    RESTORE_STEP_BEGIN,
+    RESTORE_STEP_FOUND,
+    RESTORE_STEP_EMPTY,
+    RESTORE_STEP_SKIP,
+    RESTORE_STEP_COMPLETE,
+    RESTORE_STEP_DROP, /* the wish was taken back before anything came of it */
+};
+
+enum in_place_step {
+    IN_PLACE_STEP_NONE,
+    IN_PLACE_STEP_BEGIN,
+    IN_PLACE_STEP_RESTORE, /* found, and nothing speaks against it */
+    IN_PLACE_STEP_TAKE,
+    IN_PLACE_STEP_RESEED,
+    IN_PLACE_STEP_COMPLETE,
+    IN_PLACE_STEP_FAIL,   /* intent->in_place_reason and _message say why */
+    IN_PLACE_STEP_FORGET, /* the annotation is gone: the same value is a wish again */
+};
+
 struct cluster_intent {
     bool changed; /* against the status as last written */
-    int64_t epoch;
-    char primary[DERIVED_NAME_SIZE];
-    bool initialized;
-    bool semi_sync;
-    int acks;
-    struct cluster_transition transition;
-    struct cluster_reigns reigns;
-    struct cluster_switchover last_switchover;
-    struct cluster_failover last_failover;
-    uint64_t acknowledgers;
-    bool loss_allowed;
-    struct cluster_confirmed confirmed;
-    struct cluster_final_backup final_backup;
-    int restore_step;                        /* enum restore_step (cluster_restore.h): what status.restore becomes */
-    char switchover_done[KUBE_NAME_MAX + 1]; /* the annotation's value that was carried out */
-    int in_place_step; /* enum in_place_step (cluster_in_place.h): what status.restoreInPlace becomes */
+    struct cluster_role_status roles;
+    /* What the status' other members become: steps of their own journals. */
+    enum restore_step restore_step;   /* cluster_restore.h: of status.restore */
+    enum in_place_step in_place_step; /* cluster_in_place.h: of status.restoreInPlace */
     char in_place_reason[48], in_place_message[512];
     uint64_t stale; /* of status.restoreInPlace */
     /* For status.nextAction; "" nothing. */

@@ -27,7 +27,7 @@ static bool is_serving(const struct cluster_snapshot *snapshot, const struct clu
 /* A copy that arrives is not thrown away: hours perhaps, and a server of another series could not have it from the same donor. */
 static bool is_being_copied(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return snapshot->last.initialized && member != cluster_primary(snapshot) && member_is_being_cloned(member);
+    return snapshot->last.roles.initialized && member != cluster_primary(snapshot) && member_is_being_cloned(member);
 }
 
 /* Only a copy that is taken after more members were replaced is of use to it. */
@@ -177,7 +177,7 @@ static void roll_primary(const struct cluster_snapshot *snapshot, struct roll *r
 /* Who has no data cannot stand in for who is replaced. */
 static bool others_acknowledge_without(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    int needed = snapshot->last.semi_sync ? snapshot->last.acks : 0;
+    int needed = snapshot->last.roles.semi_sync ? snapshot->last.roles.acks : 0;
     return cluster_follower_count(snapshot) - member_follows(snapshot, member) >= needed;
 }
 
@@ -208,8 +208,8 @@ static void choose_step(const struct cluster_snapshot *snapshot, struct roll *ro
     const struct cluster_member *taking_up = find_taking_up(snapshot);
     const struct cluster_member *next = find_outdated(snapshot, HEALTH_SERVING);
     const struct cluster_member *awaiting = find_awaiting(snapshot), *goes = limping ? limping : next;
-    if (cluster_transition_is_set(&snapshot->last.transition)) /* whoever is fenced meanwhile is not broken */
-        roll_set(roll, ROLL_WAIT, "wait until the switchover is over: %s", snapshot->last.transition.to);
+    if (cluster_transition_is_set(&snapshot->last.roles.transition)) /* whoever is fenced meanwhile is not broken */
+        roll_set(roll, ROLL_WAIT, "wait until the switchover is over: %s", snapshot->last.roles.transition.to);
     else if (leaving)
         roll_set(roll, ROLL_WAIT, "wait until the old pod is gone: %s", leaving->name);
     else if (broken)

@@ -50,6 +50,7 @@ struct cluster_scale cluster_scale(const struct cluster_snapshot *snapshot)
 {
     const struct stateful_set_object *set = snapshot->stateful_set;
     int wanted = scale_wanted(snapshot);
-    bool grows = snapshot->usable && snapshot->last.initialized && set && set->replicas > 0 && set->replicas < wanted;
+    bool grows =
+        snapshot->usable && snapshot->last.roles.initialized && set && set->replicas > 0 && set->replicas < wanted;
     return (struct cluster_scale){wanted, grows && must_roll_first(snapshot, set) ? set->replicas : wanted};
 }

@@ -23,7 +23,7 @@ static bool goes_by_our_order(const struct cluster_snapshot *snapshot, const str
 static const struct cluster_member *find_obedient(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    if (!primary || cluster_transition_is_set(&snapshot->last.transition) || snapshot->scale.effective < 2 ||
+    if (!primary || cluster_transition_is_set(&snapshot->last.roles.transition) || snapshot->scale.effective < 2 ||
         !member_is_open(snapshot, primary) || primary->agent->isolated)
         return NULL;
     return goes_by_our_order(snapshot, primary) ? primary : NULL;
@@ -31,13 +31,13 @@ static const struct cluster_member *find_obedient(const struct cluster_snapshot 
 
 static bool lacks_acks(const struct cluster_snapshot *snapshot, const struct cluster_confirmed *confirmed)
 {
-    return snapshot->last.semi_sync && (!confirmed->semi_sync || confirmed->acks < snapshot->last.acks);
+    return snapshot->last.roles.semi_sync && (!confirmed->semi_sync || confirmed->acks < snapshot->last.roles.acks);
 }
 
 /* It says that commits wait, for as many acknowledgements as they are to. */
 static bool shows_acks(const struct cluster_snapshot *snapshot, const struct agent_status *agent)
 {
-    return agent->semi_sync && (agent->semi_sync_acks == 0 || (int)agent->semi_sync_acks >= snapshot->last.acks);
+    return agent->semi_sync && (agent->semi_sync_acks == 0 || (int)agent->semi_sync_acks >= snapshot->last.roles.acks);
 }
 
 static const char *awaited_position(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
@@ -62,13 +62,13 @@ void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struc
         !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))
         return;
     ret->semi_sync = true;
-    ret->acks = snapshot->last.acks;
+    ret->acks = snapshot->last.roles.acks;
     cluster_confirmed_set_lapses(primary->agent, ret);
 }
 
 bool cluster_confirmed_is_awaited(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary =
-        lacks_acks(snapshot, &snapshot->last.confirmed) ? find_obedient(snapshot) : NULL;
+        lacks_acks(snapshot, &snapshot->last.roles.confirmed) ? find_obedient(snapshot) : NULL;
     return primary && shows_acks(snapshot, primary->agent);
 }

@@ -95,8 +95,8 @@ static bool fits_family(const struct cluster_snapshot *snapshot, const char *add
 
 bool desired_route_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
-    if (!primary || !primary->pod || !snapshot->last.initialized || final_backup_is_closed(snapshot) ||
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    if (!primary || !primary->pod || !snapshot->last.roles.initialized || final_backup_is_closed(snapshot) ||
         in_place_closes_route(snapshot))
         return false;
     if (transition->failover && str_empty(transition->to)) /* `primary` is the lost one */
@@ -106,14 +106,14 @@ bool desired_route_is_open(const struct cluster_snapshot *snapshot, const struct
         return cluster_member_is_ready(primary) || (primary->agent && primary->agent->writable);
     if (primary->agent->phase == AGENT_PHASE_UNKNOWN)
         return true;
-    return primary->agent->writable || str_eq(primary->name, snapshot->last.transition.to);
+    return primary->agent->writable || str_eq(primary->name, snapshot->last.roles.transition.to);
 }
 
 /* The old primary of a switchover takes writes as before, and its agent, which is to stop them, does not answer: the
  * route was ahead for nothing. It leads to the new one again when that agent is back. */
 static bool takes_writes_still(const struct cluster_snapshot *snapshot, const struct cluster_member *from)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     return !transition->failover && from && from->pod && from->agent && !member_speaks(from) && !from->agent_awaited &&
         from->agent->writable && from->agent->epoch < (uint64_t)transition->epoch &&
@@ -122,7 +122,7 @@ static bool takes_writes_still(const struct cluster_snapshot *snapshot, const st
 
 static const struct cluster_member *routed_member(const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.transition.from);
+    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);
     return takes_writes_still(snapshot, from) ? from : cluster_primary(snapshot);
 }
 

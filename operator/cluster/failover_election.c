@@ -120,8 +120,8 @@ static void name_missing(const struct cluster_snapshot *snapshot, const struct b
  * off from its replicas, may do so again. */
 static bool may_go_on(const struct cluster_snapshot *snapshot, const struct vote *old)
 {
-    enum transition_reason reason = snapshot->last.transition.reason;
-    return !str_eq(old->member->name, snapshot->last.transition.from) || reason == TRANSITION_SERVER_DOWN ||
+    enum transition_reason reason = snapshot->last.roles.transition.reason;
+    return !str_eq(old->member->name, snapshot->last.roles.transition.from) || reason == TRANSITION_SERVER_DOWN ||
         reason == TRANSITION_MEMBER_LOST || reason == TRANSITION_STATUS_OUTDATED;
 }
 
@@ -136,7 +136,7 @@ static const struct vote *usable_old(const struct ballot *ballot)
 /* It was closed for a switchover that cannot end, so nothing ails it. */
 static bool is_taken_back(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->last.transition.reason == TRANSITION_TARGET_EMPTIED;
+    return snapshot->last.roles.transition.reason == TRANSITION_TARGET_EMPTIED;
 }
 
 /* Nothing that was acknowledged is lost with it; NULL: that cannot be said of anybody. */
@@ -178,13 +178,14 @@ static bool can_salvage(const struct cluster_snapshot *snapshot, const struct ba
  * gone. */
 static bool may_lose(const struct cluster_snapshot *snapshot)
 {
-    return cluster_confirmed_lease(snapshot) || str_eq(snapshot->confirmed_lost, snapshot->last.transition.from);
+    return cluster_confirmed_lease(snapshot) || str_eq(snapshot->confirmed_lost, snapshot->last.roles.transition.from);
 }
 
 static bool fence_time_is_over(const struct cluster_snapshot *snapshot, struct failover_choice *ret)
 {
     int64_t rest_ms = cluster_confirmed_fence_ms(snapshot) + FAILOVER_FENCE_MARGIN_MS - snapshot->held_ms;
-    if (str_eq(snapshot->confirmed_lost, snapshot->last.transition.from) || (snapshot->held_ms > 0 && rest_ms <= 0))
+    if (str_eq(snapshot->confirmed_lost, snapshot->last.roles.transition.from) ||
+        (snapshot->held_ms > 0 && rest_ms <= 0))
         return true;
     ret->again_ms = snapshot->held_ms > 0 ? rest_ms : 100;
     return false;
@@ -220,7 +221,7 @@ static void choose_despite_loss(
     name_missing(snapshot, ballot, missing, sizeof(missing));
     if (!fence_time_is_over(snapshot, ret)) {
         wait_for(ret, "waits until %s must have closed itself (selfFenceMilliseconds), as not enough members answer: %s",
-            snapshot->last.transition.from, missing);
+            snapshot->last.roles.transition.from, missing);
         return;
     }
     choose(ballot, ballot->best, "has received most of those that answer", ret);
@@ -246,12 +247,12 @@ static void say_what_is_missing(
         wait_for(ret,
             "dataLoss: allow was set when %s was already lost, which may still serve clients elsewhere; waits for %s, or for the "
             "annotation " ANNOTATION_CONFIRMED_LOST "=%s of somebody who made sure that it is gone",
-            snapshot->last.transition.from, missing, snapshot->last.transition.from);
+            snapshot->last.roles.transition.from, missing, snapshot->last.roles.transition.from);
     else if (ballot->needed == INT_MAX)
         wait_for(ret,
             "only %s can tell what it acknowledged (commits did not wait for replicas); waits for it: %s. "
             "spec.failover.dataLoss: allow would go on without it",
-            snapshot->last.transition.from, missing);
+            snapshot->last.roles.transition.from, missing);
     else if (ballot->answers < ballot->needed)
         wait_for(ret,
             "%d of the %d answers that prove that nothing acknowledged is lost; waits for %s. "
@@ -270,7 +271,7 @@ static int64_t patience_ms(
 {
     bool would_be_lost_again = safe && safe == ballot->old && !may_go_on(snapshot, safe);
     int64_t limit_ms = would_be_lost_again ? FAILOVER_HOLD_OTHERS_MS : FAILOVER_HOLD_MS;
-    int64_t rest_ms = snapshot->last.transition.started_ms + limit_ms - snapshot->now_ms;
+    int64_t rest_ms = snapshot->last.roles.transition.started_ms + limit_ms - snapshot->now_ms;
     return is_awaited && rest_ms <= limit_ms ? rest_ms : 0;
 }
 
@@ -329,10 +330,10 @@ const struct cluster_member *failover_substitute(
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member == chosen || !member_runs(member) || member->agent->writable ||
-            member->agent->epoch != (uint64_t)snapshot->last.epoch || candidate_was_tried(snapshot, member) ||
+            member->agent->epoch != (uint64_t)snapshot->last.roles.epoch || candidate_was_tried(snapshot, member) ||
             !str_empty(candidate_why_unfit(snapshot, member)))
             continue;
-        if (failover_has_received(member, snapshot->last.transition.position) &&
+        if (failover_has_received(member, snapshot->last.roles.transition.position) &&
             failover_has_executed(member, chosen->agent->gtid_executed))
             return member;
     }
@@ -387,7 +388,7 @@ static void count_answers(const struct cluster_snapshot *snapshot, const char *p
 static const char *find_silent_joined(
     const struct cluster_snapshot *snapshot, const struct cluster_reigns *joined, const struct prospect *prospect)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     for (int i = 0; i < joined->count; i++) {
         const char *name = joined->list[i].primary;
         const struct cluster_member *primary = cluster_member_named(snapshot, name);

@@ -48,12 +48,12 @@ int64_t failover_self_fence_ms(const struct cluster_snapshot *snapshot)
 
 bool failover_has_fence(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->last.semi_sync || snapshot->last.loss_allowed;
+    return snapshot->last.roles.semi_sync || snapshot->last.roles.loss_allowed;
 }
 
 bool failover_has_lease(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->last.loss_allowed;
+    return snapshot->last.roles.loss_allowed;
 }
 
 /* ---- the members ---- */
@@ -81,7 +81,7 @@ static bool holds(const struct cluster_member *like, const char *a, const char *
 bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return member->ordinal < CLUSTER_ACKNOWLEDGERS_MAX &&
-        (snapshot->last.acknowledgers >> (unsigned)member->ordinal & 1) != 0;
+        (snapshot->last.roles.acknowledgers >> (unsigned)member->ordinal & 1) != 0;
 }
 
 bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
@@ -91,8 +91,9 @@ bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster
 
 bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member_runs(member) && snapshot->last.epoch > 0 && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
-        member->agent->role == AGENT_ROLE_REPLICA && member->agent->order_done && !member->agent->writable &&
+    return member_runs(member) && snapshot->last.roles.epoch > 0 &&
+        member->agent->epoch == (uint64_t)snapshot->last.roles.epoch && member->agent->role == AGENT_ROLE_REPLICA &&
+        member->agent->order_done && !member->agent->writable &&
         member->agent->replication.receiver == AGENT_THREAD_OFF;
 }
 
@@ -114,29 +115,24 @@ bool failover_has_executed(const struct cluster_member *member, const char *gtid
 
 /* ---- what is believed of the primary ---- */
 
-bool cluster_confirmed_same(const struct cluster_confirmed *a, const struct cluster_confirmed *b)
-{
-    return a->semi_sync == b->semi_sync && a->acks == b->acks && a->lapses == b->lapses &&
-        str_eq(a->lapses_boot_id, b->lapses_boot_id) && a->self_fence_ms == b->self_fence_ms &&
-        a->self_fence_members == b->self_fence_members;
-}
-
 int cluster_confirmed_acks(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_status *last = &snapshot->last;
-    return last->semi_sync && last->confirmed.semi_sync ? MIN_OF(last->acks, last->confirmed.acks) : 0;
+    return last->roles.semi_sync && last->roles.confirmed.semi_sync
+        ? MIN_OF(last->roles.acks, last->roles.confirmed.acks)
+        : 0;
 }
 
 bool cluster_confirmed_lease(const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_confirmed *confirmed = &snapshot->last.confirmed;
+    const struct cluster_confirmed *confirmed = &snapshot->last.roles.confirmed;
     return failover_has_lease(snapshot) && confirmed->self_fence_ms > 0 &&
         confirmed->self_fence_members >= snapshot->scale.effective - 1;
 }
 
 int64_t cluster_confirmed_fence_ms(const struct cluster_snapshot *snapshot)
 {
-    return MAX_OF(failover_self_fence_ms(snapshot), (int64_t)snapshot->last.confirmed.self_fence_ms);
+    return MAX_OF(failover_self_fence_ms(snapshot), (int64_t)snapshot->last.roles.confirmed.self_fence_ms);
 }
 
 void cluster_confirmed_set_lapses(const struct agent_status *agent, struct cluster_confirmed *confirmed)

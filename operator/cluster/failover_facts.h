@@ -46,6 +46,5 @@ bool cluster_confirmed_lease(const struct cluster_snapshot *snapshot);
 int64_t cluster_confirmed_fence_ms(const struct cluster_snapshot *snapshot);
 /* Those that the agent has counted are known from now on. */
 void cluster_confirmed_set_lapses(const struct agent_status *agent, struct cluster_confirmed *confirmed);
-bool cluster_confirmed_same(const struct cluster_confirmed *a, const struct cluster_confirmed *b);
 
 #endif

@@ -23,13 +23,13 @@ static bool is_under_way(const struct cluster_snapshot *snapshot)
 
 static int64_t deadline_ms(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->last.final_backup.start_ms + snapshot->cluster.final_backup_deadline_seconds * 1000;
+    return snapshot->last.roles.final_backup.start_ms + snapshot->cluster.final_backup_deadline_seconds * 1000;
 }
 
 /* What a person must change before it can go on; NULL: nothing. */
 static const char *hindrance(const struct cluster_snapshot *snapshot, char *why, size_t size)
 {
-    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    const struct cluster_final_backup *last = &snapshot->last.roles.final_backup;
     if (snapshot->cluster.paused) {
         snprintf(why, size, "spec.paused is true");
         return "Paused";
@@ -71,10 +71,10 @@ static void name_backup(const struct cluster_snapshot *snapshot, struct cluster_
 
 static void close_primary(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
-    struct cluster_final_backup *next = &intent->final_backup;
-    intent->epoch = cluster_newest_epoch(snapshot) + 1;
+    struct cluster_final_backup *next = &intent->roles.final_backup;
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     next->phase = FINAL_BACKUP_CLOSING;
-    next->epoch = intent->epoch;
+    next->epoch = intent->roles.epoch;
     next->closing_ms = snapshot->now_ms;
     if (next->start_ms == 0)
         next->start_ms = snapshot->now_ms;
@@ -93,14 +93,14 @@ static void look_again_in(struct cluster_intent *intent, int64_t ms)
 /* Unlike a switchover this needs no position: so one that is too long to be told does not matter. */
 static bool is_shut(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member && member_runs(member) && member->agent->epoch == (uint64_t)snapshot->last.epoch &&
+    return member && member_runs(member) && member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         member->agent->role == AGENT_ROLE_NONE && member->agent->order_done && !member->agent->writable;
 }
 
 static void await_closed(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
 {
-    struct cluster_final_backup *next = &intent->final_backup;
+    struct cluster_final_backup *next = &intent->roles.final_backup;
     if (is_shut(snapshot, primary)) {
         next->phase = FINAL_BACKUP_RUNNING;
         next->closed_ms = snapshot->now_ms;
@@ -110,7 +110,7 @@ static void await_closed(
         return;
     }
     cluster_intent_say(intent, "take the final backup; waits until %s has stopped writes%s; " HOW_TO_SKIP,
-        snapshot->last.current_primary,
+        snapshot->last.roles.current_primary,
         !primary || !member_speaks(primary) ? ": its agent does not answer"
             : !member_runs(primary)         ? ": its server does not run"
                                             : "");
@@ -141,7 +141,7 @@ static void KM_PRINTF(3, 4)
  * restarted in between, which takes longer. */
 static bool holds_everything(const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    const struct cluster_final_backup *last = &snapshot->last.roles.final_backup;
     const struct final_backup_facts *final = &snapshot->final;
     return str_eq(final->cluster_uid, snapshot->uid) && str_eq(final->donor, last->primary) &&
         final->start_ms / 1000 >= last->closed_ms / 1000;
@@ -149,7 +149,7 @@ static bool holds_everything(const struct cluster_snapshot *snapshot)
 
 static void follow_backup(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
-    struct cluster_final_backup *next = &intent->final_backup;
+    struct cluster_final_backup *next = &intent->roles.final_backup;
     const struct final_backup_facts *final = &snapshot->final;
     if (!final->is_there)
         cluster_intent_say(intent, "take the final backup %s; waits until that can be made%s%.200s; " HOW_TO_SKIP,
@@ -171,7 +171,7 @@ static void follow_backup(const struct cluster_snapshot *snapshot, struct cluste
 
 static void await_retry(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
-    struct cluster_final_backup *next = &intent->final_backup;
+    struct cluster_final_backup *next = &intent->roles.final_backup;
     int64_t rest_ms = next->retry_ms - snapshot->now_ms;
     if (rest_ms <= 0 || rest_ms > FINAL_BACKUP_RETRY_MAX_MS) {
         name_backup(snapshot, next);
@@ -185,16 +185,16 @@ static void await_retry(const struct cluster_snapshot *snapshot, struct cluster_
 bool final_backup_will_close(const struct cluster_snapshot *snapshot)
 {
     char why[512];
-    return snapshot->last.final_backup.phase == FINAL_BACKUP_NONE && !hindrance(snapshot, why, sizeof(why));
+    return snapshot->last.roles.final_backup.phase == FINAL_BACKUP_NONE && !hindrance(snapshot, why, sizeof(why));
 }
 
 void final_backup_intend(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     char why[512];
-    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    const struct cluster_final_backup *last = &snapshot->last.roles.final_backup;
     if (hindrance(snapshot, why, sizeof(why)))
         cluster_intent_say(intent, "take the final backup; blocked: %.300s; " HOW_TO_SKIP, why);
-    else if (last->phase == FINAL_BACKUP_NONE || last->epoch != snapshot->last.epoch)
+    else if (last->phase == FINAL_BACKUP_NONE || last->epoch != snapshot->last.roles.epoch)
         close_primary(snapshot, intent);
     else if (last->phase == FINAL_BACKUP_CLOSING)
         await_closed(snapshot, cluster_primary(snapshot), intent);
@@ -206,7 +206,7 @@ void final_backup_intend(const struct cluster_snapshot *snapshot, struct cluster
 
 bool final_backup_order(const struct cluster_snapshot *snapshot, struct agent_order *order, int64_t *again_ms)
 {
-    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    const struct cluster_final_backup *last = &snapshot->last.roles.final_backup;
     int64_t lead_ms = last->closing_ms + CLUSTER_ROUTE_LEAD_MS - snapshot->now_ms;
     if (last->phase == FINAL_BACKUP_CLOSING && lead_ms > 0 && lead_ms <= CLUSTER_ROUTE_LEAD_MS) {
         *again_ms = *again_ms > 0 ? MIN_OF(*again_ms, lead_ms) : lead_ms;
@@ -220,7 +220,7 @@ bool final_backup_order(const struct cluster_snapshot *snapshot, struct agent_or
 
 enum final_backup_act final_backup_next_act(const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    const struct cluster_final_backup *last = &snapshot->last.roles.final_backup;
     const struct final_backup_facts *final = &snapshot->final;
     char why[512];
     if (!final->deleting) {
@@ -234,7 +234,8 @@ enum final_backup_act final_backup_next_act(const struct cluster_snapshot *snaps
         return FINAL_BACKUP_ACT_NONE;
     if (final->foreground)
         return FINAL_BACKUP_ACT_KEEP;
-    bool named = last->phase == FINAL_BACKUP_RUNNING && last->epoch == snapshot->last.epoch && !str_empty(last->backup);
+    bool named =
+        last->phase == FINAL_BACKUP_RUNNING && last->epoch == snapshot->last.roles.epoch && !str_empty(last->backup);
     return named && !final->is_there && !hindrance(snapshot, why, sizeof(why)) ? FINAL_BACKUP_ACT_MAKE
                                                                                : FINAL_BACKUP_ACT_NONE;
 }
@@ -247,9 +248,9 @@ json_t *final_backup_object(const struct cluster_snapshot *snapshot)
         return NULL;
     int64_t rest_s = (deadline_ms(snapshot) - snapshot->now_ms) / 1000;
     return json_build("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s, s:s}}, s:o}", "apiVersion", KM_API_GROUP_VERSION, "kind",
-        kube_kind_mysql_backup.kind, "metadata", "name", snapshot->last.final_backup.backup, "namespace", snapshot->ns,
-        "labels", LABEL_CLUSTER, snapshot->name, LABEL_FINAL_BACKUP, "true", LABEL_MANAGED_BY, LABEL_MANAGED_BY_US,
-        "spec",
+        kube_kind_mysql_backup.kind, "metadata", "name", snapshot->last.roles.final_backup.backup, "namespace",
+        snapshot->ns, "labels", LABEL_CLUSTER, snapshot->name, LABEL_FINAL_BACKUP, "true", LABEL_MANAGED_BY,
+        LABEL_MANAGED_BY_US, "spec",
         backup_spec_of_final(
             &spec, snapshot->name, MIN_OF(MAX_OF(rest_s, BACKUP_DEADLINE_SECONDS_MIN), BACKUP_DEADLINE_SECONDS_MAX)));
 }
@@ -277,7 +278,7 @@ static const char *end_message(
     const struct cluster_snapshot *snapshot, enum final_backup_end end, char *out, size_t size)
 {
     if (end == FINAL_BACKUP_END_COMPLETED)
-        snprintf(out, size, "MysqlBackup %s holds all that the cluster had", snapshot->last.final_backup.backup);
+        snprintf(out, size, "MysqlBackup %s holds all that the cluster had", snapshot->last.roles.final_backup.backup);
     else
         snprintf(out, size, "%s", end_messages[end]);
     return out;
@@ -285,11 +286,11 @@ static const char *end_message(
 
 static const char *under_way(const struct cluster_snapshot *snapshot, char *out, size_t size)
 {
-    const struct cluster_final_backup *last = &snapshot->last.final_backup;
+    const struct cluster_final_backup *last = &snapshot->last.roles.final_backup;
     const struct final_backup_facts *final = &snapshot->final;
     bool fails = last->failures > 0 && str_empty(last->backup);
     if (last->phase != FINAL_BACKUP_RUNNING)
-        snprintf(out, size, "%s is being closed for writes", snapshot->last.current_primary);
+        snprintf(out, size, "%s is being closed for writes", snapshot->last.roles.current_primary);
     else if (fails)
         snprintf(out, size, "%d failed, the last: %.200s", last->failures, last->failure);
     else if (!str_empty(final->make_error))
@@ -305,7 +306,7 @@ static const char *under_way(const struct cluster_snapshot *snapshot, char *out,
 void final_backup_report(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     char message[640], why[512];
-    status->final_backup = snapshot->last.final_backup;
+    status->roles.final_backup = snapshot->last.roles.final_backup;
     if (!snapshot->final.deleting || !snapshot->final.has_finalizer) {
         kube_conditions_remove(&status->conditions, CONDITION_FINAL_BACKUP);
         return;

@@ -18,7 +18,7 @@ static bool may_have_data(const struct cluster_member *member)
  * earlier life. */
 static bool is_empty(const struct cluster_snapshot *snapshot)
 {
-    if (snapshot->last.initialized || snapshot->last.final_backup.phase != FINAL_BACKUP_NONE)
+    if (snapshot->last.roles.initialized || snapshot->last.roles.final_backup.phase != FINAL_BACKUP_NONE)
         return false;
     for (int i = 0; i < snapshot->member_count; i++) {
         if (may_have_data(&snapshot->members[i]))
@@ -30,7 +30,7 @@ static bool is_empty(const struct cluster_snapshot *snapshot)
 enum final_backup_end final_backup_end(const struct cluster_snapshot *snapshot)
 {
     const struct final_backup_facts *final = &snapshot->final;
-    if (snapshot->last.final_backup.phase == FINAL_BACKUP_COMPLETED)
+    if (snapshot->last.roles.final_backup.phase == FINAL_BACKUP_COMPLETED)
         return FINAL_BACKUP_END_COMPLETED;
     if (final->skip)
         return FINAL_BACKUP_END_SKIPPED;
@@ -55,7 +55,7 @@ bool final_backup_is_over(const struct cluster_snapshot *snapshot)
 
 bool final_backup_is_closed(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->last.final_backup.phase != FINAL_BACKUP_NONE;
+    return snapshot->last.roles.final_backup.phase != FINAL_BACKUP_NONE;
 }
 
 bool final_backup_holds_volumes(const struct cluster_snapshot *snapshot)
@@ -68,5 +68,5 @@ bool final_backup_holds_volumes(const struct cluster_snapshot *snapshot)
 
 int final_backup_wakes(const struct cluster_snapshot *snapshot)
 {
-    return final_backup_is_due(snapshot) ? names_ordinal(snapshot->last.current_primary) + 1 : 0;
+    return final_backup_is_due(snapshot) ? names_ordinal(snapshot->last.roles.current_primary) + 1 : 0;
 }

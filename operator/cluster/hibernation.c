@@ -10,17 +10,17 @@
 
 static bool is_closed(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->last.reigns.count > 0 && snapshot->last.reigns.list[0].closed;
+    return snapshot->last.roles.reigns.count > 0 && snapshot->last.roles.reigns.list[0].closed;
 }
 
 /* It runs, is not on its way out, and nothing else is being changed. */
 static const struct cluster_member *find_primary(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    bool can_be_closed = snapshot->usable && snapshot->last.initialized && primary && member_runs(primary) &&
+    bool can_be_closed = snapshot->usable && snapshot->last.roles.initialized && primary && member_runs(primary) &&
         primary->pod && !primary->pod->object.deleting && position_is_whole(primary->agent->gtid_executed) &&
-        !cluster_transition_is_set(&snapshot->last.transition) && !in_place_is_under_way(snapshot) &&
-        primary->agent->epoch <= (uint64_t)snapshot->last.epoch;
+        !cluster_transition_is_set(&snapshot->last.roles.transition) && !in_place_is_under_way(snapshot) &&
+        primary->agent->epoch <= (uint64_t)snapshot->last.roles.epoch;
     return can_be_closed ? primary : NULL;
 }
 
@@ -33,8 +33,8 @@ bool hibernation_goes_on(const struct cluster_snapshot *snapshot)
  * close it: there it is waited for. Each new epoch would be a new order, and while it takes that up it is writable. */
 static bool was_told_to_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
-    bool is_being_closed = snapshot->closing_epoch == snapshot->last.epoch;
-    return primary->agent->epoch == (uint64_t)snapshot->last.epoch &&
+    bool is_being_closed = snapshot->closing_epoch == snapshot->last.roles.epoch;
+    return primary->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         (primary->agent->role == AGENT_ROLE_PRIMARY || (primary->agent->writable && !is_being_closed));
 }
 
@@ -57,9 +57,9 @@ static const struct cluster_member *find_behind(
 static void close_reign(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
 {
-    struct cluster_reign *latest = &intent->reigns.list[0];
-    reigns_in_force(snapshot, &intent->reigns);
-    intent->reigns.count = 1;
+    struct cluster_reign *latest = &intent->roles.reigns.list[0];
+    reigns_in_force(snapshot, &intent->roles.reigns);
+    intent->roles.reigns.count = 1;
     snprintf(latest->primary, sizeof(latest->primary), "%s", primary->name);
     latest->floor = cluster_take_position(snapshot, primary->agent->gtid_executed);
     latest->floor_is_partial = false;
@@ -74,7 +74,7 @@ void hibernation_intend(const struct cluster_snapshot *snapshot, struct cluster_
         return;
     intent->again_ms = 1000;
     if (was_told_to_open(snapshot, primary))
-        intent->epoch = cluster_newest_epoch(snapshot) + 1;
+        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     else if (!member_is_fenced(snapshot, primary))
         cluster_intent_say(
             intent, "stop all members (spec.replicas is 0); waits until %s has stopped writes", primary->name);
@@ -108,7 +108,7 @@ static bool is_alone(const struct cluster_snapshot *snapshot, const struct clust
 void hibernation_wake(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    const struct cluster_reign *closed = &snapshot->last.reigns.list[0];
+    const struct cluster_reign *closed = &snapshot->last.roles.reigns.list[0];
     if (!primary || !member_runs(primary))
         return;
     bool has_floor = failover_has_received(primary, closed->floor);
@@ -120,6 +120,6 @@ void hibernation_wake(const struct cluster_snapshot *snapshot, struct cluster_in
         return;
     }
     const char *floor = has_floor ? closed->floor : cluster_take_position(snapshot, primary->agent->gtid_executed);
-    intent->epoch = cluster_newest_epoch(snapshot) + 1;
-    reigns_begin(primary, intent->epoch, floor, snapshot->last.reigns.count, &intent->reigns);
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+    reigns_begin(primary, intent->roles.epoch, floor, snapshot->last.roles.reigns.count, &intent->roles.reigns);
 }

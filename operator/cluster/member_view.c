@@ -16,7 +16,7 @@ const struct cluster_member *cluster_member_named(const struct cluster_snapshot 
 
 const struct cluster_member *cluster_primary(const struct cluster_snapshot *snapshot)
 {
-    return cluster_member_named(snapshot, snapshot->last.current_primary);
+    return cluster_member_named(snapshot, snapshot->last.roles.current_primary);
 }
 
 bool member_is_wanted(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
@@ -65,7 +65,7 @@ bool member_runs(const struct cluster_member *member)
 
 static bool has_epoch(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return snapshot->last.epoch > 0 && member->agent->epoch == (uint64_t)snapshot->last.epoch;
+    return snapshot->last.roles.epoch > 0 && member->agent->epoch == (uint64_t)snapshot->last.roles.epoch;
 }
 
 bool member_only_hangs(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
@@ -89,7 +89,7 @@ bool member_can_be_told(const struct cluster_member *member, const char *positio
 /* Once it is fenced it is told to be ready to follow the new one. */
 static bool is_on_its_way(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     return !transition->failover && str_eq(member->name, transition->from) && member->agent->role == AGENT_ROLE_REPLICA;
 }
 

@@ -16,7 +16,7 @@ bool namespace_end_nobody_stays(const struct cluster_snapshot *snapshot)
 /* A cluster that never had a pod is new, and one of one member has nobody to hand over to. */
 bool namespace_end_is_suspected(const struct cluster_snapshot *snapshot)
 {
-    bool matters = snapshot->final.deleting || (snapshot->last.initialized && snapshot->scale.effective > 1);
+    bool matters = snapshot->final.deleting || (snapshot->last.roles.initialized && snapshot->scale.effective > 1);
     return matters && !snapshot->namespace_ends && namespace_end_nobody_stays(snapshot);
 }
 

@@ -120,14 +120,14 @@ static enum opening wait_for_others(const struct cluster_snapshot *snapshot, con
 /* Before it was stopped it had all of the floor of a closed reign. */
 static bool lacks_closed_floor(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
-    const struct cluster_reign *latest = &snapshot->last.reigns.list[0];
-    return snapshot->last.reigns.count > 0 && latest->closed && !failover_has_received(primary, latest->floor);
+    const struct cluster_reign *latest = &snapshot->last.roles.reigns.list[0];
+    return snapshot->last.roles.reigns.count > 0 && latest->closed && !failover_has_received(primary, latest->floor);
 }
 
 /* An agent forgets that when its server ends. */
 static bool was_told(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
-    return primary->agent->role == AGENT_ROLE_PRIMARY && primary->agent->epoch == (uint64_t)snapshot->last.epoch;
+    return primary->agent->role == AGENT_ROLE_PRIMARY && primary->agent->epoch == (uint64_t)snapshot->last.roles.epoch;
 }
 
 enum opening opening_decide(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, char *why,
@@ -135,7 +135,7 @@ enum opening opening_decide(const struct cluster_snapshot *snapshot, const struc
 {
     *why = '\0';
     *ret_again_ms = 0;
-    if (!snapshot->last.initialized || primary->agent->writable || was_told(snapshot, primary) ||
+    if (!snapshot->last.roles.initialized || primary->agent->writable || was_told(snapshot, primary) ||
         !can_be_compared(primary))
         return OPENING_NOW;
     if (lacks_closed_floor(snapshot, primary)) {
@@ -147,7 +147,7 @@ enum opening opening_decide(const struct cluster_snapshot *snapshot, const struc
         snprintf(why, size, "%s was started with less than %s has received of it", primary->name, ahead->name);
         return OPENING_BEHIND;
     }
-    if (!snapshot->last.semi_sync || cluster_confirmed_acks(snapshot) < 1)
+    if (!snapshot->last.roles.semi_sync || cluster_confirmed_acks(snapshot) < 1)
         return OPENING_NOW;
     return wait_for_others(snapshot, primary, why, size, ret_again_ms);
 }
@@ -155,7 +155,7 @@ enum opening opening_decide(const struct cluster_snapshot *snapshot, const struc
 bool opening_holds_alone(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
     struct view view;
-    if (!snapshot->last.semi_sync || !member_is_open(snapshot, primary) || !can_be_compared(primary) ||
+    if (!snapshot->last.roles.semi_sync || !member_is_open(snapshot, primary) || !can_be_compared(primary) ||
         cluster_follower_count(snapshot) > 0)
         return false;
     look_at(snapshot, primary, &view);

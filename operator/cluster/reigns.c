@@ -58,11 +58,11 @@ static void add_before(const char *before, const char *floor, struct cluster_rei
  * takes over is not told: those of the one that was lost, or of one before it. */
 static void read_unlisted(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
-    const char *settled = snapshot->last.last_failover.position;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    const char *settled = snapshot->last.roles.last_failover.position;
     *ret = (struct cluster_reigns){.count = 0};
     if (!cluster_transition_is_set(transition))
-        add_unlisted(snapshot->last.current_primary, snapshot->last.epoch, settled, ret);
+        add_unlisted(snapshot->last.roles.current_primary, snapshot->last.roles.epoch, settled, ret);
     else if (!transition->failover) {
         add_unlisted(transition->to, transition->epoch, settled, ret);
         add_unlisted(transition->from, 0, settled, ret);
@@ -80,7 +80,7 @@ static void read_unlisted(const struct cluster_snapshot *snapshot, struct cluste
     /* The position of a failover that has chosen holds all that was acknowledged. */
     ret->list[0].floor_is_partial =
         !transition->failover || str_empty(transition->to) || transition->salvage || str_empty(ret->list[0].floor);
-    ret->list[ret->count - 1].opened = snapshot->last.initialized && str_empty(transition->before);
+    ret->list[ret->count - 1].opened = snapshot->last.roles.initialized && str_empty(transition->before);
 }
 
 static bool are_without_epochs(const struct cluster_reigns *reigns)
@@ -96,7 +96,7 @@ static bool are_without_epochs(const struct cluster_reigns *reigns)
  * whatever was since it has acknowledged itself. */
 static const struct cluster_member *find_open_last(const struct cluster_snapshot *snapshot)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     bool is_failover = cluster_transition_is_set(transition) && transition->failover && str_empty(transition->to);
     for (int i = 0; i < snapshot->member_count && is_failover && transition->epoch > 1; i++) {
         const struct cluster_member *member = &snapshot->members[i];
@@ -113,7 +113,7 @@ static void name_open_last(const struct cluster_snapshot *snapshot, struct clust
     if (!last)
         return;
     reigns->count = 0;
-    add_unlisted(last->name, snapshot->last.transition.epoch - 1, floor, reigns);
+    add_unlisted(last->name, snapshot->last.roles.transition.epoch - 1, floor, reigns);
     reigns->list[0].opened = true;
 }
 
@@ -144,8 +144,8 @@ static void find_origin(const struct cluster_snapshot *snapshot, struct cluster_
 
 void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
 {
-    if (snapshot->last.reigns.count > 0)
-        *ret = snapshot->last.reigns;
+    if (snapshot->last.roles.reigns.count > 0)
+        *ret = snapshot->last.roles.reigns;
     else
         read_unlisted(snapshot, ret);
     name_open_last(snapshot, ret);
@@ -162,7 +162,7 @@ static bool has_not_heard(const struct cluster_transition *transition, const str
 
 void reigns_to_judge(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
 {
-    const struct cluster_transition *transition = &snapshot->last.transition;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
     bool is_switchover = cluster_transition_is_set(transition) && !transition->failover;
     reigns_in_force(snapshot, ret);
     if (is_switchover && has_not_heard(transition, cluster_member_named(snapshot, transition->from)))
@@ -218,7 +218,7 @@ const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snap
 {
     struct cluster_reigns reigns;
     reigns_in_force(snapshot, &reigns);
-    bool is_one_of_several = snapshot->last.reigns.count == 0 && reigns.count > 2;
+    bool is_one_of_several = snapshot->last.roles.reigns.count == 0 && reigns.count > 2;
     return reigns.count > 1 && !is_one_of_several ? cluster_member_named(snapshot, reigns.list[1].primary) : NULL;
 }
 
@@ -307,19 +307,19 @@ static bool holds_latest(const struct cluster_member *member, const struct clust
 static bool is_acknowledged(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_reigns *reigns)
 {
-    int needed = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : MAX_OF(1, snapshot->last.acks);
-    for (int i = 0; i < snapshot->member_count && snapshot->last.semi_sync; i++) {
+    int needed = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : MAX_OF(1, snapshot->last.roles.acks);
+    for (int i = 0; i < snapshot->member_count && snapshot->last.roles.semi_sync; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         needed -= member != primary && member_runs(member) && member_acknowledges(snapshot, member) &&
             holds_latest(member, reigns);
     }
-    return !snapshot->last.semi_sync || needed <= 0;
+    return !snapshot->last.roles.semi_sync || needed <= 0;
 }
 
 void reigns_settle(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    if (cluster_transition_is_set(&snapshot->last.transition) || !primary || !member_is_open(snapshot, primary))
+    if (cluster_transition_is_set(&snapshot->last.roles.transition) || !primary || !member_is_open(snapshot, primary))
         return;
     reigns_in_force(snapshot, ret);
     struct cluster_reign *latest = &ret->list[0];

@@ -6,5 +6,5 @@
 bool restore_is_under_way(const struct cluster_snapshot *snapshot)
 {
     enum restore_phase phase = snapshot->last.restore.phase;
-    return !snapshot->last.initialized && (phase == RESTORE_PHASE_RESOLVING || phase == RESTORE_PHASE_RESTORING);
+    return !snapshot->last.roles.initialized && (phase == RESTORE_PHASE_RESOLVING || phase == RESTORE_PHASE_RESTORING);
 }

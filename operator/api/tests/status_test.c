@@ -22,37 +22,37 @@ static json_t *parse(const char *text)
 
 static void fill_failover(struct cluster_status *status)
 {
-    status->transition.failover = true;
-    status->transition.salvage = true;
-    status->reigns = (struct cluster_reigns){2,
+    status->roles.transition.failover = true;
+    status->roles.transition.salvage = true;
+    status->roles.reigns = (struct cluster_reigns){2,
         {{13, "a-mysql-1", "1001", "0-1000-100", .floor_is_partial = true},
             {11, "a-mysql-0", "1000", "0-1002-50", .opened = true}}};
-    status->transition.silent_ms = 2100;
-    snprintf(status->transition.before, sizeof(status->transition.before), "a-mysql-2,a-mysql-3");
-    status->loss_allowed = true;
-    snprintf(status->transition.evidence, sizeof(status->transition.evidence), "its server ended");
-    snprintf(status->transition.waits_for, sizeof(status->transition.waits_for), "a-mysql-2");
-    snprintf(status->transition.candidate_why, sizeof(status->transition.candidate_why), "it has the most");
-    snprintf(status->transition.may_be_lost, sizeof(status->transition.may_be_lost), "the last commits");
-    status->last_failover =
+    status->roles.transition.silent_ms = 2100;
+    snprintf(status->roles.transition.before, sizeof(status->roles.transition.before), "a-mysql-2,a-mysql-3");
+    status->roles.loss_allowed = true;
+    snprintf(status->roles.transition.evidence, sizeof(status->roles.transition.evidence), "its server ended");
+    snprintf(status->roles.transition.waits_for, sizeof(status->roles.transition.waits_for), "a-mysql-2");
+    snprintf(status->roles.transition.candidate_why, sizeof(status->roles.transition.candidate_why), "it has the most");
+    snprintf(status->roles.transition.may_be_lost, sizeof(status->roles.transition.may_be_lost), "the last commits");
+    status->roles.last_failover =
         (struct cluster_failover){"a-mysql-2", "a-mysql-1", TRANSITION_SERVER_DOWN, "its server ended",
             "it has the most", .epoch = 11, .started_ms = INT64_C(1767323045000), .finished_ms = INT64_C(1767323045050),
             .detected_ms = 0, .decided_ms = 12, .fenced_ms = 25, .drained_ms = -1, .published_ms = 50,
             .writes_blocked_ms = 48, .position = "0-1-99", .may_be_lost = "the last commits", .salvaged = "0-1-100"};
-    status->acknowledgers = UINT64_C(1) << 63 | 5;
-    status->confirmed = (struct cluster_confirmed){true, 2, 7, "1f2e", 4000, 3};
+    status->roles.acknowledgers = UINT64_C(1) << 63 | 5;
+    status->roles.confirmed = (struct cluster_confirmed){true, 2, 7, "1f2e", 4000, 3};
     snprintf(status->instances[1].set_aside, sizeof(status->instances[1].set_aside), "aside-1: 0-2-17");
 }
 
 static void fill_replication(struct cluster_status *status)
 {
-    status->epoch = 12;
-    status->initialized = true;
+    status->roles.epoch = 12;
+    status->roles.initialized = true;
     snprintf(status->state, sizeof(status->state), "Degraded");
-    status->transition = (struct cluster_transition){
+    status->roles.transition = (struct cluster_transition){
         "a-mysql-0", "a-mysql-1", TRANSITION_REQUESTED, "0-1-100", .started_ms = INT64_C(1767323045678), .epoch = 13};
     fill_failover(status);
-    status->last_switchover = (struct cluster_switchover){"a-mysql-1", "a-mysql-0", TRANSITION_ROLL,
+    status->roles.last_switchover = (struct cluster_switchover){"a-mysql-1", "a-mysql-0", TRANSITION_ROLL,
         INT64_C(1767323045000), INT64_C(1767323045123), .writes_blocked_ms = 57};
     snprintf(status->retained_volumes[status->retained_volume_count++], DERIVED_NAME_SIZE, "data-a-mysql-2");
 }
@@ -61,7 +61,7 @@ static void fill(struct cluster_status *status)
 {
     *status =
         (struct cluster_status){.observed_generation = 3, .applied_generation = 2, .replicas = 2, .ready_replicas = 1};
-    status->acks = 1;
+    status->roles.acks = 1;
     status->accepted_spec = json_build("{s:i}", "replicas", 3);
     status->config_spec = parse("{\"images\":{\"mysql\":\"m:1\"}}");
     status->storage = parse("{\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}");
@@ -94,7 +94,7 @@ static void a_reason_of_a_later_version_is_read(void **state)
     struct cluster_status status;
     json_t *json = parse("{\"transition\":{\"kind\":\"Failover\",\"from\":\"a-mysql-0\",\"reason\":\"NodeOnFire\"}}");
     cluster_status_decode(json, &status);
-    assert_int_equal(status.transition.reason, TRANSITION_OTHER);
+    assert_int_equal(status.roles.transition.reason, TRANSITION_OTHER);
     json_decref(json);
     json = cluster_status_encode(&status);
     assert_string_equal(json_path_str(json, "transition.reason", ""), "Other");
@@ -125,29 +125,29 @@ static void round_trip(void **state)
     assert_int_equal(json_path_int(json, "instances[1].seed.bytesPerSecond", 0), 1000);
     assert_int_equal(json_path_int(json, "instances[1].seed.secondsLeft", 0), 6);
     assert_int_equal(again.instances[1].seed_bytes, 4500);
-    assert_int_equal(again.transition.started_ms, INT64_C(1767323045678));
-    assert_string_equal(again.transition.position, "0-1-100");
-    assert_int_equal(again.transition.epoch, 13);
-    assert_int_equal(again.last_switchover.writes_blocked_ms, 57);
-    assert_int_equal(again.epoch, 12);
-    assert_true(again.transition.failover);
-    assert_true(again.transition.salvage);
-    assert_true(cluster_reigns_same(&again.reigns, &status.reigns));
-    assert_int_equal(again.transition.silent_ms, 2100);
-    assert_true(again.loss_allowed);
+    assert_int_equal(again.roles.transition.started_ms, INT64_C(1767323045678));
+    assert_string_equal(again.roles.transition.position, "0-1-100");
+    assert_int_equal(again.roles.transition.epoch, 13);
+    assert_int_equal(again.roles.last_switchover.writes_blocked_ms, 57);
+    assert_int_equal(again.roles.epoch, 12);
+    assert_true(again.roles.transition.failover);
+    assert_true(again.roles.transition.salvage);
+    assert_true(cluster_reigns_same(&again.roles.reigns, &status.roles.reigns));
+    assert_int_equal(again.roles.transition.silent_ms, 2100);
+    assert_true(again.roles.loss_allowed);
     assert_string_equal(json_path_str(json, "transition.kind", ""), "Failover");
-    assert_string_equal(again.last_failover.position, "0-1-99");
-    again.last_failover.position = status.last_failover.position;
-    assert_memory_equal(&again.last_failover, &status.last_failover, sizeof(again.last_failover));
+    assert_string_equal(again.roles.last_failover.position, "0-1-99");
+    again.roles.last_failover.position = status.roles.last_failover.position;
+    assert_memory_equal(&again.roles.last_failover, &status.roles.last_failover, sizeof(again.roles.last_failover));
     assert_string_equal(json_path_str(json, "lastFailover.finishedAt", ""), "2026-01-02T03:04:05.050Z");
     assert_int_equal(json_path_int(json, "lastFailover.phases.detectedMs", -7), 0);
     assert_null(json_path(json, "lastFailover.phases.openedMs"));
     assert_int_equal(json_path_int(json, "acknowledgers[1]", -7), 2);
-    assert_true(again.acknowledgers == status.acknowledgers);
+    assert_true(again.roles.acknowledgers == status.roles.acknowledgers);
     assert_int_equal(json_path_int(json, "confirmed.selfFenceMs", -7), 4000);
-    assert_memory_equal(&again.confirmed, &status.confirmed, sizeof(again.confirmed));
+    assert_memory_equal(&again.roles.confirmed, &status.roles.confirmed, sizeof(again.roles.confirmed));
     assert_string_equal(again.instances[1].set_aside, "aside-1: 0-2-17");
-    assert_true(again.initialized);
+    assert_true(again.roles.initialized);
     assert_false(again.instances[0].lag_known);
     assert_int_equal(again.instances[1].lag_ms, 7000);
     assert_int_equal(again.instances[1].ordinal, 1);
@@ -198,9 +198,9 @@ static void the_crd_has_every_member(void **state)
     UNUSED(state);
     static struct cluster_status status;
     fill(&status);
-    status.semi_sync = true;
-    status.acks = 1;
-    snprintf(status.switchover_done, sizeof(status.switchover_done), "1");
+    status.roles.semi_sync = true;
+    status.roles.acks = 1;
+    snprintf(status.roles.switchover_done, sizeof(status.roles.switchover_done), "1");
     snprintf(status.selector, sizeof(status.selector), "a=b");
     snprintf(status.applied_hash, sizeof(status.applied_hash), "83cad2f8d6c8ea23");
     json_t *json = cluster_status_encode(&status), *crd = read_crd("crds/mysqlclusters.yaml");
@@ -234,7 +234,7 @@ static void every_change_counts(void **state)
     CHANGED(b.instance_count--);
     CHANGED(b.volume_count = 0);
     CHANGED(b.next_action[0] = '\0');
-    CHANGED(b.loss_allowed = false);
+    CHANGED(b.roles.loss_allowed = false);
     CHANGED(b.instances[1].set_aside[0] = '\0');
     CHANGED(b.retained_volume_count = 0);
     CHANGED(b.instances[1].errant[0] = '\0');
@@ -261,17 +261,17 @@ static void doubt_of_an_earlier_version_is_read(void **state)
     static struct cluster_status status;
     json_t *json = parse(between_two);
     cluster_status_decode(json, &status);
-    assert_int_equal(status.reigns.count, 2);
-    assert_string_equal(status.reigns.list[0].primary, "a-mysql-1");
-    assert_string_equal(status.reigns.list[1].primary, "a-mysql-0");
-    assert_string_equal(status.reigns.list[1].floor, "0-1-7");
-    assert_true(status.reigns.list[0].floor_is_partial && status.reigns.list[1].floor_is_partial);
+    assert_int_equal(status.roles.reigns.count, 2);
+    assert_string_equal(status.roles.reigns.list[0].primary, "a-mysql-1");
+    assert_string_equal(status.roles.reigns.list[1].primary, "a-mysql-0");
+    assert_string_equal(status.roles.reigns.list[1].floor, "0-1-7");
+    assert_true(status.roles.reigns.list[0].floor_is_partial && status.roles.reigns.list[1].floor_is_partial);
     json_decref(json);
     cluster_status_release(&status);
     json = parse(of_all);
     cluster_status_decode(json, &status);
-    assert_int_equal(status.reigns.count, 1);
-    assert_string_equal(status.reigns.list[0].primary, "");
+    assert_int_equal(status.roles.reigns.count, 1);
+    assert_string_equal(status.roles.reigns.list[0].primary, "");
     json_decref(json);
     cluster_status_release(&status);
 }
@@ -280,50 +280,50 @@ static void every_change_of_roles_counts(void **state)
 {
     UNUSED(state);
     static struct cluster_status a, b;
-    CHANGED(b.current_primary[0] = 'x');
+    CHANGED(b.roles.current_primary[0] = 'x');
     CHANGED(b.state[0] = 'H');
-    CHANGED(b.acks++);
+    CHANGED(b.roles.acks++);
     CHANGED(json_object_set_new(b.accepted_spec, "replicas", json_integer(5)));
-    CHANGED(b.epoch++);
-    CHANGED(b.initialized = false);
-    CHANGED(b.transition.to[0] = 'b');
-    CHANGED(b.transition.position = "1-1-100");
-    CHANGED(b.transition.epoch++);
-    CHANGED(b.transition.started_ms++);
-    CHANGED(b.last_switchover.finished_ms++);
-    CHANGED(b.transition.failover = false);
-    CHANGED(b.transition.salvage = false);
-    CHANGED(b.reigns.count--);
-    CHANGED(b.reigns.list[0].epoch++);
-    CHANGED(b.reigns.list[0].primary[0] = 'b');
-    CHANGED(b.reigns.list[0].origin[0] = '2');
-    CHANGED(b.reigns.list[1].floor = "1-1002-50");
-    CHANGED(b.reigns.list[1].opened = false);
-    CHANGED(b.reigns.list[0].floor_is_partial = false);
-    CHANGED(b.transition.silent_ms++);
-    CHANGED(b.transition.evidence[0] = 'x');
-    CHANGED(b.transition.waits_for[0] = '\0');
-    CHANGED(b.transition.candidate_why[0] = 'x');
-    CHANGED(b.transition.may_be_lost[0] = '\0');
-    CHANGED(b.transition.before[0] = '\0');
-    CHANGED(b.last_failover.to[0] = 'b');
-    CHANGED(b.last_failover.evidence[0] = 'x');
-    CHANGED(b.last_failover.candidate_why[0] = 'x');
-    CHANGED(b.last_failover.epoch++);
-    CHANGED(b.last_failover.finished_ms++);
-    CHANGED(b.last_failover.detected_ms = -1);
-    CHANGED(b.last_failover.drained_ms = 40);
-    CHANGED(b.last_failover.writes_blocked_ms++);
-    CHANGED(b.last_failover.position = "1-1-99");
-    CHANGED(b.last_failover.may_be_lost[0] = '\0');
-    CHANGED(b.last_failover.salvaged[0] = '\0');
-    CHANGED(b.acknowledgers ^= 2);
-    CHANGED(b.confirmed.semi_sync = false);
-    CHANGED(b.confirmed.acks--);
-    CHANGED(b.confirmed.lapses++);
-    CHANGED(b.confirmed.lapses_boot_id[0] = 'x');
-    CHANGED(b.confirmed.self_fence_ms++);
-    CHANGED(b.confirmed.self_fence_members--);
+    CHANGED(b.roles.epoch++);
+    CHANGED(b.roles.initialized = false);
+    CHANGED(b.roles.transition.to[0] = 'b');
+    CHANGED(b.roles.transition.position = "1-1-100");
+    CHANGED(b.roles.transition.epoch++);
+    CHANGED(b.roles.transition.started_ms++);
+    CHANGED(b.roles.last_switchover.finished_ms++);
+    CHANGED(b.roles.transition.failover = false);
+    CHANGED(b.roles.transition.salvage = false);
+    CHANGED(b.roles.reigns.count--);
+    CHANGED(b.roles.reigns.list[0].epoch++);
+    CHANGED(b.roles.reigns.list[0].primary[0] = 'b');
+    CHANGED(b.roles.reigns.list[0].origin[0] = '2');
+    CHANGED(b.roles.reigns.list[1].floor = "1-1002-50");
+    CHANGED(b.roles.reigns.list[1].opened = false);
+    CHANGED(b.roles.reigns.list[0].floor_is_partial = false);
+    CHANGED(b.roles.transition.silent_ms++);
+    CHANGED(b.roles.transition.evidence[0] = 'x');
+    CHANGED(b.roles.transition.waits_for[0] = '\0');
+    CHANGED(b.roles.transition.candidate_why[0] = 'x');
+    CHANGED(b.roles.transition.may_be_lost[0] = '\0');
+    CHANGED(b.roles.transition.before[0] = '\0');
+    CHANGED(b.roles.last_failover.to[0] = 'b');
+    CHANGED(b.roles.last_failover.evidence[0] = 'x');
+    CHANGED(b.roles.last_failover.candidate_why[0] = 'x');
+    CHANGED(b.roles.last_failover.epoch++);
+    CHANGED(b.roles.last_failover.finished_ms++);
+    CHANGED(b.roles.last_failover.detected_ms = -1);
+    CHANGED(b.roles.last_failover.drained_ms = 40);
+    CHANGED(b.roles.last_failover.writes_blocked_ms++);
+    CHANGED(b.roles.last_failover.position = "1-1-99");
+    CHANGED(b.roles.last_failover.may_be_lost[0] = '\0');
+    CHANGED(b.roles.last_failover.salvaged[0] = '\0');
+    CHANGED(b.roles.acknowledgers ^= 2);
+    CHANGED(b.roles.confirmed.semi_sync = false);
+    CHANGED(b.roles.confirmed.acks--);
+    CHANGED(b.roles.confirmed.lapses++);
+    CHANGED(b.roles.confirmed.lapses_boot_id[0] = 'x');
+    CHANGED(b.roles.confirmed.self_fence_ms++);
+    CHANGED(b.roles.confirmed.self_fence_members--);
 }
 #undef CHANGED
 
@@ -363,13 +363,13 @@ static void small_progress_is_no_change(void **state)
 static void a_transition_that_ended_is_not_told(void **state)
 {
     UNUSED(state);
-    struct cluster_status status = {.transition = {.started_ms = 5, .epoch = 3, .position = "x"}};
+    struct cluster_status status = {.roles.transition = {.started_ms = 5, .epoch = 3, .position = "x"}};
     json_t *json = cluster_status_encode(&status);
     assert_null(json_object_get(json, "transition"));
     assert_null(json_object_get(json, "lastSwitchover"));
     assert_null(json_object_get(json, "lastFailover"));
     assert_null(json_object_get(json, "acknowledgers"));
-    assert_false(cluster_transition_is_set(&status.transition));
+    assert_false(cluster_transition_is_set(&status.roles.transition));
     json_decref(json);
 }
 
@@ -405,14 +405,14 @@ static void malformed(void **state)
         assert_true(status.instance_count <= CLUSTER_REPLICAS_MAX + 1);
         assert_null(status.config_spec);
         assert_int_equal(status.replicas, 0);
-        assert_int_equal(status.epoch, 0);
-        assert_int_equal(status.transition.epoch, 0);
-        assert_false(status.transition.failover);
-        assert_int_equal(status.last_failover.epoch, 0);
-        assert_true(status.last_failover.detected_ms <= 0);
-        assert_true(status.acknowledgers == 0);
-        assert_int_equal(status.confirmed.acks + status.confirmed.self_fence_ms, 0);
-        assert_int_equal(status.transition.started_ms, 0);
+        assert_int_equal(status.roles.epoch, 0);
+        assert_int_equal(status.roles.transition.epoch, 0);
+        assert_false(status.roles.transition.failover);
+        assert_int_equal(status.roles.last_failover.epoch, 0);
+        assert_true(status.roles.last_failover.detected_ms <= 0);
+        assert_true(status.roles.acknowledgers == 0);
+        assert_int_equal(status.roles.confirmed.acks + status.roles.confirmed.self_fence_ms, 0);
+        assert_int_equal(status.roles.transition.started_ms, 0);
         assert_false(status.instance_count > 0 && status.instances[0].lag_known);
         cluster_status_release(&status);
         json_decref(json);
@@ -432,19 +432,19 @@ static void positions_of_400_servers_are_whole(void **state)
     for (int i = 0; i < 400; i++)
         strbuf_addf(&text, "%s%08x-71ca-11e1-9e33-c80aa9429562:1-%d", i ? "," : "", i, 10000000 + i);
     fill(&status);
-    status.transition.position = status.last_failover.position = text.buf;
-    status.reigns.list[0].floor = status.reigns.list[1].floor = text.buf;
+    status.roles.transition.position = status.roles.last_failover.position = text.buf;
+    status.roles.reigns.list[0].floor = status.roles.reigns.list[1].floor = text.buf;
     json_t *json = cluster_status_encode(&status);
     cluster_status_decode(json, &again);
     json_decref(json);
-    assert_string_equal(again.transition.position, text.buf);
-    assert_string_equal(again.reigns.list[0].floor, text.buf);
-    assert_string_equal(again.reigns.list[1].floor, text.buf);
-    assert_string_equal(again.last_failover.position, text.buf);
+    assert_string_equal(again.roles.transition.position, text.buf);
+    assert_string_equal(again.roles.reigns.list[0].floor, text.buf);
+    assert_string_equal(again.roles.reigns.list[1].floor, text.buf);
+    assert_string_equal(again.roles.last_failover.position, text.buf);
     assert_int_equal(position_pool_size(again.positions), text.len); /* stored once */
     cluster_status_copy(&again, &copy);
     cluster_status_release(&again);
-    assert_string_equal(copy.reigns.list[1].floor, text.buf); /* a copy stands by itself */
+    assert_string_equal(copy.roles.reigns.list[1].floor, text.buf); /* a copy stands by itself */
     assert_true(cluster_status_same(&copy, &status));
     cluster_status_release(&copy);
     cluster_status_release(&status);

@@ -15,14 +15,14 @@ static struct cluster_news news[CLUSTER_NEWS_MAX];
 static int set_up(void **state)
 {
     UNUSED(state);
-    before = now = (struct cluster_status){.epoch = 7, .current_primary = "shop-mysql-0"};
+    before = now = (struct cluster_status){.roles.epoch = 7, .roles.current_primary = "shop-mysql-0"};
     return 0;
 }
 
 static void lose_the_primary(struct cluster_status *status)
 {
-    status->epoch = 8;
-    status->transition = (struct cluster_transition){.from = "shop-mysql-0",
+    status->roles.epoch = 8;
+    status->roles.transition = (struct cluster_transition){.from = "shop-mysql-0",
         .reason = TRANSITION_SERVER_DOWN,
         .started_ms = 1000,
         .epoch = 8,
@@ -33,15 +33,16 @@ static void lose_the_primary(struct cluster_status *status)
 static void choose_another(struct cluster_status *status)
 {
     lose_the_primary(status);
-    snprintf(status->transition.to, sizeof(status->transition.to), "shop-mysql-2");
-    snprintf(status->transition.candidate_why, sizeof(status->transition.candidate_why), "it has the most: 0-1-17");
-    snprintf(status->current_primary, sizeof(status->current_primary), "shop-mysql-2");
+    snprintf(status->roles.transition.to, sizeof(status->roles.transition.to), "shop-mysql-2");
+    snprintf(status->roles.transition.candidate_why, sizeof(status->roles.transition.candidate_why),
+        "it has the most: 0-1-17");
+    snprintf(status->roles.current_primary, sizeof(status->roles.current_primary), "shop-mysql-2");
 }
 
 static void end(struct cluster_status *status)
 {
-    status->transition = (struct cluster_transition){.from = ""};
-    status->last_failover =
+    status->roles.transition = (struct cluster_transition){.from = ""};
+    status->roles.last_failover =
         (struct cluster_failover){"shop-mysql-0", "shop-mysql-2", .epoch = 8, .finished_ms = 1060, .detected_ms = 0,
             .decided_ms = 12, .fenced_ms = -1, .drained_ms = 41, .published_ms = 44, .writes_blocked_ms = 40};
 }
@@ -98,14 +99,14 @@ static void waiting_says_for_whom(void **state)
     UNUSED(state);
     lose_the_primary(&before);
     lose_the_primary(&now);
-    snprintf(now.transition.waits_for, sizeof(now.transition.waits_for),
+    snprintf(now.roles.transition.waits_for, sizeof(now.roles.transition.waits_for),
         "shop-mysql-1 may have commits that nobody else has");
     assert_int_equal(tell(&never), 1);
     told(0, EVENT_WARNING, "FailoverWaits",
         "nobody takes over from shop-mysql-0 yet (failover.dataLoss: never): shop-mysql-1 may have commits that nobody else has");
     before = now;
     assert_int_equal(tell(&never), 0);
-    now.transition.waits_for[0] = '\0';
+    now.roles.transition.waits_for[0] = '\0';
     assert_int_equal(tell(&never), 0);
 }
 
@@ -114,14 +115,15 @@ static void what_may_be_lost_is_a_warning(void **state)
     UNUSED(state);
     lose_the_primary(&before);
     choose_another(&now);
-    snprintf(now.transition.may_be_lost, sizeof(now.transition.may_be_lost), "commits of shop-mysql-0 after 0-1-17");
+    snprintf(now.roles.transition.may_be_lost, sizeof(now.roles.transition.may_be_lost),
+        "commits of shop-mysql-0 after 0-1-17");
     assert_int_equal(tell(&allow), 2);
     told(1, EVENT_WARNING, "FailoverMayLoseData",
         "may be lost (failover.dataLoss: allow): commits of shop-mysql-0 after 0-1-17");
     before = now;
     end(&now);
-    snprintf(now.last_failover.may_be_lost, sizeof(now.last_failover.may_be_lost), "commits");
-    snprintf(now.last_failover.salvaged, sizeof(now.last_failover.salvaged), "0-1-18");
+    snprintf(now.roles.last_failover.may_be_lost, sizeof(now.roles.last_failover.may_be_lost), "commits");
+    snprintf(now.roles.last_failover.salvaged, sizeof(now.roles.last_failover.salvaged), "0-1-18");
     assert_int_equal(tell(&allow), 1);
     assert_non_null(
         strstr(news[0].message, "; taken over from the binary logs of the lost one: 0-1-18; transactions may be lost"));
@@ -132,7 +134,7 @@ static void another_loss_is_another_story(void **state)
     UNUSED(state);
     choose_another(&before);
     choose_another(&now);
-    now.transition = (struct cluster_transition){.from = "shop-mysql-2",
+    now.roles.transition = (struct cluster_transition){.from = "shop-mysql-2",
         .reason = TRANSITION_MEMBER_LOST,
         .started_ms = 2000,
         .epoch = 9,
@@ -142,7 +144,7 @@ static void another_loss_is_another_story(void **state)
     told(0, EVENT_WARNING, "FailoverStarted", "shop-mysql-2 is lost (MemberLost): nobody hears of it; epoch 9");
     /* The one before ends as the next begins. */
     end(&now);
-    now.transition = (struct cluster_transition){
+    now.roles.transition = (struct cluster_transition){
         .from = "shop-mysql-2", .reason = TRANSITION_MEMBER_LOST, .started_ms = 2000, .epoch = 9, .failover = true};
     assert_int_equal(tell(&never), 2);
     assert_string_equal(news[0].reason, "FailoverDone");
@@ -154,13 +156,13 @@ static void a_lost_one_that_is_back(void **state)
     UNUSED(state);
     lose_the_primary(&before);
     lose_the_primary(&now);
-    snprintf(now.transition.to, sizeof(now.transition.to), "shop-mysql-0");
-    snprintf(now.transition.candidate_why, sizeof(now.transition.candidate_why), "it is back");
+    snprintf(now.roles.transition.to, sizeof(now.roles.transition.to), "shop-mysql-0");
+    snprintf(now.roles.transition.candidate_why, sizeof(now.roles.transition.candidate_why), "it is back");
     assert_int_equal(tell(&never), 1);
     told(0, EVENT_NORMAL, "FailoverChosen", "shop-mysql-0 goes on itself: it is back");
     before = now;
     end(&now);
-    snprintf(now.last_failover.to, sizeof(now.last_failover.to), "shop-mysql-0");
+    snprintf(now.roles.last_failover.to, sizeof(now.roles.last_failover.to), "shop-mysql-0");
     assert_int_equal(tell(&never), 1);
     told(0, EVENT_NORMAL, "FailoverUndone",
         "shop-mysql-0 is back and stays the primary; no member took writes for 40 ms");
@@ -171,7 +173,7 @@ static void a_lost_one_that_is_back(void **state)
 static void a_switchover_is_no_failover(void **state)
 {
     UNUSED(state);
-    now.transition = (struct cluster_transition){
+    now.roles.transition = (struct cluster_transition){
         .from = "shop-mysql-0", .to = "shop-mysql-1", .reason = TRANSITION_REQUESTED, .epoch = 8};
     assert_int_equal(tell(&never), 0);
     /* The target of a switchover is lost on the way. */
@@ -188,11 +190,11 @@ static void the_longest(void **state)
     choose_another(&now);
     end(&now);
     choose_another(&now);
-    memset(now.transition.evidence, 'e', sizeof(now.transition.evidence) - 1);
-    memset(now.transition.waits_for, 'w', sizeof(now.transition.waits_for) - 1);
-    memset(now.transition.candidate_why, 'c', sizeof(now.transition.candidate_why) - 1);
-    memset(now.transition.may_be_lost, 'm', sizeof(now.transition.may_be_lost) - 1);
-    memset(now.last_failover.salvaged, 's', sizeof(now.last_failover.salvaged) - 1);
+    memset(now.roles.transition.evidence, 'e', sizeof(now.roles.transition.evidence) - 1);
+    memset(now.roles.transition.waits_for, 'w', sizeof(now.roles.transition.waits_for) - 1);
+    memset(now.roles.transition.candidate_why, 'c', sizeof(now.roles.transition.candidate_why) - 1);
+    memset(now.roles.transition.may_be_lost, 'm', sizeof(now.roles.transition.may_be_lost) - 1);
+    memset(now.roles.last_failover.salvaged, 's', sizeof(now.roles.last_failover.salvaged) - 1);
     assert_int_equal(tell(&allow), CLUSTER_NEWS_MAX);
     for (int i = 0; i < CLUSTER_NEWS_MAX; i++)
         assert_true(strlen(news[i].message) < sizeof(news[i].message) - 1);

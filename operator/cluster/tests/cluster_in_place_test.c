@@ -177,8 +177,8 @@ static void check_written(const struct row *row, struct golden *golden, const st
     assert_true(cluster_status_same(&after, &again));
     if (row->step == IN_PLACE_STEP_TAKE) { /* what was acknowledged before needs nobody's word any more */
         assert_int_equal(after.in_place.stale, 6);
-        assert_int_equal(after.acknowledgers, 0);
-        assert_false(after.semi_sync || after.confirmed.semi_sync);
+        assert_int_equal(after.roles.acknowledgers, 0);
+        assert_false(after.roles.semi_sync || after.roles.confirmed.semi_sync);
     }
     cluster_status_release(&golden->snapshot.last);
     golden->snapshot.last = again;
@@ -198,11 +198,11 @@ static void check(const struct row *row, struct golden *golden)
     const struct kube_condition *condition = kube_conditions_find(&status.conditions, CONDITION_RESTORED_IN_PLACE);
     const char *state = cluster_state_name(snapshot), *reason = condition ? condition->reason : NULL;
     bool same_reason = reason == row->reason || str_eq(reason, row->reason);
-    if (intent.in_place_step != (int)row->step || (intent.epoch > 3) != row->epoch_rises ||
+    if (intent.in_place_step != (int)row->step || (intent.roles.epoch > 3) != row->epoch_rises ||
         !str_eq(state, row->state) || !same_reason)
         fail_msg("%s: step %d, epoch %lld, state %s, RestoredInPlace %s; %s", row->name, intent.in_place_step,
-            (long long)intent.epoch, state, reason ? reason : "-", intent.next_action);
-    assert_false(cluster_transition_is_set(&intent.transition));
+            (long long)intent.roles.epoch, state, reason ? reason : "-", intent.next_action);
+    assert_false(cluster_transition_is_set(&intent.roles.transition));
     check_orders(row, snapshot);
     cluster_status_release(&status);
     check_written(row, golden, &intent);

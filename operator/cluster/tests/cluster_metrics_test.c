@@ -58,7 +58,7 @@ static void has_no(const char *text, const char *name)
 static void what_is_unknown_has_no_sample(void **state)
 {
     static const struct cluster_snapshot snapshot = {.member_count = 2};
-    static const struct cluster_status status = {.epoch = 0};
+    static const struct cluster_status status = {.roles.epoch = 0};
     const char *text = render(*state, &snapshot, &status);
     has(text, "kubemysql_cluster_epoch" SHOP "} 0\n");
     has_no(text, "kubemysql_cluster_state{");
@@ -80,10 +80,10 @@ static void a_replicated_cluster(void **state)
     static const struct cluster_snapshot snapshot = {.member_count = 4,
         .members = {{.agent = &primary, .agent_connected = true}, {.agent = &replica, .agent_connected = true},
             {.agent = &seeding, .agent_connected = true}, {.agent = &silent}}};
-    static const struct cluster_status status = {.epoch = 7,
+    static const struct cluster_status status = {.roles.epoch = 7,
         .state = "Cloning",
-        .current_primary = "shop-mysql-0",
-        .last_switchover = {.from = "shop-mysql-1", .to = "shop-mysql-0", .writes_blocked_ms = 57}};
+        .roles.current_primary = "shop-mysql-0",
+        .roles.last_switchover = {.from = "shop-mysql-1", .to = "shop-mysql-0", .writes_blocked_ms = 57}};
     const char *text = render(*state, &snapshot, &status);
     has(text, "kubemysql_cluster_epoch" SHOP "} 7\n");
     has(text, "kubemysql_cluster_state" SHOP ",state=\"Cloning\"} 1\n");
@@ -102,7 +102,7 @@ static const struct cluster_snapshot nobody = {.member_count = 0};
 static struct cluster_status failed_over(enum transition_reason reason, int64_t finished_ms, int64_t writes_blocked_ms)
 {
     struct cluster_status status = {
-        .last_failover = {
+        .roles.last_failover = {
             .to = "shop-mysql-1", .reason = reason, .finished_ms = finished_ms, .writes_blocked_ms = writes_blocked_ms}};
     return status;
 }
@@ -141,14 +141,14 @@ static void failovers_are_counted_once(void **state)
 static void what_was_before_us_is_not_counted(void **state)
 {
     struct cluster_status status = failed_over(TRANSITION_SERVER_DOWN, 5000, 312);
-    status.last_switchover = (struct cluster_switchover){.to = "shop-mysql-1", .finished_ms = 4000};
+    status.roles.last_switchover = (struct cluster_switchover){.to = "shop-mysql-1", .finished_ms = 4000};
     render(*state, &nobody, &status);
     const char *text = render(*state, &nobody, &status);
     has(text, "kubemysql_cluster_last_failover_timestamp_seconds" SHOP "} 5\n");
     has_no(text, "kubemysql_cluster_failovers_total{");
     has_no(text, "_write_outage_seconds_bucket");
-    status.last_switchover.finished_ms = 8000;
-    status.last_switchover.writes_blocked_ms = 97;
+    status.roles.last_switchover.finished_ms = 8000;
+    status.roles.last_switchover.writes_blocked_ms = 97;
     text = render(*state, &nobody, &status);
     has(text, "kubemysql_cluster_switchover_write_outage_seconds_bucket" SHOP ",le=\"0.05\"} 0\n");
     has(text, "kubemysql_cluster_switchover_write_outage_seconds_bucket" SHOP ",le=\"0.1\"} 1\n");

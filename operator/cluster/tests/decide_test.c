@@ -73,29 +73,30 @@ static json_t *describe_intent(const struct cluster_status *last, const struct c
 {
     if (!intent->changed)
         return NULL;
-    json_t *json = json_build("{s:I, s:s, s:b, s:b}", "epoch", (json_int_t)intent->epoch, "primary", intent->primary,
-        "initialized", intent->initialized, "semiSync", intent->semi_sync);
-    if (intent->acks > 0)
-        json_put_int(json, "acks", intent->acks);
-    if (cluster_transition_is_set(&intent->transition))
-        json_put(json, "transition", describe_transition(&intent->transition));
-    if (!cluster_reigns_same(&intent->reigns, &last->reigns))
-        json_put(json, "reigns", describe_reigns(&intent->reigns));
-    if (intent->last_switchover.finished_ms == GOLDEN_NOW_MS)
+    json_t *json = json_build("{s:I, s:s, s:b, s:b}", "epoch", (json_int_t)intent->roles.epoch, "primary",
+        intent->roles.current_primary, "initialized", intent->roles.initialized, "semiSync", intent->roles.semi_sync);
+    if (intent->roles.acks > 0)
+        json_put_int(json, "acks", intent->roles.acks);
+    if (cluster_transition_is_set(&intent->roles.transition))
+        json_put(json, "transition", describe_transition(&intent->roles.transition));
+    if (!cluster_reigns_same(&intent->roles.reigns, &last->roles.reigns))
+        json_put(json, "reigns", describe_reigns(&intent->roles.reigns));
+    if (intent->roles.last_switchover.finished_ms == GOLDEN_NOW_MS)
         json_put(json, "lastSwitchover",
-            json_build("{s:s, s:s, s:s, s:I}", "from", intent->last_switchover.from, "to", intent->last_switchover.to,
-                "reason", transition_reason_name(intent->last_switchover.reason), "writesBlockedMs",
-                (json_int_t)intent->last_switchover.writes_blocked_ms));
-    if (intent->last_failover.finished_ms == GOLDEN_NOW_MS)
+            json_build("{s:s, s:s, s:s, s:I}", "from", intent->roles.last_switchover.from, "to",
+                intent->roles.last_switchover.to, "reason", transition_reason_name(intent->roles.last_switchover.reason),
+                "writesBlockedMs", (json_int_t)intent->roles.last_switchover.writes_blocked_ms));
+    if (intent->roles.last_failover.finished_ms == GOLDEN_NOW_MS)
         json_put(json, "lastFailover",
-            json_build("{s:s, s:s, s:s, s:s}", "from", intent->last_failover.from, "to", intent->last_failover.to,
-                "position", intent->last_failover.position, "mayBeLost", intent->last_failover.may_be_lost));
-    if (!str_empty(intent->switchover_done))
-        json_put_str(json, "switchoverDone", intent->switchover_done);
-    if (intent->acknowledgers != last->acknowledgers)
-        json_put_int(json, "acknowledgers", (json_int_t)intent->acknowledgers);
-    if (!cluster_confirmed_same(&intent->confirmed, &last->confirmed))
-        json_put(json, "confirmed", describe_confirmed(&intent->confirmed));
+            json_build("{s:s, s:s, s:s, s:s}", "from", intent->roles.last_failover.from, "to",
+                intent->roles.last_failover.to, "position", intent->roles.last_failover.position, "mayBeLost",
+                intent->roles.last_failover.may_be_lost));
+    if (!str_empty(intent->roles.switchover_done))
+        json_put_str(json, "switchoverDone", intent->roles.switchover_done);
+    if (intent->roles.acknowledgers != last->roles.acknowledgers)
+        json_put_int(json, "acknowledgers", (json_int_t)intent->roles.acknowledgers);
+    if (!cluster_confirmed_same(&intent->roles.confirmed, &last->roles.confirmed))
+        json_put(json, "confirmed", describe_confirmed(&intent->roles.confirmed));
     return json;
 }
 
@@ -193,9 +194,9 @@ static json_t *describe_roles(const struct golden *golden, const struct cluster_
     json_put(json, "intent", describe_intent(&golden->snapshot.last, &decision->intent));
     if (decision->intent.again_ms > 0)
         json_put_int(json, "againMs", decision->intent.again_ms);
-    struct cluster_confirmed shown = golden->snapshot.last.confirmed;
+    struct cluster_confirmed shown = golden->snapshot.last.roles.confirmed;
     cluster_confirmed_strengthen(&golden->snapshot, &shown);
-    if (!cluster_confirmed_same(&shown, &golden->snapshot.last.confirmed))
+    if (!cluster_confirmed_same(&shown, &golden->snapshot.last.roles.confirmed))
         json_put(json, "confirmed", describe_confirmed(&shown));
     if (cluster_confirmed_is_awaited(&golden->snapshot))
         json_put_bool(json, "confirmationIsAwaited", true);
@@ -307,7 +308,7 @@ static void fence_time_is_monotonic(void **state)
     _cleanup_(json_decrefp) json_t *role_case = golden_read(ROLES "/fail-loss-fence-time-runs" ROLES_SUFFIX);
     _cleanup_(json_decrefp) json_t *cluster = role_cluster(role_case);
     struct golden *golden = golden_new(cluster, json_object_get(role_case, "observed"));
-    cluster_memory_note_held(&golden->memory, golden->snapshot.last.transition.epoch, true, clock_monotonic_ms());
+    cluster_memory_note_held(&golden->memory, golden->snapshot.last.roles.transition.epoch, true, clock_monotonic_ms());
     assert_true(cluster_gather_again(
         &golden->sources, &golden->memory, "ns1/shop", GOLDEN_NOW_MS + INT64_C(3600000), &golden->snapshot));
     assert_in_range(golden->snapshot.held_ms, 1, 60000);
@@ -333,7 +334,7 @@ static void awaited_position_is_of_its_process(void **state)
         snapshot->awaited_position = golden->memory.awaited_position;
         snapshot->awaited_lapses = golden->memory.awaited_lapses;
         snapshot->awaited_boot_id = golden->memory.awaited_boot_id;
-        struct cluster_confirmed shown = snapshot->last.confirmed;
+        struct cluster_confirmed shown = snapshot->last.roles.confirmed;
         cluster_confirmed_strengthen(snapshot, &shown);
         assert_int_equal(shown.semi_sync, str_eq(rows[i][0], "one"));
         cluster_memory_note_awaited(&golden->memory, primary);

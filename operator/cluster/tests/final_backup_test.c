@@ -243,15 +243,15 @@ static enum told told(const struct cluster_snapshot *snapshot)
 static void check_intent(const struct row *row, struct golden *golden)
 {
     struct cluster_intent intent;
-    const struct cluster_final_backup *last = &golden->snapshot.last.final_backup;
+    const struct cluster_final_backup *last = &golden->snapshot.last.roles.final_backup;
     cluster_intend(&golden->snapshot, false, &intent);
-    const struct cluster_final_backup *next = &intent.final_backup;
+    const struct cluster_final_backup *next = &intent.roles.final_backup;
     bool names = !str_empty(next->backup) && !str_eq(next->backup, last->backup);
-    bool raises = intent.epoch == golden->snapshot.last.epoch + 1;
+    bool raises = intent.roles.epoch == golden->snapshot.last.roles.epoch + 1;
     if (!str_eq(final_backup_phase_names[next->phase], row->phase) || names != row->names || raises != row->raises ||
         next->failures != last->failures + row->failures)
         fail_msg("%s: phase %s, MysqlBackup %s, epoch %lld, failures %d", row->name,
-            final_backup_phase_names[next->phase], next->backup, (long long)intent.epoch, next->failures);
+            final_backup_phase_names[next->phase], next->backup, (long long)intent.roles.epoch, next->failures);
     if (names)
         assert_string_equal(next->backup, "shop-final-20260202024000");
     if (row->failures)

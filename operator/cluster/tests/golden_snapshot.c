@@ -234,10 +234,11 @@ static void put_source(const struct golden *golden, json_t *agent)
 static json_t *healthy_agent(const struct golden *golden, const struct cluster_member *member)
 {
     const struct cluster_status *last = &golden->snapshot.last;
-    bool primary = str_eq(member->name, last->current_primary);
-    json_t *agent = json_build("{s:s, s:s, s:s, s:b, s:s, s:I, s:s, s:b, s:s, s:s}", "instance", member->name, "phase",
-        "Running", "flavour", "mariadb", "ready", 1, "version", "10.11.6-MariaDB", "epoch", (json_int_t)last->epoch,
-        "role", primary ? "primary" : "replica", "orderDone", 1, "gtidExecuted", "0-1-100", "data", "Database");
+    bool primary = str_eq(member->name, last->roles.current_primary);
+    json_t *agent =
+        json_build("{s:s, s:s, s:s, s:b, s:s, s:I, s:s, s:b, s:s, s:s}", "instance", member->name, "phase", "Running",
+            "flavour", "mariadb", "ready", 1, "version", "10.11.6-MariaDB", "epoch", (json_int_t)last->roles.epoch,
+            "role", primary ? "primary" : "replica", "orderDone", 1, "gtidExecuted", "0-1-100", "data", "Database");
     if (primary) {
         json_put_bool(agent, "writable", true);
     } else {
@@ -246,7 +247,7 @@ static json_t *healthy_agent(const struct golden *golden, const struct cluster_m
         json_put_str(agent, "applier", "Running");
         json_put_bool(agent, "sourceSeen", true);
         json_put_bool(agent, "caughtUp", true);
-        json_put_int(agent, "appliedEpoch", last->epoch);
+        json_put_int(agent, "appliedEpoch", last->roles.epoch);
         put_source(golden, agent);
     }
     return agent;
@@ -259,7 +260,7 @@ static void put_agent(struct golden *golden, int i, const json_t *patch)
     if (patch)
         json_merge(agent, patch);
     if (str_eq(json_path_str(agent, "role", ""), "primary") && !json_object_get(agent, "semiSync"))
-        json_put_bool(agent, "semiSync", golden->snapshot.last.semi_sync);
+        json_put_bool(agent, "semiSync", golden->snapshot.last.roles.semi_sync);
     _cleanup_(freep) char *text = json_text(agent);
     if (agent_status_decode(text, strlen(text), golden->positions, &golden->agents[i], &err) < 0)
         fail_msg("agent %d: %s", i, err.message);
@@ -275,7 +276,7 @@ static void put_agents(struct golden *golden, const json_t *agents)
         const json_t *patch = json_object_get(agents, ordinal);
         bool silent = json_is_null(patch);
         const struct cluster_member *member = &golden->snapshot.members[i];
-        if (!silent && (patch || (cluster_member_is_ready(member) && golden->snapshot.last.epoch > 0)))
+        if (!silent && (patch || (cluster_member_is_ready(member) && golden->snapshot.last.roles.epoch > 0)))
             put_agent(golden, i, patch);
     }
 }

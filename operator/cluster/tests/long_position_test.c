@@ -102,9 +102,9 @@ static void a_switchover_begins(void **state)
     struct cluster_status next;
     intend_and_read(golden, &intent, &next);
     golden_free(golden);
-    assert_string_equal(next.transition.to, "shop-mysql-1");
-    assert_int_equal(next.reigns.count, 2);
-    assert_string_equal(next.reigns.list[0].floor, all);
+    assert_string_equal(next.roles.transition.to, "shop-mysql-1");
+    assert_int_equal(next.roles.reigns.count, 2);
+    assert_string_equal(next.roles.reigns.list[0].floor, all);
     cluster_status_release(&next);
 }
 
@@ -155,9 +155,9 @@ static void a_failover_chooses_who_has_most(void **state)
     struct cluster_intent intent;
     struct cluster_status next;
     intend_and_read(golden, &intent, &next);
-    assert_string_equal(next.transition.to, "shop-mysql-1");
-    assert_string_equal(next.transition.position, most);
-    assert_string_equal(next.reigns.list[0].floor, most);
+    assert_string_equal(next.roles.transition.to, "shop-mysql-1");
+    assert_string_equal(next.roles.transition.position, most);
+    assert_string_equal(next.roles.reigns.list[0].floor, most);
     cluster_status_release(&golden->snapshot.last);
     golden->snapshot.last = next;
     check_told(golden, 1, most);
@@ -173,13 +173,13 @@ static void agents_of_earlier_versions_are_not_told(void **state)
     struct cluster_intent intent;
     struct cluster_status next;
     intend_and_read(golden, &intent, &next);
-    assert_string_equal(next.transition.to, "");
-    assert_non_null(strstr(next.transition.waits_for, "earlier version"));
+    assert_string_equal(next.roles.transition.to, "");
+    assert_non_null(strstr(next.roles.transition.waits_for, "earlier version"));
     /* Nor if somebody has chosen it all the same. */
     struct cluster_orders *orders = xnew(struct cluster_orders);
-    snprintf(next.transition.to, sizeof(next.transition.to), "shop-mysql-1");
-    snprintf(next.current_primary, sizeof(next.current_primary), "shop-mysql-1");
-    next.transition.position = position_take(next.positions, most);
+    snprintf(next.roles.transition.to, sizeof(next.roles.transition.to), "shop-mysql-1");
+    snprintf(next.roles.current_primary, sizeof(next.roles.current_primary), "shop-mysql-1");
+    next.roles.transition.position = position_take(next.positions, most);
     cluster_status_release(&golden->snapshot.last);
     golden->snapshot.last = next;
     cluster_order(&golden->snapshot, orders);

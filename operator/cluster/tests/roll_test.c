@@ -49,7 +49,7 @@ static void model_init(struct model *model, const char *letters, int replicas)
     model->snapshot.stateful_set = &model->set;
     model->snapshot.scale = (struct cluster_scale){replicas, replicas};
     model->snapshot.member_count = (int)strlen(letters);
-    model->snapshot.last.epoch = 1;
+    model->snapshot.last.roles.epoch = 1;
     snprintf(model->snapshot.mycnf_hash, sizeof(model->snapshot.mycnf_hash), "new");
     for (int i = 0; letters[i]; i++) {
         struct cluster_member *member = &model->snapshot.members[i];

@@ -57,9 +57,9 @@ static struct cluster_scale scale_of(const struct scale_case *of)
     snapshot = (struct cluster_snapshot){.stateful_set = of->set >= 0 ? &set : NULL};
     snapshot.cluster.replicas = of->spec;
     snapshot.usable = !of->not_accepted;
-    snapshot.last.initialized = !of->not_made;
+    snapshot.last.roles.initialized = !of->not_made;
     snapshot.last.accepted_spec = of->accepted > 0 ? json_build("{s:i}", "replicas", of->accepted) : NULL;
-    snprintf(snapshot.last.current_primary, sizeof(snapshot.last.current_primary), "shop-mysql-1");
+    snprintf(snapshot.last.roles.current_primary, sizeof(snapshot.last.roles.current_primary), "shop-mysql-1");
     snapshot.final = (struct final_backup_facts){
         .deleting = of->backup_due, .has_finalizer = of->backup_due, .wanted = of->backup_due};
     snapshot.default_agent_image = "agent:1";
