@@ -109,6 +109,10 @@ $(zones): images/zoneinfo.sh
 
 # ---- tests ---------------------------------------------------------------------------------------------------------
 
+# It counts calls between files of the operator.
+$(BUILD)/operator/tests/reconcile_count_test: LDFLAGS_ALL += \
+  $(foreach f,cluster_gather cluster_gather_again cluster_intend cluster_order,-Wl,--wrap=$(f))
+
 define link_tests
 $(patsubst %.c,$(BUILD)/%,$(call of,$(1),$(unit_src) $(itest_src))): $(BUILD)/%: $(BUILD)/obj/%.o \
     $(sort $(foreach c,common $(1),$(BUILD)/lib$(c)-test.a $(BUILD)/lib$(c).a))

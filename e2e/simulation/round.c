@@ -24,11 +24,12 @@ static void again_in(struct sim *sim, struct sim_operator *o, int64_t ms)
         o->round_ms = MIN_OF(o->round_ms, sim->now_ms + ms);
 }
 
-static void send_orders(struct sim *sim, int op)
+static void send_orders(struct sim *sim, int op, const struct cluster_intent *intent)
 {
     struct sim_operator *o = &sim->operators[op];
     struct cluster_orders *orders = &o->orders;
-    cluster_order(&o->snapshot, orders);
+    cluster_order(&o->snapshot, intent, orders);
+    o->primary_obeys = cluster_primary_obeys(&o->snapshot, orders);
     for (int i = 0; i < o->snapshot.member_count && i < SIM_MEMBERS_MAX; i++) {
         if (o->streams[i].uid == 0)
             continue;
@@ -194,10 +195,10 @@ static void report(struct sim *sim, int op)
     struct cluster_status *status = &o->report;
     cluster_status_copy(&o->snapshot.last, status);
     status->retained_volume_count = 0;
-    cluster_report_roles(&o->snapshot, status);
+    cluster_report_roles(&o->snapshot, o->primary_obeys, status);
     if (cluster_epoch_spreads(&o->snapshot))
         again_in(sim, o, CLUSTER_EPOCH_SPREAD_MS);
-    if (cluster_notes_report(&o->memory, &o->snapshot))
+    if (cluster_notes_report(&o->memory, &o->snapshot, o->primary_obeys))
         again_in(sim, o, CLUSTER_CONFIRM_MS);
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): equal bytes are the same; else the members decide */
     if (memcmp(status, &o->snapshot.last, sizeof(*status)) != 0 && !cluster_status_same(status, &o->snapshot.last)) {
@@ -245,10 +246,10 @@ void round_run(struct sim *sim, int op)
     o->woken = false;
     o->round_ms = sim->now_ms + 5000;
     snapshot_update(sim, op);
-    send_orders(sim, op);
     if (has_old_pod(sim, o) && !o->snapshot.cluster.paused && o->snapshot.usable)
         cluster_roll(&o->snapshot, &roll);
     cluster_intend(&o->snapshot, roll.step == ROLL_SWITCHOVER, intent);
+    send_orders(sim, op, intent);
     cluster_notes_drain(&o->memory, &o->snapshot, intent);
     again_in(sim, o, intent->again_ms);
     sim_note(sim, SIM_EVENT_ROUND, op, o->version << 1 | (uint64_t)intent->changed);

@@ -248,6 +248,7 @@ struct sim_operator {
     char said[512]; /* its next action, as told last */
     /* Of the round that goes on: they are large, and a round comes every 0.3 s. */
     struct cluster_orders orders;
+    bool primary_obeys; /* by those */
     struct cluster_status report;
 };
 

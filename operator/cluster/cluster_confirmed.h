@@ -27,9 +27,10 @@
  * so: semi-sync that is off or has given up, a time-out, commits that ended unacknowledged (agent_api.h,
  * semi_sync_lapses). */
 void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
-/* Adds to *ret what the primary shows. */
-void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struct cluster_confirmed *ret);
+/* Adds to *ret what the primary shows, if it obeys (cluster_primary_obeys). */
+void cluster_confirmed_strengthen(
+    const struct cluster_snapshot *snapshot, bool primary_obeys, struct cluster_confirmed *ret);
 /* Acknowledgements are in force, as far as the primary says, and are not believed yet: positions decide. */
-bool cluster_confirmed_is_awaited(const struct cluster_snapshot *snapshot);
+bool cluster_confirmed_is_awaited(const struct cluster_snapshot *snapshot, bool primary_obeys);
 
 #endif

@@ -358,6 +358,14 @@ void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_deci
     restore_store_decide(snapshot, ret->plan);
 }
 
+void cluster_desired_hashes(const struct cluster_snapshot *snapshot, uint64_t ret[static CHILD_COUNT])
+{
+    for (int child = 0; child < CHILD_COUNT; child++) {
+        _cleanup_(json_decrefp) json_t *body = desired_child(snapshot, (enum cluster_child)child);
+        ret[child] = json_hash(body);
+    }
+}
+
 void cluster_applied_hash(
     const struct cluster_snapshot *snapshot, const uint64_t desired[static CHILD_COUNT], char out[static 17])
 {

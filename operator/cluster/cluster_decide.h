@@ -37,6 +37,7 @@ struct cluster_decision {
     bool rolling;                 /* pods that must be replaced exist */
     bool taking_up;               /* none of them, but servers that take up a new my.cnf */
     struct cluster_intent intent; /* if it has `changed`, the status is written and the plan is not carried out */
+    bool primary_obeys;           /* whoever gives the orders says so (cluster_roles.h) */
     char next_action[CLUSTER_MESSAGE_MAX]; /* what comes next and what it waits for; "" : nothing to do */
 };
 
@@ -56,6 +57,8 @@ const struct cluster_member *cluster_next_reseed(const struct cluster_snapshot *
 /* A waiting container's reason that puts the blame on its image. */
 bool cluster_is_image_reason(const char *reason);
 
+/* Of all children's manifests. */
+void cluster_desired_hashes(const struct cluster_snapshot *snapshot, uint64_t ret[static CHILD_COUNT]);
 /* Hash over all children's manifests and live digests; 16 hex digits, or "" if any is absent or not as remembered. */
 void cluster_applied_hash(
     const struct cluster_snapshot *snapshot, const uint64_t desired[static CHILD_COUNT], char out[static 17]);

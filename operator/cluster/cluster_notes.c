@@ -98,9 +98,9 @@ void cluster_notes_intent(
         memory->closing_epoch = intent->roles.epoch;
 }
 
-bool cluster_notes_report(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
+bool cluster_notes_report(struct cluster_memory *memory, const struct cluster_snapshot *snapshot, bool primary_obeys)
 {
-    bool is_awaited = cluster_confirmed_is_awaited(snapshot);
+    bool is_awaited = cluster_confirmed_is_awaited(snapshot, primary_obeys);
     cluster_memory_note_awaited(memory, is_awaited ? cluster_primary(snapshot)->agent : NULL);
     return is_awaited;
 }

@@ -27,7 +27,7 @@ void cluster_notes_drain(
 void cluster_notes_intent(
     struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent);
 /* A report is made: true if acknowledgements are awaited, so that positions decide (CLUSTER_CONFIRM_MS). */
-bool cluster_notes_report(struct cluster_memory *memory, const struct cluster_snapshot *snapshot);
+bool cluster_notes_report(struct cluster_memory *memory, const struct cluster_snapshot *snapshot, bool primary_obeys);
 
 /* Into the snapshot, whose members have been gathered. What is pointed to is the memory's. */
 void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_ms, struct cluster_snapshot *snapshot);

@@ -584,12 +584,11 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
 
 /* Then nobody is told to open under the epoch that ends: what comes next might not get through, and its server would
  * open when it is back. Nor is a primary told of less than what the status says that it goes by. */
-static bool is_premature(const struct cluster_snapshot *snapshot)
+static bool is_premature(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
-    struct cluster_intent intent;
-    cluster_intend(snapshot, false, &intent);
-    bool fails_over = intent.roles.transition.failover && intent.roles.epoch != snapshot->last.roles.epoch;
-    return fails_over || !cluster_confirmed_same(&intent.roles.confirmed, &snapshot->last.roles.confirmed);
+    const struct cluster_role_status *next = &intent->roles, *last = &snapshot->last.roles;
+    bool fails_over = next->transition.failover && next->epoch != last->epoch;
+    return fails_over || !cluster_confirmed_same(&next->confirmed, &last->confirmed);
 }
 
 /* A replica says that it has lost its source long before its receiver gives up. */
@@ -611,7 +610,8 @@ static bool must_repeat(const struct cluster_snapshot *snapshot, const struct cl
         (failover_has_lease(snapshot) || !anybody_hears_primary(snapshot));
 }
 
-void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret)
+void cluster_order(
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent, struct cluster_orders *ret)
 {
     memset(ret, 0, sizeof(*ret));
     bool unknown =
@@ -629,7 +629,7 @@ void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_order
         ret->repeat[i] = must_repeat(snapshot, &snapshot->members[i]);
         ret->given[i] = order_member(snapshot, ret, &snapshot->members[i], &ret->orders[i], &ret->again_ms) &&
             member_can_be_told(&snapshot->members[i], ret->orders[i].wait_for) &&
-            !(ret->orders[i].role == AGENT_ROLE_PRIMARY && is_premature(snapshot));
+            !(ret->orders[i].role == AGENT_ROLE_PRIMARY && is_premature(snapshot, intent));
     }
 }
 

@@ -105,9 +105,11 @@ void cluster_reconcile_send_status(struct cluster_reconcile *reconcile, const st
 
 /* Whom the fleet listens to: the members that have an agent. */
 void cluster_reconcile_sync_agents(struct cluster_reconcile *reconcile);
-/* What each of them must be, by the status as it is written. */
+/* What each of them must be, by the status as it is written, and the decision of the same snapshot. */
 void cluster_reconcile_send_orders(struct cluster_reconcile *reconcile);
-/* All of what agents are told, by the snapshot after the plan: orders, my.cnf, a restore. */
+/* Both for a later snapshot, as after the plan: roles are decided anew, and nothing is written for it. */
+void cluster_reconcile_look_at_agents(struct cluster_reconcile *reconcile);
+/* What else agents are told, by the snapshot after the plan: my.cnf, a restore. */
 void cluster_reconcile_tell_agents(struct cluster_reconcile *reconcile);
 
 #endif

@@ -45,7 +45,8 @@ void cluster_reconcile_send_orders(struct cluster_reconcile *reconcile)
 {
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
     struct cluster_orders *orders = xnew(struct cluster_orders);
-    cluster_order(snapshot, orders);
+    cluster_order(snapshot, &reconcile->decision.intent, orders);
+    reconcile->decision.primary_obeys = cluster_primary_obeys(snapshot, orders);
     for (int i = 0; i < snapshot->member_count; i++) {
         if (orders->given[i])
             agent_fleet_order(
@@ -99,9 +100,15 @@ static void ask_for_namespace(struct cluster_reconcile *reconcile)
         reconcile, namespace_ask(&asker, cluster_reconcile_memory(reconcile), &reconcile->snapshot));
 }
 
+void cluster_reconcile_look_at_agents(struct cluster_reconcile *reconcile)
+{
+    cluster_reconcile_sync_agents(reconcile);
+    cluster_intend(&reconcile->snapshot, false, &reconcile->decision.intent);
+    cluster_reconcile_send_orders(reconcile);
+}
+
 void cluster_reconcile_tell_agents(struct cluster_reconcile *reconcile)
 {
-    cluster_reconcile_send_orders(reconcile);
     send_mycnf(reconcile);
     tend_restore(reconcile);
     ask_for_namespace(reconcile);
@@ -121,7 +128,7 @@ int cluster_phase_agents(void *arg)
 {
     struct cluster_reconcile *reconcile = arg;
     if (reconcile->executed)
-        cluster_reconcile_sync_agents(reconcile);
+        cluster_reconcile_look_at_agents(reconcile);
     cluster_reconcile_tell_agents(reconcile);
     if (may_report_later(reconcile)) {
         controller_enqueue(reconcile->controller->runtime, reconcile->key);

@@ -51,29 +51,26 @@ static void write_intent(struct cluster_reconcile *reconcile)
 /* ---- the decision ---- */
 
 /* After a restart: if all children are as the status says we left them, none needs to be applied to make sure. */
-static bool seed_memory(
-    struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_decision *decision)
+static void seed_memory(struct cluster_memory *memory, struct cluster_snapshot *snapshot)
 {
     char hash[17];
-    cluster_applied_hash(snapshot, decision->desired, hash);
+    uint64_t desired[CHILD_COUNT];
     memory->children_known = true;
+    cluster_desired_hashes(snapshot, desired);
+    cluster_applied_hash(snapshot, desired, hash);
     if (str_empty(hash) || !str_eq(hash, snapshot->last.applied_hash))
-        return false;
+        return;
     for (int child = 0; child < CHILD_COUNT; child++)
-        memory->children[child] =
-            (struct cluster_child_memory){decision->desired[child], snapshot->children[child]->digest};
-    return true;
+        memory->children[child] = (struct cluster_child_memory){desired[child], snapshot->children[child]->digest};
+    memcpy(snapshot->memory, memory->children, sizeof(snapshot->memory));
 }
 
 static void decide(struct cluster_reconcile *reconcile)
 {
     struct cluster_snapshot *snapshot = &reconcile->snapshot;
     struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
-    cluster_decide(snapshot, &reconcile->decision);
-    if (memory->children_known || !snapshot->usable || !seed_memory(memory, snapshot, &reconcile->decision))
-        return;
-    memcpy(snapshot->memory, memory->children, sizeof(snapshot->memory));
-    cluster_decision_release(&reconcile->decision);
+    if (!memory->children_known && snapshot->usable)
+        seed_memory(memory, snapshot);
     cluster_decide(snapshot, &reconcile->decision);
 }
 
@@ -88,9 +85,9 @@ int cluster_phase_roles(void *arg)
     struct cluster_reconcile *reconcile = arg;
     reconcile->planned = true;
     cluster_reconcile_sync_agents(reconcile);
+    decide(reconcile);
     cluster_reconcile_send_orders(
         reconcile); /* of the status as it stands: what is written next does not hold them up */
-    decide(reconcile);
     note_drain(reconcile);
     if (reconcile->decision.intent.changed && reconcile->intents < CLUSTER_INTENTS_MAX) {
         write_intent(reconcile);

@@ -12,7 +12,7 @@ static int phase_after_secrets(struct cluster_reconcile *reconcile)
         return CLUSTER_PHASE_ABANDONED;
     if (!reconcile->planned)
         return CLUSTER_PHASE_ROLES;
-    cluster_reconcile_sync_agents(reconcile);
+    cluster_reconcile_look_at_agents(reconcile);
     cluster_reconcile_tell_agents(reconcile);
     return CLUSTER_PHASE_STATUS;
 }

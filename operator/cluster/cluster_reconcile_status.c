@@ -62,7 +62,7 @@ int cluster_phase_status(void *arg)
     reconcile->recheck_soon = snapshot->cluster.password_secret_name || cluster_snapshot_has_mounting_pod(snapshot);
     if (cluster_epoch_spreads(snapshot))
         cluster_reconcile_again_in(reconcile, CLUSTER_EPOCH_SPREAD_MS);
-    if (cluster_notes_report(cluster_reconcile_memory(reconcile), snapshot))
+    if (cluster_notes_report(cluster_reconcile_memory(reconcile), snapshot, reconcile->decision.primary_obeys))
         cluster_reconcile_again_in(reconcile, CLUSTER_CONFIRM_MS);
     cluster_figures_set(&cluster_reconcile_memory(reconcile)->figures, snapshot, &status);
     reconcile->final_act = final_backup_next_act(snapshot); /* before the world is let go */

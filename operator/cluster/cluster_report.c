@@ -533,7 +533,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     report_instances(&report);
     report_volumes(&report);
     report_applied_hash(&report);
-    cluster_report_roles(snapshot, ret);
+    cluster_report_roles(snapshot, decision->primary_obeys, ret);
     restore_report(snapshot, ret);
     in_place_report(snapshot, ret);
     final_backup_report(snapshot, ret);

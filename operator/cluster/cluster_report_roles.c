@@ -33,24 +33,12 @@ bool cluster_epoch_spreads(const struct cluster_snapshot *snapshot)
     return false;
 }
 
-void cluster_report_roles(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+void cluster_report_roles(const struct cluster_snapshot *snapshot, bool primary_obeys, struct cluster_status *status)
 {
     const struct cluster_status *last = &snapshot->last;
-    status->roles.epoch = last->roles.epoch;
-    status->roles.initialized = last->roles.initialized;
-    status->roles.semi_sync = last->roles.semi_sync;
-    status->roles.acks = last->roles.acks;
-    status->roles.transition = last->roles.transition;
-    status->roles.reigns = last->roles.reigns;
+    status->roles = last->roles;
     reigns_settle(snapshot, &status->roles.reigns);
-    status->roles.last_switchover = last->roles.last_switchover;
-    status->roles.last_failover = last->roles.last_failover;
-    status->roles.acknowledgers = last->roles.acknowledgers;
-    status->roles.loss_allowed = last->roles.loss_allowed;
-    status->roles.confirmed = last->roles.confirmed;
-    cluster_confirmed_strengthen(snapshot, &status->roles.confirmed);
-    memcpy(status->roles.current_primary, last->roles.current_primary, sizeof(status->roles.current_primary));
-    memcpy(status->roles.switchover_done, last->roles.switchover_done, sizeof(status->roles.switchover_done));
+    cluster_confirmed_strengthen(snapshot, primary_obeys, &status->roles.confirmed);
     bool unknown = nobody_speaks(snapshot) && cluster_snapshot_ready_count(snapshot) > 0;
     bool keep = (unknown || cluster_epoch_spreads(snapshot)) && !str_empty(last->state);
     snprintf(status->state, sizeof(status->state), "%s", keep ? last->state : cluster_state_name(snapshot));

@@ -12,7 +12,7 @@
 
 bool cluster_epoch_spreads(const struct cluster_snapshot *snapshot);
 /* Epoch, primary, a switchover under way and the last one, as they were written; the state; claims beyond spec.replicas. */
-void cluster_report_roles(const struct cluster_snapshot *snapshot, struct cluster_status *status);
+void cluster_report_roles(const struct cluster_snapshot *snapshot, bool primary_obeys, struct cluster_status *status);
 /* Role, lag, seeding, errant transactions and those set aside of one member. */
 void cluster_report_replication(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct cluster_instance *instance);

@@ -115,7 +115,11 @@ struct cluster_orders {
     bool repeat[CLUSTER_REPLICAS_MAX + 1];               /* tell it again and again: it wants to hear from us */
     int64_t again_ms;
 };
-void cluster_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret);
+/* intent: of the same snapshot. It gives no orders, and holds back one that it is about to contradict. */
+void cluster_order(
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent, struct cluster_orders *ret);
+/* The primary's agent goes by the order that it is given here, and has done what that asks for. */
+bool cluster_primary_obeys(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders);
 
 /* How many pods there should be: spec.replicas, unless a member beyond it may not go yet, or, in a cluster that wakes,
  * has to come first: the primary, which holds what is true and is moved by a switchover. Members that go have marked

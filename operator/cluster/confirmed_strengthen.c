@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "common/alloc.h"
 #include "operator/cluster/cluster_confirmed.h"
 #include "operator/cluster/cluster_failover.h"
 #include "operator/cluster/failover_facts.h"
 #include "operator/cluster/member_view.h"
 
-/* The order in force is the one that would be given now, and what it asks for is done. */
-static bool goes_by_our_order(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
-{
-    struct cluster_orders *orders = xnew(struct cluster_orders);
-    char hash[17];
-    ptrdiff_t i = primary - snapshot->members;
-    cluster_order(snapshot, orders);
-    agent_order_hash(&orders->orders[i], hash);
-    bool same = orders->given[i] && str_eq(hash, primary->agent->order_hash);
-    free(orders);
-    return same && primary->agent->order_done;
-}
-
-static const struct cluster_member *find_obedient(const struct cluster_snapshot *snapshot)
+bool cluster_primary_obeys(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    if (!primary || cluster_transition_is_set(&snapshot->last.roles.transition) || snapshot->scale.effective < 2 ||
-        !member_is_open(snapshot, primary) || primary->agent->isolated)
+    if (!primary || !member_speaks(primary))
+        return false;
+    char hash[17];
+    ptrdiff_t i = primary - snapshot->members;
+    agent_order_hash(&orders->orders[i], hash);
+    return orders->given[i] && str_eq(hash, primary->agent->order_hash) && primary->agent->order_done;
+}
+
+static const struct cluster_member *find_obedient(const struct cluster_snapshot *snapshot, bool primary_obeys)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!primary || !primary_obeys || cluster_transition_is_set(&snapshot->last.roles.transition) ||
+        snapshot->scale.effective < 2 || !member_is_open(snapshot, primary) || primary->agent->isolated)
         return NULL;
-    return goes_by_our_order(snapshot, primary) ? primary : NULL;
+    return primary;
 }
 
 static bool lacks_acks(const struct cluster_snapshot *snapshot, const struct cluster_confirmed *confirmed)
@@ -49,9 +46,10 @@ static const char *awaited_position(const struct cluster_snapshot *snapshot, con
     return is_noted ? snapshot->awaited_position : agent->gtid_executed;
 }
 
-void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struct cluster_confirmed *ret)
+void cluster_confirmed_strengthen(
+    const struct cluster_snapshot *snapshot, bool primary_obeys, struct cluster_confirmed *ret)
 {
-    const struct cluster_member *primary = find_obedient(snapshot);
+    const struct cluster_member *primary = find_obedient(snapshot, primary_obeys);
     if (!primary)
         return;
     if (failover_has_fence(snapshot)) {
@@ -66,9 +64,9 @@ void cluster_confirmed_strengthen(const struct cluster_snapshot *snapshot, struc
     cluster_confirmed_set_lapses(primary->agent, ret);
 }
 
-bool cluster_confirmed_is_awaited(const struct cluster_snapshot *snapshot)
+bool cluster_confirmed_is_awaited(const struct cluster_snapshot *snapshot, bool primary_obeys)
 {
     const struct cluster_member *primary =
-        lacks_acks(snapshot, &snapshot->last.roles.confirmed) ? find_obedient(snapshot) : NULL;
+        lacks_acks(snapshot, &snapshot->last.roles.confirmed) ? find_obedient(snapshot, primary_obeys) : NULL;
     return primary && shows_acks(snapshot, primary->agent);
 }

@@ -306,7 +306,6 @@ static const char *under_way(const struct cluster_snapshot *snapshot, char *out,
 void final_backup_report(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     char message[640], why[512];
-    status->roles.final_backup = snapshot->last.roles.final_backup;
     if (!snapshot->final.deleting || !snapshot->final.has_finalizer) {
         kube_conditions_remove(&status->conditions, CONDITION_FINAL_BACKUP);
         return;

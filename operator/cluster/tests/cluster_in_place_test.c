@@ -152,7 +152,7 @@ static void answer(const struct row *row, struct restore_answer *ret)
 static void check_orders(const struct row *row, const struct cluster_snapshot *snapshot)
 {
     struct cluster_orders *orders = xcalloc(1, sizeof(*orders));
-    cluster_order(snapshot, orders);
+    golden_order(snapshot, orders);
     const struct agent_order *first = &orders->orders[0], *second = &orders->orders[1];
     if (!orders->given[0] || first->seed != row->seed || first->role != row->role || second->mark != row->mark)
         fail_msg("%s: seed %d, role %d, mark %d", row->name, (int)first->seed, (int)first->role, (int)second->mark);
@@ -183,7 +183,7 @@ static void check_written(const struct row *row, struct golden *golden, const st
     cluster_status_release(&golden->snapshot.last);
     golden->snapshot.last = again;
     cluster_intend(&golden->snapshot, false, &next);
-    if (row->step != IN_PLACE_STEP_NONE && next.in_place_step == (int)row->step)
+    if (row->step != IN_PLACE_STEP_NONE && next.in_place_step == row->step)
         fail_msg("%s: taken twice", row->name);
     cluster_status_release(&after);
 }
@@ -198,7 +198,7 @@ static void check(const struct row *row, struct golden *golden)
     const struct kube_condition *condition = kube_conditions_find(&status.conditions, CONDITION_RESTORED_IN_PLACE);
     const char *state = cluster_state_name(snapshot), *reason = condition ? condition->reason : NULL;
     bool same_reason = reason == row->reason || str_eq(reason, row->reason);
-    if (intent.in_place_step != (int)row->step || (intent.roles.epoch > 3) != row->epoch_rises ||
+    if (intent.in_place_step != row->step || (intent.roles.epoch > 3) != row->epoch_rises ||
         !str_eq(state, row->state) || !same_reason)
         fail_msg("%s: step %d, epoch %lld, state %s, RestoredInPlace %s; %s", row->name, intent.in_place_step,
             (long long)intent.roles.epoch, state, reason ? reason : "-", intent.next_action);

@@ -122,7 +122,7 @@ static void answer(const struct row *row, struct restore_answer *ret)
 static enum agent_seed seed_of(const struct cluster_snapshot *snapshot)
 {
     struct cluster_orders *orders = xcalloc(1, sizeof(*orders));
-    cluster_order(snapshot, orders);
+    golden_order(snapshot, orders);
     enum agent_seed seed = orders->given[0] ? orders->orders[0].seed : AGENT_SEED_NONE;
     if (seed == AGENT_SEED_RESTORE)
         assert_string_equal(orders->orders[0].restore_id, "b1");
@@ -139,7 +139,7 @@ static void check(const struct row *row, struct golden *golden)
     const struct kube_condition *condition = kube_conditions_find(&status.conditions, CONDITION_RESTORED);
     enum agent_seed seed = seed_of(&golden->snapshot);
     const char *state = cluster_state_name(&golden->snapshot);
-    if (intent.restore_step != (int)row->step || seed != row->seed || !str_eq(state, row->state) ||
+    if (intent.restore_step != row->step || seed != row->seed || !str_eq(state, row->state) ||
         !str_eq(condition ? condition->reason : NULL, row->reason))
         fail_msg("%s: step %d, seed %d, state %s, Restored %s", row->name, intent.restore_step, (int)seed, state,
             condition ? condition->reason : "-");
@@ -156,7 +156,7 @@ static void check(const struct row *row, struct golden *golden)
     cluster_status_release(&golden->snapshot.last);
     golden->snapshot.last = again;
     cluster_intend(&golden->snapshot, false, &intent);
-    if (row->step != RESTORE_STEP_NONE && intent.restore_step == (int)row->step)
+    if (row->step != RESTORE_STEP_NONE && intent.restore_step == row->step)
         fail_msg("%s: taken twice", row->name);
     cluster_status_release(&after);
 }

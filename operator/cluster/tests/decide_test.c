@@ -105,7 +105,7 @@ static json_t *describe_orders(const struct cluster_snapshot *snapshot)
 {
     struct cluster_orders *orders = xnew(struct cluster_orders);
     json_t *json = json_object();
-    cluster_order(snapshot, orders);
+    golden_order(snapshot, orders);
     for (int i = 0; i < snapshot->member_count; i++) {
         _cleanup_(strbuf_release) struct strbuf text;
         strbuf_init(&text, AGENT_ORDER_MAX);
@@ -149,6 +149,7 @@ static bool case_passes(const char *name)
     struct cluster_decision decision;
     struct cluster_status status;
     cluster_decide(&golden->snapshot, &decision);
+    decision.primary_obeys = golden_primary_obeys(&golden->snapshot);
     const struct cluster_outcome outcome = {golden->error.kind ? &golden->error : NULL, golden->error_kind};
     cluster_report(&golden->snapshot, &decision, &outcome, &status);
     _cleanup_(json_decrefp) json_t *plan_json = describe_plan(&golden->snapshot, &decision);
@@ -195,10 +196,11 @@ static json_t *describe_roles(const struct golden *golden, const struct cluster_
     if (decision->intent.again_ms > 0)
         json_put_int(json, "againMs", decision->intent.again_ms);
     struct cluster_confirmed shown = golden->snapshot.last.roles.confirmed;
-    cluster_confirmed_strengthen(&golden->snapshot, &shown);
+    bool obeys = golden_primary_obeys(&golden->snapshot);
+    cluster_confirmed_strengthen(&golden->snapshot, obeys, &shown);
     if (!cluster_confirmed_same(&shown, &golden->snapshot.last.roles.confirmed))
         json_put(json, "confirmed", describe_confirmed(&shown));
-    if (cluster_confirmed_is_awaited(&golden->snapshot))
+    if (cluster_confirmed_is_awaited(&golden->snapshot, obeys))
         json_put_bool(json, "confirmationIsAwaited", true);
     return json;
 }
@@ -214,6 +216,7 @@ static bool role_case_passes(const char *name)
     if (!golden->snapshot.usable)
         fail_msg("%s: %s", name, golden->snapshot.message);
     cluster_decide(&golden->snapshot, &decision);
+    decision.primary_obeys = golden_primary_obeys(&golden->snapshot);
     _cleanup_(json_decrefp) json_t *roles = describe_roles(golden, &decision);
     bool ok = golden_matches(roles_path, roles);
     cluster_decision_release(&decision);
@@ -264,6 +267,7 @@ static void reports_are_stable(void **state)
     struct cluster_decision decision;
     struct cluster_status status, read;
     cluster_decide(&golden->snapshot, &decision);
+    decision.primary_obeys = golden_primary_obeys(&golden->snapshot);
     const struct cluster_outcome outcome = {NULL, PLAN_KIND_COUNT};
     cluster_report(&golden->snapshot, &decision, &outcome, &status);
     _cleanup_(json_decrefp) json_t *written = cluster_status_encode(&status);
@@ -335,7 +339,7 @@ static void awaited_position_is_of_its_process(void **state)
         snapshot->awaited_lapses = golden->memory.awaited_lapses;
         snapshot->awaited_boot_id = golden->memory.awaited_boot_id;
         struct cluster_confirmed shown = snapshot->last.roles.confirmed;
-        cluster_confirmed_strengthen(snapshot, &shown);
+        cluster_confirmed_strengthen(snapshot, golden_primary_obeys(snapshot), &shown);
         assert_int_equal(shown.semi_sync, str_eq(rows[i][0], "one"));
         cluster_memory_note_awaited(&golden->memory, primary);
         assert_string_equal(golden->memory.awaited_position, rows[i][1]);

@@ -233,7 +233,7 @@ static struct golden *make(const struct row *row)
 static enum told told(const struct cluster_snapshot *snapshot)
 {
     struct cluster_orders *orders = xcalloc(1, sizeof(*orders));
-    cluster_order(snapshot, orders);
+    golden_order(snapshot, orders);
     enum agent_role role = orders->orders[0].role;
     enum told ret = !orders->given[0] ? TOLD_STANDS : role == AGENT_ROLE_PRIMARY ? TOLD_PRIMARY : TOLD_NOTHING;
     free(orders);

@@ -281,11 +281,28 @@ static void put_agents(struct golden *golden, const json_t *agents)
     }
 }
 
+void golden_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret)
+{
+    struct cluster_intent *intent = xnew(struct cluster_intent);
+    cluster_intend(snapshot, false, intent);
+    cluster_order(snapshot, intent, ret);
+    free(intent);
+}
+
+bool golden_primary_obeys(const struct cluster_snapshot *snapshot)
+{
+    struct cluster_orders *orders = xnew(struct cluster_orders);
+    golden_order(snapshot, orders);
+    bool obeys = cluster_primary_obeys(snapshot, orders);
+    free(orders);
+    return obeys;
+}
+
 /* "orderHash": "now": it shows the order that it would be given. */
 static void put_hashes(struct golden *golden, const json_t *agents)
 {
     struct cluster_orders *orders = xnew(struct cluster_orders);
-    cluster_order(&golden->snapshot, orders);
+    golden_order(&golden->snapshot, orders);
     for (int i = 0; i < golden->snapshot.member_count; i++) {
         char ordinal[16];
         snprintf(ordinal, sizeof(ordinal), "%d", i);

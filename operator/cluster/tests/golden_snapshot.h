@@ -59,6 +59,10 @@ struct golden {
 struct golden *golden_new(const json_t *cluster, const json_t *observed);
 void golden_free(struct golden *golden);
 
+/* The orders of a snapshot, by what is decided from it. */
+void golden_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret);
+bool golden_primary_obeys(const struct cluster_snapshot *snapshot);
+
 /* Reads a JSON file; fails the test if it cannot. */
 json_t *golden_read(const char *path);
 /* Compares with the file (indented, sorted); with UPDATE_GOLDENS=1 writes it instead. False (and a message) if it

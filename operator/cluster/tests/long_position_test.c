@@ -75,7 +75,7 @@ static void check_told(const struct golden *golden, int member, const char *posi
     struct cluster_orders *orders = xnew(struct cluster_orders);
     struct agent_order told;
     strbuf_init(&body, AGENT_ORDER_MAX);
-    cluster_order(&golden->snapshot, orders);
+    golden_order(&golden->snapshot, orders);
     assert_true(orders->given[member]);
     agent_order_encode(&orders->orders[member], &body);
     free(orders);
@@ -182,7 +182,7 @@ static void agents_of_earlier_versions_are_not_told(void **state)
     next.roles.transition.position = position_take(next.positions, most);
     cluster_status_release(&golden->snapshot.last);
     golden->snapshot.last = next;
-    cluster_order(&golden->snapshot, orders);
+    golden_order(&golden->snapshot, orders);
     assert_false(orders->given[1]);
     free(orders);
     golden_free(golden);
