@@ -6,9 +6,9 @@
 #include "common/gtid.h"
 #include "common/json_fields.h"
 #include "operator/cluster/cluster_confirmed.h"
-#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/failover_election.h"
 #include "operator/cluster/failover_facts.h"
+#include "operator/cluster/in_place_state.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/reigns.h"
 

@@ -11,68 +11,9 @@
 #include "operator/api/backup_spec.h"
 #include "operator/api/mycnf.h"
 #include "operator/cluster/cluster_notes.h"
-#include "operator/cluster/final_backup.h"
+#include "operator/cluster/cluster_scale.h"
+#include "operator/cluster/final_backup_state.h"
 #include "operator/cluster/restore_store.h"
-
-void cluster_snapshot_release(struct cluster_snapshot *snapshot)
-{
-    mysql_cluster_release(&snapshot->cluster);
-    mysql_config_spec_release(&snapshot->config);
-    cluster_status_release(&snapshot->last);
-    free(snapshot->mycnf);
-    free(snapshot->ns);
-    free(snapshot->name);
-    free(snapshot->uid);
-    free(snapshot->version);
-    free(snapshot->config_version);
-    free(snapshot->switchover_to);
-    free(snapshot->confirmed_lost);
-    in_place_wish_release(&snapshot->in_place_wish);
-    *snapshot = (struct cluster_snapshot){.ns = NULL};
-}
-
-int cluster_snapshot_ready_count(const struct cluster_snapshot *snapshot)
-{
-    int count = 0;
-    for (int i = 0; i < snapshot->member_count; i++)
-        count += cluster_member_is_ready(&snapshot->members[i]);
-    return count;
-}
-
-bool cluster_member_has_agent(const struct cluster_member *member)
-{
-    const struct pod_object *pod = member->pod;
-    return pod && !str_empty(pod->pod_ip) && pod->phase != POD_PHASE_FAILED && pod->phase != POD_PHASE_SUCCEEDED;
-}
-
-bool cluster_snapshot_has_agents(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++)
-        if (cluster_member_has_agent(&snapshot->members[i]))
-            return true;
-    return false;
-}
-
-bool cluster_snapshot_has_mounting_pod(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct pod_object *pod = snapshot->members[i].pod;
-        if (pod && pod->scheduled && !pod->initialized && !pod->object.deleting)
-            return true;
-    }
-    return false;
-}
-
-int64_t cluster_snapshot_certificate_end_ms(const struct cluster_snapshot *snapshot)
-{
-    int64_t end_ms = snapshot->secrets.certificate_not_after_ms;
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct agent_status *agent = snapshot->members[i].agent;
-        if (agent && agent->certificate_not_after_ms > 0 && (end_ms == 0 || agent->certificate_not_after_ms < end_ms))
-            end_ms = agent->certificate_not_after_ms;
-    }
-    return end_ms;
-}
 
 static void *find(const struct informer *informer, const char *ns, const char *name)
 {

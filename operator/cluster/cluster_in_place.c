@@ -20,32 +20,6 @@ static uint64_t bit_of(const struct cluster_member *member)
     return UINT64_C(1) << member->ordinal;
 }
 
-bool in_place_holds(const struct cluster_snapshot *snapshot)
-{
-    enum in_place_phase phase = last_of(snapshot)->phase;
-    return phase == IN_PLACE_PHASE_RESTORING || phase == IN_PLACE_PHASE_TAKING;
-}
-
-bool in_place_is_stale(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
-{
-    return (last_of(snapshot)->stale & bit_of(member)) != 0;
-}
-
-bool in_place_is_under_way(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++) { /* one without a pod can only come back in `init` */
-        const struct cluster_member *member = &snapshot->members[i];
-        if (member->pod && member_is_wanted(snapshot, member) && in_place_is_stale(snapshot, member))
-            return true;
-    }
-    return in_place_holds(snapshot);
-}
-
-bool in_place_closes_route(const struct cluster_snapshot *snapshot)
-{
-    return last_of(snapshot)->phase == IN_PLACE_PHASE_RESTORING;
-}
-
 static const struct cluster_member *restoring(const struct cluster_snapshot *snapshot)
 {
     return cluster_member_named(snapshot, last_of(snapshot)->member);

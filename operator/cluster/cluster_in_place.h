@@ -16,18 +16,10 @@
 #define KM_CLUSTER_IN_PLACE_H
 
 #include "operator/cluster/cluster_roles.h"
+#include "operator/cluster/in_place_state.h"
 
 /* How often a member may fail with what may pass, like a store that does not answer, before the old data serves again. */
 #define IN_PLACE_ATTEMPTS_MAX 5
-
-/* Nobody is to serve, or only who takes the restored data: 2 and 3. */
-bool in_place_holds(const struct cluster_snapshot *snapshot);
-/* That, or a wanted member that has a pod is stale: no failover, switchover or roll. */
-bool in_place_is_under_way(const struct cluster_snapshot *snapshot);
-/* What its volume holds is of the time before the restore. */
-bool in_place_is_stale(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-/* No route leads to the primary. */
-bool in_place_closes_route(const struct cluster_snapshot *snapshot);
 
 /* While it holds: all that there is to intend. */
 void in_place_intend(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);

@@ -127,3 +127,9 @@ void cluster_memory_note_awaited(struct cluster_memory *memory, const struct age
     memcpy(memory->awaited_boot_id, primary->boot_id, sizeof(memory->awaited_boot_id));
     str_replace(&memory->awaited_position, primary->gtid_executed);
 }
+
+void cluster_memory_note_write(struct cluster_memory *memory, const struct error *err)
+{
+    if (err && err->kind == ERROR_ENDING)
+        memory->namespace_ends = true;
+}

@@ -101,6 +101,9 @@ void cluster_memory_note_awaited(struct cluster_memory *memory, const struct age
 #define CLUSTER_CONFLICT_NEWS_MS 10000
 bool cluster_memory_note_conflict(struct cluster_memory *memory, int64_t monotonic_ms);
 
+/* What a write was answered (namespace_end.h); NULL: it went well. */
+void cluster_memory_note_write(struct cluster_memory *memory, const struct error *err);
+
 /* Whether somebody is held in the failover of that epoch (0: there is none). By the monotonic clock: one that jumps
  * would shorten the time that a lost primary is given to close itself. */
 void cluster_memory_note_held(struct cluster_memory *memory, int64_t epoch, bool held, int64_t monotonic_ms);

@@ -49,7 +49,7 @@ static void on_action(
     void *arg, const struct plan_action *action, const struct kube_answer *answer, const struct error *err)
 {
     struct cluster_reconcile *reconcile = arg;
-    namespace_end_note(cluster_reconcile_memory(reconcile), err);
+    cluster_memory_note_write(cluster_reconcile_memory(reconcile), err);
     if (err && !reconcile->error.kind && !is_no_news(reconcile, action, err)) {
         reconcile->error = *err;
         reconcile->error_kind = action->verb == PLAN_CREATE ? PLAN_KIND_COUNT : action->kind; /* no member's claim */

@@ -14,6 +14,7 @@
 #define KM_CLUSTER_RESTORE_H
 
 #include "operator/cluster/cluster_roles.h"
+#include "operator/cluster/restore_state.h"
 
 /* Which backup it is, as a lookup found. Owns its documents. */
 enum restore_finding {
@@ -42,8 +43,6 @@ bool restore_is_looked_for(const struct cluster_snapshot *snapshot);
 void restore_order(const struct cluster_snapshot *snapshot, struct agent_order *order);
 /* The member that must be told how to do the restore; NULL: nobody. */
 const struct cluster_member *restore_receiver(const struct cluster_snapshot *snapshot);
-/* A cluster that gets its data from a backup. */
-bool restore_is_under_way(const struct cluster_snapshot *snapshot);
 /* What it waits for, for status.restore, the condition Restored and nextAction: "" reason: it goes on. */
 void restore_report(const struct cluster_snapshot *snapshot, struct cluster_status *status);
 

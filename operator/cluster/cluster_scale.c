@@ -4,9 +4,8 @@
 #include "operator/cluster/cluster_scale.h"
 
 #include "common/json.h"
-#include "operator/cluster/cluster_snapshot.h"
 #include "operator/cluster/desired.h"
-#include "operator/cluster/final_backup.h"
+#include "operator/cluster/final_backup_state.h"
 #include "operator/cluster/member_view.h"
 
 static int scale_of_last_spec(const struct cluster_snapshot *snapshot)

@@ -13,13 +13,7 @@
 #ifndef KM_CLUSTER_SCALE_H
 #define KM_CLUSTER_SCALE_H
 
-struct cluster_snapshot;
-
-struct cluster_scale {
-    int wanted; /* members, from 0 to CLUSTER_REPLICAS_MAX; 0: hibernated */
-    /* Those that it is led with now. Less than wanted: it grows once all members have the new template. */
-    int effective;
-};
+#include "operator/cluster/cluster_snapshot.h"
 
 /* Of a snapshot whose spec, status, children and members' pods were gathered; its own scale is not looked at. */
 struct cluster_scale cluster_scale(const struct cluster_snapshot *snapshot);

@@ -24,6 +24,7 @@
 
 #include "common/error.h"
 #include "common/http_client.h"
+#include "operator/cluster/secrets_facts.h"
 #include "operator/kube/kube_client.h"
 
 #define CLUSTER_SECRETS_RECHECK_MS (5 * 60 * 1000)
@@ -37,8 +38,6 @@
 /* Reading and verifying the certificates of one cluster takes a few milliseconds of processor time; those that have not changed since
  * they were verified are looked at again only after this time, for their expiry. */
 #define CLUSTER_CERTIFICATES_TRUST_MS (60 * 60 * 1000LL)
-
-struct cluster_secrets_facts;
 
 struct cluster_secrets_request {
     const char *ns;
@@ -57,23 +56,6 @@ struct cluster_secrets_request {
     bool want_client_tls;        /* there are agents to talk to */
     int64_t now_ms;              /* wall clock */
     const struct cluster_secrets_facts *known; /* of the last look, NULL: none; copied */
-};
-
-enum cluster_user_password {
-    USER_PASSWORD_NONE,
-    USER_PASSWORD_OK,
-    USER_PASSWORD_SECRET_MISSING,
-    USER_PASSWORD_KEY_MISSING
-};
-
-struct cluster_secrets_facts {
-    enum cluster_user_password user_password;
-    int64_t certificate_not_after_ms;
-    struct http_tls *client_tls; /* a reference for the receiver, if wanted; else NULL */
-    uint64_t client_tls_digest;  /* equal: the same certificates as last time, connections can stay */
-    /* Certificates of this content were found good and need no look before then (wall clock); 0: none were. */
-    uint64_t good_digest;
-    int64_t good_until_ms;
 };
 
 /* err: ERROR_EXISTS when a Secret of that name belongs to somebody else (message names it), ERROR_CONFLICT while that is a former cluster of the

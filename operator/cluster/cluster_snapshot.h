@@ -19,8 +19,7 @@
 #include "operator/api/mysql_config.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
-#include "operator/cluster/cluster_scale.h"
-#include "operator/cluster/cluster_secrets.h"
+#include "operator/cluster/secrets_facts.h"
 #include "operator/instance/mycnf_sender.h"
 #include "operator/plan/plan.h"
 
@@ -61,6 +60,13 @@ struct cluster_member {
     char order_error[160];            /* why it could not be given its order last time; "" it was, or nobody tried */
     enum mycnf_verdict mycnf_verdict; /* on the wanted my.cnf */
     const char *mycnf_text;           /* see mycnf_sender_verdict; never NULL */
+};
+
+/* How many members the cluster has (cluster_scale.h). */
+struct cluster_scale {
+    int wanted; /* members, from 0 to CLUSTER_REPLICAS_MAX; 0: hibernated */
+    /* Those that it is led with now. Less than wanted: it grows once all members have the new template. */
+    int effective;
 };
 
 /* Of the failover that goes on, as far as we saw it ourselves; wall clock, 0: not yet, or not by us. */

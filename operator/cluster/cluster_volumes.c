@@ -5,7 +5,7 @@
 
 #include "common/json.h"
 #include "operator/cluster/desired.h"
-#include "operator/cluster/final_backup.h"
+#include "operator/cluster/volume_owner.h"
 
 /* Only bound claims can grow: the API server refuses to change any other. */
 static bool wants_growth(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
@@ -33,40 +33,14 @@ static void put_owner(const struct cluster_snapshot *snapshot, json_t *metadata,
     json_decref(child);
 }
 
-/* Bound claims only: a change while the scheduler places the pod would make it start over. */
-static bool wants_owner(const struct cluster_snapshot *snapshot, const struct pvc_object *claim)
-{
-    if (!str_eq(claim->phase, "Bound"))
-        return cluster_owns(snapshot, &claim->object);
-    return snapshot->cluster.deletion_volumes == DELETION_VOLUMES_DELETE && !final_backup_holds_volumes(snapshot);
-}
-
-static bool is_foreign(const struct cluster_snapshot *snapshot, const struct pvc_object *claim)
-{
-    return !cluster_owns(snapshot, &claim->object) && !kube_uid_is_zero(claim->object.owner);
-}
-
-bool cluster_volumes_are_settled(const struct cluster_snapshot *snapshot)
-{
-    if (snapshot->cluster.storage.volume_source)
-        return true;
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct pvc_object *claim = snapshot->members[i].claim;
-        if (claim && !claim->object.deleting && !is_foreign(snapshot, claim) &&
-            cluster_owns(snapshot, &claim->object) != wants_owner(snapshot, claim))
-            return false;
-    }
-    return true;
-}
-
 static void decide_claim(const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct plan *plan)
 {
     const struct pvc_object *claim = member->claim;
     if (!claim || claim->object.deleting)
         return;
-    bool owned = cluster_owns(snapshot, &claim->object), want_owned = wants_owner(snapshot, claim);
+    bool owned = cluster_owns(snapshot, &claim->object), want_owned = volume_owner_is_wanted(snapshot, claim);
     bool grow = wants_growth(snapshot, member);
-    if (is_foreign(snapshot, claim) || (!grow && owned == want_owned))
+    if (volume_owner_is_foreign(snapshot, claim) || (!grow && owned == want_owned))
         return;
     json_t *metadata = json_build("{s:s}", "uid", claim->uid);
     if (owned != want_owned)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster_volumes.h: the volume claims of a cluster: growth in place, and who owns them: pure.
- *
- * deletion.volumes Delete makes the cluster their controller, so that Kubernetes' garbage collector removes them with it, even while no operator runs;
- * Retain takes that reference away again. With deletion.finalBackup they get it when the last backup is stored, not before. Claims are never deleted here, and never shrunk.
+ * cluster_volumes.h: the volume claims of a cluster: growth in place, and their owner (volume_owner.h): pure. Claims are
+ * never deleted here, and never shrunk.
  */
 #ifndef KM_CLUSTER_VOLUMES_H
 #define KM_CLUSTER_VOLUMES_H
@@ -11,8 +9,6 @@
 #include "operator/cluster/cluster_snapshot.h"
 
 void cluster_volumes_decide(const struct cluster_snapshot *snapshot, struct plan *plan);
-/* No claim needs another owner. */
-bool cluster_volumes_are_settled(const struct cluster_snapshot *snapshot);
 /* A claim is smaller than wanted or its file system is still being grown; text (may be NULL) says which. */
 bool cluster_volumes_growing(const struct cluster_snapshot *snapshot, char *text, size_t size);
 /* The terminal of spec.terminal has the wanted spec. */

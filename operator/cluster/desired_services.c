@@ -3,10 +3,10 @@
 
 #include "common/agent_api.h"
 #include "common/json.h"
-#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/desired.h"
 #include "operator/cluster/failover_facts.h"
-#include "operator/cluster/final_backup.h"
+#include "operator/cluster/final_backup_state.h"
+#include "operator/cluster/in_place_state.h"
 #include "operator/cluster/member_view.h"
 
 /* Where the server listens, whatever spec.port is: an EndpointSlice tells the ports of pods, a Service finds its own

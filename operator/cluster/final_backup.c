@@ -7,8 +7,8 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/backup_spec.h"
 #include "operator/api/calendar.h"
-#include "operator/cluster/cluster_volumes.h"
 #include "operator/cluster/member_view.h"
+#include "operator/cluster/volume_owner.h"
 
 #define HOW_TO_SKIP "annotation " ANNOTATION_SKIP_FINAL_BACKUP "=true on the cluster lets it go without"
 
@@ -229,7 +229,7 @@ enum final_backup_act final_backup_next_act(const struct cluster_snapshot *snaps
         return final->has_finalizer ? FINAL_BACKUP_ACT_RELEASE : FINAL_BACKUP_ACT_HOLD;
     }
     if (final_backup_is_over(snapshot))
-        return cluster_volumes_are_settled(snapshot) ? FINAL_BACKUP_ACT_RELEASE : FINAL_BACKUP_ACT_NONE;
+        return volume_owners_are_settled(snapshot) ? FINAL_BACKUP_ACT_RELEASE : FINAL_BACKUP_ACT_NONE;
     if (!final_backup_is_due(snapshot))
         return FINAL_BACKUP_ACT_NONE;
     if (final->foreground)

@@ -18,34 +18,13 @@
 #define KM_FINAL_BACKUP_H
 
 #include "operator/cluster/cluster_roles.h"
+#include "operator/cluster/final_backup_state.h"
 
 /* After one that failed: 10 s, 20 s, ... */
 #define FINAL_BACKUP_RETRY_BASE_MS 10000
 #define FINAL_BACKUP_RETRY_MAX_MS 300000
 /* When it could not even be made. */
 #define FINAL_BACKUP_MAKE_RETRY_MS 10000
-
-/* The cluster is being deleted, and has to wait. */
-bool final_backup_is_due(const struct cluster_snapshot *snapshot);
-/* Why a cluster that is being deleted need not wait (any more). */
-enum final_backup_end {
-    FINAL_BACKUP_END_NONE, /* it must wait */
-    FINAL_BACKUP_END_COMPLETED,
-    FINAL_BACKUP_END_SKIPPED,      /* by annotation */
-    FINAL_BACKUP_END_NOT_WANTED,   /* by spec.deletion.finalBackup */
-    FINAL_BACKUP_END_MEMBERS_STAY, /* deleted with --cascade=orphan */
-    FINAL_BACKUP_END_NO_DATA,
-    FINAL_BACKUP_END_COUNT,
-};
-enum final_backup_end final_backup_end(const struct cluster_snapshot *snapshot);
-/* It is being deleted, has our finalizer, and need not wait (any more). */
-bool final_backup_is_over(const struct cluster_snapshot *snapshot);
-/* The primary must not take writes. */
-bool final_backup_is_closed(const struct cluster_snapshot *snapshot);
-/* Claims have no owner yet, whatever deletion.volumes says: a deletion of dependents first would take them along. */
-bool final_backup_holds_volumes(const struct cluster_snapshot *snapshot);
-/* How many members a stopped cluster is woken to; 0: it is not, or need not be. */
-int final_backup_wakes(const struct cluster_snapshot *snapshot);
 
 /* Whether the next step is to close the primary, which long transactions may hold up. */
 bool final_backup_will_close(const struct cluster_snapshot *snapshot);

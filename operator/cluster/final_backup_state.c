@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "operator/cluster/final_backup.h"
+#include "operator/cluster/final_backup_state.h"
+
 #include "operator/cluster/member_view.h"
 
 /* As far as can be told: nobody has looked yet, or its server has been started, counts as data. */

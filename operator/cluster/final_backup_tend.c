@@ -106,7 +106,7 @@ static void on_made(void *arg, const struct kube_answer *answer, const struct er
         informer_observe_write(tending->tender.backup_cache, answer);
     if (err && err->kind != ERROR_EXISTS)
         memory->final_error = xstrdup(err->message);
-    namespace_end_note(memory, err);
+    cluster_memory_note_write(memory, err);
     tending_end(tending, !str_eq(memory->final_error, before) ? 1 : FINAL_BACKUP_MAKE_RETRY_MS, NULL);
 }
 

@@ -3,8 +3,8 @@
 
 #include "operator/cluster/hibernation.h"
 
-#include "operator/cluster/cluster_in_place.h"
 #include "operator/cluster/failover_facts.h"
+#include "operator/cluster/in_place_state.h"
 #include "operator/cluster/member_view.h"
 #include "operator/cluster/reigns.h"
 

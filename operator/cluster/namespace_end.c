@@ -19,9 +19,3 @@ bool namespace_end_is_suspected(const struct cluster_snapshot *snapshot)
     bool matters = snapshot->final.deleting || (snapshot->last.roles.initialized && snapshot->scale.effective > 1);
     return matters && !snapshot->namespace_ends && namespace_end_nobody_stays(snapshot);
 }
-
-void namespace_end_note(struct cluster_memory *memory, const struct error *err)
-{
-    if (err && err->kind == ERROR_ENDING)
-        memory->namespace_ends = true;
-}

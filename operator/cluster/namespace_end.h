@@ -11,13 +11,11 @@
 #ifndef KM_NAMESPACE_END_H
 #define KM_NAMESPACE_END_H
 
-#include "operator/cluster/cluster_memory.h"
+#include "operator/cluster/cluster_snapshot.h"
 
 /* There is no pod of a member that is not being deleted. */
 bool namespace_end_nobody_stays(const struct cluster_snapshot *snapshot);
 /* It is worth a question. */
 bool namespace_end_is_suspected(const struct cluster_snapshot *snapshot);
-/* What a write was answered; NULL: it went well. */
-void namespace_end_note(struct cluster_memory *memory, const struct error *err);
 
 #endif

@@ -21,7 +21,7 @@ static void on_answer(void *arg, const struct kube_answer *answer, const struct 
     struct cluster_memory *memory = cluster_memories_find(asker.memories, question->key);
     bool is_same = memory && str_eq(memory->uid, question->uid);
     if (is_same)
-        namespace_end_note(memory, err);
+        cluster_memory_note_write(memory, err);
     if (is_same && memory->namespace_ends)
         asker.changed(asker.arg, question->key);
     free(question->key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "operator/cluster/cluster_restore.h"
+#include "operator/cluster/restore_state.h"
 
 bool restore_is_under_way(const struct cluster_snapshot *snapshot)
 {

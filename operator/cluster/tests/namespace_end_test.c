@@ -88,13 +88,13 @@ static void what_a_write_is_answered_is_kept(void **unused)
     struct cluster_memory memory = {.key = NULL};
     struct error err = ERROR_INIT;
     UNUSED(unused);
-    namespace_end_note(&memory, NULL);
+    cluster_memory_note_write(&memory, NULL);
     error_set(&err, ERROR_FORBIDDEN, "you may not");
-    namespace_end_note(&memory, &err);
+    cluster_memory_note_write(&memory, &err);
     assert_false(memory.namespace_ends);
     error_set(&err, ERROR_ENDING, "it is being terminated");
-    namespace_end_note(&memory, &err);
-    namespace_end_note(&memory, NULL);
+    cluster_memory_note_write(&memory, &err);
+    cluster_memory_note_write(&memory, NULL);
     assert_true(memory.namespace_ends);
 }
 

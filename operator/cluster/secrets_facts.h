@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * secrets_facts.h: what the last look at a cluster's Secrets found (cluster_secrets.h).
+ */
+#ifndef KM_SECRETS_FACTS_H
+#define KM_SECRETS_FACTS_H
+
+#include "common/base.h"
+
+#include "common/http_client.h"
+
+enum cluster_user_password {
+    USER_PASSWORD_NONE,
+    USER_PASSWORD_OK,
+    USER_PASSWORD_SECRET_MISSING,
+    USER_PASSWORD_KEY_MISSING
+};
+
+struct cluster_secrets_facts {
+    enum cluster_user_password user_password;
+    int64_t certificate_not_after_ms;
+    struct http_tls *client_tls; /* a reference for the receiver, if wanted; else NULL */
+    uint64_t client_tls_digest;  /* equal: the same certificates as last time, connections can stay */
+    /* Certificates of this content were found good and need no look before then (wall clock); 0: none were. */
+    uint64_t good_digest;
+    int64_t good_until_ms;
+};
+
+#endif
