@@ -17,7 +17,7 @@
 
 #define FILE_NAME "kube-mysql-server-id.json"
 #define TEXT_MAX 256
-#define ORDINAL_BITS 15U /* serverIdBase ends in four zero bits: operator/cluster/desired_instance.c */
+#define ORDINAL_BITS 15U /* serverIdBase ends in four zero bits: operator/cluster/desired/desired_instance.c */
 
 struct server_id {
     uint32_t instead_of;

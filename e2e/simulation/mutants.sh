@@ -23,51 +23,51 @@ trap 'exit 1' INT TERM
 
 # name | file | sed expression
 mutants='
-floor-not-asked|operator/cluster/ballot.c|s/return ballot->best \&\& !ballot->ahead \&\& ballot->best->history.reaches_floor \&\&/return ballot->best \&\& !ballot->ahead \&\&/
-one-answer-less|operator/cluster/ballot.c|s/return acknowledgers - acks + 1;/return acknowledgers - acks;/
-one-answer-is-enough|operator/cluster/ballot.c|s/return acknowledgers - acks + 1;/return 1;/
-restarted-is-proof|operator/cluster/ballot.c|s/return member_acknowledges(snapshot, member) \&\& member->agent->replication.caught_up;/return member_acknowledges(snapshot, member);/
-anybody-is-proof|operator/cluster/ballot.c|s/return member_acknowledges(snapshot, member) \&\& member->agent->replication.caught_up;/return member->agent->replication.caught_up;/
-always-proven|operator/cluster/ballot.c|s/ballot->is_proven = enough \&\& (counts/ballot->is_proven = (counts/
-unheard-reign-is-empty|operator/cluster/ballot.c|s/return own || found || !enough || is_last_word;/return own || found || is_last_word;/
-reign-compared-wrongly|operator/cluster/member_history.c|s/return a->reign < b->reign ? GTID_SUPERSET : GTID_SUBSET;/return a->reign > b->reign ? GTID_SUPERSET : GTID_SUBSET;/
-reigns-not-compared|operator/cluster/member_history.c|s/if (a->reign != b->reign)/if (false)/
-smallest-is-best|operator/cluster/ballot.c|s/if (relation == GTID_SUPERSET || (relation == GTID_EQUAL \&\& is_better_equal/if (relation == GTID_SUBSET || (relation == GTID_EQUAL \&\& is_better_equal/
-ahead-ignored|operator/cluster/ballot.c|s/ballot->ahead = vote;/;/
-extra-ignored|operator/cluster/ballot.c|s/vote->unfit = "it holds transactions that the lost primary had not";/;/
-floor-dropped-at-begin|operator/cluster/cluster_failover.c|s/intent->reigns = \*reigns;/intent->reigns = *reigns; intent->reigns.list[0].floor = "";/
-salvage-drops-its-reigns|operator/cluster/failover_election.c|s/ret->first_reign = ballot->skipped + ballot->decisive;/ret->first_reign = ballot->reigns.count;/
-salvage-floor-is-whole|operator/cluster/cluster_failover.c|s/intent->reigns.list\[0\].floor_is_partial |= choice->salvage;/;/
-acknowledgers-forgotten|operator/cluster/cluster_failover.c|s/intent->acknowledgers = acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);/intent->acknowledgers = 0;/
-unheard-forgotten|operator/cluster/cluster_failover.c|s/acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);/acknowledgers_of(snapshot, choice->candidate);/
-acknowledgers-not-before-order|operator/cluster/cluster_order.c|s/return snapshot->last.acks == 0 || member_acknowledges(snapshot, member);/return true;/
-leaves-uncovered|operator/cluster/cluster_failover.c|s/^        acknowledgers_cover(snapshot, primary, primary->agent->gtid_executed, member);/        true;/
-settled-at-once|operator/cluster/reigns.c|s/if (ret->count > 1 \&\& is_acknowledged(snapshot, primary, ret))/if (ret->count > 1)/
-switchover-floor-whole|operator/cluster/cluster_intent.c|s/    intent->reigns.list\[0\].floor_is_partial = true;/    ;/
-target-not-fenced|operator/cluster/cluster_order.c|s/    bool fenced = from \&\& member_is_fenced(snapshot, from);/    bool fenced = from \&\& from->agent;/
-target-waits-for-nothing|operator/cluster/cluster_order.c|s/order_primary(snapshot, from->agent->gtid_executed, order);/order_primary(snapshot, "", order);/
-chosen-waits-for-nothing|operator/cluster/cluster_order.c|s/order_primary(snapshot, transition->position, order);/order_primary(snapshot, "", order);/
-fenced-without-done|operator/cluster/member_view.c|s/is_on_its_way(snapshot, member)) \&\& member->agent->order_done \&\&/is_on_its_way(snapshot, member)) \&\&/
-held-without-epoch|operator/cluster/failover_facts.c|s/snapshot->last.epoch > 0 \&\& member->agent->epoch == (uint64_t)snapshot->last.epoch \&\&/snapshot->last.epoch > 0 \&\&/
-held-without-receiver-off|operator/cluster/failover_facts.c|s/        member->agent->replication.receiver == AGENT_THREAD_OFF;/        true;/
-open-under-any-epoch|operator/cluster/member_view.c|s/return member_runs(member) \&\& has_epoch(snapshot, member) \&\& member->agent->role == AGENT_ROLE_PRIMARY \&\&/return member_runs(member) \&\& member->agent->role == AGENT_ROLE_PRIMARY \&\&/
-confirmed-at-once|operator/cluster/confirmed_strengthen.c|s/        !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))/        false)/
-confirmed-not-weakened|operator/cluster/cluster_confirmed.c|s/    confirmed->semi_sync \&= intent->semi_sync;/    ;/
-goes-back-unproven|operator/cluster/cluster_intent.c|s/return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.transition.epoch;/return true;/
-epoch-not-raised|operator/cluster/cluster_failover.c|s/    intent->epoch = cluster_newest_epoch(snapshot) + 1;/    intent->epoch = snapshot->last.epoch;/
-premature-order|operator/cluster/cluster_order.c|s/ \&\&$/ \&\&/;s/!(ret->orders\[i\].role == AGENT_ROLE_PRIMARY \&\& is_premature(snapshot))/true/
-first-primary-not-awaited|operator/cluster/primary_election.c|s/    if (!member_speaks(member)) {/    if (false) {/
-errant-not-reseeded|operator/cluster/cluster_order.c|s/    return is_errant_beside(snapshot, primary, member) \&\&$/    return false \&\& is_errant_beside(snapshot, primary, member) \&\&/
+floor-not-asked|operator/cluster/failover/ballot.c|s/return ballot->best \&\& !ballot->ahead \&\& ballot->best->history.reaches_floor \&\&/return ballot->best \&\& !ballot->ahead \&\&/
+one-answer-less|operator/cluster/failover/ballot.c|s/return acknowledgers - acks + 1;/return acknowledgers - acks;/
+one-answer-is-enough|operator/cluster/failover/ballot.c|s/return acknowledgers - acks + 1;/return 1;/
+restarted-is-proof|operator/cluster/failover/ballot.c|s/return member_acknowledges(snapshot, member) \&\& member->agent->replication.caught_up;/return member_acknowledges(snapshot, member);/
+anybody-is-proof|operator/cluster/failover/ballot.c|s/return member_acknowledges(snapshot, member) \&\& member->agent->replication.caught_up;/return member->agent->replication.caught_up;/
+always-proven|operator/cluster/failover/ballot.c|s/ballot->is_proven = enough \&\& (counts/ballot->is_proven = (counts/
+unheard-reign-is-empty|operator/cluster/failover/ballot.c|s/return own || found || !enough || is_last_word;/return own || found || is_last_word;/
+reign-compared-wrongly|operator/cluster/failover/member_history.c|s/return a->reign < b->reign ? GTID_SUPERSET : GTID_SUBSET;/return a->reign > b->reign ? GTID_SUPERSET : GTID_SUBSET;/
+reigns-not-compared|operator/cluster/failover/member_history.c|s/if (a->reign != b->reign)/if (false)/
+smallest-is-best|operator/cluster/failover/ballot.c|s/if (relation == GTID_SUPERSET || (relation == GTID_EQUAL \&\& is_better_equal/if (relation == GTID_SUBSET || (relation == GTID_EQUAL \&\& is_better_equal/
+ahead-ignored|operator/cluster/failover/ballot.c|s/ballot->ahead = vote;/;/
+extra-ignored|operator/cluster/failover/ballot.c|s/vote->unfit = "it holds transactions that the lost primary had not";/;/
+floor-dropped-at-begin|operator/cluster/failover/cluster_failover.c|s/intent->reigns = \*reigns;/intent->reigns = *reigns; intent->reigns.list[0].floor = "";/
+salvage-drops-its-reigns|operator/cluster/failover/failover_election.c|s/ret->first_reign = ballot->skipped + ballot->decisive;/ret->first_reign = ballot->reigns.count;/
+salvage-floor-is-whole|operator/cluster/failover/cluster_failover.c|s/intent->reigns.list\[0\].floor_is_partial |= choice->salvage;/;/
+acknowledgers-forgotten|operator/cluster/failover/cluster_failover.c|s/intent->acknowledgers = acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);/intent->acknowledgers = 0;/
+unheard-forgotten|operator/cluster/failover/cluster_failover.c|s/acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);/acknowledgers_of(snapshot, choice->candidate);/
+acknowledgers-not-before-order|operator/cluster/roles/cluster_order.c|s/return snapshot->last.acks == 0 || member_acknowledges(snapshot, member);/return true;/
+leaves-uncovered|operator/cluster/failover/cluster_failover.c|s/^        acknowledgers_cover(snapshot, primary, primary->agent->gtid_executed, member);/        true;/
+settled-at-once|operator/cluster/failover/reigns.c|s/if (ret->count > 1 \&\& is_acknowledged(snapshot, primary, ret))/if (ret->count > 1)/
+switchover-floor-whole|operator/cluster/roles/cluster_intent.c|s/    intent->reigns.list\[0\].floor_is_partial = true;/    ;/
+target-not-fenced|operator/cluster/roles/cluster_order.c|s/    bool fenced = from \&\& member_is_fenced(snapshot, from);/    bool fenced = from \&\& from->agent;/
+target-waits-for-nothing|operator/cluster/roles/cluster_order.c|s/order_primary(snapshot, from->agent->gtid_executed, order);/order_primary(snapshot, "", order);/
+chosen-waits-for-nothing|operator/cluster/roles/cluster_order.c|s/order_primary(snapshot, transition->position, order);/order_primary(snapshot, "", order);/
+fenced-without-done|operator/cluster/state/member_view.c|s/is_on_its_way(snapshot, member)) \&\& member->agent->order_done \&\&/is_on_its_way(snapshot, member)) \&\&/
+held-without-epoch|operator/cluster/failover/failover_facts.c|s/snapshot->last.epoch > 0 \&\& member->agent->epoch == (uint64_t)snapshot->last.epoch \&\&/snapshot->last.epoch > 0 \&\&/
+held-without-receiver-off|operator/cluster/failover/failover_facts.c|s/        member->agent->replication.receiver == AGENT_THREAD_OFF;/        true;/
+open-under-any-epoch|operator/cluster/state/member_view.c|s/return member_runs(member) \&\& has_epoch(snapshot, member) \&\& member->agent->role == AGENT_ROLE_PRIMARY \&\&/return member_runs(member) \&\& member->agent->role == AGENT_ROLE_PRIMARY \&\&/
+confirmed-at-once|operator/cluster/failover/confirmed_strengthen.c|s/        !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))/        false)/
+confirmed-not-weakened|operator/cluster/failover/cluster_confirmed.c|s/    confirmed->semi_sync \&= intent->semi_sync;/    ;/
+goes-back-unproven|operator/cluster/roles/cluster_intent.c|s/return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.transition.epoch;/return true;/
+epoch-not-raised|operator/cluster/failover/cluster_failover.c|s/    intent->epoch = cluster_newest_epoch(snapshot) + 1;/    intent->epoch = snapshot->last.epoch;/
+premature-order|operator/cluster/roles/cluster_order.c|s/ \&\&$/ \&\&/;s/!(ret->orders\[i\].role == AGENT_ROLE_PRIMARY \&\& is_premature(snapshot))/true/
+first-primary-not-awaited|operator/cluster/failover/primary_election.c|s/    if (!member_speaks(member)) {/    if (false) {/
+errant-not-reseeded|operator/cluster/roles/cluster_order.c|s/    return is_errant_beside(snapshot, primary, member) \&\&$/    return false \&\& is_errant_beside(snapshot, primary, member) \&\&/
 close-tells-waiting|e2e/simulation/agent_lane.c|s/^\( *\)close_clients(sim, member);/\1;/
 stale-order-taken|e2e/simulation/agent.c|s/    if (order->epoch < role->epoch)$/    if (false)/
 agent-keeps-order-of-dead-primary|agent/role_notes.c|s/    if (role->order.role == AGENT_ROLE_PRIMARY) {/    if (false) {/
 agent-forgets-the-gap|agent/catch_up.c|s/(struct catch_up){.gap_ms = now_ms}/(struct catch_up){.gap_ms = now_ms, .up = catch_up->up}/
 lapses-not-counted|agent/role_decide.c|s/^        state->lapses++;/        ;/
 unacknowledged-not-counted|agent/role_decide.c|s/^    state->lapses += ended;/    ;/
-lapses-not-heeded|operator/cluster/cluster_confirmed.c|s/ || (lapses > 0 \&\& lapses != confirmed->lapses))/)/
-semi-sync-off-believed|operator/cluster/cluster_confirmed.c|s/if ((writes \&\& !agent->semi_sync) ||/if (/
+lapses-not-heeded|operator/cluster/failover/cluster_confirmed.c|s/ || (lapses > 0 \&\& lapses != confirmed->lapses))/)/
+semi-sync-off-believed|operator/cluster/failover/cluster_confirmed.c|s/if ((writes \&\& !agent->semi_sync) ||/if (/
 isolation-ends-by-itself|agent/role_notes.c|s/^    state->role.isolated = true;/    state->role.isolated = false;/
-reseeded-while-seeding|operator/cluster/cluster_decide.c|s/^            member_is_seeding(member) || member->agent->mark/            member->agent->mark/
+reseeded-while-seeding|operator/cluster/rollout/cluster_decide.c|s/^            member_is_seeding(member) || member->agent->mark/            member->agent->mark/
 caught-up-by-any-goal|agent/catch_up.c|s/        catch_up->up = holds(flavour, received, catch_up->goal);/        catch_up->up = true;/
 never-isolated|agent/role_decide.c|s/    if (role->order.role != AGENT_ROLE_PRIMARY || !role->order.self_fence_ms)/    if (true)/
 overtaken-goes-on|agent/role_decide.c|s/    return state->source.is_primary \&\& state->source.epoch > state->role.order.epoch;/    return false;/

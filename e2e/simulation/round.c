@@ -6,12 +6,12 @@
 #include "e2e/simulation/check.h"
 #include "e2e/simulation/kube.h"
 #include "e2e/simulation/operator.h"
-#include "operator/cluster/cluster_confirmed.h"
-#include "operator/cluster/cluster_decide.h"
-#include "operator/cluster/cluster_notes.h"
-#include "operator/cluster/cluster_report_roles.h"
-#include "operator/cluster/cluster_roll.h"
-#include "operator/cluster/member_view.h"
+#include "operator/cluster/failover/cluster_confirmed.h"
+#include "operator/cluster/reconcile/cluster_notes.h"
+#include "operator/cluster/rollout/cluster_decide.h"
+#include "operator/cluster/rollout/cluster_roll.h"
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_report_roles.h"
 
 static bool api_answers(const struct sim *sim, int op)
 {

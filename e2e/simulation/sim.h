@@ -19,8 +19,8 @@
 #include "common/agent_api.h"
 #include "e2e/simulation/schedule.h"
 #include "e2e/simulation/txn.h"
-#include "operator/cluster/cluster_memory.h"
-#include "operator/cluster/cluster_roles.h"
+#include "operator/cluster/reconcile/cluster_memory.h"
+#include "operator/cluster/state/cluster_roles.h"
 
 _Static_assert(SIM_MEMBERS_MAX <= TXN_SERVERS_MAX, "each member writes");
 #define SIM_TICK_MS 10

@@ -4,7 +4,7 @@
 #include "common/base.h"
 
 #include "e2e/simulation/operator.h"
-#include "operator/cluster/cluster_notes.h"
+#include "operator/cluster/reconcile/cluster_notes.h"
 
 static const char *const revisions[] = {"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"};
 static const char *const nodes[] = {"node-0", "node-1", "node-2", "node-3", "node-4", "node-5"};

@@ -8,7 +8,7 @@
 #include "common/alloc.h"
 #include "common/json.h"
 #include "common/tls.h"
-#include "operator/cluster/desired.h"
+#include "operator/cluster/desired/desired.h"
 #include "operator/tests/operator_world.h"
 
 /* Everything of a settled cluster, itself included. */

@@ -19,7 +19,7 @@
 #include "operator/backup/archive_controller.h"
 #include "operator/backup/backup_controller.h"
 #include "operator/backup/schedule_controller.h"
-#include "operator/cluster/cluster_controller.h"
+#include "operator/cluster/reconcile/cluster_controller.h"
 #include "operator/configmapsync/sync_controller.h"
 #include "operator/instance/agent_fleet.h"
 #include "operator/kube/kube_config.h"

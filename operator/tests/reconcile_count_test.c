@@ -7,8 +7,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "operator/cluster/cluster_gather.h"
-#include "operator/cluster/cluster_roles.h"
+#include "operator/cluster/reconcile/cluster_gather.h"
+#include "operator/cluster/state/cluster_roles.h"
 #include "operator/tests/failover_story.h"
 
 static struct {

@@ -2,7 +2,7 @@
 /* What is told of failovers and of members: each step once, whatever else is written meanwhile. */
 #include "common/base.h"
 
-#include "operator/cluster/cluster_events.h"
+#include "operator/cluster/status/cluster_events.h"
 
 #include <setjmp.h>
 #include <cmocka.h>

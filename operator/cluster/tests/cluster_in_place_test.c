@@ -2,15 +2,15 @@
 /* Restores in place as a table: from what stands in the status and what members say to the next step and to what they are told. */
 #include "common/base.h"
 
-#include "operator/cluster/cluster_in_place.h"
+#include "operator/cluster/restore/cluster_in_place.h"
 
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include "common/alloc.h"
 #include "common/json.h"
-#include "operator/cluster/cluster_restore.h"
-#include "operator/cluster/member_view.h"
+#include "operator/cluster/restore/cluster_restore.h"
+#include "operator/cluster/state/member_view.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define SOURCE "'source':{'phase':'Restoring','backup':'b1','from':{'backup':{'name':'nightly'}}}"

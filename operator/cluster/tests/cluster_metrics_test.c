@@ -2,7 +2,7 @@
 /* The figures of clusters: what is known has a sample, what is not has none. */
 #include "common/base.h"
 
-#include "operator/cluster/cluster_metrics.h"
+#include "operator/cluster/reconcile/cluster_metrics.h"
 
 #include <setjmp.h>
 #include <cmocka.h>

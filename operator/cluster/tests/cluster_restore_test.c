@@ -2,14 +2,14 @@
 /* A new cluster that is made of a stored backup: what its status becomes, what its first member is told, what people see. */
 #include "common/base.h"
 
-#include "operator/cluster/cluster_restore.h"
+#include "operator/cluster/restore/cluster_restore.h"
 
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include "common/alloc.h"
 #include "common/json.h"
-#include "operator/cluster/cluster_decide.h"
+#include "operator/cluster/rollout/cluster_decide.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define NAMED "{\"backup\":{\"name\":\"nightly\"}}"

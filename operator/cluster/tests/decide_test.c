@@ -15,8 +15,8 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/strvec.h"
-#include "operator/cluster/cluster_confirmed.h"
-#include "operator/cluster/failover_facts.h"
+#include "operator/cluster/failover/cluster_confirmed.h"
+#include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define DATA "operator/cluster/tests/data/decide"

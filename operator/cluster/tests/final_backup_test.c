@@ -2,14 +2,14 @@
 /* The last backup of a cluster that is being deleted: what its status becomes, what its primary is told, what is written, what people see. */
 #include "common/base.h"
 
-#include "operator/cluster/final_backup.h"
+#include "operator/cluster/deletion/final_backup.h"
 
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include "common/alloc.h"
 #include "common/json.h"
-#include "operator/cluster/cluster_decide.h"
+#include "operator/cluster/rollout/cluster_decide.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 /* GOLDEN_NOW_MS is 2026-02-02T02:40:00Z. */

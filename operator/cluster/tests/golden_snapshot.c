@@ -10,8 +10,8 @@
 #include "common/fs.h"
 #include "common/json.h"
 #include "operator/api/api_kinds.h"
-#include "operator/cluster/cluster_roles.h"
-#include "operator/cluster/member_view.h"
+#include "operator/cluster/state/cluster_roles.h"
+#include "operator/cluster/state/member_view.h"
 
 #define INFORMER_CLUSTERS PLAN_KIND_COUNT
 #define INFORMER_CONFIGS (PLAN_KIND_COUNT + 1)

@@ -34,8 +34,8 @@
 
 #include <jansson.h>
 
-#include "operator/cluster/cluster_gather.h"
-#include "operator/cluster/cluster_report.h"
+#include "operator/cluster/reconcile/cluster_gather.h"
+#include "operator/cluster/status/cluster_report.h"
 
 #define GOLDEN_NOW_MS 1770000000000LL
 #define GOLDEN_UID "0c000000-0000-4000-8000-000000000001"

@@ -8,8 +8,8 @@
 #include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/json.h"
-#include "operator/cluster/cluster_decide.h"
-#include "operator/cluster/member_view.h"
+#include "operator/cluster/rollout/cluster_decide.h"
+#include "operator/cluster/state/member_view.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define SERVERS 400

@@ -2,7 +2,7 @@
 /* What a member holds, seen against the reigns of the status. */
 #include "common/base.h"
 
-#include "operator/cluster/member_history.h"
+#include "operator/cluster/failover/member_history.h"
 
 #include <setjmp.h>
 #include <cmocka.h>

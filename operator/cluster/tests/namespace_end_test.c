@@ -2,14 +2,14 @@
 /* A namespace that is deleted: when it is worth a question, and what members are told. */
 #include "common/base.h"
 
-#include "operator/cluster/namespace_end.h"
+#include "operator/cluster/state/namespace_end.h"
 
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include "common/alloc.h"
 #include "common/json.h"
-#include "operator/cluster/cluster_decide.h"
+#include "operator/cluster/rollout/cluster_decide.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define GOES "{\"metadata\":{\"deletionTimestamp\":\"2026-02-02T02:39:59Z\"}}"

@@ -2,7 +2,7 @@
 /* Which stored backup a restore to a point begins from. */
 #include "common/base.h"
 
-#include "operator/cluster/restore_choice.h"
+#include "operator/cluster/restore/restore_choice.h"
 
 #include <setjmp.h>
 #include <cmocka.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "common/backoff.h"
-#include "operator/cluster/cluster_roll.h"
+#include "operator/cluster/rollout/cluster_roll.h"
 
 /*
  * A world in letters, one for each ordinal: R ready, N not ready (new template: upper case, old: lower case), d leaving, - no pod.

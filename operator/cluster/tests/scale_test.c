@@ -6,9 +6,9 @@
 #include <cmocka.h>
 
 #include "common/json.h"
-#include "operator/cluster/cluster_scale.h"
-#include "operator/cluster/cluster_snapshot.h"
-#include "operator/cluster/desired.h"
+#include "operator/cluster/desired/desired.h"
+#include "operator/cluster/rollout/cluster_scale.h"
+#include "operator/cluster/state/cluster_snapshot.h"
 
 struct scale_case {
     const char *name;

@@ -2,14 +2,14 @@
 /* What the Secrets should hold, given what they hold. */
 #include "common/base.h"
 
-#include "operator/cluster/secret_data.h"
+#include "operator/cluster/reconcile/secret_data.h"
 
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include "common/alloc.h"
 #include "common/json.h"
-#include "operator/cluster/cluster_secrets.h"
+#include "operator/cluster/reconcile/cluster_secrets.h"
 
 #define NOW_MS 1770000000000LL
 #define DAY_MS (24LL * 60 * 60 * 1000)

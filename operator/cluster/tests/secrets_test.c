@@ -7,8 +7,8 @@
 
 #include "common/alloc.h"
 #include "common/json.h"
-#include "operator/cluster/cluster_secrets.h"
-#include "operator/cluster/secret_data.h"
+#include "operator/cluster/reconcile/cluster_secrets.h"
+#include "operator/cluster/reconcile/secret_data.h"
 #include "operator/kube/tests/kube_world.h"
 
 #define NOW_MS 1770000000000LL

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * desired.h: the manifests of a cluster's children, as functions of the snapshot. Pure; goldens in tests/data.
+ *
+ * Every function returns a new document for server-side apply with exactly the fields that we own. Equal snapshots give equal documents.
+ */
+#ifndef KM_DESIRED_H
+#define KM_DESIRED_H
+
+#include <jansson.h>
+
+#include "operator/cluster/state/cluster_snapshot.h"
+
+/* Our own controller name on EndpointSlices: the endpoint controllers of Kubernetes leave those alone. */
+#define DESIRED_SLICE_MANAGER "kube-mysql.kubemysql.dev"
+
+/* Labels and the controller reference that all children carry: {labels, ownerReferences}. */
+json_t *desired_child_metadata(const struct cluster_snapshot *snapshot);
+json_t *desired_child(const struct cluster_snapshot *snapshot, enum cluster_child child);
+const char *desired_child_name(const struct cluster_names *names, enum cluster_child child);
+enum plan_kind desired_child_kind(enum cluster_child child);
+
+/* Identifies what a member runs: images, my.cnf, security context. Hex, 16 characters. A new value is tried by a check pod before members are touched. */
+void desired_runtime_hash(const struct cluster_snapshot *snapshot, char out[static 17]);
+/* The pod that tries it. */
+json_t *desired_check_pod(const struct cluster_snapshot *snapshot);
+void desired_check_pod_name(const struct cluster_snapshot *snapshot, char out[static DERIVED_NAME_SIZE]);
+/* Label value kubemysql.dev/role of the check pod for a runtime hash: "check-HASH". */
+void desired_check_pod_role(const char *runtime_hash, char out[static 32]);
+/* The MysqlTerminal of spec.terminal. */
+json_t *desired_terminal(const struct cluster_snapshot *snapshot);
+
+/* Pieces, for the above and for tests. */
+json_t *desired_object(
+    const struct cluster_snapshot *snapshot, const char *api_version, const char *kind, const char *name);
+json_t *desired_pod_template(const struct cluster_snapshot *snapshot);
+json_t *desired_stateful_set(const struct cluster_snapshot *snapshot);
+json_t *desired_service(const struct cluster_snapshot *snapshot);
+json_t *desired_service_primary(const struct cluster_snapshot *snapshot);
+json_t *desired_service_replicas(const struct cluster_snapshot *snapshot);
+/* Whether clients are led to the primary (NULL: there is none). The agent's word counts, which is there seconds before
+ * Kubernetes' own; without it, the pod's readiness. In a switchover the route goes ahead to the new primary. Never
+ * before the status says that a primary was open: who finds the route finds the data. */
+bool desired_route_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *primary);
+json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot);
+json_t *desired_disruption_budget(const struct cluster_snapshot *snapshot);
+json_t *desired_config_map(const struct cluster_snapshot *snapshot);
+json_t *desired_service_account(const struct cluster_snapshot *snapshot);
+/* instance.json of the agents' contract. */
+char *desired_instance_json(const struct cluster_snapshot *snapshot);
+/* The same with what the data of the members was made with, for the check pod. */
+char *desired_check_instance_json(const struct cluster_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "common/json.h"
+#include "operator/cluster/desired/desired.h"
+#include "operator/cluster/state/cluster_roles.h"
+
+/* Claim templates are immutable: an existing set keeps the size that it was made with, its claims are grown one by one
+ * (cluster_volumes), and a claim made later for a new member is grown right after it appears. */
+static json_t *claim_storage(const struct cluster_snapshot *snapshot)
+{
+    json_t *resources = json_deep_copy(snapshot->cluster.storage.resources);
+    int64_t made_with = snapshot->stateful_set ? snapshot->stateful_set->claim_bytes : 0;
+    if (made_with > 0 && made_with != snapshot->cluster.storage.size_bytes) {
+        json_t *requests = json_object_get(resources, "requests");
+        json_object_set_new(requests, "storage", json_sprintf("%lld", (long long)made_with));
+    }
+    return resources;
+}
+
+static json_t *claim_template(const struct cluster_snapshot *snapshot)
+{
+    json_t *spec = json_build("{s:[s], s:s, s:o}", "accessModes", "ReadWriteOnce", "volumeMode", "Filesystem",
+        "resources", claim_storage(snapshot));
+    json_put_str(spec, "storageClassName", snapshot->cluster.storage.storage_class_name);
+    json_t *labels = cluster_labels(snapshot->name);
+    json_object_update_new(labels, cluster_selector_labels(snapshot->name));
+    return json_build("{s:s, s:s, s:{s:s, s:o}, s:o}", "apiVersion", "v1", "kind", "PersistentVolumeClaim", "metadata",
+        "name", VOLUME_DATA, "labels", labels, "spec", spec);
+}
+
+json_t *desired_stateful_set(const struct cluster_snapshot *snapshot)
+{
+    char runtime[17];
+    desired_runtime_hash(snapshot, runtime);
+    json_t *set = desired_object(snapshot, "apps/v1", "StatefulSet", snapshot->names.stateful_set);
+    json_put(json_object_get(set, "metadata"), "annotations", json_build("{s:s}", ANNOTATION_APPLIED_HASH, runtime));
+    json_t *spec = json_build("{s:i, s:s, s:s, s:{s:s}, s:i, s:{s:o}, s:o}", "replicas", cluster_wanted_pods(snapshot),
+        "serviceName", snapshot->names.service, "podManagementPolicy", "Parallel", "updateStrategy", "type", "OnDelete",
+        "revisionHistoryLimit", 3, "selector", "matchLabels", cluster_selector_labels(snapshot->name), "template",
+        desired_pod_template(snapshot));
+    if (!snapshot->cluster.storage.volume_source)
+        json_put(spec, "volumeClaimTemplates", json_build("[o]", claim_template(snapshot)));
+    json_put(set, "spec", spec);
+    return set;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/failover/ballot.h"
+
+#include <limits.h>
+
+#include "common/alloc.h"
+#include "operator/cluster/failover/candidate.h"
+#include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/failover/reigns.h"
+#include "operator/cluster/state/member_view.h"
+
+/* ---- how many must answer ---- */
+
+/* MariaDB waits for one, whatever is wished; so does who has said nothing yet, as far as we know. */
+static int acks_in_force(const struct cluster_snapshot *snapshot)
+{
+    enum agent_flavour flavour = cluster_flavour(snapshot);
+    bool waits_for_one = flavour == AGENT_FLAVOUR_MARIADB || flavour == AGENT_FLAVOUR_UNKNOWN;
+    return waits_for_one ? 1 : cluster_confirmed_acks(snapshot);
+}
+
+int ballot_answers_needed(const struct cluster_snapshot *snapshot, const char *primary, bool whole_floor)
+{
+    bool is_known = !str_empty(primary);
+    int acknowledgers = 0, acks = acks_in_force(snapshot);
+    for (int ordinal = 0; ordinal < CLUSTER_ACKNOWLEDGERS_MAX; ordinal++)
+        acknowledgers +=
+            ordinal != names_ordinal(primary) && (snapshot->last.roles.acknowledgers >> (unsigned)ordinal & 1) != 0;
+    /* A primary that is not known is one of them, and holds each commit as well. */
+    if (cluster_confirmed_acks(snapshot) < 1)
+        return is_known || acknowledgers == 0 ? INT_MAX : acknowledgers;
+    acks += !is_known;
+    if (acknowledgers < acks)
+        return whole_floor ? 0 : INT_MAX;
+    return acknowledgers - acks + 1;
+}
+
+bool ballot_is_proof(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member_acknowledges(snapshot, member) && member->agent->replication.caught_up;
+}
+
+bool ballot_counts(const struct cluster_snapshot *snapshot, const char *primary, const struct cluster_member *member)
+{
+    bool all_are_asked = str_empty(primary) && cluster_confirmed_acks(snapshot) < 1; /* the primary itself among them */
+    return !str_eq(member->name, primary) &&
+        (ballot_is_proof(snapshot, member) || (all_are_asked && member_acknowledges(snapshot, member)));
+}
+
+void ballot_join_unknown(struct cluster_reigns *reigns, struct cluster_reigns *ret)
+{
+    bool all_known = true;
+    for (int i = 0; i < reigns->count; i++)
+        all_known &= !str_empty(reigns->list[i].origin);
+    *ret = (struct cluster_reigns){.count = 0};
+    if (reigns->count < 2 || all_known)
+        return;
+    *ret = *reigns;
+    reigns->list[0] = reigns->list[reigns->count - 1];
+    reigns->list[0].primary[0] = reigns->list[0].origin[0] = '\0';
+    reigns->list[0].floor_is_partial = true;
+    reigns->list[0].opened = false;
+    reigns->count = 1;
+}
+
+/* ---- votes ---- */
+
+/* What the primary of a reign that never began has written is in the way of what MariaDB would tell of it otherwise. */
+static bool stands_in_the_way(const struct ballot *ballot, const struct vote *vote)
+{
+    bool was_to_be_primary = false;
+    for (int i = 0; i < ballot->skipped.count; i++)
+        was_to_be_primary |= reigns_is_primary(&ballot->skipped.list[i], vote->member);
+    return was_to_be_primary && vote->history.has_extra && vote->member->agent->flavour == AGENT_FLAVOUR_MARIADB;
+}
+
+static void add_vote(const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct ballot *ballot)
+{
+    struct vote *vote = &ballot->votes[ballot->count++];
+    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    *vote = (struct vote){.member = member, .unfit = candidate_why_unfit(snapshot, member)};
+    member_history_read(&ballot->reigns, flavour, failover_position_of(member), &vote->history);
+    vote->history.hides &= !member_history_shows_none(&ballot->reigns, member->agent->gtid_state);
+    vote->history.hides |= stands_in_the_way(ballot, vote);
+}
+
+static const struct vote *vote_of(const struct ballot *ballot, const struct cluster_reign *reign)
+{
+    for (int i = 0; i < ballot->count; i++) {
+        if (reigns_is_primary(reign, ballot->votes[i].member))
+            return &ballot->votes[i];
+    }
+    return NULL;
+}
+
+/* ---- reign by reign ---- */
+
+/* but: NULL anybody */
+static bool anybody_holds(const struct ballot *ballot, int reign, const struct vote *but)
+{
+    for (int i = 0; i < ballot->count; i++) {
+        const struct vote *vote = &ballot->votes[i];
+        if (vote != but && vote->history.readable && vote->history.reign == reign)
+            return true;
+    }
+    return false;
+}
+
+/* What cannot be read, or is hidden behind something of its own, may be acknowledged, so that is no answer. */
+static int count_answers(const struct cluster_snapshot *snapshot, const struct ballot *ballot, const char *primary)
+{
+    int answers = 0;
+    for (int i = 0; i < ballot->count; i++) {
+        const struct vote *vote = &ballot->votes[i];
+        answers += ballot_counts(snapshot, primary, vote->member) && vote->history.readable && !vote->history.hides;
+    }
+    return answers;
+}
+
+/* Each of them may have been primary last: those that are not asked as acknowledgers must have answered as well. */
+static bool joined_have_answered(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
+{
+    for (int r = 0; r < ballot->joined.count; r++) {
+        const struct cluster_member *primary = cluster_member_named(snapshot, ballot->joined.list[r].primary);
+        bool answers = primary && (member_acknowledges(snapshot, primary) || member_is_held(snapshot, primary));
+        if (!answers)
+            return false;
+    }
+    return true;
+}
+
+/* Somebody has seen its primary open, or that one says so, or holds a heartbeat of it, or another one holds something
+ * of it. Where it is not known under which epoch it began, the primary cannot say so. Else what bears its origin may be
+ * older: a tail of an earlier reign of the same member, or what somebody wrote there while it was a replica. */
+static bool has_begun(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *reign = &ballot->reigns.list[i];
+    const struct agent_status *agent = own->member->agent;
+    uint64_t latest = MAX_OF(agent->opened_epoch, agent->replication.applied_epoch);
+    return reign->opened || (reign->epoch > 0 && latest >= (uint64_t)reign->epoch) || anybody_holds(ballot, i, own);
+}
+
+/* Another member has received more of the reign than its primary holds. So the primary's volume went back in time, and
+ * what it holds is not everything. */
+static bool is_behind(const struct ballot *ballot, int reign, const struct vote *own)
+{
+    for (int i = 0; i < ballot->count && own->history.readable; i++) {
+        const struct vote *vote = &ballot->votes[i];
+        if (vote != own && vote->history.readable && !vote->history.hides && vote->history.reign == reign &&
+            member_history_compare(&vote->history, &own->history) == GTID_SUPERSET)
+            return true;
+    }
+    return false;
+}
+
+/* False: it is empty, and the one before it decides. */
+static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)
+{
+    const struct cluster_reign *reign = &ballot->reigns.list[i];
+    const struct vote *primary = vote_of(ballot, reign);
+    const struct vote *own = primary; /* as long as it tells what it wrote in this reign */
+    bool is_last_word = i == ballot->reigns.count - 1 && reign->floor_is_partial;
+    bool found = anybody_holds(ballot, i, NULL);
+    ballot->decisive = i;
+    ballot->answers = count_answers(snapshot, ballot, reign->primary);
+    ballot->needed = reign->closed ? 0 : ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
+    bool enough = ballot->answers >= ballot->needed && joined_have_answered(snapshot, ballot);
+    if (own && !own->history.readable)
+        own = reign->opened ? own : NULL;
+    else if (own && own->history.reign > i) {
+        if (!is_last_word)
+            return false;
+        own = reign->opened ? own : NULL; /* nobody took writes after it, and it had everything when it was opened */
+    } else if (own && i + 1 < ballot->reigns.count && !has_begun(ballot, i, own))
+        own = NULL;
+    if (own && is_behind(ballot, i, own))
+        own = NULL;
+    ballot->old = own;
+    /* What only its primary holds of it proves nothing of those before, unless its floor is all of them. */
+    bool counts = anybody_holds(ballot, i, primary) || (own && !reign->floor_is_partial);
+    ballot->is_proven = enough && (counts || is_last_word);
+    return own || found || !enough || is_last_word;
+}
+
+static void judge(const struct cluster_snapshot *snapshot, struct ballot *ballot)
+{
+    for (int i = 0; i < ballot->reigns.count; i++) {
+        if (judge_reign(snapshot, i, ballot))
+            return;
+    }
+    ballot->decisive = ballot->reigns.count;
+    ballot->is_proven = true;
+}
+
+/* ---- who holds most ---- */
+
+/* Where a reign has written something, what belongs to no reign is in its way: nobody acknowledged it, and it may bear
+ * the number of something that was. */
+static void note_extra(struct ballot *ballot)
+{
+    for (int i = 0; i < ballot->count && ballot->decisive < ballot->reigns.count; i++) {
+        struct vote *vote = &ballot->votes[i];
+        if (vote != ballot->old && vote->history.has_extra && str_empty(vote->unfit) &&
+            anybody_holds(ballot, ballot->decisive, NULL))
+            vote->unfit = "it holds transactions that the lost primary had not";
+    }
+    for (int i = 0; i < ballot->count; i++) {
+        struct vote *vote = &ballot->votes[i];
+        if (!vote->history.readable && vote != ballot->old && str_empty(vote->unfit))
+            vote->unfit = "its GTID set is too long";
+    }
+}
+
+static bool is_better_equal(const struct cluster_snapshot *snapshot, const struct vote *a, const struct vote *b)
+{
+    if (a->history.has_extra != b->history.has_extra)
+        return b->history.has_extra;
+    return candidate_is_better_equal(snapshot, a->member, b->member);
+}
+
+static void find_best(const struct cluster_snapshot *snapshot, struct ballot *ballot)
+{
+    for (int i = 0; i < ballot->count; i++) {
+        const struct vote *vote = &ballot->votes[i];
+        if (!str_empty(vote->unfit))
+            ballot->unfit = vote;
+        else if (vote == ballot->old)
+            continue;
+        else if (!ballot->best)
+            ballot->best = vote;
+        else {
+            enum gtid_relation relation = member_history_compare(&vote->history, &ballot->best->history);
+            if (relation == GTID_SUPERSET || (relation == GTID_EQUAL && is_better_equal(snapshot, vote, ballot->best)))
+                ballot->best = vote;
+        }
+    }
+}
+
+static void compare_with_best(struct ballot *ballot)
+{
+    for (int i = 0; i < ballot->count && ballot->best; i++) {
+        const struct vote *vote = &ballot->votes[i];
+        if (vote == ballot->best || vote == ballot->old)
+            continue;
+        enum gtid_relation relation = vote->history.readable
+            ? member_history_compare(&vote->history, &ballot->best->history)
+            : GTID_SUPERSET; /* for all that is known */
+        if (relation == GTID_DIVERGED)
+            ballot->diverged = vote;
+        else if (relation == GTID_SUPERSET)
+            ballot->ahead = vote;
+    }
+}
+
+static void read_votes(const struct cluster_snapshot *snapshot, struct ballot *ballot)
+{
+    for (int i = 0; i < ballot->count; i++)
+        member_history_release(&ballot->votes[i].history);
+    ballot->count = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_is_held(snapshot, &snapshot->members[i]))
+            add_vote(snapshot, &snapshot->members[i], ballot);
+    }
+}
+
+/* Who is to follow a primary that has answered is opened when it has all that this one had when it was closed, or all
+ * of its binary logs. */
+static bool lacks_some_of_before(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *before = &ballot->reigns.list[i + 1];
+    const struct vote *older = vote_of(ballot, before);
+    if (!older || older == own || !older->history.readable || str_empty(before->origin))
+        return false;
+    if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
+        return member_history_is_behind(own->member->agent->gtid_executed, older->member->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(older->history.known, before->origin);
+    _cleanup_(gtid_set_freep) struct gtid_set *lacking = gtid_set_subtract(written, own->history.known);
+    return !gtid_set_is_empty(lacking);
+}
+
+static bool anybody_holds_later(const struct ballot *ballot, int reign)
+{
+    for (int i = 0; i < reign; i++) {
+        if (anybody_holds(ballot, i, NULL))
+            return true;
+    }
+    return false;
+}
+
+/* By the notes on its primary's volume: each opening since it began is noted, and none is. That the last one noted is
+ * of before the reign that is listed before it shows that the epoch is the one that it began with, and not a later one
+ * under which it went on. */
+static bool is_noted_as_unopened(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *reign = &ballot->reigns.list[i], *before = &ballot->reigns.list[i + 1];
+    const struct agent_status *agent = own->member->agent;
+    if (reign->opened || reign->epoch < 1 || before->epoch < 1)
+        return false;
+    return agent->noted_since > 0 && agent->noted_since <= (uint64_t)reign->epoch &&
+        agent->opened_epoch < (uint64_t)MIN_OF(reign->epoch, before->epoch) &&
+        agent->replication.applied_epoch < (uint64_t)reign->epoch;
+}
+
+/* Its primary's volume shows that it cannot have been opened, or the one before it does, or enough others hold nothing
+ * of it. What bears its origin all the same is older, whoever holds it. */
+static bool never_began(const struct cluster_snapshot *snapshot, const struct ballot *ballot, int i)
+{
+    const struct cluster_reign *reign = &ballot->reigns.list[i];
+    const struct vote *own = vote_of(ballot, reign);
+    if (!own || !own->history.readable || anybody_holds_later(ballot, i))
+        return false;
+    if (is_noted_as_unopened(ballot, i, own))
+        return true;
+    if (has_begun(ballot, i, own))
+        return false;
+    return lacks_some_of_before(ballot, i, own) ||
+        count_answers(snapshot, ballot, reign->primary) >=
+        ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
+}
+
+static void skip(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)
+{
+    struct cluster_reigns *reigns = &ballot->reigns;
+    int later = reigns->count - i - 1;
+    ballot->skipped.list[ballot->skipped.count++] = reigns->list[i];
+    memmove(&reigns->list[i], &reigns->list[i + 1], (size_t)later * sizeof(reigns->list[0]));
+    memmove(&ballot->listed[i], &ballot->listed[i + 1], (size_t)later * sizeof(ballot->listed[0]));
+    reigns->count--;
+    read_votes(snapshot, ballot);
+}
+
+/* From the latest on, again after each: who wrote in one that is left out holds nothing of it any more. The oldest
+ * stays. */
+static void skip_unbegun(const struct cluster_snapshot *snapshot, struct ballot *ballot)
+{
+    for (int i = 0; i + 1 < ballot->reigns.count; i++) {
+        if (never_began(snapshot, ballot, i)) {
+            skip(snapshot, i, ballot);
+            i = -1;
+        }
+    }
+}
+
+struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
+{
+    struct ballot *ballot = xnew(struct ballot);
+    reigns_in_force(snapshot, &ballot->reigns);
+    for (int i = 0; i < CLUSTER_REIGNS_MAX; i++)
+        ballot->listed[i] = i;
+    ballot_join_unknown(&ballot->reigns, &ballot->joined);
+    read_votes(snapshot, ballot);
+    skip_unbegun(snapshot, ballot);
+    judge(snapshot, ballot);
+    note_extra(ballot);
+    find_best(snapshot, ballot);
+    compare_with_best(ballot);
+    return ballot;
+}
+
+void ballot_free(struct ballot *ballot)
+{
+    if (!ballot)
+        return;
+    for (int i = 0; i < ballot->count; i++)
+        member_history_release(&ballot->votes[i].history);
+    free(ballot);
+}
+
+/* ---- conclusions ---- */
+
+bool ballot_best_has_all(const struct ballot *ballot)
+{
+    if (!ballot->best || !ballot->old || !ballot->old->history.readable)
+        return false;
+    enum gtid_relation relation = member_history_compare(&ballot->best->history, &ballot->old->history);
+    return relation == GTID_EQUAL || relation == GTID_SUPERSET;
+}
+
+bool ballot_best_is_safe(const struct ballot *ballot)
+{
+    return ballot->best && !ballot->ahead && ballot->best->history.reaches_floor &&
+        (ballot->is_proven || ballot_best_has_all(ballot));
+}

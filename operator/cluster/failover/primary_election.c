@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/failover/primary_election.h"
+
+#include "common/gtid.h"
+#include "operator/cluster/failover/reigns.h"
+#include "operator/cluster/state/member_view.h"
+
+/* ---- the first primary ---- */
+
+/* Nothing can be on a volume that no node has ever had. */
+static bool is_surely_empty(const struct cluster_member *member)
+{
+    return !member_has_volume(member);
+}
+
+/* Also one beyond spec.replicas may hold what is newest, as after a cluster was deleted and made anew with fewer
+ * members. */
+static bool is_asked(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member_is_wanted(snapshot, member) || member_has_volume(member);
+}
+
+static bool holds_data(const struct cluster_member *member)
+{
+    return member_speaks(member) && !member_is_empty(member);
+}
+
+/* What a mark says is out of date neither counts nor is waited for: it is replaced by a copy. */
+static bool holds_trusted_data(const struct cluster_member *member)
+{
+    return holds_data(member) && !member_data_is_stale(member);
+}
+
+/* What must happen before positions can be compared; "" nothing. */
+static void awaited(const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
+{
+    if (!is_asked(snapshot, member))
+        return;
+    if (!member_speaks(member)) {
+        if (!is_surely_empty(member))
+            snprintf(why, size, "wait to hear from %s, whose volume may hold data", member->name);
+    } else if (holds_trusted_data(member) && !member_runs(member))
+        snprintf(why, size, "wait until the server of %s runs, to learn what it holds", member->name);
+}
+
+static enum gtid_relation compare(const struct cluster_member *a, const struct cluster_member *b)
+{
+    enum gtid_flavour flavour = a->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    _cleanup_(gtid_set_freep) struct gtid_set *of_a = position_parse(flavour, a->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *of_b = position_parse(flavour, b->agent->gtid_executed);
+    return of_a && of_b ? gtid_set_compare(of_a, of_b) : GTID_DIVERGED;
+}
+
+/* Of the latest reign that it has a trace of: its server was opened in it, or has executed a heartbeat of it. 0:
+ * none. */
+static uint64_t latest_reign(const struct cluster_member *member)
+{
+    return MAX_OF(member->agent->opened_epoch, member->agent->replication.applied_epoch);
+}
+
+/* Whoever was opened had all that was acknowledged until then, and so has everybody who has a trace of its reign. What
+ * others hold beyond that was acknowledged by nobody, whatever its numbers. Volumes without a trace may be of another
+ * origin: they are compared. */
+static bool is_of_earlier_reign(const struct cluster_member *member, uint64_t latest)
+{
+    return latest_reign(member) > 0 && latest_reign(member) < latest;
+}
+
+static uint64_t find_latest_reign(const struct cluster_snapshot *snapshot)
+{
+    uint64_t latest = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (is_asked(snapshot, member) && holds_trusted_data(member))
+            latest = MAX_OF(latest, latest_reign(member));
+    }
+    return latest;
+}
+
+static const struct cluster_member *wished(const struct cluster_snapshot *snapshot)
+{
+    int ordinal = snapshot->cluster.replication.primary;
+    return ordinal >= 0 && ordinal < snapshot->member_count ? &snapshot->members[ordinal] : NULL;
+}
+
+/* All that it holds and `known` does not was written by servers that `known` holds something of. */
+static bool has_no_other_source(const struct gtid_set *set, const struct gtid_set *known)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *beyond = gtid_set_subtract(set, known);
+    struct gtid_one one;
+    for (size_t i = 0; gtid_set_first_of(beyond, i, &one); i++) {
+        _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(known, one.source);
+        if (gtid_set_is_empty(written))
+            return false;
+    }
+    return true;
+}
+
+/* A MySQL server that was opened last has all that it wrote, and had all else that counts: what others hold beyond that
+ * is a tail of an earlier reign. Unless its volume went back: then they hold more of its own transactions than it does.
+ * And what a server wrote that it holds nothing of may be of a later reign that has left no other trace. */
+static bool was_opened_last(const struct cluster_member *member, const struct cluster_member *other, uint64_t latest)
+{
+    const struct agent_status *agent = member->agent;
+    if (agent->flavour == AGENT_FLAVOUR_MARIADB || latest == 0 || agent->opened_epoch != latest)
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *mine = position_parse(GTID_MYSQL, agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *theirs = position_parse(GTID_MYSQL, other->agent->gtid_executed);
+    if (!mine || !theirs)
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *own = gtid_set_of_source(mine, agent->server_uuid);
+    _cleanup_(gtid_set_freep) struct gtid_set *theirs_of_it = gtid_set_of_source(theirs, agent->server_uuid);
+    enum gtid_relation relation = gtid_set_compare(theirs_of_it, own);
+    return !gtid_set_is_empty(own) && (relation == GTID_SUBSET || relation == GTID_EQUAL) &&
+        has_no_other_source(theirs, mine);
+}
+
+static bool is_candidate(const struct cluster_snapshot *snapshot, const struct cluster_member *member, uint64_t latest)
+{
+    return is_asked(snapshot, member) && holds_trusted_data(member) && !is_of_earlier_reign(member, latest);
+}
+
+/* The others are compared with it first, whatever their order. */
+static const struct cluster_member *find_opened_last(const struct cluster_snapshot *snapshot, uint64_t latest)
+{
+    for (int i = 0; i < snapshot->member_count && latest > 0; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (is_candidate(snapshot, member, latest) && member->agent->opened_epoch == latest)
+            return member;
+    }
+    return NULL;
+}
+
+static enum gtid_relation relate(const struct cluster_member *member, const struct cluster_member *best, uint64_t latest)
+{
+    enum gtid_relation relation = best ? compare(member, best) : GTID_SUPERSET;
+    if (relation == GTID_DIVERGED && was_opened_last(member, best, latest))
+        return GTID_SUPERSET;
+    return relation == GTID_DIVERGED && was_opened_last(best, member, latest) ? GTID_SUBSET : relation;
+}
+
+static const struct cluster_member *most_advanced(
+    const struct cluster_snapshot *snapshot, uint64_t latest, char *why, size_t size)
+{
+    const struct cluster_member *best = find_opened_last(snapshot, latest);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!is_candidate(snapshot, member, latest))
+            continue;
+        enum gtid_relation relation = relate(member, best, latest);
+        if (relation == GTID_DIVERGED) {
+            snprintf(why, size,
+                "nothing: %s and %s hold different data; spec.replication.primary must say whose is to be kept",
+                best->name, member->name);
+            return NULL;
+        }
+        if (relation == GTID_SUPERSET)
+            best = member;
+    }
+    return best;
+}
+
+static const struct cluster_member *first_empty(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *wish = wished(snapshot);
+    if (wish && member_speaks(wish))
+        return wish;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_is_wanted(snapshot, &snapshot->members[i]) && member_speaks(&snapshot->members[i]))
+            return &snapshot->members[i];
+    }
+    return NULL;
+}
+
+/* Volumes that are marked hold the only data there is: whether it is good enough only a person can say. */
+static const struct cluster_member *wished_despite_mark(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    const struct cluster_member *wish = wished(snapshot);
+    if (wish && holds_data(wish))
+        return wish;
+    snprintf(why, size,
+        "nothing: only volumes that were marked as out of date hold data; spec.replication.primary must say whose is to be kept");
+    return NULL;
+}
+
+/* A wish decides between equals and between different histories of the latest reign; it does not throw away what others
+ * hold beyond it. */
+static const struct cluster_member *first_with_data(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    const struct cluster_member *wish = wished(snapshot);
+    uint64_t latest = find_latest_reign(snapshot);
+    const struct cluster_member *found = most_advanced(snapshot, latest, why, size);
+    if (!wish || !holds_trusted_data(wish) || (found && compare(wish, found) != GTID_EQUAL) ||
+        is_of_earlier_reign(wish, latest))
+        return found;
+    *why = '\0';
+    return wish;
+}
+
+const struct cluster_member *election_first(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    bool any_data = false, any_trusted = false;
+    *why = '\0';
+    for (int i = 0; i < snapshot->member_count && str_empty(why); i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        any_data |= is_asked(snapshot, member) && holds_data(member);
+        any_trusted |= is_asked(snapshot, member) && holds_trusted_data(member);
+        awaited(snapshot, member, why, size);
+    }
+    if (!str_empty(why))
+        return NULL;
+    if (any_trusted)
+        return first_with_data(snapshot, why, size);
+    const struct cluster_member *found = any_data ? wished_despite_mark(snapshot, why, size) : first_empty(snapshot);
+    if (!found && str_empty(why))
+        snprintf(why, size, "wait for the first member's agent");
+    return found;
+}
+
+/* ---- a successor ---- */
+
+/* Clients would stand still on it soon, and do not where they are. */
+static bool has_less_room(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    return member_has_problem(member, "VolumeFull") && primary && !member_has_problem(primary, "VolumeFull");
+}
+
+bool election_can_take_over(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
+{
+    const char *not_following = member_why_not_following(snapshot, member);
+    *why = '\0';
+    if (!member_is_wanted(snapshot, member))
+        snprintf(why, size, "%s is beyond spec.replicas", member->name);
+    else if (!member->pod || member->pod->object.deleting)
+        snprintf(why, size, "the pod of %s is leaving", member->name);
+    else if (!str_empty(not_following))
+        snprintf(why, size, "%s: %s", member->name, not_following);
+    else if (reigns_has_extra(snapshot, member))
+        snprintf(why, size, "%s holds transactions that the primary has not", member->name);
+    else if (has_less_room(snapshot, member))
+        snprintf(why, size, "the volume of %s is full", member->name);
+    else if (member->agent->replication.lag_known && member->agent->replication.lag_ms > ELECTION_LAG_MAX_MS)
+        snprintf(why, size, "%s lags %lld s", member->name, (long long)(member->agent->replication.lag_ms / 1000));
+    return str_empty(why);
+}
+
+/* Lags within a heartbeat are the same. */
+static int64_t lag_class(const struct cluster_member *member)
+{
+    return member->agent->replication.lag_known ? member->agent->replication.lag_ms / 1000 : ELECTION_LAG_MAX_MS;
+}
+
+static bool is_better(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *a, const struct cluster_member *b)
+{
+    bool a_wished = a == wished(snapshot), b_wished = b == wished(snapshot);
+    if (a_wished != b_wished)
+        return a_wished;
+    bool a_outdated = member_is_outdated(snapshot, a), b_outdated = member_is_outdated(snapshot, b);
+    if (a_outdated != b_outdated)
+        return b_outdated;
+    return lag_class(a) < lag_class(b);
+}
+
+const struct cluster_member *election_successor(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    const struct cluster_member *best = NULL;
+    char reason[256], first[256] = "there is no other member";
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member == cluster_primary(snapshot) || !member_is_wanted(snapshot, member))
+            continue;
+        bool can = election_can_take_over(snapshot, member, reason, sizeof(reason));
+        if (can && (!best || is_better(snapshot, member, best)))
+            best = member;
+        if (!can && str_eq(first, "there is no other member"))
+            snprintf(first, sizeof(first), "%s", reason);
+    }
+    snprintf(why, size, "%s", best ? "" : first);
+    return best;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/failover/reigns.h"
+
+#include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/failover/member_history.h"
+#include "operator/cluster/state/member_view.h"
+
+/* ---- whose transactions ---- */
+
+static void set_origin_id(uint32_t server_id, struct cluster_reign *ret)
+{
+    if (server_id != 0)
+        snprintf(ret->origin, sizeof(ret->origin), "%u", server_id);
+}
+
+/* agent: NULL unknown */
+static void set_origin(const struct agent_status *agent, struct cluster_reign *ret)
+{
+    if (agent && agent->flavour == AGENT_FLAVOUR_MARIADB)
+        set_origin_id(agent->server_id, ret);
+    else if (agent)
+        snprintf(ret->origin, sizeof(ret->origin), "%s", agent->server_uuid);
+}
+
+/* ---- a status without reigns ---- */
+
+/* One of the same primary as the one after it is the same. If there is no room it stands for all before as well, of
+ * nobody known. epoch: that it began with; 0: not known. */
+static void add_unlisted(const char *name, int64_t epoch, const char *floor, struct cluster_reigns *ret)
+{
+    if (ret->count > 0 && str_eq(ret->list[ret->count - 1].primary, name))
+        return;
+    if (ret->count == CLUSTER_REIGNS_MAX) {
+        ret->list[CLUSTER_REIGNS_MAX - 1].primary[0] = '\0';
+        return;
+    }
+    struct cluster_reign *reign = &ret->list[ret->count++];
+    *reign = (struct cluster_reign){.epoch = epoch, .floor_is_partial = true};
+    snprintf(reign->primary, sizeof(reign->primary), "%s", name);
+    reign->floor = position_is_whole(floor) ? floor : "";
+}
+
+/* Those of a failover out of another change. Each may have been open, or not. */
+static void add_before(const char *before, const char *floor, struct cluster_reigns *ret)
+{
+    for (const char *at = before; *at;) {
+        char name[DERIVED_NAME_SIZE];
+        int len = (int)strcspn(at, ",");
+        snprintf(name, sizeof(name), "%.*s", len, at);
+        add_unlisted(name, 0, floor, ret);
+        at += len + (at[len] == ',');
+    }
+}
+
+/* While it was not chosen yet who leads, the position of a failover was its floor. Whose binary logs the chosen one
+ * takes over is not told: those of the one that was lost, or of one before it. */
+static void read_unlisted(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    const char *settled = snapshot->last.roles.last_failover.position;
+    *ret = (struct cluster_reigns){.count = 0};
+    if (!cluster_transition_is_set(transition))
+        add_unlisted(snapshot->last.roles.current_primary, snapshot->last.roles.epoch, settled, ret);
+    else if (!transition->failover) {
+        add_unlisted(transition->to, transition->epoch, settled, ret);
+        add_unlisted(transition->from, 0, settled, ret);
+    } else if (str_empty(transition->to)) {
+        add_unlisted(transition->from, 0, transition->position, ret);
+        add_before(transition->before, transition->position, ret); /* the one that is lost may never have been open */
+    } else {
+        const char *floor = transition->salvage ? settled : transition->position;
+        add_unlisted(transition->to, transition->epoch, floor, ret);
+        if (transition->salvage) {
+            add_unlisted(transition->from, 0, floor, ret);
+            add_before(transition->before, floor, ret);
+        }
+    }
+    /* The position of a failover that has chosen holds all that was acknowledged. */
+    ret->list[0].floor_is_partial =
+        !transition->failover || str_empty(transition->to) || transition->salvage || str_empty(ret->list[0].floor);
+    ret->list[ret->count - 1].opened = snapshot->last.roles.initialized && str_empty(transition->before);
+}
+
+static bool are_without_epochs(const struct cluster_reigns *reigns)
+{
+    bool any = false;
+    for (int i = 0; i < reigns->count; i++)
+        any |= reigns->list[i].epoch > 0;
+    return !any;
+}
+
+/* Nobody is opened under the epoch of a failover before somebody is chosen, and under each epoch one member at most. So
+ * one that was opened under the epoch just before was open last: it had all that was acknowledged until then, and
+ * whatever was since it has acknowledged itself. */
+static const struct cluster_member *find_open_last(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    bool is_failover = cluster_transition_is_set(transition) && transition->failover && str_empty(transition->to);
+    for (int i = 0; i < snapshot->member_count && is_failover && transition->epoch > 1; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_is_held(snapshot, member) && member->agent->opened_epoch == (uint64_t)transition->epoch - 1)
+            return member;
+    }
+    return NULL;
+}
+
+static void name_open_last(const struct cluster_snapshot *snapshot, struct cluster_reigns *reigns)
+{
+    const struct cluster_member *last = are_without_epochs(reigns) ? find_open_last(snapshot) : NULL;
+    const char *floor = reigns_floor(reigns);
+    if (!last)
+        return;
+    reigns->count = 0;
+    add_unlisted(last->name, snapshot->last.roles.transition.epoch - 1, floor, reigns);
+    reigns->list[0].opened = true;
+}
+
+/* Each copy of data has a server id of its own (agent/bootstrap/server_id.h): what bears that of another member is not
+ * of this reign, whatever its primary's is. */
+static void find_others(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_reign *reign)
+{
+    reign->other_count = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member != primary && member->agent && member->agent->server_id != 0)
+            reign->others[reign->other_count++] = member->agent->server_id;
+    }
+}
+
+/* A member whose data was replaced is not the primary of a listed reign any more, so one that runs tells. */
+static void find_origin(const struct cluster_snapshot *snapshot, struct cluster_reign *reign)
+{
+    const struct cluster_member *member = cluster_member_named(snapshot, reign->primary);
+    if (!str_empty(reign->origin) || str_empty(reign->primary))
+        return;
+    if (member && member_runs(member))
+        set_origin(member->agent, reign);
+    else if (cluster_flavour(snapshot) == AGENT_FLAVOUR_MARIADB)
+        find_others(snapshot, member, reign);
+}
+
+void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
+{
+    if (snapshot->last.roles.reigns.count > 0)
+        *ret = snapshot->last.roles.reigns;
+    else
+        read_unlisted(snapshot, ret);
+    name_open_last(snapshot, ret);
+    for (int i = 0; i < ret->count; i++)
+        find_origin(snapshot, &ret->list[i]);
+}
+
+/* By its own report it has never seen the switchover's epoch. A volume that was lost does not tell. */
+static bool has_not_heard(const struct cluster_transition *transition, const struct cluster_member *from)
+{
+    return from && member_speaks(from) && from->agent->data != AGENT_DATA_EMPTY &&
+        from->agent->epoch < (uint64_t)transition->epoch;
+}
+
+void reigns_to_judge(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    bool is_switchover = cluster_transition_is_set(transition) && !transition->failover;
+    reigns_in_force(snapshot, ret);
+    if (is_switchover && has_not_heard(transition, cluster_member_named(snapshot, transition->from)))
+        reigns_drop_latest(ret);
+}
+
+/* ---- reading ---- */
+
+const char *reigns_floor(const struct cluster_reigns *reigns)
+{
+    return reigns->count > 0 ? str_or_empty(reigns->list[reigns->count - 1].floor) : "";
+}
+
+int reigns_index(const struct cluster_reigns *reigns, const char *name)
+{
+    for (int i = 0; i < reigns->count; i++) {
+        if (str_eq(reigns->list[i].primary, name))
+            return i;
+    }
+    return -1;
+}
+
+bool reigns_is_primary(const struct cluster_reign *reign, const struct cluster_member *member)
+{
+    return str_eq(reign->primary, member->name) &&
+        member_history_is_origin(reign->origin, member->agent->server_uuid, member->agent->server_id);
+}
+
+/* ---- changes ---- */
+
+void reigns_begin(
+    const struct cluster_member *member, int64_t epoch, const char *floor, int first, struct cluster_reigns *reigns)
+{
+    int kept = MIN_OF(MAX_OF(reigns->count - first, 0), CLUSTER_REIGNS_MAX - 1);
+    memmove(&reigns->list[1], &reigns->list[first], (size_t)kept * sizeof(reigns->list[0]));
+    struct cluster_reign *reign = &reigns->list[0];
+    *reign = (struct cluster_reign){.epoch = epoch};
+    snprintf(reign->primary, sizeof(reign->primary), "%s", member->name);
+    reign->floor = floor;
+    set_origin(member->agent, reign);
+    reigns->count = kept + 1;
+}
+
+void reigns_continue(int64_t epoch, int index, struct cluster_reigns *reigns)
+{
+    reigns->count -= index;
+    memmove(&reigns->list[0], &reigns->list[index], (size_t)reigns->count * sizeof(reigns->list[0]));
+    if (reigns->list[0].epoch == 0)
+        reigns->list[0].epoch = epoch;
+}
+
+const struct cluster_member *reigns_salvaged(const struct cluster_snapshot *snapshot)
+{
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    bool is_one_of_several = snapshot->last.roles.reigns.count == 0 && reigns.count > 2;
+    return reigns.count > 1 && !is_one_of_several ? cluster_member_named(snapshot, reigns.list[1].primary) : NULL;
+}
+
+void reigns_drop_latest(struct cluster_reigns *reigns)
+{
+    if (reigns->count < 2)
+        return;
+    reigns->count--;
+    memmove(&reigns->list[0], &reigns->list[1], (size_t)reigns->count * sizeof(reigns->list[0]));
+}
+
+/* Of a member, against the only reign that is listed. False: not known. Release ret on true. */
+static bool read_against_the_only_one(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct member_history *ret)
+{
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    if (reigns.count != 1 || reigns.list[0].floor_is_partial || str_empty(reigns.list[0].origin))
+        return false;
+    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    member_history_read(&reigns, flavour, failover_position_of(member), ret);
+    if (ret->readable)
+        return true;
+    member_history_release(ret);
+    return false;
+}
+
+bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    struct member_history history;
+    if (!read_against_the_only_one(snapshot, member, &history))
+        return false;
+    bool has_extra = history.has_extra;
+    member_history_release(&history);
+    return has_extra;
+}
+
+bool reigns_is_beside(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    struct member_history history;
+    if (!read_against_the_only_one(snapshot, member, &history))
+        return false;
+    bool is_below = member->agent->flavour == AGENT_FLAVOUR_MARIADB && history.reign > 0 && !history.reaches_floor;
+    bool is_beside = history.has_extra || is_below;
+    member_history_release(&history);
+    return is_beside;
+}
+
+bool reigns_set_floor(const struct cluster_snapshot *snapshot, const struct gtid_set *floor, struct cluster_reign *reign)
+{
+    const char *position = position_print(snapshot->last.positions, floor);
+    bool fits = position_is_whole(position);
+    if (fits)
+        reign->floor = position;
+    return fits;
+}
+
+/* MySQL: what the open primary holds and did not write itself was written before its reign. */
+static void complete_floor(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_reign *reign)
+{
+    if (!reign->floor_is_partial || primary->agent->flavour == AGENT_FLAVOUR_MARIADB || str_empty(reign->origin))
+        return;
+    _cleanup_(gtid_set_freep) struct gtid_set *all = position_parse(GTID_MYSQL, primary->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *floor = position_parse(GTID_MYSQL, reign->floor);
+    if (!all || !floor)
+        return;
+    _cleanup_(gtid_set_freep) struct gtid_set *own = gtid_set_of_source(all, reign->origin);
+    _cleanup_(gtid_set_freep) struct gtid_set *before = gtid_set_subtract(all, own);
+    gtid_set_unite(before, floor);
+    reign->floor_is_partial = !reigns_set_floor(snapshot, before, reign);
+}
+
+static bool holds_latest(const struct cluster_member *member, const struct cluster_reigns *reigns)
+{
+    struct member_history history;
+    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    member_history_read(reigns, flavour, failover_position_of(member), &history);
+    bool holds = history.readable && history.reign == 0;
+    member_history_release(&history);
+    return holds;
+}
+
+/* As many acknowledgers as a commit waits for hold something of the latest reign. Where commits do not wait, what its
+ * primary has is all that counts. */
+static bool is_acknowledged(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_reigns *reigns)
+{
+    int needed = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : MAX_OF(1, snapshot->last.roles.acks);
+    for (int i = 0; i < snapshot->member_count && snapshot->last.roles.semi_sync; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        needed -= member != primary && member_runs(member) && member_acknowledges(snapshot, member) &&
+            holds_latest(member, reigns);
+    }
+    return !snapshot->last.roles.semi_sync || needed <= 0;
+}
+
+void reigns_settle(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (cluster_transition_is_set(&snapshot->last.roles.transition) || !primary || !member_is_open(snapshot, primary))
+        return;
+    reigns_in_force(snapshot, ret);
+    struct cluster_reign *latest = &ret->list[0];
+    if (!str_eq(latest->primary, primary->name))
+        return;
+    latest->opened = true;
+    if (str_empty(latest->origin))
+        set_origin(primary->agent, latest);
+    if (ret->count > 1 && is_acknowledged(snapshot, primary, ret))
+        ret->count = 1;
+    if (ret->count == 1)
+        complete_floor(snapshot, primary, latest);
+}

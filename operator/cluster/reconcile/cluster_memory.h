@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_memory.h: what the controller remembers of each cluster between reconciles. Losing it costs a few reads and
+ * writes that change nothing, never correctness.
+ *
+ * A memory belongs to one UID: a cluster that was deleted and made again under its old name starts with an empty one.
+ */
+#ifndef KM_CLUSTER_MEMORY_H
+#define KM_CLUSTER_MEMORY_H
+
+#include "common/hashmap.h"
+#include "operator/cluster/restore/restore_lookup.h"
+#include "operator/cluster/state/cluster_snapshot.h"
+
+/* Changes of the primary that this process has seen the end of. */
+#define CLUSTER_OUTAGE_BUCKETS 12
+
+struct cluster_outages {
+    uint32_t buckets[CLUSTER_OUTAGE_BUCKETS + 1]; /* not cumulative; the last one holds what is beyond all bounds */
+    int64_t sum_ms;
+};
+
+struct cluster_changes {
+    uint32_t failovers[TRANSITION_REASON_COUNT]; /* by reason */
+    struct cluster_outages failover_outages, switchover_outages;
+};
+
+/* What is shown as metrics, from the last report. */
+struct cluster_figures {
+    bool known;
+    int ready, wanted;
+    int64_t certificate_not_after_ms;        /* 0: unknown */
+    uint8_t conditions[KUBE_CONDITIONS_MAX]; /* enum kube_condition_status by position in cluster_condition_types */
+    int64_t epoch;
+    char state[16];
+    char primary[DERIVED_NAME_SIZE]; /* "" none */
+    int64_t writes_blocked_ms;       /* of the last switchover; -1: there was none */
+    int64_t failover_ended_ms;       /* wall clock, of the last failover; 0: there was none */
+    int64_t switchover_ended_ms;
+    struct cluster_changes *changes; /* owned; NULL: none in our life */
+    struct cluster_member_figures {
+        int64_t lag_ms; /* -1: unknown, or no replica */
+        bool seeding;
+        uint64_t seed_bytes, seed_total_bytes; /* total 0: unknown */
+    } members[CLUSTER_REPLICAS_MAX + 1];       /* by ordinal */
+    int member_count;
+};
+
+struct cluster_memory {
+    char *key;
+    char *uid;
+    struct cluster_child_memory children[CHILD_COUNT];
+    bool children_known;                  /* at least seeded */
+    struct cluster_secrets_facts secrets; /* client_tls is owned */
+    int64_t secrets_checked_ms;           /* monotonic, 0: never */
+    int64_t secrets_generation;           /* of the spec they were made for */
+    struct cluster_figures figures;
+    int64_t drain_since_ms, fenced_since_ms, epoch_since_ms; /* wall clock, see cluster_snapshot.h; 0: not so */
+    int64_t lost_since_ms;                                   /* likewise */
+    int64_t closing_epoch, heard_epoch;                      /* see cluster_snapshot.h */
+    int64_t held_since_ms;                                   /* monotonic, 0: nobody is held */
+    int64_t held_epoch;                                      /* of that failover */
+    int64_t stopped_since_ms[CLUSTER_ACKNOWLEDGERS_MAX];     /* by ordinal; monotonic, 0: it may acknowledge */
+    struct failover_times failover_times;
+    char awaited_hash[17]; /* see cluster_snapshot.h */
+    uint64_t awaited_lapses;
+    char awaited_boot_id[40];
+    char *awaited_position;
+    struct restore_lookup *restore; /* owned; NULL: nothing is being restored */
+    char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
+    int64_t final_tried_ms; /* monotonic; then; 0: never */
+    int64_t conflict_since_ms, conflict_ms; /* monotonic, of label writes: the first and the last; 0: never */
+    bool namespace_ends;                    /* namespace_end.h */
+    int64_t namespace_asked_ms;             /* monotonic, 0: never */
+};
+
+struct cluster_memories {
+    struct hashmap by_key;
+};
+
+void cluster_memories_init(struct cluster_memories *memories);
+void cluster_memories_release(struct cluster_memories *memories);
+/* NULL if there is none. */
+struct cluster_memory *cluster_memories_find(const struct cluster_memories *memories, const char *key);
+/* Made on first use; one of another UID is replaced by an empty one. */
+struct cluster_memory *cluster_memories_get(struct cluster_memories *memories, const char *key, const char *uid);
+void cluster_memories_forget(struct cluster_memories *memories, const char *key);
+
+/* Takes the facts over (client_tls included). An unchanged client certificate keeps the TLS object that open streams
+ * use. */
+void cluster_memory_take_secrets(struct cluster_memory *memory, const struct cluster_secrets_facts *facts);
+
+/* What others must have before it is believed that its commits wait for them. Later ones do wait: so the first position
+ * under an order stands, until the primary tells of another lapse. NULL: nothing is awaited. */
+void cluster_memory_note_awaited(struct cluster_memory *memory, const struct agent_status *primary);
+
+/* A pod was not labelled or deleted, as it had changed since it was read: the kubelet writes the status of one that
+ * starts several times a second. The event of that change brings the next try. True once it has been so for
+ * CLUSTER_CONFLICT_NEWS_MS. */
+#define CLUSTER_CONFLICT_RETRY_MS 1000
+#define CLUSTER_CONFLICT_NEWS_MS 10000
+bool cluster_memory_note_conflict(struct cluster_memory *memory, int64_t monotonic_ms);
+
+/* What a write was answered (namespace_end.h); NULL: it went well. */
+void cluster_memory_note_write(struct cluster_memory *memory, const struct error *err);
+
+/* Whether somebody is held in the failover of that epoch (0: there is none). By the monotonic clock: one that jumps
+ * would shorten the time that a lost primary is given to close itself. */
+void cluster_memory_note_held(struct cluster_memory *memory, int64_t epoch, bool held, int64_t monotonic_ms);
+/* For how long; 0: nobody is held. */
+int64_t cluster_memory_held_ms(const struct cluster_memory *memory, int64_t epoch, int64_t monotonic_ms);
+/* Since when a member has been seen to acknowledge nothing more (acknowledgers_has_stopped), and for how long; 0: it
+ * may. */
+void cluster_memory_note_stopped(struct cluster_memory *memory, int ordinal, bool stopped, int64_t monotonic_ms);
+int64_t cluster_memory_stopped_ms(const struct cluster_memory *memory, int ordinal, int64_t monotonic_ms);
+
+#endif

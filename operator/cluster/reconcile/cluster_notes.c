@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/reconcile/cluster_notes.h"
+
+#include "operator/cluster/failover/cluster_confirmed.h"
+#include "operator/cluster/failover/cluster_failover.h"
+#include "operator/cluster/failover/failover_election.h"
+#include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/state/member_view.h"
+
+/* ---- orders ---- */
+
+/* Since when the old primary of a switchover is out of service: what its clients feel. */
+static void note_fence(
+    struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_orders *orders)
+{
+    if (!cluster_transition_is_set(&snapshot->last.roles.transition)) {
+        memory->fenced_since_ms = 0;
+        return;
+    }
+    for (int i = 0; i < snapshot->member_count; i++) {
+        bool told = orders->given[i] && orders->orders[i].role == AGENT_ROLE_NONE;
+        if (told && str_eq(snapshot->members[i].name, snapshot->last.roles.transition.from) &&
+            memory->fenced_since_ms == 0)
+            memory->fenced_since_ms = snapshot->now_ms;
+    }
+}
+
+static bool anybody_is_held(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_is_held(snapshot, &snapshot->members[i]))
+            return true;
+    }
+    return false;
+}
+
+static void note_stopped(struct cluster_memory *memory, const struct cluster_snapshot *snapshot, int64_t monotonic_ms)
+{
+    for (int i = 0; i < snapshot->member_count; i++)
+        cluster_memory_note_stopped(memory, snapshot->members[i].ordinal,
+            acknowledgers_has_stopped(snapshot, &snapshot->members[i]), monotonic_ms);
+}
+
+static void note_times(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    if (!transition->failover) {
+        memory->failover_times = (struct failover_times){0};
+        return;
+    }
+    if (memory->failover_times.written_ms == 0 && str_empty(transition->to))
+        memory->failover_times.written_ms = snapshot->now_ms;
+    if (str_empty(transition->to)) /* not yet, or not any more: the next one is given its own time to open */
+        memory->failover_times.chosen_ms = 0;
+    else if (memory->failover_times.chosen_ms == 0)
+        memory->failover_times.chosen_ms = snapshot->now_ms;
+}
+
+void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_snapshot *snapshot,
+    const struct cluster_orders *orders, int64_t monotonic_ms)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    memory->heard_epoch = cluster_newest_heard_epoch(snapshot);
+    note_fence(memory, snapshot, orders);
+    note_stopped(memory, snapshot, monotonic_ms);
+    if (primary && member_is_open(snapshot, primary))
+        memory->lost_since_ms = 0;
+    else if (memory->lost_since_ms == 0)
+        memory->lost_since_ms = snapshot->now_ms;
+    cluster_memory_note_held(
+        memory, transition->failover ? transition->epoch : 0, anybody_is_held(snapshot), monotonic_ms);
+    note_times(memory, snapshot);
+    if (snapshot->scale.effective > 0) /* the primary is ordered to open again */
+        memory->closing_epoch = 0;
+}
+
+/* ---- the status ---- */
+
+void cluster_notes_drain(
+    struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    if (!intent->waits_for_drain)
+        memory->drain_since_ms = 0;
+    else if (memory->drain_since_ms == 0)
+        memory->drain_since_ms = snapshot->now_ms;
+}
+
+void cluster_notes_intent(
+    struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    bool same_primary = str_eq(intent->roles.current_primary, snapshot->last.roles.current_primary);
+    if (same_primary && intent->roles.epoch != snapshot->last.roles.epoch)
+        memory->epoch_since_ms = snapshot->now_ms;
+    if (snapshot->scale.effective == 0 && intent->roles.epoch != snapshot->last.roles.epoch)
+        memory->closing_epoch = intent->roles.epoch;
+}
+
+bool cluster_notes_report(struct cluster_memory *memory, const struct cluster_snapshot *snapshot, bool primary_obeys)
+{
+    bool is_awaited = cluster_confirmed_is_awaited(snapshot, primary_obeys);
+    cluster_memory_note_awaited(memory, is_awaited ? cluster_primary(snapshot)->agent : NULL);
+    return is_awaited;
+}
+
+/* ---- the next snapshot ---- */
+
+void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_ms, struct cluster_snapshot *snapshot)
+{
+    snapshot->drain_since_ms = memory->drain_since_ms;
+    snapshot->fenced_since_ms = memory->fenced_since_ms;
+    snapshot->lost_since_ms = memory->lost_since_ms;
+    snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.roles.transition.epoch, monotonic_ms);
+    for (int i = 0; i < snapshot->member_count; i++)
+        snapshot->members[i].stopped_ms = cluster_memory_stopped_ms(memory, snapshot->members[i].ordinal, monotonic_ms);
+    snapshot->failover_times = memory->failover_times;
+    snapshot->awaited_hash = memory->awaited_hash;
+    snapshot->awaited_position = memory->awaited_position;
+    snapshot->awaited_lapses = memory->awaited_lapses;
+    snapshot->awaited_boot_id = memory->awaited_boot_id;
+    snapshot->epoch_since_ms = memory->epoch_since_ms;
+    snapshot->closing_epoch = memory->closing_epoch;
+    snapshot->heard_epoch = memory->heard_epoch;
+}
+
+/* ---- what is left for later ---- */
+
+bool cluster_failover_is_swift(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    int64_t age_ms = snapshot->now_ms - transition->started_ms;
+    return transition->failover && str_empty(transition->to) && age_ms >= 0 && age_ms < FAILOVER_HOLD_MS;
+}
+
+bool cluster_primary_is_about_to_change(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    int64_t limit_ms = CLUSTER_FAILOVER_REPORT_MS + (transition->failover ? 0 : CLUSTER_ROUTE_LEAD_MS);
+    int64_t age_ms = snapshot->now_ms - transition->started_ms;
+    return cluster_transition_is_set(transition) && age_ms >= 0 && age_ms < limit_ms;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "common/alloc.h"
+#include "common/backoff.h"
+#include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/reconcile/cluster_notes.h"
+#include "operator/cluster/reconcile/cluster_reconcile.h"
+#include "operator/cluster/reconcile/namespace_question.h"
+#include "operator/cluster/reconcile/restore_tend.h"
+#include "operator/cluster/state/member_view.h"
+
+/* After a pause of this process somebody else may lead: then our orders are old, and our word must not keep a primary
+ * open. */
+static bool may_tell_agents(void *arg)
+{
+    return manager_leads(arg);
+}
+
+void cluster_reconcile_sync_agents(struct cluster_reconcile *reconcile)
+{
+    const struct cluster_snapshot *snapshot = &reconcile->snapshot;
+    struct agent_fleet_member members[CLUSTER_REPLICAS_MAX + 1];
+    char names[CLUSTER_REPLICAS_MAX + 1][KUBE_NAME_MAX + 1];
+    char uids[CLUSTER_REPLICAS_MAX + 1][KUBE_UID_TEXT_SIZE];
+    size_t count = 0;
+    for (int i = 0; i < snapshot->member_count && snapshot->secrets.client_tls; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!cluster_member_has_agent(member))
+            continue;
+        snprintf(
+            names[count], sizeof(names[count]), "%s.%s.%s.svc", member->name, snapshot->names.service, snapshot->ns);
+        kube_uid_print(member->pod->object.uid, uids[count]);
+        members[count] = (struct agent_fleet_member){
+            .name = member->name,
+            .target = {member->pod->pod_ip, names[count], AGENT_PORT_TLS, snapshot->secrets.client_tls, may_tell_agents,
+                reconcile->controller->manager, failover_silence_ms(snapshot), member->name, uids[count]},
+        };
+        count++;
+    }
+    agent_fleet_sync(reconcile->controller->sources.fleet, reconcile->key, members, count);
+}
+
+void cluster_reconcile_send_orders(struct cluster_reconcile *reconcile)
+{
+    const struct cluster_snapshot *snapshot = &reconcile->snapshot;
+    struct cluster_orders *orders = xnew(struct cluster_orders);
+    cluster_order(snapshot, &reconcile->decision.intent, orders);
+    reconcile->decision.primary_obeys = cluster_primary_obeys(snapshot, orders);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (orders->given[i])
+            agent_fleet_order(
+                reconcile->controller->sources.fleet, reconcile->key, snapshot->members[i].name, &orders->orders[i]);
+        agent_fleet_repeat_order(
+            reconcile->controller->sources.fleet, reconcile->key, snapshot->members[i].name, orders->repeat[i]);
+    }
+    cluster_notes_orders(cluster_reconcile_memory(reconcile), snapshot, orders, clock_monotonic_ms());
+    cluster_reconcile_again_in(reconcile, orders->again_ms);
+    free(orders);
+}
+
+static void send_mycnf(struct cluster_reconcile *reconcile)
+{
+    const struct cluster_snapshot *snapshot = &reconcile->snapshot;
+    if (!cluster_may_give_mycnf(snapshot, &reconcile->decision))
+        return;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_takes_up_mycnf(snapshot, member) && member_runs(member))
+            agent_fleet_mycnf(reconcile->controller->sources.fleet, reconcile->key, member->name, snapshot->mycnf_hash,
+                snapshot->mycnf);
+    }
+}
+
+static void tend_restore(struct cluster_reconcile *reconcile)
+{
+    struct cluster_controller *controller = reconcile->controller;
+    const struct restore_lookup_options options = {
+        .loop = controller->loop,
+        .client = controller->client,
+        .secrets = controller->targets.kinds[PLAN_SECRET].resource,
+        .backups = controller->backup_resource,
+        .changed = cluster_controller_wake,
+        .arg = controller,
+    };
+    restore_tend(&reconcile->snapshot, cluster_reconcile_memory(reconcile), &options, controller->sources.fleet);
+}
+
+static void ask_for_namespace(struct cluster_reconcile *reconcile)
+{
+    struct cluster_controller *controller = reconcile->controller;
+    const struct namespace_asker asker = {
+        .client = controller->client,
+        .config_maps = controller->targets.kinds[PLAN_CONFIG_MAP].resource,
+        .memories = &controller->memories,
+        .changed = cluster_controller_wake,
+        .arg = controller,
+    };
+    cluster_reconcile_again_in(
+        reconcile, namespace_ask(&asker, cluster_reconcile_memory(reconcile), &reconcile->snapshot));
+}
+
+void cluster_reconcile_look_at_agents(struct cluster_reconcile *reconcile)
+{
+    cluster_reconcile_sync_agents(reconcile);
+    cluster_intend(&reconcile->snapshot, false, &reconcile->decision.intent);
+    cluster_reconcile_send_orders(reconcile);
+}
+
+void cluster_reconcile_tell_agents(struct cluster_reconcile *reconcile)
+{
+    send_mycnf(reconcile);
+    tend_restore(reconcile);
+    ask_for_namespace(reconcile);
+}
+
+/* ---- the phase ---- */
+
+/* Others wait for their children: the status of this one, which costs the server as much as four of them, is left to
+ * the reconcile that what was written brings anyway. That one has nothing to write and reports, so this happens once a
+ * change. */
+static bool may_report_later(const struct cluster_reconcile *reconcile)
+{
+    return reconcile->executed && !reconcile->error.kind && controller_has_due(reconcile->controller->runtime);
+}
+
+int cluster_phase_agents(void *arg)
+{
+    struct cluster_reconcile *reconcile = arg;
+    if (reconcile->executed)
+        cluster_reconcile_look_at_agents(reconcile);
+    cluster_reconcile_tell_agents(reconcile);
+    if (may_report_later(reconcile)) {
+        controller_enqueue(reconcile->controller->runtime, reconcile->key);
+        return CLUSTER_PHASE_DONE;
+    }
+    if (cluster_primary_is_about_to_change(&reconcile->snapshot)) {
+        cluster_reconcile_again_in(reconcile, CLUSTER_FAILOVER_REPORT_MS);
+        return CLUSTER_PHASE_DONE;
+    }
+    return cluster_reconcile_wants_secrets(reconcile) ? CLUSTER_PHASE_SECRETS : CLUSTER_PHASE_STATUS;
+}

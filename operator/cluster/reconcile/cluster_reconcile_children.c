@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "common/clock.h"
+#include "operator/cluster/reconcile/cluster_reconcile.h"
+#include "operator/cluster/state/namespace_end.h"
+#include "operator/cluster/status/cluster_events.h"
+
+static bool find_child(const struct cluster_names *names, const struct plan_action *action, enum cluster_child *ret)
+{
+    for (int child = 0; child < CHILD_COUNT; child++) {
+        if (desired_child_kind((enum cluster_child)child) != action->kind ||
+            !str_eq(desired_child_name(names, (enum cluster_child)child), action->name))
+            continue;
+        *ret = (enum cluster_child)child;
+        return true;
+    }
+    return false;
+}
+
+/* Remembers what was applied and what the server made of it. Not what the cache holds: that may be somebody's later
+ * edit. */
+static void remember_child(
+    struct cluster_reconcile *reconcile, const struct plan_action *action, const struct kube_answer *answer)
+{
+    enum cluster_child child;
+    struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
+    if (!find_child(&reconcile->snapshot.names, action, &child))
+        return;
+    memory->children_known = true;
+    memory->children[child] =
+        (struct cluster_child_memory){reconcile->decision.desired[child], kube_object_digest(answer->raw)};
+}
+
+/* A conflict at a pod says that it is not the one that was read, and "not found" that it has gone meanwhile. A label
+ * that is late harms nobody: the route does not go by it. A deletion names the pod's UID, so the pod that it meant is
+ * gone. */
+static bool is_no_news(struct cluster_reconcile *reconcile, const struct plan_action *action, const struct error *err)
+{
+    bool is_late = action->verb == PLAN_PATCH || action->verb == PLAN_DELETE;
+    bool is_another = err->kind == ERROR_CONFLICT || err->kind == ERROR_NOT_FOUND;
+    if (!is_late || action->kind != PLAN_POD || !is_another)
+        return false;
+    cluster_reconcile_again_in(reconcile, CLUSTER_CONFLICT_RETRY_MS);
+    return !cluster_memory_note_conflict(cluster_reconcile_memory(reconcile), clock_monotonic_ms());
+}
+
+static void on_action(
+    void *arg, const struct plan_action *action, const struct kube_answer *answer, const struct error *err)
+{
+    struct cluster_reconcile *reconcile = arg;
+    cluster_memory_note_write(cluster_reconcile_memory(reconcile), err);
+    if (err && !reconcile->error.kind && !is_no_news(reconcile, action, err)) {
+        reconcile->error = *err;
+        reconcile->error_kind = action->verb == PLAN_CREATE ? PLAN_KIND_COUNT : action->kind; /* no member's claim */
+    }
+    if (!err && action->verb == PLAN_APPLY)
+        remember_child(reconcile, action, answer);
+    if (!err && action->kind == PLAN_ENDPOINT_SLICE && reconcile->snapshot.last.roles.transition.failover &&
+        !str_empty(reconcile->snapshot.last.roles.transition.to))
+        cluster_reconcile_memory(reconcile)->failover_times.published_ms = clock_realtime_ms();
+    if (!err && action->verb == PLAN_DELETE && action->kind == PLAN_POD && action->why)
+        cluster_events_pod_replaced(manager_events(reconcile->controller->manager),
+            reconcile->controller->cluster_resource, &reconcile->snapshot, action->why);
+}
+
+static void on_plan_done(void *arg, const struct plan *plan, const struct error *err)
+{
+    UNUSED(plan);
+    UNUSED(err); /* on_action has it */
+    struct cluster_reconcile *reconcile = arg;
+    bool is_there = cluster_reconcile_look_again(reconcile);
+    phases_go_on(&reconcile->phases, is_there ? CLUSTER_PHASE_AGENTS : CLUSTER_PHASE_ABANDONED);
+}
+
+int cluster_phase_children(void *arg)
+{
+    struct cluster_reconcile *reconcile = arg;
+    struct cluster_controller *controller = reconcile->controller;
+    reconcile->executed = true;
+    plan_execute(controller->loop, &controller->targets, steal_ptr(reconcile->decision.plan), on_action, on_plan_done,
+        reconcile);
+    cluster_snapshot_drop_world(&reconcile->snapshot);
+    return PHASES_WAIT;
+}

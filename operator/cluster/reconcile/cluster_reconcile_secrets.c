@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "common/alloc.h"
+#include "common/json.h"
+#include "operator/cluster/reconcile/cluster_reconcile.h"
+#include "operator/cluster/reconcile/cluster_secrets.h"
+
+static int phase_after_secrets(struct cluster_reconcile *reconcile)
+{
+    if (!cluster_reconcile_look_again(reconcile))
+        return CLUSTER_PHASE_ABANDONED;
+    if (!reconcile->planned)
+        return CLUSTER_PHASE_ROLES;
+    cluster_reconcile_look_at_agents(reconcile);
+    cluster_reconcile_tell_agents(reconcile);
+    return CLUSTER_PHASE_STATUS;
+}
+
+static void on_secrets(void *arg, const struct cluster_secrets_facts *facts, const struct error *err)
+{
+    struct cluster_reconcile *reconcile = arg;
+    if (!err) {
+        struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
+        cluster_memory_take_secrets(memory, facts);
+        memory->secrets_checked_ms = loop_now_ms(reconcile->controller->loop);
+        memory->secrets_generation = reconcile->snapshot.generation;
+    } else {
+        reconcile->snapshot.secrets_failed = !reconcile->planned;
+        if (!reconcile->error.kind) {
+            reconcile->error = *err;
+            reconcile->error_kind = PLAN_SECRET;
+        }
+    }
+    phases_go_on(&reconcile->phases, phase_after_secrets(reconcile));
+}
+
+int cluster_phase_secrets(void *arg)
+{
+    struct cluster_reconcile *reconcile = arg;
+    struct cluster_controller *controller = reconcile->controller;
+    const struct cluster_snapshot *snapshot = &reconcile->snapshot;
+    const struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
+    const char *ns = snapshot->ns;
+    _cleanup_(freep) char *wildcard = xasprintf("*.%s.%s.svc", snapshot->names.service, ns);
+    _cleanup_(freep) char *primary = xasprintf("%s.%s.svc", snapshot->names.service_primary, ns);
+    _cleanup_(freep) char *replicas = xasprintf("%s.%s.svc", snapshot->names.service_replicas, ns);
+    const char *const dns_names[] = {wildcard, primary, replicas, NULL};
+    _cleanup_(json_decrefp) json_t *metadata = desired_child_metadata(snapshot);
+    const struct cluster_secrets_request request = {
+        .ns = ns,
+        .accounts_name = snapshot->names.accounts,
+        .ca_name = snapshot->names.ca,
+        .tls_name = snapshot->names.tls,
+        .metadata = metadata,
+        .dns_names = dns_names,
+        .user_password = snapshot->usable ? snapshot->cluster.password : NULL,
+        .user_secret_name = snapshot->usable ? snapshot->cluster.password_secret_name : NULL,
+        .user_secret_key = snapshot->cluster.password_secret_key,
+        .password_of_root = !snapshot->cluster.username,
+        .keep_user_password = !snapshot->usable,
+        .generate_user_password = snapshot->usable && snapshot->cluster.username,
+        .fresh = snapshot->last.observed_generation == 0 && memory->secrets_checked_ms == 0,
+        .want_client_tls = cluster_snapshot_has_agents(snapshot),
+        .now_ms = snapshot->now_ms,
+        .known = &memory->secrets,
+    };
+    cluster_secrets_ensure(
+        controller->client, controller->targets.kinds[PLAN_SECRET].resource, &request, on_secrets, reconcile);
+    cluster_snapshot_drop_world(&reconcile->snapshot);
+    return PHASES_WAIT;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/failover/cluster_confirmed.h"
+#include "operator/cluster/reconcile/cluster_metrics.h"
+#include "operator/cluster/reconcile/cluster_notes.h"
+#include "operator/cluster/reconcile/cluster_reconcile.h"
+#include "operator/cluster/reconcile/final_backup_tend.h"
+#include "operator/cluster/status/cluster_events.h"
+#include "operator/cluster/status/cluster_report.h"
+#include "operator/cluster/status/cluster_report_roles.h"
+
+/* ---- the last backup ---- */
+
+static void on_final_tended(void *arg, int64_t again_ms, const struct error *err)
+{
+    struct cluster_reconcile *reconcile = arg;
+    cluster_reconcile_again_in(reconcile, again_ms);
+    if (err && !reconcile->error.kind)
+        reconcile->error = *err;
+    phases_go_on(&reconcile->phases, CLUSTER_PHASE_DONE);
+}
+
+int cluster_phase_final_backup(void *arg)
+{
+    struct cluster_reconcile *reconcile = arg;
+    struct cluster_controller *controller = reconcile->controller;
+    const struct final_backup_tender tender = {
+        .client = controller->client,
+        .clusters = controller->cluster_resource,
+        .backups = controller->backup_resource,
+        .cluster_cache = controller->sources.clusters,
+        .backup_cache = controller->sources.backups,
+        .memories = &controller->memories,
+    };
+    final_backup_tend(&tender, &reconcile->snapshot, reconcile->final_act, on_final_tended, reconcile);
+    return PHASES_WAIT;
+}
+
+/* ---- the status ---- */
+
+static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct cluster_reconcile *reconcile = arg;
+    if (!err)
+        informer_observe_write(reconcile->controller->sources.clusters, answer);
+    else if (err->kind != ERROR_NOT_FOUND && !reconcile->error.kind) {
+        reconcile->error = *err;
+        error_prefix(&reconcile->error, "status");
+    }
+    phases_go_on(&reconcile->phases, err ? CLUSTER_PHASE_DONE : CLUSTER_PHASE_FINAL_BACKUP);
+}
+
+int cluster_phase_status(void *arg)
+{
+    struct cluster_reconcile *reconcile = arg;
+    struct cluster_controller *controller = reconcile->controller;
+    const struct cluster_snapshot *snapshot = &reconcile->snapshot;
+    const struct cluster_outcome outcome = {reconcile->error.kind ? &reconcile->error : NULL, reconcile->error_kind};
+    struct cluster_status status;
+    cluster_report(snapshot, &reconcile->decision, &outcome, &status);
+    reconcile->recheck_soon = snapshot->cluster.password_secret_name || cluster_snapshot_has_mounting_pod(snapshot);
+    if (cluster_epoch_spreads(snapshot))
+        cluster_reconcile_again_in(reconcile, CLUSTER_EPOCH_SPREAD_MS);
+    if (cluster_notes_report(cluster_reconcile_memory(reconcile), snapshot, reconcile->decision.primary_obeys))
+        cluster_reconcile_again_in(reconcile, CLUSTER_CONFIRM_MS);
+    cluster_figures_set(&cluster_reconcile_memory(reconcile)->figures, snapshot, &status);
+    reconcile->final_act = final_backup_next_act(snapshot); /* before the world is let go */
+    bool changed = !cluster_status_same(&snapshot->last, &status);
+    if (changed) {
+        cluster_events_record(manager_events(controller->manager), controller->cluster_resource, snapshot, &status);
+        cluster_reconcile_send_status(reconcile, &status, on_status_written);
+        cluster_snapshot_drop_world(&reconcile->snapshot);
+    }
+    cluster_status_release(&status);
+    return changed ? PHASES_WAIT : CLUSTER_PHASE_FINAL_BACKUP;
+}

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the status must say about roles before anybody is told. */
+#include "common/base.h"
+
+#include "common/gtid.h"
+#include "operator/cluster/deletion/final_backup.h"
+#include "operator/cluster/deletion/hibernation.h"
+#include "operator/cluster/failover/cluster_confirmed.h"
+#include "operator/cluster/failover/cluster_failover.h"
+#include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/failover/opening.h"
+#include "operator/cluster/failover/primary_election.h"
+#include "operator/cluster/failover/reigns.h"
+#include "operator/cluster/restore/cluster_in_place.h"
+#include "operator/cluster/restore/cluster_restore.h"
+#include "operator/cluster/state/cluster_roles.h"
+#include "operator/cluster/state/member_view.h"
+
+#define POD_DRAIN_MAX_MS 60000
+
+static void set_primary(struct cluster_intent *intent, const char *name)
+{
+    snprintf(intent->roles.current_primary, sizeof(intent->roles.current_primary), "%s", name);
+}
+
+/* ---- the first primary ---- */
+
+static bool must_start_servers(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if ((member_is_wanted(snapshot, member) || member_has_volume(member)) && member_is_seeding(member) &&
+            member->agent->data == AGENT_DATA_DATABASE)
+            return true;
+    }
+    return false;
+}
+
+/* Volumes of an earlier life bring epochs along: the new one must be above all of them. */
+static void choose_first(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    const struct cluster_member *first = election_first(snapshot, intent->next_action, sizeof(intent->next_action));
+    if (!first) {
+        /* An epoch that all take, so that servers can be told to start as nothing. */
+        bool refused = snapshot->last.roles.epoch == 0 || cluster_newest_epoch(snapshot) > snapshot->last.roles.epoch;
+        if (refused && must_start_servers(snapshot))
+            intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+        return;
+    }
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+    intent->roles.acks = cluster_wanted_acks(snapshot);
+    set_primary(intent, first->name);
+    reigns_begin(first, intent->roles.epoch, cluster_take_position(snapshot, first->agent->gtid_executed), 0,
+        &intent->roles.reigns);
+}
+
+/* ---- a switchover under way ---- */
+
+static void begin_transition(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
+    const struct cluster_member *to, enum transition_reason reason, struct cluster_intent *intent)
+{
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+    set_primary(intent, to->name);
+    intent->roles.transition = (struct cluster_transition){.started_ms = snapshot->now_ms, .epoch = intent->roles.epoch};
+    snprintf(intent->roles.transition.from, sizeof(intent->roles.transition.from), "%s", from->name);
+    snprintf(intent->roles.transition.to, sizeof(intent->roles.transition.to), "%s", to->name);
+    intent->roles.transition.reason = reason;
+    intent->roles.acknowledgers |= acknowledgers_of(snapshot, to);
+    reigns_in_force(snapshot, &intent->roles.reigns);
+    reigns_begin(
+        to, intent->roles.epoch, cluster_take_position(snapshot, from->agent->gtid_executed), 0, &intent->roles.reigns);
+    intent->roles.reigns.list[0].floor_is_partial = true;
+}
+
+/* What the old primary had when it was fenced. What somebody has written there since, the new one has not. */
+static void set_final_floor(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
+    const struct cluster_member *to, struct cluster_reign *latest)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *of_from = position_parse(GTID_MYSQL, from->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *of_to =
+        to && member_speaks(to) ? position_parse(GTID_MYSQL, to->agent->gtid_executed) : NULL;
+    latest->floor = cluster_take_position(snapshot, from->agent->gtid_executed);
+    if (from->agent->flavour == AGENT_FLAVOUR_MARIADB || !of_from || !of_to)
+        return;
+    _cleanup_(gtid_set_freep) struct gtid_set *both = gtid_set_intersect(of_from, of_to);
+    reigns_set_floor(snapshot, both, latest);
+}
+
+/* The old primary's position is final once it is fenced. */
+static void end_reign_of(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *from, struct cluster_intent *intent)
+{
+    struct cluster_reign *latest = &intent->roles.reigns.list[0];
+    reigns_in_force(snapshot, &intent->roles.reigns);
+    latest->opened = true;
+    if (!from || !member_is_fenced(snapshot, from))
+        return;
+    set_final_floor(snapshot, from, cluster_member_named(snapshot, snapshot->last.roles.transition.to), latest);
+    latest->floor_is_partial = false;
+    intent->roles.reigns.count = 1; /* all that earlier reigns acknowledged is in the floor */
+}
+
+static void end_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_switchover *done = &intent->roles.last_switchover;
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    *done = (struct cluster_switchover){.started_ms = transition->started_ms,
+        .finished_ms = snapshot->now_ms,
+        .writes_blocked_ms =
+            snapshot->fenced_since_ms > 0 ? MAX_OF(0, snapshot->now_ms - snapshot->fenced_since_ms) : 0};
+    memcpy(done->from, transition->from, sizeof(done->from));
+    memcpy(done->to, transition->to, sizeof(done->to));
+    done->reason = transition->reason;
+    end_reign_of(snapshot, cluster_member_named(snapshot, transition->from), intent);
+    intent->roles.transition = (struct cluster_transition){.from = ""};
+}
+
+/* The target is told to open only after the old primary has been fenced (cluster_order). Proof that it never was: it
+ * takes writes, or has not seen the epoch. That it is not fenced now is none: its server may have been restarted since,
+ * and the target may be open unheard. */
+static bool can_go_back(const struct cluster_snapshot *snapshot, const struct cluster_member *from)
+{
+    if (!from || !member_runs(from))
+        return false;
+    return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.roles.transition.epoch;
+}
+
+static void go_back(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *from, struct cluster_intent *intent)
+{
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+    set_primary(intent, from->name);
+    reigns_in_force(snapshot, &intent->roles.reigns);
+    reigns_drop_latest(&intent->roles.reigns);
+    intent->roles.transition = (struct cluster_transition){.from = ""};
+}
+
+/* All are asked then (failover_instead). */
+static void say_take_back(const struct cluster_transition *transition, bool runs, struct cluster_intent *intent)
+{
+    cluster_intent_say(intent, "make %s primary again, as %s has lost its data; waits until %s%s %s", transition->from,
+        transition->to, runs ? "" : "the server of ", transition->from, runs ? "has stopped writes" : "runs");
+}
+
+static void continue_transition(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    if (to && member_is_open(snapshot, to)) {
+        end_transition(snapshot, intent);
+        return;
+    }
+    int64_t age_ms = snapshot->now_ms - transition->started_ms;
+    bool lost = !to || (!member_runs(to) && !to->agent_awaited);
+    bool empty = to && member_is_empty(to);
+    if (empty && can_go_back(snapshot, from))
+        go_back(snapshot, from, intent);
+    else if (lost && age_ms > CLUSTER_TARGET_SILENCE_MS && can_go_back(snapshot, from))
+        go_back(snapshot, from, intent);
+    else if (failover_instead(snapshot, intent))
+        return;
+    else if (empty)
+        say_take_back(transition, from && member_runs(from), intent);
+    else if (lost)
+        cluster_intent_say(intent, "move the primary from %s to %s; waits: %s does not answer", transition->from,
+            transition->to, transition->to);
+    else if (from && !member_is_fenced(snapshot, from))
+        cluster_intent_say(intent, "move the primary from %s to %s; waits until %s has stopped writes%s",
+            transition->from, transition->to, transition->from,
+            member_speaks(from) ? "" : ": its agent does not answer");
+    else
+        cluster_intent_say(intent, "move the primary from %s to %s; waits until %s has applied everything",
+            transition->from, transition->to, transition->to);
+    intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, 1000) : 1000;
+}
+
+/* ---- wishes ---- */
+
+/* The annotation names a member by ordinal or by pod. */
+static const struct cluster_member *annotated(const struct cluster_snapshot *snapshot)
+{
+    const char *value = snapshot->switchover_to;
+    for (int i = 0; i < snapshot->member_count && !str_empty(value); i++) {
+        char ordinal[16];
+        snprintf(ordinal, sizeof(ordinal), "%d", snapshot->members[i].ordinal);
+        if (str_eq(value, snapshot->members[i].name) || str_eq(value, ordinal))
+            return &snapshot->members[i];
+    }
+    return NULL;
+}
+
+static struct cluster_wish find_wish(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, bool roll_waits)
+{
+    const struct cluster_member *once = annotated(snapshot);
+    int ordinal = snapshot->cluster.replication.primary;
+    if (!member_is_wanted(snapshot, primary))
+        return (struct cluster_wish){true, TRANSITION_SCALE_IN, NULL};
+    if (primary->pod && primary->pod->object.deleting)
+        return (struct cluster_wish){true, TRANSITION_POD_DELETED, NULL};
+    if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.roles.switchover_done))
+        return (struct cluster_wish){true, TRANSITION_REQUESTED, once};
+    if (ordinal >= 0 && ordinal < snapshot->scale.effective && ordinal != primary->ordinal &&
+        member_has_newest_template(snapshot, &snapshot->members[ordinal]) &&
+        !member_is_outdated(snapshot, &snapshot->members[ordinal]))
+        return (struct cluster_wish){true, TRANSITION_REQUESTED, &snapshot->members[ordinal]};
+    return (struct cluster_wish){roll_waits, TRANSITION_ROLL, NULL};
+}
+
+/* A request by annotation is carried out once; taking it away makes room for the same one again. */
+static void tick_off_annotation(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    const char *value = str_or_empty(snapshot->switchover_to);
+    if (str_empty(value))
+        intent->roles.switchover_done[0] = '\0';
+    else if (annotated(snapshot) == primary)
+        snprintf(intent->roles.switchover_done, sizeof(intent->roles.switchover_done), "%s", value);
+    else if (!annotated(snapshot))
+        cluster_intent_say(
+            intent, "nothing: annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"", value);
+}
+
+/* Transactions that are open for long are waited for while writes still go on. */
+static bool must_drain(const struct cluster_snapshot *snapshot, enum transition_reason reason,
+    const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    int64_t limit_ms = snapshot->cluster.replication.drain_seconds * 1000LL;
+    if (reason == TRANSITION_POD_DELETED)
+        limit_ms = MIN_OF(limit_ms, POD_DRAIN_MAX_MS);
+    int64_t waited_ms = snapshot->drain_since_ms > 0 ? snapshot->now_ms - snapshot->drain_since_ms : 0;
+    if (primary->agent->long_transactions == 0 || waited_ms >= limit_ms)
+        return false;
+    intent->waits_for_drain = true;
+    intent->again_ms = MIN_OF(limit_ms - waited_ms, 1000);
+    cluster_intent_say(intent, "%s %s (%s); waits up to %lld s for %u long transactions, the oldest: %s",
+        reason == TRANSITION_FINAL_BACKUP ? "close" : "move the primary away from", primary->name,
+        transition_reason_name(reason), (long long)((limit_ms - waited_ms + 999) / 1000),
+        primary->agent->long_transactions, primary->agent->long_transaction);
+    return true;
+}
+
+static void grant(const struct cluster_snapshot *snapshot, const struct cluster_wish *wish,
+    const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    char why[256];
+    const struct cluster_member *target = wish->target;
+    if (target && !election_can_take_over(snapshot, target, why, sizeof(why)))
+        target = NULL;
+    else if (!target)
+        target = election_successor(snapshot, why, sizeof(why));
+    /* The target is opened when it has all of a position: one that is too long to be told would never be reached, and
+     * writes would be blocked. */
+    if (target && !position_is_whole(primary->agent->gtid_executed)) {
+        snprintf(why, sizeof(why), "the GTID set of %s is too long", primary->name);
+        target = NULL;
+    } else if (target && !member_can_be_told(target, primary->agent->gtid_executed)) {
+        snprintf(why, sizeof(why), "the agent of %s is of an earlier version and cannot be told so long a GTID set",
+            target->name);
+        target = NULL;
+    }
+    if (target && intent->roles.reigns.count == CLUSTER_REIGNS_MAX) {
+        snprintf(why, sizeof(why), "nobody has acknowledged a commit of %s since it became primary", primary->name);
+        target = NULL;
+    }
+    if (!target)
+        cluster_intent_say(intent, "move the primary away from %s (%s); blocked: %s", primary->name,
+            transition_reason_name(wish->reason), why);
+    else if (!must_drain(snapshot, wish->reason, primary, intent))
+        begin_transition(snapshot, primary, target, wish->reason, intent);
+}
+
+/* ---- nothing under way ---- */
+
+/* By its own word; who is silent may still acknowledge. */
+static bool has_stopped_following(const struct cluster_member *member)
+{
+    if (!member->pod || member_is_seeding(member))
+        return true;
+    return member_speaks(member) && member->agent->role == AGENT_ROLE_NONE && member->agent->order_done;
+}
+
+/* Fewer acknowledgements must not be those of members that leave. */
+static bool leaving_do_not_count(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        bool leaves = member != cluster_primary(snapshot) && !member_is_wanted(snapshot, member);
+        if (leaves && !has_stopped_following(member))
+            return false;
+    }
+    return true;
+}
+
+/* A failover asks them, should the primary be lost: who acknowledged is not forgotten before it is open. */
+static bool acknowledgers_are_there(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member != cluster_primary(snapshot) && member->pod && member_acknowledges(snapshot, member))
+            return true;
+    }
+    return false;
+}
+
+/* Replicas acknowledge before commits wait for them, so what nobody waits for yet can be raised at once. */
+static bool may_set_acks(const struct cluster_snapshot *snapshot, bool open, int wanted)
+{
+    if (!snapshot->last.roles.semi_sync)
+        return true;
+    if (wanted == 0)
+        return open || !acknowledgers_are_there(snapshot);
+    return wanted > snapshot->last.roles.acks ? cluster_follower_count(snapshot) >= wanted
+                                              : leaving_do_not_count(snapshot);
+}
+
+static void set_acks(const struct cluster_snapshot *snapshot, bool open, struct cluster_intent *intent)
+{
+    int wanted = cluster_wanted_acks(snapshot);
+    if (may_set_acks(snapshot, open, wanted))
+        intent->roles.acks = wanted;
+    if (intent->roles.acks == 0)
+        intent->roles.semi_sync = false;
+    else if (open && intent->roles.acks == snapshot->last.roles.acks &&
+        cluster_follower_count(snapshot) >= intent->roles.acks)
+        intent->roles.semi_sync = true; /* and stays: commits wait rather than go unacknowledged (I3) */
+    if (intent->roles.acks != snapshot->last.roles.acks || intent->roles.semi_sync != snapshot->last.roles.semi_sync)
+        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+}
+
+/* Before clients lose their primary for good, too, long transactions are waited for. */
+static void take_leave(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, bool open,
+    struct cluster_intent *intent)
+{
+    if (open && final_backup_will_close(snapshot) && must_drain(snapshot, TRANSITION_FINAL_BACKUP, primary, intent))
+        return;
+    final_backup_intend(snapshot, intent);
+}
+
+static void prepare_opening(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    char why[256];
+    int64_t again_ms = 0;
+    enum opening opening =
+        member_runs(primary) ? opening_decide(snapshot, primary, why, sizeof(why), &again_ms) : OPENING_NOW;
+    intent->roles.confirmed.semi_sync &= opening != OPENING_UNCONFIRMED;
+    if (opening != OPENING_WAITS)
+        return;
+    cluster_intent_say(intent, "open %s for writes; waits %s", primary->name, why);
+    intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, again_ms) : again_ms;
+}
+
+static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *intent)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    bool restores = in_place_is_under_way(snapshot); /* nobody else has this history */
+    if (!restores)
+        failover_consider(snapshot, intent);
+    if (!primary || intent->roles.transition.failover)
+        return;
+    bool open = member_is_open(snapshot, primary);
+    if (hibernation_is_waking(snapshot)) {
+        hibernation_wake(snapshot, intent);
+        if (intent->roles.epoch != snapshot->last.roles.epoch)
+            return;
+    }
+    intent->roles.initialized |= open;
+    /* It has closed itself, and takes no old order for a reason to open: one that was under way for long might reach it
+     * after somebody else's opening. */
+    if (member_runs(primary) && primary->agent->isolated &&
+        primary->agent->epoch == (uint64_t)snapshot->last.roles.epoch)
+        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+    if (open)
+        intent->roles.loss_allowed = snapshot->cluster.failover.allow_data_loss;
+    else if (!restores)
+        prepare_opening(snapshot, primary, intent);
+    if (snapshot->usable)
+        set_acks(snapshot, open, intent);
+    acknowledgers_keep(snapshot, intent);
+    if (final_backup_is_due(snapshot)) {
+        take_leave(snapshot, primary, open, intent);
+        return;
+    }
+    if (!open && !member_is_wanted(snapshot, primary))
+        cluster_intent_say(intent,
+            "move the primary away from %s, which was primary last and holds the data, then shrink to %d; waits until %s takes writes",
+            primary->name, snapshot->scale.effective, primary->name);
+    if (!open || snapshot->cluster.paused || restores)
+        return;
+    tick_off_annotation(snapshot, primary, intent);
+    const struct cluster_wish wish = find_wish(snapshot, primary, roll_waits);
+    if (wish.is_there)
+        grant(snapshot, &wish, primary, intent);
+}
+
+static bool differs(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_status *last = &snapshot->last;
+    return intent->restore_step != RESTORE_STEP_NONE || intent->in_place_step != IN_PLACE_STEP_NONE ||
+        intent->stale != last->in_place.stale || !cluster_role_status_same(&intent->roles, &last->roles);
+}
+
+static bool waits_to_hear(const struct cluster_snapshot *snapshot, const char *before, struct cluster_intent *intent)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (!snapshot->members[i].agent_awaited)
+            continue;
+        cluster_intent_say(intent, "%s; waits to hear from %s", before, snapshot->members[i].name);
+        intent->again_ms = 1000;
+        return true;
+    }
+    return false;
+}
+
+/* A member takes writes, and the status does not know of it: all are heard before anybody else is chosen. */
+static bool has_lost_its_status(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_intent found = *intent;
+    if (!cluster_anybody_writes(snapshot) || !failover_from_later(snapshot, &found))
+        return false;
+    if (!waits_to_hear(snapshot, "find out who is primary, as the status does not say so", intent))
+        *intent = found;
+    return true;
+}
+
+/* Any volume may be that of the last primary. A claim that was kept when its member left has no pod, and nobody who
+ * could be heard. */
+static bool waits_for_volumes(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        bool is_part = member->pod || member_is_wanted(snapshot, member);
+        if (member_speaks(member) || !member_has_volume(member) || !is_part)
+            continue;
+        cluster_intent_say(intent,
+            "find out who was primary last, as the status is older than the members; waits to hear from %s, "
+            "which may have been it (if it is gone for good, delete its claim and its pod)",
+            member->name);
+        return true;
+    }
+    return false;
+}
+
+/* How commits have waited since, the status does not know; and a change whose target has been opened later is over. */
+static void raise_epoch(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+    if (in_place_holds(snapshot))
+        return;
+    intent->roles.confirmed.semi_sync = false;
+    if (!to || !member_speaks(to) || !to->agent->writable || to->agent->epoch <= (uint64_t)transition->epoch)
+        return;
+    intent->roles.transition = (struct cluster_transition){.from = ""};
+    reigns_in_force(snapshot, &intent->roles.reigns);
+    intent->roles.reigns.list[0].opened = true;
+}
+
+/* A volume of another life: the same primary under an epoch that all accept. Or a status that is older than its
+ * members: then they are heard first, as another one may be open, or have been. */
+static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    if (waits_to_hear(snapshot, "raise the epoch above that of the members", intent))
+        return;
+    if (!in_place_holds(snapshot) && !cluster_anybody_writes(snapshot) && waits_for_volumes(snapshot, intent))
+        return;
+    if (in_place_holds(snapshot) || !failover_from_later(snapshot, intent))
+        raise_epoch(snapshot, intent);
+}
+
+/* None was ever open, and the one that was chosen has lost its volume since: others may hold what it held. */
+static bool first_is_emptied(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    bool others = false;
+    for (int i = 0; i < snapshot->member_count; i++)
+        others |= &snapshot->members[i] != primary && member_may_hold_data(&snapshot->members[i]);
+    return !snapshot->last.roles.initialized && others && primary && member_is_empty(primary) &&
+        !restore_is_under_way(snapshot);
+}
+
+void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)
+{
+    const struct cluster_status *last = &snapshot->last;
+    *ret = (struct cluster_intent){.roles = last->roles, .stale = last->in_place.stale};
+    if (snapshot->scale.effective == 0) {
+        hibernation_intend(snapshot, ret);
+        ret->changed = differs(snapshot, ret);
+        return;
+    }
+    if (last->roles.epoch == 0 || str_empty(last->roles.current_primary) || first_is_emptied(snapshot)) {
+        if (snapshot->usable && !snapshot->cluster.paused && !has_lost_its_status(snapshot, ret))
+            choose_first(snapshot, ret);
+    } else if (cluster_newest_epoch(snapshot) > last->roles.epoch)
+        catch_up(snapshot, ret);
+    else if (in_place_holds(snapshot))
+        in_place_intend(snapshot, ret);
+    else if (last->roles.transition.failover)
+        failover_continue(snapshot, ret);
+    else if (cluster_transition_is_set(&last->roles.transition))
+        continue_transition(snapshot, ret);
+    else
+        stand(snapshot, roll_waits, ret);
+    if (!in_place_holds(snapshot))
+        in_place_consider(snapshot, ret);
+    cluster_confirmed_weaken(snapshot, ret);
+    ret->restore_step = restore_next_step(snapshot, ret);
+    ret->changed = differs(snapshot, ret);
+}
+
+void cluster_intent_apply(
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent, struct cluster_status *status)
+{
+    restore_take_step(snapshot, intent->restore_step, &status->restore);
+    in_place_apply(snapshot, intent, status);
+    status->roles = intent->roles;
+}

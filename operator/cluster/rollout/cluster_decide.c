@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/rollout/cluster_decide.h"
+
+#include "common/alloc.h"
+#include "common/hashmap.h"
+#include "common/json.h"
+#include "operator/cluster/deletion/final_backup.h"
+#include "operator/cluster/desired/cluster_volumes.h"
+#include "operator/cluster/restore/cluster_in_place.h"
+#include "operator/cluster/restore/restore_store.h"
+#include "operator/cluster/rollout/cluster_roll.h"
+#include "operator/cluster/state/member_view.h"
+
+void cluster_decision_release(struct cluster_decision *decision)
+{
+    plan_free(steal_ptr(decision->plan));
+}
+
+static void next_action(struct cluster_decision *decision, const char *text)
+{
+    if (str_empty(decision->next_action)) /* the first reason stands */
+        snprintf(decision->next_action, sizeof(decision->next_action), "%s", text);
+}
+
+/* ---- the gate ---- */
+
+/* Reasons of a waiting container that say the image itself is at fault. */
+static const char *const image_reasons[] = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull",
+    "ImageInspectError", "RegistryUnavailable", NULL};
+
+bool cluster_is_image_reason(const char *reason)
+{
+    for (const char *const *known = image_reasons; *known; known++)
+        if (str_eq(reason, *known))
+            return true;
+    return false;
+}
+
+static void refuse(struct cluster_decision *decision, const char *reason, const char *prefix, const char *message)
+{
+    decision->gate = GATE_REFUSED;
+    snprintf(decision->gate_reason, sizeof(decision->gate_reason), "%s", reason);
+    snprintf(decision->gate_message, sizeof(decision->gate_message), "%s%s; running members are left as they are",
+        prefix, message);
+}
+
+/* It failed by its own verdict, rather than by what happened to it. */
+static bool check_pod_has_spoken(const struct pod_object *pod)
+{
+    return pod->phase == POD_PHASE_FAILED && str_eq(pod->problem_container, CONTAINER_CHECK);
+}
+
+static void judge_check_pod(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct pod_object *pod = snapshot->check_pod;
+    decision->gate = GATE_CHECKING;
+    if (pod->phase == POD_PHASE_SUCCEEDED)
+        decision->gate = GATE_OPEN;
+    else if (cluster_is_image_reason(pod->problem_reason))
+        refuse(decision, "ImagePullFailed",
+            "spec.images: ", str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
+    else if (check_pod_has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), AGENT_CHECK_IMAGE ": "))
+        refuse(decision, "ImageRejected", "spec.", pod->problem_message);
+    else if (check_pod_has_spoken(pod))
+        refuse(decision, "MycnfRejected", "spec.mycnf: ",
+            str_empty(pod->problem_message) ? "the server does not start with it" : pod->problem_message);
+    else if (pod->phase == POD_PHASE_FAILED) /* evicted, its node lost: it has said nothing, another one is asked */
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
+}
+
+static void gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    char wanted[17], role[32];
+    desired_runtime_hash(snapshot, wanted);
+    desired_check_pod_role(wanted, role);
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    const struct pod_object *pod = snapshot->check_pod;
+    bool in_force = set && str_eq(set->applied_hash, wanted);
+    decision->gate = GATE_OPEN;
+    if (!in_force && set && cluster_snapshot_ready_count(snapshot) > 0) {
+        decision->gate = GATE_CHECKING;
+        if (pod && !pod->object.deleting && str_eq(pod->role, role))
+            judge_check_pod(snapshot, decision);
+        else if (!pod)
+            plan_add_apply(decision->plan, PLAN_POD, NULL, desired_check_pod(snapshot),
+                "try the new image or my.cnf before members are touched");
+    }
+    bool stale = pod && (in_force || !str_eq(pod->role, role));
+    if (stale && !pod->object.deleting)
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
+}
+
+/* ---- children ---- */
+
+static bool gate_holds(
+    const struct cluster_decision *decision, const struct cluster_snapshot *snapshot, enum cluster_child child)
+{
+    return decision->gate != GATE_OPEN && snapshot->children[child] &&
+        (child == CHILD_CONFIG_MAP || child == CHILD_STATEFUL_SET);
+}
+
+bool cluster_child_is_as_wanted(
+    const struct cluster_snapshot *snapshot, const struct cluster_decision *decision, enum cluster_child child)
+{
+    const struct kube_object *live = snapshot->children[child];
+    const struct cluster_child_memory *memory = &snapshot->memory[child];
+    return live && decision->desired[child] && memory->desired == decision->desired[child] &&
+        memory->digest == live->digest;
+}
+
+bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision)
+{
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    return !str_empty(decision->mycnf_hash) && str_eq(decision->mycnf_hash, snapshot->mycnf_hash) &&
+        cluster_child_is_as_wanted(snapshot, decision, CHILD_CONFIG_MAP) &&
+        cluster_child_is_as_wanted(snapshot, decision, CHILD_STATEFUL_SET) &&
+        set->observed_generation >= set->object.generation;
+}
+
+static void decide_child(
+    const struct cluster_snapshot *snapshot, enum cluster_child child, struct cluster_decision *decision)
+{
+    json_t *body = desired_child(snapshot, child);
+    decision->desired[child] = json_hash(body);
+    if (cluster_child_is_as_wanted(snapshot, decision, child) || gate_holds(decision, snapshot, child)) {
+        json_decref(body);
+        return;
+    }
+    char uid[KUBE_UID_TEXT_SIZE] = "";
+    if (snapshot->children[child])
+        kube_uid_print(snapshot->children[child]->uid, uid);
+    plan_add_apply(decision->plan, desired_child_kind(child), *uid ? uid : NULL, body, NULL);
+}
+
+/* `init` would try again by itself, but with a growing back-off. Only together with a new text: whatever that is,
+ * nobody is replaced twice for it. */
+static void decide_refused(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct cluster_child_memory *memory = &snapshot->memory[CHILD_CONFIG_MAP];
+    if (decision->gate != GATE_OPEN || !memory->desired || memory->desired == decision->desired[CHILD_CONFIG_MAP])
+        return;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_refuses_mycnf(member) && !member->pod->object.deleting)
+            plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
+                "start with the new my.cnf: the server refuses the one before");
+    }
+}
+
+static void decide_children(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    for (int child = 0; child < CHILD_COUNT; child++) {
+        if (child == CHILD_STATEFUL_SET)
+            plan_next_stage(decision->plan);
+        decide_child(snapshot, (enum cluster_child)child, decision);
+    }
+    decide_refused(snapshot, decision);
+}
+
+/* Between refusals the route must still follow the pods: the one child that depends on nothing but them. */
+static void decide_route_only(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    if (snapshot->children[CHILD_ENDPOINT_SLICE])
+        decide_child(snapshot, CHILD_ENDPOINT_SLICE, decision);
+}
+
+static void decide_terminal(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct custom_object *terminal = snapshot->terminal;
+    bool ours = terminal && cluster_owns(snapshot, &terminal->object);
+    if (snapshot->cluster.has_terminal && !terminal)
+        plan_add_apply(decision->plan, PLAN_TERMINAL, NULL, desired_terminal(snapshot), NULL);
+    else if (snapshot->cluster.has_terminal && ours && !cluster_terminal_is_as_wanted(snapshot))
+        plan_add_apply(decision->plan, PLAN_TERMINAL, terminal->uid, desired_terminal(snapshot), NULL);
+    else if (!snapshot->cluster.has_terminal && ours && !terminal->object.deleting)
+        plan_add_delete(decision->plan, PLAN_TERMINAL, snapshot->ns, terminal->name, terminal->uid, NULL);
+}
+
+/* ---- pods ---- */
+
+static const char *wanted_label(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (member == cluster_primary(snapshot))
+        return LABEL_ROLE_PRIMARY;
+    return member_is_wanted(snapshot, member) && snapshot->last.roles.initialized ? LABEL_ROLE_REPLICA : "";
+}
+
+/* Only as it was last seen: where the API server (1.20, at least) meets a patch of a pod in the moment in which that is
+ * finally removed, it removes what stands there by then, and that can be the pod of the same name that the StatefulSet
+ * has just made. */
+static json_t *label_patch(const struct pod_object *pod, const char *label)
+{
+    json_t *value = str_empty(label) ? json_null() : json_string(label);
+    return json_build("{s:{s:s, s:s, s:{s:o}}}", "metadata", "uid", pod->uid, "resourceVersion",
+        pod->object.resource_version, "labels", LABEL_ROLE, value);
+}
+
+/* After a switchover, not in its midst: the route does not wait for labels. */
+static void decide_labels(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    if (cluster_transition_is_set(&snapshot->last.roles.transition))
+        return;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        const char *label = wanted_label(snapshot, member);
+        const struct pod_object *pod = member->pod;
+        bool goes = pod &&
+            (pod->object.deleting || plan_deletes(decision->plan, PLAN_POD, member->name) ||
+                member_refuses_mycnf(member));
+        if (pod && !goes && !str_eq(pod->role, label))
+            plan_add_patch(
+                decision->plan, PLAN_POD, snapshot->ns, member->name, pod->uid, label_patch(pod, label), NULL);
+    }
+}
+
+static const char *why_reseed(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (in_place_is_stale(snapshot, member))
+        return "seed it again: what it holds is of the time before the restore in place";
+    if (!str_empty(member->agent->errant))
+        return "seed it again: what it holds beyond the primary is set aside on its volume";
+    if (member->agent->replication.applier_errno)
+        return "seed it again: what the primary sends cannot be applied to its data";
+    if (!member_runs(member))
+        return "seed it again: its data is marked as no longer usable, and its server does not run";
+    return "seed it again: the primary no longer has the binary logs that it needs";
+}
+
+const struct cluster_member *cluster_next_reseed(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!primary || !member_is_open(snapshot, primary))
+        return NULL;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member == primary || !member_is_wanted(snapshot, member) || !member_speaks(member) ||
+            member_is_seeding(member) || member->agent->mark != AGENT_MARK_RESEED || !member->pod ||
+            member->pod->object.deleting)
+            continue;
+        return member;
+    }
+    return NULL;
+}
+
+static void decide_reseed(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct cluster_member *member = cluster_next_reseed(snapshot);
+    if (member)
+        plan_add_delete(
+            decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why_reseed(snapshot, member));
+}
+
+/* Its next `init` restores, or takes what was restored. */
+static void decide_in_place(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct cluster_member *member = in_place_leaver(snapshot);
+    if (member)
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
+            "the cluster is restored in place: its server makes room");
+}
+
+static void decide_roll(
+    const struct cluster_snapshot *snapshot, const struct roll *of, struct cluster_decision *decision)
+{
+    struct roll roll = *of;
+    decision->taking_up = roll.taking_up;
+    decision->rolling = roll.outdated > 0 || (roll.step == ROLL_WAIT && !roll.taking_up);
+    if (roll.step != ROLL_DONE)
+        next_action(decision, roll.text);
+    if (roll.step == ROLL_DELETE && plan_is_empty(decision->plan))
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, roll.member->name, roll.member->pod->uid, roll.text);
+}
+
+static void explain_gate(struct cluster_decision *decision)
+{
+    if (decision->gate == GATE_CHECKING)
+        next_action(decision, "roll the members, after the check pod has tried the new image and my.cnf");
+    else if (decision->gate == GATE_REFUSED) {
+        _cleanup_(freep) char *text = xasprintf("roll the members; blocked: %s", decision->gate_message);
+        next_action(decision, text);
+    }
+}
+
+static void explain_shrink(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    char why[256];
+    const struct cluster_member *blocker =
+        snapshot->scale.effective > 0 ? cluster_shrink_blocker(snapshot, why, sizeof(why)) : NULL;
+    if (!blocker)
+        return;
+    _cleanup_(freep) char *text =
+        xasprintf("shrink to %d; waits for %s: %s", snapshot->scale.effective, blocker->name, why);
+    next_action(decision, text);
+}
+
+/* Behind whatever comes first. */
+static void explain_growth(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    if (snapshot->scale.effective >= snapshot->scale.wanted)
+        return;
+    size_t len = strlen(decision->next_action);
+    snprintf(decision->next_action + len, sizeof(decision->next_action) - len,
+        len > 0 ? "; then grow to %d" : "grow to %d, once all members have the new template", snapshot->scale.wanted);
+}
+
+void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)
+{
+    struct roll roll = {.step = ROLL_DONE};
+    *ret = (struct cluster_decision){.plan = plan_new()};
+    bool may_change = snapshot->usable && !snapshot->cluster.paused && !snapshot->secrets_failed;
+    if (may_change && in_place_is_under_way(snapshot))
+        ret->gate = GATE_HELD;
+    else if (may_change)
+        gate_decide(snapshot, ret);
+    if (may_change && ret->gate == GATE_OPEN) {
+        if (!final_backup_is_closed(snapshot)) /* nobody is replaced any more: the primary is what a backup is taken of */
+            cluster_roll(snapshot, &roll);
+        memcpy(ret->mycnf_hash, snapshot->mycnf_hash, sizeof(ret->mycnf_hash));
+    }
+    cluster_intend(snapshot, roll.step == ROLL_SWITCHOVER, &ret->intent);
+    next_action(ret, ret->intent.next_action);
+    if (final_backup_is_over(snapshot)) { /* what it has goes with it, or stays: claims as deletion.volumes says */
+        next_action(ret, "let the cluster go");
+        cluster_volumes_decide(snapshot, ret->plan);
+        return;
+    }
+    if (snapshot->cluster.paused) {
+        next_action(ret, "nothing but keep the route to the primary: spec.paused is true");
+        decide_route_only(snapshot, ret);
+        return;
+    }
+    if (!snapshot->usable) {
+        next_action(ret, "nothing but lead the members as they are, until the spec is accepted");
+        decide_route_only(snapshot, ret);
+        plan_next_stage(ret->plan);
+        decide_labels(snapshot, ret);
+        return;
+    }
+    if (snapshot->secrets_failed) {
+        next_action(ret, "make the Secrets, without which no pod starts");
+        decide_route_only(snapshot, ret);
+        return;
+    }
+    decide_children(snapshot, ret);
+    decide_terminal(snapshot, ret);
+    if (ret->gate == GATE_OPEN)
+        decide_roll(snapshot, &roll, ret);
+    explain_gate(ret);
+    explain_shrink(snapshot, ret);
+    explain_growth(snapshot, ret);
+    plan_next_stage(ret->plan);
+    decide_in_place(snapshot, ret);
+    decide_reseed(snapshot, ret);
+    decide_labels(snapshot, ret);
+    cluster_volumes_decide(snapshot, ret->plan);
+    restore_store_decide(snapshot, ret->plan);
+}
+
+void cluster_desired_hashes(const struct cluster_snapshot *snapshot, uint64_t ret[static CHILD_COUNT])
+{
+    for (int child = 0; child < CHILD_COUNT; child++) {
+        _cleanup_(json_decrefp) json_t *body = desired_child(snapshot, (enum cluster_child)child);
+        ret[child] = json_hash(body);
+    }
+}
+
+void cluster_applied_hash(
+    const struct cluster_snapshot *snapshot, const uint64_t desired[static CHILD_COUNT], char out[static 17])
+{
+    uint64_t hash = HASH64_INIT;
+    out[0] = '\0';
+    for (int child = 0; child < CHILD_COUNT; child++) {
+        if (!snapshot->children[child] || !desired[child])
+            return;
+        hash = hash64(hash, &desired[child], sizeof(desired[child]));
+        hash = hash64(hash, &snapshot->children[child]->digest, sizeof(snapshot->children[child]->digest));
+    }
+    snprintf(out, 17, "%016llx", (unsigned long long)hash);
+}

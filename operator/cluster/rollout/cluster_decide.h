@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_decide.h: from a snapshot to the next plan: pure.
+ *
+ * What is written, in this order, each only if the live object is not already as wanted:
+ *   1. ServiceAccount, ConfigMap, Services, EndpointSlice, PodDisruptionBudget, MysqlTerminal; the StatefulSet after them
+ *      with the ConfigMap's text: members whose `init` cannot go on with the one before lose their pods
+ *   2. volume claims: growth, owner by deletion.volumes
+ *   3. labels of pods by role; a member that is to be seeded again loses its pod
+ *   4. when nothing of 1 is left to do: the next step of a roll
+ * A changed runtime (image, my.cnf, user) of a cluster with ready members is first tried by a check pod: until that has succeeded neither
+ * ConfigMap nor StatefulSet is touched, so a my.cnf that the server rejects or an image that cannot be pulled never reaches a running member.
+ * After that servers are given the my.cnf while they run; the caller does that, when the children are as wanted (cluster_may_give_mycnf).
+ */
+#ifndef KM_CLUSTER_DECIDE_H
+#define KM_CLUSTER_DECIDE_H
+
+#include "operator/cluster/desired/desired.h"
+#include "operator/cluster/state/cluster_roles.h"
+#include "operator/cluster/state/cluster_snapshot.h"
+#include "operator/plan/plan.h"
+
+enum cluster_gate {
+    GATE_OPEN,     /* the wanted runtime is in force, or was tried, or nobody is there to be harmed */
+    GATE_CHECKING, /* the check pod is at work */
+    GATE_REFUSED,  /* it failed: gate_reason, gate_message */
+    GATE_HELD,     /* not looked at while the cluster is restored in place */
+};
+
+struct cluster_decision {
+    struct plan *plan;             /* owned; never NULL */
+    uint64_t desired[CHILD_COUNT]; /* hash of the manifests, 0: not computed */
+    enum cluster_gate gate;
+    char gate_reason[KUBE_CONDITION_REASON_MAX];
+    char gate_message[CLUSTER_MESSAGE_MAX];
+    char mycnf_hash[65];          /* of the my.cnf that members may be given; "" none, as while it is tried */
+    bool rolling;                 /* pods that must be replaced exist */
+    bool taking_up;               /* none of them, but servers that take up a new my.cnf */
+    struct cluster_intent intent; /* if it has `changed`, the status is written and the plan is not carried out */
+    bool primary_obeys;           /* whoever gives the orders says so (cluster_roles.h) */
+    char next_action[CLUSTER_MESSAGE_MAX]; /* what comes next and what it waits for; "" : nothing to do */
+};
+
+void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
+void cluster_decision_release(struct cluster_decision *decision);
+
+/* The child is there as this decision wants it: what was just applied counts, by the snapshot after the plan. */
+bool cluster_child_is_as_wanted(
+    const struct cluster_snapshot *snapshot, const struct cluster_decision *decision, enum cluster_child child);
+/* The members may take up the snapshot's my.cnf now: it is the one that was decided on, and who starts anew finds it, too. */
+bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision);
+
+/* Whose pod goes next because its volume is marked: the mark makes the next `init` ask for a copy. One at a time, and
+ * never without a primary; NULL: nobody's. */
+const struct cluster_member *cluster_next_reseed(const struct cluster_snapshot *snapshot);
+
+/* A waiting container's reason that puts the blame on its image. */
+bool cluster_is_image_reason(const char *reason);
+
+/* Of all children's manifests. */
+void cluster_desired_hashes(const struct cluster_snapshot *snapshot, uint64_t ret[static CHILD_COUNT]);
+/* Hash over all children's manifests and live digests; 16 hex digits, or "" if any is absent or not as remembered. */
+void cluster_applied_hash(
+    const struct cluster_snapshot *snapshot, const uint64_t desired[static CHILD_COUNT], char out[static 17]);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_snapshot.h: everything a decision about one cluster may look at, at one moment.
+ *
+ * Filled by cluster_gather from caches and memory, read by the pure functions of this folder. "Now" is part of it. What
+ * is parsed from the spec is owned by the snapshot; pointers into caches, agents and TLS are valid until the next turn
+ * of the loop. Who waits in between looks again (cluster_gather_again).
+ */
+#ifndef KM_CLUSTER_SNAPSHOT_H
+#define KM_CLUSTER_SNAPSHOT_H
+
+#include "common/base.h"
+
+#include "common/agent_api.h"
+#include "operator/api/cluster_status.h"
+#include "operator/api/in_place_wish.h"
+#include "operator/api/mysql_backup.h"
+#include "operator/api/mysql_cluster.h"
+#include "operator/api/mysql_config.h"
+#include "operator/api/names.h"
+#include "operator/api/projections.h"
+#include "operator/cluster/state/secrets_facts.h"
+#include "operator/instance/mycnf_sender.h"
+#include "operator/plan/plan.h"
+
+/* Of texts that become conditions: longer than those, so that where they are cut is decided in one place. */
+#define CLUSTER_MESSAGE_MAX ((size_t)(2 * KUBE_CONDITION_MESSAGE_MAX))
+
+/* The objects that we apply for every cluster, in the order of creation. Secrets are made by cluster_secrets. */
+enum cluster_child {
+    CHILD_SERVICE_ACCOUNT,
+    CHILD_CONFIG_MAP,
+    CHILD_SERVICE,         /* headless, publishes not-ready addresses */
+    CHILD_SERVICE_PRIMARY, /* without a selector */
+    CHILD_SERVICE_REPLICAS,
+    CHILD_ENDPOINT_SLICE, /* of the primary Service: ours to write */
+    CHILD_DISRUPTION_BUDGET,
+    CHILD_STATEFUL_SET,
+    CHILD_COUNT,
+};
+
+/* What we wrote last and how the object looked right after: the proof that nobody has changed it since. Zero:
+ * unknown. */
+struct cluster_child_memory {
+    uint64_t desired; /* hash of the manifest that we applied */
+    uint64_t digest;  /* kube_object.digest of the answer */
+};
+
+struct cluster_member {
+    char name[DERIVED_NAME_SIZE];
+    int ordinal;
+    const struct pod_object *pod;     /* NULL: there is none */
+    const struct pvc_object *claim;   /* NULL: there is none */
+    const struct agent_status *agent; /* the last word, NULL: never heard */
+    bool agent_connected;             /* that word is from a standing stream */
+    int64_t silent_ms; /* since its last word, or since we began to listen; INT64_MAX: there is no agent to listen to */
+    bool agent_awaited; /* there should be an agent, and nobody has tried to speak with it yet: a restart of ours, a new pod */
+    int64_t stopped_ms;               /* for how long it has been seen to acknowledge nothing more; 0: it may */
+    const char *agent_error;          /* why not connected; never NULL */
+    char order_error[160];            /* why it could not be given its order last time; "" it was, or nobody tried */
+    enum mycnf_verdict mycnf_verdict; /* on the wanted my.cnf */
+    const char *mycnf_text;           /* see mycnf_sender_verdict; never NULL */
+};
+
+/* How many members the cluster has (cluster_scale.h). */
+struct cluster_scale {
+    int wanted; /* members, from 0 to CLUSTER_REPLICAS_MAX; 0: hibernated */
+    /* Those that it is led with now. Less than wanted: it grows once all members have the new template. */
+    int effective;
+};
+
+/* Of the failover that goes on, as far as we saw it ourselves; wall clock, 0: not yet, or not by us. */
+struct failover_times {
+    int64_t written_ms;   /* the status tells of it */
+    int64_t chosen_ms;    /* `to` was known: enough were held */
+    int64_t published_ms; /* the Service names it */
+};
+
+/* Of the cluster's deletion and its last backup (final_backup.h). */
+struct final_backup_facts {
+    bool deleting, has_finalizer, skip, wanted;
+    bool foreground, orphan; /* Kubernetes was told to delete dependents first, or not at all */
+    char problem[512];       /* why spec.backup cannot be followed; "" it can */
+    const char *make_error;  /* why the MysqlBackup could not be made; never NULL */
+    /* The MysqlBackup that the status names. */
+    bool is_there, is_ours;
+    enum backup_phase phase;
+    char donor[DERIVED_NAME_SIZE], cluster_uid[64], message[256];
+    int64_t start_ms; /* of its last attempt, in whole seconds */
+};
+
+struct cluster_snapshot {
+    char *ns, *name, *uid;          /* of the MysqlCluster */
+    char *version, *config_version; /* resourceVersions that were parsed; config_version "" without a MysqlConfig */
+    int64_t generation;
+    int64_t now_ms;          /* wall clock */
+    int64_t drain_since_ms;  /* since when a wish to move the primary waits for long transactions, 0: it does not */
+    int64_t fenced_since_ms; /* since when the old primary of a switchover takes no writes, 0: it does */
+    int64_t lost_since_ms;   /* since when the primary is not open for writes, 0: it is */
+    int64_t held_ms; /* failover: for how long somebody has not received from the lost one, as far as we saw; 0: nobody */
+    struct failover_times failover_times;
+    /* What the primary had committed when it was first seen to go by the order of that hash, after so many lapses,
+     * while its word on acknowledgements is not believed yet. */
+    const char *awaited_hash, *awaited_position; /* NULL: not noted */
+    uint64_t awaited_lapses;
+    const char *awaited_boot_id; /* of the agent process that counted them */
+    int64_t epoch_since_ms;      /* when the epoch was raised for the same primary, 0: not in our life */
+    /* The epoch under which this operator closes the primary because all members are to be stopped, and has told nobody
+     * to open; 0: none. */
+    int64_t closing_epoch;
+    /* The largest epoch that any member has been heard to know, in our life: who said it may be silent now. */
+    int64_t heard_epoch;
+
+    /* Parsed spec; storage is the one in force if a change was refused. With how many members the cluster is
+     * led, scale says. */
+    struct mysql_cluster cluster;
+    struct cluster_scale scale;
+    struct mysql_config_spec config;
+    struct cluster_names names;
+    char *mycnf; /* rendered; NULL unless accepted */
+    char mycnf_hash[65];
+    const char *default_agent_image;
+    const char *operator_version;       /* NULL: its label is left out */
+    bool ipv6;                          /* the cluster network's first family: an EndpointSlice cannot change its own */
+    char *switchover_to;                /* annotation ANNOTATION_SWITCHOVER_TO, "" if none */
+    char *confirmed_lost;               /* annotation ANNOTATION_CONFIRMED_LOST, "" if none */
+    struct in_place_wish in_place_wish; /* annotation ANNOTATION_RESTORE_IN_PLACE */
+
+    /* Acceptance: reason "" means accepted. When not `usable`, nothing may be applied from the spec; what roles are
+     * decided by (replicas, replication, failover) is that of the last one that was, and the cluster is led on with
+     * it. */
+    bool usable;
+    char reason[KUBE_CONDITION_REASON_MAX];
+    char message[CLUSTER_MESSAGE_MAX];
+
+    const struct kube_object *children[CHILD_COUNT]; /* live, or NULL */
+    const struct stateful_set_object *stateful_set;  /* the same as children[CHILD_STATEFUL_SET] */
+    struct cluster_child_memory memory[CHILD_COUNT];
+    struct cluster_member members[CLUSTER_REPLICAS_MAX + 1];
+    int member_count;                   /* ordinals 0..count-1: wanted ones, those that still exist, the primary */
+    const struct pod_object *check_pod; /* tries a new image or my.cnf before members are touched */
+    const struct pod_object
+        *restore_store; /* serves a volume of backups while the cluster is restored from it; NULL: there is none */
+    const struct custom_object *terminal; /* the MysqlTerminal of the cluster's own name, whoever owns it */
+    struct cluster_secrets_facts secrets;
+    bool namespace_ends;        /* it is being deleted: nothing is created in it any more (namespace_end.h) */
+    bool secrets_failed;        /* they were never made or completed so far, and just could not be */
+    struct cluster_status last; /* as last written */
+    struct final_backup_facts final;
+    const struct restore_answer *restore_answer; /* cluster_restore.h; NULL: none */
+    const char *
+        restore_task_error; /* why the first primary could not be told yet how to restore; "" or NULL: it was, or nobody tried */
+};
+
+/* To be put into a status, a transition or a reign that comes of this snapshot: as long as that one's pool lives. */
+const char *cluster_take_position(const struct cluster_snapshot *snapshot, const char *position);
+
+/* Releases what the snapshot owns: texts, wish, cluster, config, mycnf, last. Fine on a zeroed one. */
+void cluster_snapshot_release(struct cluster_snapshot *snapshot);
+
+/* The object's controller is this cluster. */
+bool cluster_owns(const struct cluster_snapshot *snapshot, const struct kube_object *object);
+/* The member's server may take part: its pod is ready and not on its way out. */
+bool cluster_member_is_ready(const struct cluster_member *member);
+int cluster_snapshot_ready_count(const struct cluster_snapshot *snapshot);
+bool cluster_snapshot_has_agents(const struct cluster_snapshot *snapshot);
+/* A member is on a node, but not past its init containers: a missing Secret may be what it waits for. */
+bool cluster_snapshot_has_mounting_pod(const struct cluster_snapshot *snapshot);
+/* When the first certificate ends, by what was issued and by what the agents serve; 0: unknown. */
+int64_t cluster_snapshot_certificate_end_ms(const struct cluster_snapshot *snapshot);
+/* The pod has an address at which an agent answers, or soon will: `init` has one, too, and a pod that is leaving until
+ * its end. */
+bool cluster_member_has_agent(const struct cluster_member *member);
+
+#endif

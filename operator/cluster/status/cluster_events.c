@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/status/cluster_events.h"
+
+#include "operator/api/ready_conditions.h"
+#include "operator/cluster/restore/cluster_in_place.h"
+#include "operator/cluster/restore/cluster_restore.h"
+
+/* Conditions whose good state is False. */
+static bool good_when_false(const char *type)
+{
+    return str_eq(type, CONDITION_PROGRESSING) || str_eq(type, CONDITION_CHILD_CONFLICT) ||
+        str_eq(type, CONDITION_CERTIFICATE_EXPIRING) || str_eq(type, CONDITION_WRITES_BLOCKED) ||
+        str_eq(type, CONDITION_LAGGING);
+}
+
+/* Work in progress is news, but nothing to warn of. */
+static bool is_bad(const struct kube_condition *condition)
+{
+    if (str_eq(condition->type, CONDITION_PROGRESSING))
+        return condition->status == KUBE_CONDITION_TRUE && str_eq(condition->reason, "Retrying");
+    if (str_eq(condition->type, CONDITION_RESTORED) &&
+        (str_eq(condition->reason, "Resolving") || str_eq(condition->reason, "Restoring")))
+        return false;
+    if (str_eq(condition->type, CONDITION_FINAL_BACKUP) &&
+        (str_eq(condition->reason, "Closing") || str_eq(condition->reason, "Running")))
+        return false;
+    if (str_eq(condition->type, CONDITION_STORAGE_RESIZED) && str_eq(condition->reason, "Growing"))
+        return false;
+    return condition->status == (good_when_false(condition->type) ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE);
+}
+
+/* Steps on the way that are over in a moment; and what other conditions say already. */
+static bool is_small_talk(const struct kube_condition *condition)
+{
+    static const char *const summaries[] = {
+        CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED};
+    for (size_t i = 0; i < ARRAY_LEN(summaries); i++) {
+        if (str_eq(condition->type, summaries[i]))
+            return true;
+    }
+    return str_eq(condition->type, CONDITION_PROGRESSING) &&
+        (str_eq(condition->reason, "Applying") || str_eq(condition->reason, "Starting") ||
+            str_eq(condition->reason, "Settled"));
+}
+
+struct bulletin {
+    struct cluster_news *news;
+    int count;
+};
+
+static void KM_PRINTF(4, 5)
+    tell(struct bulletin *bulletin, enum event_type type, const char *reason, const char *fmt, ...)
+{
+    struct cluster_news *news = &bulletin->news[bulletin->count++];
+    va_list ap;
+    *news = (struct cluster_news){.type = type, .reason = reason};
+    va_start(ap, fmt);
+    vsnprintf(news->message, sizeof(news->message), fmt, ap);
+    va_end(ap);
+}
+
+/* ---- members that get their data ---- */
+
+static const struct cluster_instance *instance_named(const struct cluster_status *status, const char *name)
+{
+    for (int i = 0; i < status->instance_count; i++) {
+        if (str_eq(status->instances[i].name, name))
+            return &status->instances[i];
+    }
+    return NULL;
+}
+
+static bool gets_data(const struct cluster_instance *instance)
+{
+    return instance &&
+        (str_eq(instance->seed_step, "Copying") || str_eq(instance->seed_step, "Preparing") ||
+            str_eq(instance->seed_step, "Replaying"));
+}
+
+/* Not that its pod has gone meanwhile. */
+static bool has_data(const struct cluster_instance *instance)
+{
+    return str_eq(instance->seed_step, "Done") ||
+        (!*instance->seed_step && (str_eq(instance->phase, "Starting") || str_eq(instance->phase, "Running")));
+}
+
+static void tell_of_seed(
+    struct bulletin *bulletin, const struct cluster_instance *before, const struct cluster_instance *now)
+{
+    const char *donor = *now->seed_donor ? now->seed_donor : "the backup";
+    bool other = before && !str_eq(before->seed_donor, now->seed_donor);
+    if (str_eq(now->seed_step, "Copying") && (!gets_data(before) || other)) {
+        if (now->seed_total_bytes > 0)
+            tell(bulletin, EVENT_NORMAL, "CopyStarted", "%s copies about %llu MiB from %s", now->name,
+                (unsigned long long)(now->seed_total_bytes / KM_MIB), donor);
+        else
+            tell(bulletin, EVENT_NORMAL, "CopyStarted", "%s copies from %s", now->name, donor);
+    } else if (gets_data(before) && has_data(now))
+        tell(bulletin, EVENT_NORMAL, "CopyDone", "%s has its data, from %s", now->name,
+            *before->seed_donor ? before->seed_donor : "the backup");
+    else if (gets_data(before) && str_eq(now->seed_step, "Failed"))
+        tell(bulletin, EVENT_WARNING, "CopyFailed", "%s could not copy from %s; it is tried again: %s", now->name,
+            *before->seed_donor ? before->seed_donor : "the backup", now->message);
+}
+
+static void tell_of_set_aside(
+    struct bulletin *bulletin, const struct cluster_instance *before, const struct cluster_instance *now)
+{
+    if (*now->set_aside && !(before && str_eq(before->set_aside, now->set_aside)))
+        tell(bulletin, EVENT_WARNING, "TransactionsSetAside",
+            "what %s had and the cluster may not have is kept on its volume, in .kube-mysql/set-aside/%s", now->name,
+            now->set_aside);
+}
+
+int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret)
+{
+    struct bulletin bulletin = {.news = ret};
+    for (int i = 0; i < now->instance_count; i++) {
+        const struct cluster_instance *known = instance_named(before, now->instances[i].name);
+        tell_of_set_aside(&bulletin, known, &now->instances[i]);
+        tell_of_seed(&bulletin, known, &now->instances[i]);
+    }
+    return bulletin.count;
+}
+
+static void record_news(
+    struct event_recorder *recorder, const struct event_target *target, const struct cluster_news *news, int count)
+{
+    for (int i = 0; i < count; i++)
+        event_record(recorder, target, news[i].type, news[i].reason, "%s", news[i].message);
+}
+
+static void record_members(struct event_recorder *recorder, const struct event_target *target,
+    const struct cluster_status *before, const struct cluster_status *now)
+{
+    struct cluster_news news[CLUSTER_MEMBER_NEWS_MAX];
+    record_news(recorder, target, news, cluster_member_news(before, now, news));
+}
+
+void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const struct cluster_status *status)
+{
+    const struct event_target target = {
+        .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
+    for (int i = 0; i < status->conditions.count; i++) {
+        const struct kube_condition *now = &status->conditions.items[i];
+        const struct kube_condition *before = kube_conditions_find(&snapshot->last.conditions, now->type);
+        if (before && before->status == now->status && str_eq(before->reason, now->reason))
+            continue;
+        if (is_small_talk(now))
+            continue;
+        bool serves = str_eq(now->type, CONDITION_AVAILABLE) || str_eq(now->type, CONDITION_HEALTHY);
+        if (!before && is_bad(now) && serves && snapshot->last.observed_generation == 0)
+            continue; /* a cluster that was just made is neither available nor healthy: no news */
+        event_record(recorder, &target, is_bad(now) ? EVENT_WARNING : EVENT_NORMAL, now->reason, "%s: %s", now->type,
+            now->message);
+    }
+    record_members(recorder, &target, &snapshot->last, status);
+}
+
+/* ---- failovers ---- */
+
+static bool fails_over(const struct cluster_transition *transition)
+{
+    return cluster_transition_is_set(transition) && transition->failover;
+}
+
+/* The same loss as before, however far it has come. */
+static bool goes_on(const struct cluster_transition *before, const struct cluster_transition *now)
+{
+    return fails_over(before) && str_eq(before->from, now->from) && before->reason == now->reason &&
+        before->started_ms == now->started_ms;
+}
+
+static void tell_of_transition(struct bulletin *bulletin, const struct cluster_transition *before,
+    const struct cluster_transition *now, const struct cluster_failover_spec *spec)
+{
+    static const struct cluster_transition none;
+    if (!goes_on(before, now)) {
+        before = &none;
+        tell(bulletin, EVENT_WARNING, "FailoverStarted", "%s is lost (%s): %s; epoch %lld", now->from,
+            transition_reason_name(now->reason), now->evidence, (long long)now->epoch);
+    }
+    if (!str_empty(now->waits_for) && !str_eq(before->waits_for, now->waits_for))
+        tell(bulletin, EVENT_WARNING, "FailoverWaits", "nobody takes over from %s yet (failover.dataLoss: %s): %s",
+            now->from, spec->allow_data_loss ? "allow" : "never", now->waits_for);
+    if (!str_empty(now->to) && !str_eq(before->to, now->to) && str_eq(now->to, now->from))
+        tell(bulletin, EVENT_NORMAL, "FailoverChosen", "%s goes on itself: %s", now->to, now->candidate_why);
+    else if (!str_empty(now->to) && !str_eq(before->to, now->to))
+        tell(bulletin, EVENT_NORMAL, "FailoverChosen", "%s takes over from %s: %s", now->to, now->from,
+            now->candidate_why);
+    if (!str_empty(now->may_be_lost) && !str_eq(before->may_be_lost, now->may_be_lost))
+        tell(bulletin, EVENT_WARNING, "FailoverMayLoseData", "may be lost (failover.dataLoss: allow): %s",
+            now->may_be_lost);
+}
+
+static void add_phase(char *text, size_t size, const char *name, int64_t ms)
+{
+    size_t len = strlen(text);
+    if (ms >= 0)
+        snprintf(text + len, size - len, "%s%s after %lld ms", len ? ", " : "", name, (long long)ms);
+}
+
+/* The lost one was back before another one was chosen, or has more than all others. */
+static void tell_of_return(struct bulletin *bulletin, const struct cluster_failover *done)
+{
+    tell(bulletin, EVENT_NORMAL, "FailoverUndone",
+        "%s is back and stays the primary; no member took writes for %lld ms%s", done->to,
+        (long long)done->writes_blocked_ms, *done->may_be_lost ? "; transactions may be lost" : "");
+}
+
+static void tell_of_end(struct bulletin *bulletin, const struct cluster_failover *done)
+{
+    char phases[256] = "";
+    add_phase(phases, sizeof(phases), "certain", done->detected_ms);
+    add_phase(phases, sizeof(phases), "decided", done->decided_ms);
+    add_phase(phases, sizeof(phases), "fenced", done->fenced_ms);
+    add_phase(phases, sizeof(phases), "open", done->drained_ms);
+    add_phase(phases, sizeof(phases), "in the Service", done->published_ms);
+    tell(bulletin, EVENT_NORMAL, "FailoverDone",
+        "%s is primary in place of %s; no member took writes for %lld ms%s%s%s%s%s", done->to, done->from,
+        (long long)done->writes_blocked_ms, *phases ? "; the loss was " : "", phases,
+        *done->salvaged ? "; taken over from the binary logs of the lost one: " : "", done->salvaged,
+        *done->may_be_lost ? "; transactions may be lost" : "");
+}
+
+int cluster_failover_news(const struct cluster_status *before, const struct cluster_status *now,
+    const struct cluster_failover_spec *spec, struct cluster_news ret[static CLUSTER_NEWS_MAX])
+{
+    struct bulletin bulletin = {.news = ret};
+    const struct cluster_failover *last = &before->roles.last_failover, *done = &now->roles.last_failover;
+    bool ended = !str_empty(done->to) && (done->epoch != last->epoch || done->finished_ms != last->finished_ms);
+    if (ended && str_eq(done->from, done->to))
+        tell_of_return(&bulletin, done);
+    else if (ended)
+        tell_of_end(&bulletin, done);
+    if (fails_over(&now->roles.transition))
+        tell_of_transition(&bulletin, &before->roles.transition, &now->roles.transition, spec);
+    return bulletin.count;
+}
+
+static void tell_of_failover(
+    struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    struct cluster_status now = snapshot->last; /* borrows what it owns */
+    struct cluster_intent roles = *intent;
+    roles.restore_step = RESTORE_STEP_NONE;
+    roles.in_place_step = IN_PLACE_STEP_NONE;
+    cluster_intent_apply(snapshot, &roles, &now);
+    bulletin->count +=
+        cluster_failover_news(&snapshot->last, &now, &snapshot->cluster.failover, bulletin->news + bulletin->count);
+}
+
+/* ---- planned changes ---- */
+
+static void tell_of_restore(
+    struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_restore *last = &snapshot->last.restore;
+    _cleanup_(strbuf_release) struct strbuf point;
+    strbuf_init(&point, 512);
+    switch (intent->restore_step) {
+    case RESTORE_STEP_FOUND:
+        cluster_restore_point_text(&snapshot->restore_answer->found, &point);
+        tell(bulletin, EVENT_NORMAL, "RestoreStarted", "the cluster is made of backup %s (%s)%s",
+            snapshot->restore_answer->found.backup, snapshot->restore_answer->found.location, point.buf);
+        break;
+    case RESTORE_STEP_COMPLETE:
+        cluster_restore_point_text(last, &point);
+        tell(bulletin, EVENT_NORMAL, "RestoreCompleted", "the cluster was made of backup %s%s", last->backup, point.buf);
+        break;
+    case RESTORE_STEP_EMPTY:
+        tell(bulletin, EVENT_WARNING, "RestoreEmpty",
+            "no backup is stored: the cluster begins with an empty database (orEmpty)");
+        break;
+    case RESTORE_STEP_SKIP:
+        tell(bulletin, EVENT_NORMAL, "RestoreSkipped", "the volumes hold data, which is kept");
+        break;
+    default:
+        break;
+    }
+}
+
+static void tell_of_in_place(
+    struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_in_place *last = &snapshot->last.in_place;
+    _cleanup_(strbuf_release) struct strbuf point;
+    strbuf_init(&point, 512);
+    cluster_restore_point_text(&last->source, &point);
+    switch (intent->in_place_step) {
+    case IN_PLACE_STEP_RESTORE:
+        tell(bulletin, EVENT_WARNING, "RestoreInPlaceStarted",
+            "nobody serves: %s makes a database of backup %s (%s) beside its data, which is kept",
+            intent->roles.current_primary, snapshot->restore_answer->found.backup,
+            snapshot->restore_answer->found.location);
+        break;
+    case IN_PLACE_STEP_TAKE:
+        tell(bulletin, EVENT_NORMAL, "RestoreInPlaceTaken",
+            "backup %s%s is restored: it becomes the data of %s, the others are seeded anew, epoch %lld",
+            last->source.backup, point.buf, last->member, (long long)intent->roles.epoch);
+        break;
+    case IN_PLACE_STEP_COMPLETE:
+        tell(bulletin, EVENT_NORMAL, "RestoreInPlaceCompleted",
+            "all members have the data of backup %s%s; what was there before is removed", last->source.backup,
+            point.buf);
+        break;
+    case IN_PLACE_STEP_FAIL:
+        tell(bulletin, EVENT_WARNING, "RestoreInPlaceFailed", "the cluster keeps the data that it has: %s: %s",
+            intent->in_place_reason, intent->in_place_message);
+        break;
+    default:
+        break;
+    }
+}
+
+static void tell_of_switchover(
+    struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_transition *before = &snapshot->last.roles.transition, *now = &intent->roles.transition;
+    bool was_set = cluster_transition_is_set(before), is_set = cluster_transition_is_set(now);
+    if (!was_set && is_set)
+        tell(bulletin, EVENT_NORMAL, "SwitchoverStarted", "the primary moves from %s to %s (%s), epoch %lld", now->from,
+            now->to, transition_reason_name(now->reason), (long long)now->epoch);
+    else if (was_set && !is_set && intent->roles.epoch == snapshot->last.roles.epoch)
+        tell(bulletin, EVENT_NORMAL, "SwitchoverDone", "%s is primary; writes waited for %lld ms", before->to,
+            (long long)intent->roles.last_switchover.writes_blocked_ms);
+    else if (was_set && !is_set)
+        tell(bulletin, EVENT_WARNING, "SwitchoverUndone",
+            "%s does not answer or has lost its data, and does not become primary; %s stays it, epoch %lld", before->to,
+            intent->roles.current_primary, (long long)intent->roles.epoch);
+    else if (!str_eq(intent->roles.current_primary, snapshot->last.roles.current_primary))
+        tell(bulletin, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld",
+            intent->roles.current_primary, (long long)intent->roles.epoch);
+}
+
+int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,
+    struct cluster_news ret[static CLUSTER_INTENT_NEWS_MAX])
+{
+    struct bulletin bulletin = {.news = ret};
+    if (fails_over(&snapshot->last.roles.transition) || fails_over(&intent->roles.transition))
+        tell_of_failover(&bulletin, snapshot, intent);
+    else
+        tell_of_switchover(&bulletin, snapshot, intent);
+    tell_of_restore(&bulletin, snapshot, intent);
+    tell_of_in_place(&bulletin, snapshot, intent);
+    if (intent->roles.semi_sync != snapshot->last.roles.semi_sync)
+        tell(&bulletin, EVENT_NORMAL, intent->roles.semi_sync ? "SemiSyncOn" : "SemiSyncOff", "%s",
+            intent->roles.semi_sync ? "enough replicas have joined: from now on commits wait for acknowledgements"
+                                    : "commits no longer wait for acknowledgements");
+    return bulletin.count;
+}
+
+void cluster_events_tell(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const struct cluster_news *news, int count)
+{
+    const struct event_target target = {
+        .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
+    record_news(recorder, &target, news, count);
+}
+
+void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const char *why)
+{
+    const struct event_target target = {
+        .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
+    event_record(recorder, &target, EVENT_NORMAL, "PodReplaced", "%s", why);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_events.h: Events for the transitions of a cluster's conditions.
+ */
+#ifndef KM_CLUSTER_EVENTS_H
+#define KM_CLUSTER_EVENTS_H
+
+#include "operator/cluster/state/cluster_roles.h"
+#include "operator/cluster/state/cluster_snapshot.h"
+#include "operator/kube/event_recorder.h"
+
+/* One Event for every condition whose status or reason differs between snapshot->last and status, and for members: cluster_member_news. Bad news are
+ * Warnings. */
+void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const struct cluster_status *status);
+
+#define CLUSTER_NEWS_MAX 5
+#define CLUSTER_MEMBER_NEWS_MAX (2 * (CLUSTER_REPLICAS_MAX + 1))
+
+/* An Event to be. */
+struct cluster_news {
+    enum event_type type;
+    const char *reason;     /* static */
+    char message[1024 + 8]; /* longer than an Event's may be: the recorder cuts it, between characters, and says so */
+};
+
+/* What a new status tells of failovers that the one before did not: begun, whom it waits for, who was chosen, what may be lost, how it ended. Pure.
+ * Returns how many of ret are filled. */
+int cluster_failover_news(const struct cluster_status *before, const struct cluster_status *now,
+    const struct cluster_failover_spec *spec, struct cluster_news ret[static CLUSTER_NEWS_MAX]);
+
+/* What a new status tells of members: a copy that begins, its end, its failure; transactions that were set aside. At most one of each for a member, so ret has
+ * room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
+int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
+
+#define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 3)
+/* What an intent does to roles: a new primary, a switchover, a failover or a restore that begins, goes on or ends. It is told once the status says so
+ * (cluster_events_tell): the snapshot has forgotten by then what this is made of. Pure. */
+int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,
+    struct cluster_news ret[static CLUSTER_INTENT_NEWS_MAX]);
+void cluster_events_tell(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const struct cluster_news *news, int count);
+/* A pod was deleted so that a new one takes its place; why: "replace NAME-mysql-1: it has an older template". */
+void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const char *why);
+
+#endif

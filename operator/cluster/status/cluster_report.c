@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/status/cluster_report.h"
+
+#include "common/json.h"
+#include "operator/api/archive_status.h"
+#include "operator/api/drill_status.h"
+#include "operator/cluster/deletion/final_backup.h"
+#include "operator/cluster/desired/cluster_volumes.h"
+#include "operator/cluster/restore/cluster_in_place.h"
+#include "operator/cluster/restore/cluster_restore.h"
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_report_ready.h"
+#include "operator/cluster/status/cluster_report_roles.h"
+
+/* Renewal begins when a third of a leaf's life is left, so this little is left only if it failed for months. */
+#define CERTIFICATE_WARNING_MS (14LL * 24 * 60 * 60 * 1000)
+
+#define DATA_LOST                                                                                                        \
+    "the volumes of all members are empty, and were not; delete the cluster and make it anew (spec.restoreFrom takes a " \
+    "backup)"
+
+/* One report in the making. */
+struct report {
+    const struct cluster_snapshot *snapshot;
+    const struct cluster_decision *decision;
+    const struct cluster_outcome *outcome;
+    struct cluster_status *status;
+    int wanted; /* members that the spec asks for */
+    int ready;
+    bool complete; /* all children are as wanted */
+};
+
+/* Judged by the snapshot after the plan: what was just applied counts. */
+static bool children_are_as_wanted(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision)
+{
+    for (int child = 0; child < CHILD_COUNT; child++) {
+        if (!cluster_child_is_as_wanted(snapshot, decision, (enum cluster_child)child))
+            return false;
+    }
+    return true;
+}
+
+/* Copies what fits, never half a UTF-8 character: it would not read back as it was written, and the status would never
+ * be the same. */
+static void KM_PRINTF(3, 4) put_text(char *out, size_t size, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vsnprintf(out, size, fmt, ap);
+    va_end(ap);
+    if (len < (int)size)
+        return;
+    size_t end = size - 1;
+    while (end > 0 && ((unsigned char)out[end - 1] & 0xc0) == 0x80)
+        end--;
+    if (end > 0 && (unsigned char)out[end - 1] >= 0xc0)
+        out[end - 1] = '\0';
+}
+
+/* ---- instances ---- */
+
+static const char *instance_phase(const struct cluster_member *member)
+{
+    const struct pod_object *pod = member->pod;
+    if (!pod)
+        return "Pending";
+    if (pod->object.deleting)
+        return "Terminating";
+    if (pod->phase == POD_PHASE_FAILED)
+        return "Failed";
+    if (!pod->initialized && !member_is_seeding(member))
+        return pod->scheduled ? "Initializing" : "Pending";
+    if (member->agent && member->agent_connected && member->agent->phase != AGENT_PHASE_UNKNOWN)
+        return agent_phase_name(member->agent->phase);
+    return pod->ready ? "Running" : "Starting";
+}
+
+/* Which field is to blame for a pod that does not come up, as far as that can be told. */
+static const char *field_to_blame(const struct cluster_member *member)
+{
+    const struct pod_object *pod = member->pod;
+    if (cluster_is_image_reason(pod->problem_reason))
+        return str_eq(pod->problem_container, CONTAINER_INJECT) ? " (images.agent)" : " (images.mysql)";
+    return member_refuses_mycnf(member) ? " (spec.mycnf)" : "";
+}
+
+static void instance_message(const struct cluster_member *member, char *out, size_t size)
+{
+    const struct pod_object *pod = member->pod;
+    out[0] = '\0';
+    if (pod && !str_empty(pod->problem_reason))
+        put_text(out, size, "%s%s%s%s: %s", pod->problem_container, str_empty(pod->problem_container) ? "" : " ",
+            pod->problem_reason, field_to_blame(member), pod->problem_message);
+    else if (member->agent && member->agent->problem_count > 0)
+        put_text(out, size, "%s: %s", member->agent->problems[0].reason, member->agent->problems[0].message);
+    else if (member->agent && !cluster_member_is_ready(member))
+        put_text(out, size, "%s", member->agent->ready_reason);
+}
+
+/* After a restart of ours the streams to the agents take a moment: until a member has spoken, what was known of it
+ * stays. */
+static void carry_over(const struct cluster_snapshot *snapshot, struct cluster_instance *instance)
+{
+    for (int i = 0; i < snapshot->last.instance_count; i++) {
+        const struct cluster_instance *last = &snapshot->last.instances[i];
+        if (!str_eq(last->name, instance->name) || !last->ready)
+            continue;
+        memcpy(instance->flavour, last->flavour, sizeof(instance->flavour));
+        memcpy(instance->version, last->version, sizeof(instance->version));
+        memcpy(instance->message, last->message, sizeof(instance->message));
+        memcpy(instance->role, last->role, sizeof(instance->role));
+        memcpy(instance->errant, last->errant, sizeof(instance->errant));
+        memcpy(instance->problem, last->problem, sizeof(instance->problem));
+        instance->lag_known = last->lag_known;
+        instance->lag_ms = last->lag_ms;
+    }
+}
+
+static void report_instance(struct report *report, const struct cluster_member *member)
+{
+    struct cluster_instance *instance = cluster_status_add_instance(report->status, member->name, member->ordinal);
+    if (!instance)
+        return;
+    snprintf(instance->phase, sizeof(instance->phase), "%s", instance_phase(member));
+    instance->ready = cluster_member_is_ready(member);
+    instance_message(member, instance->message, sizeof(instance->message));
+    if (member->pod)
+        snprintf(instance->node, sizeof(instance->node), "%s", member->pod->node_name);
+    if (member->agent) {
+        snprintf(instance->flavour, sizeof(instance->flavour), "%s", agent_flavour_name(member->agent->flavour));
+        snprintf(instance->version, sizeof(instance->version), "%s", member->agent->version);
+    } else if (instance->ready)
+        carry_over(report->snapshot, instance);
+    cluster_report_replication(report->snapshot, member, instance);
+}
+
+static bool is_wanted(const struct report *report, const struct cluster_member *member)
+{
+    return member->ordinal < report->wanted;
+}
+
+static void report_instances(struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!is_wanted(report, member) && !member->pod)
+            continue;
+        report_instance(report, member);
+        report->ready += is_wanted(report, member) && cluster_member_is_ready(member);
+        report->status->updated_replicas += is_wanted(report, member) && member_has_newest_template(snapshot, member) &&
+            member_has_wanted_mycnf(snapshot, member);
+    }
+    report->status->ready_replicas = report->ready;
+}
+
+static void report_volumes(struct report *report)
+{
+    for (int i = 0; i < report->snapshot->member_count; i++) {
+        const struct pvc_object *claim = report->snapshot->members[i].claim;
+        if (claim)
+            snprintf(report->status->volumes[report->status->volume_count++], DERIVED_NAME_SIZE, "%s", claim->name);
+    }
+}
+
+/* ---- conditions ---- */
+
+static void KM_PRINTF(5, 6)
+    set(struct report *report, const char *type, bool yes, const char *reason, const char *fmt, ...)
+{
+    char message[CLUSTER_MESSAGE_MAX]; /* kube_conditions_set cuts it with dots */
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof(message), fmt, ap);
+    va_end(ap);
+    kube_conditions_set(&report->status->conditions, type, yes ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE, reason,
+        report->snapshot->generation, report->snapshot->now_ms, "%s", message);
+}
+
+static const char *user_password_problem(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    const struct mysql_cluster *cluster = &snapshot->cluster;
+    switch (snapshot->secrets.user_password) {
+    case USER_PASSWORD_SECRET_MISSING:
+        snprintf(out, size, "spec.passwordSecret.name: Secret %s does not exist in namespace %s",
+            cluster->password_secret_name, snapshot->ns);
+        return out;
+    case USER_PASSWORD_KEY_MISSING:
+        snprintf(out, size, "spec.passwordSecret.key: Secret %s has no key %s", cluster->password_secret_name,
+            cluster->password_secret_key);
+        return out;
+    case USER_PASSWORD_NONE:
+    case USER_PASSWORD_OK:
+        break;
+    }
+    return NULL;
+}
+
+static void set_accepted(struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    const struct cluster_decision *decision = report->decision;
+    char text[CLUSTER_MESSAGE_MAX];
+    if (!str_empty(snapshot->reason))
+        set(report, CONDITION_ACCEPTED, false, snapshot->reason, "%s", snapshot->message);
+    else if (decision->gate == GATE_REFUSED)
+        set(report, CONDITION_ACCEPTED, false, decision->gate_reason, "%s", decision->gate_message);
+    else if (user_password_problem(snapshot, text, sizeof(text)))
+        set(report, CONDITION_ACCEPTED, false, "SecretMissing", "%s", text);
+    else if (!str_empty(snapshot->last.backup_problem) && json_path(snapshot->cluster.document, "backup"))
+        set(report, CONDITION_ACCEPTED, false, "InvalidBackup", "%s", snapshot->last.backup_problem);
+    else
+        set(report, CONDITION_ACCEPTED, true, "Accepted",
+            decision->gate == GATE_CHECKING ? "the spec is good; the check pod tries it" : "the spec is in force");
+}
+
+static const struct cluster_member *find_unready(const struct report *report)
+{
+    for (int i = 0; i < report->snapshot->member_count; i++)
+        if (is_wanted(report, &report->snapshot->members[i]) && !cluster_member_is_ready(&report->snapshot->members[i]))
+            return &report->snapshot->members[i];
+    return NULL;
+}
+
+static const struct cluster_member *find_leaving(const struct report *report)
+{
+    for (int i = 0; i < report->snapshot->member_count; i++)
+        if (!is_wanted(report, &report->snapshot->members[i]) && report->snapshot->members[i].pod)
+            return &report->snapshot->members[i];
+    return NULL;
+}
+
+/* What Kubernetes says of its pod, or its agent of itself. NULL: it starts. */
+static const char *trouble_reason(const struct cluster_member *member)
+{
+    if (member->pod && !str_empty(member->pod->problem_reason))
+        return member->pod->problem_reason;
+    return member_speaks(member) && member->agent->problem_count > 0 ? member->agent->problems[0].reason : NULL;
+}
+
+/* It is not about to become ready by itself; a seed that failed is tried again. */
+static bool member_is_stuck(const struct cluster_member *member)
+{
+    return trouble_reason(member) && !member_is_seeding(member);
+}
+
+/* A database was made, and by all members' own words nobody has it any more, as after the eviction of the only member
+ * on an emptyDir: nothing of that comes back, and nothing new is made in its place (I8). */
+static bool is_data_lost(const struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    bool lost = snapshot->last.roles.initialized && primary && member_is_empty(primary) &&
+        !restore_is_under_way(snapshot) && !in_place_holds(snapshot);
+    for (int i = 0; i < snapshot->member_count && lost; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        lost = member_is_empty(member) || (!member->pod && !member_has_volume(member));
+    }
+    return lost;
+}
+
+static void set_progressing(struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    const struct cluster_decision *decision = report->decision;
+    const struct cluster_member *unready = find_unready(report);
+    const struct cluster_member *leaving = find_leaving(report);
+    char text[256] = "";
+    if (snapshot->cluster.paused)
+        set(report, CONDITION_PROGRESSING, false, "Paused", "spec.paused is true");
+    else if (!snapshot->usable)
+        set(report, CONDITION_PROGRESSING, false, "NotAccepted", "nothing is changed until the spec is accepted");
+    else if (report->outcome->error)
+        set(report, CONDITION_PROGRESSING, true, "Retrying", "%s", report->outcome->error->message);
+    else if (decision->gate == GATE_CHECKING)
+        set(report, CONDITION_PROGRESSING, true, "Checking", "a check pod tries the new image and my.cnf");
+    else if (decision->gate == GATE_OPEN && (decision->rolling || decision->taking_up || !report->complete))
+        set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
+            str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
+    else if (is_data_lost(report))
+        set(report, CONDITION_PROGRESSING, false, "DataLost", DATA_LOST);
+    else if (unready && !member_is_stuck(unready))
+        set(report, CONDITION_PROGRESSING, true, "Starting", "%s is starting", unready->name);
+    else if (leaving)
+        set(report, CONDITION_PROGRESSING, true, "ScalingIn", "%s is leaving", leaving->name);
+    else if (cluster_volumes_growing(snapshot, text, sizeof(text)))
+        set(report, CONDITION_PROGRESSING, true, "GrowingVolumes", "%s", text);
+    else
+        set(report, CONDITION_PROGRESSING, false, "Settled", "nothing is being changed");
+}
+
+static void set_available(struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    char message[256] = "";
+    if (report->wanted == 0 && snapshot->usable)
+        set(report, CONDITION_AVAILABLE, false, "Hibernated", "spec.replicas is 0; the data is kept");
+    else if (primary && cluster_member_is_ready(primary))
+        set(report, CONDITION_AVAILABLE, true, "PrimaryReady", "%s serves", primary->name);
+    else if (primary) {
+        instance_message(primary, message, sizeof(message));
+        set(report, CONDITION_AVAILABLE, false, "PrimaryNotReady", "%s is not ready%s%s", primary->name,
+            *message ? ": " : "", message);
+    } else
+        set(report, CONDITION_AVAILABLE, false, "NoPrimary", "no member is primary yet");
+}
+
+/* An agent says it until its server restarts. It is over once the primary's replicas have what was committed then
+ * (cluster_confirmed.h), or once the member follows another primary: what nobody else has would be errant. */
+static bool is_over(const struct report *report, const struct cluster_member *member, const char *problem)
+{
+    if (!str_eq(problem, "UnacknowledgedCommits"))
+        return false;
+    return member == cluster_primary(report->snapshot) ? report->status->roles.confirmed.semi_sync
+                                                       : member_follows(report->snapshot, member);
+}
+
+/* The first member that is ready and yet has something to say: an account that failed, a volume that fills up. */
+static const struct cluster_member *find_ailing(const struct report *report, const struct agent_problem **ret)
+{
+    for (int i = 0; i < report->snapshot->member_count; i++) {
+        const struct cluster_member *member = &report->snapshot->members[i];
+        int count = is_wanted(report, member) && member->agent ? member->agent->problem_count : 0;
+        for (int k = 0; k < count; k++) {
+            *ret = &member->agent->problems[k];
+            if (!is_over(report, member, (*ret)->reason))
+                return member;
+        }
+    }
+    return NULL;
+}
+
+static bool find_carried_problem(const struct report *report)
+{
+    for (int i = 0; i < report->status->instance_count; i++) {
+        const struct cluster_instance *instance = &report->status->instances[i];
+        const struct cluster_member *member = cluster_member_named(report->snapshot, instance->name);
+        if (instance->ready && !str_empty(instance->message) && !(member && is_over(report, member, instance->problem)))
+            return true;
+    }
+    return false;
+}
+
+static void set_healthy(struct report *report)
+{
+    const struct cluster_member *unready = find_unready(report);
+    const struct agent_problem *problem = NULL;
+    const struct cluster_member *ailing = find_ailing(report, &problem);
+    const struct cluster_member *primary = cluster_primary(report->snapshot);
+    char message[256] = "";
+    if (!report->snapshot->usable && report->wanted == 0)
+        set(report, CONDITION_HEALTHY, false, "NotAccepted", "there is nothing until the spec is accepted");
+    else if (unready) {
+        instance_message(unready, message, sizeof(message));
+        const char *reason = trouble_reason(unready);
+        set(report, CONDITION_HEALTHY, false, reason ? reason : "MemberNotReady", "%d of %d members are ready; %s%s%s",
+            report->ready, report->wanted, unready->name, *message ? ": " : " is not", message);
+    } else if (primary && member_commits_wait(primary))
+        set(report, CONDITION_HEALTHY, false, "WritesBlocked", "commits on %s wait for acknowledgements", primary->name);
+    else if (ailing)
+        set(report, CONDITION_HEALTHY, false, problem->reason, "%s: %s", ailing->name, problem->message);
+    else if (find_carried_problem(report))
+        return; /* the condition stays until the member has spoken */
+    else if (report->wanted > 0 && !primary)
+        set(report, CONDITION_HEALTHY, false, "NoPrimary", "no member is primary yet");
+    else
+        set(report, CONDITION_HEALTHY, true, "AllReady", "%d of %d members are ready", report->ready, report->wanted);
+}
+
+/* Both words are shown side by side. */
+static void settle_state(struct report *report)
+{
+    struct cluster_status *status = report->status;
+    const struct kube_condition *healthy = kube_conditions_find(&status->conditions, CONDITION_HEALTHY);
+    if (str_eq(status->state, "Healthy") && healthy && healthy->status == KUBE_CONDITION_FALSE)
+        snprintf(status->state, sizeof(status->state), "Degraded");
+}
+
+static bool terminal_is_foreign(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->usable && snapshot->cluster.has_terminal && snapshot->terminal &&
+        !cluster_owns(snapshot, &snapshot->terminal->object);
+}
+
+static void set_child_conflict(struct report *report)
+{
+    const struct error *error = report->outcome->error;
+    if (error && error->kind == ERROR_EXISTS)
+        set(report, CONDITION_CHILD_CONFLICT, true, "ForeignObject", "%s", error->message);
+    else if (terminal_is_foreign(report->snapshot))
+        set(report, CONDITION_CHILD_CONFLICT, true, "ForeignObject",
+            "spec.terminal: MysqlTerminal %s exists and is not ours; it is left alone. Rename or remove it",
+            report->snapshot->terminal->name);
+    else
+        kube_conditions_remove(&report->status->conditions, CONDITION_CHILD_CONFLICT);
+}
+
+static void set_storage_resized(struct report *report)
+{
+    const struct cluster_outcome *outcome = report->outcome;
+    char text[256];
+    if (outcome->error && outcome->error_kind == PLAN_VOLUME_CLAIM)
+        set(report, CONDITION_STORAGE_RESIZED, false, "Refused", "spec.storage.resources.requests.storage: %s",
+            outcome->error->message);
+    else if (cluster_volumes_growing(report->snapshot, text, sizeof(text)))
+        set(report, CONDITION_STORAGE_RESIZED, false, "Growing", "%s", text);
+    else
+        kube_conditions_remove(&report->status->conditions, CONDITION_STORAGE_RESIZED);
+}
+
+static void set_certificate_expiring(struct report *report)
+{
+    int64_t end_ms = cluster_snapshot_certificate_end_ms(report->snapshot);
+    char when[CLOCK_RFC3339_SIZE];
+    if (end_ms == 0 || end_ms - report->snapshot->now_ms >= CERTIFICATE_WARNING_MS) {
+        kube_conditions_remove(&report->status->conditions, CONDITION_CERTIFICATE_EXPIRING);
+        return;
+    }
+    clock_format_rfc3339(end_ms, when);
+    set(report, CONDITION_CERTIFICATE_EXPIRING, true, end_ms < report->snapshot->now_ms ? "Expired" : "RenewalFailing",
+        "a certificate of the agents ends at %s and should have been renewed long before%s%s", when,
+        report->outcome->error ? ": " : "", report->outcome->error ? report->outcome->error->message : "");
+}
+
+/* Which the controller of archives finds out: here it becomes a condition. */
+static void set_binlogs_archived(struct report *report)
+{
+    const struct cluster_status *last = &report->snapshot->last;
+    bool is_wished = json_path_bool(report->snapshot->cluster.document, "backup.binlogs.enabled", false);
+    if (str_empty(last->archive.reason) || !is_wished)
+        kube_conditions_remove(&report->status->conditions, CONDITION_BINLOGS_ARCHIVED);
+    else
+        kube_conditions_set(&report->status->conditions, CONDITION_BINLOGS_ARCHIVED,
+            archive_reason_status(last->archive.reason), last->archive.reason, report->snapshot->generation,
+            report->snapshot->now_ms, "%s", last->archive.message);
+}
+
+/* Likewise the controller of drills. */
+static void set_restore_verified(struct report *report)
+{
+    const struct cluster_status *last = &report->snapshot->last;
+    bool is_wished = json_path(report->snapshot->cluster.document, "backup.drill") != NULL;
+    if (str_empty(last->drill.reason) || !is_wished)
+        kube_conditions_remove(&report->status->conditions, CONDITION_RESTORE_VERIFIED);
+    else
+        kube_conditions_set(&report->status->conditions, CONDITION_RESTORE_VERIFIED,
+            drill_reason_status(last->drill.reason), last->drill.reason, report->snapshot->generation,
+            report->snapshot->now_ms, "%s", last->drill.message);
+}
+
+/* ---- the rest ---- */
+
+static void report_names(struct report *report)
+{
+    const struct cluster_names *names = &report->snapshot->names;
+    struct cluster_status *status = report->status;
+    snprintf(status->stateful_set, sizeof(status->stateful_set), "%s", names->stateful_set);
+    snprintf(status->service, sizeof(status->service), "%s", names->service);
+    snprintf(status->service_primary, sizeof(status->service_primary), "%s", names->service_primary);
+    snprintf(status->service_replicas, sizeof(status->service_replicas), "%s", names->service_replicas);
+    struct strbuf selector;
+    strbuf_init(&selector, sizeof(status->selector) - 1);
+    cluster_selector_text(report->snapshot->name, &selector);
+    snprintf(status->selector, sizeof(status->selector), "%s", selector.buf);
+    strbuf_release(&selector);
+}
+
+/* The merged configuration and the storage in force; those of a spec that is not accepted are not shown. */
+static void report_spec(struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    struct cluster_status *status = report->status;
+    const struct cluster_status *last = &snapshot->last;
+    if (!snapshot->usable) {
+        status->config_spec = json_incref(last->config_spec);
+        status->accepted_spec = json_incref(last->accepted_spec);
+        status->storage = json_incref(last->storage);
+        status->storage_volume_source = json_incref(last->storage_volume_source);
+        status->applied_generation = last->applied_generation;
+        status->port = last->port;
+        return;
+    }
+    status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
+    status->config_spec = json_incref(snapshot->config.document);
+    status->accepted_spec = mysql_cluster_roles_of(&snapshot->cluster, snapshot->scale.effective);
+    status->storage = json_incref(json_object_get(snapshot->cluster.document, "storage"));
+    if (snapshot->cluster.storage.volume_source)
+        status->storage_volume_source = json_deep_copy(snapshot->cluster.storage.volume_source);
+    bool in_force = str_empty(snapshot->reason) && report->decision->gate == GATE_OPEN && report->complete &&
+        !report->outcome->error;
+    status->applied_generation = in_force ? snapshot->generation : last->applied_generation;
+}
+
+static void report_applied_hash(struct report *report)
+{
+    if (report->complete)
+        cluster_applied_hash(report->snapshot, report->decision->desired, report->status->applied_hash);
+}
+
+/* Nothing is planned, and yet not all is well: what is awaited, and of whom. */
+static void say_what_is_awaited(struct report *report)
+{
+    struct cluster_status *status = report->status;
+    const struct cluster_member *unready = find_unready(report);
+    char message[256];
+    if (!str_empty(status->next_action))
+        return;
+    if (report->outcome->error && report->outcome->error->kind == ERROR_EXISTS)
+        put_text(status->next_action, sizeof(status->next_action), "try again; blocked: %s",
+            report->outcome->error->message);
+    else if (is_data_lost(report))
+        put_text(status->next_action, sizeof(status->next_action), "nothing: " DATA_LOST);
+    else if (unready && report->snapshot->usable) {
+        instance_message(unready, message, sizeof(message));
+        put_text(status->next_action, sizeof(status->next_action), "wait until %s is ready%s%s", unready->name,
+            *message ? ": " : "", message);
+    }
+}
+
+void cluster_report(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision,
+    const struct cluster_outcome *outcome, struct cluster_status *ret)
+{
+    *ret = (struct cluster_status){.observed_generation = snapshot->generation, .conditions = snapshot->last.conditions};
+    struct report report = {snapshot, decision, outcome, ret, .wanted = snapshot->scale.effective,
+        .complete = children_are_as_wanted(snapshot, decision)};
+    ret->replicas = snapshot->stateful_set ? snapshot->stateful_set->status_replicas : 0;
+    put_text(ret->next_action, sizeof(ret->next_action), "%s", decision->next_action);
+    report_names(&report);
+    report_spec(&report);
+    report_instances(&report);
+    report_volumes(&report);
+    report_applied_hash(&report);
+    cluster_report_roles(snapshot, decision->primary_obeys, ret);
+    restore_report(snapshot, ret);
+    in_place_report(snapshot, ret);
+    final_backup_report(snapshot, ret);
+    say_what_is_awaited(&report);
+    set_accepted(&report);
+    set_progressing(&report);
+    set_available(&report);
+    set_healthy(&report);
+    settle_state(&report);
+    cluster_report_replication_conditions(snapshot, ret);
+    set_child_conflict(&report);
+    set_storage_resized(&report);
+    set_certificate_expiring(&report);
+    set_binlogs_archived(&report);
+    set_restore_verified(&report);
+    cluster_report_ready(snapshot, decision, ret);
+}

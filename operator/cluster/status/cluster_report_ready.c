@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/status/cluster_report_ready.h"
+
+#include "operator/api/ready_conditions.h"
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_report_roles.h"
+
+#define REASON_NOT_ACCEPTED "NotAccepted"
+#define REASON_APPLYING "Applying"
+
+struct view {
+    const struct cluster_snapshot *snapshot;
+    const struct cluster_decision *decision;
+    const struct kube_conditions *conditions; /* the others */
+    int64_t applied_generation;
+    const struct kube_condition *last; /* Ready as it was; NULL: it was never set */
+};
+
+/* Accepted=False for these ends by itself as soon as somebody has made the other object, maybe with the same apply. */
+static bool is_awaited(const char *reason)
+{
+    return str_eq(reason, "ConfigNotFound") || str_eq(reason, "SecretMissing");
+}
+
+static bool was_applied(const struct view *view)
+{
+    return view->last && view->last->observed_generation == view->snapshot->generation &&
+        !str_eq(view->last->reason, REASON_APPLYING) && !str_eq(view->last->reason, REASON_NOT_ACCEPTED);
+}
+
+/* What begins when this generation has been applied is for something else: a roll, a MysqlConfig that has gone. */
+static bool is_applied(const struct view *view)
+{
+    bool goes_on = view->decision->rolling || view->decision->taking_up ||
+        !kube_conditions_is_true(view->conditions, CONDITION_ACCEPTED);
+    return view->applied_generation == view->snapshot->generation && (!goes_on || was_applied(view));
+}
+
+static bool has_pods(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (snapshot->members[i].pod)
+            return true;
+    }
+    return false;
+}
+
+static struct ready_reason not_applied(const struct view *view)
+{
+    struct ready_reason none = {false, "", ""};
+    struct ready_reason accepted = ready_reason_of(view->conditions, CONDITION_ACCEPTED, none);
+    if (!accepted.holds)
+        return (struct ready_reason){false, REASON_NOT_ACCEPTED, accepted.message};
+    struct ready_reason progress = ready_reason_of(view->conditions, CONDITION_PROGRESSING, none);
+    return (struct ready_reason){
+        false, REASON_APPLYING, progress.holds ? progress.message : "what the spec wants is not in force yet"};
+}
+
+/* Whether the primary takes writes. */
+static struct ready_reason writes(const struct view *view)
+{
+    const struct cluster_snapshot *snapshot = view->snapshot;
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    const struct ready_reason good = {true, "TakesWrites", "the primary takes writes"};
+    bool was_ready = view->last && view->last->status == KUBE_CONDITION_TRUE;
+    if (!primary)
+        return (struct ready_reason){false, "NoPrimary", "no member is primary yet"};
+    if (cluster_epoch_spreads(snapshot) && was_ready)
+        return good;
+    if (!cluster_member_is_ready(primary) || (member_speaks(primary) && !member_is_open(snapshot, primary)))
+        return (struct ready_reason){false, "PrimaryNotReady", "the primary takes no writes; Available says more"};
+    if (!member_speaks(primary) && !was_ready)
+        return (struct ready_reason){false, "PrimarySilent", "the primary's agent is not heard yet"};
+    if (member_commits_wait(primary))
+        return (struct ready_reason){
+            false, "WritesBlocked", "commits wait for acknowledgements; WritesBlocked says more"};
+    return good;
+}
+
+static struct ready_reason ready(const struct view *view)
+{
+    const struct mysql_cluster *cluster = &view->snapshot->cluster;
+    bool sleeps = view->snapshot->usable && view->snapshot->scale.effective == 0;
+    if (!cluster->paused && !is_applied(view))
+        return not_applied(view);
+    if (sleeps && !has_pods(view->snapshot))
+        return (struct ready_reason){true, "Hibernated", "spec.replicas is 0; the data is kept"};
+    if (sleeps && !cluster->paused)
+        return (struct ready_reason){false, "Hibernating", "members are being stopped"};
+    return writes(view);
+}
+
+static struct ready_reason stalled(const struct view *view)
+{
+    const struct ready_reason none = {false, "NotStalled", "nothing has to be changed by hand"};
+    struct ready_reason accepted =
+        ready_reason_of(view->conditions, CONDITION_ACCEPTED, (struct ready_reason){.holds = true});
+    const struct kube_condition *progress = kube_conditions_find(view->conditions, CONDITION_PROGRESSING);
+    struct ready_reason conflict = ready_reason_of(view->conditions, CONDITION_CHILD_CONFLICT, none);
+    if (!accepted.holds && !is_awaited(accepted.reason))
+        return (struct ready_reason){true, accepted.reason, accepted.message};
+    if (progress && str_eq(progress->reason, "DataLost"))
+        return (struct ready_reason){true, progress->reason, progress->message};
+    return conflict.holds ? conflict : none;
+}
+
+static struct ready_reason reconciling(const struct view *view)
+{
+    struct ready_reason accepted =
+        ready_reason_of(view->conditions, CONDITION_ACCEPTED, (struct ready_reason){.holds = true});
+    if (!accepted.holds && !view->snapshot->cluster.paused)
+        return (struct ready_reason){true, accepted.reason, accepted.message};
+    return ready_reason_of(view->conditions, CONDITION_PROGRESSING, (struct ready_reason){false, "Settled", ""});
+}
+
+/* The condition that says what is missing; NULL: nothing is. */
+static const struct kube_condition *shortfall(const struct kube_conditions *conditions)
+{
+    static const char *const types[] = {CONDITION_HEALTHY, CONDITION_REPLICATED};
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        const struct kube_condition *condition = kube_conditions_find(conditions, types[i]);
+        if (condition && condition->status == KUBE_CONDITION_FALSE)
+            return condition;
+    }
+    return NULL;
+}
+
+static void set_degraded(const struct view *view, bool is_ready, struct kube_conditions *conditions)
+{
+    const struct kube_condition *missing = shortfall(view->conditions);
+    enum kube_condition_status status = is_ready && missing ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE;
+    const char *reason = "AsWanted", *message = "nothing is missing";
+    if (!is_ready) {
+        reason = "NotReady";
+        message = "Ready says what is missing";
+    } else if (missing) {
+        reason = missing->reason;
+        message = missing->message;
+    }
+    kube_conditions_set(conditions, CONDITION_DEGRADED, status, reason, view->snapshot->generation,
+        view->snapshot->now_ms, "%s", message);
+}
+
+void cluster_report_ready(
+    const struct cluster_snapshot *snapshot, const struct cluster_decision *decision, struct cluster_status *status)
+{
+    const struct kube_conditions others = status->conditions; /* setting some moves the others */
+    struct view view = {.snapshot = snapshot,
+        .decision = decision,
+        .conditions = &others,
+        .applied_generation = status->applied_generation,
+        .last = kube_conditions_find(&snapshot->last.conditions, CONDITION_READY)};
+    struct ready_view words = {.ready = ready(&view), .reconciling = reconciling(&view), .stalled = stalled(&view)};
+    ready_conditions_set(&status->conditions, &words, snapshot->generation, snapshot->now_ms);
+    set_degraded(&view, words.ready.holds, &status->conditions);
+}

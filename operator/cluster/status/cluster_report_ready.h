@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_report_ready.h: Ready, Reconciling, Stalled (ready_conditions.h) and Degraded of a MysqlCluster. Pure.
+ *
+ * Ready: the primary takes writes, by its own word, and this generation is applied: its objects are as wanted, and its
+ * roll has gone through. A later roll, for another agent image or MysqlConfig, changes nothing about that. A hibernated
+ * cluster is Ready; a paused one as long as its primary takes writes. While the primary's agent is not heard, or an
+ * epoch is being written, it stays as it was.
+ *
+ * Degraded: the cluster takes writes, but is not as wanted: a member is missing, or condition Healthy is False (with
+ * its reason and message).
+ */
+#ifndef KM_CLUSTER_REPORT_READY_H
+#define KM_CLUSTER_REPORT_READY_H
+
+#include "operator/cluster/rollout/cluster_decide.h"
+#include "operator/cluster/state/cluster_snapshot.h"
+
+/* After all other conditions: it reads Accepted, Progressing, Healthy and ChildConflict from *status, and
+ * appliedGeneration. */
+void cluster_report_ready(
+    const struct cluster_snapshot *snapshot, const struct cluster_decision *decision, struct cluster_status *status);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/status/cluster_report_roles.h"
+
+#include "operator/cluster/failover/cluster_confirmed.h"
+#include "operator/cluster/failover/opening.h"
+#include "operator/cluster/failover/reigns.h"
+#include "operator/cluster/state/cluster_roles.h"
+#include "operator/cluster/state/member_view.h"
+
+/* After a restart of ours nobody has spoken for a moment: what was known stays. */
+static bool nobody_speaks(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (member_speaks(&snapshot->members[i]))
+            return false;
+    }
+    return snapshot->member_count > 0;
+}
+
+bool cluster_epoch_spreads(const struct cluster_snapshot *snapshot)
+{
+    int64_t age_ms = snapshot->now_ms - snapshot->epoch_since_ms;
+    if (snapshot->epoch_since_ms == 0 || age_ms < 0 || age_ms >= CLUSTER_EPOCH_SPREAD_MS)
+        return false;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_runs(member) &&
+            (member->agent->epoch < (uint64_t)snapshot->last.roles.epoch || !member->agent->order_done))
+            return true;
+    }
+    return false;
+}
+
+void cluster_report_roles(const struct cluster_snapshot *snapshot, bool primary_obeys, struct cluster_status *status)
+{
+    const struct cluster_status *last = &snapshot->last;
+    status->roles = last->roles;
+    reigns_settle(snapshot, &status->roles.reigns);
+    cluster_confirmed_strengthen(snapshot, primary_obeys, &status->roles.confirmed);
+    bool unknown = nobody_speaks(snapshot) && cluster_snapshot_ready_count(snapshot) > 0;
+    bool keep = (unknown || cluster_epoch_spreads(snapshot)) && !str_empty(last->state);
+    snprintf(status->state, sizeof(status->state), "%s", keep ? last->state : cluster_state_name(snapshot));
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member->claim && !member_is_wanted(snapshot, member))
+            snprintf(status->retained_volumes[status->retained_volume_count++], DERIVED_NAME_SIZE, "%s",
+                member->claim->name);
+    }
+}
+
+static int seed_percent(const struct agent_status *agent)
+{
+    if (agent->seed.total_bytes == 0)
+        return 0;
+    uint64_t percent = agent->seed.bytes * 100 / agent->seed.total_bytes;
+    return (int)(MIN_OF(percent, 100) / 5 * 5);
+}
+
+/* What lies on a volume lies there also while its agent is silent, or is `init`, which does not look. */
+static void report_set_aside(
+    const struct cluster_status *last, const struct cluster_member *member, struct cluster_instance *instance)
+{
+    for (int i = 0; i < last->instance_count; i++) {
+        if (str_eq(last->instances[i].name, instance->name))
+            memcpy(instance->set_aside, last->instances[i].set_aside, sizeof(instance->set_aside));
+    }
+    if (member_speaks(member) && !(member_is_seeding(member) && str_empty(member->agent->set_aside)))
+        snprintf(instance->set_aside, sizeof(instance->set_aside), "%s", member->agent->set_aside);
+}
+
+void cluster_report_replication(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct cluster_instance *instance)
+{
+    const struct agent_status *agent = member->agent;
+    report_set_aside(&snapshot->last, member, instance);
+    if (!member_speaks(member))
+        return;
+    snprintf(instance->role, sizeof(instance->role), "%s", agent_role_name(agent->role));
+    instance->lag_known = agent->role == AGENT_ROLE_REPLICA && agent->replication.lag_known;
+    instance->lag_ms = agent->replication.lag_ms;
+    snprintf(instance->errant, sizeof(instance->errant), "%s", agent->errant);
+    if (agent->problem_count > 0)
+        snprintf(instance->problem, sizeof(instance->problem), "%s", agent->problems[0].reason);
+    if (!member_is_seeding(member))
+        return;
+    snprintf(instance->seed_step, sizeof(instance->seed_step), "%s", agent_seed_step_name(agent->seed.step));
+    snprintf(instance->seed_donor, sizeof(instance->seed_donor), "%.*s", (int)strcspn(agent->seed.donor, "."),
+        agent->seed.donor);
+    instance->seed_percent = seed_percent(agent);
+    instance->seed_bytes = agent->seed.bytes;
+    instance->seed_total_bytes = agent->seed.total_bytes;
+    instance->seed_bytes_per_second = agent->seed.bytes_per_second;
+}
+
+static void KM_PRINTF(6, 7) set(const struct cluster_snapshot *snapshot, struct cluster_status *status,
+    const char *type, bool yes, const char *reason, const char *fmt, ...)
+{
+    char message[CLUSTER_MESSAGE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof(message), fmt, ap);
+    va_end(ap);
+    kube_conditions_set(&status->conditions, type, yes ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE, reason,
+        snapshot->generation, snapshot->now_ms, "%s", message);
+}
+
+static const struct cluster_member *find_not_following(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member != primary && member_is_wanted(snapshot, member) && !member_follows(snapshot, member))
+            return member;
+    }
+    return NULL;
+}
+
+static void set_replicated(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    const struct cluster_member *ailing = find_not_following(snapshot);
+    int replicas = snapshot->scale.effective - 1;
+    if (replicas < 1)
+        kube_conditions_remove(&status->conditions, CONDITION_REPLICATED);
+    else if (!cluster_primary(snapshot))
+        set(snapshot, status, CONDITION_REPLICATED, false, "NoPrimary", "no member is primary yet");
+    else if (ailing)
+        set(snapshot, status, CONDITION_REPLICATED, false, "ReplicaNotFollowing", "%d of %d replicas follow; %s: %s%s",
+            cluster_follower_count(snapshot), replicas, ailing->name, member_why_not_following(snapshot, ailing),
+            opening_holds_alone(snapshot, cluster_primary(snapshot))
+                ? "; no other member that answers holds the last transactions of the primary"
+                : "");
+    else
+        set(snapshot, status, CONDITION_REPLICATED, true, "AllFollow", "%d of %d replicas follow %s%s", replicas,
+            replicas, snapshot->last.roles.current_primary,
+            snapshot->last.roles.semi_sync ? "; commits wait for acknowledgements" : "");
+}
+
+/* "db-mysql-1: there is no pod, db-mysql-2: its server does not run" */
+static void name_the_awaited(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    size_t len = 0;
+    *out = '\0';
+    for (int i = 0; i < snapshot->member_count && len < size; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member == cluster_primary(snapshot) || !member_is_wanted(snapshot, member) ||
+            member_follows(snapshot, member))
+            continue;
+        len += (size_t)snprintf(out + len, size - len, "%s%s: %s", len ? ", " : "; awaited: ", member->name,
+            member_why_not_following(snapshot, member));
+    }
+    if (len == 0)
+        snprintf(out, size, "; all of them follow, and are slow to answer");
+}
+
+static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    char awaited[CLUSTER_MESSAGE_MAX];
+    if (!primary || !member_commits_wait(primary)) {
+        kube_conditions_remove(&status->conditions, CONDITION_WRITES_BLOCKED);
+        return;
+    }
+    name_the_awaited(snapshot, awaited, sizeof(awaited));
+    int acks =
+        primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : snapshot->last.roles.acks; /* it counts no further */
+    set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "AcknowledgementsMissing",
+        "commits on %s wait for %d acknowledgement%s, %u replicas give them%s", primary->name, acks,
+        acks == 1 ? "" : "s", primary->agent->semi_sync_replicas, awaited);
+}
+
+static void set_lagging(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    int limit_s = snapshot->cluster.replication.max_lag_seconds;
+    for (int i = 0; i < snapshot->member_count && limit_s > 0; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!member_is_wanted(snapshot, member) || !member_runs(member) || member->agent->role != AGENT_ROLE_REPLICA ||
+            !member->agent->replication.lag_known || member->agent->replication.lag_ms <= limit_s * 1000LL)
+            continue;
+        set(snapshot, status, CONDITION_LAGGING, true, "ReplicaLags",
+            "%s lags more than spec.replication.maxLagSeconds (%d) and is out of the Service for replicas",
+            member->name, limit_s);
+        return;
+    }
+    kube_conditions_remove(&status->conditions, CONDITION_LAGGING);
+}
+
+void cluster_report_replication_conditions(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    if (nobody_speaks(snapshot) || cluster_epoch_spreads(snapshot))
+        return;
+    set_replicated(snapshot, status);
+    set_writes_blocked(snapshot, status);
+    set_lagging(snapshot, status);
+}
