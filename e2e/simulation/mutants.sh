@@ -35,27 +35,27 @@ reigns-not-compared|operator/cluster/failover/member_history.c|s/if (a->reign !=
 smallest-is-best|operator/cluster/failover/ballot.c|s/if (relation == GTID_SUPERSET || (relation == GTID_EQUAL \&\& is_better_equal/if (relation == GTID_SUBSET || (relation == GTID_EQUAL \&\& is_better_equal/
 ahead-ignored|operator/cluster/failover/ballot.c|s/ballot->ahead = vote;/;/
 extra-ignored|operator/cluster/failover/ballot.c|s/vote->unfit = "it holds transactions that the lost primary had not";/;/
-floor-dropped-at-begin|operator/cluster/failover/cluster_failover.c|s/intent->reigns = \*reigns;/intent->reigns = *reigns; intent->reigns.list[0].floor = "";/
-salvage-drops-its-reigns|operator/cluster/failover/failover_election.c|s/ret->first_reign = ballot->skipped + ballot->decisive;/ret->first_reign = ballot->reigns.count;/
-salvage-floor-is-whole|operator/cluster/failover/cluster_failover.c|s/intent->reigns.list\[0\].floor_is_partial |= choice->salvage;/;/
-acknowledgers-forgotten|operator/cluster/failover/cluster_failover.c|s/intent->acknowledgers = acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);/intent->acknowledgers = 0;/
+floor-dropped-at-begin|operator/cluster/failover/cluster_failover.c|s/intent->roles.reigns = \*reigns;/intent->roles.reigns = *reigns; intent->roles.reigns.list[0].floor = "";/
+salvage-drops-its-reigns|operator/cluster/failover/failover_election.c|s/^    ret->first_reign = ballot->listed\[ballot->decisive\];/    ret->first_reign = CLUSTER_REIGNS_MAX;/
+salvage-floor-is-whole|operator/cluster/failover/cluster_failover.c|s/intent->roles.reigns.list\[0\].floor_is_partial |= choice->salvage;/;/
+acknowledgers-forgotten|operator/cluster/failover/cluster_failover.c|s/^        acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);/        0;/
 unheard-forgotten|operator/cluster/failover/cluster_failover.c|s/acknowledgers_of(snapshot, choice->candidate) | unheard_acknowledgers(snapshot, choice);/acknowledgers_of(snapshot, choice->candidate);/
-acknowledgers-not-before-order|operator/cluster/roles/cluster_order.c|s/return snapshot->last.acks == 0 || member_acknowledges(snapshot, member);/return true;/
+acknowledgers-not-before-order|operator/cluster/roles/cluster_order.c|s/return snapshot->last.roles.acks == 0 || member_acknowledges(snapshot, member);/return true;/
 leaves-uncovered|operator/cluster/failover/cluster_failover.c|s/^        acknowledgers_cover(snapshot, primary, primary->agent->gtid_executed, member);/        true;/
 settled-at-once|operator/cluster/failover/reigns.c|s/if (ret->count > 1 \&\& is_acknowledged(snapshot, primary, ret))/if (ret->count > 1)/
-switchover-floor-whole|operator/cluster/roles/cluster_intent.c|s/    intent->reigns.list\[0\].floor_is_partial = true;/    ;/
+switchover-floor-whole|operator/cluster/roles/cluster_intent.c|s/    intent->roles.reigns.list\[0\].floor_is_partial = true;/    ;/
 target-not-fenced|operator/cluster/roles/cluster_order.c|s/    bool fenced = from \&\& member_is_fenced(snapshot, from);/    bool fenced = from \&\& from->agent;/
 target-waits-for-nothing|operator/cluster/roles/cluster_order.c|s/order_primary(snapshot, from->agent->gtid_executed, order);/order_primary(snapshot, "", order);/
 chosen-waits-for-nothing|operator/cluster/roles/cluster_order.c|s/order_primary(snapshot, transition->position, order);/order_primary(snapshot, "", order);/
 fenced-without-done|operator/cluster/state/member_view.c|s/is_on_its_way(snapshot, member)) \&\& member->agent->order_done \&\&/is_on_its_way(snapshot, member)) \&\&/
-held-without-epoch|operator/cluster/failover/failover_facts.c|s/snapshot->last.epoch > 0 \&\& member->agent->epoch == (uint64_t)snapshot->last.epoch \&\&/snapshot->last.epoch > 0 \&\&/
+held-without-epoch|operator/cluster/failover/failover_facts.c|s/^        member->agent->epoch == (uint64_t)snapshot->last.roles.epoch \&\& member->agent->role == AGENT_ROLE_REPLICA/        member->agent->role == AGENT_ROLE_REPLICA/
 held-without-receiver-off|operator/cluster/failover/failover_facts.c|s/        member->agent->replication.receiver == AGENT_THREAD_OFF;/        true;/
 open-under-any-epoch|operator/cluster/state/member_view.c|s/return member_runs(member) \&\& has_epoch(snapshot, member) \&\& member->agent->role == AGENT_ROLE_PRIMARY \&\&/return member_runs(member) \&\& member->agent->role == AGENT_ROLE_PRIMARY \&\&/
 confirmed-at-once|operator/cluster/failover/confirmed_strengthen.c|s/        !acknowledgers_cover(snapshot, primary, awaited_position(snapshot, primary), NULL))/        false)/
-confirmed-not-weakened|operator/cluster/failover/cluster_confirmed.c|s/    confirmed->semi_sync \&= intent->semi_sync;/    ;/
-goes-back-unproven|operator/cluster/roles/cluster_intent.c|s/return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.transition.epoch;/return true;/
-epoch-not-raised|operator/cluster/failover/cluster_failover.c|s/    intent->epoch = cluster_newest_epoch(snapshot) + 1;/    intent->epoch = snapshot->last.epoch;/
-premature-order|operator/cluster/roles/cluster_order.c|s/ \&\&$/ \&\&/;s/!(ret->orders\[i\].role == AGENT_ROLE_PRIMARY \&\& is_premature(snapshot))/true/
+confirmed-not-weakened|operator/cluster/failover/cluster_confirmed.c|s/    confirmed->semi_sync \&= intent->roles.semi_sync;/    ;/
+goes-back-unproven|operator/cluster/roles/cluster_intent.c|s/return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.roles.transition.epoch;/return true;/
+epoch-not-raised|operator/cluster/failover/cluster_failover.c|s/    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;/    intent->roles.epoch = snapshot->last.roles.epoch;/
+premature-order|operator/cluster/roles/cluster_order.c|s/ \&\&$/ \&\&/;s/!(ret->orders\[i\].role == AGENT_ROLE_PRIMARY \&\& is_premature(snapshot, intent))/true/
 first-primary-not-awaited|operator/cluster/failover/primary_election.c|s/    if (!member_speaks(member)) {/    if (false) {/
 errant-not-reseeded|operator/cluster/roles/cluster_order.c|s/    return is_errant_beside(snapshot, primary, member) \&\&$/    return false \&\& is_errant_beside(snapshot, primary, member) \&\&/
 close-tells-waiting|e2e/simulation/agent_lane.c|s/^\( *\)close_clients(sim, member);/\1;/
@@ -64,7 +64,7 @@ agent-keeps-order-of-dead-primary|agent/role_notes.c|s/    if (role->order.role 
 agent-forgets-the-gap|agent/catch_up.c|s/(struct catch_up){.gap_ms = now_ms}/(struct catch_up){.gap_ms = now_ms, .up = catch_up->up}/
 lapses-not-counted|agent/role_decide.c|s/^        state->lapses++;/        ;/
 unacknowledged-not-counted|agent/role_decide.c|s/^    state->lapses += ended;/    ;/
-lapses-not-heeded|operator/cluster/failover/cluster_confirmed.c|s/ || (lapses > 0 \&\& lapses != confirmed->lapses))/)/
+lapses-not-heeded|operator/cluster/failover/cluster_confirmed.c|s/ || !knows_lapses(agent, confirmed))/)/
 semi-sync-off-believed|operator/cluster/failover/cluster_confirmed.c|s/if ((writes \&\& !agent->semi_sync) ||/if (/
 isolation-ends-by-itself|agent/role_notes.c|s/^    state->role.isolated = true;/    state->role.isolated = false;/
 reseeded-while-seeding|operator/cluster/rollout/cluster_decide.c|s/^            member_is_seeding(member) || member->agent->mark/            member->agent->mark/
@@ -74,6 +74,8 @@ overtaken-goes-on|agent/role_decide.c|s/    return state->source.is_primary \&\&
 source-not-awaited|agent/role_decide.c|s/    return !(source->known \&\& source->is_open \&\& source->epoch >= order->epoch);/    return false;/
 cut-by-any-order|agent/bootstrap/start_mode.c|s/.truncate = follows \&\& order->truncate \&\& order->epoch > primary_epoch};/.truncate = true};/
 hold-is-done-at-once|agent/role_decide.c|s/(state->replication.receiver == AGENT_THREAD_OFF \&\& is_looked_at(role) \&\& role->relay == RELAY_DONE));/true);/
+left-behind-is-not-asked|operator/cluster/roles/cluster_order.c|s/(reigns_is_left_behind(snapshot, primary, member) \&\& is_held_by_another/(true \&\& is_held_by_another/
+salvaged-again|agent/healing.c|s/ \&\& !was_open ? SALVAGE_ASK/ ? SALVAGE_ASK/
 '
 names=("$@")
 
