@@ -267,6 +267,54 @@ bool reigns_is_beside(const struct cluster_snapshot *snapshot, const struct clus
     return is_beside;
 }
 
+static int reign_of(const struct cluster_reigns *reigns, enum gtid_flavour flavour, const char *position)
+{
+    struct member_history history;
+    member_history_read(reigns, flavour, position, &history);
+    int reign = history.readable && !history.hides ? history.reign : -1;
+    member_history_release(&history);
+    return reign;
+}
+
+bool reigns_holds_latest(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    return reigns.count > 0 && reign_of(&reigns, flavour, failover_position_of(member)) == 0;
+}
+
+/* MariaDB: the member ends with it. MySQL: some of it is in the set. */
+static bool is_of_a_floor(const struct cluster_reigns *reigns, enum gtid_flavour flavour, const char *lacking)
+{
+    for (int i = 0; i < reigns->count; i++) {
+        if (flavour == GTID_MARIADB && position_same(reigns->list[i].floor, lacking))
+            return true;
+        if (flavour == GTID_MARIADB)
+            continue;
+        _cleanup_(gtid_set_freep) struct gtid_set *floor = position_parse(flavour, reigns->list[i].floor);
+        _cleanup_(gtid_set_freep) struct gtid_set *set = position_parse(flavour, lacking);
+        _cleanup_(gtid_set_freep) struct gtid_set *both = floor && set ? gtid_set_intersect(floor, set) : NULL;
+        if (!both || !gtid_set_is_empty(both))
+            return true;
+    }
+    return false;
+}
+
+bool reigns_is_left_behind(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    const struct cluster_reign *latest = &reigns.list[0];
+    if (reigns.count < 1 || !latest->opened || str_empty(latest->origin) || !str_eq(latest->primary, primary->name))
+        return false;
+    bool has_written = reign_of(&reigns, flavour, primary->agent->gtid_executed) == 0;
+    bool is_earlier = reign_of(&reigns, flavour, failover_position_of(member)) > 0;
+    return has_written && is_earlier && !is_of_a_floor(&reigns, flavour, member->agent->errant);
+}
+
 bool reigns_set_floor(const struct cluster_snapshot *snapshot, const struct gtid_set *floor, struct cluster_reign *reign)
 {
     const char *position = position_print(snapshot->last.positions, floor);

@@ -56,6 +56,13 @@ bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct clus
  * number than the floor: numbers grow along a log, so nothing of the reign lies behind it, and whatever was
  * acknowledged before the reign is in the floor, which its primary has. */
 bool reigns_is_beside(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* It holds a transaction of the reign in force. */
+bool reigns_holds_latest(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* What its source lacks, as that has told, is of an earlier reign than the one under which that primary was seen open
+ * and has written, and is no floor. So the primary was opened without it, and has not lost anything since: it was
+ * acknowledged to nobody, however many reigns are listed. */
+bool reigns_is_left_behind(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
 
 /* What an open primary shows: who wrote this reign's transactions, that it was open, and that earlier reigns need not
  * be listed any more, as enough members hold a transaction of this one. For the report: nobody is ordered anything

@@ -414,9 +414,23 @@ static bool holds_less(const struct cluster_member *a, const struct cluster_memb
 }
 
 /* All replicas have something of their own, so nobody follows until one of them is copied anew, and commits would wait
+/* Another one that has not to be copied first holds as much: what this one may have acknowledged stays where it is. */
+static bool is_held_by_another(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (other != primary && other != member && is_errant_beside(snapshot, primary, other) &&
+            failover_has_received(other, failover_position_of(member)))
+            return true;
+    }
+    return false;
+}
+
  * for ever. What is that one's own must belong to no reign that can have acknowledged it: the primary has all the rest.
- * Of several it is the one that holds least: what the others acknowledged stays on two volumes for longest. NULL: there
- * is none. */
+ * While earlier reigns are listed, the rest must lie on another one as well: the primary's volume may be lost during the
+ * copy. Of several it is the one that holds least: what the others acknowledged stays on two volumes for longest. NULL:
+ * there is none. */
 static const struct cluster_member *first_of_errant(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
@@ -427,7 +441,9 @@ static const struct cluster_member *first_of_errant(
             continue;
         if (!is_errant_beside(snapshot, primary, member))
             return NULL;
-        if (reigns_is_beside(snapshot, member) && (!first || holds_less(member, first)))
+        bool spare = reigns_is_beside(snapshot, member) ||
+            (reigns_is_left_behind(snapshot, primary, member) && is_held_by_another(snapshot, primary, member));
+        if (spare && (!first || holds_less(member, first)))
             first = member;
     }
     return first;
