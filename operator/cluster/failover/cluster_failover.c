@@ -551,23 +551,63 @@ uint64_t acknowledgers_of(const struct cluster_snapshot *snapshot, const struct 
     return acknowledgers;
 }
 
+/* By as many as a commit is to wait for: those of them that are fit to be opened, or any. wanted: NULL is by nobody. */
+static bool is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
+    const struct gtid_set *wanted, const struct cluster_member *but, bool must_be_fit)
+{
+    enum gtid_flavour flavour = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    int needed = flavour == GTID_MARIADB ? 1 : MAX_OF(1, snapshot->last.roles.acks);
+    for (int i = 0; i < snapshot->member_count && wanted && needed > 0; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        bool counts = member_speaks(member) && member_acknowledges(snapshot, member) &&
+            (!must_be_fit || member_follows(snapshot, member));
+        if (member == but || member == primary || !counts)
+            continue;
+        _cleanup_(gtid_set_freep) struct gtid_set *has = position_parse(flavour, member->agent->gtid_received);
+        enum gtid_relation relation = has ? gtid_set_compare(has, wanted) : GTID_DIVERGED;
+        if ((relation == GTID_EQUAL || relation == GTID_SUPERSET) &&
+            !(must_be_fit && reigns_has_extra(snapshot, member)))
+            needed--;
+    }
+    return wanted && needed == 0;
+}
+
 bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const char *all,
     const struct cluster_member *but)
 {
     enum gtid_flavour flavour = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
     _cleanup_(gtid_set_freep) struct gtid_set *wanted = position_parse(flavour, all);
-    int needed = flavour == GTID_MARIADB ? 1 : MAX_OF(1, snapshot->last.roles.acks);
-    for (int i = 0; i < snapshot->member_count && wanted && needed > 0; i++) {
-        const struct cluster_member *member = &snapshot->members[i];
-        if (member == but || member == primary || !member_acknowledges(snapshot, member) ||
-            !member_follows(snapshot, member))
-            continue;
-        _cleanup_(gtid_set_freep) struct gtid_set *has = position_parse(flavour, member->agent->gtid_received);
-        enum gtid_relation relation = has ? gtid_set_compare(has, wanted) : GTID_DIVERGED;
-        if ((relation == GTID_EQUAL || relation == GTID_SUPERSET) && !reigns_has_extra(snapshot, member))
-            needed--;
-    }
-    return wanted && needed == 0;
+    return is_held(snapshot, primary, wanted, but, true);
+}
+
+static bool receives_from(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    char host[AGENT_HOST_SIZE];
+    cluster_member_host(snapshot, primary, host);
+    return member_runs(member) && member->agent->replication.receiver == AGENT_THREAD_RUNNING &&
+        str_eq(member->agent->replication.source_host, host);
+}
+
+/* What it has received without what is its own; NULL: it cannot be told. */
+static struct gtid_set *received_from_others(const struct agent_status *agent)
+{
+    enum gtid_flavour flavour = agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    _cleanup_(gtid_set_freep) struct gtid_set *received = position_parse(flavour, agent->gtid_received);
+    _cleanup_(gtid_set_freep) struct gtid_set *own = position_parse(flavour, agent->errant);
+    return received && own ? gtid_set_subtract(received, own) : NULL;
+}
+
+bool acknowledgers_need(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    if (!member_is_open(snapshot, primary) || snapshot->scale.effective <= 2 ||
+        !member_acknowledges(snapshot, member) || !receives_from(snapshot, primary, member) ||
+        str_empty(member->agent->errant) || !reigns_holds_latest(snapshot, member) ||
+        member->agent->flavour == AGENT_FLAVOUR_MARIADB) /* which sends nothing to such a member */
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *received = received_from_others(member->agent);
+    return !is_held(snapshot, primary, received, member, false);
 }
 
 /* It can acknowledge nothing more of this primary's commits without an order of ours: by its own report it follows

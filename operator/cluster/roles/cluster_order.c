@@ -4,6 +4,7 @@
 
 #include "operator/cluster/deletion/final_backup.h"
 #include "operator/cluster/deletion/hibernation.h"
+#include "operator/cluster/failover/cluster_failover.h"
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/failover/opening.h"
 #include "operator/cluster/failover/reigns.h"
@@ -413,7 +414,6 @@ static bool holds_less(const struct cluster_member *a, const struct cluster_memb
     return failover_has_received(b, failover_position_of(a)) && !failover_has_received(a, failover_position_of(b));
 }
 
-/* All replicas have something of their own, so nobody follows until one of them is copied anew, and commits would wait
 /* Another one that has not to be copied first holds as much: what this one may have acknowledged stays where it is. */
 static bool is_held_by_another(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
@@ -427,6 +427,7 @@ static bool is_held_by_another(
     return false;
 }
 
+/* All replicas have something of their own, so nobody follows until one of them is copied anew, and commits would wait
  * for ever. What is that one's own must belong to no reign that can have acknowledged it: the primary has all the rest.
  * While earlier reigns are listed, the rest must lie on another one as well: the primary's volume may be lost during the
  * copy. Of several it is the one that holds least: what the others acknowledged stays on two volumes for longest. NULL:
@@ -500,6 +501,10 @@ static void order_reseed(const struct cluster_snapshot *snapshot, const struct c
     const struct cluster_member *member, struct agent_order *order, int64_t *again_ms)
 {
     int64_t rest_ms = 0;
+    if (acknowledgers_need(snapshot, primary, member)) {
+        look_again_in(again_ms, CLUSTER_NEEDED_MS + snapshot->now_ms % CLUSTER_NEEDED_MS);
+        return;
+    }
     bool diverged = has_diverged(snapshot, primary, member, &rest_ms);
     if (diverged && rest_ms > 0)
         look_again_in(again_ms, rest_ms);

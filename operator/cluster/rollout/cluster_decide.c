@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "operator/cluster/deletion/final_backup.h"
 #include "operator/cluster/desired/cluster_volumes.h"
+#include "operator/cluster/failover/cluster_failover.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/restore_store.h"
 #include "operator/cluster/rollout/cluster_roll.h"
@@ -237,7 +238,7 @@ const struct cluster_member *cluster_next_reseed(const struct cluster_snapshot *
         const struct cluster_member *member = &snapshot->members[i];
         if (member == primary || !member_is_wanted(snapshot, member) || !member_speaks(member) ||
             member_is_seeding(member) || member->agent->mark != AGENT_MARK_RESEED || !member->pod ||
-            member->pod->object.deleting)
+            member->pod->object.deleting || acknowledgers_need(snapshot, primary, member))
             continue;
         return member;
     }
