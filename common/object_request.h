@@ -20,6 +20,8 @@ struct object_request {
     void *arg;
 };
 
+/* ---- object_request.c: what each operation begins and ends with ---- */
+
 /* request: zeroed memory of the operation. */
 void object_request_begin(struct object_request *request, struct object_store *store, object_done_fn done, void *arg);
 /* Starts its next call; `options.arg` must be the request. */
@@ -30,15 +32,20 @@ void object_request_refuse(struct object_request *request, const struct error *e
 /* To be called from a call's done only: frees the request, then tells. err may be NULL. */
 void object_request_end(struct object_request *request, const struct error *err);
 
+/* The same without telling, for an operation that tells in its own words. */
+void object_request_free(struct object_request *request);
+
 /* For a call's done when an error or success of it is the operation's: arg is the request. */
 void object_request_settle(void *arg, const struct s3_answer *answer, const struct error *err);
 
-/* ---- uploads that somebody left ---- */
+/* ---- object_sweep.c: uploads that somebody left ---- */
 
 /* Aborts all multipart uploads whose key begins with store's prefix + under (exact: is that). `counted` tells how many were found; done: all were told so. Part of
  * object_delete_tree, of aborting and of completing. */
 struct object_request *object_sweep_uploads(struct object_store *store, const char *under, bool exact,
     void (*done)(void *arg, size_t found, const struct error *err), void *arg);
+
+/* ---- object_upload.c ---- */
 
 /* Ends all uploads of a store that is freed. */
 void object_uploads_free(struct object_store *store);
