@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_connection.h: what http_server.c (listening, connections), http_connection.c (what goes out) and http_exchange.c
- * (answers) share. Private to them.
+ * http_connection.h: what http_connection.c (one connection), http_exchange.c (one request and its answer) and
+ * http_server.c (listening, the states of connections) share, each of which uses those before it. Private to them.
  */
 #ifndef KM_COMMON_HTTP_CONNECTION_H
 #define KM_COMMON_HTTP_CONNECTION_H
@@ -82,10 +82,40 @@ struct http_exchange {
     void *on_drain_arg;
 };
 
-/* http_server.c: the common name of the client's certificate; "" without one. */
+/* ---- http_connection.c ---- */
+
+/* Takes bev. on_timer: of `timer`, with the connection. */
+struct http_connection *http_connection_new(
+    struct http_server *server, struct bufferevent *bev, void (*on_timer)(void *connection));
+/* The exchange is neither told nor freed. */
+void http_connection_free(struct http_connection *connection);
+/* Frees it with a reset. */
+void http_connection_abort(struct http_connection *connection);
+/* The common name of the client's certificate; "" without one. */
 void http_connection_peer_name(const struct http_connection *connection, char *out, size_t size);
 
-/* http_exchange.c */
+size_t http_connection_unread(const struct http_connection *connection);
+/* If enough of what it sent waits to be looked at. */
+void http_connection_hold_peer_back(struct http_connection *connection);
+void http_connection_listen_to_peer(struct http_connection *connection);
+/* Says "100 Continue" to a peer that waits for it. */
+void http_connection_expect_body(struct http_connection *connection);
+/* The exchange's reader has come or wants to go on. */
+void http_connection_read_body(struct http_connection *connection, bool begin);
+/* The next piece of a body that is streamed, which may be here already. */
+void http_connection_want_piece(struct http_connection *connection);
+/* The rest of a body that nobody wants: thrown away if it is here already, else the connection ends with the answer. */
+void http_connection_settle_body(struct http_connection *connection);
+
+size_t http_connection_unsent(const struct http_connection *connection);
+void http_connection_write(struct http_connection *connection, const void *data, size_t len);
+/* For bulk data, one after the other. The parts' lengths and addresses are spoiled. */
+void http_connection_writev(struct http_connection *connection, struct iovec *parts, int count);
+/* The answer has been written completely, and its exchange is freed. */
+void http_connection_answered(struct http_connection *connection);
+
+/* ---- http_exchange.c ---- */
+
 struct http_exchange *http_exchange_new(struct http_connection *connection, char *head_text);
 void http_exchange_free(struct http_exchange *exchange);
 /* The peer is gone: a stream's producer is told, others find out when they answer. */
@@ -95,21 +125,5 @@ void http_exchange_drained(struct http_exchange *exchange);
 /* One of the server's own answers; allow: the Allow field or NULL. */
 void http_exchange_refuse(struct http_exchange *exchange, int status, const char *allow);
 const char *http_reason(int status);
-
-/* http_connection.c */
-size_t http_connection_unsent(const struct http_connection *connection);
-void http_connection_write(struct http_connection *connection, const void *data, size_t len);
-/* For bulk data, one after the other. The parts' lengths and addresses are spoiled. */
-void http_connection_writev(struct http_connection *connection, struct iovec *parts, int count);
-
-/* http_server.c */
-/* The answer has been written completely; the exchange is freed. */
-void http_connection_answered(struct http_connection *connection);
-/* The rest of a body that nobody wants: thrown away if it is here already, else the connection ends with the answer. */
-void http_connection_settle_body(struct http_connection *connection);
-/* The exchange's reader has come or wants to go on. */
-void http_connection_read_body(struct http_connection *connection, bool begin);
-/* Ends it now, with a reset. The exchange is not told. */
-void http_connection_abort(struct http_connection *connection);
 
 #endif

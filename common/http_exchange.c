@@ -91,6 +91,15 @@ void http_exchange_free(struct http_exchange *exchange)
     free(exchange);
 }
 
+/* The answer has been written completely. */
+static void exchange_end(struct http_exchange *exchange)
+{
+    struct http_connection *connection = exchange->connection;
+    connection->exchange = NULL;
+    http_exchange_free(exchange);
+    http_connection_answered(connection);
+}
+
 void http_exchange_orphan(struct http_exchange *exchange)
 {
     const struct http_body_reader *reader = steal_ptr(exchange->reader);
@@ -235,7 +244,7 @@ void http_reply(struct http_exchange *exchange, int status, const char *content_
     write_head(exchange, status, content_type, framing);
     if (len > 0 && *framing && !exchange->is_head)
         http_connection_write(connection, body, len);
-    http_connection_answered(connection);
+    exchange_end(exchange);
 }
 
 void http_replyf(struct http_exchange *exchange, int status, const char *fmt, ...)
@@ -367,7 +376,7 @@ void http_stream_end(struct http_exchange *exchange)
     }
     if (exchange->chunked && !exchange->is_head)
         http_connection_write(connection, "0\r\n\r\n", 5);
-    http_connection_answered(connection);
+    exchange_end(exchange);
 }
 
 void http_stream_abort(struct http_exchange *exchange)

@@ -28,81 +28,28 @@
 /* After accept() failed for want of descriptors or memory. */
 #define ACCEPT_PAUSE_MS 200
 #define LINGER_MS 2000
-/* Bytes of one connection that wait to be looked at; one TLS record more. */
-#define INPUT_MAX ((size_t)(HTTP_SERVER_HEADERS_MAX + HTTP_SERVER_PIECE_MAX))
-
-static size_t unread(const struct http_connection *connection)
-{
-    return evbuffer_get_length(bufferevent_get_input(connection->bev));
-}
-
-static void on_output_changed(struct evbuffer *output, const struct evbuffer_cb_info *info, void *arg)
-{
-    UNUSED(output);
-    struct http_connection *connection = arg;
-    connection->sent_bytes += info->n_deleted;
-}
-
-static void let_large_body_go(struct http_connection *connection)
-{
-    connection->server->large_bodies -= connection->has_large_body;
-    connection->has_large_body = false;
-}
-
-static void connection_free(struct http_connection *connection)
-{
-    let_large_body_go(connection);
-    list_remove(&connection->node);
-    connection->server->count--;
-    loop_timer_release(&connection->timer);
-    evbuffer_remove_cb(bufferevent_get_output(connection->bev), on_output_changed, connection);
-    bufferevent_free(connection->bev);
-    ERR_clear_error(); /* one peer's TLS errors must not be read as another's */
-    free(connection);
-}
 
 /* The peer is gone or misbehaves. */
 static void connection_drop(struct http_connection *connection)
 {
     struct http_exchange *exchange = connection->exchange;
     const bool handled = connection->state == HTTP_CONNECTION_HANDLING;
-    connection_free(connection);
+    http_connection_free(connection);
     if (exchange && handled)
         http_exchange_orphan(exchange);
     else
         http_exchange_free(exchange);
 }
 
-void http_connection_abort(struct http_connection *connection)
-{
-    const struct linger reset = {.l_onoff = 1, .l_linger = 0};
-    setsockopt(bufferevent_getfd(connection->bev), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-    connection_free(connection);
-}
-
 /* ---- states ---- */
-
-/* Not by a watermark: libevent would stop in the middle of a TLS record and, when there is room again, wait for the
- * socket, though the rest of the record is there already (be_openssl_enable does not look into it); and it calls
- * on_read again and again while the input is full. Here a record has been read whole. */
-static void hold_peer_back(struct http_connection *connection)
-{
-    if (unread(connection) >= INPUT_MAX)
-        bufferevent_disable(connection->bev, EV_READ);
-}
-
-static void listen_to_peer(struct http_connection *connection)
-{
-    bufferevent_enable(connection->bev, EV_READ);
-}
 
 static void enter_reading(struct http_connection *connection)
 {
     connection->state = HTTP_CONNECTION_READING;
     connection->request_begun = false;
-    listen_to_peer(connection);
+    http_connection_listen_to_peer(connection);
     loop_timer_arm(&connection->timer, HTTP_SERVER_IDLE_TIMEOUT_MS);
-    if (unread(connection) > 0)
+    if (http_connection_unread(connection) > 0)
         bufferevent_trigger(connection->bev, EV_READ, BEV_OPT_DEFER_CALLBACKS);
 }
 
@@ -113,36 +60,16 @@ static void enter_handling(struct http_connection *connection)
     loop_timer_arm(&connection->timer, HTTP_SERVER_IDLE_TIMEOUT_MS);
 }
 
-void http_connection_peer_name(const struct http_connection *connection, char *out, size_t size)
-{
-    SSL *ssl = bufferevent_openssl_get_ssl(connection->bev);
-    X509 *certificate = ssl ? SSL_get1_peer_certificate(ssl) : NULL;
-    out[0] = '\0';
-    if (certificate && X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, out, (int)size) < 0)
-        out[0] = '\0';
-    X509_free(certificate);
-    ERR_clear_error();
-}
-
 static void enter_lingering(struct http_connection *connection)
 {
     SSL *ssl = bufferevent_openssl_get_ssl(connection->bev);
     connection->state = HTTP_CONNECTION_LINGERING;
-    listen_to_peer(connection);
+    http_connection_listen_to_peer(connection);
     if (ssl)
         SSL_shutdown(ssl);
     ERR_clear_error();
     shutdown(bufferevent_getfd(connection->bev), SHUT_WR);
     loop_timer_arm(&connection->timer, connection->peer_shut ? 0 : LINGER_MS);
-}
-
-void http_connection_answered(struct http_connection *connection)
-{
-    http_exchange_free(steal_ptr(connection->exchange));
-    let_large_body_go(connection);
-    connection->state = HTTP_CONNECTION_FLUSHING;
-    if (http_connection_unsent(connection) == 0)
-        bufferevent_trigger(connection->bev, EV_WRITE, BEV_OPT_DEFER_CALLBACKS);
 }
 
 static void flushed(struct http_connection *connection)
@@ -247,7 +174,7 @@ static bool read_body(struct http_connection *connection)
 {
     struct http_exchange *exchange = connection->exchange;
     const size_t len = exchange->head.content_length;
-    if (unread(connection) < len)
+    if (http_connection_unread(connection) < len)
         return false;
     _cleanup_(freep) char *data = xmalloc(len + 1);
     evbuffer_remove(bufferevent_get_input(connection->bev), data, len);
@@ -255,40 +182,7 @@ static bool read_body(struct http_connection *connection)
     return true;
 }
 
-static void expect_body(struct http_connection *connection)
-{
-    static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
-    const struct http_head *head = &connection->exchange->head;
-    if (head->expect_continue && unread(connection) < head->content_length)
-        http_connection_write(connection, go_on, sizeof(go_on) - 1);
-}
-
 /* ---- bodies that are streamed ---- */
-
-static void want_piece(struct http_connection *connection)
-{
-    listen_to_peer(connection);
-    bufferevent_trigger(connection->bev, EV_READ, BEV_OPT_DEFER_CALLBACKS);
-}
-
-void http_connection_read_body(struct http_connection *connection, bool begin)
-{
-    if (begin) {
-        connection->exchange->body_left_then = SIZE_MAX;
-        expect_body(connection);
-    }
-    want_piece(connection);
-}
-
-void http_connection_settle_body(struct http_connection *connection)
-{
-    struct http_exchange *exchange = connection->exchange;
-    if (exchange->body_left <= unread(connection))
-        evbuffer_drain(bufferevent_get_input(connection->bev), exchange->body_left);
-    else
-        connection->keep_alive = false;
-    exchange->body_left = 0;
-}
 
 /* One piece a turn of the loop, so that a fast peer does not starve the others. Exchange and connection may be gone
  * when it returns. */
@@ -297,9 +191,10 @@ static void pass_piece(struct http_connection *connection)
     struct http_exchange *exchange = connection->exchange;
     const struct http_body_reader *reader = exchange->reader;
     char *piece = connection->server->piece;
-    const size_t len = MIN_OF(MIN_OF(unread(connection), exchange->body_left), (size_t)HTTP_SERVER_PIECE_MAX);
+    const size_t len =
+        MIN_OF(MIN_OF(http_connection_unread(connection), exchange->body_left), (size_t)HTTP_SERVER_PIECE_MAX);
     if (!reader || exchange->body_paused) {
-        hold_peer_back(connection);
+        http_connection_hold_peer_back(connection);
         return;
     }
     if (exchange->body_left == 0) {
@@ -311,8 +206,8 @@ static void pass_piece(struct http_connection *connection)
         return;
     evbuffer_remove(bufferevent_get_input(connection->bev), piece, len);
     exchange->body_left -= len;
-    if (unread(connection) > 0 || exchange->body_left == 0)
-        want_piece(connection);
+    if (http_connection_unread(connection) > 0 || exchange->body_left == 0)
+        http_connection_want_piece(connection);
     reader->data(exchange->reader_arg, piece, len);
 }
 
@@ -324,9 +219,9 @@ static void on_read(struct bufferevent *bev, void *arg)
         return;
     }
     if (connection->state == HTTP_CONNECTION_LINGERING)
-        evbuffer_drain(bufferevent_get_input(bev), unread(connection));
+        evbuffer_drain(bufferevent_get_input(bev), http_connection_unread(connection));
     if (connection->state == HTTP_CONNECTION_FLUSHING)
-        hold_peer_back(connection);
+        http_connection_hold_peer_back(connection);
     if (connection->state != HTTP_CONNECTION_READING)
         return;
     /* The time for a request runs from its first byte and is not lengthened by further ones. */
@@ -341,7 +236,7 @@ static void on_read(struct bufferevent *bev, void *arg)
             dispatch(connection);
             return;
         }
-        expect_body(connection);
+        http_connection_expect_body(connection);
     }
     if (read_body(connection))
         dispatch(connection);
@@ -363,7 +258,7 @@ static bool waits_for_answer(const struct http_connection *connection)
 {
     const struct http_exchange *exchange = connection->exchange;
     if (connection->state == HTTP_CONNECTION_HANDLING)
-        return !exchange->streaming && exchange->body_left <= unread(connection);
+        return !exchange->streaming && exchange->body_left <= http_connection_unread(connection);
     return connection->state == HTTP_CONNECTION_FLUSHING;
 }
 
@@ -449,13 +344,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    struct http_connection *connection = xnew(struct http_connection);
-    connection->server = server;
-    connection->bev = bev;
-    loop_timer_init(&connection->timer, server->loop, on_timer, connection);
-    list_push_back(&server->connections, &connection->node);
-    server->count++;
-    evbuffer_add_cb(bufferevent_get_output(bev), on_output_changed, connection);
+    struct http_connection *connection = http_connection_new(server, bev, on_timer);
     bufferevent_setcb(bev, on_read, on_write, on_event, connection);
     bufferevent_enable(bev, EV_READ | EV_WRITE);
     enter_reading(connection);
