@@ -12,11 +12,6 @@
 #include "operator/api/sync_projections.h"
 #include "operator/configmapsync/sync_visit.h"
 
-/* All that matters is watched; this mends what a watch may have missed. */
-#define SYNC_RECHECK_MS (5 * 60 * 1000)
-/* Something of somebody else's must go first, and is not watched. */
-#define SYNC_BLOCKED_RECHECK_MS 20000
-
 /* ---- which ConfigMaps are sources ---- */
 
 struct source {
@@ -106,14 +101,6 @@ static bool namespace_matters(const struct kube_object *old_object, const struct
 }
 
 /* ---- reconcile ---- */
-
-void sync_controller_done(
-    const struct sync_controller *controller, struct reconcile *run, const struct error *err, bool is_blocked)
-{
-    int64_t blocked_ms =
-        controller->options.blocked_recheck_ms ? controller->options.blocked_recheck_ms : SYNC_BLOCKED_RECHECK_MS;
-    reconcile_finish(run, err, is_blocked ? blocked_ms : SYNC_RECHECK_MS);
-}
 
 static void reconcile(void *arg, const char *key, struct reconcile *run)
 {

@@ -10,6 +10,11 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
 
+/* All that matters is watched; this mends what a watch may have missed. */
+#define SYNC_RECHECK_MS (5 * 60 * 1000)
+/* Something of somebody else's must go first, and is not watched. */
+#define SYNC_BLOCKED_RECHECK_MS 20000
+
 /* One reconcile under way. */
 struct visit {
     struct sync_controller *controller;
@@ -66,12 +71,13 @@ static void visit_free(struct visit *visit)
 
 static void visit_finish(struct visit *visit)
 {
-    struct sync_controller *controller = visit->controller;
+    const struct sync_controller_options *options = &visit->controller->options;
     struct reconcile *run = visit->run;
     struct error error = visit->error;
     bool is_blocked = *visit->decision.problems.reason != '\0';
+    int64_t blocked_ms = options->blocked_recheck_ms ? options->blocked_recheck_ms : SYNC_BLOCKED_RECHECK_MS;
     visit_free(visit);
-    sync_controller_done(controller, run, error.kind ? &error : NULL, is_blocked);
+    reconcile_finish(run, error.kind ? &error : NULL, is_blocked ? blocked_ms : SYNC_RECHECK_MS);
 }
 
 static void visit_fail(struct visit *visit, const struct error *err)

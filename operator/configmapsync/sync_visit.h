@@ -24,10 +24,8 @@ struct sync_controller {
     struct hashmap sources;     /* their keys, by which `originals` chooses */
 };
 
-/* Ends by sync_controller_done. The object is only looked at during the call. */
+/* Ends by reconcile_finish: after an error with back-off, else again after a while, sooner where something that is not
+ * watched has to change first. The object is only looked at during the call. */
 void sync_visit_start(struct sync_controller *controller, const struct sync_object *object, struct reconcile *run);
-/* The end of a round. err NULL: it went well; is_blocked: something that is not watched has to change first. */
-void sync_controller_done(
-    const struct sync_controller *controller, struct reconcile *run, const struct error *err, bool is_blocked);
 
 #endif
