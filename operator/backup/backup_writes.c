@@ -38,7 +38,7 @@ static void on_status_written(void *arg, const struct kube_answer *answer, const
     } else {
         informer_observe_write(visit->controller->sources.backups, answer);
         tell(visit);
-        backup_visit_go_on(visit);
+        visit->go_on(visit);
     }
 }
 
@@ -68,7 +68,7 @@ static void on_finalizer_written(void *arg, const struct kube_answer *answer, co
         return;
     }
     informer_observe_write(visit->controller->sources.backups, answer);
-    backup_visit_go_on(visit);
+    visit->go_on(visit);
 }
 
 /* The others' stay as they are. NULL: nothing is to change. */

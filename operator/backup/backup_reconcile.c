@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* backup_reconcile.c: the steps of one visit: Secrets, the decision, and what it says (backup_visit.h). */
+#include "common/base.h"
+
+#include "common/alloc.h"
+#include "operator/api/projections.h"
+#include "operator/backup/backup_visit.h"
+
+/* More writes of one visit than a backup ever needs in a row: what is left comes with the next. */
+#define WRITES_MAX 6
+#define RELEASE_AGAIN_MS 1000
+
+/* ---- what is remembered ---- */
+
+/* What others and metrics ask for between visits. */
+static void remember(const struct backup_visit *visit, struct backup_memory *memory)
+{
+    const struct backup_snapshot *snapshot = &visit->snapshot;
+    const struct mysql_backup *backup = &snapshot->backup;
+    bool volume = backup->destination.kind == BACKUP_DESTINATION_VOLUME;
+    str_replace(&memory->ns, snapshot->ns);
+    str_replace(&memory->cluster, str_or_empty(backup->cluster));
+    str_replace(&memory->claim, volume ? backup->destination.claim : "");
+    bool begins = snapshot->last.phase != BACKUP_PHASE_RUNNING && visit->step.next.phase == BACKUP_PHASE_RUNNING;
+    snprintf(memory->begins_with, sizeof(memory->begins_with), "%s", begins ? visit->step.next.donor : "");
+    memory->wants_store = visit->step.wants_store;
+    memory->phase = snapshot->last.phase;
+    memory->start_ms = snapshot->last.start_ms;
+    memory->completion_ms = snapshot->last.completion_ms;
+    memory->stored_bytes = snapshot->last.stored_bytes;
+}
+
+/* ---- acts ---- */
+
+static struct backup_sender *sender_of(const struct backup_visit *visit, const char *pod)
+{
+    _cleanup_(freep) char *key = kube_key(visit->snapshot.ns, str_or_empty(visit->snapshot.backup.cluster));
+    return agent_fleet_backup(visit->controller->sources.fleet, key, pod);
+}
+
+static void withdraw_task(const struct backup_visit *visit, struct backup_memory *memory)
+{
+    struct backup_sender *sender = *memory->donor ? sender_of(visit, memory->donor) : NULL;
+    if (sender)
+        backup_sender_want(sender, visit->key, NULL);
+    *memory->donor = '\0';
+}
+
+static char *folder_of(const struct backup_snapshot *snapshot, const char *id)
+{
+    struct strbuf folder;
+    strbuf_init(&folder, 512);
+    backup_folder_of(snapshot->ns, snapshot->backup.cluster, id, &folder);
+    return strbuf_detach(&folder, NULL);
+}
+
+static void send_task(const struct backup_visit *visit, struct backup_memory *memory)
+{
+    const struct backup_snapshot *snapshot = &visit->snapshot;
+    const struct mysql_backup *backup = &snapshot->backup;
+    struct backup_sender *sender = sender_of(visit, snapshot->last.donor);
+    if (!sender || !snapshot->secrets_known || !str_empty(memory->keys.reason) || !snapshot->store_ready)
+        return;
+    struct backup_task task = {
+        .folder = folder_of(snapshot, snapshot->last.id),
+        .method = backup->method,
+        .compression = backup->compression,
+        .sealed = memory->keys.sealed,
+        .rate_limit = backup->rate_limit,
+    };
+    snprintf(task.id, sizeof(task.id), "%s", snapshot->last.id);
+    snprintf(task.ns, sizeof(task.ns), "%s", snapshot->ns);
+    snprintf(task.cluster, sizeof(task.cluster), "%s", backup->cluster);
+    snprintf(task.cluster_uid, sizeof(task.cluster_uid), "%s", backup_status_history(&snapshot->last));
+    memcpy(task.key, memory->keys.key, sizeof(task.key));
+    store_pod_describe(
+        &visit->controller->sources, snapshot->ns, backup->cluster, &backup->destination, &memory->keys, &task.store);
+    backup_sender_want(sender, visit->key, &task);
+    snprintf(memory->donor, sizeof(memory->donor), "%s", snapshot->last.donor);
+    backup_task_release(&task);
+}
+
+static void on_job_done(void *arg, const struct backup_job_view *view)
+{
+    struct backup_memory *memory = arg;
+    struct backup_controller *controller = memory->owner;
+    memory->job = NULL;
+    memory->view = *view;
+    controller_enqueue(controller->runtime, memory->key);
+}
+
+static void start_job(const struct backup_visit *visit, struct backup_memory *memory, enum backup_job_kind kind)
+{
+    struct backup_store store;
+    if (memory->job || !manager_leads(visit->controller->manager))
+        return;
+    _cleanup_(freep) char *folder = folder_of(&visit->snapshot, visit->step.id);
+    struct http_tls *ca_only = NULL;
+    store_pod_describe(&visit->controller->sources, visit->snapshot.ns, visit->snapshot.backup.cluster,
+        &visit->snapshot.backup.destination, &memory->keys, &store);
+    if (!memory->keys.tls && memory->keys.ca_pem)
+        ca_only = http_tls_new(&(struct http_tls_options){.ca_pem = memory->keys.ca_pem});
+    const struct backup_job_request request = {
+        .kind = kind,
+        .id = visit->step.id,
+        .folder = folder,
+        .store = &store,
+        .tls = memory->keys.tls ? memory->keys.tls : ca_only,
+        .user_key = memory->keys.sealed ? memory->keys.key : NULL,
+    };
+    memory->view = (struct backup_job_view){.kind = kind, .result = BACKUP_JOB_RUNNING};
+    snprintf(memory->view.id, sizeof(memory->view.id), "%s", visit->step.id);
+    memory->job = backup_job_start(visit->controller->loop, &request, on_job_done, memory);
+    http_tls_unref(ca_only);
+    backup_store_release(&store);
+}
+
+static void act(struct backup_visit *visit, struct backup_memory *memory)
+{
+    struct backup_sender *ender = *visit->step.end_donor ? sender_of(visit, visit->step.end_donor) : NULL;
+    if (ender)
+        backup_sender_end(ender, visit->step.end_id);
+    if (visit->step.act == BACKUP_ACT_SEND)
+        send_task(visit, memory);
+    else
+        withdraw_task(visit, memory);
+    if (visit->step.act == BACKUP_ACT_CHECK)
+        start_job(visit, memory, BACKUP_JOB_CHECK);
+    else if (visit->step.act == BACKUP_ACT_REMOVE)
+        start_job(visit, memory, BACKUP_JOB_REMOVE);
+    if (!backup_visit_tend_store(visit))
+        backup_visit_finish(visit, NULL);
+}
+
+/* The pod in front of the volume goes before our finalizer does: afterwards nobody would know of it. Its end brings us back. */
+static void release(struct backup_visit *visit)
+{
+    visit->again_ms = RELEASE_AGAIN_MS;
+    if (!backup_visit_tend_store(visit))
+        backup_visit_write_finalizer(visit, false);
+}
+
+static void decide(struct backup_visit *visit)
+{
+    if (!backup_visit_look(visit)) {
+        backup_visit_finish(visit, NULL);
+        return;
+    }
+    struct backup_memory *memory = backup_visit_memory(visit);
+    remember(visit, memory);
+    visit->again_ms = visit->step.again_ms;
+    if (visit->writes >= WRITES_MAX) {
+        visit->again_ms = BACKUP_SECRETS_FRESH_MS;
+        backup_visit_finish(visit, NULL);
+    } else if (!backup_status_same(&visit->step.next, &visit->snapshot.last))
+        backup_visit_write_status(visit);
+    else if (visit->step.act == BACKUP_ACT_HOLD)
+        backup_visit_write_finalizer(visit, true);
+    else if (visit->step.act == BACKUP_ACT_RELEASE)
+        release(visit);
+    else
+        act(visit, memory);
+}
+
+/* ---- Secrets ---- */
+
+static bool needs_secrets(const struct backup_visit *visit)
+{
+    const struct backup_snapshot *snapshot = &visit->snapshot;
+    const struct backup_status *last = &snapshot->last;
+    if (!str_empty(snapshot->reason) || snapshot->backup.destination.kind == BACKUP_DESTINATION_NONE ||
+        !snapshot->cluster_exists)
+        return snapshot->has_finalizer && snapshot->deleting &&
+            snapshot->backup.destination.kind == BACKUP_DESTINATION_S3;
+    if (!backup_phase_is_final(last->phase) || (snapshot->deleting && snapshot->has_finalizer))
+        return true;
+    for (int i = 0; i < last->failure_count; i++) {
+        if (!last->failures[i].cleaned)
+            return true;
+    }
+    return false;
+}
+
+static bool secrets_are_due(const struct backup_visit *visit, const struct backup_memory *memory)
+{
+    return needs_secrets(visit) &&
+        (!visit->snapshot.secrets_known ||
+            loop_now_ms(visit->controller->loop) - memory->keys_ms >= visit->controller->options.secrets_fresh_ms);
+}
+
+/* Without them the visit goes on: deadlines and deletions do not wait for an API server that answers only some questions. */
+static void on_secrets(void *arg, struct task_keys *keys, const struct error *err)
+{
+    struct backup_visit *visit = arg;
+    struct backup_memory *memory = backup_visit_memory(visit);
+    if (err)
+        visit->error = *err;
+    else if (memory) {
+        task_keys_take(&memory->keys, keys);
+        memory->keys_ms = MAX_OF(loop_now_ms(visit->controller->loop), 1);
+        memory->keys_for = visit->keys_for;
+    }
+    decide(visit);
+}
+
+static void go_on(struct backup_visit *visit)
+{
+    const struct backup_memory *memory = backup_visit_memory(visit);
+    if (!backup_visit_look(visit) || !secrets_are_due(visit, memory)) {
+        decide(visit);
+        return;
+    }
+    visit->keys_for = backup_secrets_meant(visit->snapshot.backup.document);
+    backup_secrets_read(visit->controller->client, visit->controller->targets.kinds[PLAN_SECRET].resource,
+        &visit->snapshot.backup, "spec", on_secrets, visit);
+}
+
+void backup_visit_start(struct backup_controller *controller, const struct custom_object *object, struct reconcile *run)
+{
+    struct backup_visit *visit = xnew(struct backup_visit);
+    visit->controller = controller;
+    visit->run = run;
+    visit->go_on = go_on;
+    visit->key = xstrdup(object->object.key);
+    visit->uid = xstrdup(object->uid);
+    go_on(visit);
+}
