@@ -11,6 +11,7 @@
 #include "agent/mysql/observe.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_close.h"
+#include "agent/mysql/row_value.h"
 #include "agent/mysql/semi_sync.h"
 #include "agent/mysql/session.h"
 #include "agent/server_socket.h"
@@ -143,7 +144,7 @@ static int may_answer_clients(struct session *session, const struct dialect *dia
     bool read_only = false;
     const char *sql = dialect->super_read_only ? "SELECT @@global.super_read_only" : "SELECT @@global.read_only";
 
-    if (session_query(session, sql, replication_take_flag, &read_only, err) < 0 ||
+    if (session_query(session, sql, row_value_take_flag, &read_only, err) < 0 ||
         semi_sync_observe(session, dialect, &facts, err) < 0)
         return -1;
     *ret = !read_only || facts.semi_sync_source;

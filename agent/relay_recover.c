@@ -11,6 +11,7 @@
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_change.h"
+#include "agent/mysql/row_value.h"
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -330,7 +331,7 @@ int relay_recover_step(struct relay_recovery *recovery, const struct agent_paths
         return -1;
     }
     *ret = RELAY_BROKEN;
-    replication_copy_text(ret_why, size, failure.message);
+    row_value_copy(ret_why, size, failure.message);
     return 0;
 }
 

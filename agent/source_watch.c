@@ -3,7 +3,7 @@
 
 #include "agent/source_watch.h"
 
-#include "agent/mysql/replication_facts.h"
+#include "agent/mysql/row_value.h"
 #include "agent/role_decide.h"
 #include "common/agent_api.h"
 #include "common/agent_identity.h"
@@ -48,7 +48,7 @@ void source_watch_errant(enum agent_flavour flavour, const char *own, const char
         return;
     _cleanup_(gtid_set_freep) struct gtid_set *more = gtid_set_subtract(a, b);
     gtid_set_print(more, &text);
-    replication_copy_text(ret, size, text.buf);
+    row_value_copy(ret, size, text.buf);
 }
 
 bool source_watch_is_calm(const struct agent_status *theirs)

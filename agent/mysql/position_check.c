@@ -4,6 +4,7 @@
 #include "agent/mysql/position_check.h"
 
 #include "agent/mysql/replication_facts.h"
+#include "agent/mysql/row_value.h"
 
 #define POSITIONS_MAX (1 * KM_MIB)
 #define MISSING_MAX 160
@@ -106,7 +107,7 @@ static int compare(const struct gtid_set *wanted, const struct gtid_set *has, st
     _cleanup_(gtid_set_freep) struct gtid_set *lacks = gtid_set_subtract(wanted, has);
     strbuf_init(&missing, POSITIONS_MAX);
     gtid_set_print(lacks, &missing);
-    replication_copy_text(text, sizeof(text), str_or_empty(missing.buf));
+    row_value_copy(text, sizeof(text), str_or_empty(missing.buf));
     strbuf_release(&missing);
     return error_set(err, ERROR_INVALID, "the server lacks transactions that the backup stands for: %s", text);
 }

@@ -7,6 +7,7 @@
 
 #include "agent/mysql/accounts.h"
 #include "agent/mysql/events.h"
+#include "agent/mysql/row_value.h"
 #include "agent/mysql/semi_sync.h"
 #include "agent/mysql/sql_text.h"
 #include "agent/mysql/start_domain.h"
@@ -23,22 +24,6 @@
 enum gtid_flavour replication_gtid_flavour(const struct dialect *dialect)
 {
     return dialect->family == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-}
-
-void replication_copy_text(char *to, size_t size, const char *text)
-{
-    size_t used = 0;
-
-    for (; *text; text++) {
-        if (*text == '\n' || *text == '\r')
-            continue;
-        if (used + 1 == size) {
-            memcpy(to + size - sizeof("..."), "...", sizeof("..."));
-            return;
-        }
-        to[used++] = *text;
-    }
-    to[used] = '\0';
 }
 
 /* ---- SHOW REPLICA STATUS ---- */
@@ -114,7 +99,7 @@ static void take_column(struct replication_facts *facts, enum column column, con
 {
     switch (column) {
     case COLUMN_HOST:
-        replication_copy_text(facts->source_host, sizeof(facts->source_host), value);
+        row_value_copy(facts->source_host, sizeof(facts->source_host), value);
         facts->configured = *value != '\0';
         break;
     case COLUMN_PORT:
@@ -130,13 +115,13 @@ static void take_column(struct replication_facts *facts, enum column column, con
         facts->receiver_errno = (uint32_t)strtoul(value, NULL, 10);
         break;
     case COLUMN_IO_ERROR:
-        replication_copy_text(facts->receiver_error, sizeof(facts->receiver_error), value);
+        row_value_copy(facts->receiver_error, sizeof(facts->receiver_error), value);
         break;
     case COLUMN_SQL_ERRNO:
         facts->applier_errno = (uint32_t)strtoul(value, NULL, 10);
         break;
     case COLUMN_SQL_ERROR:
-        replication_copy_text(facts->applier_error, sizeof(facts->applier_error), value);
+        row_value_copy(facts->applier_error, sizeof(facts->applier_error), value);
         break;
     case COLUMN_RECEIVED:
         facts->gtid_received = take_text(facts, value);
@@ -194,17 +179,6 @@ static int observe_replica(
 
 /* ---- variables and counters ---- */
 
-bool replication_is_on(const char *value)
-{
-    return value && strcmp(value, "0") != 0 && strcasecmp(value, "OFF") != 0;
-}
-
-void replication_take_flag(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    UNUSED(names);
-    *(bool *)arg = count > 0 && replication_is_on(values[0]);
-}
-
 static void take_position(void *arg, unsigned count, const char *const *names, const char *const *values)
 {
     struct replication_facts *facts = arg;
@@ -212,9 +186,9 @@ static void take_position(void *arg, unsigned count, const char *const *names, c
     UNUSED(names);
     if (count < 7 || !values[6])
         return;
-    facts->read_only = replication_is_on(values[4]);
+    facts->read_only = row_value_is_on(values[4]);
     facts->gtid_executed = take_text(facts, values[6]);
-    facts->relay_logs_kept = count > 7 && values[7] && !replication_is_on(values[7]);
+    facts->relay_logs_kept = count > 7 && values[7] && !row_value_is_on(values[7]);
     facts->relay_logs_synced = count > 8 && str_eq(values[8], "1");
 }
 
@@ -450,7 +424,7 @@ static void name_transaction(const struct candidates *candidates, unsigned index
 
     snprintf(text, sizeof(text), "thread %s of %.40s@%.*s, %s s: %s", values[0], str_or_empty(values[1]),
         (int)MIN_OF(strcspn(host, ":"), 60), host, candidates->v[index].seconds, replication_verb(values[7], values[4]));
-    replication_copy_text(facts->long_transaction, sizeof(facts->long_transaction), text);
+    row_value_copy(facts->long_transaction, sizeof(facts->long_transaction), text);
 }
 
 /* Id, User, Host, db, Command, Time, State, Info */
@@ -508,7 +482,7 @@ static int observe_read_only(
     }
     if (!dialect->super_read_only)
         return 0;
-    if (session_query(session, "SELECT @@global.super_read_only", replication_take_flag, &strict, err) < 0)
+    if (session_query(session, "SELECT @@global.super_read_only", row_value_take_flag, &strict, err) < 0)
         return -1;
     facts->read_only = facts->read_only && strict;
     return 0;

@@ -111,16 +111,9 @@ void replication_facts_take(struct replication_facts *facts, const char *name, c
  * cluster's status. */
 const char *replication_verb(const char *statement, const char *command);
 
-/* Pure. A variable that is on or off, in either spelling. NULL is off. */
-bool replication_is_on(const char *value);
-/* For session_query: whether the first column is on; arg is a bool, which keeps its value when there is no row. */
-void replication_take_flag(void *arg, unsigned count, const char *const *names, const char *const *values);
-
 /* Pure. One that is not known is not set anew for ever. */
 bool replication_beat_is_right(const struct replication_facts *facts);
 
 enum gtid_flavour replication_gtid_flavour(const struct dialect *dialect);
-/* At most size - 1 bytes, cut texts end in "..."; line breaks are left out. */
-void replication_copy_text(char *to, size_t size, const char *text);
 
 #endif

@@ -6,6 +6,7 @@
 #include "agent/mysql/events.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_close.h"
+#include "agent/mysql/row_value.h"
 #include "agent/mysql/semi_sync.h"
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
@@ -376,7 +377,7 @@ static int take_over_position(struct session *session, const struct dialect *dia
     gtid_set_print(executed, &text);
     strbuf_adds(&sql, "SELECT @@global.gtid_slave_pos = ");
     sql_add_string(&sql, text.buf);
-    if (session_query(session, sql.buf, replication_take_flag, &equal, err) < 0)
+    if (session_query(session, sql.buf, row_value_take_flag, &equal, err) < 0)
         return -1;
     if (equal)
         return 0;
@@ -414,7 +415,7 @@ static int acknowledge(struct session *session, const struct dialect *dialect, b
     _cleanup_(freep) char *sql = xasprintf("SELECT @@global.%s_enabled", terms->semi_replica);
     bool is_on = false;
 
-    if (session_query(session, sql, replication_take_flag, &is_on, err) < 0)
+    if (session_query(session, sql, row_value_take_flag, &is_on, err) < 0)
         return -1;
     if (is_on == on)
         return 0;

@@ -8,6 +8,7 @@
 #include "agent/mysql/events.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/room.h"
+#include "agent/mysql/row_value.h"
 #include "agent/mysql/semi_sync.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -525,7 +526,7 @@ int role_release(
     struct crowd crowd;
     bool enabled = false;
 
-    if (session_query(session, sql, replication_take_flag, &enabled, err) < 0)
+    if (session_query(session, sql, row_value_take_flag, &enabled, err) < 0)
         return -1;
     if (!enabled)
         return 0;

@@ -5,6 +5,7 @@
 
 #include <strings.h>
 
+#include "agent/mysql/row_value.h"
 #include "common/alloc.h"
 
 /* Milliseconds, as far as every version goes: 49 days. */
@@ -25,15 +26,15 @@ static void take_setting(
     const struct replication_terms *terms, struct replication_facts *facts, const char *name, const char *value)
 {
     if (is_named(name, terms->semi_source, "_enabled"))
-        facts->semi_sync_source = replication_is_on(value);
+        facts->semi_sync_source = row_value_is_on(value);
     else if (is_named(name, terms->semi_replica, "_enabled"))
-        facts->semi_sync_replica = replication_is_on(value);
+        facts->semi_sync_replica = row_value_is_on(value);
     else if (is_named(name, terms->semi_source, "_timeout"))
         facts->semi_sync_altered |= strcmp(value, TIMEOUT_MS) != 0;
     else if (is_named(name, terms->semi_source, "_wait_point"))
         facts->semi_sync_altered |= strcasecmp(value, WAIT_POINT) != 0;
     else if (strcasecmp(name, terms->semi_no_replica) == 0)
-        facts->semi_sync_altered |= !replication_is_on(value);
+        facts->semi_sync_altered |= !row_value_is_on(value);
     else if (terms->semi_count && strcasecmp(name, terms->semi_count) == 0)
         facts->semi_sync_acks = (uint32_t)strtoul(value, NULL, 10);
 }
@@ -51,9 +52,9 @@ static void take_counter(
         facts->unacknowledged = strtoull(value, NULL, 10);
         facts->unacknowledged_known = true;
     } else if (is_named(name, terms->semi_status, "_status"))
-        facts->semi_sync_waits = replication_is_on(value);
+        facts->semi_sync_waits = row_value_is_on(value);
     else if (is_named(name, terms->semi_replica, "_status"))
-        facts->semi_sync_gives = replication_is_on(value);
+        facts->semi_sync_gives = row_value_is_on(value);
 }
 
 void semi_sync_take(
@@ -107,7 +108,7 @@ static int end_surrender(struct session *session, const struct dialect *dialect,
     struct replication_facts facts = {0};
     bool enabled = false;
 
-    if (session_query(session, sql, replication_take_flag, &enabled, err) < 0)
+    if (session_query(session, sql, row_value_take_flag, &enabled, err) < 0)
         return -1;
     if (!enabled) /* on its way to be opened: quickly */
         return 0;

@@ -3,7 +3,8 @@
 
 #include "agent/mysql/start_domain.h"
 
-#include "agent/mysql/replication_facts.h"
+#include "agent/mysql/row_value.h"
+#include "common/strbuf.h"
 #include "common/strvec.h"
 
 #define SESSIONS_MAX 4096
@@ -79,6 +80,6 @@ int start_domain_look(struct session *session, const struct dialect *dialect, ch
             "SELECT REGEXP_SUBSTR(@@global.gtid_binlog_pos, '(?<![0-9])" START_DOMAIN "-[0-9]+-[0-9]+')", take_text,
             &text, err) < 0)
         return -1;
-    replication_copy_text(ret, size, str_or_empty(text.buf));
+    row_value_copy(ret, size, str_or_empty(text.buf));
     return 0;
 }

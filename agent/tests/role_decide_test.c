@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "agent/heartbeat_lane.h"
+#include "agent/mysql/row_value.h"
 #include "agent/role_status.h"
 
 #define NOW 1000000
@@ -320,8 +321,8 @@ static void test_troubles(void **unused)
         struct replication_facts facts = {.receiver = AGENT_THREAD_CONNECTING};
         facts.receiver_errno = rows[i].receiver_errno;
         facts.applier_errno = rows[i].applier_errno;
-        replication_copy_text(facts.receiver_error, sizeof(facts.receiver_error), rows[i].text);
-        replication_copy_text(facts.applier_error, sizeof(facts.applier_error), rows[i].text);
+        row_value_copy(facts.receiver_error, sizeof(facts.receiver_error), rows[i].text);
+        row_value_copy(facts.applier_error, sizeof(facts.applier_error), rows[i].text);
         if (replication_trouble_of(&facts) != rows[i].trouble)
             fail_msg("%s: %d", rows[i].text, (int)replication_trouble_of(&facts));
     }
@@ -333,7 +334,7 @@ static void test_the_position_in_the_way(void **unused)
     char text[64];
 
     UNUSED(unused);
-    replication_copy_text(facts.applier_error, sizeof(facts.applier_error),
+    row_value_copy(facts.applier_error, sizeof(facts.applier_error),
         "An attempt was made to binlog GTID 0-1000-7 which would create an out-of-order sequence number with existing GTID "
         "0-1001-9, and gtid strict mode is enabled");
     replication_errant_position(&facts, text, sizeof(text));
@@ -342,7 +343,7 @@ static void test_the_position_in_the_way(void **unused)
     replication_errant_position(&facts, text, sizeof(text));
     assert_string_equal(text, "");
     facts = (struct replication_facts){.receiver_errno = 1236};
-    replication_copy_text(facts.receiver_error, sizeof(facts.receiver_error),
+    row_value_copy(facts.receiver_error, sizeof(facts.receiver_error),
         "Got fatal error 1236 from master when reading data from binary log: 'Error: connecting slave requested to start "
         "from GTID 0-1001-455, which is not in the master's binlog. Since the master's binlog contains GTIDs with higher");
     replication_errant_position(&facts, text, sizeof(text));
