@@ -15,26 +15,6 @@
 /* In the folder that it is of: it comes with the data, by the same rename. */
 #define NUMBER_FILE "kube-mysql-restore-number"
 
-struct places {
-    char *restored, *aside, *before;
-};
-
-static void places_release(struct places *places)
-{
-    free(places->restored);
-    free(places->aside);
-    free(places->before);
-}
-
-static struct places places_of(const struct agent_paths *paths)
-{
-    return (struct places){
-        .restored = xasprintf("%s/data.restored", paths->volume_dir),
-        .aside = xasprintf("%s/data.aside", paths->volume_dir),
-        .before = xasprintf("%s/data.before", paths->volume_dir),
-    };
-}
-
 /* One at a time, each on the disk before the next. */
 static int move(const struct agent_paths *paths, const char *from, const char *to, struct error *err)
 {
@@ -54,18 +34,15 @@ static uint64_t read_number(const char *dir)
 
 struct datadir_beside datadir_beside_look(const struct agent_paths *paths)
 {
-    _cleanup_(places_release) struct places places = places_of(paths);
-
     return (struct datadir_beside){
         .data = read_number(paths->data_dir),
-        .restored = read_number(places.restored),
-        .has_before = fs_exists(places.before),
+        .restored = read_number(paths->data_restored_dir),
+        .has_before = fs_exists(paths->data_before_dir),
     };
 }
 
 int datadir_keep_beside(const struct agent_paths *paths, uint64_t number, struct error *err)
 {
-    _cleanup_(places_release) struct places places = places_of(paths);
     _cleanup_(freep) char *file = xasprintf("%s/" NUMBER_FILE, paths->data_new_dir);
     char text[32];
 
@@ -73,60 +50,53 @@ int datadir_keep_beside(const struct agent_paths *paths, uint64_t number, struct
     if (fs_write_file_atomic(file, text, strlen(text), 0600, err) < 0 || fs_sync_volume(paths->data_new_dir, err) < 0 ||
         datadir_tidy_beside(paths, err) < 0)
         return -1;
-    return move(paths, paths->data_new_dir, places.restored, err);
+    return move(paths, paths->data_new_dir, paths->data_restored_dir, err);
 }
 
-static int exchange(const struct agent_paths *paths, const struct places *places, struct error *err)
+static int exchange(const struct agent_paths *paths, struct error *err)
 {
-    if (fs_exists(paths->data_dir) && move(paths, paths->data_dir, places->aside, err) < 0)
+    if (fs_exists(paths->data_dir) && move(paths, paths->data_dir, paths->data_aside_dir, err) < 0)
         return -1;
-    if (move(paths, places->restored, paths->data_dir, err) < 0)
+    if (move(paths, paths->data_restored_dir, paths->data_dir, err) < 0)
         return -1;
-    return fs_exists(places->aside) ? move(paths, places->aside, places->before, err) : 0;
+    return fs_exists(paths->data_aside_dir) ? move(paths, paths->data_aside_dir, paths->data_before_dir, err) : 0;
 }
 
 int datadir_take(const struct agent_paths *paths, uint64_t number, struct error *err)
 {
-    _cleanup_(places_release) struct places places = places_of(paths);
-
     if (datadir_recover(paths, err) < 0)
         return -1;
     if (read_number(paths->data_dir) != number) {
-        if (read_number(places.restored) != number)
+        if (read_number(paths->data_restored_dir) != number)
             return error_set(err, ERROR_NOT_FOUND, "no restored copy of number %llu lies beside the data",
                 (unsigned long long)number);
-        if (fs_exists(places.before))
-            return error_set(err, ERROR_EXISTS, "%s is there already; it is left alone", places.before);
-        if (exchange(paths, &places, err) < 0)
+        if (fs_exists(paths->data_before_dir))
+            return error_set(err, ERROR_EXISTS, "%s is there already; it is left alone", paths->data_before_dir);
+        if (exchange(paths, err) < 0)
             return error_prefix(err, "putting the restored data in the place of the old");
-        log_info("the restored data is the data now; what was there before is kept", LOG_STR("folder", places.before));
+        log_info("the restored data is the data now; what was there before is kept",
+            LOG_STR("folder", paths->data_before_dir));
     }
     return datadir_tidy(paths, err);
 }
 
 int datadir_drop_before(const struct agent_paths *paths, struct error *err)
 {
-    _cleanup_(places_release) struct places places = places_of(paths);
-
-    return fs_remove_all(places.before, err);
+    return fs_remove_all(paths->data_before_dir, err);
 }
 
 int datadir_recover_beside(const struct agent_paths *paths, struct error *err)
 {
-    _cleanup_(places_release) struct places places = places_of(paths);
-
-    if (!fs_exists(places.aside))
+    if (!fs_exists(paths->data_aside_dir))
         return 0;
     bool taken = fs_exists(paths->data_dir);
     log_info(taken ? "restored data was being taken: the old data gets the name that it was to have"
                    : "restored data was being taken: the old data gets its name back",
-        LOG_STR("folder", places.aside));
-    return move(paths, places.aside, taken ? places.before : paths->data_dir, err);
+        LOG_STR("folder", paths->data_aside_dir));
+    return move(paths, paths->data_aside_dir, taken ? paths->data_before_dir : paths->data_dir, err);
 }
 
 int datadir_tidy_beside(const struct agent_paths *paths, struct error *err)
 {
-    _cleanup_(places_release) struct places places = places_of(paths);
-
-    return fs_remove_all(places.restored, err);
+    return fs_remove_all(paths->data_restored_dir, err);
 }

@@ -13,16 +13,6 @@
 #include "common/fs.h"
 #include "common/log.h"
 
-static char *old_dir(const struct agent_paths *paths)
-{
-    return xasprintf("%s/data.old", paths->volume_dir);
-}
-
-static char *gone_dir(const struct agent_paths *paths)
-{
-    return xasprintf("%s/data.gone", paths->volume_dir);
-}
-
 static int rename_dir(const char *from, const char *to, struct error *err)
 {
     return rename(from, to) < 0 ? error_set_errno(err, errno, "renaming %s to %s", from, to) : 0;
@@ -30,13 +20,10 @@ static int rename_dir(const char *from, const char *to, struct error *err)
 
 int datadir_tidy(const struct agent_paths *paths, struct error *err)
 {
-    _cleanup_(freep) char *old = old_dir(paths);
-    _cleanup_(freep) char *gone = gone_dir(paths);
-
-    if (fs_remove_all(paths->data_new_dir, err) < 0 || fs_remove_all(gone, err) < 0 ||
+    if (fs_remove_all(paths->data_new_dir, err) < 0 || fs_remove_all(paths->data_gone_dir, err) < 0 ||
         fs_remove_all(paths->copy_dir, err) < 0 || datadir_tidy_beside(paths, err) < 0)
         return -1;
-    return fs_remove_all(old, err);
+    return fs_remove_all(paths->data_old_dir, err);
 }
 
 int datadir_begin(const struct agent_paths *paths, struct error *err)
@@ -51,15 +38,13 @@ int datadir_begin(const struct agent_paths *paths, struct error *err)
 
 int datadir_discard(const struct agent_paths *paths, struct error *err)
 {
-    _cleanup_(freep) char *gone = gone_dir(paths);
-
-    if (fs_remove_all(gone, err) < 0)
+    if (fs_remove_all(paths->data_gone_dir, err) < 0)
         return -1;
     if (!fs_exists(paths->data_dir))
         return 0;
-    if (rename_dir(paths->data_dir, gone, err) < 0 || fs_fsync_dir(paths->volume_dir, err) < 0)
+    if (rename_dir(paths->data_dir, paths->data_gone_dir, err) < 0 || fs_fsync_dir(paths->volume_dir, err) < 0)
         return -1;
-    return fs_remove_all(gone, err);
+    return fs_remove_all(paths->data_gone_dir, err);
 }
 
 int datadir_make_room(
@@ -84,14 +69,12 @@ int datadir_make_room(
 
 int datadir_recover(const struct agent_paths *paths, struct error *err)
 {
-    _cleanup_(freep) char *old = old_dir(paths);
-
     if (datadir_recover_beside(paths, err) < 0)
         return -1;
-    if (!fs_exists(old) || fs_exists(paths->data_dir))
+    if (!fs_exists(paths->data_old_dir) || fs_exists(paths->data_dir))
         return 0;
     log_info("a replacement was interrupted: the old data gets its name back", LOG_STR("folder", paths->data_dir));
-    if (rename_dir(old, paths->data_dir, err) < 0)
+    if (rename_dir(paths->data_old_dir, paths->data_dir, err) < 0)
         return -1;
     return fs_fsync_dir(paths->volume_dir, err);
 }
@@ -99,13 +82,11 @@ int datadir_recover(const struct agent_paths *paths, struct error *err)
 /* After it, what was data is data.new or data.old. */
 static int exchange(const struct agent_paths *paths, struct error *err)
 {
-    _cleanup_(freep) char *old = old_dir(paths);
-
     if (renameat2(AT_FDCWD, paths->data_new_dir, AT_FDCWD, paths->data_dir, RENAME_EXCHANGE) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return error_set_errno(err, errno, "exchanging %s and %s", paths->data_new_dir, paths->data_dir);
-    if (fs_remove_all(old, err) < 0 || rename_dir(paths->data_dir, old, err) < 0)
+    if (fs_remove_all(paths->data_old_dir, err) < 0 || rename_dir(paths->data_dir, paths->data_old_dir, err) < 0)
         return -1;
     return rename_dir(paths->data_new_dir, paths->data_dir, err);
 }

@@ -22,6 +22,11 @@ void agent_paths_init(struct agent_paths *paths, const char *volume_dir, const c
         .volume_dir = xstrdup(volume),
         .data_dir = xasprintf("%s/data", volume),
         .data_new_dir = xasprintf("%s/data.new", volume),
+        .data_old_dir = xasprintf("%s/data.old", volume),
+        .data_gone_dir = xasprintf("%s/data.gone", volume),
+        .data_restored_dir = xasprintf("%s/data.restored", volume),
+        .data_aside_dir = xasprintf("%s/data.aside", volume),
+        .data_before_dir = xasprintf("%s/data.before", volume),
         .state_dir = xasprintf("%s/.kube-mysql", volume),
         .copy_dir = xasprintf("%s/.kube-mysql/copy", volume),
         .run_dir = xstrdup(run),
@@ -46,6 +51,11 @@ void agent_paths_release(struct agent_paths *paths)
     free(paths->volume_dir);
     free(paths->data_dir);
     free(paths->data_new_dir);
+    free(paths->data_old_dir);
+    free(paths->data_gone_dir);
+    free(paths->data_restored_dir);
+    free(paths->data_aside_dir);
+    free(paths->data_before_dir);
     free(paths->state_dir);
     free(paths->copy_dir);
     free(paths->run_dir);
