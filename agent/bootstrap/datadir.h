@@ -66,7 +66,11 @@ int datadir_make_room(const struct agent_paths *paths, uint64_t needed_bytes, bo
     struct error *err) KM_MUST_CHECK;
 /* Removes data.new, data.old, data.gone, data.restored and what a backup left (copy_dir): rubbish of ours beside a complete database. Blocking. */
 int datadir_tidy(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
-/* What a crash in the middle of a replacement left: the old data gets its name back. */
+/* What a crash in the middle of a replacement left: the old data gets its name back. Of a restore in place:
+ * datadir_beside.h. */
 int datadir_recover(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
+
+/* Renames a folder of the volume; on the disk when it returns. For datadir_*.c. */
+int datadir_move(const struct agent_paths *paths, const char *from, const char *to, struct error *err) KM_MUST_CHECK;
 
 #endif

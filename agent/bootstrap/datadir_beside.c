@@ -3,7 +3,6 @@
 
 #include "agent/bootstrap/datadir_beside.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "agent/bootstrap/datadir.h"
@@ -14,14 +13,6 @@
 
 /* In the folder that it is of: it comes with the data, by the same rename. */
 #define NUMBER_FILE "kube-mysql-restore-number"
-
-/* One at a time, each on the disk before the next. */
-static int move(const struct agent_paths *paths, const char *from, const char *to, struct error *err)
-{
-    if (rename(from, to) < 0)
-        return error_set_errno(err, errno, "renaming %s to %s", from, to);
-    return fs_fsync_dir(paths->volume_dir, err);
-}
 
 static uint64_t read_number(const char *dir)
 {
@@ -48,18 +39,19 @@ int datadir_keep_beside(const struct agent_paths *paths, uint64_t number, struct
 
     snprintf(text, sizeof(text), "%llu\n", (unsigned long long)number);
     if (fs_write_file_atomic(file, text, strlen(text), 0600, err) < 0 || fs_sync_volume(paths->data_new_dir, err) < 0 ||
-        datadir_tidy_beside(paths, err) < 0)
+        fs_remove_all(paths->data_restored_dir, err) < 0)
         return -1;
-    return move(paths, paths->data_new_dir, paths->data_restored_dir, err);
+    return datadir_move(paths, paths->data_new_dir, paths->data_restored_dir, err);
 }
 
 static int exchange(const struct agent_paths *paths, struct error *err)
 {
-    if (fs_exists(paths->data_dir) && move(paths, paths->data_dir, paths->data_aside_dir, err) < 0)
+    if (fs_exists(paths->data_dir) && datadir_move(paths, paths->data_dir, paths->data_aside_dir, err) < 0)
         return -1;
-    if (move(paths, paths->data_restored_dir, paths->data_dir, err) < 0)
+    if (datadir_move(paths, paths->data_restored_dir, paths->data_dir, err) < 0)
         return -1;
-    return fs_exists(paths->data_aside_dir) ? move(paths, paths->data_aside_dir, paths->data_before_dir, err) : 0;
+    return fs_exists(paths->data_aside_dir) ? datadir_move(paths, paths->data_aside_dir, paths->data_before_dir, err)
+                                            : 0;
 }
 
 int datadir_take(const struct agent_paths *paths, uint64_t number, struct error *err)
@@ -83,20 +75,4 @@ int datadir_take(const struct agent_paths *paths, uint64_t number, struct error 
 int datadir_drop_before(const struct agent_paths *paths, struct error *err)
 {
     return fs_remove_all(paths->data_before_dir, err);
-}
-
-int datadir_recover_beside(const struct agent_paths *paths, struct error *err)
-{
-    if (!fs_exists(paths->data_aside_dir))
-        return 0;
-    bool taken = fs_exists(paths->data_dir);
-    log_info(taken ? "restored data was being taken: the old data gets the name that it was to have"
-                   : "restored data was being taken: the old data gets its name back",
-        LOG_STR("folder", paths->data_aside_dir));
-    return move(paths, paths->data_aside_dir, taken ? paths->data_before_dir : paths->data_dir, err);
-}
-
-int datadir_tidy_beside(const struct agent_paths *paths, struct error *err)
-{
-    return fs_remove_all(paths->data_restored_dir, err);
 }

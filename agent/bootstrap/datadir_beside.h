@@ -4,7 +4,7 @@
  *
  * Restores of a cluster are numbered by the operator. A complete data.new is given its number and named `data.restored` (datadir_keep_beside): nothing that
  * serves has changed yet, and datadir_tidy takes it away again when the data is kept. The word to take it (datadir_take) makes the old data `data.before`
- * and `data.restored` the data: by three renames, of which the first two bear the name `data.aside` between them. After a crash datadir_recover_beside
+ * and `data.restored` the data: by three renames, of which the first two bear the name `data.aside` between them. After a crash datadir_recover
  * goes back where there is no data, and forward where there is; taking it once more then leads to the same end. data.before never becomes the data
  * by itself, and is removed by datadir_drop_before only (I7).
  */
@@ -30,9 +30,5 @@ int datadir_keep_beside(const struct agent_paths *paths, uint64_t number, struct
  * data.before is, and is left alone. Blocking. */
 int datadir_take(const struct agent_paths *paths, uint64_t number, struct error *err) KM_MUST_CHECK;
 int datadir_drop_before(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
-
-/* For datadir_recover and datadir_tidy. */
-int datadir_recover_beside(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
-int datadir_tidy_beside(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "agent/bootstrap/datadir.h"
-#include "agent/bootstrap/datadir_beside.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/log.h"
@@ -16,14 +15,6 @@
 static int rename_dir(const char *from, const char *to, struct error *err)
 {
     return rename(from, to) < 0 ? error_set_errno(err, errno, "renaming %s to %s", from, to) : 0;
-}
-
-int datadir_tidy(const struct agent_paths *paths, struct error *err)
-{
-    if (fs_remove_all(paths->data_new_dir, err) < 0 || fs_remove_all(paths->data_gone_dir, err) < 0 ||
-        fs_remove_all(paths->copy_dir, err) < 0 || datadir_tidy_beside(paths, err) < 0)
-        return -1;
-    return fs_remove_all(paths->data_old_dir, err);
 }
 
 int datadir_begin(const struct agent_paths *paths, struct error *err)
@@ -42,7 +33,7 @@ int datadir_discard(const struct agent_paths *paths, struct error *err)
         return -1;
     if (!fs_exists(paths->data_dir))
         return 0;
-    if (rename_dir(paths->data_dir, paths->data_gone_dir, err) < 0 || fs_fsync_dir(paths->volume_dir, err) < 0)
+    if (datadir_move(paths, paths->data_dir, paths->data_gone_dir, err) < 0)
         return -1;
     return fs_remove_all(paths->data_gone_dir, err);
 }
@@ -65,18 +56,6 @@ int datadir_make_room(
         return 0;
     return error_set(err, ERROR_TOO_LARGE, "the data volume is too small: %llu MiB are free, %s needs %llu MiB",
         (unsigned long long)(free_bytes / KM_MIB), what, (unsigned long long)(needed_bytes / KM_MIB));
-}
-
-int datadir_recover(const struct agent_paths *paths, struct error *err)
-{
-    if (datadir_recover_beside(paths, err) < 0)
-        return -1;
-    if (!fs_exists(paths->data_old_dir) || fs_exists(paths->data_dir))
-        return 0;
-    log_info("a replacement was interrupted: the old data gets its name back", LOG_STR("folder", paths->data_dir));
-    if (rename_dir(paths->data_old_dir, paths->data_dir, err) < 0)
-        return -1;
-    return fs_fsync_dir(paths->volume_dir, err);
 }
 
 /* After it, what was data is data.new or data.old. */
