@@ -12,6 +12,7 @@
 #include <openssl/params.h>
 
 #include "common/alloc.h"
+#include "common/hex.h"
 #include "common/tls.h"
 
 #define STREAM_INFO "kube-mysql backup 1"
@@ -49,8 +50,7 @@ void backup_key_id(const unsigned char key[static BACKUP_KEY_BYTES], char out[st
     if (!HMAC(EVP_sha256(), key, BACKUP_KEY_BYTES, (const unsigned char *)KEY_ID_TEXT, sizeof(KEY_ID_TEXT) - 1, mac,
             &len))
         abort();
-    for (size_t i = 0; i < 8; i++)
-        snprintf(out + 2 * i, 3, "%02x", mac[i]);
+    hex_print(mac, 8, out);
 }
 
 static bool parse_hex(const char *text, unsigned char *ret)

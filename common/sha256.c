@@ -5,6 +5,8 @@
 
 #include <openssl/evp.h>
 
+#include "common/hex.h"
+
 void sha256_init(struct sha256 *sha)
 {
     sha->context = EVP_MD_CTX_new();
@@ -26,15 +28,10 @@ void sha256_bytes(struct sha256 *sha, unsigned char out[static 32])
 
 void sha256_hex(struct sha256 *sha, char out[static 65])
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char digest[32];
 
     sha256_bytes(sha, digest);
-    for (size_t i = 0; i < 32; i++) {
-        out[2 * i] = digits[digest[i] >> 4];
-        out[2 * i + 1] = digits[digest[i] & 15];
-    }
-    out[64] = '\0';
+    hex_print(digest, sizeof(digest), out);
 }
 
 void sha256_release(struct sha256 *sha)

@@ -8,6 +8,7 @@
 #include <openssl/hmac.h>
 
 #include "common/backup_seal.h"
+#include "common/hex.h"
 #include "common/json.h"
 
 /* What was read is never longer written in the canonical form; to be sure. */
@@ -15,34 +16,9 @@
 
 /* ---- texts ---- */
 
-void stored_hex_print(const unsigned char *data, size_t len, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < len; i++) {
-        out[2 * i] = digits[data[i] >> 4];
-        out[2 * i + 1] = digits[data[i] & 15];
-    }
-    out[2 * len] = '\0';
-}
-
 bool stored_hex_ok(const char *text, size_t digits)
 {
     return text && strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
-}
-
-static unsigned hex_value(char c)
-{
-    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
-}
-
-static bool from_hex(const char *text, unsigned char *out, size_t len)
-{
-    if (!stored_hex_ok(text, 2 * len))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        out[i] = (unsigned char)(hex_value(text[2 * i]) << 4 | hex_value(text[2 * i + 1]));
-    return true;
 }
 
 bool stored_name_ok(const char *text)
@@ -69,7 +45,7 @@ static void mac_of(const struct stored_document_kind *kind, const json_t *docume
         len != STORED_MAC_BYTES)
         abort();
     OPENSSL_cleanse(key, sizeof(key));
-    stored_hex_print(mac, STORED_MAC_BYTES, out);
+    hex_print(mac, STORED_MAC_BYTES, out);
 }
 
 /* ---- encode ---- */
@@ -88,7 +64,7 @@ void stored_document_seal(const struct stored_document_kind *kind, const struct 
 
     if (!seal->sealed)
         return;
-    stored_hex_print(seal->salt, sizeof(seal->salt), salt);
+    hex_print(seal->salt, sizeof(seal->salt), salt);
     json_put_str(document, "salt", salt);
     mac_of(kind, document, user_key, seal->salt, mac);
     json_put_str(document, "mac", mac);
@@ -179,7 +155,7 @@ int stored_document_decode_seal(const json_t *document, const char *key_id, stru
     if (seal.sealed != (mac != NULL) || seal.sealed != (*key_id != '\0'))
         return error_set(err, ERROR_PROTOCOL, "salt, keyId, mac: only some of them are there");
     snprintf(seal.key_id, sizeof(seal.key_id), "%s", key_id);
-    if (salt && !from_hex(salt, seal.salt, sizeof(seal.salt)))
+    if (salt && !hex_parse(salt, seal.salt, sizeof(seal.salt)))
         return error_set(err, ERROR_PROTOCOL, "salt: no %d bytes in hex", STORED_SALT_BYTES);
     if (seal.sealed && !stored_hex_ok(key_id, sizeof(seal.key_id) - 1))
         return error_set(err, ERROR_PROTOCOL, "keyId: no %zu digits in hex", sizeof(seal.key_id) - 1);

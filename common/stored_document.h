@@ -59,8 +59,7 @@ int stored_name_decode(const json_t *document, const char *key, const char *cons
     struct error *err) KM_MUST_CHECK;
 /* Part of the names of objects. */
 bool stored_name_ok(const char *text);
-/* Lower case; out has 2 * len + 1 bytes. */
-void stored_hex_print(const unsigned char *data, size_t len, char *out);
+/* So many, in lower case. */
 bool stored_hex_ok(const char *text, size_t digits);
 
 #endif

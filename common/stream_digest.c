@@ -6,44 +6,14 @@
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
+#include "common/hex.h"
+
 #define POLY1305_BYTES 16
 
 const char *const stream_digest_names[STREAM_DIGEST_COUNT] = {
     [STREAM_DIGEST_SHA256] = "sha256",
     [STREAM_DIGEST_POLY1305] = "poly1305",
 };
-
-static void put_hex(const unsigned char *bytes, size_t len, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < len; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    out[2 * len] = '\0';
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static int get_hex(const char *text, size_t len, unsigned char *ret)
-{
-    if (strlen(text) != 2 * len)
-        return -1;
-    for (size_t i = 0; i < len; i++) {
-        int high = hex_digit(text[2 * i]);
-        int low = hex_digit(text[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return -1;
-        ret[i] = (unsigned char)(high << 4 | low);
-    }
-    return 0;
-}
 
 void stream_digest_init(struct stream_digest *digest)
 {
@@ -79,7 +49,7 @@ int stream_digest_use_poly1305(struct stream_digest *digest, const char *key)
 {
     unsigned char bytes[STREAM_DIGEST_KEY_BYTES];
 
-    if (digest->mac || get_hex(key, sizeof(bytes), bytes) < 0)
+    if (digest->mac || !hex_parse(key, bytes, sizeof(bytes)))
         return -1;
     digest->mac = poly1305_new();
     if (!digest->mac)
@@ -96,7 +66,7 @@ void stream_digest_make_key(char ret_key[static STREAM_DIGEST_KEY_HEX_SIZE])
 
     if (RAND_bytes(bytes, sizeof(bytes)) != 1)
         abort();
-    put_hex(bytes, sizeof(bytes), ret_key);
+    hex_print(bytes, sizeof(bytes), ret_key);
 }
 
 void stream_digest_add(struct stream_digest *digest, const void *data, size_t len)
@@ -118,5 +88,5 @@ void stream_digest_hex(struct stream_digest *digest, char out[static STREAM_DIGE
     }
     if (EVP_MAC_final(digest->mac, bytes, &len, sizeof(bytes)) != 1 || len != sizeof(bytes))
         abort();
-    put_hex(bytes, sizeof(bytes), out);
+    hex_print(bytes, sizeof(bytes), out);
 }

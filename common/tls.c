@@ -11,6 +11,7 @@
 #include <openssl/x509v3.h>
 
 #include "common/alloc.h"
+#include "common/hex.h"
 #include "common/tls_openssl.h"
 
 /* RFC 5280, 4.1.2.2: at most 20 octets; 128 random bits need no memory of what was issued. */
@@ -229,7 +230,7 @@ static int fingerprint(const X509 *cert, char out[static 65])
     unsigned len = 0;
     if (X509_digest(cert, EVP_sha256(), digest, &len) != 1 || len != 32)
         return -1;
-    tls_hex(digest, len, out);
+    hex_print(digest, len, out);
     return 0;
 }
 

@@ -20,8 +20,6 @@ int tls_error(struct error *err, enum error_kind kind, const char *fmt, ...) KM_
 X509_STORE *tls_store_from_pem(const char *ca_pem, struct error *err);
 /* pem_password_cb for PEM readers: encrypted keys are an error, never a prompt on the terminal. */
 int tls_no_passphrase(char *buf, int size, int rwflag, void *arg);
-/* Lower-case hex; out holds 2 * len + 1 bytes. */
-void tls_hex(const unsigned char *data, size_t len, char *out);
 
 static inline void tls_bio_freep(BIO **p)
 {

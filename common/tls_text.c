@@ -7,6 +7,7 @@
 #include <openssl/rand.h>
 
 #include "common/alloc.h"
+#include "common/hex.h"
 #include "common/tls.h"
 #include "common/tls_openssl.h"
 
@@ -53,23 +54,13 @@ X509_STORE *tls_store_from_pem(const char *ca_pem, struct error *err)
     return store;
 }
 
-void tls_hex(const unsigned char *data, size_t len, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < len; i++) {
-        out[2 * i] = digits[data[i] >> 4];
-        out[2 * i + 1] = digits[data[i] & 15];
-    }
-    out[2 * len] = '\0';
-}
-
 void tls_sha256_hex(const void *data, size_t len, char out[static 65])
 {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned digest_len = 0;
     if (EVP_Digest(data, len, digest, &digest_len, EVP_sha256(), NULL) != 1 || digest_len != 32)
         abort();
-    tls_hex(digest, digest_len, out);
+    hex_print(digest, digest_len, out);
 }
 
 char *tls_random_password(size_t len)
