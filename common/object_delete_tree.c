@@ -17,7 +17,7 @@ struct tree;
 
 struct lane {
     struct tree *tree;
-    struct s3_call *call;
+    struct object_call *call;
 };
 
 struct tree {
@@ -38,7 +38,7 @@ static void tree_release(struct object_request *request)
 {
     struct tree *t = container_of(request, struct tree, request);
     for (size_t i = 0; i < PARALLEL; i++)
-        s3_call_cancel(t->lanes[i].call);
+        object_call_cancel(t->lanes[i].call);
     if (t->child)
         object_request_cancel(t->child);
     loop_timer_release(&t->timer);
@@ -59,8 +59,8 @@ static void round_end(struct tree *t)
         loop_timer_arm(&t->timer, t->stuck > 0 ? t->request.store->pauses.base_ms : 0);
         return;
     }
-    error_set(&err, ERROR_UNAVAILABLE, "s3://%s/%s%s does not become empty: %s is still there",
-        t->request.store->bucket, t->request.store->prefix, t->under, t->batch.n > 0 ? t->batch.v[0] : "an upload");
+    error_set(&err, ERROR_UNAVAILABLE, "%s/%s%s does not become empty: %s is still there", t->request.store->shown,
+        t->request.store->prefix, t->under, t->batch.n > 0 ? t->batch.v[0] : "an upload");
     object_request_end(&t->request, &err);
 }
 
@@ -76,7 +76,7 @@ static bool all_idle(const struct tree *t)
     return true;
 }
 
-static void on_deleted(void *arg, const struct s3_answer *answer, const struct error *err)
+static void on_deleted(void *arg, const struct object_answer *answer, const struct error *err)
 {
     struct lane *lane = arg;
     struct tree *t = lane->tree;
@@ -93,9 +93,9 @@ static bool lane_feed(struct lane *lane)
     struct tree *t = lane->tree;
     if (t->next >= t->batch.n)
         return false;
-    const struct s3_call_options options = {
+    const struct object_call_options options = {
         .method = "DELETE", .name = t->batch.v[t->next++], .max_body = ANSWER_MAX, .done = on_deleted, .arg = lane};
-    lane->call = s3_call_start(t->request.store, &options);
+    lane->call = object_call_start(t->request.store, &options);
     return true;
 }
 
@@ -129,7 +129,7 @@ static void on_list(void *arg, const struct error *err)
 }
 
 /* object_list gives names of a prefix, and done comes with `arg`: both are the tree. */
-static void on_swept(void *arg, size_t found, const struct error *err)
+static void on_swept(void *arg, const struct error *err)
 {
     struct tree *t = arg;
     t->child = NULL;
@@ -137,7 +137,6 @@ static void on_swept(void *arg, size_t found, const struct error *err)
         object_request_end(&t->request, err);
         return;
     }
-    t->uploads = found;
     t->child = object_list(t->request.store, t->under, 0, on_entry, on_list, t);
 }
 
@@ -147,12 +146,12 @@ static void round_begin(void *arg)
     strvec_release(&t->batch);
     strvec_init(&t->batch);
     t->next = 0;
-    t->child = object_sweep_uploads(t->request.store, t->under, false, on_swept, t);
+    t->child = t->request.store->ops->abort_uploads(t->request.store, t->under, &t->uploads, on_swept, t);
 }
 
 /* ---- the whole ---- */
 
-static void on_first(void *arg, const struct s3_answer *answer, const struct error *err)
+static void on_first(void *arg, const struct object_answer *answer, const struct error *err)
 {
     struct tree *t = arg;
     t->request.call = NULL;
@@ -181,13 +180,13 @@ struct object_request *object_delete_tree(
 {
     struct error err = ERROR_INIT;
     struct tree *t = tree_new(store, under, done, arg);
-    if (s3_name_check(under, true, &err) == 0 && first && s3_name_check(first, false, &err) == 0 &&
+    if (object_name_check(under, true, &err) == 0 && first && object_name_check(first, false, &err) == 0 &&
         !str_starts_with(first, t->under))
         error_set(&err, ERROR_INVALID, "%s is not below %s", first, t->under);
     if (err.kind != ERROR_NONE) {
         object_request_refuse(&t->request, &err, object_request_settle);
     } else if (first) {
-        const struct s3_call_options options = {
+        const struct object_call_options options = {
             .method = "DELETE", .name = first, .max_body = ANSWER_MAX, .done = on_first, .arg = t};
         object_request_call(&t->request, &options);
     } else {

@@ -65,7 +65,7 @@ static int on_data(void *arg, struct http_request *http, const char *data, size_
 }
 
 /* Nothing lies behind the byte that was asked for: is it the end, or far beyond? Not all servers say how long the object is when they refuse a range. */
-static void on_looked(void *arg, const struct s3_answer *answer, const struct error *err)
+static void on_looked(void *arg, const struct object_answer *answer, const struct error *err)
 {
     struct reading *r = arg;
     const char *length = err ? NULL : http_request_header(answer->http, "Content-Length");
@@ -78,11 +78,11 @@ static void on_looked(void *arg, const struct s3_answer *answer, const struct er
 static void look_for_end(struct reading *r, const struct error *err)
 {
     r->refusal = *err;
-    const struct s3_call_options options = {.method = "HEAD", .name = r->name, .done = on_looked, .arg = r};
+    const struct object_call_options options = {.method = "HEAD", .name = r->name, .done = on_looked, .arg = r};
     object_request_call(&r->request, &options);
 }
 
-static void on_end(void *arg, const struct s3_answer *answer, const struct error *err)
+static void on_end(void *arg, const struct object_answer *answer, const struct error *err)
 {
     struct reading *r = arg;
     const bool progress = r->at > r->begun;
@@ -109,7 +109,7 @@ static void reading_go_on(struct reading *r, bool at_once)
     _cleanup_(freep) char *match = r->etag ? xasprintf("If-Match: %s", r->etag) : NULL;
     r->begun = r->at;
     r->checked = false;
-    const struct s3_call_options options = {.method = "GET",
+    const struct object_call_options options = {.method = "GET",
         .name = r->name,
         .headers = {range ? range : match, range ? match : NULL},
         .max_body = 1,
@@ -131,7 +131,7 @@ struct object_request *object_read(struct object_store *store, const char *name,
     r->data = data;
     r->data_arg = arg;
     object_request_begin(&r->request, store, done, arg);
-    if (s3_name_check(name, false, &err) < 0)
+    if (object_name_check(name, false, &err) < 0)
         object_request_refuse(&r->request, &err, object_request_settle);
     else
         reading_go_on(r, true);

@@ -11,16 +11,16 @@ void object_request_begin(struct object_request *request, struct object_store *s
     list_push_back(&store->requests, &request->node);
 }
 
-void object_request_call(struct object_request *request, const struct s3_call_options *options)
+void object_request_call(struct object_request *request, const struct object_call_options *options)
 {
-    request->call = s3_call_start(request->store, options);
-    s3_call_set_paused(request->call, request->paused);
+    request->call = object_call_start(request->store, options);
+    object_call_set_paused(request->call, request->paused);
 }
 
 void object_request_refuse(struct object_request *request, const struct error *err,
-    void (*done)(void *arg, const struct s3_answer *answer, const struct error *err))
+    void (*done)(void *arg, const struct object_answer *answer, const struct error *err))
 {
-    request->call = s3_call_fail(request->store, err, done, request);
+    request->call = object_call_fail(request->store, err, done, request);
 }
 
 void object_request_free(struct object_request *request)
@@ -39,7 +39,7 @@ void object_request_end(struct object_request *request, const struct error *err)
     done(arg, err);
 }
 
-void object_request_settle(void *arg, const struct s3_answer *answer, const struct error *err)
+void object_request_settle(void *arg, const struct object_answer *answer, const struct error *err)
 {
     UNUSED(answer);
     object_request_end(arg, err);
@@ -47,18 +47,18 @@ void object_request_settle(void *arg, const struct s3_answer *answer, const stru
 
 void object_request_cancel(struct object_request *request)
 {
-    s3_call_cancel(request->call);
+    object_call_cancel(request->call);
     object_request_free(request);
 }
 
 void object_request_pause(struct object_request *request)
 {
     request->paused = true;
-    s3_call_set_paused(request->call, true);
+    object_call_set_paused(request->call, true);
 }
 
 void object_request_resume(struct object_request *request)
 {
     request->paused = false;
-    s3_call_set_paused(request->call, false);
+    object_call_set_paused(request->call, false);
 }

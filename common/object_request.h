@@ -7,13 +7,13 @@
 
 #include "common/base.h"
 
-#include "common/s3_call.h"
+#include "common/object_call.h"
 
 /* The first member of each operation's own struct. */
 struct object_request {
     struct list_node node; /* in object_store.requests */
     struct object_store *store;
-    struct s3_call *call; /* the one under way; NULL between two */
+    struct object_call *call; /* the one under way; NULL between two */
     bool paused;
     void (*release)(struct object_request *request); /* what the operation holds beside this; may be NULL */
     object_done_fn done;
@@ -25,10 +25,10 @@ struct object_request {
 /* request: zeroed memory of the operation. */
 void object_request_begin(struct object_request *request, struct object_store *store, object_done_fn done, void *arg);
 /* Starts its next call; `options.arg` must be the request. */
-void object_request_call(struct object_request *request, const struct s3_call_options *options);
-/* As the first call: fails from the loop. done: as in s3_call_options, with the request. */
+void object_request_call(struct object_request *request, const struct object_call_options *options);
+/* As the first call: fails from the loop. done: as in object_call_options, with the request. */
 void object_request_refuse(struct object_request *request, const struct error *err,
-    void (*done)(void *arg, const struct s3_answer *answer, const struct error *err));
+    void (*done)(void *arg, const struct object_answer *answer, const struct error *err));
 /* To be called from a call's done only: frees the request, then tells. err may be NULL. */
 void object_request_end(struct object_request *request, const struct error *err);
 
@@ -36,18 +36,6 @@ void object_request_end(struct object_request *request, const struct error *err)
 void object_request_free(struct object_request *request);
 
 /* For a call's done when an error or success of it is the operation's: arg is the request. */
-void object_request_settle(void *arg, const struct s3_answer *answer, const struct error *err);
-
-/* ---- object_sweep.c: uploads that somebody left ---- */
-
-/* Aborts all multipart uploads whose key begins with store's prefix + under (exact: is that). `counted` tells how many were found; done: all were told so. Part of
- * object_delete_tree, of aborting and of completing. */
-struct object_request *object_sweep_uploads(struct object_store *store, const char *under, bool exact,
-    void (*done)(void *arg, size_t found, const struct error *err), void *arg);
-
-/* ---- object_upload.c ---- */
-
-/* Ends all uploads of a store that is freed. */
-void object_uploads_free(struct object_store *store);
+void object_request_settle(void *arg, const struct object_answer *answer, const struct error *err);
 
 #endif

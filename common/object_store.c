@@ -6,9 +6,8 @@
 #include "common/alloc.h"
 #include "common/log.h"
 #include "common/object_request.h"
-#include "common/s3_sign.h"
+#include "common/s3_store.h"
 
-#define PAGE_OBJECTS "1000"
 /* 1,000 entries with keys of up to 1,024 bytes, each of which may be a reference of six, do not come in practice; half of it does. */
 #define PAGE_MAX ((size_t)(4 * KM_MIB))
 #define ANSWER_MAX ((size_t)(64 * KM_KIB))
@@ -19,10 +18,11 @@
 struct object_store *object_store_new(struct loop *loop, const struct object_target *target, struct error *err)
 {
     struct object_store *store = xnew(struct object_store);
-    if (s3_target_fill(store, target, err) < 0) {
+    if (object_target_fill(store, target, err) < 0) {
         free(store);
         return NULL;
     }
+    store->ops = &s3_store_ops;
     store->loop = loop;
     store->client = http_client_new(loop);
     list_init(&store->requests);
@@ -34,12 +34,13 @@ void object_store_free(struct object_store *store)
 {
     if (!store)
         return;
-    object_uploads_free(store);
+    while (!list_empty(&store->uploads))
+        object_upload_free(container_of(list_next(&store->uploads), struct object_upload, node));
     /* One may end others that it has started. */
     while (!list_empty(&store->requests))
         object_request_cancel(container_of(list_next(&store->requests), struct object_request, node));
     http_client_free(store->client);
-    s3_target_release(store);
+    object_target_release(store);
     free(store);
 }
 
@@ -53,7 +54,7 @@ void object_store_set_keys(
     struct object_store *store, const char *access_key, const char *secret_key, const char *session_token)
 {
     struct error err = ERROR_INIT;
-    if (s3_keys_check(str_or_empty(access_key), str_or_empty(secret_key), str_or_empty(session_token), &err) < 0) {
+    if (object_keys_check(str_or_empty(access_key), str_or_empty(secret_key), str_or_empty(session_token), &err) < 0) {
         log_warn("new keys are not used", LOG_STR("bucket", store->bucket), LOG_ERR(&err));
         return;
     }
@@ -87,12 +88,12 @@ struct object_request *object_put(
     object_request_begin(&put->request, store, done, arg);
     if (len > OBJECT_PART_MIN)
         error_set(&err, ERROR_INVALID, "%zu bytes are too many for one request", len);
-    if (err.kind != ERROR_NONE || s3_name_check(name, false, &err) < 0) {
+    if (err.kind != ERROR_NONE || object_name_check(name, false, &err) < 0) {
         object_request_refuse(&put->request, &err, object_request_settle);
         return &put->request;
     }
     put->body = xmemdup(len > 0 ? body : "", len);
-    const struct s3_call_options options = {.method = "PUT",
+    const struct object_call_options options = {.method = "PUT",
         .name = name,
         .body = put->body,
         .body_len = len,
@@ -111,7 +112,7 @@ struct get {
     void *got_arg;
 };
 
-static void on_got(void *arg, const struct s3_answer *answer, const struct error *err)
+static void on_got(void *arg, const struct object_answer *answer, const struct error *err)
 {
     struct get *get = arg;
     const struct object_got got = {.body = err ? "" : answer->body, .len = err ? 0 : answer->len};
@@ -129,11 +130,11 @@ struct object_request *object_get(
     get->got = done;
     get->got_arg = arg;
     object_request_begin(&get->request, store, NULL, NULL);
-    if (s3_name_check(name, false, &err) < 0) {
+    if (object_name_check(name, false, &err) < 0) {
         object_request_refuse(&get->request, &err, on_got);
         return &get->request;
     }
-    const struct s3_call_options options = {
+    const struct object_call_options options = {
         .method = "GET", .name = name, .max_body = MAX_OF(max, (size_t)1), .done = on_got, .arg = get};
     object_request_call(&get->request, &options);
     return &get->request;
@@ -141,7 +142,7 @@ struct object_request *object_get(
 
 /* ---- delete ---- */
 
-static void on_deleted(void *arg, const struct s3_answer *answer, const struct error *err)
+static void on_deleted(void *arg, const struct object_answer *answer, const struct error *err)
 {
     const bool gone = err && err->kind == ERROR_NOT_FOUND && !str_eq(answer->code, "NoSuchBucket");
     object_request_end(arg, gone ? NULL : err);
@@ -152,11 +153,11 @@ struct object_request *object_delete(struct object_store *store, const char *nam
     struct error err = ERROR_INIT;
     struct object_request *request = xnew(struct object_request);
     object_request_begin(request, store, done, arg);
-    if (s3_name_check(name, false, &err) < 0) {
+    if (object_name_check(name, false, &err) < 0) {
         object_request_refuse(request, &err, object_request_settle);
         return request;
     }
-    const struct s3_call_options options = {
+    const struct object_call_options options = {
         .method = "DELETE", .name = name, .max_body = ANSWER_MAX, .done = on_deleted, .arg = request};
     object_request_call(request, &options);
     return request;
@@ -166,9 +167,9 @@ struct object_request *object_delete(struct object_store *store, const char *nam
 
 struct listing {
     struct object_request request;
-    char *under; /* with the store's prefix */
-    char delimiter[2];
-    char *token; /* of the page under way; NULL: the first */
+    char *under;    /* with the store's prefix */
+    char delimiter; /* 0: none */
+    char *token;    /* of the page under way; NULL: the first */
     int (*each)(void *arg, const struct object_entry *entry);
     void *each_arg;
     bool ended;    /* by the receiver */
@@ -190,7 +191,7 @@ static void listing_release(struct object_request *request)
 
 static void listing_page(struct listing *l);
 
-static int on_listed(void *arg, const struct s3_xml_entry *found)
+static int on_listed(void *arg, const struct object_found *found)
 {
     struct listing *l = arg;
     const bool *gone = l->gone;
@@ -205,7 +206,7 @@ static int on_listed(void *arg, const struct s3_xml_entry *found)
 }
 
 /* What is deleted is chosen by lists, so a server that ignores the prefix must not be believed. */
-static int look_for_strangers(void *arg, const struct s3_xml_entry *entry)
+static int look_for_strangers(void *arg, const struct object_found *entry)
 {
     struct listing *l = arg;
     if (str_starts_with(entry->key, l->under))
@@ -214,23 +215,23 @@ static int look_for_strangers(void *arg, const struct s3_xml_entry *entry)
     return -1;
 }
 
-static enum s3_verdict judge_page(void *arg, const struct s3_answer *answer, struct error *err)
+static enum object_verdict judge_page(void *arg, const struct object_answer *answer, struct error *err)
 {
     struct listing *l = arg;
     str_replace(&l->strange, NULL);
     str_replace(&l->next, NULL);
-    if (s3_xml_objects(answer->body, answer->len, look_for_strangers, l, &l->next, err) < 0)
-        return S3_RETRY;
+    if (l->request.store->ops->list_read(answer->body, answer->len, look_for_strangers, l, &l->next, err) < 0)
+        return OBJECT_RETRY;
     if (l->strange)
         error_set(err, ERROR_PROTOCOL, "the list of %s holds %.200s", l->under, l->strange);
     else if (l->next && str_eq(l->next, l->token))
         error_set(err, ERROR_PROTOCOL, "the list of %s does not end", l->under);
     else
-        return S3_GOOD;
-    return S3_BAD;
+        return OBJECT_GOOD;
+    return OBJECT_BAD;
 }
 
-static void on_page(void *arg, const struct s3_answer *answer, const struct error *page_err)
+static void on_page(void *arg, const struct object_answer *answer, const struct error *page_err)
 {
     struct listing *l = arg;
     struct error err = ERROR_INIT;
@@ -242,7 +243,7 @@ static void on_page(void *arg, const struct s3_answer *answer, const struct erro
         return;
     }
     l->gone = &gone;
-    const int rc = s3_xml_objects(answer->body, answer->len, on_listed, l, &again, &err);
+    const int rc = l->request.store->ops->list_read(answer->body, answer->len, on_listed, l, &again, &err);
     if (gone)
         return;
     l->gone = NULL;
@@ -261,14 +262,8 @@ static void listing_page(struct listing *l)
 {
     struct strbuf query;
     strbuf_init(&query, QUERY_MAX);
-    if (l->token)
-        s3_query_add(&query, "continuation-token", l->token);
-    if (*l->delimiter)
-        s3_query_add(&query, "delimiter", l->delimiter);
-    s3_query_add(&query, "list-type", "2");
-    s3_query_add(&query, "max-keys", PAGE_OBJECTS);
-    s3_query_add(&query, "prefix", l->under);
-    const struct s3_call_options options = {
+    l->request.store->ops->list_query(l->under, l->delimiter, l->token, &query);
+    const struct object_call_options options = {
         .method = "GET", .query = query.buf, .max_body = PAGE_MAX, .judge = judge_page, .done = on_page, .arg = l};
     object_request_call(&l->request, &options);
     strbuf_release(&query);
@@ -281,13 +276,49 @@ struct object_request *object_list(struct object_store *store, const char *under
     struct listing *l = xnew(struct listing);
     l->request.release = listing_release;
     l->under = xasprintf("%s%s", store->prefix, under);
-    l->delimiter[0] = delimiter;
+    l->delimiter = delimiter;
     l->each = each;
     l->each_arg = arg;
     object_request_begin(&l->request, store, done, arg);
-    if (*under && s3_name_check(under, true, &err) < 0)
+    if (*under && object_name_check(under, true, &err) < 0)
         object_request_refuse(&l->request, &err, object_request_settle);
     else
         listing_page(l);
     return &l->request;
+}
+
+/* ---- uploads: each kind of server has its own ---- */
+
+struct object_upload *object_upload_begin(
+    struct object_store *store, const char *name, object_done_fn started, void *arg)
+{
+    return store->ops->upload_begin(store, name, started, arg);
+}
+
+void object_upload_part(struct object_upload *upload, int number, const void *data, size_t len,
+    const unsigned char sha256[static 32], object_done_fn done, void *arg)
+{
+    upload->store->ops->upload_part(upload, number, data, len, sha256, done, arg);
+}
+
+void object_upload_complete(struct object_upload *upload, object_done_fn done, void *arg)
+{
+    upload->store->ops->upload_complete(upload, done, arg);
+}
+
+void object_upload_abort(struct object_upload *upload, object_done_fn done, void *arg)
+{
+    upload->store->ops->upload_abort(upload, done, arg);
+}
+
+void object_upload_free(struct object_upload *upload)
+{
+    if (upload)
+        upload->store->ops->upload_free(upload);
+}
+
+struct object_request *object_abort_uploads(
+    struct object_store *store, const char *under, object_done_fn done, void *arg)
+{
+    return store->ops->abort_uploads(store, under, NULL, done, arg);
 }

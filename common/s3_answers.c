@@ -41,14 +41,14 @@ static int unsigned_of(const char *text, uint64_t *ret)
 /* ---- Error ---- */
 
 struct error_reader {
-    struct s3_error *out;
+    struct object_refusal *out;
     bool found;
 };
 
 static void error_close(void *arg, const char *path, const char *text)
 {
     struct error_reader *reader = arg;
-    struct s3_error *out = reader->out;
+    struct object_refusal *out = reader->out;
     const struct {
         const char *path;
         char *field;
@@ -67,10 +67,10 @@ static void error_close(void *arg, const char *path, const char *text)
         reader->found = true;
 }
 
-int s3_xml_error(const char *text, size_t len, struct s3_error *ret, struct error *err)
+int s3_xml_error(const char *text, size_t len, struct object_refusal *ret, struct error *err)
 {
     static const struct s3_xml_ops ops = {.close = error_close};
-    struct s3_error found = {.code = ""};
+    struct object_refusal found = {.code = ""};
     struct error_reader reader = {.out = &found};
     if (walk_whole(text, len, &ops, &reader, err) < 0)
         return -1;
@@ -83,7 +83,7 @@ int s3_xml_error(const char *text, size_t len, struct s3_error *ret, struct erro
 /* ---- lists ---- */
 
 struct list_reader {
-    int (*each_object)(void *arg, const struct s3_xml_entry *entry);
+    int (*each_object)(void *arg, const struct object_found *entry);
     int (*each_upload)(void *arg, const char *key, const char *id);
     void *arg;
     bool found;
@@ -123,14 +123,14 @@ static void hand_out_object(struct list_reader *r)
         r->wrong = "an entry without key, size or date";
         return;
     }
-    const struct s3_xml_entry entry = {.key = r->key, .bytes = r->bytes, .modified_ms = r->modified_ms};
+    const struct object_found entry = {.key = r->key, .bytes = r->bytes, .modified_ms = r->modified_ms};
     if (!r->ended && r->each_object(r->arg, &entry) < 0)
         r->ended = true;
 }
 
 static void hand_out_prefix(struct list_reader *r, const char *text)
 {
-    const struct s3_xml_entry entry = {.key = text, .is_prefix = true};
+    const struct object_found entry = {.key = text, .is_prefix = true};
     if (!r->ended && r->each_object(r->arg, &entry) < 0)
         r->ended = true;
 }
@@ -221,7 +221,7 @@ static int read_list(
     return rc < 0 ? -1 : s3_xml_walk(text, len, ops, r, err);
 }
 
-int s3_xml_objects(const char *text, size_t len, int (*each)(void *arg, const struct s3_xml_entry *entry), void *arg,
+int s3_xml_objects(const char *text, size_t len, int (*each)(void *arg, const struct object_found *entry), void *arg,
     char **ret_token, struct error *err)
 {
     static const struct s3_xml_ops ops = {.open = objects_open, .close = objects_close};
@@ -275,7 +275,7 @@ static void completed_close(void *arg, const char *path, const char *text)
         *(bool *)arg = true;
 }
 
-int s3_xml_completed(const char *text, size_t len, struct s3_error *ret_refusal, struct error *err)
+int s3_xml_completed(const char *text, size_t len, struct object_refusal *ret_refusal, struct error *err)
 {
     static const struct s3_xml_ops ops = {.close = completed_close};
     bool completed = false;

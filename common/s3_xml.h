@@ -11,6 +11,7 @@
 #include "common/base.h"
 
 #include "common/error.h"
+#include "common/object_answer.h"
 
 #define S3_XML_DEPTH_MAX 16
 #define S3_XML_TEXT_MAX ((size_t)(8 * KM_KIB)) /* of one element: keys have up to 1,024 bytes */
@@ -28,25 +29,12 @@ int s3_xml_walk(const char *text, size_t len, const struct s3_xml_ops *ops, void
 /* ---- answers ---- */
 
 /* An Error document: of a status of 300 and more, but also of a 200 to CompleteMultipartUpload. Texts are cut to fit, control characters become spaces. */
-struct s3_error {
-    char code[64];
-    char message[256];
-    char region[64];      /* AuthorizationHeaderMalformed, PermanentRedirect */
-    char endpoint[128];   /* PermanentRedirect, TemporaryRedirect */
-    char server_time[32]; /* RequestTimeTooSkewed */
-};
 /* ERROR_PROTOCOL if it is no Error document. */
-int s3_xml_error(const char *text, size_t len, struct s3_error *ret, struct error *err) KM_MUST_CHECK;
+int s3_xml_error(const char *text, size_t len, struct object_refusal *ret, struct error *err) KM_MUST_CHECK;
 
-struct s3_xml_entry {
-    const char *key; /* or a common prefix */
-    bool is_prefix;
-    uint64_t bytes;
-    int64_t modified_ms;
-};
 /* ListObjectsV2: `each` for all of the page, common prefixes too; both kinds in the document's order. -1 ends it, without an error.
  * ret_token: heap, where the next page begins; NULL: this is the last one. */
-int s3_xml_objects(const char *text, size_t len, int (*each)(void *arg, const struct s3_xml_entry *entry), void *arg,
+int s3_xml_objects(const char *text, size_t len, int (*each)(void *arg, const struct object_found *entry), void *arg,
     char **ret_token, struct error *err) KM_MUST_CHECK;
 
 /* ListMultipartUploads. ret_key, ret_id: markers of the next page, heap; NULL: this is the last one. */
@@ -57,6 +45,6 @@ int s3_xml_uploads(const char *text, size_t len, int (*each)(void *arg, const ch
 int s3_xml_upload_id(const char *text, size_t len, char **ret_id, struct error *err) KM_MUST_CHECK;
 
 /* CompleteMultipartUpload: 0 when it says so, 1 with *ret_refusal when it is an Error document, -1 when it is neither. */
-int s3_xml_completed(const char *text, size_t len, struct s3_error *ret_refusal, struct error *err) KM_MUST_CHECK;
+int s3_xml_completed(const char *text, size_t len, struct object_refusal *ret_refusal, struct error *err) KM_MUST_CHECK;
 
 #endif

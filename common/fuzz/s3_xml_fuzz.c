@@ -38,7 +38,7 @@ static void on_close(void *arg, const char *path, const char *text)
     CHECK(*path && depth->open-- > 0 && strlen(text) <= S3_XML_TEXT_MAX);
 }
 
-static int on_entry(void *arg, const struct s3_xml_entry *entry)
+static int on_entry(void *arg, const struct object_found *entry)
 {
     CHECK(entry->key && (entry->is_prefix || strlen(entry->key) <= S3_XML_TEXT_MAX));
     ++*(int *)arg;
@@ -54,8 +54,8 @@ static int on_upload(void *arg, const char *key, const char *id)
 
 static void check_error(const char *text, size_t len)
 {
-    struct s3_error got;
-    struct s3_error again;
+    struct object_refusal got;
+    struct object_refusal again;
     if (s3_xml_error(text, len, &got, NULL) < 0)
         return;
     const char *const fields[] = {got.code, got.message, got.region, got.endpoint, got.server_time};

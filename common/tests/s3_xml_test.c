@@ -138,7 +138,7 @@ static const char error_text[] =
 
 static void test_error(void **state)
 {
-    struct s3_error got;
+    struct object_refusal got;
     UNUSED(state);
     assert_int_equal(s3_xml_error(error_text, strlen(error_text), &got, NULL), 0);
     assert_string_equal(got.code, "AuthorizationHeaderMalformed");
@@ -172,7 +172,7 @@ struct entries {
     int left; /* that are wanted */
 };
 
-static int on_entry(void *arg, const struct s3_xml_entry *entry)
+static int on_entry(void *arg, const struct object_found *entry)
 {
     struct entries *entries = arg;
     strbuf_addf(&entries->text, "%s%s %llu %lld;", entry->is_prefix ? "P " : "", entry->key,
@@ -313,7 +313,7 @@ static void test_completed(void **state)
                                "<ETag>\"e-2\"</ETag></CompleteMultipartUploadResult>";
     static const char bad[] = "   <?xml version=\"1.0\"?>  <Error><Code>InternalError</Code><Message>We encountered an "
                               "internal error. Please try again.</Message></Error>";
-    struct s3_error refusal = {.code = ""};
+    struct object_refusal refusal = {.code = ""};
     UNUSED(state);
     assert_int_equal(s3_xml_completed(good, strlen(good), &refusal, NULL), 0);
     assert_int_equal(s3_xml_completed(bad, strlen(bad), &refusal, NULL), 1);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_sweep.c: ends multipart uploads that somebody left (object_request.h). */
+/* s3_sweep.c: ends multipart uploads that somebody left (s3_store.h). */
 #include "common/base.h"
 
 #include "common/alloc.h"
 #include "common/object_request.h"
 #include "common/s3_sign.h"
+#include "common/s3_store.h"
+#include "common/s3_xml.h"
 #include "common/strvec.h"
 
 #define PAGE_UPLOADS "1000"
@@ -21,8 +23,7 @@ struct sweep {
     size_t next; /* to be aborted */
     char *key_marker, *id_marker;
     size_t found;
-    void (*done)(void *arg, size_t found, const struct error *err);
-    void *done_arg;
+    size_t *ret_found; /* may be NULL */
 };
 
 static void sweep_release(struct object_request *request)
@@ -35,20 +36,11 @@ static void sweep_release(struct object_request *request)
     free(s->id_marker);
 }
 
-static void sweep_end(void *arg, const struct error *err)
-{
-    UNUSED(arg);
-    UNUSED(err);
-}
-
 static void sweep_finish(struct sweep *s, const struct error *err)
 {
-    void (*const done)(void *arg, size_t found, const struct error *err) = s->done;
-    void *arg = s->done_arg;
-    const size_t found = s->found;
+    if (s->ret_found)
+        *s->ret_found = s->found;
     object_request_end(&s->request, err);
-    if (done)
-        done(arg, found, err);
 }
 
 static void sweep_page(struct sweep *s);
@@ -74,26 +66,26 @@ static void forget_page(struct sweep *s)
     s->next = 0;
 }
 
-static enum s3_verdict judge_uploads(void *arg, const struct s3_answer *answer, struct error *err)
+static enum object_verdict judge_uploads(void *arg, const struct object_answer *answer, struct error *err)
 {
     struct sweep *s = arg;
     char *key = NULL;
     char *id = NULL;
     forget_page(s);
     if (s3_xml_uploads(answer->body, answer->len, on_upload, s, &key, &id, err) < 0)
-        return S3_RETRY;
+        return OBJECT_RETRY;
     const bool stuck = key && str_eq(key, s->key_marker) && str_eq(id, s->id_marker);
     free(s->key_marker);
     free(s->id_marker);
     s->key_marker = key;
     s->id_marker = id;
     if (!stuck)
-        return S3_GOOD;
+        return OBJECT_GOOD;
     error_set(err, ERROR_PROTOCOL, "the list of uploads below %s does not end", s->under);
-    return S3_BAD;
+    return OBJECT_BAD;
 }
 
-static void on_page(void *arg, const struct s3_answer *answer, const struct error *err)
+static void on_page(void *arg, const struct object_answer *answer, const struct error *err)
 {
     struct sweep *s = arg;
     UNUSED(answer);
@@ -104,7 +96,7 @@ static void on_page(void *arg, const struct s3_answer *answer, const struct erro
         sweep_next(s);
 }
 
-static void on_aborted(void *arg, const struct s3_answer *answer, const struct error *err)
+static void on_aborted(void *arg, const struct object_answer *answer, const struct error *err)
 {
     struct sweep *s = arg;
     UNUSED(answer);
@@ -123,7 +115,7 @@ static void sweep_abort(struct sweep *s)
     struct strbuf query;
     strbuf_init(&query, QUERY_MAX);
     s3_query_add(&query, "uploadId", s->ids.v[s->next]);
-    const struct s3_call_options options = {.method = "DELETE",
+    const struct object_call_options options = {.method = "DELETE",
         .name = s->keys.v[s->next],
         .query = query.buf,
         .max_body = ANSWER_MAX,
@@ -154,38 +146,22 @@ static void sweep_page(struct sweep *s)
     if (s->key_marker && s->id_marker)
         s3_query_add(&query, "upload-id-marker", s->id_marker);
     s3_query_add(&query, "uploads", "");
-    const struct s3_call_options options = {
+    const struct object_call_options options = {
         .method = "GET", .query = query.buf, .max_body = PAGE_MAX, .judge = judge_uploads, .done = on_page, .arg = s};
     object_request_call(&s->request, &options);
     strbuf_release(&query);
 }
 
-static struct sweep *sweep_new(struct object_store *store, const char *under, bool exact)
+struct object_request *s3_abort_uploads(
+    struct object_store *store, const char *under, bool exact, size_t *ret_found, object_done_fn done, void *arg)
 {
     struct sweep *s = xnew(struct sweep);
     s->request.release = sweep_release;
     s->under = xasprintf("%s%s", store->prefix, under);
     s->exact = exact;
+    s->ret_found = ret_found;
     strvec_init(&s->keys);
     strvec_init(&s->ids);
-    return s;
-}
-
-struct object_request *object_sweep_uploads(struct object_store *store, const char *under, bool exact,
-    void (*done)(void *arg, size_t found, const struct error *err), void *arg)
-{
-    struct sweep *s = sweep_new(store, under, exact);
-    s->done = done;
-    s->done_arg = arg;
-    object_request_begin(&s->request, store, sweep_end, NULL);
-    sweep_page(s);
-    return &s->request;
-}
-
-struct object_request *object_abort_uploads(
-    struct object_store *store, const char *under, object_done_fn done, void *arg)
-{
-    struct sweep *s = sweep_new(store, under, false);
     object_request_begin(&s->request, store, done, arg);
     sweep_page(s);
     return &s->request;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_target.c: where a bucket is: addresses made of what a user wrote (s3_call.h). */
+/* object_target.c: where objects are: addresses made of what a user wrote, or the operator (object_call.h). */
 #include "common/base.h"
 
 #include <arpa/inet.h>
 
 #include "common/alloc.h"
-#include "common/s3_call.h"
+#include "common/object_call.h"
 
 #define BUCKET_MAX 255
 #define ENDPOINT_MAX 512
@@ -23,7 +23,7 @@ static bool consists_of(const char *text, const char *others)
     return true;
 }
 
-int s3_name_check(const char *name, bool folder, struct error *err)
+int object_name_check(const char *name, bool folder, struct error *err)
 {
     const size_t len = strlen(name);
     if (len == 0 || len >= OBJECT_NAME_SIZE)
@@ -130,7 +130,7 @@ static int check_prefix(const char *prefix, struct error *err)
 }
 
 /* They become headers. Never shown. */
-int s3_keys_check(const char *access_key, const char *secret_key, const char *session_token, struct error *err)
+int object_keys_check(const char *access_key, const char *secret_key, const char *session_token, struct error *err)
 {
     const char *const texts[] = {access_key, secret_key, session_token};
     static const char *const names[] = {"access key", "secret key", "session token"};
@@ -149,6 +149,7 @@ static void place(struct object_store *store, const struct object_target *target
     const bool in_path = needs_path(target, endpoint);
     store->host = in_path ? xstrdup(endpoint->authority) : xasprintf("%s.%s", target->bucket, endpoint->authority);
     store->root = in_path ? xasprintf("/%s", target->bucket) : xstrdup("");
+    store->shown = xasprintf("s3://%s", target->bucket);
     store->base_url = xasprintf("%s%s", endpoint->scheme, store->host);
 }
 
@@ -161,14 +162,14 @@ static void set_times(struct object_store *store, const struct object_target *ta
     store->random_state = random_seed();
 }
 
-int s3_target_fill(struct object_store *store, const struct object_target *target, struct error *err)
+int object_target_fill(struct object_store *store, const struct object_target *target, struct error *err)
 {
     const char *region = str_empty(target->region) ? "us-east-1" : target->region;
     const char *prefix = str_or_empty(target->prefix);
     const char *bucket = str_or_empty(target->bucket);
     struct endpoint endpoint = {.scheme = NULL};
     if (check_bucket(bucket, err) < 0 || check_prefix(prefix, err) < 0 ||
-        s3_keys_check(str_or_empty(target->access_key), str_or_empty(target->secret_key),
+        object_keys_check(str_or_empty(target->access_key), str_or_empty(target->secret_key),
             str_or_empty(target->session_token), err) < 0)
         return -1;
     if (!consists_of(region, "-_") || strlen(region) > 60)
@@ -190,12 +191,13 @@ int s3_target_fill(struct object_store *store, const struct object_target *targe
     return 0;
 }
 
-void s3_target_release(struct object_store *store)
+void object_target_release(struct object_store *store)
 {
     free(store->base_url);
     free(store->host);
     free(store->bucket);
     free(store->root);
+    free(store->shown);
     free(store->prefix);
     free(store->region);
     secret_free(store->access_key);

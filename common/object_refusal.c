@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_refusal.c: what a server's refusal means, and what a person can do about it (s3_call.h). */
+/* object_refusal.c: what a server's refusal means, and what a person can do about it (object_call.h). */
 #include "common/base.h"
 
 #include "common/alloc.h"
 #include "common/clock.h"
-#include "common/s3_call.h"
+#include "common/object_call.h"
 
 static const struct {
     const char *code;
@@ -55,20 +55,20 @@ static const struct {
     {507, ERROR_TOO_LARGE, false},
 };
 
-static enum s3_verdict classify(int status, const char *code, enum error_kind *ret_kind)
+static enum object_verdict classify(int status, const char *code, enum error_kind *ret_kind)
 {
     for (size_t i = 0; i < ARRAY_LEN(codes); i++)
         if (str_eq(code, codes[i].code)) {
             *ret_kind = codes[i].kind;
-            return codes[i].retry ? S3_RETRY : S3_BAD;
+            return codes[i].retry ? OBJECT_RETRY : OBJECT_BAD;
         }
     for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
         if (status == statuses[i].status) {
             *ret_kind = statuses[i].kind;
-            return statuses[i].retry ? S3_RETRY : S3_BAD;
+            return statuses[i].retry ? OBJECT_RETRY : OBJECT_BAD;
         }
     *ret_kind = status >= 500 ? ERROR_UNAVAILABLE : ERROR_INVALID;
-    return S3_BAD;
+    return OBJECT_BAD;
 }
 
 /* A server that repeats what we sent must not bring it into a log. */
@@ -81,7 +81,7 @@ static const char *safe_message(const struct object_store *store, const char *me
     return message;
 }
 
-static void explain_clock(const struct s3_error *refusal, struct error *err)
+static void explain_clock(const struct object_refusal *refusal, struct error *err)
 {
     int64_t server_ms = 0;
     if (clock_parse_rfc3339(refusal->server_time, &server_ms) < 0) {
@@ -93,7 +93,7 @@ static void explain_clock(const struct s3_error *refusal, struct error *err)
         ahead_s < 0 ? "behind" : "ahead of");
 }
 
-static bool explain_region(const struct object_store *store, const struct s3_error *refusal, struct error *err)
+static bool explain_region(const struct object_store *store, const struct object_refusal *refusal, struct error *err)
 {
     const bool wrong = str_eq(refusal->code, "PermanentRedirect") ||
         str_eq(refusal->code, "AuthorizationHeaderMalformed") ||
@@ -110,11 +110,11 @@ static bool explain_region(const struct object_store *store, const struct s3_err
     return true;
 }
 
-enum s3_verdict s3_refusal(
-    const struct object_store *store, int status, const struct s3_error *refusal, struct error *err)
+enum object_verdict object_judge_refusal(
+    const struct object_store *store, int status, const struct object_refusal *refusal, struct error *err)
 {
     enum error_kind kind;
-    const enum s3_verdict verdict = classify(status, refusal->code, &kind);
+    const enum object_verdict verdict = classify(status, refusal->code, &kind);
     if (str_eq(refusal->code, "RequestTimeTooSkewed"))
         explain_clock(refusal, err);
     else if (!explain_region(store, refusal, err))
@@ -125,13 +125,13 @@ enum s3_verdict s3_refusal(
 }
 
 /* A clock that is wrong stays so. */
-bool s3_blames_keys(const struct s3_answer *answer, const struct error *err)
+bool object_blames_keys(const struct object_answer *answer, const struct error *err)
 {
     return err->kind == ERROR_UNAUTHORIZED && !str_eq(answer->code, "RequestTimeTooSkewed");
 }
 
 /* What a person can do about it. The door of a volume is not a person's: its certificates are renewed by the operator, so that heals. */
-void s3_explain_distrust(const struct object_store *store, enum http_distrust distrust, struct error *err)
+void object_explain_distrust(const struct object_store *store, enum http_distrust distrust, struct error *err)
 {
     static const struct {
         const char *what, *advice;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "common/s3_call.h"
+#include "common/object_call.h"
 
 #include <time.h>
 
@@ -19,13 +19,13 @@
 /* Larger bodies ask first (Expect: 100-continue) once a try has failed: a server that refuses without reading would cut us off before its answer is read. */
 #define ASK_FIRST_BYTES ((size_t)(64 * KM_KIB))
 
-struct s3_call {
+struct object_call {
     struct object_store *store;
     char *method;
     char *what; /* for errors: "PUT s3://bucket/key" */
     char *path;
     char *query;
-    char *headers[S3_CALL_HEADERS_MAX];
+    char *headers[OBJECT_CALL_HEADERS_MAX];
     const void *body;
     size_t body_len;
     char sha256[65];
@@ -41,30 +41,30 @@ struct s3_call {
     int64_t refused_ms;    /* when its keys were; 0: they were not */
     bool awaits_keys;
     struct http_request *http;
-    struct error failure; /* of s3_call_fail */
+    struct error failure; /* of object_call_fail */
     int (*data)(void *arg, struct http_request *http, const char *data, size_t len);
-    enum s3_verdict (*judge)(void *arg, const struct s3_answer *answer, struct error *err);
-    void (*done)(void *arg, const struct s3_answer *answer, const struct error *err);
+    enum object_verdict (*judge)(void *arg, const struct object_answer *answer, struct error *err);
+    void (*done)(void *arg, const struct object_answer *answer, const struct error *err);
     void *arg;
 };
 
 /* ---- one try ---- */
 
-static void call_try(struct s3_call *call);
+static void call_try(struct object_call *call);
 
-static void call_free(struct s3_call *call)
+static void call_free(struct object_call *call)
 {
     loop_timer_release(&call->timer);
     free(call->method);
     free(call->what);
     free(call->path);
     free(call->query);
-    for (size_t i = 0; i < S3_CALL_HEADERS_MAX; i++)
+    for (size_t i = 0; i < OBJECT_CALL_HEADERS_MAX; i++)
         free(call->headers[i]);
     free(call);
 }
 
-static void call_end(struct s3_call *call, struct s3_answer *answer, struct error *err)
+static void call_end(struct object_call *call, struct object_answer *answer, struct error *err)
 {
     if (err && call->tries.attempts > 1)
         error_prefix(err, "after %u tries", call->tries.attempts);
@@ -75,10 +75,10 @@ static void call_end(struct s3_call *call, struct s3_answer *answer, struct erro
     call_free(call);
 }
 
-static void read_refusal(struct s3_answer *answer, struct s3_error *ret)
+static void read_refusal(const struct object_store *store, struct object_answer *answer, struct object_refusal *ret)
 {
-    if (s3_xml_error(answer->body, answer->len, ret, NULL) < 0)
-        *ret = (struct s3_error){.code = "", .message = "no reason given"};
+    if (store->ops->read_refusal(answer->status, answer->body, answer->len, ret) < 0)
+        *ret = (struct object_refusal){.code = "", .message = "no reason given"};
     /* Answers to HEAD have no body. */
     const char *region = http_request_header(answer->http, "x-amz-bucket-region");
     if (region && !*ret->region)
@@ -93,27 +93,27 @@ static bool transport_may_heal(const struct error *err)
 }
 
 /* refusal: memory for answer->code. */
-static enum s3_verdict judge_try(
-    struct s3_call *call, struct s3_answer *answer, struct s3_error *refusal, bool sent, struct error *err)
+static enum object_verdict judge_try(struct object_call *call, struct object_answer *answer,
+    struct object_refusal *refusal, bool sent, struct error *err)
 {
-    enum s3_verdict verdict;
+    enum object_verdict verdict;
     if (err->kind != ERROR_NONE) {
         call->unsure |= sent;
-        return transport_may_heal(err) ? S3_RETRY : S3_BAD;
+        return transport_may_heal(err) ? OBJECT_RETRY : OBJECT_BAD;
     }
     if (answer->status >= 200 && answer->status < 300) {
-        verdict = call->judge ? call->judge(call->arg, answer, err) : S3_GOOD;
+        verdict = call->judge ? call->judge(call->arg, answer, err) : OBJECT_GOOD;
     } else {
-        read_refusal(answer, refusal);
+        read_refusal(call->store, answer, refusal);
         answer->code = refusal->code;
-        verdict = s3_refusal(call->store, answer->status, refusal, err);
+        verdict = object_judge_refusal(call->store, answer->status, refusal, err);
     }
     /* The next try is to know that this one may have done it. */
-    call->unsure |= verdict == S3_RETRY;
+    call->unsure |= verdict == OBJECT_RETRY;
     return verdict;
 }
 
-static void pause_and_retry(struct s3_call *call, uint32_t retry_after_ms)
+static void pause_and_retry(struct object_call *call, uint32_t retry_after_ms)
 {
     /* call_try has counted the try by taking the pause after it; here it is only waited for. */
     const uint32_t wanted_ms = MIN_OF(retry_after_ms, (uint32_t)RETRY_AFTER_MAX_MS);
@@ -125,13 +125,13 @@ static void pause_and_retry(struct s3_call *call, uint32_t retry_after_ms)
 
 /* ---- keys that are rotated ---- */
 
-static int64_t keys_wait_left_ms(const struct s3_call *call)
+static int64_t keys_wait_left_ms(const struct object_call *call)
 {
     return call->refused_ms + call->store->keys_grace_ms - loop_now_ms(call->store->loop);
 }
 
 /* Whoever revokes the old keys before everybody has the new ones must not end hours of work. But keys that never worked are wrong. */
-static bool wait_for_keys(struct s3_call *call)
+static bool wait_for_keys(struct object_call *call)
 {
     struct object_store *store = call->store;
     const bool outdated = call->keys_version != store->keys_version;
@@ -152,7 +152,7 @@ static bool wait_for_keys(struct s3_call *call)
 }
 
 /* False: they are here, or time is up: one more try. */
-static bool still_awaits_keys(struct s3_call *call)
+static bool still_awaits_keys(struct object_call *call)
 {
     if (!call->awaits_keys)
         return false;
@@ -167,10 +167,10 @@ static bool still_awaits_keys(struct s3_call *call)
 
 static void on_http_done(void *arg, const struct http_response *response, const struct error *http_err)
 {
-    struct s3_call *call = arg;
+    struct object_call *call = arg;
     struct error err = ERROR_INIT;
-    struct s3_error refusal = {.code = ""};
-    struct s3_answer answer = {.status = response->status,
+    struct object_refusal refusal = {.code = ""};
+    struct object_answer answer = {.status = response->status,
         .body = response->body,
         .len = response->body_len,
         .code = "",
@@ -179,22 +179,22 @@ static void on_http_done(void *arg, const struct http_response *response, const 
     call->http = NULL;
     if (http_err)
         err = *http_err;
-    s3_explain_distrust(call->store, response->distrust, &err);
-    const enum s3_verdict verdict = judge_try(call, &answer, &refusal, response->sent, &err);
-    answer.worth_a_retry = verdict == S3_RETRY;
-    if (verdict == S3_GOOD && call->keys_version == call->store->keys_version)
+    object_explain_distrust(call->store, response->distrust, &err);
+    const enum object_verdict verdict = judge_try(call, &answer, &refusal, response->sent, &err);
+    answer.worth_a_retry = verdict == OBJECT_RETRY;
+    if (verdict == OBJECT_GOOD && call->keys_version == call->store->keys_version)
         call->store->keys_proved = true;
-    if (verdict == S3_BAD && s3_blames_keys(&answer, &err) && wait_for_keys(call))
+    if (verdict == OBJECT_BAD && object_blames_keys(&answer, &err) && wait_for_keys(call))
         return;
-    if (verdict == S3_RETRY && !call->got_data && call->tries.attempts < OBJECT_TRIES_MAX)
+    if (verdict == OBJECT_RETRY && !call->got_data && call->tries.attempts < OBJECT_TRIES_MAX)
         pause_and_retry(call, response->retry_after_ms);
     else
-        call_end(call, &answer, verdict == S3_GOOD ? NULL : &err);
+        call_end(call, &answer, verdict == OBJECT_GOOD ? NULL : &err);
 }
 
 static int on_http_data(void *arg, const char *data, size_t len)
 {
-    struct s3_call *call = arg;
+    struct object_call *call = arg;
     call->got_data = true;
     return call->data(call->arg, call->http, data, len);
 }
@@ -205,7 +205,7 @@ struct wire {
     struct strbuf url;
     struct strbuf authorization;
     char time[S3_TIME_SIZE];
-    char *texts[6 + S3_CALL_HEADERS_MAX]; /* heap */
+    char *texts[6 + OBJECT_CALL_HEADERS_MAX]; /* heap */
     size_t count;
 };
 
@@ -222,7 +222,7 @@ static void wire_release(struct wire *wire)
         secret_free(wire->texts[i]);
 }
 
-static void wire_sign(struct wire *wire, const struct s3_call *call)
+static void wire_sign(struct wire *wire, const struct object_call *call)
 {
     const struct object_store *store = call->store;
     const bool token = *store->session_token;
@@ -247,7 +247,7 @@ static void wire_sign(struct wire *wire, const struct s3_call *call)
     wire_add(wire, "Authorization", wire->authorization.buf);
 }
 
-static void wire_fill(struct wire *wire, const struct s3_call *call)
+static void wire_fill(struct wire *wire, const struct object_call *call)
 {
     const struct object_store *store = call->store;
     strbuf_init(&wire->url, URL_MAX);
@@ -256,18 +256,18 @@ static void wire_fill(struct wire *wire, const struct s3_call *call)
     if (*call->query)
         strbuf_addf(&wire->url, "?%s", call->query);
     wire_add(wire, "Host", store->host);
-    wire_add(wire, "x-amz-content-sha256", call->sha256);
+    wire_add(wire, store->ops->digest_field, call->sha256);
     s3_format_time(clock_realtime_ms(), wire->time);
     if (*store->access_key)
         wire_sign(wire, call);
     if (call->body_len >= ASK_FIRST_BYTES && call->tries.attempts > 1)
         wire_add(wire, "Expect", "100-continue");
-    for (size_t i = 0; i < S3_CALL_HEADERS_MAX; i++)
+    for (size_t i = 0; i < OBJECT_CALL_HEADERS_MAX; i++)
         if (call->headers[i])
             wire->texts[wire->count++] = xstrdup(call->headers[i]);
 }
 
-static void call_try(struct s3_call *call)
+static void call_try(struct object_call *call)
 {
     const struct object_store *store = call->store;
     struct wire wire = {.count = 0};
@@ -299,8 +299,8 @@ static void call_try(struct s3_call *call)
 
 static void on_timer(void *arg)
 {
-    struct s3_call *call = arg;
-    struct s3_answer answer = {.body = "", .code = ""};
+    struct object_call *call = arg;
+    struct object_answer answer = {.body = "", .code = ""};
     if (still_awaits_keys(call))
         return;
     if (call->failure.kind == ERROR_NONE)
@@ -314,18 +314,22 @@ static void on_timer(void *arg)
 /* The end of a long name tells more, and the reason must fit behind it (ERROR_MESSAGE_MAX). */
 static char *describe(const char *method, const struct object_store *store, const char *name)
 {
-    _cleanup_(freep) char *whole = xasprintf("%s/%s%s", store->bucket, store->prefix, name);
+    const char *scheme_end = strstr(store->shown, "://");
+    const char *place = scheme_end ? scheme_end + strlen("://") : store->shown;
+    _cleanup_(freep) char *whole = xasprintf("%s/%s%s", place, store->prefix, name);
     const size_t len = strlen(whole);
     const bool cut = len > SHOWN_MAX;
-    return xasprintf("%s s3://%s%s", method, cut ? "..." : "", cut ? whole + len - SHOWN_MAX : whole);
+    return xasprintf("%s %.*s%s%s", method, (int)(place - store->shown), store->shown, cut ? "..." : "",
+        cut ? whole + len - SHOWN_MAX : whole);
 }
 
-static void call_aim(struct s3_call *call, const char *name)
+static void call_aim(struct object_call *call, const char *own_root, const char *name)
 {
     const struct object_store *store = call->store;
+    const char *root = own_root ? own_root : store->root;
     struct strbuf path;
     strbuf_init(&path, URL_MAX);
-    s3_add_path(&path, *store->root || name ? store->root : "/");
+    s3_add_path(&path, *root || name ? root : "/");
     if (name) {
         strbuf_addc(&path, '/');
         s3_add_path(&path, store->prefix);
@@ -335,7 +339,7 @@ static void call_aim(struct s3_call *call, const char *name)
     call->what = describe(call->method, store, str_or_empty(name));
 }
 
-static void call_hash(struct s3_call *call, const unsigned char *sha256)
+static void call_hash(struct object_call *call, const unsigned char *sha256)
 {
     if (!sha256) {
         tls_sha256_hex(call->body ? call->body : "", call->body_len, call->sha256);
@@ -345,13 +349,13 @@ static void call_hash(struct s3_call *call, const unsigned char *sha256)
         snprintf(call->sha256 + 2 * i, 3, "%02x", sha256[i]);
 }
 
-struct s3_call *s3_call_start(struct object_store *store, const struct s3_call_options *options)
+struct object_call *object_call_start(struct object_store *store, const struct object_call_options *options)
 {
-    struct s3_call *call = xnew(struct s3_call);
+    struct object_call *call = xnew(struct object_call);
     call->store = store;
     call->method = xstrdup(options->method);
     call->query = xstrdup(str_or_empty(options->query));
-    for (size_t i = 0; i < S3_CALL_HEADERS_MAX; i++)
+    for (size_t i = 0; i < OBJECT_CALL_HEADERS_MAX; i++)
         call->headers[i] = xstrdup(options->headers[i]);
     call->body = options->body;
     call->body_len = options->body ? options->body_len : 0;
@@ -361,19 +365,19 @@ struct s3_call *s3_call_start(struct object_store *store, const struct s3_call_o
     call->judge = options->judge;
     call->done = options->done;
     call->arg = options->arg;
-    call_aim(call, options->name);
+    call_aim(call, options->root, options->name);
     call_hash(call, options->sha256);
     loop_timer_init(&call->timer, store->loop, on_timer, call);
     loop_timer_arm(&call->timer, options->delay_ms);
     return call;
 }
 
-struct s3_call *s3_call_fail(struct object_store *store, const struct error *err,
-    void (*done)(void *arg, const struct s3_answer *answer, const struct error *err), void *arg)
+struct object_call *object_call_fail(struct object_store *store, const struct error *err,
+    void (*done)(void *arg, const struct object_answer *answer, const struct error *err), void *arg)
 {
-    struct s3_call *call = xnew(struct s3_call);
+    struct object_call *call = xnew(struct object_call);
     call->store = store;
-    call->what = xasprintf("s3://%s", store->bucket);
+    call->what = xstrdup(store->shown);
     call->failure = *err;
     call->done = done;
     call->arg = arg;
@@ -382,7 +386,7 @@ struct s3_call *s3_call_fail(struct object_store *store, const struct error *err
     return call;
 }
 
-void s3_call_cancel(struct s3_call *call)
+void object_call_cancel(struct object_call *call)
 {
     if (!call || call->ending)
         return;
@@ -391,7 +395,7 @@ void s3_call_cancel(struct s3_call *call)
     call_free(call);
 }
 
-void s3_call_set_paused(struct s3_call *call, bool paused)
+void object_call_set_paused(struct object_call *call, bool paused)
 {
     if (!call)
         return;
