@@ -16,6 +16,9 @@
 #define LOOK_INTERVAL_MS 1000
 /* A store that has not been able to open for so long ends: the kubelet starts it again, and why stands in the pod's status, where the operator reads it. */
 #define OPEN_MAX_MS 10000
+/* It ends when no request is under way, so that none is cut off when its pod is replaced; at the latest then, before the kubelet's patience ends (terminationGracePeriodSeconds in operator/api/backup_store_pod.c). */
+#define DRAIN_MAX_MS 8000
+#define DRAIN_LOOK_MS 50
 
 struct store {
     const struct agent_options *options;
@@ -29,6 +32,7 @@ struct store {
     uint64_t files_signature;
     char trouble[ERROR_MESSAGE_MAX]; /* why it is not ready; logged */
     int64_t begun_ms;
+    int64_t ending_ms;  /* since when it ends; 0: it does not */
     struct error error; /* it ends with it */
 };
 
@@ -46,10 +50,10 @@ static void handle_ready(struct http_exchange *exchange, void *arg)
 {
     const struct store *store = arg;
 
-    if (store->door)
+    if (store->door && store->ending_ms == 0)
         http_replyf(exchange, 200, "ok");
     else
-        http_replyf(exchange, 503, "%s", *store->trouble ? store->trouble : "it begins");
+        http_replyf(exchange, 503, "%s", *store->trouble ? store->trouble : store->door ? "it ends" : "it begins");
 }
 
 static const struct http_route plain_routes[] = {
@@ -103,11 +107,25 @@ static int load_files(struct store *store, struct error *err)
     return rc;
 }
 
+static void drain(struct store *store)
+{
+    bool idle = !store->server || store_server_requests(store->server) == 0;
+
+    if (idle || clock_monotonic_ms() - store->ending_ms >= DRAIN_MAX_MS)
+        loop_stop(store->loop);
+    else
+        loop_timer_arm(&store->timer, DRAIN_LOOK_MS);
+}
+
 static void on_look(void *arg)
 {
     struct store *store = arg;
     struct error err = ERROR_INIT;
 
+    if (store->ending_ms > 0) {
+        drain(store);
+        return;
+    }
     loop_timer_arm(&store->timer, LOOK_INTERVAL_MS);
     if (open_folder(store, &err) == 0 && load_files(store, &err) == 0) {
         *store->trouble = '\0';
@@ -130,7 +148,12 @@ static void on_signal(int signum, void *arg)
     struct store *store = arg;
 
     UNUSED(signum);
-    loop_stop(store->loop);
+    if (store->ending_ms > 0)
+        return;
+    store->ending_ms = clock_monotonic_ms();
+    if (store->server)
+        store_server_close(store->server);
+    loop_timer_arm(&store->timer, 0);
 }
 
 static void release(struct store *store)

@@ -108,6 +108,7 @@ struct object_store *backup_store_open(
     struct loop *loop, const struct backup_store *store, struct http_tls *tls, int64_t keys_grace_ms, struct error *err)
 {
     const struct object_target target = {
+        .is_volume = store->is_volume,
         .endpoint = store->endpoint,
         .region = store->region,
         .bucket = store->bucket,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_answer.h: what servers of objects answer, whichever language it comes in (s3_xml.h).
+ * object_answer.h: what servers of objects answer, whichever language it comes in (s3_xml.h, volume_store.h).
  */
 #ifndef KM_COMMON_OBJECT_ANSWER_H
 #define KM_COMMON_OBJECT_ANSWER_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_call.h: one request to a server of objects, repeated until there is an answer that counts; and the store that it is sent to. Private to object_*.c and s3_*.c.
+ * object_call.h: one request to a server of objects, repeated until there is an answer that counts; and the store that it is sent to. Private to object_*.c, s3_*.c and
+ * volume_*.c.
  *
  * A try that got no answer, or one that promises more (500, 503, SlowDown …), is followed by another one after a pause, at most OBJECT_TRIES_MAX in all; to S3 each is signed
  * anew, with the keys that are known by then. Keys that were taken before and are refused now may have been rotated: new ones are waited for. A call whose `data` has taken bytes is not repeated here: only its owner knows how to go on.
@@ -21,7 +22,7 @@
 
 #define OBJECT_CALL_HEADERS_MAX 2
 
-/* What S3 (s3_store.c) does in its own way. */
+/* What S3 (s3_store.c) and the service in front of a volume (volume_store.c) do each in its own way. */
 struct object_store_ops {
     const char *digest_field; /* header with the body's SHA-256 */
     /* Of an answer of 300 and more. -1: nothing that could be read. */
@@ -57,7 +58,7 @@ struct object_store {
     char *base_url; /* "https://bucket.host:port" or without the bucket */
     char *host;     /* as in base_url: the header */
     char *bucket;
-    char *root;   /* path above names: "/bucket" or "" */
+    char *root;   /* path above names: "/bucket" or "", "/v1/objects" */
     char *shown;  /* for errors, before the path below the root: "s3://bucket" */
     char *prefix; /* "a/b/" or "" */
     char *region;

@@ -30,9 +30,11 @@ static const struct {
     {"SlowDown", ERROR_UNAVAILABLE, true},
     {"InternalError", ERROR_UNAVAILABLE, true},
     {"ServiceUnavailable", ERROR_UNAVAILABLE, true},
+    {"OtherProtocol", ERROR_UNAVAILABLE, false},
     /* What arrived is not what was sent. */
     {"IncompleteBody", ERROR_PROTOCOL, true},
     {"BadDigest", ERROR_PROTOCOL, true},
+    {"DigestMismatch", ERROR_PROTOCOL, true},
     {"XAmzContentSHA256Mismatch", ERROR_PROTOCOL, true},
 };
 

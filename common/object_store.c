@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/object_request.h"
 #include "common/s3_store.h"
+#include "common/volume_store.h"
 
 /* 1,000 entries with keys of up to 1,024 bytes, each of which may be a reference of six, do not come in practice; half of it does. */
 #define PAGE_MAX ((size_t)(4 * KM_MIB))
@@ -22,7 +23,7 @@ struct object_store *object_store_new(struct loop *loop, const struct object_tar
         free(store);
         return NULL;
     }
-    store->ops = &s3_store_ops;
+    store->ops = target->is_volume ? &volume_store_ops : &s3_store_ops;
     store->loop = loop;
     store->client = http_client_new(loop);
     list_init(&store->requests);

@@ -144,7 +144,15 @@ int object_keys_check(const char *access_key, const char *secret_key, const char
     return 0;
 }
 
-static void place(struct object_store *store, const struct object_target *target, const struct endpoint *endpoint)
+static void place_volume(struct object_store *store, const struct endpoint *endpoint)
+{
+    store->host = xstrdup(endpoint->authority);
+    store->root = xstrdup("/v1/objects");
+    store->shown = xstrdup("volume:");
+    store->base_url = xasprintf("%s%s", endpoint->scheme, store->host);
+}
+
+static void place_bucket(struct object_store *store, const struct object_target *target, const struct endpoint *endpoint)
 {
     const bool in_path = needs_path(target, endpoint);
     store->host = in_path ? xstrdup(endpoint->authority) : xasprintf("%s.%s", target->bucket, endpoint->authority);
@@ -168,7 +176,7 @@ int object_target_fill(struct object_store *store, const struct object_target *t
     const char *prefix = str_or_empty(target->prefix);
     const char *bucket = str_or_empty(target->bucket);
     struct endpoint endpoint = {.scheme = NULL};
-    if (check_bucket(bucket, err) < 0 || check_prefix(prefix, err) < 0 ||
+    if ((!target->is_volume && check_bucket(bucket, err) < 0) || check_prefix(prefix, err) < 0 ||
         object_keys_check(str_or_empty(target->access_key), str_or_empty(target->secret_key),
             str_or_empty(target->session_token), err) < 0)
         return -1;
@@ -177,7 +185,10 @@ int object_target_fill(struct object_store *store, const struct object_target *t
     _cleanup_(freep) char *text = str_empty(target->endpoint) ? own_endpoint(region) : xstrdup(target->endpoint);
     if (split_endpoint(text, &endpoint, err) < 0)
         return -1;
-    place(store, target, &endpoint);
+    if (target->is_volume)
+        place_volume(store, &endpoint);
+    else
+        place_bucket(store, target, &endpoint);
     free(endpoint.authority);
     store->bucket = xstrdup(bucket);
     store->prefix = *prefix ? xasprintf("%s/", prefix) : xstrdup("");

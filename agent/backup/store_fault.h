@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_fault.h: why the store refuses, in S3's words.
- * https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+ * store_fault.h: why the store refuses. The client takes a meaning from the status, and from the name where trying again helps (common/object_refusal.c).
  */
 #ifndef KM_AGENT_BACKUP_STORE_FAULT_H
 #define KM_AGENT_BACKUP_STORE_FAULT_H
@@ -11,24 +10,20 @@
 enum store_code {
     STORE_OK,
     STORE_ACCESS_DENIED,
+    STORE_BUSY,
     STORE_DIGEST_MISMATCH,
-    STORE_ENTITY_TOO_LARGE,
     STORE_INCOMPLETE_BODY,
-    STORE_INSUFFICIENT_STORAGE, /* not one of S3's, whose volumes are never full; 507 is not repeated by clients */
+    STORE_INCOMPLETE_UPLOAD, /* it has fewer bytes than it is committed with */
+    STORE_INSUFFICIENT_STORAGE,
     STORE_INTERNAL,
     STORE_INVALID_ARGUMENT,
-    STORE_INVALID_PART,
-    STORE_INVALID_PART_ORDER,
     STORE_INVALID_RANGE,
-    STORE_MALFORMED_XML,
     STORE_METHOD_NOT_ALLOWED,
     STORE_MISSING_LENGTH,
-    STORE_NOT_IMPLEMENTED,
-    STORE_NO_SUCH_BUCKET,
-    STORE_NO_SUCH_KEY,
+    STORE_NO_SUCH_OBJECT,
     STORE_NO_SUCH_UPLOAD,
+    STORE_OTHER_PROTOCOL, /* of an agent of another version; not 404, which could be taken for "nothing is stored" */
     STORE_PRECONDITION_FAILED,
-    STORE_SLOW_DOWN,
     STORE_CODE_COUNT,
 };
 

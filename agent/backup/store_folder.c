@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -20,7 +21,8 @@
 
 /* ---- the folder ---- */
 
-void store_tag_make(char *out, size_t size)
+/* size - 1 hex digits; odd sizes up to 65. */
+static void make_tag(char *out, size_t size)
 {
     static const char digits[] = "0123456789abcdef";
     unsigned char random[32];
@@ -41,7 +43,7 @@ static void read_boot_id(char out[static STORE_BOOT_SIZE])
     if (fs_read_file(BOOT_ID_FILE, &text, NULL) == 0 && text.len > 0 && text.len < STORE_BOOT_SIZE)
         snprintf(out, STORE_BOOT_SIZE, "%.*s", (int)strcspn(text.buf, "\n"), text.buf);
     else
-        store_tag_make(out, 33);
+        make_tag(out, 33);
 }
 
 int store_folder_open(const char *path, struct store_folder *ret, struct error *err)
@@ -110,7 +112,7 @@ static int path_fault(
         errnum == ENOTDIR || errnum == ELOOP || errnum == EISDIR || errnum == EEXIST || errnum == ENOTEMPTY;
 
     if (!make && (errnum == ENOENT || is_no_folder || errnum == ENAMETOOLONG))
-        return store_fault_set(fault, STORE_NO_SUCH_KEY, "there is no such object");
+        return store_fault_set(fault, STORE_NO_SUCH_OBJECT, "there is no such object");
     if (is_no_folder || errnum == ENAMETOOLONG)
         return store_fault_set(fault, STORE_INVALID_ARGUMENT,
             "names that begin as \"%.128s\" or are its beginning are there: a file cannot be a folder, too", name);
@@ -140,7 +142,7 @@ int store_parent_open(
 
 /* ---- reading, deleting ---- */
 
-void store_etag_make(const struct stat *st, char out[static STORE_ETAG_SIZE])
+static void make_etag(const struct stat *st, char out[static STORE_ETAG_SIZE])
 {
     snprintf(out, STORE_ETAG_SIZE, "%llx-%llx-%llx", (unsigned long long)st->st_ino, (unsigned long long)st->st_size,
         (unsigned long long)st->st_mtim.tv_sec * 1000000000ULL + (unsigned long long)st->st_mtim.tv_nsec);
@@ -162,12 +164,10 @@ int store_object_open(
         return path_fault(folder, saved, false, name, fault);
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        return store_fault_set(fault, STORE_NO_SUCH_KEY, "there is no such object");
+        return store_fault_set(fault, STORE_NO_SUCH_OBJECT, "there is no such object");
     }
-    *ret = (struct store_object){.fd = fd,
-        .bytes = (uint64_t)st.st_size,
-        .modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000};
-    store_etag_make(&st, ret->etag);
+    *ret = (struct store_object){.fd = fd, .bytes = (uint64_t)st.st_size};
+    make_etag(&st, ret->etag);
     return 0;
 }
 
@@ -199,7 +199,7 @@ int store_object_delete(const struct store_folder *folder, const char *name, str
     int dir = store_parent_open(folder, name, false, &leaf, fault);
 
     if (dir < 0)
-        return store_fault_forgive(fault, STORE_NO_SUCH_KEY);
+        return store_fault_forgive(fault, STORE_NO_SUCH_OBJECT);
     bool there = fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
     int rc = there && (unlinkat(dir, leaf, 0) < 0 || fsync(dir) < 0) && errno != ENOENT ? -1 : 0;
     if (rc < 0)
@@ -215,14 +215,16 @@ int store_object_delete(const struct store_folder *folder, const char *name, str
 /* File systems that cannot reserve say so, and writing finds out. */
 static int reserve(const struct store_draft *draft)
 {
-    if (draft->bytes == 0 || fallocate(draft->fd, 0, (off_t)draft->begin, (off_t)draft->bytes) == 0)
+    int mode = draft->in_place ? FALLOC_FL_KEEP_SIZE : 0;
+
+    if (draft->bytes == 0 || fallocate(draft->fd, mode, (off_t)draft->begin, (off_t)draft->bytes) == 0)
         return 0;
     return errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR ? 0 : -1;
 }
 
 int store_draft_open(const struct store_folder *folder, struct store_draft *draft, struct store_fault *fault)
 {
-    int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (draft->in_place ? 0 : O_EXCL);
+    int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (draft->in_place ? 0 : O_CREAT | O_EXCL);
 
     draft->fd = openat(draft->dir, draft->file, flags, 0600);
     if (draft->fd >= 0 && draft->hashed)
@@ -245,7 +247,7 @@ int store_draft_begin(
     draft.dir = fcntl(folder->uploads, F_DUPFD_CLOEXEC, 0);
     if (draft.dir < 0)
         return store_fault_errno(fault, errno, "too many open files");
-    store_tag_make(tag, sizeof(tag));
+    make_tag(tag, sizeof(tag));
     snprintf(draft.file, sizeof(draft.file), "%s.put", tag);
     if (store_draft_open(folder, &draft, fault) < 0)
         return -1;
@@ -282,7 +284,7 @@ int store_draft_check(struct store_draft *draft, const char *sha256, struct stor
     sha256_hex(&draft->sha, digest);
     if (!str_eq(digest, sha256))
         return store_fault_set(
-            fault, STORE_DIGEST_MISMATCH, "x-amz-content-sha256 is %s, the body's digest is %s", sha256, digest);
+            fault, STORE_DIGEST_MISMATCH, "X-Content-SHA256 is %s, the body's digest is %s", sha256, digest);
     return 0;
 }
 
@@ -307,25 +309,20 @@ int store_publish(
     }
 }
 
-int store_draft_publish(const struct store_folder *folder, struct store_draft *draft, const char *name, char *ret_etag,
-    struct store_fault *fault)
+int store_draft_publish(
+    const struct store_folder *folder, struct store_draft *draft, const char *name, struct store_fault *fault)
 {
-    struct stat st;
-
-    if (fsync(draft->fd) < 0 || fstat(draft->fd, &st) < 0)
+    if (fsync(draft->fd) < 0)
         return store_write_fault(folder, errno, "the body cannot be stored", fault);
     if (store_publish(folder, draft->dir, draft->file, name, fault) < 0)
         return -1;
-    store_etag_make(&st, ret_etag);
     store_draft_close(draft);
     return 0;
 }
 
 void store_draft_discard(struct store_draft *draft)
 {
-    if (draft->fd >= 0 && draft->in_place)
-        fallocate(draft->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)draft->begin, (off_t)draft->bytes);
-    else if (draft->fd >= 0)
+    if (draft->fd >= 0 && !draft->in_place)
         unlinkat(draft->dir, draft->file, 0);
     store_draft_close(draft);
 }

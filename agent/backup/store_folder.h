@@ -4,22 +4,21 @@
  *
  *   DIR/NAME                the object NAME: a plain file, whole and synced before it got this name
  *   DIR/.uploads/TAG.put    a body that is arriving
- *   DIR/.uploads/ID/        a multipart upload (store_upload.h)
+ *   DIR/.uploads/ID/        an upload in pieces (store_upload.h)
  *
  * No symbolic link is followed anywhere below DIR: paths are walked segment by segment (openat, O_NOFOLLOW). What is not a plain file or a folder, or has a name
  * that is none here ("lost+found"), does not exist.
  *
  * A crash at any point leaves the old object or the new one: a body is written beside, synced, renamed, and the folders on the way to it are synced before
- * anybody is told. Folders that have become empty are removed; S3 knows none.
+ * anybody is told. Folders that have become empty are removed: to a client they are but parts of names.
  *
- * ETags are made of inode, size and time of the file: they cost nothing, survive a restart and change with every replacement.
+ * ETags are made of inode, size and time of the file: they cost nothing, survive a restart and change with every replacement. A reader that goes on after its connection
+ * was cut knows by it that it is still the same object.
  */
 #ifndef KM_AGENT_BACKUP_STORE_FOLDER_H
 #define KM_AGENT_BACKUP_STORE_FOLDER_H
 
 #include "common/base.h"
-
-#include <sys/stat.h>
 
 #include "agent/backup/store_fault.h"
 #include "agent/backup/store_request.h"
@@ -45,7 +44,6 @@ void store_folder_close(struct store_folder *folder);
 struct store_object {
     int fd; /* the caller closes it */
     uint64_t bytes;
-    int64_t modified_ms;
     char etag[STORE_ETAG_SIZE]; /* without quotes */
 };
 int store_object_open(
@@ -60,7 +58,7 @@ struct store_draft {
     int dir; /* of the file, owned */
     int fd;  /* owned */
     char file[40];
-    bool in_place; /* the file stays when the body fails */
+    bool in_place; /* a region of a file that is there, and stays when the body fails */
     uint64_t begin, bytes;
     uint64_t written;
     struct sha256 sha;
@@ -81,10 +79,10 @@ int store_draft_write(const struct store_folder *folder, struct store_draft *dra
     struct store_fault *fault);
 /* All bytes are there and have this digest ("": not checked). */
 int store_draft_check(struct store_draft *draft, const char *sha256, struct store_fault *fault);
-/* Makes it the object. ret_etag: STORE_ETAG_SIZE bytes. On failure the draft is still there. */
-int store_draft_publish(const struct store_folder *folder, struct store_draft *draft, const char *name, char *ret_etag,
-    struct store_fault *fault);
-/* Frees what it took on the volume. */
+/* Makes it the object. On failure the draft is still there. */
+int store_draft_publish(
+    const struct store_folder *folder, struct store_draft *draft, const char *name, struct store_fault *fault);
+/* A file of its own is removed. What lies in place stays as it is: the region is written again, or the file goes. */
 void store_draft_discard(struct store_draft *draft);
 /* Closes it; what was written stays. Fine on a closed one. */
 void store_draft_close(struct store_draft *draft);
@@ -97,8 +95,6 @@ int store_parent_open(
 /* Renames a synced file to NAME and syncs the way to it. */
 int store_publish(
     const struct store_folder *folder, int dir, const char *file, const char *name, struct store_fault *fault);
-void store_etag_make(const struct stat *st, char out[static STORE_ETAG_SIZE]);
-void store_tag_make(char *out, size_t size); /* size - 1 hex digits; odd sizes up to 65 */
 /* ": the volume has N bytes left" if that is the reason. */
 int store_write_fault(const struct store_folder *folder, int errnum, const char *what, struct store_fault *fault);
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/alloc.h"
@@ -14,8 +15,7 @@
 
 struct walk {
     const char *after;
-    bool is_continued;
-    bool delimited;
+    bool folders; /* told, and not what is in them */
     unsigned left;
     bool (*each)(void *arg, const struct store_entry *entry);
     void *arg;
@@ -58,7 +58,7 @@ static void level_sort(struct level *level)
         free(level->keys[--level->count]);
 }
 
-static bool is_folder(int dir, const struct dirent *entry, bool *ret_is_file)
+static bool names_folder(int dir, const struct dirent *entry, bool *ret_is_file)
 {
     struct stat st;
     unsigned char type = entry->d_type;
@@ -87,7 +87,7 @@ static int level_read(struct level *level, int dir, const char *start, const cha
     while ((entry = readdir(stream))) {
         if (!store_name_is_valid(entry->d_name) || !str_starts_with(entry->d_name, start))
             continue;
-        bool folder = is_folder(dir, entry, &is_file);
+        bool folder = names_folder(dir, entry, &is_file);
         if (!folder && !is_file)
             continue;
         char *key = xasprintf("%s%s", entry->d_name, folder ? "/" : "");
@@ -126,7 +126,6 @@ static enum walked visit_file(struct walk *walk, int dir, const char *leaf, cons
         return WALK_ON; /* it has just gone */
     entry.bytes = (uint64_t)st.st_size;
     entry.modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-    store_etag_make(&st, entry.etag);
     return tell(walk, &entry);
 }
 
@@ -140,13 +139,13 @@ static enum walked look_below(struct walk *walk, int dir, const char *path, unsi
 
 static enum walked visit_folder(struct walk *walk, int dir, const char *leaf, const char *name, unsigned depth)
 {
-    struct store_entry entry = {.name = name, .is_prefix = true};
+    struct store_entry entry = {.name = name, .is_folder = true};
     bool holds_after = str_starts_with(walk->after, name);
     enum walked result;
 
     if (!holds_after && strcmp(name, walk->after) < 0)
         return WALK_ON;
-    if (walk->delimited && walk->is_continued && str_eq(name, walk->after))
+    if (walk->folders && str_eq(name, walk->after))
         return WALK_ON;
     if (depth == STORE_DEPTH_MAX)
         return WALK_ON; /* no name is so deep */
@@ -158,7 +157,7 @@ static enum walked visit_folder(struct walk *walk, int dir, const char *leaf, co
         store_fault_errno(walk->fault, errno, "the folder of \"%.128s\" cannot be read", name);
         return WALK_FAILED;
     }
-    if (walk->delimited) {
+    if (walk->folders) {
         result = look_below(walk, inner, name, depth + 1);
         result = result == WALK_FULL ? tell(walk, &entry) : result;
     } else {
@@ -206,21 +205,16 @@ static enum walked walk_folder( // NOLINT(misc-no-recursion): folders lie in fol
 int store_list(const struct store_folder *folder, const struct store_list_query *query,
     bool (*each)(void *arg, const struct store_entry *entry), void *arg, bool *ret_truncated, struct store_fault *fault)
 {
-    struct walk walk = {.after = query->after,
-        .is_continued = query->is_continued,
-        .delimited = query->delimited,
-        .left = query->max_keys,
-        .each = each,
-        .arg = arg,
-        .fault = fault};
+    struct walk walk = {
+        .after = query->after, .folders = query->folders, .left = query->max, .each = each, .arg = arg, .fault = fault};
     const char *start;
     int dir = store_parent_open(folder, query->prefix, false, &start, fault);
 
     *ret_truncated = false;
     if (dir < 0)
-        return store_fault_forgive(fault, STORE_NO_SUCH_KEY);
+        return store_fault_forgive(fault, STORE_NO_SUCH_OBJECT);
     _cleanup_(freep) char *path = xstrndup(query->prefix, (size_t)(start - query->prefix));
-    enum walked result = query->max_keys > 0 ? walk_folder(&walk, dir, path, start, 0) : WALK_ON;
+    enum walked result = query->max > 0 ? walk_folder(&walk, dir, path, start, 0) : WALK_ON;
     close(dir);
     *ret_truncated = walk.full;
     return result == WALK_FAILED ? -1 : 0;

@@ -5,21 +5,28 @@
  */
 #include "common/base.h"
 
-#include "agent/backup/store_exchange.h"
+#include "agent/backup/store_receive.h"
+
+#include "agent/backup/store_upload.h"
 #include "common/alloc.h"
 
 /* ---- on a lane ---- */
 
+static bool is_piece(const struct store_exchange *exchange)
+{
+    return exchange->request.operation == STORE_UPLOAD_PIECE;
+}
+
 static void work_open(struct store_exchange *exchange)
 {
     const struct store_request *request = &exchange->request;
+    struct store_draft *draft = &exchange->draft;
+    struct store_fault *fault = &exchange->fault;
 
-    if (request->operation == STORE_UPLOAD_PART)
-        store_part_begin(
-            exchange->folder, request, exchange->body_bytes, exchange->offset, &exchange->draft, &exchange->fault);
+    if (is_piece(exchange))
+        store_piece_begin(exchange->folder, request, exchange->body_bytes, draft, fault);
     else
-        store_draft_begin(
-            exchange->folder, exchange->body_bytes, *request->sha256 != '\0', &exchange->draft, &exchange->fault);
+        store_draft_begin(exchange->folder, exchange->body_bytes, *request->sha256 != '\0', draft, fault);
 }
 
 static void work_write(struct store_exchange *exchange)
@@ -34,10 +41,10 @@ static void work_finish(struct store_exchange *exchange)
     const struct store_request *request = &exchange->request;
     struct store_draft *draft = &exchange->draft;
 
-    if (request->operation == STORE_UPLOAD_PART)
-        store_part_finish(exchange->folder, draft, request, exchange->etag, &exchange->fault);
+    if (is_piece(exchange))
+        store_piece_finish(draft, request, &exchange->fault);
     else if (store_draft_check(draft, request->sha256, &exchange->fault) == 0)
-        store_draft_publish(exchange->folder, draft, request->name, exchange->etag, &exchange->fault);
+        store_draft_publish(exchange->folder, draft, request->name, &exchange->fault);
 }
 
 static void work_discard(struct store_exchange *exchange)
@@ -64,19 +71,19 @@ static void finished(struct store_exchange *exchange)
     if (exchange->fault.code != STORE_OK)
         give_up(exchange);
     else
-        store_exchange_answer(exchange, 200);
+        store_exchange_answer(exchange);
 }
 
-static bool is_full(const struct store_piece *piece)
+static bool is_full(const struct store_buffer *buffer)
 {
-    return STORE_PIECE_BYTES - piece->len < HTTP_SERVER_PIECE_MAX;
+    return STORE_PIECE_BYTES - buffer->len < HTTP_SERVER_PIECE_MAX;
 }
 
 static void written(struct store_exchange *exchange);
 
-static void write_piece(struct store_exchange *exchange)
+static void write_buffer(struct store_exchange *exchange)
 {
-    const struct store_piece full = exchange->filling;
+    const struct store_buffer full = exchange->filling;
 
     exchange->filling = exchange->writing;
     exchange->writing = full;
@@ -86,7 +93,7 @@ static void write_piece(struct store_exchange *exchange)
 static void go_on(struct store_exchange *exchange)
 {
     if (is_full(&exchange->filling) || (exchange->whole && exchange->filling.len > 0))
-        write_piece(exchange);
+        write_buffer(exchange);
     else if (exchange->whole)
         store_exchange_run(exchange, work_finish, finished);
 }
@@ -115,7 +122,7 @@ static void on_data(void *arg, const char *data, size_t len)
     if (exchange->busy)
         http_body_pause(exchange->http);
     else
-        write_piece(exchange);
+        write_buffer(exchange);
 }
 
 static void on_end(void *arg)
@@ -165,11 +172,4 @@ void store_receive_end(struct store_exchange *exchange, enum store_code code, co
     }
     store_fault_set(&exchange->fault, code, "%s", why);
     give_up(exchange);
-}
-
-void store_receive_release(struct store_exchange *exchange)
-{
-    store_draft_close(&exchange->draft);
-    free(exchange->filling.data);
-    free(exchange->writing.data);
 }

@@ -2,17 +2,15 @@
 /*
  * store_request.h: what a request to the store asks for. Pure.
  *
- *   PUT    /backup/NAME                            an object; x-amz-content-sha256 is checked against the body
- *   GET, HEAD /backup/NAME                         Range (one), If-Match
- *   DELETE /backup/NAME
- *   GET    /backup?list-type=2                     prefix, delimiter (/), max-keys, continuation-token, start-after
- *   GET    /backup?uploads                         prefix
- *   POST   /backup/NAME?uploads                    begins a multipart upload
- *   PUT    /backup/NAME?partNumber=N&uploadId=ID
- *   POST   /backup/NAME?uploadId=ID                completes it: body, the list of the parts (store_xml.h)
- *   DELETE /backup/NAME?uploadId=ID
- *
- * There is one bucket, addressed in path style. Anything else of S3 is answered NotImplemented, not misunderstood.
+ *   PUT    /v1/objects/NAME                  an object, whole; X-Content-SHA256 is checked against the body
+ *   GET, HEAD /v1/objects/NAME               Range (one), If-Match
+ *   DELETE /v1/objects/NAME
+ *   GET    /v1/objects                       prefix=P, folders=1 (what lies deeper is told as its folder), after=NAME, max=N; store_answer.h
+ *   POST   /v1/uploads/ID/NAME               begins an upload; ID is the client's choice, so that the request can be repeated
+ *   PUT    /v1/uploads/ID/NAME?offset=N      bytes of it; X-Content-SHA256
+ *   POST   /v1/uploads/ID/NAME?bytes=N       makes its first N bytes the object
+ *   DELETE /v1/uploads/ID/NAME               ends it
+ *   DELETE /v1/uploads?prefix=P              ends all whose names begin so
  *
  * Names become paths below a folder. So they are strict: letters, digits and "-_." in segments of at most 255 bytes with one slash between them; no segment is
  * empty or begins with a dot (".", "..", what is hidden).
@@ -24,47 +22,42 @@
 
 #include "agent/backup/store_fault.h"
 
-#define STORE_BUCKET "backup"
-#define STORE_NAME_SIZE 1024 /* S3's own limit is 1024 bytes */
+#define STORE_NAME_SIZE 1024
 #define STORE_SEGMENT_MAX 255
 #define STORE_DEPTH_MAX 32
 #define STORE_ID_SIZE 33 /* of an upload: lower-case hex */
 #define STORE_ETAG_SIZE 64
-#define STORE_PARTS_MAX 10000
-#define STORE_KEYS_MAX 1000
+#define STORE_NAMES_MAX 1000 /* of a page */
 
 enum store_operation {
     STORE_GET, /* or HEAD */
     STORE_PUT,
     STORE_DELETE,
     STORE_LIST,
-    STORE_LIST_UPLOADS,
     STORE_UPLOAD_BEGIN,
-    STORE_UPLOAD_PART,
-    STORE_UPLOAD_COMPLETE,
-    STORE_UPLOAD_ABORT,
+    STORE_UPLOAD_PIECE,
+    STORE_UPLOAD_COMMIT,
+    STORE_UPLOAD_END,
+    STORE_UPLOADS_END,
 };
 
 struct store_list_query {
     char prefix[STORE_NAME_SIZE];
-    char after[STORE_NAME_SIZE]; /* names up to and including this one have been told; "": none */
-    bool delimited;
-    bool is_continued; /* after came as a token: a common prefix that equals it has been told, too */
-    unsigned max_keys;
+    char after[STORE_NAME_SIZE]; /* names, and folders, up to and including this one have been told; "": none */
+    bool folders;
+    unsigned max;
 };
-
-enum store_range { STORE_RANGE_NONE, STORE_RANGE_FROM, STORE_RANGE_FROM_TO, STORE_RANGE_LAST };
 
 struct store_request {
     enum store_operation operation;
     char name[STORE_NAME_SIZE];
     char upload_id[STORE_ID_SIZE];
-    int part;
+    uint64_t offset; /* of a piece */
+    uint64_t bytes;  /* of a commit */
     struct store_list_query list;
-    enum store_range range;
-    uint64_t range_from; /* LAST: how many */
-    uint64_t range_to;
-    char if_match[STORE_ETAG_SIZE]; /* without quotes; "": none, "*": any */
+    bool has_range;
+    uint64_t range_from, range_to;  /* to: the last byte */
+    char if_match[STORE_ETAG_SIZE]; /* without quotes; "": none */
     char sha256[65];                /* "": not to be checked */
 };
 
@@ -84,7 +77,5 @@ bool store_prefix_is_valid(const char *prefix); /* of names; "" too */
 /* Which bytes of an object of that size. INVALID_RANGE when none. */
 int store_range_resolve(const struct store_request *request, uint64_t size, uint64_t *ret_from, uint64_t *ret_count,
     struct store_fault *fault) KM_MUST_CHECK;
-/* A continuation token is the last name told, in hex: opaque to whoever gets it. */
-void store_token_make(const char *name, char out[static 2 * STORE_NAME_SIZE]);
 
 #endif

@@ -4,11 +4,11 @@
  */
 #include "common/base.h"
 
+#include "agent/backup/store_send.h"
+
 #include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "agent/backup/store_exchange.h"
 #include "common/alloc.h"
 
 #define BINARY_TYPE "application/octet-stream"
@@ -21,7 +21,7 @@ static void work_open(struct store_exchange *exchange)
 
     if (store_object_open(exchange->folder, request->name, object, fault) < 0)
         return;
-    if (*request->if_match && !str_eq(request->if_match, "*") && !str_eq(request->if_match, object->etag))
+    if (*request->if_match && !str_eq(request->if_match, object->etag))
         store_fault_set(fault, STORE_PRECONDITION_FAILED, "the object has changed: its ETag is \"%s\"", object->etag);
     else if (store_range_resolve(request, object->bytes, &exchange->from, &exchange->left, fault) == 0 &&
         lseek(object->fd, (off_t)exchange->from, SEEK_SET) < 0)
@@ -30,7 +30,7 @@ static void work_open(struct store_exchange *exchange)
 
 static void work_read(struct store_exchange *exchange)
 {
-    struct store_piece *piece = &exchange->filling;
+    struct store_buffer *piece = &exchange->filling;
     ssize_t n;
 
     do {
@@ -85,16 +85,11 @@ static void add_fields(const struct store_exchange *exchange)
 {
     const struct store_object *object = &exchange->object;
     struct http_exchange *http = exchange->http;
-    const time_t modified = (time_t)(object->modified_ms / 1000);
     char text[STORE_ETAG_SIZE + 64];
-    struct tm tm;
 
     snprintf(text, sizeof(text), "\"%s\"", object->etag);
     http_exchange_add_header(http, "ETag", text);
-    http_exchange_add_header(http, "Accept-Ranges", "bytes");
-    if (gmtime_r(&modified, &tm) && strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &tm) > 0)
-        http_exchange_add_header(http, "Last-Modified", text);
-    if (exchange->request.range == STORE_RANGE_NONE)
+    if (!exchange->request.has_range)
         return;
     snprintf(text, sizeof(text), "bytes %llu-%llu/%llu", (unsigned long long)exchange->from,
         (unsigned long long)(exchange->from + exchange->left - 1), (unsigned long long)object->bytes);
@@ -103,7 +98,7 @@ static void add_fields(const struct store_exchange *exchange)
 
 static void opened(struct store_exchange *exchange)
 {
-    int status = exchange->request.range == STORE_RANGE_NONE ? 200 : 206;
+    int status = exchange->request.has_range ? 206 : 200;
 
     if (exchange->fault.code != STORE_OK) {
         store_exchange_refuse(exchange);

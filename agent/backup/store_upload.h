@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_upload.h: multipart uploads on the volume. Blocking: for worker threads; different uploads, and different parts of one, may be worked on at once.
+ * store_upload.h: objects that arrive in pieces. Blocking: for worker threads; different uploads, and different pieces of one, may be worked on at once.
  *
  *   .uploads/ID/upload      "NAME\nBOOT\n": what it will be; the kernel it was begun under
- *   .uploads/ID/data        the object as it will be: parts of equal size are written where they will stay
- *   .uploads/ID/parts       what is complete, a line each: number, bytes, tag (the ETag), offset in `data` (-1: own file)
- *   .uploads/ID/N-TAG.part  a part that could not be written in place
+ *   .uploads/ID/data        the object as it will be
  *
- * Why in place: joining files costs each byte twice, on the volume and in time, when a backup's piece of a gigabyte is completed. Our uploads have parts of one size (but
- * the last), so the place of a part is known when the size of part 1 is. A part is written in place only when this process has begun the upload, knows part 1's
- * size and has no other try of this number, done or under way; so nobody ever writes over bytes that somebody was told of. All others get a file of their own (retries, a store that was restarted, a
- * last part that overtakes the first) and are copied into place when the upload is completed, one by one, each removed at once: never more than
- * one part twice. Completing is refused with InvalidPart when parts but the last differ in size. What is completed is truncated to its size, synced and renamed.
+ * A piece is written where it stays, so committing copies nothing: it cuts the data to its size, syncs and renames it. Nobody says here which pieces are there. A piece is
+ * answered once its bytes are written; its client commits when all of them were answered. Sent again after a lost answer it has the same bytes, so two tries at once do no harm;
+ * but none may be under way while the upload is committed: the caller sees to that (store_server.c).
  *
- * Parts are not synced one by one: their writing is started, and completing waits for it. So an upload that was begun under another boot of the kernel is gone
- * (NoSuchUpload): its parts may be lost, though they are written down. A restart of the store alone loses nothing.
+ * Pieces are not synced one by one: their writing is started, and committing waits for it. So an upload that was begun under another boot of the kernel is gone
+ * (NoSuchUpload): its pieces may be lost, though they were answered. A restart of the store alone loses nothing.
  *
- * Completing can be repeated after a crash at any point: up to the rename nothing has changed but where parts lie; after it the upload is gone.
+ * Committing can be repeated after a crash at any point: up to the rename nothing has changed; after it the upload is gone.
+ *
+ * Uploads of versions up to 0.2 lie there likewise, with more files: they are swept in the same way.
  */
 #ifndef KM_AGENT_BACKUP_STORE_UPLOAD_H
 #define KM_AGENT_BACKUP_STORE_UPLOAD_H
@@ -32,35 +30,25 @@
 /* Bodies and uploads that nobody has touched for so long are removed. */
 #define STORE_ABANDONED_MS (24 * 3600 * 1000LL)
 
-/* One of the list that completes an upload. */
-struct store_part {
-    int number;
-    char etag[STORE_TAG_SIZE];
-};
+/* All take upload_id and name of the request. */
 
+/* One that was begun already, with the same name, is as good. */
 int store_upload_begin(
-    const struct store_folder *folder, const char *name, char ret_id[static STORE_ID_SIZE], struct store_fault *fault);
-/* offset: where in `data`, or -1: in a file of its own. */
-int store_part_begin(const struct store_folder *folder, const struct store_request *request, uint64_t bytes,
-    int64_t offset, struct store_draft *ret, struct store_fault *fault);
-/* Writes down that it is complete, and closes the draft; on failure it is still there. ret_etag: STORE_ETAG_SIZE bytes. */
-int store_part_finish(const struct store_folder *folder, struct store_draft *draft, const struct store_request *request,
-    char *ret_etag, struct store_fault *fault);
-/* parts: in the order of their numbers. ret_etag: STORE_ETAG_SIZE bytes. */
-int store_upload_complete(const struct store_folder *folder, const struct store_request *request,
-    const struct store_part *parts, size_t count, char *ret_etag, struct store_fault *fault);
-int store_upload_abort(
     const struct store_folder *folder, const struct store_request *request, struct store_fault *fault);
+/* So many bytes at request->offset. */
+int store_piece_begin(const struct store_folder *folder, const struct store_request *request, uint64_t bytes,
+    struct store_draft *ret, struct store_fault *fault);
+/* Closes the draft; on failure it is still there. */
+int store_piece_finish(struct store_draft *draft, const struct store_request *request, struct store_fault *fault);
+/* Makes the first request->bytes of it the object. */
+int store_upload_commit(
+    const struct store_folder *folder, const struct store_request *request, struct store_fault *fault);
+/* One that is not there has ended already. */
+void store_upload_end(const struct store_folder *folder, const struct store_request *request);
 
-struct store_upload_entry {
-    char id[STORE_ID_SIZE];
-    char name[STORE_NAME_SIZE];
-    int64_t begun_ms;
-};
-/* In the order of name and id; at most STORE_UPLOADS_MAX. The caller frees *ret. */
-int store_upload_list(const struct store_folder *folder, const char *prefix, struct store_upload_entry **ret,
-    size_t *ret_count, struct store_fault *fault);
-
+/* Ends all whose names begin with prefix. Says how many. */
+int store_uploads_end(
+    const struct store_folder *folder, const char *prefix, size_t *ret_count, struct store_fault *fault);
 /* Removes what was abandoned. Says how many. */
 unsigned store_uploads_sweep(const struct store_folder *folder, int64_t now_ms);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of a peer into the store's own parsers: paths, queries and fields; ranges; tokens; lists of parts. What is taken must be safe to open.
- * The first byte chooses; texts of a request are separated by line breaks: method, path, then NAME=VALUE, fields with a ':' in front.
+ * Bytes of a peer into the store's own parser: paths, queries and fields; ranges. What is taken must be safe to open.
+ * Texts are separated by line breaks: method, path, then NAME=VALUE, fields with a ':' in front.
  */
 #include "common/base.h"
 
 #include "agent/backup/store_request.h"
 
-#include "agent/backup/store_xml.h"
 #include "common/alloc.h"
 #include "common/strvec.h"
 
@@ -45,28 +44,33 @@ static void check_name(const char *name)
         abort();
 }
 
+static bool is_of_upload(const struct store_request *request)
+{
+    return request->operation == STORE_UPLOAD_BEGIN || request->operation == STORE_UPLOAD_PIECE ||
+        request->operation == STORE_UPLOAD_COMMIT || request->operation == STORE_UPLOAD_END;
+}
+
 static void check_request(const struct store_request *request)
 {
     struct store_fault fault = {.code = STORE_OK};
-    char token[2 * STORE_NAME_SIZE];
+    const bool is_of_all = request->operation == STORE_LIST || request->operation == STORE_UPLOADS_END;
     uint64_t from = 0;
     uint64_t count = 0;
 
-    if (*request->name && !store_name_is_valid(request->name))
+    if (is_of_all ? *request->name : !store_name_is_valid(request->name))
         abort();
     check_name(request->name);
     check_name(request->list.prefix);
     check_name(request->list.after);
-    if (strspn(request->upload_id, "0123456789abcdef") != strlen(request->upload_id) || request->part < 0 ||
-        request->part > STORE_PARTS_MAX || request->list.max_keys > STORE_KEYS_MAX)
+    if (strspn(request->upload_id, "0123456789abcdef") != (is_of_upload(request) ? STORE_ID_SIZE - 1 : 0) ||
+        strlen(request->upload_id) != (is_of_upload(request) ? STORE_ID_SIZE - 1 : 0))
         abort();
-    if (request->operation == STORE_UPLOAD_PART && (request->part == 0 || !*request->upload_id))
+    if (request->offset > INT64_MAX / 2 || request->bytes > INT64_MAX || request->list.max > STORE_NAMES_MAX)
         abort();
     for (uint64_t bytes = 0; bytes < 200; bytes += 33) {
         if (store_range_resolve(request, bytes, &from, &count, &fault) == 0 && (from > bytes || count > bytes - from))
             abort();
     }
-    store_token_make(request->name, token);
 }
 
 static void fuzz_request(const char *text)
@@ -86,37 +90,12 @@ static void fuzz_request(const char *text)
         abort();
 }
 
-static void fuzz_parts(const char *text, size_t len)
-{
-    struct store_fault fault = {.code = STORE_OK};
-    struct store_part *parts = NULL;
-    size_t count = 0;
-
-    if (store_xml_read_parts(text, len, &parts, &count, &fault) < 0) {
-        if (fault.code == STORE_OK)
-            abort();
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].number < 1 || parts[i].number > STORE_PARTS_MAX ||
-            (i > 0 && parts[i].number <= parts[i - 1].number) || strlen(parts[i].etag) >= STORE_TAG_SIZE)
-            abort();
-    }
-    if (count == 0)
-        abort();
-    free(parts);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 2)
-        return 0;
-    char *text = xcalloc(1, size); /* without the first byte, with a NUL: reads beyond it are found */
-    memcpy(text, data + 1, size - 1);
-    if (data[0] & 1)
-        fuzz_parts(text, size - 1);
-    else
-        fuzz_request(text);
+    char *text = xcalloc(1, size + 1); /* with a NUL: reads beyond it are found */
+    if (size > 0)
+        memcpy(text, data, size);
+    fuzz_request(text);
     free(text);
     return 0;
 }

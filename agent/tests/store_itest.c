@@ -84,10 +84,9 @@ static struct object_store *connect_as(const struct world *w, const struct tls_k
     struct http_tls *tls = http_tls_new(&options);
     _cleanup_(freep) char *endpoint = xasprintf("https://store.test:%u", w->port);
     _cleanup_(freep) char *connect_to = xasprintf("127.0.0.1:%u", w->port);
-    const struct object_target target = {.endpoint = endpoint,
-        .bucket = "backup",
+    const struct object_target target = {.is_volume = true,
+        .endpoint = endpoint,
         .prefix = "ns/cluster",
-        .path_style = true,
         .connect_to = connect_to,
         .tls = tls,
         .retry_base_ms = 20};

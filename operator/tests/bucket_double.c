@@ -28,16 +28,25 @@ static int find(const struct bucket_double *s3, const char *name)
     return -1;
 }
 
+/* As the service in front of a volume is asked; else as a bucket is. */
+static bool is_of_volume(const struct http_exchange *exchange)
+{
+    return str_starts_with(http_exchange_path(exchange), "/v1/");
+}
+
 static void reply_error(struct http_exchange *exchange, int status, const char *code)
 {
-    _cleanup_(freep) char *text = xasprintf("<Error><Code>%s</Code><Message>of the test</Message></Error>", code);
-    http_reply(exchange, status, "application/xml", text, strlen(text));
+    bool volume = is_of_volume(exchange);
+    _cleanup_(freep) char *text = xasprintf(volume ? "{\"code\":\"%s\",\"message\":\"of the test\"}\n"
+                                                   : "<Error><Code>%s</Code><Message>of the test</Message></Error>",
+        code);
+    http_reply(exchange, status, volume ? "application/json" : "application/xml", text, strlen(text));
 }
 
 /* "/BUCKET/NAME" without the bucket; "" for the bucket itself. */
 static const char *name_of(const struct http_exchange *exchange)
 {
-    const char *slash = strchr(http_exchange_path(exchange) + 1, '/');
+    const char *slash = strchr(http_exchange_path(exchange) + (is_of_volume(exchange) ? strlen("/v1/") : 1), '/');
     return slash ? slash + 1 : "";
 }
 
@@ -48,24 +57,42 @@ static bool fails(const struct bucket_double *s3, struct http_exchange *exchange
     return s3->fail_status > 0;
 }
 
-static void reply_list(const struct bucket_double *s3, struct http_exchange *exchange)
+static void list_as_xml(const struct bucket_double *s3, const char *prefix, bool uploads, struct strbuf *text)
 {
-    const char *prefix = str_or_empty(http_exchange_query(exchange, "prefix"));
-    struct strbuf text;
-    strbuf_init(&text, KM_MIB);
-    bool uploads = http_exchange_query(exchange, "uploads") != NULL;
-    strbuf_adds(&text,
+    strbuf_adds(text,
         uploads ? "<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>"
                 : "<ListBucketResult><IsTruncated>false</IsTruncated>");
     for (int i = 0; i < OBJECTS_MAX && !uploads; i++) {
         const char *name = s3->objects[i].name;
         if (name && str_starts_with(name, prefix))
-            strbuf_addf(&text,
+            strbuf_addf(text,
                 "<Contents><Key>%s</Key><LastModified>2026-11-21T12:00:00.000Z</LastModified><Size>%zu</Size></Contents>",
                 name, strlen(s3->objects[i].body));
     }
-    strbuf_adds(&text, uploads ? "</ListMultipartUploadsResult>" : "</ListBucketResult>");
-    http_reply(exchange, 200, "application/xml", text.buf, text.len);
+    strbuf_adds(text, uploads ? "</ListMultipartUploadsResult>" : "</ListBucketResult>");
+}
+
+static void list_as_lines(const struct bucket_double *s3, const char *prefix, struct strbuf *text)
+{
+    for (int i = 0; i < OBJECTS_MAX; i++) {
+        const char *name = s3->objects[i].name;
+        if (name && str_starts_with(name, prefix))
+            strbuf_addf(text, "{\"name\":\"%s\",\"bytes\":%zu,\"modified\":1795262400000}\n", name,
+                strlen(s3->objects[i].body));
+    }
+    strbuf_adds(text, "{\"end\":true}\n");
+}
+
+static void reply_list(const struct bucket_double *s3, struct http_exchange *exchange)
+{
+    const char *prefix = str_or_empty(http_exchange_query(exchange, "prefix"));
+    struct strbuf text;
+    strbuf_init(&text, KM_MIB);
+    if (is_of_volume(exchange))
+        list_as_lines(s3, prefix, &text);
+    else
+        list_as_xml(s3, prefix, http_exchange_query(exchange, "uploads") != NULL, &text);
+    http_reply(exchange, 200, is_of_volume(exchange) ? "application/json" : "application/xml", text.buf, text.len);
     strbuf_release(&text);
 }
 
@@ -79,7 +106,7 @@ static void handle_get(struct http_exchange *exchange, void *arg)
     if (*name == '\0')
         reply_list(s3, exchange);
     else if (i < 0)
-        reply_error(exchange, 404, "NoSuchKey");
+        reply_error(exchange, 404, is_of_volume(exchange) ? "NoSuchObject" : "NoSuchKey");
     else {
         http_exchange_add_header(exchange, "ETag", "\"1\"");
         http_reply(exchange, 200, "application/json", s3->objects[i].body, strlen(s3->objects[i].body));
@@ -91,6 +118,10 @@ static void handle_delete(struct http_exchange *exchange, void *arg)
     struct bucket_double *s3 = arg;
     if (fails(s3, exchange))
         return;
+    if (str_eq(http_exchange_path(exchange), "/v1/uploads")) {
+        http_reply(exchange, 200, "application/json", "{\"ended\":0}\n", strlen("{\"ended\":0}\n"));
+        return;
+    }
     bucket_double_remove(s3, name_of(exchange));
     http_reply(exchange, 204, NULL, "", 0);
 }

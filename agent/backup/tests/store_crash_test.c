@@ -18,14 +18,12 @@
 struct world {
     struct store_folder folder;
     struct store_request upload;
-    struct store_part parts[3];
 };
 
 static int put(const struct world *w, const char *name, const char *content)
 {
     struct store_draft draft = STORE_DRAFT_INIT;
     struct store_fault fault = {.code = STORE_OK};
-    char etag[STORE_ETAG_SIZE];
     size_t len = strlen(content);
 
     if (store_draft_begin(&w->folder, len, false, &draft, &fault) < 0 ||
@@ -33,30 +31,28 @@ static int put(const struct world *w, const char *name, const char *content)
         store_draft_write(&w->folder, &draft, content + len / 2, len - len / 2, &fault) < 0 ||
         store_draft_check(&draft, "", &fault) < 0)
         return -1;
-    return store_draft_publish(&w->folder, &draft, name, etag, &fault);
+    return store_draft_publish(&w->folder, &draft, name, &fault);
 }
 
-static void put_part(struct world *w, int number, const char *content, int64_t offset)
+static int put_piece(const struct world *w, uint64_t offset, const char *content)
 {
     struct store_draft draft = STORE_DRAFT_INIT;
     struct store_fault fault = {.code = STORE_OK};
     struct store_request request = w->upload;
-    char etag[STORE_ETAG_SIZE];
 
-    request.part = number;
-    assert_int_equal(store_part_begin(&w->folder, &request, strlen(content), offset, &draft, &fault), 0);
-    assert_int_equal(store_draft_write(&w->folder, &draft, content, strlen(content), &fault), 0);
-    assert_int_equal(store_part_finish(&w->folder, &draft, &request, etag, &fault), 0);
-    w->parts[number - 1].number = number;
-    snprintf(w->parts[number - 1].etag, sizeof(w->parts[0].etag), "%.16s", etag);
+    request.offset = offset;
+    if (store_piece_begin(&w->folder, &request, strlen(content), &draft, &fault) < 0 ||
+        store_draft_write(&w->folder, &draft, content, strlen(content), &fault) < 0)
+        return -1;
+    return store_piece_finish(&draft, &request, &fault);
 }
 
-static int complete(struct world *w)
+static int commit(struct world *w)
 {
     struct store_fault fault = {.code = STORE_OK};
-    char etag[STORE_ETAG_SIZE];
 
-    return store_upload_complete(&w->folder, &w->upload, w->parts, 3, etag, &fault);
+    w->upload.bytes = strlen("aaaabbbbcc");
+    return store_upload_commit(&w->folder, &w->upload, &fault);
 }
 
 /* ---- what is killed ---- */
@@ -73,24 +69,29 @@ static int do_delete(struct world *w)
     return store_object_delete(&w->folder, NAME, &fault);
 }
 
-static int do_complete(struct world *w)
+static int do_commit(struct world *w)
 {
-    return complete(w);
+    return commit(w);
 }
 
-static int do_abort(struct world *w)
+static int do_end(struct world *w)
 {
-    struct store_fault fault = {.code = STORE_OK};
-
-    return store_upload_abort(&w->folder, &w->upload, &fault);
+    store_upload_end(&w->folder, &w->upload);
+    return 0;
 }
 
 static int do_begin(struct world *w)
 {
     struct store_fault fault = {.code = STORE_OK};
-    char id[STORE_ID_SIZE];
+    struct store_request upload = {.name = NAME, .upload_id = "00000000000000000000000000000000"};
 
-    return store_upload_begin(&w->folder, NAME, id, &fault);
+    return store_upload_begin(&w->folder, &upload, &fault);
+}
+
+/* One that was written already, and is sent again. */
+static int do_piece(struct world *w)
+{
+    return put_piece(w, 4, "bbbb");
 }
 
 static const struct {
@@ -103,9 +104,10 @@ static const struct {
     {"a new object", do_put, NULL, "new", false},
     {"a replaced object", do_put, "old", "new", false},
     {"a deleted object", do_delete, "old", NULL, false},
-    {"a completed upload", do_complete, NULL, "aaaabbbbcc", true},
-    {"a completed upload over an old object", do_complete, "old", "aaaabbbbcc", true},
-    {"an aborted upload", do_abort, "old", "old", true},
+    {"a committed upload", do_commit, NULL, "aaaabbbbcc", true},
+    {"a committed upload over an old object", do_commit, "old", "aaaabbbbcc", true},
+    {"an ended upload", do_end, "old", "old", true},
+    {"a piece that is sent again", do_piece, "old", "old", true},
     {"a begun upload", do_begin, "old", "old", false},
 };
 
@@ -121,10 +123,11 @@ static void prepare(size_t i, struct world *w)
     if (!operations[i].uploading)
         return;
     snprintf(w->upload.name, sizeof(w->upload.name), "%s", NAME);
-    assert_int_equal(store_upload_begin(&w->folder, NAME, w->upload.upload_id, &fault), 0);
-    put_part(w, 1, "aaaa", 0);
-    put_part(w, 2, "bbbb", -1);
-    put_part(w, 3, "cc", -1);
+    snprintf(w->upload.upload_id, sizeof(w->upload.upload_id), "%s", "0123456789abcdef0123456789abcdef");
+    assert_int_equal(store_upload_begin(&w->folder, &w->upload, &fault), 0);
+    assert_int_equal(put_piece(w, 0, "aaaa"), 0);
+    assert_int_equal(put_piece(w, 8, "cc"), 0);
+    assert_int_equal(put_piece(w, 4, "bbbb"), 0);
 }
 
 /* "" when it is not there. */
@@ -152,7 +155,7 @@ static bool count_entry(void *arg, const struct store_entry *entry)
 
 static void check_world(size_t i, struct world *w, unsigned nth)
 {
-    const struct store_list_query query = {.max_keys = 1000};
+    const struct store_list_query query = {.max = 1000};
     struct store_fault fault = {.code = STORE_OK};
     char text[64];
     size_t count = 0;
@@ -167,15 +170,18 @@ static void check_world(size_t i, struct world *w, unsigned nth)
     assert_false(truncated);
     assert_int_equal(count, *text ? 2 : 1);
     /* The client asks again, with success. */
-    if (operations[i].run == do_complete && !str_eq(text, operations[i].after)) {
-        if (complete(w) < 0)
-            fail_msg("%s, killed at call %u: it cannot be completed any more", operations[i].name, nth);
-    } else if (operations[i].run != do_complete && operations[i].run != do_abort) {
+    if (operations[i].run == do_commit && !str_eq(text, operations[i].after)) {
+        if (commit(w) < 0)
+            fail_msg("%s, killed at call %u: it cannot be committed any more", operations[i].name, nth);
+    } else if (operations[i].run != do_commit) {
         assert_int_equal(operations[i].run(w), 0);
     }
-    if (operations[i].run != do_abort) {
+    read_object(w, NAME, text, sizeof(text));
+    assert_string_equal(text, str_or_empty(operations[i].after));
+    if (operations[i].run == do_piece) {
+        assert_int_equal(commit(w), 0);
         read_object(w, NAME, text, sizeof(text));
-        assert_string_equal(text, str_or_empty(operations[i].after));
+        assert_string_equal(text, "aaaabbbbcc");
     }
     /* What is left goes by itself. */
     store_uploads_sweep(&w->folder, clock_realtime_ms() + 2 * STORE_ABANDONED_MS);
@@ -198,7 +204,7 @@ static int run_one(void *arg)
 static bool try_one(void *arg, unsigned nth)
 {
     const size_t i = *(const size_t *)arg;
-    struct world w = {.upload.part = 0};
+    struct world w = {.upload.offset = 0};
     struct attempt attempt = {i, &w};
     char root[] = "/tmp/km-store-crash-XXXXXX";
     char uploads[64];

@@ -31,7 +31,8 @@ struct world {
     char *base;
     char *large;
     struct outcome out;
-    char upload_id[STORE_ID_SIZE];
+    char upload[64]; /* "/uploads/ID/NAME" */
+    unsigned uploads;
     int fds_before;
 };
 
@@ -43,7 +44,7 @@ static void open_store(struct world *w, const char *const *peers)
     http_server_stream_bodies(w->http, STORE_BODY_MAX);
     assert_int_equal(http_server_listen(w->http, "127.0.0.1", 0, &w->port, NULL), 0);
     free(w->base);
-    w->base = xasprintf("http://127.0.0.1:%u/backup", w->port);
+    w->base = xasprintf("http://127.0.0.1:%u/v1", w->port);
 }
 
 static void close_store(struct world *w)
@@ -135,56 +136,27 @@ static void wait_until_idle(struct world *w)
 
 static void begin_upload(struct world *w, const char *name)
 {
-    _cleanup_(freep) char *path = xasprintf("/%s?uploads", name);
-
-    assert_int_equal(ask(w, "POST", path, NULL, NULL, 0), 200);
-    const char *id = strstr(w->out.body.buf, "<UploadId>");
-    assert_non_null(id);
-    snprintf(w->upload_id, sizeof(w->upload_id), "%s", id + strlen("<UploadId>"));
+    snprintf(w->upload, sizeof(w->upload), "/uploads/%032x/%s", ++w->uploads, name);
+    assert_int_equal(ask(w, "POST", w->upload, NULL, NULL, 0), 204);
 }
 
-static char *part_path(const struct world *w, const char *name, int number)
+static char *piece_path(const struct world *w, size_t offset)
 {
-    return xasprintf("/%s?partNumber=%d&uploadId=%s", name, number, w->upload_id);
+    return xasprintf("%s?offset=%zu", w->upload, offset);
 }
 
-static int complete(struct world *w, const char *name, const char *list)
+static int send_piece(struct world *w, size_t offset, const char *data, size_t len)
 {
-    _cleanup_(freep) char *path = xasprintf("/%s?uploadId=%s", name, w->upload_id);
+    _cleanup_(freep) char *path = piece_path(w, offset);
 
-    return ask(w, "POST", path, NULL, list, strlen(list));
+    return ask(w, "PUT", path, NULL, data, len);
 }
 
-/* The ETag of a part stands in a header that our client does not show: what the store has written down of it. */
-static void etag_of(const struct world *w, int number, char out[static STORE_TAG_SIZE])
+static int commit(struct world *w, size_t bytes)
 {
-    _cleanup_(freep) char *path = xasprintf("%s/.uploads/%s/parts", w->root, w->upload_id);
-    _cleanup_(strbuf_release) struct strbuf text;
-    char wanted[16];
-    const char *line = NULL;
+    _cleanup_(freep) char *path = xasprintf("%s?bytes=%zu", w->upload, bytes);
 
-    strbuf_init(&text, KM_MIB);
-    assert_int_equal(fs_read_file(path, &text, NULL), 0);
-    snprintf(wanted, sizeof(wanted), "\n%d ", number);
-    for (const char *at = text.buf; (at = strstr(at, wanted)); at++)
-        line = at;
-    assert_non_null(line);
-    assert_int_equal(sscanf(line + strlen(wanted), "%*u %16[0-9a-f]", out), 1);
-}
-
-static char *list_of(const struct world *w, int count)
-{
-    struct strbuf list;
-
-    strbuf_init(&list, KM_MIB);
-    strbuf_adds(&list, "<CompleteMultipartUpload>");
-    for (int number = 1; number <= count; number++) {
-        char tag[STORE_TAG_SIZE];
-        etag_of(w, number, tag);
-        strbuf_addf(&list, "<Part><PartNumber>%d</PartNumber><ETag>\"%s\"</ETag></Part>", number, tag);
-    }
-    strbuf_adds(&list, "</CompleteMultipartUpload>");
-    return strbuf_detach(&list, NULL);
+    return ask(w, "POST", path, NULL, NULL, 0);
 }
 
 static void test_objects(void **state)
@@ -194,57 +166,86 @@ static void test_objects(void **state)
     _cleanup_(freep) char *header = NULL;
 
     tls_sha256_hex(w->large, LARGE_BYTES, digest);
-    header = xasprintf("x-amz-content-sha256: %s", digest);
-    assert_int_equal(ask(w, "PUT", "/a/b", header, w->large, LARGE_BYTES), 200);
-    assert_int_equal(GET("/a/b"), 200);
+    header = xasprintf("X-Content-SHA256: %s", digest);
+    assert_int_equal(ask(w, "PUT", "/objects/a/b", header, w->large, LARGE_BYTES), 204);
+    assert_int_equal(GET("/objects/a/b"), 200);
     assert_int_equal(w->out.body.len, LARGE_BYTES);
     assert_memory_equal(w->out.body.buf, w->large, LARGE_BYTES);
-    assert_int_equal(ask(w, "GET", "/a/b", "Range: bytes=1000000-1000009", NULL, 0), 206);
+    assert_int_equal(ask(w, "GET", "/objects/a/b", "Range: bytes=1000000-1000009", NULL, 0), 206);
     assert_int_equal(w->out.body.len, 10);
     assert_memory_equal(w->out.body.buf, w->large + 1000000, 10);
-    assert_int_equal(ask(w, "GET", "/a/b", "Range: bytes=5242880-", NULL, 0), 416);
-    HAS("<Code>InvalidRange</Code>");
-    assert_int_equal(ask(w, "GET", "/a/b", "If-Match: \"other\"", NULL, 0), 412);
-    HAS("<Code>PreconditionFailed</Code>");
-    assert_int_equal(ask(w, "HEAD", "/a/b", NULL, NULL, 0), 200);
-    assert_int_equal(ask(w, "PUT", "/empty", NULL, "", 0), 200);
-    assert_int_equal(GET("/empty"), 200);
+    assert_int_equal(ask(w, "GET", "/objects/a/b", "Range: bytes=5242880-", NULL, 0), 416);
+    HAS("\"InvalidRange\"");
+    assert_int_equal(ask(w, "GET", "/objects/a/b", "If-Match: \"other\"", NULL, 0), 412);
+    HAS("\"PreconditionFailed\"");
+    assert_int_equal(ask(w, "HEAD", "/objects/a/b", NULL, NULL, 0), 200);
+    assert_int_equal(ask(w, "PUT", "/objects/empty", NULL, "", 0), 204);
+    assert_int_equal(GET("/objects/empty"), 200);
     assert_int_equal(w->out.body.len, 0);
-    assert_int_equal(GET("?list-type=2"), 200);
-    HAS("<Key>a/b</Key>");
-    HAS("<Size>5242880</Size>");
-    HAS("<Key>empty</Key>");
-    assert_int_equal(ask(w, "DELETE", "/a/b", NULL, NULL, 0), 204);
-    assert_int_equal(ask(w, "DELETE", "/a/b", NULL, NULL, 0), 204);
-    assert_int_equal(GET("?list-type=2&prefix=a/"), 200);
-    HAS("<KeyCount>0</KeyCount>");
-    assert_int_equal(GET("/a/b"), 404);
-    HAS("<Code>NoSuchKey</Code>");
-    assert_int_equal(ask(w, "HEAD", "/a/b", NULL, NULL, 0), 404);
-    assert_int_equal(GET("/%2e%2e/%2e%2e/etc/passwd"), 400);
-    HAS("<Code>InvalidArgument</Code>");
+    assert_int_equal(GET("/objects"), 200);
+    HAS("{\"name\":\"a/b\",\"bytes\":5242880,\"modified\":");
+    HAS("\n{\"name\":\"empty\",\"bytes\":0,\"modified\":");
+    HAS("\n{\"end\":true}\n");
+    assert_int_equal(GET("/objects?folders=1&max=1"), 200);
+    assert_string_equal(w->out.body.buf, "{\"name\":\"a/\"}\n{\"after\":\"a/\"}\n");
+    assert_int_equal(GET("/objects?folders=1&max=1&after=a/"), 200);
+    HAS("{\"name\":\"empty\",");
+    assert_int_equal(ask(w, "DELETE", "/objects/a/b", NULL, NULL, 0), 204);
+    assert_int_equal(ask(w, "DELETE", "/objects/a/b", NULL, NULL, 0), 204);
+    assert_int_equal(GET("/objects?prefix=a/"), 200);
+    assert_string_equal(w->out.body.buf, "{\"end\":true}\n");
+    assert_int_equal(GET("/objects/a/b"), 404);
+    HAS("\"NoSuchObject\"");
+    assert_int_equal(ask(w, "HEAD", "/objects/a/b", NULL, NULL, 0), 404);
+    assert_int_equal(GET("/objects/%2e%2e/%2e%2e/etc/passwd"), 400);
+    HAS("\"InvalidArgument\"");
+    assert_true(uploads_are_empty(w));
+}
+
+/* Whoever speaks S3 to it is told so, and never that nothing is there. */
+static void test_another_protocol(void **state)
+{
+    static const char *const methods[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
+    struct world *w = *state;
+
+    assert_int_equal(ask(w, "PUT", "/objects/backup/a", NULL, "one", 3), 204);
+    free(w->base);
+    w->base = xasprintf("http://127.0.0.1:%u/backup", w->port);
+    for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+        assert_int_equal(ask(w, methods[i], "/backup/a", NULL, "two", 3), 501);
+        assert_int_equal(ask(w, methods[i], "?list-type=2&prefix=backup/", NULL, "two", 3), 501);
+    }
+    HAS("\"OtherProtocol\"");
+    free(w->base);
+    w->base = xasprintf("http://127.0.0.1:%u/v1", w->port);
+    assert_int_equal(GET("/objects/backup/a"), 200);
+    assert_string_equal(w->out.body.buf, "one");
     assert_true(uploads_are_empty(w));
 }
 
 static void test_a_wrong_digest_changes_nothing(void **state)
 {
     struct world *w = *state;
-    static const char wrong[] = "x-amz-content-sha256: 0000000000000000000000000000000000000000000000000000000000000000";
+    static const char wrong[] = "X-Content-SHA256: 0000000000000000000000000000000000000000000000000000000000000000";
 
-    assert_int_equal(ask(w, "PUT", "/a", NULL, "old", 3), 200);
-    assert_int_equal(ask(w, "PUT", "/a", wrong, "new", 3), 400);
-    HAS("<Code>XAmzContentSHA256Mismatch</Code>");
-    assert_int_equal(GET("/a"), 200);
+    assert_int_equal(ask(w, "PUT", "/objects/a", NULL, "old", 3), 204);
+    assert_int_equal(ask(w, "PUT", "/objects/a", wrong, "new", 3), 400);
+    HAS("\"DigestMismatch\"");
+    assert_int_equal(GET("/objects/a"), 200);
     assert_string_equal(w->out.body.buf, "old");
     assert_true(uploads_are_empty(w));
-    begin_upload(w, "b");
-    _cleanup_(freep) char *path = part_path(w, "b", 1);
+    begin_upload(w, "a");
+    _cleanup_(freep) char *path = piece_path(w, 0);
     assert_int_equal(ask(w, "PUT", path, wrong, "new", 3), 400);
-    assert_int_equal(
-        complete(w, "b",
-            "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>x</ETag></Part></CompleteMultipartUpload>"),
-        400);
-    HAS("<Code>InvalidPart</Code>");
+    HAS("\"DigestMismatch\"");
+    assert_int_equal(send_piece(w, 0, "all", 3), 204);
+    assert_int_equal(commit(w, 4), 409);
+    HAS("\"IncompleteUpload\"");
+    assert_int_equal(GET("/objects/a"), 200);
+    assert_string_equal(w->out.body.buf, "old");
+    assert_int_equal(commit(w, 3), 204);
+    assert_int_equal(GET("/objects/a"), 200);
+    assert_string_equal(w->out.body.buf, "all");
 }
 
 static void test_uploads(void **state)
@@ -252,54 +253,48 @@ static void test_uploads(void **state)
     struct world *w = *state;
 
     begin_upload(w, "x/y");
-    for (int number = 1; number <= 3; number++) {
-        _cleanup_(freep) char *path = part_path(w, "x/y", number);
-        assert_int_equal(ask(w, "PUT", path, NULL, w->large, number < 3 ? LARGE_BYTES : 7), 200);
-    }
-    _cleanup_(freep) char *again = part_path(w, "x/y", 2);
-    assert_int_equal(ask(w, "PUT", again, NULL, w->large, LARGE_BYTES), 200);
-    assert_int_equal(GET("?uploads&prefix=x/"), 200);
-    HAS(w->upload_id);
-    HAS("<Key>x/y</Key>");
-    assert_int_equal(GET("?list-type=2"), 200);
-    HAS("<KeyCount>0</KeyCount>");
-    _cleanup_(freep) char *list = list_of(w, 3);
-    assert_int_equal(complete(w, "x/y", list), 200);
-    HAS("<CompleteMultipartUploadResult");
-    assert_int_equal(complete(w, "x/y", list), 200); /* whose answer was lost */
-    assert_int_equal(complete(w, "x/z", list), 404);
-    HAS("<Code>NoSuchUpload</Code>");
-    assert_int_equal(ask(w, "GET", "/x/y", "Range: bytes=5242875-", NULL, 0), 206);
+    assert_int_equal(ask(w, "POST", w->upload, NULL, NULL, 0), 204); /* whose answer was lost */
+    assert_int_equal(send_piece(w, 2 * LARGE_BYTES, w->large, 7), 204);
+    assert_int_equal(send_piece(w, LARGE_BYTES, w->large, LARGE_BYTES), 204);
+    assert_int_equal(send_piece(w, 0, w->large, LARGE_BYTES), 204);
+    assert_int_equal(send_piece(w, LARGE_BYTES, w->large, LARGE_BYTES), 204);
+    assert_int_equal(GET("/objects"), 200);
+    assert_string_equal(w->out.body.buf, "{\"end\":true}\n");
+    assert_int_equal(commit(w, 2 * LARGE_BYTES + 7), 204);
+    assert_int_equal(commit(w, 2 * LARGE_BYTES + 7), 204); /* whose answer was lost */
+    assert_int_equal(send_piece(w, 0, "late", 4), 404);
+    HAS("\"NoSuchUpload\"");
+    assert_int_equal(ask(w, "GET", "/objects/x/y", "Range: bytes=5242875-", NULL, 0), 206);
     assert_int_equal(w->out.body.len, 5 + LARGE_BYTES + 7);
     assert_memory_equal(w->out.body.buf + 5, w->large, LARGE_BYTES);
     assert_memory_equal(w->out.body.buf + 5 + LARGE_BYTES, w->large, 7);
     assert_true(uploads_are_empty(w));
     begin_upload(w, "x/y");
-    _cleanup_(freep) char *path = xasprintf("/x/y?uploadId=%s", w->upload_id);
-    assert_int_equal(ask(w, "DELETE", path, NULL, NULL, 0), 204);
-    assert_int_equal(ask(w, "DELETE", path, NULL, NULL, 0), 404);
+    assert_int_equal(commit(w, 1), 409);
+    assert_int_equal(ask(w, "DELETE", w->upload, NULL, NULL, 0), 204);
+    assert_int_equal(ask(w, "DELETE", w->upload, NULL, NULL, 0), 204);
+    assert_int_equal(commit(w, 0), 404);
+    begin_upload(w, "x/y");
+    begin_upload(w, "x/z");
+    assert_int_equal(ask(w, "DELETE", "/uploads?prefix=x/", NULL, NULL, 0), 200);
+    assert_string_equal(w->out.body.buf, "{\"ended\":2}\n");
     assert_true(uploads_are_empty(w));
 }
 
-/* The store ends between the parts; one more is sent, another one again. */
+/* The store ends between the pieces; one more is sent, another one again. */
 static void test_an_upload_outlives_the_store(void **state)
 {
     struct world *w = *state;
 
     begin_upload(w, "x");
-    for (int number = 1; number <= 3; number++) {
-        _cleanup_(freep) char *path = part_path(w, "x", number);
-        if (number == 3) {
-            close_store(w);
-            open_store(w, NULL);
-        }
-        assert_int_equal(ask(w, "PUT", path, NULL, w->large + number, number < 3 ? 100000 : 9), 200);
-    }
-    _cleanup_(freep) char *again = part_path(w, "x", 1);
-    assert_int_equal(ask(w, "PUT", again, NULL, w->large + 50, 100000), 200);
-    _cleanup_(freep) char *list = list_of(w, 3);
-    assert_int_equal(complete(w, "x", list), 200);
-    assert_int_equal(GET("/x"), 200);
+    assert_int_equal(send_piece(w, 0, w->large + 50, 100000), 204);
+    assert_int_equal(send_piece(w, 100000, w->large + 2, 100000), 204);
+    close_store(w);
+    open_store(w, NULL);
+    assert_int_equal(send_piece(w, 200000, w->large + 3, 9), 204);
+    assert_int_equal(send_piece(w, 0, w->large + 50, 100000), 204);
+    assert_int_equal(commit(w, 200009), 204);
+    assert_int_equal(GET("/objects/x"), 200);
     assert_int_equal(w->out.body.len, 200009);
     assert_memory_equal(w->out.body.buf, w->large + 50, 100000);
     assert_memory_equal(w->out.body.buf + 100000, w->large + 2, 100000);
@@ -311,21 +306,21 @@ static void test_peers_that_go(void **state)
 {
     struct world *w = *state;
 
-    assert_int_equal(ask(w, "PUT", "/big", NULL, w->large, LARGE_BYTES), 200);
+    assert_int_equal(ask(w, "PUT", "/objects/big", NULL, w->large, LARGE_BYTES), 204);
     begin_upload(w, "x");
-    _cleanup_(freep) char *part = part_path(w, "x", 1);
+    _cleanup_(freep) char *piece = piece_path(w, 0);
     for (int turns = 1; turns < 40; turns += 3) {
         struct outcome ignored;
         outcome_init(&ignored);
-        struct http_request *put = start(w, "PUT", "/a", NULL, w->large, LARGE_BYTES, &ignored);
-        struct http_request *put_part = start(w, "PUT", part, NULL, w->large, LARGE_BYTES, &w->out);
+        struct http_request *put = start(w, "PUT", "/objects/a", NULL, w->large, LARGE_BYTES, &ignored);
+        struct http_request *put_piece = start(w, "PUT", piece, NULL, w->large, LARGE_BYTES, &w->out);
         for (int i = 0; i < turns; i++)
             loop_run_once(w->loop, 1);
         if (!ignored.done)
             http_request_cancel(put);
         if (!w->out.done)
-            http_request_cancel(put_part);
-        struct http_request *get = start(w, "GET", "/big", NULL, NULL, 0, &w->out);
+            http_request_cancel(put_piece);
+        struct http_request *get = start(w, "GET", "/objects/big", NULL, NULL, 0, &w->out);
         for (int i = 0; i < turns; i++)
             loop_run_once(w->loop, 1);
         if (!w->out.done)
@@ -333,36 +328,35 @@ static void test_peers_that_go(void **state)
         wait_until_idle(w);
         outcome_release(&ignored);
     }
-    _cleanup_(freep) char *abort_path = xasprintf("/x?uploadId=%s", w->upload_id);
-    assert_int_equal(ask(w, "DELETE", abort_path, NULL, NULL, 0), 204);
+    assert_int_equal(ask(w, "DELETE", w->upload, NULL, NULL, 0), 204);
     assert_true(uploads_are_empty(w));
 }
 
-/* A try that hangs must not write into what has become the object, nor cut a hole into it. */
-static void test_a_part_that_hangs_is_ended_by_completing(void **state)
+/* A try that hangs must not write into what has become the object. */
+static void test_a_piece_that_hangs_is_ended_by_committing(void **state)
 {
     struct world *w = *state;
     _cleanup_(strbuf_release) struct strbuf answer;
 
     strbuf_init(&answer, KM_MIB);
     begin_upload(w, "x");
-    _cleanup_(freep) char *first = part_path(w, "x", 1);
-    _cleanup_(freep) char *second = part_path(w, "x", 2);
-    assert_int_equal(ask(w, "PUT", first, NULL, w->large, 300000), 200);
+    assert_int_equal(send_piece(w, 0, w->large, 300000), 204);
     _cleanup_(freep) char *head =
-        xasprintf("PUT /backup%s HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nhalf", second);
+        xasprintf("PUT /v1%s?offset=300000 HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nhalf", w->upload);
     int fd = raw_connect(w->port);
     assert_int_equal(send(fd, head, strlen(head), 0), (int)strlen(head));
     loop_for(w->loop, 100);
     assert_int_equal(store_server_requests(w->store), 1);
-    assert_int_equal(ask(w, "PUT", second, NULL, w->large + 1, 300000), 200);
-    _cleanup_(freep) char *list = list_of(w, 2);
-    assert_int_equal(complete(w, "x", list), 200);
+    assert_int_equal(send_piece(w, 300000, w->large + 1, 300000), 204);
+    assert_int_equal(commit(w, 600000), 503);
+    HAS("\"Busy\"");
+    assert_true(w->out.retry_after_ms > 0);
     raw_exchange(w->loop, fd, "more", 4, &answer);
-    assert_non_null(strstr(answer.buf, "<Code>NoSuchUpload</Code>"));
+    assert_non_null(strstr(answer.buf, "\"NoSuchUpload\""));
     close(fd);
     wait_until_idle(w);
-    assert_int_equal(GET("/x"), 200);
+    assert_int_equal(commit(w, 600000), 204);
+    assert_int_equal(GET("/objects/x"), 200);
     assert_int_equal(w->out.body.len, 600000);
     assert_memory_equal(w->out.body.buf, w->large, 300000);
     assert_memory_equal(w->out.body.buf + 300000, w->large + 1, 300000);
@@ -375,29 +369,27 @@ static void test_a_full_volume(void **state)
     struct rlimit before;
     struct rlimit small = {.rlim_cur = 1000000};
 
-    assert_int_equal(ask(w, "PUT", "/a", NULL, "old", 3), 200);
+    assert_int_equal(ask(w, "PUT", "/objects/a", NULL, "old", 3), 204);
     begin_upload(w, "x");
-    _cleanup_(freep) char *path = part_path(w, "x", 1);
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &before);
     small.rlim_max = before.rlim_max;
     setrlimit(RLIMIT_FSIZE, &small);
-    assert_int_equal(ask(w, "PUT", "/a", NULL, w->large, LARGE_BYTES), 507);
-    HAS("<Code>InsufficientStorage</Code>");
+    assert_int_equal(ask(w, "PUT", "/objects/a", NULL, w->large, LARGE_BYTES), 507);
+    HAS("\"InsufficientStorage\"");
     HAS(" bytes left");
-    assert_int_equal(ask(w, "PUT", path, NULL, w->large, LARGE_BYTES), 507);
+    assert_int_equal(send_piece(w, 0, w->large, LARGE_BYTES), 507);
     setrlimit(RLIMIT_FSIZE, &before);
-    assert_int_equal(GET("/a"), 200);
+    assert_int_equal(GET("/objects/a"), 200);
     assert_string_equal(w->out.body.buf, "old");
-    _cleanup_(freep) char *abort_path = xasprintf("/x?uploadId=%s", w->upload_id);
-    assert_int_equal(ask(w, "DELETE", abort_path, NULL, NULL, 0), 204);
+    assert_int_equal(ask(w, "DELETE", w->upload, NULL, NULL, 0), 204);
     assert_true(uploads_are_empty(w));
 }
 
 static void test_too_many_requests(void **state)
 {
     struct world *w = *state;
-    static const char head[] = "PUT /backup/a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf";
+    static const char head[] = "PUT /v1/objects/a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf";
     int fds[STORE_REQUESTS_MAX];
 
     for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
@@ -407,14 +399,39 @@ static void test_too_many_requests(void **state)
     }
     loop_for(w->loop, 50);
     assert_int_equal(store_server_requests(w->store), STORE_REQUESTS_MAX);
-    assert_int_equal(GET("/b"), 503);
-    HAS("<Code>SlowDown</Code>");
+    assert_int_equal(GET("/objects/b"), 503);
+    HAS("\"Busy\"");
     assert_true(w->out.retry_after_ms > 0);
     for (size_t i = 0; i < ARRAY_LEN(fds); i++)
         close(fds[i]);
     wait_until_idle(w);
-    assert_int_equal(GET("/b"), 404);
+    assert_int_equal(GET("/objects/b"), 404);
     assert_true(uploads_are_empty(w));
+}
+
+/* What is under way goes on; nothing new begins. */
+static void test_the_store_closes(void **state)
+{
+    struct world *w = *state;
+    static const char head[] = "PUT /v1/objects/a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n01234";
+    _cleanup_(strbuf_release) struct strbuf answer;
+    int fd = raw_connect(w->port);
+
+    strbuf_init(&answer, KM_MIB);
+    assert_int_equal(send(fd, head, strlen(head), 0), (int)strlen(head));
+    loop_for(w->loop, 50);
+    store_server_close(w->store);
+    assert_int_equal(GET("/objects/b"), 503);
+    HAS("\"Busy\"");
+    assert_int_equal(store_server_requests(w->store), 1);
+    raw_exchange(w->loop, fd, "56789", 5, &answer);
+    assert_non_null(strstr(answer.buf, " 204 "));
+    close(fd);
+    wait_until_idle(w);
+    close_store(w);
+    open_store(w, NULL);
+    assert_int_equal(GET("/objects/a"), 200);
+    assert_string_equal(w->out.body.buf, "0123456789");
 }
 
 /* Requests of every kind are under way when it ends. */
@@ -423,19 +440,19 @@ static void test_the_store_ends(void **state)
     struct world *w = *state;
     struct outcome others[6];
 
-    assert_int_equal(ask(w, "PUT", "/big", NULL, w->large, LARGE_BYTES), 200);
+    assert_int_equal(ask(w, "PUT", "/objects/big", NULL, w->large, LARGE_BYTES), 204);
     for (int turns = 0; turns < 24; turns += 2) {
         begin_upload(w, "x");
-        _cleanup_(freep) char *part = part_path(w, "x", 1);
-        _cleanup_(freep) char *post = xasprintf("/x?uploadId=%s", w->upload_id);
+        _cleanup_(freep) char *piece = piece_path(w, 0);
+        _cleanup_(freep) char *post = xasprintf("%s?bytes=10", w->upload);
         for (size_t i = 0; i < ARRAY_LEN(others); i++)
             outcome_init(&others[i]);
-        start(w, "PUT", "/a", NULL, w->large, LARGE_BYTES, &others[0]);
-        start(w, "PUT", part, NULL, w->large, LARGE_BYTES, &others[1]);
-        start(w, "GET", "/big", NULL, NULL, 0, &others[2]);
-        start(w, "GET", "?list-type=2", NULL, NULL, 0, &others[3]);
-        start(w, "POST", post, NULL, "<x/>", 4, &others[4]);
-        start(w, "DELETE", "/none", NULL, NULL, 0, &others[5]);
+        start(w, "PUT", "/objects/a", NULL, w->large, LARGE_BYTES, &others[0]);
+        start(w, "PUT", piece, NULL, w->large, LARGE_BYTES, &others[1]);
+        start(w, "GET", "/objects/big", NULL, NULL, 0, &others[2]);
+        start(w, "GET", "/objects", NULL, NULL, 0, &others[3]);
+        start(w, "POST", post, NULL, NULL, 0, &others[4]);
+        start(w, "DELETE", "/objects/none", NULL, NULL, 0, &others[5]);
         for (int i = 0; i < turns; i++)
             loop_run_once(w->loop, 1);
         close_store(w);
@@ -444,7 +461,7 @@ static void test_the_store_ends(void **state)
             outcome_release(&others[i]);
         }
         open_store(w, NULL);
-        assert_int_equal(ask(w, "DELETE", post, NULL, NULL, 0), 204);
+        assert_int_equal(ask(w, "DELETE", w->upload, NULL, NULL, 0), 204);
         if (!uploads_are_empty(w))
             fail_msg("something is left after %d turns", turns);
     }
@@ -457,9 +474,9 @@ static void test_strangers(void **state)
 
     close_store(w);
     open_store(w, peers);
-    assert_int_equal(GET("/a"), 403);
-    HAS("<Code>AccessDenied</Code>");
-    assert_int_equal(ask(w, "PUT", "/a", NULL, w->large, LARGE_BYTES), 403);
+    assert_int_equal(GET("/objects/a"), 403);
+    HAS("\"AccessDenied\"");
+    assert_int_equal(ask(w, "PUT", "/objects/a", NULL, w->large, LARGE_BYTES), 403);
     assert_true(uploads_are_empty(w));
 }
 
@@ -469,13 +486,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD(test_objects),
+        WORLD(test_another_protocol),
         WORLD(test_a_wrong_digest_changes_nothing),
         WORLD(test_uploads),
         WORLD(test_an_upload_outlives_the_store),
         WORLD(test_peers_that_go),
-        WORLD(test_a_part_that_hangs_is_ended_by_completing),
+        WORLD(test_a_piece_that_hangs_is_ended_by_committing),
         WORLD(test_a_full_volume),
         WORLD(test_too_many_requests),
+        WORLD(test_the_store_closes),
         WORLD(test_the_store_ends),
         WORLD(test_strangers),
     };
