@@ -361,6 +361,7 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     ret->gtid_received = facts->gtid_received;
     ret->gtid_state = facts->gtid_state;
     ret->position_max = (uint32_t)POSITION_TEXT_MAX;
+    ret->volume_protocol = AGENT_VOLUME_PROTOCOL;
     ret->data = AGENT_DATA_DATABASE;
     memcpy(ret->made_with, state->made_with, sizeof(ret->made_with));
     fill_replication(state, now_ms, ret);

@@ -485,6 +485,7 @@ static void fill_status(struct seed *seed)
     json_copy_text(status->version, sizeof(status->version), seed->prepared.binary.version.text);
     status->flavour = seed->prepared.binary.version.flavour;
     status->phase = AGENT_PHASE_SEEDING;
+    status->volume_protocol = AGENT_VOLUME_PROTOCOL;
     set_aside_latest(&seed->options->paths, status->set_aside);
     status->read_only = true;
 }

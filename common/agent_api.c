@@ -181,6 +181,7 @@ static const struct json_field fields[] = {
     FIELD("clockMs", I64, CHANGE_IGNORED, clock_ms),
     FIELD("lookedMs", I64, CHANGE_IGNORED, looked_ms),
     FIELD("positionMax", U32, CHANGE_COUNTS, position_max),
+    FIELD("volumeProtocol", U32, CHANGE_COUNTS, volume_protocol),
     FIELD("epoch", U64, CHANGE_COUNTS, epoch),
     FIELD("openedEpoch", U64, CHANGE_COUNTS, opened_epoch),
     FIELD("notedSince", U64, CHANGE_COUNTS, noted_since),

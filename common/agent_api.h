@@ -54,6 +54,10 @@
 /* Status of the answer to POST /v1/backups when the image lacks what the method takes: asking again does not help. */
 #define AGENT_TASK_IMPOSSIBLE 422
 
+/* What agents and the operator speak with the pod in front of a volume (docs/decisions/volume-store.md): agent_status.volume_protocol. Whoever does not say is of an earlier version, which spoke
+ * S3 with it. */
+#define AGENT_VOLUME_PROTOCOL 1
+
 /* Common names in certificates: the agent's TLS door serves clients with the operator's name, or another
  * member's. */
 #define AGENT_OPERATOR_COMMON_NAME "kube-mysql-operator"
@@ -199,7 +203,8 @@ struct agent_status {
     int64_t certificate_not_after_ms;
     int64_t now_ms; /* this node's wall clock, when the status was encoded */
     int64_t clock_ms; /* the agent's own monotonic clock then: who asks for something tells the last one it has (hearing.h) */
-    uint32_t position_max; /* bytes of a position that the agent can be told; 0: POSITION_OLD_MAX */
+    uint32_t position_max;    /* bytes of a position that the agent can be told; 0: POSITION_OLD_MAX */
+    uint32_t volume_protocol; /* AGENT_VOLUME_PROTOCOL of its version */
     int64_t looked_ms; /* by that clock, when the server was asked for what is said here of transactions; 0: it was not */
 
     /* The order in force (agent_order.h). */

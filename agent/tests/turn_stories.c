@@ -148,6 +148,7 @@ static void test_the_primary_moves_with_a_set_of_400_servers(void **state)
         assert_true(position_is_whole(rig->members[i].status.gtid_executed));
         assert_string_equal(rig->members[i].status.errant, "");
         assert_int_equal(rig->members[i].status.position_max, POSITION_TEXT_MAX);
+        assert_int_equal(rig->members[i].status.volume_protocol, AGENT_VOLUME_PROTOCOL);
     }
 }
 

@@ -9,6 +9,10 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/pod_security.h"
 
+/* Earlier versions have the hash behind "store-". */
+#define ROLE_OF_PROTOCOL "store-v1-"
+_Static_assert(AGENT_VOLUME_PROTOCOL == 1, "the protocol is part of the role");
+
 void backup_store_pod_name(
     char out[static DERIVED_NAME_SIZE], const char *cluster, const char *claim, const char *purpose)
 {
@@ -21,6 +25,24 @@ void backup_store_server_name(const char *ns, const char *cluster, const char *p
     struct cluster_names names;
     cluster_names_init(&names, cluster);
     strbuf_addf(out, "%s.%s.%s.svc", pod, names.service, ns);
+}
+
+bool backup_store_pod_is_understood(const char *role)
+{
+    return str_starts_with(role, ROLE_OF_PROTOCOL);
+}
+
+bool backup_store_agent_is_outdated(const struct agent_status *status)
+{
+    return status->volume_protocol < AGENT_VOLUME_PROTOCOL;
+}
+
+void backup_store_say_outdated(const char *pod, char *message, size_t size)
+{
+    snprintf(message, size,
+        "the agent of %s is of an earlier version, which the pod in front of the volume does not understand: it goes on "
+        "when the member's pod has been replaced (images.agent, if it is set, must be of the operator's version)",
+        pod);
 }
 
 static json_t *metadata_of(const struct backup_store_pod *pod)
@@ -84,7 +106,7 @@ json_t *backup_store_pod_manifest(const struct backup_store_pod *pod)
     json_t *manifest =
         json_build("{s:s, s:s, s:o, s:o}", "apiVersion", "v1", "kind", "Pod", "metadata", metadata, "spec", spec);
     char role[32];
-    snprintf(role, sizeof(role), "store-%016llx", (unsigned long long)json_hash(manifest));
+    snprintf(role, sizeof(role), ROLE_OF_PROTOCOL "%016llx", (unsigned long long)json_hash(manifest));
     json_put_str(json_object_get(metadata, "labels"), LABEL_ROLE, role);
     return manifest;
 }

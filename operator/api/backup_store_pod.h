@@ -3,7 +3,7 @@
  * backup_store_pod.h: the pod that serves a volume of backups to the members of a cluster and to the operator (`kube-mysql-agent store`): its names and its manifest. Pure.
  *
  * It mounts the claim and the cluster's TLS Secret; whoever wants to speak with it shows a certificate of the cluster. One for each cluster, claim and purpose: who made one
- * removes it when nobody of its own needs it any more. https://POD.NAME-mysql.NAMESPACE.svc:AGENT_PORT_TLS/backup/...: that name is in no DNS, only in the
+ * removes it when nobody of its own needs it any more. https://POD.NAME-mysql.NAMESPACE.svc:AGENT_PORT_TLS/v1/...: that name is in no DNS, only in the
  * certificate (*.NAME-mysql.NAMESPACE.svc); it is reached by the pod's address.
  */
 #ifndef KM_BACKUP_STORE_POD_H
@@ -18,7 +18,7 @@
 #include "operator/api/mysql_config.h"
 #include "operator/api/names.h"
 
-#define BACKUP_STORE_BUCKET "backup" /* the one that it has */
+#define BACKUP_STORE_BUCKET "backup" /* of tasks: agents of earlier versions want one named, and ask for it */
 #define BACKUP_STORE_DIRECTORY "/backup"
 
 /* What it is for; part of its name. */
@@ -38,8 +38,17 @@ void backup_store_pod_name(
     char out[static DERIVED_NAME_SIZE], const char *cluster, const char *claim, const char *purpose);
 /* The name in its certificate. */
 void backup_store_server_name(const char *ns, const char *cluster, const char *pod, struct strbuf *out);
-/* Label kubemysql.dev/role is "store-HASH" of its own manifest: pods cannot be changed, a new hash means a new pod. New document. */
+/* Label kubemysql.dev/role is "store-vPROTOCOL-HASH", the hash of its own manifest: pods cannot be changed, a new
+ * hash means a new pod. New document. */
 json_t *backup_store_pod_manifest(const struct backup_store_pod *pod);
+/* By that label: it speaks as we do (AGENT_VOLUME_PROTOCOL). Pods that an earlier version has made do not. */
+bool backup_store_pod_is_understood(const char *role);
+/* An agent of an earlier version does not understand the pod that we make. */
+#define BACKUP_STORE_AGENT_OUTDATED "AgentOutdated" /* reason of conditions */
+struct agent_status;
+bool backup_store_agent_is_outdated(const struct agent_status *status);
+void backup_store_say_outdated(const char *member, char *message, size_t size);
+
 /* The claim of a destination that has a size, for what is made when there is none: without an owner and without the
  * labels by which we find what is ours, so nobody of us changes or deletes it. New document; NULL: none is to be
  * made. */

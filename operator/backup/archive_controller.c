@@ -262,13 +262,29 @@ static void sweep_if_due(const struct archive_turn *turn, struct archive_memory 
         start_sweep(turn, memory, task, &chain);
 }
 
+/* Between an operator and an agent of an earlier version the archive of a volume waits: nobody archives, nothing is
+ * removed from it, and the next agent goes on where it ends. */
+static bool awaits_agent(const struct archive_turn *turn, char *message, size_t size)
+{
+    const struct agent_status *status = primary_status(turn);
+    bool waits =
+        turn->spec.destination.kind == BACKUP_DESTINATION_VOLUME && status && backup_store_agent_is_outdated(status);
+    if (waits)
+        backup_store_say_outdated(turn->primary, message, size);
+    if (waits && !turn->paused)
+        end_tasks(turn);
+    return waits;
+}
+
 static void act(struct archive_turn *turn, struct archive_memory *memory)
 {
     char reason[KUBE_CONDITION_REASON_MAX] = "", message[KUBE_CONDITION_MESSAGE_MAX] = "", digest[17] = "";
     struct archive_task task;
     drop_others(turn);
     archive_turn_look_at_backups(turn, &turn->controller->sources, memory);
-    if (archive_turn_task(turn, &turn->controller->sources, memory, &task, reason, message)) {
+    if (awaits_agent(turn, message, sizeof(message)))
+        snprintf(reason, sizeof(reason), "%s", BACKUP_STORE_AGENT_OUTDATED);
+    else if (archive_turn_task(turn, &turn->controller->sources, memory, &task, reason, message)) {
         const struct task_sender *sender =
             agent_fleet_archive(turn->controller->sources.fleet, turn->key, turn->primary);
         if (!turn->paused)

@@ -5,6 +5,7 @@
 
 #include "common/object_store.h"
 #include "common/strbuf.h"
+#include "operator/api/backup_store_pod.h"
 #include "operator/api/ready_conditions.h"
 #include "operator/backup/backup_donor.h"
 
@@ -167,7 +168,22 @@ static int64_t retry_left_ms(const struct backup_snapshot *snapshot)
     return last_was_refused(snapshot) && secrets_changed(snapshot) ? 0 : left_ms;
 }
 
-/* Whether all is there that a person must provide. */
+/* Nobody can give it now, and somebody could but for the agent's version. */
+static bool awaits_agents(const struct backup_snapshot *snapshot, char *text, size_t size)
+{
+    char why[320];
+    const struct backup_member *outdated = NULL;
+    for (int i = 0; i < snapshot->member_count && is_volume(snapshot) && !outdated; i++) {
+        if (snapshot->members[i].heard && snapshot->members[i].is_outdated)
+            outdated = &snapshot->members[i];
+    }
+    if (!outdated || backup_donor_choose(snapshot, why, sizeof(why)))
+        return false;
+    backup_store_say_outdated(outdated->name, text, size);
+    return true;
+}
+
+/* Whether all is there that a person must provide, and agents that can do it. */
 static bool is_accepted(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
     char text[KUBE_CONDITION_MESSAGE_MAX];
@@ -181,6 +197,8 @@ static bool is_accepted(const struct backup_snapshot *snapshot, struct backup_st
         wait_unaccepted(snapshot, step, "DestinationMissing", text);
     } else if (snapshot->secrets_known && !str_empty(snapshot->secrets_reason)) {
         wait_unaccepted(snapshot, step, snapshot->secrets_reason, snapshot->secrets_message);
+    } else if (snapshot->secrets_known && awaits_agents(snapshot, text, sizeof(text))) {
+        wait_unaccepted(snapshot, step, BACKUP_STORE_AGENT_OUTDATED, text);
     } else if (snapshot->secrets_known) {
         if (last_was_refused(snapshot) && retry_left_ms(snapshot) > 0)
             set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, BACKUP_STORE_REFUSED, snapshot->last.message);
@@ -348,7 +366,10 @@ static void decide_untaken(
 {
     int64_t age_ms = snapshot->now_ms - snapshot->last.start_ms;
     const char *error = str_empty(donor->send_error) ? "it does not say why" : donor->send_error;
-    if (snapshot->last.received)
+    if (is_volume(snapshot) && donor->is_outdated)
+        fail_attempt(
+            snapshot, step, BACKUP_STORE_AGENT_OUTDATED, "the agent of %s is of an earlier version", donor->name);
+    else if (snapshot->last.received)
         fail_attempt(snapshot, step, "DonorLost", "the agent of %s knows nothing of it any more", donor->name);
     else if (donor->impossible)
         fail_attempt(snapshot, step, BACKUP_METHOD_IMPOSSIBLE, "%s", error);
@@ -422,7 +443,8 @@ static void decide_running(const struct backup_snapshot *snapshot, struct backup
 /* A donor that said so itself has ended it. One that was given up, and is not heard since, may still send, and write a manifest after its folder was removed. */
 static bool may_write_again(const struct backup_snapshot *snapshot, const struct backup_attempt *attempt)
 {
-    static const char *const given_up[] = {"DonorLost", "TaskNotTaken", "DeadlineExceeded", "Deleted"};
+    static const char *const given_up[] = {
+        "DonorLost", "TaskNotTaken", "DeadlineExceeded", "Deleted", BACKUP_STORE_AGENT_OUTDATED};
     const struct backup_member *donor = backup_member_find(snapshot, attempt->donor);
     if (donor && donor->heard)
         return false;

@@ -18,6 +18,8 @@ static const char *hindrance(const struct backup_snapshot *snapshot, const struc
 {
     if (!member->heard)
         return "its agent is not heard";
+    if (member->is_outdated && snapshot->backup.destination.kind == BACKUP_DESTINATION_VOLUME)
+        return "its agent is of an earlier version";
     if (member->seeding || !member->has_data)
         return "it is being seeded";
     if (member->phase != AGENT_PHASE_RUNNING)

@@ -6,6 +6,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "operator/api/backup_store_pod.h"
 #include "operator/api/final_backup_status.h"
 #include "operator/api/in_place_status.h"
 #include "operator/api/projections.h"
@@ -104,6 +105,7 @@ static void read_words(const struct agent_status *status, const struct roles *ro
     ret->is_held = status->role == AGENT_ROLE_NONE && !str_empty(status->order_hash);
     ret->has_data = status->data == AGENT_DATA_DATABASE || status->phase == AGENT_PHASE_RUNNING;
     ret->seeding = status->phase == AGENT_PHASE_SEEDING;
+    ret->is_outdated = backup_store_agent_is_outdated(status);
     ret->lag_known = status->replication.lag_known;
     ret->lag_ms = status->replication.lag_ms;
     ret->serving = status->serving_backups;

@@ -28,6 +28,7 @@ struct backup_member {
     bool is_held;    /* told to follow nobody, or to be nothing */
     bool is_closed; /* the primary of a cluster that is being deleted, which takes no writes any more (final_backup.h) */
     bool has_data, seeding;
+    bool is_outdated; /* its agent does not understand the pod in front of a volume */
     bool lag_known;
     int64_t lag_ms;
     uint32_t serving; /* copies that it gives to other members now */

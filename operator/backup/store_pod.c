@@ -8,6 +8,8 @@
 #include "common/json.h"
 #include "operator/api/backup_spec.h"
 #include "operator/api/backup_store_pod.h"
+#include "operator/api/mysql_backup.h"
+#include "operator/api/mysql_cluster.h"
 
 static const struct custom_object *find_cluster(const struct backup_sources *sources, const char *ns, const char *name)
 {
@@ -26,11 +28,14 @@ const struct pod_object *store_pod_find(
 
 bool store_pod_serves(const struct pod_object *pod, char *message, size_t size)
 {
+    bool understood = pod && backup_store_pod_is_understood(pod->role);
     if (pod && !str_empty(pod->problem_reason))
         snprintf(message, size, "%s: %s", pod->problem_reason, pod->problem_message);
+    else if (pod && !understood)
+        snprintf(message, size, "it is of an earlier version, and is replaced when nothing is sent to it any more");
     else
         snprintf(message, size, "%s", pod ? "it is starting" : "it is being made");
-    return pod && pod->ready && !pod->object.deleting && !str_empty(pod->pod_ip);
+    return understood && pod->ready && !pod->object.deleting && !str_empty(pod->pod_ip);
 }
 
 /* NULL without an accepted cluster. */
@@ -61,11 +66,55 @@ static json_t *manifest_of(
     return manifest;
 }
 
-static bool is_outdated(const struct pod_object *pod, const json_t *wanted)
+/* ---- who is served ---- */
+
+/* NULL: it is not heard. */
+static const struct agent_status *status_of(
+    const struct backup_sources *sources, const char *ns, const char *cluster, const char *member)
+{
+    _cleanup_(freep) char *key = kube_key(ns, cluster);
+    const struct agent_watch *watch = agent_fleet_get(sources->fleet, key, member);
+    return watch && agent_watch_connected(watch) ? agent_fleet_status(sources->fleet, key, member) : NULL;
+}
+
+/* A donor that is not heard may be sending. */
+static bool takes_backup(const struct backup_sources *sources, const struct pod_object *pod)
+{
+    const struct store *backups = informer_store(sources->backups);
+    size_t cursor = 0;
+    for (const struct kube_object *each; (each = store_next(backups, &cursor));) {
+        const struct custom_object *backup = (const struct custom_object *)each;
+        if (!str_eq(backup->phase, backup_phase_names[BACKUP_PHASE_RUNNING]) || str_empty(backup->claim) ||
+            !str_eq(backup->ns, pod->ns) ||
+            store_pod_find(sources, backup->ns, backup->cluster_name, backup->claim) != pod)
+            continue;
+        const struct agent_status *donor = status_of(sources, backup->ns, backup->cluster_name, backup->donor);
+        if (!donor || donor->backup.state == BACKUP_STATE_RUNNING)
+            return true;
+    }
+    return false;
+}
+
+/* Rounds of an archive are short, begin anew where they were cut off, and a pod that we understand lets them end.
+ * One of an earlier version does not: the agents that still archive to it are told to stop first
+ * (archive_controller.c). */
+static bool takes_binlogs(const struct backup_sources *sources, const struct pod_object *pod)
+{
+    bool some = false;
+    for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX && !some; ordinal++) {
+        char member[DERIVED_NAME_SIZE];
+        cluster_pod_name(member, pod->cluster, ordinal);
+        const struct agent_status *status = status_of(sources, pod->ns, pod->cluster, member);
+        some = status && backup_store_agent_is_outdated(status) && *status->archive.task;
+    }
+    return some && !backup_store_pod_is_understood(pod->role);
+}
+
+static bool is_outdated(const struct backup_sources *sources, const struct pod_object *pod, const json_t *wanted)
 {
     bool ended = pod->phase == POD_PHASE_SUCCEEDED || pod->phase == POD_PHASE_FAILED;
     bool other = !str_eq(pod->role, json_path_str(wanted, "metadata.labels[\"" LABEL_ROLE "\"]", ""));
-    return ended || (other && !pod->ready); /* one that serves is left alone: somebody may be sending to it */
+    return ended || (other && (!pod->ready || (!takes_backup(sources, pod) && !takes_binlogs(sources, pod))));
 }
 
 /* It waits for a node: perhaps because its claim is gone. */
@@ -87,7 +136,7 @@ void store_pod_plan(const struct backup_sources *sources, const char *ns, const 
     }
     if (wanted && !pod)
         plan_add_apply(plan, PLAN_POD, NULL, json_incref(wanted), why);
-    else if (wanted && !pod->object.deleting && is_outdated(pod, wanted))
+    else if (wanted && !pod->object.deleting && is_outdated(sources, pod, wanted))
         plan_add_delete(plan, PLAN_POD, ns, pod->name, pod->uid, "the pod that serves the volume is outdated");
 }
 

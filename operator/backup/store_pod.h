@@ -24,10 +24,11 @@ struct backup_sources {
 /* The pod as it is; NULL: there is none. */
 const struct pod_object *store_pod_find(
     const struct backup_sources *sources, const char *ns, const char *cluster, const char *claim);
-/* It serves. If not, message says what it waits for. pod may be NULL. */
+/* It serves, and we understand it. If not, message says what it waits for. pod may be NULL. */
 bool store_pod_serves(const struct pod_object *pod, char *message, size_t size);
-/* Plans to make it, or to have one that is outdated made anew. Nothing while the cluster has no accepted spec. With
- * `makes_claim` the claim is made before it, if there is none and the destination says how large it should be. */
+/* Plans to make it, or to have one that is outdated made anew: at once when it serves nobody, else when nothing is
+ * sent to it any more. Nothing while the cluster has no accepted spec. With `makes_claim` the claim is made before
+ * it, if there is none and the destination says how large it should be. */
 void store_pod_plan(const struct backup_sources *sources, const char *ns, const char *cluster,
     const struct backup_destination *destination, bool makes_claim, const char *why, struct plan *plan);
 /* Whether the cluster archives its binary logs there, so that the pod stands all the time. */

@@ -80,6 +80,7 @@ struct agent_double {
     int64_t clone_ms, order_ms;
     int64_t stalled_ms; /* what it tells of its volume */
     bool volume_is_full;
+    bool is_outdated; /* of a version that speaks S3 with the pod in front of a volume */
 
     /* Backups: what this process was told last; its state is the test's to turn. */
     struct backup_task backup_task;

@@ -606,6 +606,7 @@ void agent_model_status(const struct agent_double *agent, struct agent_status *r
     ret->restored_number = agent->data_number;
     ret->beside_number = agent->beside_number;
     ret->has_before = agent->has_before;
+    ret->volume_protocol = agent->is_outdated ? 0 : AGENT_VOLUME_PROTOCOL;
     ret->data = agent->has_data ? AGENT_DATA_DATABASE : AGENT_DATA_EMPTY;
     ret->writable = agent->opened;
     ret->read_only = !agent->opened;

@@ -483,6 +483,113 @@ static void test_to_a_volume(void **state)
     }
 }
 
+/* ---- an upgrade of the operator ---- */
+
+static bool is_of_an_earlier_version(struct operator_world *world)
+{
+    const char *path = find_store(world);
+    if (!path)
+        return false;
+    world_agent(world, 0)->is_outdated = true;
+    snprintf(world_agent(world, 0)->archive.task, sizeof(world_agent(world, 0)->archive.task), "0123456789abcdef");
+    world_edit_json(world, path,
+        "{'metadata': {'labels': {'kubemysql.dev/role': 'store-0123456789abcdef'}},"
+        "'status': {'phase': 'Running', 'podIP': '127.9.9.8', 'conditions': [{'type': 'Ready', 'status': 'True'}]}}");
+    return true;
+}
+
+static bool is_paused(struct operator_world *world)
+{
+    world_edit_json(world, PATH_CLUSTER, "{'spec': {'paused': true}}");
+    return true;
+}
+
+static bool pause_is_seen(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "Progressing"), "False/Paused") && role_story_quiet(world);
+}
+
+static const char *role_of_store(struct operator_world *world)
+{
+    const char *path = find_store(world);
+    return path ? world_str(world, path, "metadata.labels[\"kubemysql.dev/role\"]") : "";
+}
+
+static bool waits_for_agent(struct operator_world *world)
+{
+    return says(world, "False/AgentOutdated", "the agent of shop-mysql-0 is of an earlier version");
+}
+
+/* Somebody archives to it, and cannot be told to stop. */
+static bool old_store_stands(struct operator_world *world)
+{
+    return told_0(world) && str_eq(role_of_store(world), "store-0123456789abcdef") && role_story_quiet(world);
+}
+
+static bool goes_on(struct operator_world *world)
+{
+    world_edit_json(world, PATH_CLUSTER, "{'spec': {'paused': null}}");
+    return true;
+}
+
+static bool store_is_replaced(struct operator_world *world)
+{
+    return !told_0(world) && backup_store_pod_is_understood(role_of_store(world));
+}
+
+static bool agent_is_not_told(struct operator_world *world)
+{
+    return waits_for_agent(world) && !told_0(world) && role_story_quiet(world);
+}
+
+static bool agent_is_replaced(struct operator_world *world)
+{
+    world_agent(world, 0)->is_outdated = false;
+    return true;
+}
+
+/* A new operator, and an agent and a pod of an earlier version, which understand each other only. */
+static void test_an_agent_of_an_earlier_version(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {waits_for_store, role_story_settled, is_paused, pause_is_seen,
+        is_of_an_earlier_version, waits_for_agent, old_store_stands, goes_on, store_is_replaced, store_serves,
+        agent_is_not_told, agent_is_replaced, told_0, up_to_date, role_story_quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world->secrets_fresh_ms = 50;
+    world_put_cluster(world,
+        "'backup': {'destination': {'persistentVolumeClaim': {'claimName': 'nas'}}, 'binlogs': {'enabled': true}}");
+    operator_world_run(world, steps);
+    assert_string_equal(world_agent(world, 0)->archive.store, "127.9.9.9:8443");
+    operator_world_free(world);
+}
+
+static bool is_of_another_build(struct operator_world *world)
+{
+    world_edit_json(
+        world, find_store(world), "{'metadata': {'labels': {'kubemysql.dev/role': 'store-v1-0123456789abcdef'}}}");
+    return true;
+}
+
+static bool store_is_of_this_build(struct operator_world *world)
+{
+    return find_store(world) && !str_eq(role_of_store(world), "store-v1-0123456789abcdef") && waits_for_store(world);
+}
+
+/* It understands us, so it lets end what is under way: rounds of the archive do not hold its replacement up. */
+static void test_a_pod_of_another_build(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {waits_for_store, store_serves, told_0, role_story_settled,
+        is_of_another_build, store_is_of_this_build, store_serves, up_to_date, role_story_quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world->secrets_fresh_ms = 50;
+    world_put_cluster(world,
+        "'backup': {'destination': {'persistentVolumeClaim': {'claimName': 'nas'}}, 'binlogs': {'enabled': true}}");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
 int main(void)
 {
     cmocka_set_test_filter(getenv("TEST_CASE"));
@@ -499,6 +606,8 @@ int main(void)
         cmocka_unit_test(test_spec_taken_away),
         cmocka_unit_test(test_needs_a_destination),
         cmocka_unit_test(test_to_a_volume),
+        cmocka_unit_test(test_an_agent_of_an_earlier_version),
+        cmocka_unit_test(test_a_pod_of_another_build),
         cmocka_unit_test(test_operator_dies_at_every_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -410,6 +410,59 @@ static void a_volume_is_served_while_it_is_needed(void **state)
     backup_world_free(it);
 }
 
+/* ---- a pod of an earlier version ---- */
+
+static bool pod_is_old(struct operator_world *world)
+{
+    if (!pod_serves(world))
+        return false;
+    _cleanup_(freep) char *path = store_path();
+    world_edit_json(world, path, "{'metadata': {'labels': {'kubemysql.dev/role': 'store-0123456789abcdef'}}}");
+    return true;
+}
+
+static bool pod_is_new(struct operator_world *world)
+{
+    _cleanup_(freep) char *path = store_path();
+    return backup_store_pod_is_understood(world_str(world, path, "metadata.labels[\"kubemysql.dev/role\"]"));
+}
+
+static bool pod_is_still_old(struct operator_world *world)
+{
+    return !pod_is_new(world) && world_is_settled(world) && str_eq(backup_world_status_of("phase"), "Running");
+}
+
+static bool donor_is_done(struct operator_world *world)
+{
+    for (int i = 0; i < 2; i++) {
+        struct agent_double *agent = world_agent(world, i);
+        if (agent->backup.state == BACKUP_STATE_RUNNING) {
+            backup_world_store(agent);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It is replaced when nothing is sent to it: before a backup begins, and not while one runs; what the donor has
+ * stored is then looked at through the new one. */
+static void a_pod_of_an_earlier_version_is_replaced(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn before[] = {world_is_settled, door_opens, put_it_on_a_volume, pod_is_old, pod_is_new,
+        pod_serves, backup_world_completed, NULL};
+    static const world_step_fn midst[] = {world_is_settled, door_opens, put_it_on_a_volume, pod_serves,
+        backup_world_running, pod_is_old, pod_is_still_old, donor_is_done, pod_is_new, pod_serves,
+        backup_world_completed, NULL};
+    const world_step_fn *const stories[] = {before, midst};
+    for (size_t i = 0; i < ARRAY_LEN(stories); i++) {
+        struct backup_world *it = backup_world_new(i == 0 ? DONOR_COMPLETES : DONOR_HANGS, "'deletionPolicy': 'Retain'");
+        operator_world_run(it->world, stories[i]);
+        assert_int_equal(it->taken, 1);
+        backup_world_free(it);
+    }
+}
+
 static bool store_is_wanted(struct operator_world *world)
 {
     _cleanup_(freep) char *path = store_path();
@@ -530,6 +583,7 @@ int main(void)
         cmocka_unit_test(a_seal_that_is_wished_late_is_put_on),
         cmocka_unit_test(a_refusal_waits_for_the_secret),
         cmocka_unit_test(a_volume_is_served_while_it_is_needed),
+        cmocka_unit_test(a_pod_of_an_earlier_version_is_replaced),
         cmocka_unit_test(a_pod_that_never_serves_is_not_left_behind),
         cmocka_unit_test(a_claim_with_a_size_is_made),
         cmocka_unit_test(a_claim_of_somebody_else_is_used),

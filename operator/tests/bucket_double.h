@@ -14,7 +14,9 @@
 struct bucket_double;
 
 struct bucket_double *bucket_double_new(struct loop *loop);
-/* The same objects behind mutual TLS, as the pod in front of a volume, which is asked in its own way (agent/backup/store_request.h); also listens there. tls is the caller's until the free. False: the address is taken. */
+/* The same objects behind mutual TLS, as the pod in front of a volume, which is asked in its own way
+ * (agent/backup/store_request.h); also listens there. tls is the caller's until the free. False: the address is
+ * taken. */
 bool bucket_double_listen_tls(
     struct bucket_double *s3, struct loop *loop, struct tls_server *tls, const char *address, uint16_t port);
 void bucket_double_free(struct bucket_double *s3);

@@ -134,6 +134,36 @@ static void test_from_a_volume(void **state)
     operator_world_free(world);
 }
 
+static bool store_is_old(struct operator_world *world)
+{
+    world_edit_json(world, find_store(world),
+        "{'metadata': {'labels': {'kubemysql.dev/role': 'store-0123456789abcdef'}},"
+        "'status': {'phase': 'Running', 'podIP': '127.9.9.8', 'conditions': [{'type': 'Ready', 'status': 'True'}]}}");
+    return true;
+}
+
+static bool store_is_new(struct operator_world *world)
+{
+    const char *path = find_store(world);
+    return path && backup_store_pod_is_understood(world_str(world, path, "metadata.labels[\"kubemysql.dev/role\"]")) &&
+        str_empty(world_agent(world, 0)->status.seed.task);
+}
+
+/* The operator was exchanged before anybody was told how to restore: nobody is sent to the pod of an earlier
+ * version. */
+static void test_from_a_volume_behind_an_old_pod(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {put_volume_backup, waits_for_store, store_is_old, store_is_new, store_serves,
+        role_story_settled, store_is_gone, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}}");
+    operator_world_run(world, steps);
+    assert_string_equal(world_agent(world, 0)->restored, "b-1");
+    assert_string_equal(world_agent(world, 0)->task_store, "127.9.9.9:8443");
+    operator_world_free(world);
+}
+
 /* ---- what does not go ---- */
 
 static bool says_damaged(struct operator_world *world)
@@ -573,6 +603,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_backup),
         cmocka_unit_test(test_from_a_volume),
+        cmocka_unit_test(test_from_a_volume_behind_an_old_pod),
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_another_wish),
         cmocka_unit_test(test_no_change_afterwards),

@@ -103,6 +103,9 @@ static void hash(void **state)
     _cleanup_(json_decrefp) json_t *same = make("vol", "agent:1");
     _cleanup_(json_decrefp) json_t *other = make("vol", "agent:2");
     assert_true(str_starts_with(json_path_str(one, path, ""), "store-"));
+    assert_true(backup_store_pod_is_understood(json_path_str(one, path, "")));
+    assert_false(backup_store_pod_is_understood("store-0123456789abcdef")); /* earlier versions */
+    assert_false(backup_store_pod_is_understood(""));
     assert_string_equal(json_path_str(one, path, ""), json_path_str(same, path, ""));
     assert_string_not_equal(json_path_str(one, path, ""), json_path_str(other, path, ""));
 }

@@ -53,6 +53,7 @@ static void read_member(const char *name, const json_t *json, struct backup_memb
     ret->is_held = json_path_bool(json, "held", false);
     ret->has_data = json_path_bool(json, "data", true);
     ret->seeding = json_path_bool(json, "seeding", false);
+    ret->is_outdated = json_path_bool(json, "outdated", false);
     ret->lag_known = json_object_get(json, "lagMs") != NULL;
     ret->lag_ms = json_path_int(json, "lagMs", 0);
     ret->serving = (uint32_t)json_path_int(json, "serving", 0);

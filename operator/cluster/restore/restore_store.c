@@ -45,11 +45,24 @@ bool restore_store_is_wanted(const struct cluster_snapshot *snapshot)
     return restores && snapshot->scale.effective > 0 && restore_store_name(snapshot, name);
 }
 
-static bool is_outdated(const struct pod_object *pod, const json_t *wanted)
+/* An `init` of an earlier version that was told how to restore reads from it. */
+static bool is_read_from(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct agent_status *agent = snapshot->members[i].agent;
+        if (agent && backup_store_agent_is_outdated(agent) && *agent->seed.task)
+            return true;
+    }
+    return false;
+}
+
+/* One that serves is left alone, unless neither we nor our agents understand it. */
+static bool is_outdated(const struct cluster_snapshot *snapshot, const struct pod_object *pod, const json_t *wanted)
 {
     bool ended = pod->phase == POD_PHASE_SUCCEEDED || pod->phase == POD_PHASE_FAILED;
     bool other = !str_eq(pod->role, json_path_str(wanted, "metadata.labels[\"" LABEL_ROLE "\"]", ""));
-    return ended || (other && !pod->ready); /* one that serves is left alone */
+    bool useless = !backup_store_pod_is_understood(pod->role) && !is_read_from(snapshot);
+    return ended || (other && (!pod->ready || useless));
 }
 
 /* A new cluster may begin with an empty volume where that is an answer: nothing was stored yet. */
@@ -88,7 +101,7 @@ void restore_store_decide(const struct cluster_snapshot *snapshot, struct plan *
         plan_add_create(plan, PLAN_VOLUME_CLAIM, claim, "a claim for backups, which there is none of yet");
     if (!found)
         plan_add_apply(plan, PLAN_POD, NULL, json_incref(wanted), "the restore reads from a volume");
-    else if (!found->object.deleting && is_outdated(found, wanted))
+    else if (!found->object.deleting && is_outdated(snapshot, found, wanted))
         plan_add_delete(
             plan, PLAN_POD, snapshot->ns, found->name, found->uid, "the pod that serves the volume is outdated");
 }
@@ -97,7 +110,8 @@ bool restore_store_door(const struct cluster_snapshot *snapshot, struct backup_s
 {
     const struct pod_object *pod = snapshot->restore_store;
     struct strbuf name;
-    if (!pod || !pod->ready || pod->object.deleting || str_empty(pod->pod_ip))
+    if (!pod || !pod->ready || pod->object.deleting || str_empty(pod->pod_ip) ||
+        !backup_store_pod_is_understood(pod->role))
         return false;
     strbuf_init(&name, 512);
     backup_store_server_name(snapshot->ns, snapshot->name, pod->name, &name);
