@@ -272,10 +272,9 @@ static int settle_data(const struct store_folder *folder, int dir, uint64_t byte
         return no_such_upload(fault);
     int rc = fstat(data, &st);
     bool is_whole = rc == 0 && (uint64_t)st.st_size >= bytes;
-    if (is_whole && ((uint64_t)st.st_size > bytes ? ftruncate(data, (off_t)bytes) : 0) < 0)
+    /* Also where it has that size: what was reserved behind it and not written goes. */
+    if (is_whole && (ftruncate(data, (off_t)bytes) < 0 || fsync(data) < 0))
         rc = -1;
-    if (is_whole && rc == 0)
-        rc = fsync(data);
     int saved = errno;
     close(data);
     if (rc < 0)

@@ -452,6 +452,8 @@ static void test_a_piece_that_never_came(void **state)
     struct store_request upload = begin(w, "x");
     struct store_request last = upload;
     struct store_draft draft = STORE_DRAFT_INIT;
+    _cleanup_(freep) char *path = path_of(w, "x");
+    struct stat st;
 
     assert_int_equal(piece(w, &upload, 0, "aaaa"), STORE_OK);
     last.offset = 4;
@@ -461,6 +463,8 @@ static void test_a_piece_that_never_came(void **state)
     assert_int_equal(piece(w, &upload, 4, "bb"), STORE_OK);
     assert_int_equal(commit(w, &upload, 6), STORE_OK);
     assert_object(w, "x", "aaaabb");
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_blocks < 100); /* and it takes no space */
 }
 
 static void test_uploads_of_another_boot_are_gone(void **state)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of object_store.h and the service in front of a volume, with each other, and with servers of another version. */
+/* The client of object_store.h and the service in front of a volume, with each other, and with servers of another
+ * version. */
 #include "common/base.h"
 
 #include "common/volume_store.h"
@@ -185,6 +186,28 @@ static void test_uploads(void **state)
     object_upload_free(upload);
     assert_stored(w, "a/big", 2 * PART + LAST);
     assert_nothing_under_way(w);
+}
+
+static void read_from(struct world *w, uint64_t offset, enum error_kind kind)
+{
+    object_result_clear(&w->out);
+    object_read(w->store, "a", offset, object_result_data, object_result_done, &w->out);
+    object_result_expect(&w->out, kind);
+}
+
+static void test_reading_from_a_place(void **state)
+{
+    struct world *w = *state;
+
+    put(w, "a", "0123456789");
+    read_from(w, 3, ERROR_NONE);
+    assert_string_equal(w->out.body.buf, "3456789");
+    read_from(w, 10, ERROR_NONE); /* its end */
+    assert_int_equal(w->out.body.len, 0);
+    read_from(w, 11, ERROR_INVALID);
+    object_delete(w->store, "a", object_result_done, &w->out);
+    object_result_expect(&w->out, ERROR_NONE);
+    read_from(w, 3, ERROR_NOT_FOUND);
 }
 
 static void test_uploads_that_are_not_whole(void **state)
@@ -379,6 +402,7 @@ int main(void)
         WORLD(test_where_it_lies),
         WORLD(test_lists_of_many_pages),
         WORLD(test_uploads),
+        WORLD(test_reading_from_a_place),
         WORLD(test_uploads_that_are_not_whole),
         WORLD(test_uploads_that_somebody_left),
         WORLD(test_a_server_of_another_version),
