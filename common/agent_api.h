@@ -54,8 +54,8 @@
 /* Status of the answer to POST /v1/backups when the image lacks what the method takes: asking again does not help. */
 #define AGENT_TASK_IMPOSSIBLE 422
 
-/* What agents and the operator speak with the pod in front of a volume (docs/decisions/volume-store.md): agent_status.volume_protocol. Whoever does not say is of an earlier version, which spoke
- * S3 with it. */
+/* What agents and the operator speak with the pod in front of a volume (docs/decisions/volume-store.md):
+ * agent_status.volume_protocol. Whoever does not say is of an earlier version, which spoke S3 with it. */
 #define AGENT_VOLUME_PROTOCOL 1
 
 /* Common names in certificates: the agent's TLS door serves clients with the operator's name, or another

@@ -19,7 +19,7 @@ struct object_store;
 
 /* As object_target, with its own memory. */
 struct backup_store {
-    char *endpoint, *region, *bucket, *prefix;
+    char *endpoint, *region, *bucket, *prefix;     /* volume: endpoint and prefix count */
     char *access_key, *secret_key, *session_token; /* secret */
     char *ca_pem;                                  /* NULL: the system's certificates */
     char *connect_to,

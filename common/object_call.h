@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_call.h: one request to a server of objects, repeated until there is an answer that counts; and the store that it is sent to. Private to object_*.c, s3_*.c and
- * volume_*.c.
+ * object_call.h: one request to a server of objects, repeated until there is an answer that counts; and the store
+ * that it is sent to. Private to object_*.c, s3_*.c and volume_*.c.
  *
- * A try that got no answer, or one that promises more (500, 503, SlowDown …), is followed by another one after a pause, at most OBJECT_TRIES_MAX in all; to S3 each is signed
- * anew, with the keys that are known by then. Keys that were taken before and are refused now may have been rotated: new ones are waited for. A call whose `data` has taken bytes is not repeated here: only its owner knows how to go on.
+ * A try that got no answer, or one that promises more (500, 503, SlowDown …), is followed by another one after a
+ * pause, at most OBJECT_TRIES_MAX in all; to S3 each is signed anew, with the keys that are known by then. Keys
+ * that were taken before and are refused now may have been rotated: new ones are waited for. A call whose `data`
+ * has taken bytes is not repeated here: only its owner knows how to go on.
  */
 #ifndef KM_COMMON_OBJECT_CALL_H
 #define KM_COMMON_OBJECT_CALL_H
@@ -29,8 +31,8 @@ struct object_store_ops {
     int (*read_refusal)(int status, const char *text, size_t len, struct object_refusal *ret);
     /* Of a page of names. under: with the store's prefix; token: what the page before gave, NULL: the first. */
     void (*list_query)(const char *under, char delimiter, const char *token, struct strbuf *query);
-    /* each: for all of the page, in its order; -1 ends it, without an error. ret_token: heap, where the next page begins; NULL: this is the last one. ERROR_PROTOCOL: not a whole page, and
-     * nothing of it is handed out. */
+    /* each: for all of the page, in its order; -1 ends it, without an error. ret_token: heap, where the next page
+     * begins; NULL: this is the last one. ERROR_PROTOCOL: not a whole page, and nothing of it is handed out. */
     int (*list_read)(const char *text, size_t len, int (*each)(void *arg, const struct object_found *found), void *arg,
         char **ret_token, struct error *err);
     /* ret_found: how many there were, written before done; may be NULL. */

@@ -2,12 +2,14 @@
 /*
  * object_store.h: objects by name: what backups are written to and read from. On the loop.
  *
- * Two kinds of servers, chosen by the target: S3 and what calls itself so (s3_store.h; requests signed with Signature Version 4, payload hash included), and our own service in front of a
- * volume (volume_store.h; `kube-mysql-agent store`), which knows who asks by mutual TLS. Callers do not know which.
+ * Two kinds of servers, chosen by the target: S3 and what calls itself so (s3_store.h; requests signed with
+ * Signature Version 4, payload hash included), and our own service in front of a volume (volume_store.h;
+ * `kube-mysql-agent store`), which knows who asks by mutual TLS. Callers do not know which.
  *
- * Names of objects are relative to the target's prefix; they hold letters, digits and "-_./" only. Every request is repeated by itself with back-off as long as that is
- * safe and promising (no answer, 500, 502, 503, 504, 429, RequestTimeout), at most OBJECT_TRIES_MAX times. `done` callbacks come once, from the loop,
- * never inside the call that started them, never after a cancel. Errors:
+ * Names of objects are relative to the target's prefix; they hold letters, digits and "-_./" only. Every request is
+ * repeated by itself with back-off as long as that is safe and promising (no answer, 500, 502, 503, 504, 429,
+ * RequestTimeout), at most OBJECT_TRIES_MAX times. `done` callbacks come once, from the loop, never inside the call
+ * that started them, never after a cancel. Errors:
  *   NOT_FOUND no such bucket, object or upload     UNAUTHORIZED, FORBIDDEN wrong key, no right (with the server's own code and message)
  *   CONFLICT  PreconditionFailed                    INVALID      the target is not usable (its field is named)
  *             or its certificate is not trusted: one try, as whoever reads the error must do something
@@ -86,10 +88,12 @@ struct object_request *object_read(struct object_store *store, const char *name,
 void object_request_pause(struct object_request *request);
 void object_request_resume(struct object_request *request);
 
-/* Begins an object that arrives in parts; started is called when parts may be given. One part is under way at a time or several: as many as the caller gives. */
+/* Begins an object that arrives in parts; started is called when parts may be given. One part is under way at a time
+ * or several: as many as the caller gives. */
 struct object_upload *object_upload_begin(
     struct object_store *store, const char *name, object_done_fn started, void *arg);
-/* number: 1 to OBJECT_PARTS_MAX, given in that order. data is NOT copied: it must stay until done. sha256: of data, 32 bytes (signed as the payload's hash). */
+/* number: 1 to OBJECT_PARTS_MAX, given in that order. data is NOT copied: it must stay until done. sha256: of data,
+ * 32 bytes (signed as the payload's hash). */
 void object_upload_part(struct object_upload *upload, int number, const void *data, size_t len,
     const unsigned char sha256[static 32], object_done_fn done, void *arg);
 /* All parts are done, and there is at least one. The object exists when done came without an error, whole and once, also when answers were lost. Frees nothing: call

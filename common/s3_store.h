@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * s3_store.h: object_store.h in S3's language. https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
+ * s3_store.h: object_store.h in S3's language.
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
  *
- * On the wire, for whoever speaks the other side (/B/KEY is the path; nothing else is ever sent; answers as in S3's reference, errors as its Error documents):
+ * On the wire, for whoever speaks the other side (/B/KEY is the path; nothing else is ever sent; answers as in S3's
+ * reference, errors as its Error documents):
  *   PUT    /B/KEY                                    body; answer: ETag
  *   GET    /B/KEY    [Range: bytes=N-] [If-Match: E] 200, or 206 with Content-Range; ETag. 404 NoSuchKey, 412 PreconditionFailed, 416 InvalidRange
  *   HEAD   /B/KEY                                    Content-Length, ETag
@@ -13,8 +15,9 @@
  *   POST   /B/KEY?uploadId=ID                        body: the parts' numbers and ETags. 404 NoSuchUpload, also after it was completed
  *   DELETE /B/KEY?uploadId=ID                        204; 404 NoSuchUpload
  *   GET    /B?[key-marker=K&]max-uploads=1000&prefix=P[&upload-id-marker=U]&uploads=
- * Each carries x-amz-content-sha256, hex of the body that belongs to it, signed or not. Bodies of 64 KiB and more may come with Expect: 100-continue. While a server
- * completes an upload it may send blanks, so that the connection is not idle.
+ * Each carries x-amz-content-sha256, hex of the body that belongs to it, signed or not. Bodies of 64 KiB and more
+ * may come with Expect: 100-continue. While a server completes an upload it may send blanks, so that the connection
+ * is not idle.
  *
  * Private to object_store.c and s3_*.c.
  */
@@ -27,7 +30,8 @@
 
 extern const struct object_store_ops s3_store_ops;
 
-/* s3_sweep.c: aborts all multipart uploads whose key begins with the store's prefix + under (exact: is that). ret_found as in object_store_ops. */
+/* s3_sweep.c: aborts all multipart uploads whose key begins with the store's prefix + under (exact: is that).
+ * ret_found as in object_store_ops. */
 struct object_request *s3_abort_uploads(
     struct object_store *store, const char *under, bool exact, size_t *ret_found, object_done_fn done, void *arg);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * volume_store.h: object_store.h in the language of the service in front of a volume (`kube-mysql-agent store`; agent/backup/store_request.h and store_answer.h describe
- * requests and answers). It knows who asks by mutual TLS.
+ * volume_store.h: object_store.h in the language of the service in front of a volume (`kube-mysql-agent store`;
+ * agent/backup/store_request.h and store_answer.h describe requests and answers). It knows who asks by mutual TLS.
  *
- * An upload's id is made here, so beginning it can be repeated. Its parts are written where they will stay: each begins where the one before it ends, so they must be given in the order of their
- * numbers. Committing names the number of bytes.
+ * An upload's id is made here, so beginning it can be repeated. Its parts are written where they will stay: each
+ * begins where the one before it ends, so they must be given in the order of their numbers. Committing names the
+ * number of bytes.
  *
  * Private to object_store.c and volume_*.c.
  */
@@ -19,7 +20,8 @@ extern const struct object_store_ops volume_store_ops;
 
 /* ---- volume_answer.c: what it answers. Pure. The text must be there whole; -1 with ERROR_PROTOCOL ---- */
 
-/* As object_store_ops.read_refusal. A 404 that is not of this service (earlier versions of it spoke S3) is "OtherProtocol", so that it never means that nothing is stored. */
+/* As object_store_ops.read_refusal. A 404 that is not of this service (earlier versions of it spoke S3) is
+ * "OtherProtocol", so that it never means that nothing is stored. */
 int volume_refusal_read(int status, const char *text, size_t len, struct object_refusal *ret) KM_MUST_CHECK;
 /* As object_store_ops.list_read. */
 int volume_list_read(const char *text, size_t len, int (*each)(void *arg, const struct object_found *found), void *arg,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_fault.h: why the store refuses. The client takes a meaning from the status, and from the name where trying again helps (common/object_refusal.c).
+ * store_fault.h: why the store refuses. The client takes a meaning from the status, and from the name where trying
+ * again helps (common/object_refusal.c).
  */
 #ifndef KM_AGENT_BACKUP_STORE_FAULT_H
 #define KM_AGENT_BACKUP_STORE_FAULT_H

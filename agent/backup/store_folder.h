@@ -12,8 +12,8 @@
  * A crash at any point leaves the old object or the new one: a body is written beside, synced, renamed, and the folders on the way to it are synced before
  * anybody is told. Folders that have become empty are removed: to a client they are but parts of names.
  *
- * ETags are made of inode, size and time of the file: they cost nothing, survive a restart and change with every replacement. A reader that goes on after its connection
- * was cut knows by it that it is still the same object.
+ * ETags are made of inode, size and time of the file: they cost nothing, survive a restart and change with every
+ * replacement. A reader that goes on after its connection was cut knows by it that it is still the same object.
  */
 #ifndef KM_AGENT_BACKUP_STORE_FOLDER_H
 #define KM_AGENT_BACKUP_STORE_FOLDER_H

@@ -2,8 +2,9 @@
 /*
  * store_list.h: the names of objects, in the order of their bytes, a page at a time. Blocking: for worker threads.
  *
- * A folder of any size takes memory for STORE_LIST_LEVEL entries: the smallest that have not been told yet are picked, then the next ones. A folder is told
- * only when there is an object below it. Objects that come or go meanwhile are told or not; all others are told exactly once over all pages.
+ * A folder of any size takes memory for STORE_LIST_LEVEL entries: the smallest that have not been told yet are
+ * picked, then the next ones. A folder is told only when there is an object below it. Objects that come or go
+ * meanwhile are told or not; all others are told exactly once over all pages.
  */
 #ifndef KM_AGENT_BACKUP_STORE_LIST_H
 #define KM_AGENT_BACKUP_STORE_LIST_H
@@ -23,7 +24,8 @@ struct store_entry {
     int64_t modified_ms;
 };
 
-/* each: false when it has no room for this one, which is then the first of the next page. At most query->max are told. */
+/* each: false when it has no room for this one, which is then the first of the next page. At most query->max are
+ * told. */
 int store_list(const struct store_folder *folder, const struct store_list_query *query,
     bool (*each)(void *arg, const struct store_entry *entry), void *arg, bool *ret_truncated,
     struct store_fault *fault) KM_MUST_CHECK;

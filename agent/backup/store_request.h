@@ -5,8 +5,9 @@
  *   PUT    /v1/objects/NAME                  an object, whole; X-Content-SHA256 is checked against the body
  *   GET, HEAD /v1/objects/NAME               Range (one), If-Match
  *   DELETE /v1/objects/NAME
- *   GET    /v1/objects                       prefix=P, folders=1 (what lies deeper is told as its folder), after=NAME, max=N; store_answer.h
- *   POST   /v1/uploads/ID/NAME               begins an upload; ID is the client's choice, so that the request can be repeated
+ *   GET    /v1/objects                       prefix=P, after=NAME, max=N, folders=1 (what lies deeper is told as its
+ *                                            folder); store_answer.h
+ *   POST   /v1/uploads/ID/NAME               begins an upload; the client chooses the ID, so that it can be repeated
  *   PUT    /v1/uploads/ID/NAME?offset=N      bytes of it; X-Content-SHA256
  *   POST   /v1/uploads/ID/NAME?bytes=N       makes its first N bytes the object
  *   DELETE /v1/uploads/ID/NAME               ends it

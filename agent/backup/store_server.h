@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_server.h: the store's answers over HTTP: routes for an http_server that streams bodies (store_request.h says what is known, store_answer.h what is answered,
- * store_folder.h where it lies).
+ * store_server.h: the store's answers over HTTP: routes for an http_server that streams bodies (store_request.h
+ * says what is known, store_answer.h what is answered, store_folder.h where it lies).
  *
- * All file work is done by STORE_LANES threads; the loop only moves bytes between connections and buffers. A body that arrives takes two buffers of
- * STORE_PIECE_BYTES, one that is sent takes one; at most STORE_REQUESTS_MAX requests are under way, further ones are told Busy. So memory does not depend on
- * the size of anything.
+ * All file work is done by STORE_LANES threads; the loop only moves bytes between connections and buffers. A body
+ * that arrives takes two buffers of STORE_PIECE_BYTES, one that is sent takes one; at most STORE_REQUESTS_MAX
+ * requests are under way, further ones are told Busy. So memory does not depend on the size of anything.
  *
- * An upload is committed when no piece of it is on its way any more: those that are (a connection that hangs, whose piece was sent again) are ended, and the commit is told Busy, as they write into the
- * file that becomes the object. Committing once more what was committed just now is answered the same (the first answer may have been lost).
+ * An upload is committed when no piece of it is on its way any more: those that are (a connection that hangs, whose
+ * piece was sent again) are ended, and the commit is told Busy, as they write into the file that becomes the
+ * object. Committing once more what was committed just now is answered the same (the first answer may have been
+ * lost).
  *
  * A request that fails leaves nothing behind but bytes of an upload, and that is so before it is answered.
  */

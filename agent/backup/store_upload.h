@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_upload.h: objects that arrive in pieces. Blocking: for worker threads; different uploads, and different pieces of one, may be worked on at once.
+ * store_upload.h: objects that arrive in pieces. Blocking: for worker threads; different uploads, and different
+ * pieces of one, may be worked on at once.
  *
  *   .uploads/ID/upload      "NAME\nBOOT\n": what it will be; the kernel it was begun under
  *   .uploads/ID/data        the object as it will be
  *
- * A piece is written where it stays, so committing copies nothing: it cuts the data to its size, syncs and renames it. Nobody says here which pieces are there. A piece is
- * answered once its bytes are written; its client commits when all of them were answered. Sent again after a lost answer it has the same bytes, so two tries at once do no harm;
- * but none may be under way while the upload is committed: the caller sees to that (store_server.c).
+ * A piece is written where it stays, so committing copies nothing: it cuts the data to its size, syncs and renames
+ * it. Nobody says here which pieces are there. A piece is answered once its bytes are written; its client commits
+ * when all of them were answered. Sent again after a lost answer it has the same bytes, so two tries at once do no
+ * harm; but none may be under way while the upload is committed: the caller sees to that (store_server.c).
  *
- * Pieces are not synced one by one: their writing is started, and committing waits for it. So an upload that was begun under another boot of the kernel is gone
- * (NoSuchUpload): its pieces may be lost, though they were answered. A restart of the store alone loses nothing.
+ * Pieces are not synced one by one: their writing is started, and committing waits for it. So an upload that was
+ * begun under another boot of the kernel is gone (NoSuchUpload): its pieces may be lost, though they were answered.
+ * A restart of the store alone loses nothing.
  *
- * Committing can be repeated after a crash at any point: up to the rename nothing has changed; after it the upload is gone.
+ * Committing can be repeated after a crash at any point: up to the rename nothing has changed; after it the upload
+ * is gone.
  *
  * Uploads of versions up to 0.2 lie there likewise, with more files: they are swept in the same way.
  */

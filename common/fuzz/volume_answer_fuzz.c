@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the service in front of a volume answers: nothing is read outside of the text (exact heap copies, address sanitizer); what is handed out stands in a page that is whole, and nothing of one
- * that is not; texts keep their bounds.
+ * What the service in front of a volume answers: nothing is read outside of the text (exact heap copies, address
+ * sanitizer); what is handed out stands in a page that is whole, and nothing of one that is not; texts keep their
+ * bounds.
  */
 #include "common/base.h"
 
