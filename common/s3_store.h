@@ -37,10 +37,10 @@ struct object_request *s3_abort_uploads(
 
 /* s3_upload.c: object_store.h, "streams". */
 struct object_upload *s3_upload_begin(struct object_store *store, const char *name, object_done_fn started, void *arg);
-void s3_upload_part(struct object_upload *upload, int number, const void *data, size_t len, const unsigned char *sha256,
+void s3_upload_part(struct object_upload *base, int number, const void *data, size_t len, const unsigned char *sha256,
     object_done_fn done, void *arg);
-void s3_upload_complete(struct object_upload *upload, object_done_fn done, void *arg);
-void s3_upload_abort(struct object_upload *upload, object_done_fn done, void *arg);
-void s3_upload_free(struct object_upload *upload);
+void s3_upload_complete(struct object_upload *base, object_done_fn done, void *arg);
+void s3_upload_abort(struct object_upload *base, object_done_fn done, void *arg);
+void s3_upload_free(struct object_upload *base);
 
 #endif

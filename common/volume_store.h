@@ -33,10 +33,10 @@ int volume_ended_read(const char *text, size_t len, size_t *ret, struct error *e
 
 struct object_upload *volume_upload_begin(
     struct object_store *store, const char *name, object_done_fn started, void *arg);
-void volume_upload_part(struct object_upload *upload, int number, const void *data, size_t len,
+void volume_upload_part(struct object_upload *base, int number, const void *data, size_t len,
     const unsigned char *sha256, object_done_fn done, void *arg);
-void volume_upload_complete(struct object_upload *upload, object_done_fn done, void *arg);
-void volume_upload_abort(struct object_upload *upload, object_done_fn done, void *arg);
-void volume_upload_free(struct object_upload *upload);
+void volume_upload_complete(struct object_upload *base, object_done_fn done, void *arg);
+void volume_upload_abort(struct object_upload *base, object_done_fn done, void *arg);
+void volume_upload_free(struct object_upload *base);
 
 #endif

@@ -37,12 +37,12 @@ bool backup_store_agent_is_outdated(const struct agent_status *status)
     return status->volume_protocol < AGENT_VOLUME_PROTOCOL;
 }
 
-void backup_store_say_outdated(const char *pod, char *message, size_t size)
+void backup_store_say_outdated(const char *member, char *message, size_t size)
 {
     snprintf(message, size,
-        "the agent of %s is of an earlier version, which the pod in front of the volume does not understand: it goes on "
-        "when the member's pod has been replaced (images.agent, if it is set, must be of the operator's version)",
-        pod);
+        "the agent of %s is of an earlier version, which the pod in front of the volume does not understand: it goes "
+        "on when the member's pod has been replaced (images.agent, if it is set, must be of the operator's version)",
+        member);
 }
 
 static json_t *metadata_of(const struct backup_store_pod *pod)
