@@ -27,6 +27,16 @@ static void edit(struct kubernetes_double *kubernetes, const char *path, json_t 
     json_decref(changes);
 }
 
+static bool is_version(const json_t *object, const char *version)
+{
+    return str_eq(json_path_str(object, "metadata.resourceVersion", ""), version);
+}
+
+static void note_version(struct kubernetes_double *kubernetes, const char *path, char out[static 24])
+{
+    snprintf(out, 24, "%s", json_path_str(kube_api_double_get(kubernetes->api, path), "metadata.resourceVersion", ""));
+}
+
 /* ---- the StatefulSet controller ---- */
 
 static void revision_of(const json_t *set, char out[static 24])
@@ -62,22 +72,27 @@ static void keep_set(struct kubernetes_double *kubernetes)
     _cleanup_(json_decrefp) json_t *set =
         json_incref((json_t *)(uintptr_t)kube_api_double_get(kubernetes->api, PATH_STATEFUL_SET));
     int replicas = (int)json_path_int(set, "spec.replicas", 0);
-    char revision[24];
     if (!set)
         return;
-    revision_of(set, revision);
+    bool is_told = is_version(set, kubernetes->set_version);
+    if (!is_told)
+        revision_of(set, kubernetes->set_revision);
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
         _cleanup_(freep) char *path = pod_path(i);
         const json_t *pod = kube_api_double_get(kubernetes->api, path);
         if (i < replicas && !pod) {
             make_claim(kubernetes, i);
-            make_pod(kubernetes, set, path, revision);
+            make_pod(kubernetes, set, path, kubernetes->set_revision);
         } else if (i >= replicas && pod && !json_path(pod, "metadata.deletionTimestamp"))
             kube_api_double_remove(kubernetes->api, path);
     }
+    if (is_told)
+        return;
     edit(kubernetes, PATH_STATEFUL_SET,
         json_build("{s:{s:I, s:s, s:i}}", "status", "observedGeneration",
-            (json_int_t)json_path_int(set, "metadata.generation", 0), "updateRevision", revision, "replicas", replicas));
+            (json_int_t)json_path_int(set, "metadata.generation", 0), "updateRevision", kubernetes->set_revision,
+            "replicas", replicas));
+    note_version(kubernetes, PATH_STATEFUL_SET, kubernetes->set_version);
 }
 
 /* ---- kubelet ---- */
@@ -89,11 +104,19 @@ static json_t *condition(const char *type, bool yes)
 
 static void show_pod(struct kubernetes_double *kubernetes, const char *path, const struct agent_double *agent)
 {
-    bool past_init = agent_double_is_past_init(agent);
+    bool past_init = agent_double_is_past_init(agent), ready = agent_double_is_ready(agent);
+    typeof(kubernetes->pods[0]) *told = &kubernetes->pods[agent->ordinal];
+    if (told->past_init == past_init && told->ready == ready && str_eq(told->address, agent->address) &&
+        is_version(kube_api_double_get(kubernetes->api, path), told->version))
+        return;
+    told->past_init = past_init;
+    told->ready = ready;
+    snprintf(told->address, sizeof(told->address), "%s", agent->address);
     edit(kubernetes, path,
         json_build("{s:{s:s, s:s, s:[o, o, o]}}", "status", "phase", past_init ? "Running" : "Pending", "podIP",
             agent->address, "conditions", condition("PodScheduled", true), condition("Initialized", past_init),
-            condition("Ready", agent_double_is_ready(agent))));
+            condition("Ready", ready)));
+    note_version(kubernetes, path, told->version);
 }
 
 static void end_pod(struct kubernetes_double *kubernetes, const char *path, struct agent_double *agent)

@@ -17,6 +17,14 @@
 struct kubernetes_double {
     struct kube_api_double *api;
     struct agent_doubles *agents;
+    /* resourceVersions at which the status said all there is to say: nothing is composed and compared until they change */
+    char set_version[24];
+    char set_revision[24];
+    struct {
+        char version[24];
+        char address[24];
+        bool past_init, ready;
+    } pods[AGENT_DOUBLES_MAX];
     bool is_held;   /* nothing is made, changed or ended while true */
     bool is_ending; /* nothing is made: the namespace is being deleted (kube_api_double_end_namespace) */
 };
