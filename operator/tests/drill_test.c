@@ -261,7 +261,7 @@ static struct stage *stage_new(const char *backup, const char *more)
 {
     struct stage *stage = xnew(struct stage);
     log_setup(getenv("V") ? LOG_DEBUG : LOG_ERROR, LOG_FORMAT_TEXT, 2);
-    clock_run_fast();
+    clock_stand_still();
     stage->loop = loop_new();
     stage->api = kube_api_double_new(stage->loop);
     assert_int_equal(clock_parse_rfc3339("2026-11-21T12:00:00Z", &stage->now_ms), 0);

@@ -174,7 +174,7 @@ struct operator_world *operator_world_new(void)
 {
     struct operator_world *world = xnew(struct operator_world);
     log_setup(getenv("V") ? LOG_DEBUG : LOG_ERROR, LOG_FORMAT_TEXT, 2);
-    clock_run_fast();
+    clock_stand_still();
     world->schedule_base_ms = clock_realtime_ms();
     world->loop = loop_new();
     world->api = kube_api_double_new(world->loop);

@@ -140,7 +140,7 @@ static void a_task_is_given_until_it_shows(void **state)
     issue(NULL, "ca", NULL, &ca);
     issue(&ca, AGENT_COMMON_NAME, SERVER_NAME, &leaf);
     issue(&ca, AGENT_OPERATOR_COMMON_NAME, NULL, &client);
-    clock_run_fast();
+    clock_stand_still();
     rig->loop = loop_new();
     rig->http = http_client_new(rig->loop);
     struct tls_server *server_tls = tls_server_new(&leaf, ca.cert_pem, NULL);

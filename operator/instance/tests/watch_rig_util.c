@@ -103,7 +103,7 @@ int watch_rig_set_up(void **state)
 {
     struct watch_rig *rig = xnew(struct watch_rig);
     struct error err = ERROR_INIT;
-    clock_run_fast();
+    clock_stand_still();
     rig->loop = loop_new();
     rig->http = http_client_new(rig->loop);
     rig->positions = position_pool_new((size_t)(16 * KM_MIB));

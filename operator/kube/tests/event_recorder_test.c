@@ -114,7 +114,7 @@ static int set_up(void **state)
 {
     UNUSED(state);
     write_count = 0;
-    clock_run_fast();
+    clock_stand_still();
     loop = loop_new();
     recorder = event_recorder_new(loop, NULL, &event_resource, "test-operator", "test-operator-0");
     return 0;

@@ -15,7 +15,7 @@ int world_set_up(void **state)
 {
     struct world *world = xnew(struct world);
     log_setup(getenv("V") ? LOG_DEBUG : LOG_ERROR, LOG_FORMAT_TEXT, 2);
-    clock_run_fast();
+    clock_stand_still();
     world->loop = loop_new();
     world->api = kube_api_double_new(world->loop);
     world->http = http_client_new(world->loop);

@@ -335,7 +335,7 @@ static int set_up(void **state)
     UNUSED(state);
     memset(&server, 0, sizeof(server));
     memset(members, 0, sizeof(members));
-    clock_run_fast();
+    clock_stand_still();
     server.loop = loop_new();
     return 0;
 }
