@@ -313,7 +313,7 @@ static void close_door(struct agent_double *agent)
 static void take_address(struct agent_double *agent)
 {
     struct agent_doubles *doubles = agent->all;
-    unsigned base = (unsigned)getpid();
+    unsigned base = doubles->address_base;
     for (int i = 0; i < ADDRESS_TRIES; i++) {
         unsigned number = ++doubles->addresses;
         struct http_server *probe = http_server_new(doubles->loop, NULL, routes, agent);
@@ -410,6 +410,7 @@ struct agent_doubles *agent_doubles_new(struct loop *loop, struct kube_api_doubl
     doubles->loop = loop;
     doubles->api = api;
     doubles->writer = -1;
+    doubles->address_base = (unsigned)getpid(); /* once: a copy of the world goes on with it */
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
         struct agent_double *agent = &doubles->members[i];
         *agent = (struct agent_double){.all = doubles, .ordinal = i, .following = -1, .clone_ms = 20, .order_ms = 5};

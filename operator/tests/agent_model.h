@@ -24,7 +24,7 @@ struct agent_doubles {
     int writer;            /* ordinal of who was opened last, -1: nobody yet */
     uint64_t writer_epoch; /* by an order of this one: an older one that is carried out late opens nobody else */
     int64_t written_ms;
-    unsigned addresses;
+    unsigned address_base, addresses; /* every pod has one of its own */
     char failure[512];
     struct {
         uint64_t epoch;

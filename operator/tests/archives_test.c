@@ -379,24 +379,27 @@ static void test_spec_taken_away(void **state)
     archive_world_free(world);
 }
 
+static char *tell(const void *arg, size_t n, struct world_copies *copies)
+{
+    UNUSED(arg);
+    static const world_step_fn steps[] = {role_story_settled, switch_on, up_to_date, back_up, is_recoverable,
+        switch_off, is_over, role_story_settled, role_story_quiet, NULL};
+    struct operator_world *world = archive_world_new(2, "");
+    world->kill_after_step = 1;
+    world->kill_after = n;
+    world->copies = copies;
+    operator_world_run(world, steps);
+    assert_string_equal(world_agent(world, 0)->archive.task, "");
+    world_copy_end(copies, "over");
+    archive_world_free(world);
+    return xstrdup("over");
+}
+
 /* Whatever was written, or told, last: the next operator ends in the same world. */
 static void test_operator_dies_at_every_step(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {role_story_settled, switch_on, up_to_date, back_up, is_recoverable,
-        switch_off, is_over, role_story_settled, role_story_quiet, NULL};
-    size_t kill = 0;
-    struct operator_world *world;
-    bool died = true;
-    for (; died && kill < 60; archive_world_free(world)) {
-        world = archive_world_new(2, "");
-        world->kill_after_step = 1;
-        world->kill_after = ++kill;
-        operator_world_run(world, steps);
-        assert_string_equal(world_agent(world, 0)->archive.task, "");
-        died = world->acts - world->acts_before >= kill;
-    }
-    assert_true(kill > 6);
+    world_dies_at_every_step(tell, NULL, 6);
 }
 
 static bool is_refused(struct operator_world *world)

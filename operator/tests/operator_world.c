@@ -166,6 +166,8 @@ static void on_act(void *arg)
         world->acts_before = world->acts;
     else if (world->kill_after > 0 && world->acts == world->acts_before + world->kill_after)
         world_kill_operator(world);
+    else if (world->copies && !world_copy_is(world->copies) && world_copy_make(world->copies, world->loop))
+        world_kill_operator(world);
 }
 
 /* ---- life ---- */
@@ -240,8 +242,10 @@ void operator_world_run(struct operator_world *world, const world_step_fn *steps
         world->is_dead = false;
         run_operator(world);
     } while (world->is_dead && !*world->failure);
-    if (*world->failure)
-        fail_msg("%s", world->failure);
+    if (!*world->failure)
+        return;
+    world_copy_end(world->copies, world->failure);
+    fail_msg("%s", world->failure);
 }
 
 /* ---- objects ---- */

@@ -299,22 +299,29 @@ static bool clone_had_no_task(struct operator_world *world)
     return str_empty(world_agent(world, 1)->task_binlogs);
 }
 
+static char *tell_to_a_time(const void *arg, size_t n, struct world_copies *copies)
+{
+    UNUSED(arg);
+    static const world_step_fn steps[] = {
+        put_backup_of_cluster, role_story_settled, clone_had_no_task, role_story_quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world->kill_after_step = 1;
+    world->kill_after = n;
+    world->copies = copies;
+    world_put_cluster(world, TO_NOON);
+    operator_world_run(world, steps);
+    assert_restored(world, "b-1");
+    assert_replays(world, "ns1/old/binlogs/u-1", 1795262400000, "");
+    world_copy_end(copies, "restored");
+    operator_world_free(world);
+    return xstrdup("restored");
+}
+
 /* Whoever goes on replays to the same point. */
 static void test_operator_dies_on_the_way_to_a_time(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {
-        put_backup_of_cluster, role_story_settled, clone_had_no_task, role_story_quiet, NULL};
-    for (size_t kill = 1; kill <= 12; kill++) {
-        struct operator_world *world = operator_world_new();
-        world->kill_after_step = 1;
-        world->kill_after = kill;
-        world_put_cluster(world, TO_NOON);
-        operator_world_run(world, steps);
-        assert_restored(world, "b-1");
-        assert_replays(world, "ns1/old/binlogs/u-1", 1795262400000, "");
-        operator_world_free(world);
-    }
+    world_dies_at_every_step(tell_to_a_time, NULL, 12);
 }
 
 static void test_to_all_and_to_a_gtid(void **state)

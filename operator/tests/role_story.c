@@ -3,9 +3,6 @@
 
 #include "operator/tests/role_story.h"
 
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "common/alloc.h"
 #include "common/json.h"
 #include "operator/api/names.h"
@@ -72,42 +69,22 @@ static char *end_of(struct operator_world *world)
         role_story_status(world, "switchoverDone"), children);
 }
 
-/* The operator dies after the nth of its acts since the story began; n 0: never. *ret_acts: how many there were. */
-static char *tell(const struct role_story *story, size_t n, size_t *ret_acts)
+static char *tell(const void *arg, size_t n, struct world_copies *copies)
 {
+    const struct role_story *story = arg;
     struct operator_world *world = operator_world_new();
     world->kill_after_step = story->begin;
     world->kill_after = n;
+    world->copies = copies;
     world_put_cluster(world, story->more);
     operator_world_run(world, story->steps);
     char *end = end_of(world);
-    if (ret_acts)
-        *ret_acts = world->acts - world->acts_before;
+    world_copy_end(copies, end);
     operator_world_free(world);
     return end;
 }
 
-/* The first line that differs, from a little before where it does: a message holds no more. */
-static void fail_at_difference(size_t n, size_t acts, const char *end, const char *wanted)
-{
-    size_t at = 0, line = 0;
-    for (; end[at] && end[at] == wanted[at]; at++) {
-        if (end[at] == '\n')
-            line = at + 1;
-    }
-    size_t from = at - MIN_OF(at - line, 160);
-    fail_msg("killed after act %zu of %zu it ends differently, in %.60s: %.320s\ninstead of %.320s", n, acts,
-        end + line, end + from, wanted + from);
-}
-
 void role_story_dies_at_every_step(const struct role_story *story, size_t at_least)
 {
-    size_t acts = 0;
-    _cleanup_(freep) char *wanted = tell(story, 0, &acts);
-    assert_true(acts >= at_least);
-    for (size_t n = 1; n <= acts; n++) {
-        _cleanup_(freep) char *end = tell(story, n, NULL);
-        if (!str_eq(end, wanted))
-            fail_at_difference(n, acts, end, wanted);
-    }
+    world_dies_at_every_step(tell, story, at_least);
 }
