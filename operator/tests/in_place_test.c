@@ -9,73 +9,24 @@
 #include "common/json.h"
 #include "operator/api/names.h"
 #include "operator/tests/archive_world.h"
+#include "operator/tests/in_place_story.h"
 #include "operator/tests/role_story.h"
 
-#define PATH_BACKUP "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlbackups/nightly"
 #define GTID_OF "3e11fa47-71ca-11e1-9e33-c80aa9429562"
-#define THREE "'replicas': 3"
 
 /* ---- the world ---- */
 
-static bool put_backup(struct operator_world *world)
-{
-    /* "key1", "secret1" */
-    world_put_json(world, PATH_CORE "secrets/keys",
-        "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 'keys', 'namespace': 'ns1'},"
-        "'data': {'accessKey': 'a2V5MQ==', 'secretKey': 'c2VjcmV0MQ=='}}");
-    world_put_json(world, PATH_BACKUP,
-        "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlBackup', 'metadata': {'name': 'nightly', 'namespace': 'ns1'},"
-        "'spec': {'cluster': 'shop'}, 'status': {'phase': 'Completed', 'id': 'b-1', 'gtid': '0-1-40', 'digest': 'd1',"
-        "'location': 's3://backups/ns1/shop/backups/b-1', 'rawBytes': 1000, 'dataBytes': 1000, 'flavour': 'mariadb',"
-        "'serverVersion': '10.11.4-MariaDB', 'clusterUid': 'u-1', 'destination': {'s3': {'bucket': 'backups',"
-        "'endpoint': 'http://127.0.0.1:1', 'credentialsSecret': {'name': 'keys'}}}}}");
-    return true;
-}
-
-static void annotate(struct operator_world *world, const char *value)
-{
-    _cleanup_(freep) char *quoted = value ? xasprintf("'%s'", value) : xstrdup("null");
-    _cleanup_(freep) char *text =
-        xasprintf("{'metadata': {'annotations': {'" ANNOTATION_RESTORE_IN_PLACE "': %s}}}", quoted);
-    world_edit_json(world, PATH_CLUSTER, text);
-}
-
-static bool wish(struct operator_world *world)
-{
-    put_backup(world);
-    annotate(world, "nightly");
-    return true;
-}
-
 static bool take_wish_back(struct operator_world *world)
 {
-    annotate(world, NULL);
+    in_place_annotate(world, NULL);
     return true;
-}
-
-static const char *in_place(struct operator_world *world, const char *member)
-{
-    _cleanup_(freep) char *path = xasprintf("restoreInPlace.%s", member);
-    return role_story_status(world, path);
-}
-
-static int64_t number(struct operator_world *world, const char *member)
-{
-    _cleanup_(freep) char *path = xasprintf("status.restoreInPlace.%s", member);
-    return world_int(world, PATH_CLUSTER, path);
-}
-
-static bool is_completed(struct operator_world *world)
-{
-    return str_eq(world_condition(world, "RestoredInPlace"), "True/Completed") && world_is_settled(world) &&
-        !world_agent(world, 0)->has_before;
 }
 
 static void assert_restored(struct operator_world *world, int members, uint64_t line)
 {
-    assert_string_equal(in_place(world, "phase"), "Completed");
-    assert_string_equal(in_place(world, "source.backup"), "b-1");
-    assert_string_equal(in_place(world, "stale[0]"), "");
+    assert_string_equal(in_place_str(world, "phase"), "Completed");
+    assert_string_equal(in_place_str(world, "source.backup"), "b-1");
+    assert_string_equal(in_place_str(world, "stale[0]"), "");
     assert_string_equal(role_story_status(world, "state"), "Healthy");
     for (int i = 0; i < members; i++) {
         assert_int_equal(world_agent(world, i)->line, line);
@@ -87,7 +38,7 @@ static void assert_restored(struct operator_world *world, int members, uint64_t 
 /* The history that the cluster had goes on, on all members. */
 static void assert_untouched(struct operator_world *world)
 {
-    assert_int_equal(number(world, "taken"), 0);
+    assert_int_equal(in_place_number(world, "taken"), 0);
     assert_string_equal(role_story_status(world, "state"), "Healthy");
     for (int i = 0; i < 3; i++) {
         assert_int_equal(world_agent(world, i)->line, 0);
@@ -97,19 +48,15 @@ static void assert_untouched(struct operator_world *world)
 
 /* ---- it goes well ---- */
 
-/* Once more at the end: an operator that dies after it was completed has a successor, which has to look first. */
-static const world_step_fn in_place_steps[] = {
-    role_story_settled, wish, is_completed, role_story_quiet, is_completed, NULL};
-
 static void test_in_place(void **state)
 {
     UNUSED(state);
     struct operator_world *world = operator_world_new();
-    world_put_cluster(world, THREE);
+    world_put_cluster(world, IN_PLACE_THREE);
     operator_world_run(world, in_place_steps);
     assert_restored(world, 3, 1);
-    assert_int_equal(number(world, "number"), 1);
-    assert_int_equal(number(world, "taken"), 1);
+    assert_int_equal(in_place_number(world, "number"), 1);
+    assert_int_equal(in_place_number(world, "taken"), 1);
     assert_string_equal(world_agent(world, 0)->task_key, "key1");
     assert_string_equal(world_agent(world, 0)->task_binlogs, "");
     operator_world_free(world);
@@ -125,26 +72,20 @@ static void test_alone(void **state)
     operator_world_free(world);
 }
 
-static void test_operator_dies_at_every_step(void **state)
-{
-    UNUSED(state);
-    static const struct role_story story = {.more = THREE, .steps = in_place_steps, .begin = 1};
-    role_story_dies_at_every_step(&story, 15);
-}
-
 static bool wish_for_a_time(struct operator_world *world)
 {
-    put_backup(world);
-    annotate(world, "nightly@2026-11-21T12:00:00Z");
+    in_place_put_backup(world);
+    in_place_annotate(world, "nightly@2026-11-21T12:00:00Z");
     return true;
 }
 
 static void test_to_a_time(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {role_story_settled, wish_for_a_time, is_completed, role_story_quiet, NULL};
+    static const world_step_fn steps[] = {
+        role_story_settled, wish_for_a_time, in_place_is_completed, role_story_quiet, NULL};
     struct operator_world *world = operator_world_new();
-    world_put_cluster(world, THREE);
+    world_put_cluster(world, IN_PLACE_THREE);
     operator_world_run(world, steps);
     assert_restored(world, 3, 1);
     assert_string_equal(world_agent(world, 0)->task_binlogs, "ns1/shop/binlogs/u-1");
@@ -156,9 +97,9 @@ static void test_to_a_time(void **state)
 
 static bool put_backup_of_another_history(struct operator_world *world)
 {
-    put_backup(world);
-    world_edit_json(world, PATH_BACKUP, "{'status': {'history': 'u-1-r4'}}");
-    annotate(world, "nightly@latest");
+    in_place_put_backup(world);
+    world_edit_json(world, IN_PLACE_BACKUP, "{'status': {'history': 'u-1-r4'}}");
+    in_place_annotate(world, "nightly@latest");
     return true;
 }
 
@@ -167,7 +108,7 @@ static void test_binlogs_of_the_backups_history(void **state)
 {
     UNUSED(state);
     static const world_step_fn steps[] = {
-        role_story_settled, put_backup_of_another_history, is_completed, role_story_quiet, NULL};
+        role_story_settled, put_backup_of_another_history, in_place_is_completed, role_story_quiet, NULL};
     struct operator_world *world = operator_world_new();
     world_put_cluster(world, "'replicas': 1");
     operator_world_run(world, steps);
@@ -196,7 +137,8 @@ static bool archives_elsewhere(struct operator_world *world)
 static void test_archive_begins_anew(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {role_story_settled, archives, wish, is_completed, archives_elsewhere, NULL};
+    static const world_step_fn steps[] = {
+        role_story_settled, archives, in_place_wish, in_place_is_completed, archives_elsewhere, NULL};
     struct operator_world *world = archive_world_new(3, ", 'binlogs': {'enabled': true}");
     operator_world_run(world, steps);
     assert_restored(world, 3, 1);
@@ -224,17 +166,17 @@ static bool grow(struct operator_world *world)
 
 static bool has_grown(struct operator_world *world)
 {
-    return world_is_settled(world) && world_agent(world, 2)->line == 1 && !*in_place(world, "stale[0]");
+    return world_is_settled(world) && world_agent(world, 2)->line == 1 && !*in_place_str(world, "stale[0]");
 }
 
 /* What a member that has left comes back with is not trusted, and holds nothing up meanwhile. */
 static void test_comes_back_on_an_old_volume(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {role_story_settled, shrink, has_shrunk, wish, is_completed, role_story_quiet,
-        grow, has_grown, role_story_quiet, NULL};
+    static const world_step_fn steps[] = {role_story_settled, shrink, has_shrunk, in_place_wish, in_place_is_completed,
+        role_story_quiet, grow, has_grown, role_story_quiet, NULL};
     struct operator_world *world = operator_world_new();
-    world_put_cluster(world, THREE);
+    world_put_cluster(world, IN_PLACE_THREE);
     operator_world_run(world, steps);
     assert_restored(world, 3, 1);
     operator_world_free(world);
@@ -244,28 +186,28 @@ static void test_comes_back_on_an_old_volume(void **state)
 
 static bool wish_again(struct operator_world *world)
 {
-    annotate(world, "nightly@latest");
+    in_place_annotate(world, "nightly@latest");
     return true;
 }
 
 static bool is_completed_twice(struct operator_world *world)
 {
-    return number(world, "taken") == 2 && is_completed(world);
+    return in_place_number(world, "taken") == 2 && in_place_is_completed(world);
 }
 
 static bool is_forgotten(struct operator_world *world)
 {
-    return !*in_place(world, "wish");
+    return !*in_place_str(world, "wish");
 }
 
 /* Another value is another wish; the same is one again after it was taken away. */
 static void test_again(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {role_story_settled, wish, is_completed, role_story_quiet, wish_again,
-        is_completed_twice, take_wish_back, is_forgotten, role_story_quiet, NULL};
+    static const world_step_fn steps[] = {role_story_settled, in_place_wish, in_place_is_completed, role_story_quiet,
+        wish_again, is_completed_twice, take_wish_back, is_forgotten, role_story_quiet, NULL};
     struct operator_world *world = operator_world_new();
-    world_put_cluster(world, THREE);
+    world_put_cluster(world, IN_PLACE_THREE);
     operator_world_run(world, steps);
     assert_restored(world, 3, 2);
     operator_world_free(world);
@@ -273,46 +215,26 @@ static void test_again(void **state)
 
 /* ---- what does not go ---- */
 
-static bool wish_the_damaged(struct operator_world *world)
-{
-    world_agent(world, 0)->restore_fails = "BackupDamaged";
-    return wish(world);
-}
-
-static bool is_damaged(struct operator_world *world)
-{
-    return str_eq(world_condition(world, "RestoredInPlace"), "False/BackupDamaged") && world_is_settled(world) &&
-        strstr(in_place(world, "message"), "data-000003 is damaged");
-}
-
-static const world_step_fn damaged[] = {role_story_settled, wish_the_damaged, is_damaged, role_story_quiet, NULL};
-
 static void test_damaged(void **state)
 {
     UNUSED(state);
     struct operator_world *world = operator_world_new();
-    world_put_cluster(world, THREE);
-    operator_world_run(world, damaged);
+    world_put_cluster(world, IN_PLACE_THREE);
+    operator_world_run(world, in_place_damaged_steps);
     assert_untouched(world);
     operator_world_free(world);
 }
 
-static void test_operator_dies_while_it_fails(void **state)
-{
-    UNUSED(state);
-    static const struct role_story story = {.more = THREE, .steps = damaged, .begin = 1};
-    role_story_dies_at_every_step(&story, 8);
-}
-
 static bool wish_without_keys(struct operator_world *world)
 {
-    wish(world);
+    in_place_wish(world);
     return kube_api_double_remove(world->api, PATH_CORE "secrets/keys");
 }
 
 static bool is_restoring(struct operator_world *world)
 {
-    return str_eq(in_place(world, "phase"), "Restoring") && str_eq(role_story_status(world, "state"), "Restoring") &&
+    return str_eq(in_place_str(world, "phase"), "Restoring") &&
+        str_eq(role_story_status(world, "state"), "Restoring") &&
         world_agent(world, 0)->status.phase == AGENT_PHASE_SEEDING &&
         str_eq(world_condition(world, "RestoredInPlace"), "False/NotToldYet") &&
         !*world_str(world, PATH_SLICE, "endpoints[0].targetRef.name");
@@ -330,7 +252,7 @@ static void test_given_up(void **state)
     static const world_step_fn steps[] = {
         role_story_settled, wish_without_keys, is_restoring, take_wish_back, is_given_up, role_story_quiet, NULL};
     struct operator_world *world = operator_world_new();
-    world_put_cluster(world, THREE);
+    world_put_cluster(world, IN_PLACE_THREE);
     operator_world_run(world, steps);
     assert_untouched(world);
     operator_world_free(world);
@@ -349,7 +271,7 @@ static bool is_missed(struct operator_world *world)
 
 static bool waits_to_hear(struct operator_world *world)
 {
-    return str_eq(in_place(world, "phase"), "Resolving") &&
+    return str_eq(in_place_str(world, "phase"), "Resolving") &&
         strstr(role_story_status(world, "nextAction"), "waits to hear from shop-mysql-2") &&
         agent_double_is_open(world_agent(world, 0));
 }
@@ -364,10 +286,10 @@ static bool comes_back(struct operator_world *world)
 static void test_waits_for_a_silent_member(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {role_story_settled, lose_a_member, is_missed, wish, waits_to_hear,
-        role_story_quiet, comes_back, is_completed, role_story_quiet, NULL};
+    static const world_step_fn steps[] = {role_story_settled, lose_a_member, is_missed, in_place_wish, waits_to_hear,
+        role_story_quiet, comes_back, in_place_is_completed, role_story_quiet, NULL};
     struct operator_world *world = operator_world_new();
-    world_put_cluster(world, THREE);
+    world_put_cluster(world, IN_PLACE_THREE);
     operator_world_run(world, steps);
     assert_restored(world, 3, 1);
     operator_world_free(world);
@@ -376,12 +298,12 @@ static void test_waits_for_a_silent_member(void **state)
 static bool wish_for_a_stuck_one(struct operator_world *world)
 {
     world_agent(world, 2)->order_is_stuck = true;
-    return wish(world);
+    return in_place_wish(world);
 }
 
 static bool waits_until_it_stops(struct operator_world *world)
 {
-    return str_eq(in_place(world, "phase"), "Restoring") && world_agent(world, 0)->beside_number == 1 &&
+    return str_eq(in_place_str(world, "phase"), "Restoring") && world_agent(world, 0)->beside_number == 1 &&
         strstr(role_story_status(world, "nextAction"), "waits until shop-mysql-2 has stopped to follow");
 }
 
@@ -395,10 +317,10 @@ static bool stops(struct operator_world *world)
 static void test_waits_until_all_have_stopped(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {
-        role_story_settled, wish_for_a_stuck_one, waits_until_it_stops, stops, is_completed, role_story_quiet, NULL};
+    static const world_step_fn steps[] = {role_story_settled, wish_for_a_stuck_one, waits_until_it_stops, stops,
+        in_place_is_completed, role_story_quiet, NULL};
     struct operator_world *world = operator_world_new();
-    world_put_cluster(world, THREE);
+    world_put_cluster(world, IN_PLACE_THREE);
     operator_world_run(world, steps);
     assert_restored(world, 3, 1);
     operator_world_free(world);
@@ -410,10 +332,10 @@ static char refused_value[128], refused_patch[160], refused_as[64];
 
 static bool wish_in_vain(struct operator_world *world)
 {
-    put_backup(world);
+    in_place_put_backup(world);
     if (*refused_patch)
-        world_edit_json(world, PATH_BACKUP, refused_patch);
-    annotate(world, refused_value);
+        world_edit_json(world, IN_PLACE_BACKUP, refused_patch);
+    in_place_annotate(world, refused_value);
     return true;
 }
 
@@ -444,7 +366,7 @@ static void test_refused(void **state)
         snprintf(refused_value, sizeof(refused_value), "%s", rows[i].value);
         snprintf(refused_patch, sizeof(refused_patch), "%s", rows[i].patch);
         snprintf(refused_as, sizeof(refused_as), "%s", rows[i].reason);
-        world_put_cluster(world, THREE);
+        world_put_cluster(world, IN_PLACE_THREE);
         operator_world_run(world, steps);
         assert_untouched(world);
         assert_true(agent_double_is_open(world_agent(world, 0)));
@@ -469,8 +391,6 @@ int main(void)
         cmocka_unit_test(test_waits_for_a_silent_member),
         cmocka_unit_test(test_waits_until_all_have_stopped),
         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_operator_dies_at_every_step),
-        cmocka_unit_test(test_operator_dies_while_it_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
