@@ -40,6 +40,7 @@ static void must(bool ok, const char *what)
 
 void clock_stand_still(void)
 {
+    turns = 0;
     if (stands_still)
         return;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -20,11 +20,11 @@
 #ifndef KM_COMMON_TESTS_CLOCK_UTIL_H
 #define KM_COMMON_TESTS_CLOCK_UTIL_H
 
-/* Turns of a loop at one and the same time. The busiest story has some hundreds. */
+/* Turns of a loop at one and the same time. The busiest story has less than 3,000. */
 #define CLOCK_TURNS_MAX 20000
 
-/* From now on, for the whole process. Before the first loop is made: libevent's precise timers are the kernel's,
- * which knows real time only. */
+/* From now on, for the whole process; each story may call it again. Before the first loop is made: libevent's precise
+ * timers are the kernel's, which knows real time only. */
 void clock_stand_still(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "common/alloc.h"
+#include "common/tests/clock_util.h"
 #include "common/tests/http_util.h"
 
 struct object_store *object_world_store(struct object_world *w, const struct object_target *target)
@@ -22,6 +23,7 @@ struct object_store *object_world_store(struct object_world *w, const struct obj
 int object_world_set_up(void **state)
 {
     struct object_world *w = xnew(struct object_world);
+    clock_stand_still();
     w->fds_before = count_open_fds();
     w->loop = loop_new();
     w->s3 = s3_double_new(w->loop, "bucket");

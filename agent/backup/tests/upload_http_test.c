@@ -12,6 +12,7 @@
 #include "agent/backup/upload.h"
 #include "common/alloc.h"
 #include "common/log.h"
+#include "common/tests/clock_util.h"
 #include "common/tests/cut_proxy_double.h"
 #include "common/tests/object_util.h"
 #include "common/tests/s3_double.h"
@@ -56,6 +57,7 @@ static int setup(void **state)
     struct world *world = xnew(struct world);
 
     log_setup(LOG_ERROR, LOG_FORMAT_TEXT, 2);
+    clock_stand_still();
     world->loop = loop_new();
     world->s3 = s3_double_new(world->loop, "bucket");
     const struct object_target target = s3_double_target(world->s3);
