@@ -7,6 +7,7 @@
 # An executable that ends with 77 without naming cases counts as one skipped case; one that dies (signal, sanitizer,
 # time) counts as one failed case more. What failed runs once more, alone, and is called unsteady if it passes then.
 # A line for each executable, with its cases and seconds; its output only if it did not pass. V=1 shows all.
+# Those that took longest the last time begin first: $KM_BUILD/KIND-times, if KM_BUILD is set.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 kind=$1
@@ -14,7 +15,7 @@ shift
 
 # One executable, in its own process: prints "PASSED FAILED SKIPPED PATH" as its last line.
 run_one() {
-  local exe=$1 log passed failed skipped rc=0 start=$SECONDS
+  local exe=$1 log passed failed skipped rc=0 start=${EPOCHREALTIME/[.,]/}
   log=$(mktemp "$KM_TEST_TMP/log.XXXXXX")
   # Sanitizers map fixed address ranges; address space randomisation of newer kernels gets in their way.
   local prefix=()
@@ -43,7 +44,9 @@ run_one() {
   elif [[ ${V:-} ]]; then
     cat "$log"
   fi
-  printf '  %-7s %-72s %4d cases %4d s\n' "$( ((failed)) && echo FAILED || echo ok)" "${exe##*/obj/}" $((passed + failed)) $((SECONDS - start))
+  local ms=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
+  ((failed)) || echo "$ms $exe" >> "$KM_TEST_TMP/times"
+  printf '  %-7s %-72s %4d cases %4d s\n' "$( ((failed)) && echo FAILED || echo ok)" "${exe##*/obj/}" $((passed + failed)) $((ms / 1000))
   ((failed || !skipped)) || printf '  SKIPPED %d of %s: %s\n' "$skipped" "${exe##*/obj/}" "$(grep -m1 -iE 'skip(ped)?:' "$log")"
   # What a sanitizer found is no matter of luck (a leak is, where a failed case left its things behind).
   local final=
@@ -59,7 +62,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_strin
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
 trap 'rm -rf "$KM_TEST_TMP"' EXIT
-touch "$KM_TEST_TMP/counts"
+touch "$KM_TEST_TMP/counts" "$KM_TEST_TMP/times"
 
 selected=()
 for exe in "$@"; do
@@ -70,8 +73,14 @@ if ((${#selected[@]} == 0 && $# > 0)); then
   echo "$kind: TEST_FILTER='$TEST_FILTER' matches none of $# executables, of which the first is $1" >&2
   exit 1
 fi
-# Those of whole operators take longest: they begin first.
-((${#selected[@]})) && { printf '%s\n' "${selected[@]}" | grep '/operator/tests/'; printf '%s\n' "${selected[@]}" | grep -v '/operator/tests/'; } |
+times=${KM_BUILD:+$KM_BUILD/$kind-times}
+# Longest first. What has no time yet comes before all others, those of whole operators in front.
+in_order() {
+  awk -v times="$times" '
+    BEGIN { while (times != "" && (getline line < times) > 0) { split(line, f, " "); ms[f[2]] = f[1] } }
+    { print ($0 in ms) ? ms[$0] : (/\/operator\/tests\// ? 2e9 : 1e9), NR, $0 }' | sort -k1,1nr -k2,2n | cut -d' ' -f3-
+}
+((${#selected[@]})) && printf '%s\n' "${selected[@]}" | in_order |
   tr '\n' '\0' | xargs -0 -n1 -P "${TEST_JOBS:-2}" bash -c 'run_one "$1"' _
 
 # Machines are shared and noisy: what failed is told above in full and run once more, alone. Three at most, and only what
@@ -89,6 +98,12 @@ if ((${#again[@]} > 0 && ${#again[@]} <= 3 && final == 0)); then
       unsteady=$((unsteady + 1))
     }
   done
+fi
+
+# The newest time of each, also of those that did not run this time.
+if [[ $times ]]; then
+  cat "$times" "$KM_TEST_TMP/times" 2> /dev/null | awk '{ ms[$2] = $1 } END { for (exe in ms) print ms[exe], exe }' > "$times.$$"
+  mv "$times.$$" "$times"
 fi
 
 read -r passed failed skipped ran < <(awk '{ p += $1; f += $2; s += $3; n++ } END { print p + 0, f + 0, s + 0, n + 0 }' \

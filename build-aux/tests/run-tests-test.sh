@@ -6,6 +6,7 @@ run=$(cd "$(dirname "$0")/.." && pwd)/run-tests.sh
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 unset RESULTS TEST_FILTER V
+export KM_BUILD=$tree TEST_JOBS=1
 
 make_test() { printf '#!/bin/bash\n%s\n' "$2" > "$tree/$1" && chmod +x "$tree/$1"; } # NAME SCRIPT
 make_test good 'echo "[  PASSED  ] 2 test(s)."'
@@ -31,4 +32,11 @@ expect 1 '1 failed' '' dead
 expect 0 '2 passed, 0 failed, 1 skipped' '' good absent
 expect 0 '2 passed, 0 failed' '*/good' good bad
 expect 1 'matches none of 2 executables' '*/other' good bad
+
+# What took longest the last time begins first, what has no time yet before that.
+for name in short long unknown; do make_test $name "echo $name >> $tree/began; [[ $name != long ]] || sleep 0.3; echo '[  PASSED  ] 1 test(s).'"; done
+expect 0 '2 passed, 0 failed' '' short long
+: > "$tree/began"
+expect 0 '3 passed, 0 failed' '' short unknown long
+[[ $(xargs < "$tree/began") == "unknown long short" ]] || { echo "run-tests-test: they began in the order: $(xargs < "$tree/began")" >&2; exit 1; }
 echo "run-tests-test: ok"
