@@ -13,7 +13,8 @@
 
 static char *in_folder(const char *name)
 {
-    return xasprintf("%s/ca_bundle_test/%s", getenv("TMPDIR"), name);
+    const char *top = getenv("TMPDIR");
+    return xasprintf("%s/ca_bundle_test/%s", top ? top : "/tmp", name);
 }
 
 static void put(const char *path, const char *text)
