@@ -17,6 +17,18 @@ const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PRO
     CONDITION_BINLOGS_ARCHIVED, CONDITION_RESTORE_VERIFIED, CONDITION_RESTORED_IN_PLACE, CONDITION_READY,
     CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED, NULL};
 
+const char *const cluster_state_names[CLUSTER_STATE_COUNT] = {
+    [CLUSTER_STATE_UNKNOWN] = "",
+    [CLUSTER_STATE_OFFLINE] = "Offline",
+    [CLUSTER_STATE_CLONING] = "Cloning",
+    [CLUSTER_STATE_RESTORING] = "Restoring",
+    [CLUSTER_STATE_HEALTHY] = "Healthy",
+    [CLUSTER_STATE_DEGRADED] = "Degraded",
+    [CLUSTER_STATE_FAILED] = "Failed",
+    [CLUSTER_STATE_LOST] = "Lost",
+    [CLUSTER_STATE_INCOMPLETE] = "Incomplete",
+};
+
 /* Texts and numbers of the status and of an instance as tables: encode and decode cannot differ. */
 static const struct status_text status_texts[] = {
     STATUS_TEXT(cluster_status, "statefulSet", stateful_set),
@@ -24,7 +36,6 @@ static const struct status_text status_texts[] = {
     STATUS_TEXT(cluster_status, "servicePrimary", service_primary),
     STATUS_TEXT(cluster_status, "serviceReplicas", service_replicas),
     STATUS_TEXT(cluster_status, "selector", selector),
-    STATUS_TEXT(cluster_status, "state", state),
     STATUS_TEXT(cluster_status, "nextAction", next_action),
     STATUS_TEXT(cluster_status, "appliedHash", applied_hash),
 };
@@ -121,6 +132,8 @@ json_t *cluster_status_encode(const struct cluster_status *status)
     put_copy(json, "storage", status->storage);
     status_put_positive(json, "port", status->port);
     status_put_texts(json, status, status_texts, ARRAY_LEN(status_texts));
+    if (status->state != CLUSTER_STATE_UNKNOWN)
+        json_put_str(json, "state", cluster_state_names[status->state]);
     for (size_t i = 0; i < ARRAY_LEN(status_ints); i++)
         json_put_int(
             json, status_ints[i].key, *(const int *)(const void *)((const char *)status + status_ints[i].offset));
@@ -205,6 +218,8 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     ret->storage_volume_source = read_object(json, "storageVolumeSource");
     ret->storage = read_object(json, "storage");
     status_read_texts(json, ret, status_texts, ARRAY_LEN(status_texts));
+    ret->state =
+        (enum cluster_state)json_name_index(cluster_state_names, CLUSTER_STATE_COUNT, json_path_str(json, "state", ""));
     for (size_t i = 0; i < ARRAY_LEN(status_ints); i++)
         *(int *)(void *)((char *)ret + status_ints[i].offset) =
             status_clamp_int(json_path_int(json, status_ints[i].key, 0));

@@ -51,6 +51,21 @@
 /* And those of ready_conditions.h. */
 extern const char *const cluster_condition_types[]; /* NULL-terminated, for kube_conditions_decode */
 
+/* For people: what one word says of a cluster. */
+enum cluster_state {
+    CLUSTER_STATE_UNKNOWN, /* or of a version that knows more */
+    CLUSTER_STATE_OFFLINE, /* replicas: 0 */
+    CLUSTER_STATE_CLONING, /* a member gets its data */
+    CLUSTER_STATE_RESTORING,
+    CLUSTER_STATE_HEALTHY,
+    CLUSTER_STATE_DEGRADED,   /* it takes writes, or soon will, but not all is as wanted */
+    CLUSTER_STATE_FAILED,     /* servers run, and none takes writes */
+    CLUSTER_STATE_LOST,       /* no server runs */
+    CLUSTER_STATE_INCOMPLETE, /* servers run, and the primary's agent is not heard; or it has not begun yet */
+    CLUSTER_STATE_COUNT
+};
+extern const char *const cluster_state_names[CLUSTER_STATE_COUNT]; /* "", "Offline", ... */
+
 struct cluster_instance {
     char name[DERIVED_NAME_SIZE]; /* pod */
     int ordinal;
@@ -86,9 +101,9 @@ struct cluster_status {
     char service[DERIVED_NAME_SIZE];
     char service_primary[DERIVED_NAME_SIZE];
     char service_replicas[DERIVED_NAME_SIZE];
-    int port;                         /* of the Services of primary and replicas; 0: nothing was accepted yet */
-    char selector[256];               /* scale subresource */
-    char state[16];                   /* Offline, Cloning, Healthy, Degraded, Failed, Lost, Incomplete; "" unknown */
+    int port;           /* of the Services of primary and replicas; 0: nothing was accepted yet */
+    char selector[256]; /* scale subresource */
+    enum cluster_state state;
     struct cluster_role_status roles; /* written before any agent is told of it (I2) */
     struct cluster_restore restore;   /* owns documents */
     struct cluster_in_place in_place; /* likewise */

@@ -48,7 +48,7 @@ static void fill_replication(struct cluster_status *status)
 {
     status->roles.epoch = 12;
     status->roles.initialized = true;
-    snprintf(status->state, sizeof(status->state), "Degraded");
+    status->state = CLUSTER_STATE_DEGRADED;
     status->roles.transition = (struct cluster_transition){
         "a-mysql-0", "a-mysql-1", TRANSITION_REQUESTED, "0-1-100", .started_ms = INT64_C(1767323045678), .epoch = 13};
     fill_failover(status);
@@ -281,7 +281,7 @@ static void every_change_of_roles_counts(void **state)
     UNUSED(state);
     static struct cluster_status a, b;
     CHANGED(b.roles.current_primary[0] = 'x');
-    CHANGED(b.state[0] = 'H');
+    CHANGED(b.state = CLUSTER_STATE_HEALTHY);
     CHANGED(b.roles.acks++);
     CHANGED(json_object_set_new(b.accepted_spec, "replicas", json_integer(5)));
     CHANGED(b.roles.epoch++);

@@ -32,7 +32,7 @@ struct cluster_figures {
     int64_t certificate_not_after_ms;        /* 0: unknown */
     uint8_t conditions[KUBE_CONDITIONS_MAX]; /* enum kube_condition_status by position in cluster_condition_types */
     int64_t epoch;
-    char state[16];
+    enum cluster_state state;
     char primary[DERIVED_NAME_SIZE]; /* "" none */
     int64_t writes_blocked_ms;       /* of the last switchover; -1: there was none */
     int64_t failover_ended_ms;       /* wall clock, of the last failover; 0: there was none */

@@ -146,8 +146,8 @@ static void write_epoch(struct strbuf *out, const struct metric_desc *desc, cons
 static void write_state(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
     const struct cluster_figures *figures)
 {
-    if (*figures->state)
-        metrics_write_sample(out, desc, (const char *const[]){ns, name, figures->state}, 1);
+    if (figures->state != CLUSTER_STATE_UNKNOWN)
+        metrics_write_sample(out, desc, (const char *const[]){ns, name, cluster_state_names[figures->state]}, 1);
 }
 
 static void write_primary(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
@@ -343,7 +343,7 @@ void cluster_figures_set(
         .changes = figures->changes,
         .member_count = snapshot->member_count,
     };
-    snprintf(figures->state, sizeof(figures->state), "%s", status->state);
+    figures->state = status->state;
     snprintf(figures->primary, sizeof(figures->primary), "%s", status->roles.current_primary);
     for (int i = 0; i < snapshot->member_count; i++)
         figures->members[i] = member_figures(&snapshot->members[i]);

@@ -710,32 +710,3 @@ int cluster_wanted_pods(const struct cluster_snapshot *snapshot)
         replicas = MAX_OF(replicas, snapshot->stateful_set ? snapshot->stateful_set->replicas : 0);
     return MAX_OF(replicas, pods_for_primary(snapshot));
 }
-
-const char *cluster_state_name(const struct cluster_snapshot *snapshot)
-{
-    const struct cluster_member *primary = cluster_primary(snapshot);
-    int running = 0, seeding = 0, following = cluster_follower_count(snapshot);
-    for (int i = 0; i < snapshot->member_count; i++) {
-        running += member_runs(&snapshot->members[i]);
-        seeding += member_is_wanted(snapshot, &snapshot->members[i]) && member_is_seeding(&snapshot->members[i]);
-    }
-    if (snapshot->scale.effective == 0)
-        return "Offline";
-    if (restore_is_under_way(snapshot) || in_place_holds(snapshot))
-        return "Restoring";
-    if (!snapshot->last.roles.initialized)
-        return seeding > 0 || running > 0 ? "Cloning" : "Incomplete";
-    if (primary && member_is_open(snapshot, primary)) {
-        if (following >= snapshot->scale.effective - 1)
-            return member_commits_wait(primary) ? "Degraded" : "Healthy";
-        return seeding > 0 ? "Cloning" : "Degraded";
-    }
-    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);
-    if (primary && member_runs(primary) && from && member_runs(from)) /* a switchover takes its course */
-        return "Degraded";
-    if (primary && member_runs(primary) && final_backup_is_closed(snapshot))
-        return "Degraded";
-    if (primary && !member_speaks(primary))
-        return running > 0 ? "Incomplete" : "Lost";
-    return running > 0 ? "Failed" : "Lost";
-}

@@ -132,7 +132,4 @@ int cluster_wanted_pods(const struct cluster_snapshot *snapshot);
 /* The member, other than the primary, that keeps the StatefulSet from shrinking, and why; NULL: none. */
 const struct cluster_member *cluster_shrink_blocker(const struct cluster_snapshot *snapshot, char *why, size_t size);
 
-/* Offline, Cloning, Restoring, Healthy, Degraded, Failed, Lost, Incomplete. Static text. */
-const char *cluster_state_name(const struct cluster_snapshot *snapshot);
-
 #endif

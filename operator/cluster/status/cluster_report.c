@@ -375,8 +375,8 @@ static void settle_state(struct report *report)
 {
     struct cluster_status *status = report->status;
     const struct kube_condition *healthy = kube_conditions_find(&status->conditions, CONDITION_HEALTHY);
-    if (str_eq(status->state, "Healthy") && healthy && healthy->status == KUBE_CONDITION_FALSE)
-        snprintf(status->state, sizeof(status->state), "Degraded");
+    if (status->state == CLUSTER_STATE_HEALTHY && healthy && healthy->status == KUBE_CONDITION_FALSE)
+        status->state = CLUSTER_STATE_DEGRADED;
 }
 
 static bool terminal_is_foreign(const struct cluster_snapshot *snapshot)

@@ -8,6 +8,7 @@
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/cluster_roles.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_state.h"
 
 /* After a restart of ours nobody has spoken for a moment: what was known stays. */
 static bool nobody_speaks(const struct cluster_snapshot *snapshot)
@@ -40,8 +41,8 @@ void cluster_report_roles(const struct cluster_snapshot *snapshot, bool primary_
     reigns_settle(snapshot, &status->roles.reigns);
     cluster_confirmed_strengthen(snapshot, primary_obeys, &status->roles.confirmed);
     bool unknown = nobody_speaks(snapshot) && cluster_snapshot_ready_count(snapshot) > 0;
-    bool keep = (unknown || cluster_epoch_spreads(snapshot)) && !str_empty(last->state);
-    snprintf(status->state, sizeof(status->state), "%s", keep ? last->state : cluster_state_name(snapshot));
+    bool keep = (unknown || cluster_epoch_spreads(snapshot)) && last->state != CLUSTER_STATE_UNKNOWN;
+    status->state = keep ? last->state : cluster_state_decide(snapshot);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member->claim && !member_is_wanted(snapshot, member))

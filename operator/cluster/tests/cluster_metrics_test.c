@@ -81,7 +81,7 @@ static void a_replicated_cluster(void **state)
         .members = {{.agent = &primary, .agent_connected = true}, {.agent = &replica, .agent_connected = true},
             {.agent = &seeding, .agent_connected = true}, {.agent = &silent}}};
     static const struct cluster_status status = {.roles.epoch = 7,
-        .state = "Cloning",
+        .state = CLUSTER_STATE_CLONING,
         .roles.current_primary = "shop-mysql-0",
         .roles.last_switchover = {.from = "shop-mysql-1", .to = "shop-mysql-0", .writes_blocked_ms = 57}};
     const char *text = render(*state, &snapshot, &status);

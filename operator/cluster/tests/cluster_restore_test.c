@@ -10,6 +10,7 @@
 #include "common/alloc.h"
 #include "common/json.h"
 #include "operator/cluster/rollout/cluster_decide.h"
+#include "operator/cluster/status/cluster_state.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define NAMED "{\"backup\":{\"name\":\"nightly\"}}"
@@ -138,7 +139,7 @@ static void check(const struct row *row, struct golden *golden)
     restore_report(&golden->snapshot, &status);
     const struct kube_condition *condition = kube_conditions_find(&status.conditions, CONDITION_RESTORED);
     enum agent_seed seed = seed_of(&golden->snapshot);
-    const char *state = cluster_state_name(&golden->snapshot);
+    const char *state = cluster_state_names[cluster_state_decide(&golden->snapshot)];
     if (intent.restore_step != row->step || seed != row->seed || !str_eq(state, row->state) ||
         !str_eq(condition ? condition->reason : NULL, row->reason))
         fail_msg("%s: step %d, seed %d, state %s, Restored %s", row->name, intent.restore_step, (int)seed, state,

@@ -17,6 +17,7 @@
 #include "common/strvec.h"
 #include "operator/cluster/failover/cluster_confirmed.h"
 #include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/status/cluster_state.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define DATA "operator/cluster/tests/data/decide"
@@ -191,7 +192,7 @@ static json_t *describe_roles(const struct golden *golden, const struct cluster_
             json_array_append_new(writes, json_build("[s, s]", verbs[action->verb], action->name));
     }
     json_t *json = json_build("{s:o, s:s, s:s, s:o}", "writes", writes, "nextAction", decision->next_action, "state",
-        cluster_state_name(&golden->snapshot), "orders", describe_orders(&golden->snapshot));
+        cluster_state_names[cluster_state_decide(&golden->snapshot)], "orders", describe_orders(&golden->snapshot));
     json_put(json, "intent", describe_intent(&golden->snapshot.last, &decision->intent));
     if (decision->intent.again_ms > 0)
         json_put_int(json, "againMs", decision->intent.again_ms);

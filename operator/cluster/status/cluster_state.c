@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/status/cluster_state.h"
+
+#include "operator/cluster/state/final_backup_state.h"
+#include "operator/cluster/state/in_place_state.h"
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/restore_state.h"
+
+enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    int running = 0, seeding = 0, following = cluster_follower_count(snapshot);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        running += member_runs(&snapshot->members[i]);
+        seeding += member_is_wanted(snapshot, &snapshot->members[i]) && member_is_seeding(&snapshot->members[i]);
+    }
+    if (snapshot->scale.effective == 0)
+        return CLUSTER_STATE_OFFLINE;
+    if (restore_is_under_way(snapshot) || in_place_holds(snapshot))
+        return CLUSTER_STATE_RESTORING;
+    if (!snapshot->last.roles.initialized)
+        return seeding > 0 || running > 0 ? CLUSTER_STATE_CLONING : CLUSTER_STATE_INCOMPLETE;
+    if (primary && member_is_open(snapshot, primary)) {
+        if (following >= snapshot->scale.effective - 1)
+            return member_commits_wait(primary) ? CLUSTER_STATE_DEGRADED : CLUSTER_STATE_HEALTHY;
+        return seeding > 0 ? CLUSTER_STATE_CLONING : CLUSTER_STATE_DEGRADED;
+    }
+    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);
+    if (primary && member_runs(primary) && from && member_runs(from)) /* a switchover takes its course */
+        return CLUSTER_STATE_DEGRADED;
+    if (primary && member_runs(primary) && final_backup_is_closed(snapshot))
+        return CLUSTER_STATE_DEGRADED;
+    if (primary && !member_speaks(primary))
+        return running > 0 ? CLUSTER_STATE_INCOMPLETE : CLUSTER_STATE_LOST;
+    return running > 0 ? CLUSTER_STATE_FAILED : CLUSTER_STATE_LOST;
+}

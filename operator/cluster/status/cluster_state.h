@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_state.h: the one word that says how a cluster is (status.state). Pure.
+ */
+#ifndef KM_CLUSTER_STATE_H
+#define KM_CLUSTER_STATE_H
+
+#include "operator/cluster/state/cluster_snapshot.h"
+
+enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot);
+
+#endif
