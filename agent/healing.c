@@ -435,7 +435,7 @@ void healing_fill_status(const struct instance_state *state, struct agent_status
     json_copy_text(ret->set_aside, sizeof(ret->set_aside), healing->set_aside);
     json_copy_text(ret->salvaged, sizeof(ret->salvaged), healing->salvaged);
     if (healing->set_aside_error.kind != ERROR_NONE)
-        agent_status_add_problem(ret, "SetAsideFailed", "%s", healing->set_aside_error.message);
+        agent_status_add_problem(ret, AGENT_PROBLEM_SET_ASIDE_FAILED, "%s", healing->set_aside_error.message);
     if (healing->salvage_error.kind != ERROR_NONE)
-        agent_status_add_problem(ret, "SalvageFailed", "%s", healing->salvage_error.message);
+        agent_status_add_problem(ret, AGENT_PROBLEM_SALVAGE_FAILED, "%s", healing->salvage_error.message);
 }

@@ -75,19 +75,20 @@ struct readiness readiness_startup(const struct instance_state *state, int64_t n
 static void add_problems(const struct instance_state *state, struct agent_status *status)
 {
     if (state->missing_file)
-        agent_status_add_problem(
-            status, "SecretMissing", "the file \"%s\" is missing among the account Secrets", state->missing_file);
+        agent_status_add_problem(status, AGENT_PROBLEM_SECRET_MISSING,
+            "the file \"%s\" is missing among the account Secrets", state->missing_file);
     if (state->files_error.kind != ERROR_NONE)
-        agent_status_add_problem(status, "ConfigInvalid", "%s", state->files_error.message);
+        agent_status_add_problem(status, AGENT_PROBLEM_CONFIG_INVALID, "%s", state->files_error.message);
     if (state->accounts_error.kind != ERROR_NONE)
-        agent_status_add_problem(status, "AccountsFailed", "%s", state->accounts_error.message);
+        agent_status_add_problem(status, AGENT_PROBLEM_ACCOUNTS_FAILED, "%s", state->accounts_error.message);
     if (state->tls_error.kind != ERROR_NONE)
-        agent_status_add_problem(status, "CertificateInvalid", "%s", state->tls_error.message);
+        agent_status_add_problem(status, AGENT_PROBLEM_CERTIFICATE_INVALID, "%s", state->tls_error.message);
     if (agent_volume_is_full(state))
-        agent_status_add_problem(status, "VolumeFull", "less than %d %% or %llu MiB of the data volume is free",
-            VOLUME_FREE_MIN_PERCENT, (unsigned long long)(VOLUME_FREE_MIN_BYTES / KM_MIB));
+        agent_status_add_problem(status, AGENT_PROBLEM_VOLUME_FULL,
+            "less than %d %% or %llu MiB of the data volume is free", VOLUME_FREE_MIN_PERCENT,
+            (unsigned long long)(VOLUME_FREE_MIN_BYTES / KM_MIB));
     if (state->probe_error.kind == ERROR_UNAUTHORIZED)
-        agent_status_add_problem(status, "AgentLockedOut", "%s", state->probe_error.message);
+        agent_status_add_problem(status, AGENT_PROBLEM_AGENT_LOCKED_OUT, "%s", state->probe_error.message);
 }
 
 /* A primary says what it has done, the others what has come to them. */

@@ -240,19 +240,19 @@ static void add_trouble(const struct replication_facts *facts, struct agent_stat
 
     switch (replication_trouble_of(facts)) {
     case TROUBLE_PURGED:
-        agent_status_add_problem(status, "BinlogsPurged", "%s", text);
+        agent_status_add_problem(status, AGENT_PROBLEM_BINLOGS_PURGED, "%s", text);
         break;
     case TROUBLE_ERRANT:
-        agent_status_add_problem(status, "ErrantTransactions", "%s", text);
+        agent_status_add_problem(status, AGENT_PROBLEM_ERRANT_TRANSACTIONS, "%s", text);
         break;
     case TROUBLE_SERVER_ID:
-        agent_status_add_problem(status, "DuplicateServerId", "%s", text);
+        agent_status_add_problem(status, AGENT_PROBLEM_DUPLICATE_SERVER_ID, "%s", text);
         break;
     case TROUBLE_REFUSED:
-        agent_status_add_problem(status, "ReplicationRefused", "%s", text);
+        agent_status_add_problem(status, AGENT_PROBLEM_REPLICATION_REFUSED, "%s", text);
         break;
     case TROUBLE_STOPPED:
-        agent_status_add_problem(status, "ReplicationStopped", "%s", text);
+        agent_status_add_problem(status, AGENT_PROBLEM_REPLICATION_STOPPED, "%s", text);
         break;
     default:
         break;
@@ -267,7 +267,7 @@ static void fill_errant(const struct instance_state *state, struct agent_status 
         replication_errant_position(&state->replication, ret->errant, sizeof(ret->errant));
     if (*state->source.errant && replication_trouble_of(&state->replication) != TROUBLE_ERRANT)
         agent_status_add_problem(
-            ret, "ErrantTransactions", "executed here and not at the source: %s", state->source.errant);
+            ret, AGENT_PROBLEM_ERRANT_TRANSACTIONS, "executed here and not at the source: %s", state->source.errant);
 }
 
 static void fill_replication(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
@@ -279,7 +279,7 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
         json_copy_text(ret->replication.dropped, sizeof(ret->replication.dropped), state->role.relay_dropped);
     if (*facts->self_written) {
         json_copy_text(ret->errant, sizeof(ret->errant), facts->self_written);
-        agent_status_add_problem(ret, "ErrantTransactions",
+        agent_status_add_problem(ret, AGENT_PROBLEM_ERRANT_TRANSACTIONS,
             "the server completed an interrupted DDL statement by itself when it was started: %s", facts->self_written);
     }
     ret->replication.applied_epoch = facts->has_beat ? facts->beat_epoch : 0;
@@ -316,27 +316,27 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
     ret->long_transactions = facts->long_transactions;
     size_t gtid_len = strlen(str_or_empty(facts->gtid_executed));
     if (!position_is_whole(facts->gtid_executed))
-        agent_status_add_problem(ret, "GtidSetTooLong",
+        agent_status_add_problem(ret, AGENT_PROBLEM_GTID_SET_TOO_LONG,
             "the GTID set takes more than %zu bytes: members cannot be compared, and neither a failover nor a "
             "switchover is possible",
             POSITION_TEXT_MAX);
     else if (gtid_len >= GTID_LONG)
-        agent_status_add_problem(ret, "GtidSetLong",
+        agent_status_add_problem(ret, AGENT_PROBLEM_GTID_SET_LONG,
             "the GTID set takes %zu bytes; beyond %zu members can no longer be compared, and neither a failover nor a "
             "switchover is possible",
             gtid_len, POSITION_TEXT_MAX);
     if (state->role.closed_for_copy)
-        agent_status_add_problem(ret, "ClosedForCopy",
+        agent_status_add_problem(ret, AGENT_PROBLEM_CLOSED_FOR_COPY,
             "commits waited for a replica, and the copy that a member makes waited for those commits: closed for writes until it is "
             "complete");
     if (state->unacknowledged)
-        agent_status_add_problem(ret, "UnacknowledgedCommits",
+        agent_status_add_problem(ret, AGENT_PROBLEM_UNACKNOWLEDGED_COMMITS,
             "%llu commits of this server were ended while they waited (KILL); no replica need have them, although clients may "
             "have been told that they are done",
             (unsigned long long)state->unacknowledged);
     memcpy(ret->long_transaction, facts->long_transaction, sizeof(facts->long_transaction));
     if (state->role.running == ROLE_ACTION_CLOSE && now_ms - state->role.running_ms > DRAIN_NOTED_MS)
-        agent_status_add_problem(ret, "DrainBlocked", "closing waits for %s",
+        agent_status_add_problem(ret, AGENT_PROBLEM_DRAIN_BLOCKED, "closing waits for %s",
             *facts->long_transaction ? facts->long_transaction : "statements that are being executed");
 }
 
@@ -368,14 +368,14 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     fill_primary(state, now_ms, ret);
     ret->isolated = role->isolated;
     if (role->isolated)
-        agent_status_add_problem(ret, "Isolated",
+        agent_status_add_problem(ret, AGENT_PROBLEM_ISOLATED,
             "neither the operator nor another member was heard for %u ms: closed until the operator speaks",
             role->fence.ms);
     if (*state->older_tables)
-        agent_status_add_problem(ret, "SystemTablesOld",
+        agent_status_add_problem(ret, AGENT_PROBLEM_SYSTEM_TABLES_OLD,
             "the system tables are those of %s: this image has no mariadb-upgrade; one of this series that has it, or a "
             "later one, upgrades them",
             state->older_tables);
     if (role->error.kind != ERROR_NONE)
-        agent_status_add_problem(ret, "RoleFailed", "%s", role->error.message);
+        agent_status_add_problem(ret, AGENT_PROBLEM_ROLE_FAILED, "%s", role->error.message);
 }

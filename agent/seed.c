@@ -77,12 +77,12 @@ static void say_step(struct seed *seed, enum agent_seed_step step, const char *m
         seed->status.ready_reason, sizeof(seed->status.ready_reason), *message ? message : "the member gets its data");
     seed->status.problem_count = 0;
     if (step == AGENT_SEED_STEP_FAILED)
-        agent_status_add_problem(
-            &seed->status, *seed->status.seed.reason ? "RestoreFailed" : "SeedFailed", "%s", message);
+        agent_status_add_problem(&seed->status,
+            *seed->status.seed.reason ? AGENT_PROBLEM_RESTORE_FAILED : AGENT_PROBLEM_SEED_FAILED, "%s", message);
     if (seed->mark_error.kind != ERROR_NONE)
-        agent_status_add_problem(&seed->status, "SetAsideFailed", "%s", seed->mark_error.message);
+        agent_status_add_problem(&seed->status, AGENT_PROBLEM_SET_ASIDE_FAILED, "%s", seed->mark_error.message);
     if (seed->aside_error.kind != ERROR_NONE)
-        agent_status_add_problem(&seed->status, "SetAsideFailed", "%s", seed->aside_error.message);
+        agent_status_add_problem(&seed->status, AGENT_PROBLEM_SET_ASIDE_FAILED, "%s", seed->aside_error.message);
 }
 
 static void look_at_volume(struct seed *seed)

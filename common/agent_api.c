@@ -264,6 +264,39 @@ void agent_status_encode(const struct agent_status *status, struct strbuf *out)
     free(text);
 }
 
+/* name: of the kind, or of a kind that is not known here. */
+static void KM_PRINTF(4, 0) add_problem(
+    struct agent_status *status, enum agent_problem_kind kind, const char *name, const char *fmt, va_list ap)
+{
+    if (status->problem_count >= AGENT_PROBLEMS_MAX)
+        return;
+    struct agent_problem *problem = &status->problems[status->problem_count++];
+    _cleanup_(freep) char *message = xvasprintf(fmt, ap);
+
+    problem->kind = kind;
+    json_copy_text(problem->reason, sizeof(problem->reason), name);
+    json_copy_text(problem->message, sizeof(problem->message), message);
+}
+
+void agent_status_add_problem(struct agent_status *status, enum agent_problem_kind kind, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    add_problem(status, kind, agent_problem_names[kind], fmt, ap);
+    va_end(ap);
+}
+
+static void KM_PRINTF(3, 4) add_named(struct agent_status *status, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+    unsigned kind = json_name_index(agent_problem_names, AGENT_PROBLEM_KIND_COUNT, name);
+
+    va_start(ap, fmt);
+    add_problem(status, (enum agent_problem_kind)kind, name, fmt, ap);
+    va_end(ap);
+}
+
 static int problems_decode(const json_t *document, struct agent_status *status, struct error *err)
 {
     const json_t *list = NULL;
@@ -272,7 +305,7 @@ static int problems_decode(const json_t *document, struct agent_status *status, 
         return -1;
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
-        agent_status_add_problem(status, json_path_str(item, "reason", ""), "%s", json_path_str(item, "message", ""));
+        add_named(status, json_path_str(item, "reason", ""), "%s", json_path_str(item, "message", ""));
     }
     return 0;
 }
@@ -330,20 +363,4 @@ uint64_t agent_status_digest(const struct agent_status *status)
     const uint64_t reports[] = {backup_report_digest(&status->backup), archive_report_digest(&status->archive),
         check_report_digest(&status->check)};
     return hash64(hash, reports, sizeof(reports));
-}
-
-void agent_status_add_problem(struct agent_status *status, const char *reason, const char *fmt, ...)
-{
-    if (status->problem_count >= AGENT_PROBLEMS_MAX)
-        return;
-    struct agent_problem *problem = &status->problems[status->problem_count++];
-    char *message;
-    va_list ap;
-
-    va_start(ap, fmt);
-    message = xvasprintf(fmt, ap);
-    va_end(ap);
-    json_copy_text(problem->reason, sizeof(problem->reason), reason);
-    json_copy_text(problem->message, sizeof(problem->message), message);
-    free(message);
 }

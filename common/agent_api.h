@@ -39,6 +39,7 @@
 
 #include "common/agent_identity.h"
 #include "common/agent_order.h"
+#include "common/agent_problem.h"
 #include "common/archive_task.h"
 #include "common/backup_task.h"
 #include "common/check_task.h"
@@ -165,16 +166,6 @@ enum agent_seed_step {
 };
 
 #define AGENT_PROBLEMS_MAX 8
-
-/* Something a person should know. `reason` is CamelCase, stable, used as a condition reason: AccountsFailed,
- * VolumeFull, SecretMissing, MycnfInvalid, CertificateInvalid; of replication: BinlogsPurged (the source no longer has
- * what is needed: re-seed), ErrantTransactions, ReplicationStopped (the applier met an error: never skipped),
- * ReplicationRefused (password, rights, TLS), DuplicateServerId, DrainBlocked, ClosedForCopy, UnacknowledgedCommits,
- * SeedFailed, RestoreFailed; SystemTablesOld; Isolated (self_fence_ms), SalvageFailed, SetAsideFailed ... */
-struct agent_problem {
-    char reason[48];
-    char message[256];
-};
 
 struct agent_status {
     char instance[KUBE_NAME_MAX + 1]; /* pod name */
@@ -303,6 +294,7 @@ bool agent_status_same(const struct agent_status *a, const struct agent_status *
  * with. */
 uint64_t agent_status_digest(const struct agent_status *status);
 /* Appends when there is room; cut texts end in "...". */
-void agent_status_add_problem(struct agent_status *status, const char *reason, const char *fmt, ...) KM_PRINTF(3, 4);
+void agent_status_add_problem(struct agent_status *status, enum agent_problem_kind kind, const char *fmt, ...)
+    KM_PRINTF(3, 4);
 
 #endif

@@ -126,7 +126,7 @@ static void make_largest(struct agent_status *status, struct strbuf positions[st
     FILL(check.gtid);
     status->backup.state = BACKUP_STATE_RUNNING;
     for (int i = 0; i < AGENT_PROBLEMS_MAX; i++) {
-        agent_status_add_problem(status, "Reason", "x");
+        agent_status_add_problem(status, AGENT_PROBLEM_VOLUME_FULL, "x");
         FILL(problems[i].message);
     }
 }

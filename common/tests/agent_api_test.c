@@ -33,7 +33,7 @@ static struct agent_status full_status(void)
         .certificate_not_after_ms = 1796960588000,
         .replication = {.caught_up = true},
     };
-    agent_status_add_problem(&status, "VolumeFull", "%d %%", 3);
+    agent_status_add_problem(&status, AGENT_PROBLEM_VOLUME_FULL, "%d %%", 3);
     return status;
 }
 
@@ -156,7 +156,7 @@ static void test_problems_are_cut_and_counted(void **unused)
     text[sizeof(text) - 1] = '\0';
     memcpy(text + 251, "\xc3\xa4", 2); /* where the cut falls */
     for (int i = 0; i < AGENT_PROBLEMS_MAX + 3; i++)
-        agent_status_add_problem(&status, "Reason", "%s", text);
+        agent_status_add_problem(&status, AGENT_PROBLEM_VOLUME_FULL, "%s", text);
     assert_int_equal(status.problem_count, AGENT_PROBLEMS_MAX);
     assert_string_equal(status.problems[0].message + 251, "...");
 }
@@ -217,6 +217,26 @@ static void test_accounts_hash(void **unused)
     assert_string_equal(hash[0], hash[3]);
 }
 
+static void a_problem_of_a_later_version_keeps_its_name(void **unused)
+{
+    static const char text[] = "{\"problems\":[{\"reason\":\"DiskOnFire\",\"message\":\"hot\"},"
+                               "{\"reason\":\"VolumeFull\",\"message\":\"full\"}]}";
+    _cleanup_(position_pool_unrefp) struct position_pool *positions = position_pool_new(POSITION_TEXT_MAX);
+    _cleanup_(strbuf_release) struct strbuf again;
+    struct agent_status status;
+
+    UNUSED(unused);
+    strbuf_init(&again, AGENT_STATUS_MAX);
+    assert_int_equal(agent_status_decode(text, strlen(text), positions, &status, NULL), 0);
+    assert_int_equal(status.problem_count, 2);
+    assert_int_equal(status.problems[0].kind, AGENT_PROBLEM_OTHER);
+    assert_int_equal(status.problems[1].kind, AGENT_PROBLEM_VOLUME_FULL);
+    agent_status_encode(&status, &again);
+    assert_non_null(strstr(again.buf, "{\"reason\":\"DiskOnFire\",\"message\":\"hot\"}"));
+    for (int i = 1; i < AGENT_PROBLEM_KIND_COUNT; i++)
+        assert_true(!str_empty(agent_problem_names[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_status),
         cmocka_unit_test(test_changes_worth_publishing),
         cmocka_unit_test(test_problems_are_cut_and_counted),
+        cmocka_unit_test(a_problem_of_a_later_version_keeps_its_name),
         cmocka_unit_test(test_instance_config),
         cmocka_unit_test(test_accounts_hash),
     };

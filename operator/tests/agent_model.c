@@ -579,11 +579,11 @@ static void fill_receiver(const struct agent_double *agent, struct agent_status 
     snprintf(ret->replication.receiver_error, sizeof(ret->replication.receiver_error), "%s",
         agent->errant ? "the replica has more than the source" : "binary logs were purged");
     if (agent->errant) {
-        agent_status_add_problem(ret, "ErrantTransactions", "planted by the test");
+        agent_status_add_problem(ret, AGENT_PROBLEM_ERRANT_TRANSACTIONS, "planted by the test");
         position(agent, agent->executed, ret->errant, sizeof(ret->errant));
     }
     if (needs_purged(agent, source))
-        agent_status_add_problem(ret, "BinlogsPurged", "planted by the test");
+        agent_status_add_problem(ret, AGENT_PROBLEM_BINLOGS_PURGED, "planted by the test");
 }
 
 static const char *taken_position(const struct agent_double *agent, uint64_t count)
@@ -620,7 +620,7 @@ void agent_model_status(const struct agent_double *agent, struct agent_status *r
     ret->stalled_ms = agent->opened ? agent->stalled_ms : 0;
     ret->isolated = agent->isolated;
     if (agent->volume_is_full)
-        agent_status_add_problem(ret, "VolumeFull", "planted by the test");
+        agent_status_add_problem(ret, AGENT_PROBLEM_VOLUME_FULL, "planted by the test");
     if (agent->set_aside > 0)
         snprintf(ret->set_aside, sizeof(ret->set_aside), "planted: %u", agent->set_aside);
     ret->now_ms = clock_realtime_ms();

@@ -86,10 +86,10 @@ bool candidate_is_better_equal(
     const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);
     const struct cluster_member *wish = wished(snapshot);
     bool of_a[] = {member_is_wanted(snapshot, a), !candidate_was_tried(snapshot, a),
-        !member_has_problem(a, "VolumeFull"), wish && a == wish, !member_is_outdated(snapshot, a),
+        !member_has_problem(a, AGENT_PROBLEM_VOLUME_FULL), wish && a == wish, !member_is_outdated(snapshot, a),
         !shares_node(a, from)};
     bool of_b[] = {member_is_wanted(snapshot, b), !candidate_was_tried(snapshot, b),
-        !member_has_problem(b, "VolumeFull"), wish && b == wish, !member_is_outdated(snapshot, b),
+        !member_has_problem(b, AGENT_PROBLEM_VOLUME_FULL), wish && b == wish, !member_is_outdated(snapshot, b),
         !shares_node(b, from)};
     for (size_t i = 0; i < ARRAY_LEN(of_a); i++) {
         if (of_a[i] != of_b[i])

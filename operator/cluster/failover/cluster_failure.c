@@ -97,7 +97,8 @@ static bool all_volumes_are_full(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member_is_wanted(snapshot, member) && member_runs(member) && !member_has_problem(member, "VolumeFull"))
+        if (member_is_wanted(snapshot, member) && member_runs(member) &&
+            !member_has_problem(member, AGENT_PROBLEM_VOLUME_FULL))
             return false;
     }
     return true;

@@ -225,7 +225,8 @@ const struct cluster_member *election_first(const struct cluster_snapshot *snaps
 static bool has_less_room(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    return member_has_problem(member, "VolumeFull") && primary && !member_has_problem(primary, "VolumeFull");
+    return member_has_problem(member, AGENT_PROBLEM_VOLUME_FULL) && primary &&
+        !member_has_problem(primary, AGENT_PROBLEM_VOLUME_FULL);
 }
 
 bool election_can_take_over(

@@ -142,10 +142,10 @@ bool member_follows(const struct cluster_snapshot *snapshot, const struct cluste
     return str_empty(member_why_not_following(snapshot, member));
 }
 
-bool member_has_problem(const struct cluster_member *member, const char *reason)
+bool member_has_problem(const struct cluster_member *member, enum agent_problem_kind kind)
 {
     for (int i = 0; member_speaks(member) && i < member->agent->problem_count; i++) {
-        if (str_eq(member->agent->problems[i].reason, reason))
+        if (member->agent->problems[i].kind == kind)
             return true;
     }
     return false;

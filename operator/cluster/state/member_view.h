@@ -39,7 +39,7 @@ bool member_is_fenced(const struct cluster_snapshot *snapshot, const struct clus
 bool member_follows(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* Why it does not; never NULL. */
 const char *member_why_not_following(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-bool member_has_problem(const struct cluster_member *member, const char *reason);
+bool member_has_problem(const struct cluster_member *member, enum agent_problem_kind kind);
 /* Its commits have waited for acknowledgements for longer than a hiccup takes: as long as makes the agent's word news
  * (AGENT_WATCH_BLOCKED_MS). */
 bool member_commits_wait(const struct cluster_member *member);

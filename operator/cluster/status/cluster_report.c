@@ -4,6 +4,7 @@
 #include "operator/cluster/status/cluster_report.h"
 
 #include "common/json.h"
+#include "common/json_fields.h"
 #include "operator/api/archive_status.h"
 #include "operator/api/drill_status.h"
 #include "operator/cluster/deletion/final_backup.h"
@@ -310,9 +311,9 @@ static void set_available(struct report *report)
 
 /* An agent says it until its server restarts. It is over once the primary's replicas have what was committed then
  * (cluster_confirmed.h), or once the member follows another primary: what nobody else has would be errant. */
-static bool is_over(const struct report *report, const struct cluster_member *member, const char *problem)
+static bool is_over(const struct report *report, const struct cluster_member *member, enum agent_problem_kind problem)
 {
-    if (!str_eq(problem, "UnacknowledgedCommits"))
+    if (problem != AGENT_PROBLEM_UNACKNOWLEDGED_COMMITS)
         return false;
     return member == cluster_primary(report->snapshot) ? report->status->roles.confirmed.semi_sync
                                                        : member_follows(report->snapshot, member);
@@ -326,7 +327,7 @@ static const struct cluster_member *find_ailing(const struct report *report, con
         int count = is_wanted(report, member) && member->agent ? member->agent->problem_count : 0;
         for (int k = 0; k < count; k++) {
             *ret = &member->agent->problems[k];
-            if (!is_over(report, member, (*ret)->reason))
+            if (!is_over(report, member, (*ret)->kind))
                 return member;
         }
     }
@@ -338,7 +339,9 @@ static bool find_carried_problem(const struct report *report)
     for (int i = 0; i < report->status->instance_count; i++) {
         const struct cluster_instance *instance = &report->status->instances[i];
         const struct cluster_member *member = cluster_member_named(report->snapshot, instance->name);
-        if (instance->ready && !str_empty(instance->message) && !(member && is_over(report, member, instance->problem)))
+        unsigned kind = json_name_index(agent_problem_names, AGENT_PROBLEM_KIND_COUNT, instance->problem);
+        if (instance->ready && !str_empty(instance->message) &&
+            !(member && is_over(report, member, (enum agent_problem_kind)kind)))
             return true;
     }
     return false;

@@ -89,7 +89,7 @@ static void what_decisions_need_is_news_at_once(void **state)
     NEWS(snprintf(status.errant, sizeof(status.errant), "0-2-7"));
     NEWS(status.replication.applier = AGENT_THREAD_RUNNING);
     NEWS(status.semi_sync_replicas = 1);
-    NEWS(agent_status_add_problem(&status, "BinlogsPurged", "gone"));
+    NEWS(agent_status_add_problem(&status, AGENT_PROBLEM_BINLOGS_PURGED, "gone"));
     NEWS(status.seed.step = AGENT_SEED_STEP_COPYING);
 #undef NEWS
 }
