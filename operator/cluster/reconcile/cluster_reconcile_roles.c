@@ -65,13 +65,13 @@ static void seed_memory(struct cluster_memory *memory, struct cluster_snapshot *
     memcpy(snapshot->memory, memory->children, sizeof(snapshot->memory));
 }
 
-static void decide(struct cluster_reconcile *reconcile)
+static void decide_plan(struct cluster_reconcile *reconcile)
 {
     struct cluster_snapshot *snapshot = &reconcile->snapshot;
     struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
     if (!memory->children_known && snapshot->usable)
         seed_memory(memory, snapshot);
-    cluster_decide(snapshot, &reconcile->decision);
+    cluster_decide_plan(snapshot, &reconcile->decision);
 }
 
 static void note_drain(struct cluster_reconcile *reconcile)
@@ -85,9 +85,8 @@ int cluster_phase_roles(void *arg)
     struct cluster_reconcile *reconcile = arg;
     reconcile->planned = true;
     cluster_reconcile_sync_agents(reconcile);
-    decide(reconcile);
-    cluster_reconcile_send_orders(
-        reconcile); /* of the status as it stands: what is written next does not hold them up */
+    cluster_decide_roles(&reconcile->snapshot, &reconcile->decision);
+    cluster_reconcile_send_orders(reconcile); /* of the status as it stands: no write holds them up */
     note_drain(reconcile);
     if (reconcile->decision.intent.changed && reconcile->intents < CLUSTER_INTENTS_MAX) {
         write_intent(reconcile);
@@ -95,5 +94,6 @@ int cluster_phase_roles(void *arg)
     }
     if (cluster_failover_is_swift(&reconcile->snapshot))
         return CLUSTER_PHASE_DONE;
+    decide_plan(reconcile);
     return plan_is_empty(reconcile->decision.plan) ? CLUSTER_PHASE_AGENTS : CLUSTER_PHASE_CHILDREN;
 }

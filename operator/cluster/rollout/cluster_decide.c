@@ -262,16 +262,15 @@ static void decide_in_place(const struct cluster_snapshot *snapshot, struct clus
             "the cluster is restored in place: its server makes room");
 }
 
-static void decide_roll(
-    const struct cluster_snapshot *snapshot, const struct roll *of, struct cluster_decision *decision)
+static void decide_roll(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
-    struct roll roll = *of;
-    decision->taking_up = roll.taking_up;
-    decision->rolling = roll.outdated > 0 || (roll.step == ROLL_WAIT && !roll.taking_up);
-    if (roll.step != ROLL_DONE)
-        next_action(decision, roll.text);
-    if (roll.step == ROLL_DELETE && plan_is_empty(decision->plan))
-        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, roll.member->name, roll.member->pod->uid, roll.text);
+    const struct roll *roll = &decision->roll;
+    decision->taking_up = roll->taking_up;
+    decision->rolling = roll->outdated > 0 || (roll->step == ROLL_WAIT && !roll->taking_up);
+    if (roll->step != ROLL_DONE)
+        next_action(decision, roll->text);
+    if (roll->step == ROLL_DELETE && plan_is_empty(decision->plan))
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, roll->member->name, roll->member->pod->uid, roll->text);
 }
 
 static void explain_gate(struct cluster_decision *decision)
@@ -306,10 +305,9 @@ static void explain_growth(const struct cluster_snapshot *snapshot, struct clust
         len > 0 ? "; then grow to %d" : "grow to %d, once all members have the new template", snapshot->scale.wanted);
 }
 
-void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)
+void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)
 {
-    struct roll roll = {.step = ROLL_DONE};
-    *ret = (struct cluster_decision){.plan = plan_new()};
+    *ret = (struct cluster_decision){.plan = plan_new(), .roll = {.step = ROLL_DONE}};
     bool may_change = snapshot->usable && !snapshot->cluster.paused && !snapshot->secrets_failed;
     if (may_change && in_place_is_under_way(snapshot))
         ret->gate = GATE_HELD;
@@ -317,11 +315,15 @@ void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_deci
         gate_decide(snapshot, ret);
     if (may_change && ret->gate == GATE_OPEN) {
         if (!final_backup_is_closed(snapshot)) /* nobody is replaced any more: the primary is what a backup is taken of */
-            cluster_roll(snapshot, &roll);
+            cluster_roll(snapshot, &ret->roll);
         memcpy(ret->mycnf_hash, snapshot->mycnf_hash, sizeof(ret->mycnf_hash));
     }
-    cluster_intend(snapshot, roll.step == ROLL_SWITCHOVER, &ret->intent);
+    cluster_intend(snapshot, ret->roll.step == ROLL_SWITCHOVER, &ret->intent);
     next_action(ret, ret->intent.next_action);
+}
+
+void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)
+{
     if (final_backup_is_over(snapshot)) { /* what it has goes with it, or stays: claims as deletion.volumes says */
         next_action(ret, "let the cluster go");
         cluster_volumes_decide(snapshot, ret->plan);
@@ -347,7 +349,7 @@ void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_deci
     decide_children(snapshot, ret);
     decide_terminal(snapshot, ret);
     if (ret->gate == GATE_OPEN)
-        decide_roll(snapshot, &roll, ret);
+        decide_roll(snapshot, ret);
     explain_gate(ret);
     explain_shrink(snapshot, ret);
     explain_growth(snapshot, ret);
@@ -357,6 +359,12 @@ void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_deci
     decide_labels(snapshot, ret);
     cluster_volumes_decide(snapshot, ret->plan);
     restore_store_decide(snapshot, ret->plan);
+}
+
+void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)
+{
+    cluster_decide_roles(snapshot, ret);
+    cluster_decide_plan(snapshot, ret);
 }
 
 void cluster_desired_hashes(const struct cluster_snapshot *snapshot, uint64_t ret[static CHILD_COUNT])

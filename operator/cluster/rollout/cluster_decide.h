@@ -16,6 +16,7 @@
 #define KM_CLUSTER_DECIDE_H
 
 #include "operator/cluster/desired/desired.h"
+#include "operator/cluster/rollout/cluster_roll.h"
 #include "operator/cluster/state/cluster_roles.h"
 #include "operator/cluster/state/cluster_snapshot.h"
 #include "operator/plan/plan.h"
@@ -33,14 +34,20 @@ struct cluster_decision {
     enum cluster_gate gate;
     char gate_reason[KUBE_CONDITION_REASON_MAX];
     char gate_message[CLUSTER_MESSAGE_MAX];
-    char mycnf_hash[65];          /* of the my.cnf that members may be given; "" none, as while it is tried */
-    bool rolling;                 /* pods that must be replaced exist */
-    bool taking_up;               /* none of them, but servers that take up a new my.cnf */
-    struct cluster_intent intent; /* if it has `changed`, the status is written and the plan is not carried out */
-    bool primary_obeys;           /* whoever gives the orders says so (cluster_roles.h) */
+    char mycnf_hash[65];                   /* of the my.cnf that members may be given; "" none, as while it is tried */
+    bool rolling;                          /* pods that must be replaced exist */
+    bool taking_up;                        /* none of them, but servers that take up a new my.cnf */
+    struct roll roll;                      /* whom to replace; its member is the snapshot's */
+    struct cluster_intent intent;          /* if it has `changed`, the status is written and no plan is made */
+    bool primary_obeys;                    /* whoever gives the orders says so (cluster_roles.h) */
     char next_action[CLUSTER_MESSAGE_MAX]; /* what comes next and what it waits for; "" : nothing to do */
 };
 
+/* The half that orders wait for: gate, roll and intent. */
+void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
+/* The other half, of the same snapshot. */
+void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
+/* Both. */
 void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
 void cluster_decision_release(struct cluster_decision *decision);
 
