@@ -45,7 +45,8 @@ bool restore_store_is_wanted(const struct cluster_snapshot *snapshot)
     return restores && snapshot->scale.effective > 0 && restore_store_name(snapshot, name);
 }
 
-/* An `init` of an earlier version that was told how to restore reads from it. */
+/* An `init` of an earlier version that was told how to restore reads from it. One that nobody has spoken with yet, as
+ * after a restart of the operator, may be one. */
 static bool is_read_from(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
