@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "operator/api/api_kinds.h"
 #include "operator/api/backup_spec.h"
+#include "operator/api/backup_store_pod.h"
 #include "operator/api/calendar.h"
 #include "operator/cluster/deletion/volume_owner.h"
 #include "operator/cluster/state/member_view.h"
@@ -26,7 +27,18 @@ static int64_t deadline_ms(const struct cluster_snapshot *snapshot)
     return snapshot->last.roles.final_backup.start_ms + snapshot->cluster.final_backup_deadline_seconds * 1000;
 }
 
-/* What a person must change before it can go on; NULL: nothing. */
+/* Nobody is replaced any more once it is closed (cluster_decide.h), so it is rolled first. */
+static bool must_be_rolled_first(const struct cluster_snapshot *snapshot, char *why, size_t size)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (snapshot->last.roles.final_backup.phase != FINAL_BACKUP_NONE || !snapshot->final.onto_volume || !primary ||
+        !member_speaks(primary) || !backup_store_agent_is_outdated(primary->agent))
+        return false;
+    backup_store_say_outdated(primary->name, why, size);
+    return true;
+}
+
+/* What a person must change before it can go on, or must be waited for; NULL: nothing. */
 static const char *hindrance(const struct cluster_snapshot *snapshot, char *why, size_t size)
 {
     const struct cluster_final_backup *last = &snapshot->last.roles.final_backup;
@@ -47,6 +59,8 @@ static const char *hindrance(const struct cluster_snapshot *snapshot, char *why,
         snprintf(why, size, "the namespace is being deleted, so neither MysqlBackup nor pods can be made in it");
         return "CannotBeMade";
     }
+    if (must_be_rolled_first(snapshot, why, size))
+        return BACKUP_STORE_AGENT_OUTDATED;
     bool idle = last->phase == FINAL_BACKUP_RUNNING && str_empty(last->backup);
     if (idle && snapshot->now_ms >= deadline_ms(snapshot)) {
         snprintf(why, size,

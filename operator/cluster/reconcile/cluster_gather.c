@@ -219,6 +219,7 @@ static void check_final_backup(struct cluster_snapshot *snapshot)
     strbuf_init(&text, sizeof(snapshot->final.problem) - 1);
     api_problems_text(&problems, &text);
     snprintf(snapshot->final.problem, sizeof(snapshot->final.problem), "%s", text.buf);
+    snapshot->final.onto_volume = rc == 0 && spec.destination.kind == BACKUP_DESTINATION_VOLUME;
     strbuf_release(&text);
 }
 

@@ -81,6 +81,7 @@ struct final_backup_facts {
     bool deleting, has_finalizer, skip, wanted;
     bool foreground, orphan; /* Kubernetes was told to delete dependents first, or not at all */
     char problem[512];       /* why spec.backup cannot be followed; "" it can */
+    bool onto_volume;        /* its destination */
     const char *make_error;  /* why the MysqlBackup could not be made; never NULL */
     /* The MysqlBackup that the status names. */
     bool is_there, is_ours;

@@ -35,6 +35,9 @@
 #define BUSY "{\"longTransactions\": 1, \"longTransaction\": \"thread 17\"}"
 #define SILENT "null"
 
+#define ONTO_VOLUME \
+    "{\"backup\": {\"destination\": {\"s3\": null, \"persistentVolumeClaim\": {\"claimName\": \"safe\"}}}}"
+
 enum told { TOLD_STANDS, TOLD_PRIMARY, TOLD_NOTHING };
 
 struct row {
@@ -160,6 +163,13 @@ static const struct row rows[] = {
         .told = TOLD_PRIMARY, .act = FINAL_BACKUP_ACT_KEEP, .reason = "Closing"},
     {"paused", "{\"paused\": true}", .agent = OPEN, .life = DELETED, .phase = "", .told = TOLD_PRIMARY,
         .reason = "Paused", .says = "blocked: spec.paused is true"},
+    {"onto a volume, and its agent would not understand the pod in front of that", ONTO_VOLUME, .agent = OPEN,
+        .life = DELETED, .phase = "", .told = TOLD_PRIMARY, .reason = "AgentOutdated",
+        .says = "blocked: the agent of shop-mysql-0 is of an earlier version"},
+    {"onto a volume", ONTO_VOLUME, .agent = "{\"volumeProtocol\": 1}", .life = DELETED, .phase = "Closing",
+        .raises = true, .told = TOLD_PRIMARY, .reason = "Closing"},
+    {"onto a volume, and closed before the operator was exchanged", ONTO_VOLUME, .final = CLOSING("39:00.000"),
+        .agent = NOTHING, .life = DELETED, .phase = "Running", .names = true, .told = TOLD_NOTHING, .reason = "Closing"},
     {"no destination", "{\"backup\": null}", .agent = OPEN, .life = DELETED, .phase = "", .told = TOLD_PRIMARY,
         .reason = "InvalidSpec", .says = "blocked: spec.backup.destination: is missing; annotation"},
     {"a destination that is not good", "{\"backup\": {\"destination\": {\"s3\": {\"bucket\": 7}}}}", .agent = OPEN,
