@@ -68,9 +68,16 @@ static json_t *probe(const char *path)
         "scheme", "HTTP", "periodSeconds", 1, "timeoutSeconds", 2, "failureThreshold", 10, "successThreshold", 1);
 }
 
+/* The operator asks it, too, so it must be of this version, whatever runs beside the servers still. */
+static const char *image_of(const struct backup_store_pod *pod)
+{
+    bool is_earlier = pod->agents_are_outdated && !str_empty(pod->default_agent_image);
+    return pod->config->image_agent && !is_earlier ? pod->config->image_agent : pod->default_agent_image;
+}
+
 static json_t *container_of_store(const struct backup_store_pod *pod)
 {
-    const char *image = pod->config->image_agent ? pod->config->image_agent : pod->default_agent_image;
+    const char *image = image_of(pod);
     json_t *container = json_build("{s:s, s:s, s:[s, s, s]}", "name", CONTAINER_STORE, "image", str_or_empty(image),
         "command", "/kube-mysql-agent", "store", "--directory=" BACKUP_STORE_DIRECTORY);
     json_put_str(container, "imagePullPolicy", pod->config->image_pull_policy);

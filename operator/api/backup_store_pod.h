@@ -30,7 +30,8 @@ struct backup_store_pod {
     const char *claim;
     const char *purpose;
     const struct mysql_config_spec *config; /* the cluster's, in force */
-    const char *default_agent_image;        /* when the configuration names none */
+    const char *default_agent_image;        /* when the configuration names none, or one of an earlier version */
+    bool agents_are_outdated;               /* a member says so: the configuration names an earlier version */
 };
 
 /* "CLUSTER-store-1a2b3c4d" */

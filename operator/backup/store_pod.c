@@ -38,6 +38,29 @@ bool store_pod_serves(const struct pod_object *pod, char *message, size_t size)
     return understood && pod->ready && !pod->object.deleting && !str_empty(pod->pod_ip);
 }
 
+/* ---- members ---- */
+
+/* NULL: it is not heard. */
+static const struct agent_status *status_of(
+    const struct backup_sources *sources, const char *ns, const char *cluster, const char *member)
+{
+    _cleanup_(freep) char *key = kube_key(ns, cluster);
+    const struct agent_watch *watch = agent_fleet_get(sources->fleet, key, member);
+    return watch && agent_watch_connected(watch) ? agent_fleet_status(sources->fleet, key, member) : NULL;
+}
+
+static bool agents_are_outdated(const struct backup_sources *sources, const char *ns, const char *cluster)
+{
+    for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
+        char member[DERIVED_NAME_SIZE];
+        cluster_pod_name(member, cluster, ordinal);
+        const struct agent_status *status = status_of(sources, ns, cluster, member);
+        if (status && backup_store_agent_is_outdated(status))
+            return true;
+    }
+    return false;
+}
+
 /* NULL without an accepted cluster. */
 static json_t *manifest_of(
     const struct backup_sources *sources, const char *ns, const char *cluster_name, const char *claim)
@@ -59,6 +82,7 @@ static json_t *manifest_of(
         .purpose = BACKUP_STORE_FOR_BACKUPS,
         .config = &config,
         .default_agent_image = sources->default_agent_image,
+        .agents_are_outdated = config.image_agent && agents_are_outdated(sources, ns, cluster_name),
     };
     json_t *manifest = backup_store_pod_manifest(&pod);
     mysql_config_spec_release(&config);
@@ -67,15 +91,6 @@ static json_t *manifest_of(
 }
 
 /* ---- who is served ---- */
-
-/* NULL: it is not heard. */
-static const struct agent_status *status_of(
-    const struct backup_sources *sources, const char *ns, const char *cluster, const char *member)
-{
-    _cleanup_(freep) char *key = kube_key(ns, cluster);
-    const struct agent_watch *watch = agent_fleet_get(sources->fleet, key, member);
-    return watch && agent_watch_connected(watch) ? agent_fleet_status(sources->fleet, key, member) : NULL;
-}
 
 /* A donor that is not heard may be sending. */
 static bool takes_backup(const struct backup_sources *sources, const struct pod_object *pod)

@@ -36,7 +36,7 @@ static json_t *make(const char *claim, const char *image)
         strlen("{\"images\": {\"mysql\": \"m:1\", \"imagePullSecrets\": [{\"name\": \"pull\"}]}}"), NULL);
     assert_non_null(document);
     mysql_config_spec_read(document, &config);
-    const struct backup_store_pod pod = {"ns1", "shop", "uid-1", claim, BACKUP_STORE_FOR_BACKUPS, &config, image};
+    const struct backup_store_pod pod = {"ns1", "shop", "uid-1", claim, BACKUP_STORE_FOR_BACKUPS, &config, image, false};
     json_t *manifest = backup_store_pod_manifest(&pod);
     mysql_config_spec_release(&config);
     json_decref(document);
@@ -71,6 +71,37 @@ static void manifest(void **state)
     assert_true(json_path_bool(pod, "spec.securityContext.runAsNonRoot", false));
     assert_true(json_path_bool(pod, "spec.containers[0].securityContext.readOnlyRootFilesystem", false));
     assert_false(json_path_bool(pod, "spec.containers[0].securityContext.allowPrivilegeEscalation", true));
+}
+
+static void is_made_of(bool outdated, const char *configured, const char *own, const char *wanted)
+{
+    struct mysql_config_spec config = {0};
+    _cleanup_(json_decrefp) json_t *document = json_build("{s:{s:s}}", "images", "mysql", "m:1");
+    if (configured)
+        json_put_str(json_object_get(document, "images"), "agent", configured);
+    mysql_config_spec_read(document, &config);
+    const struct backup_store_pod pod = {.ns = "ns1",
+        .cluster = "shop",
+        .cluster_uid = "uid-1",
+        .claim = "vol",
+        .purpose = BACKUP_STORE_FOR_BACKUPS,
+        .config = &config,
+        .default_agent_image = own,
+        .agents_are_outdated = outdated};
+    _cleanup_(json_decrefp) json_t *manifest = backup_store_pod_manifest(&pod);
+    assert_string_equal(json_path_str(manifest, "spec.containers[0].image", ""), wanted);
+    mysql_config_spec_release(&config);
+}
+
+/* The operator asks the pod, too. */
+static void is_of_the_operators_version_while_agents_are_older(void **state)
+{
+    UNUSED(state);
+    is_made_of(false, NULL, "agent:2", "agent:2");
+    is_made_of(false, "agent:1", "agent:2", "agent:1");
+    is_made_of(true, "agent:1", "agent:2", "agent:2");
+    is_made_of(true, "agent:1", "", "agent:1");
+    is_made_of(true, NULL, "agent:2", "agent:2");
 }
 
 /* Nothing by which we would find it again, and nobody who takes it along. */
@@ -115,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
         cmocka_unit_test(manifest),
+        cmocka_unit_test(is_of_the_operators_version_while_agents_are_older),
         cmocka_unit_test(claim),
         cmocka_unit_test(hash),
     };

@@ -50,8 +50,20 @@ bool restore_store_is_wanted(const struct cluster_snapshot *snapshot)
 static bool is_read_from(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
-        const struct agent_status *agent = snapshot->members[i].agent;
-        if (agent && backup_store_agent_is_outdated(agent) && *agent->seed.task)
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member->agent_awaited)
+            return true;
+        if (member->agent && backup_store_agent_is_outdated(member->agent) && *member->agent->seed.task)
+            return true;
+    }
+    return false;
+}
+
+static bool agents_are_outdated(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member->agent && backup_store_agent_is_outdated(member->agent))
             return true;
     }
     return false;
@@ -93,6 +105,7 @@ void restore_store_decide(const struct cluster_snapshot *snapshot, struct plan *
         .purpose = BACKUP_STORE_FOR_RESTORE,
         .config = &snapshot->config,
         .default_agent_image = snapshot->default_agent_image,
+        .agents_are_outdated = agents_are_outdated(snapshot),
     };
     _cleanup_(json_decrefp) json_t *wanted = backup_store_pod_manifest(&pod);
     bool waits = !found || (!found->scheduled && !str_empty(found->problem_reason));
