@@ -4,6 +4,7 @@
 
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "common/http_head.h"
 #include "common/s3_xml.h"
 
 /* All of them are walked twice: once to see that they are whole, then for what they say. */
@@ -89,6 +90,7 @@ struct list_reader {
     bool found;
     bool ended; /* by the receiver */
     bool truncated;
+    bool encoded;      /* keys and prefixes are percent-encoded */
     const char *wrong; /* what could not be read; static */
     char *key;
     char *id;
@@ -106,6 +108,31 @@ static void list_reader_release(struct list_reader *r)
     free(r->id);
     free(r->next);
     free(r->next_id);
+}
+
+/* Of the page, which is walked twice: the element may stand behind the keys. */
+static void read_encoding(struct list_reader *r, const char *text)
+{
+    r->encoded = str_eq(text, "url");
+    if (!r->encoded && !str_empty(text))
+        r->wrong = "EncodingType";
+}
+
+/* New text; "" where it cannot be read. AWS and others write a blank as '+'. */
+static char *decode_key(struct list_reader *r, const char *text)
+{
+    char *key = xstrdup(text);
+    if (r->encoded && http_percent_decode(key, true) < 0) {
+        r->wrong = "a key that is badly encoded";
+        *key = '\0';
+    }
+    return key;
+}
+
+static void take_key(struct list_reader *r, char **ret, const char *text)
+{
+    free(*ret);
+    *ret = decode_key(r, text);
 }
 
 static void objects_open(void *arg, const char *path)
@@ -130,7 +157,8 @@ static void hand_out_object(struct list_reader *r)
 
 static void hand_out_prefix(struct list_reader *r, const char *text)
 {
-    const struct object_found entry = {.key = text, .is_prefix = true};
+    _cleanup_(freep) char *key = decode_key(r, text);
+    const struct object_found entry = {.key = key, .is_prefix = true};
     if (!r->ended && r->each_object(r->arg, &entry) < 0)
         r->ended = true;
 }
@@ -146,7 +174,7 @@ static void objects_close(void *arg, const char *path, const char *text)
 {
     struct list_reader *r = arg;
     if (str_eq(path, "ListBucketResult/Contents/Key"))
-        str_replace(&r->key, text);
+        take_key(r, &r->key, text);
     else if (str_eq(path, "ListBucketResult/Contents/Size"))
         r->has_bytes = unsigned_of(text, &r->bytes) == 0;
     else if (str_eq(path, "ListBucketResult/Contents/LastModified"))
@@ -155,6 +183,8 @@ static void objects_close(void *arg, const char *path, const char *text)
         hand_out_object(r);
     else if (str_eq(path, "ListBucketResult/CommonPrefixes/Prefix"))
         hand_out_prefix(r, text);
+    else if (str_eq(path, "ListBucketResult/EncodingType"))
+        read_encoding(r, text);
     else if (str_eq(path, "ListBucketResult/IsTruncated"))
         read_truncated(r, text);
     else if (str_eq(path, "ListBucketResult/NextContinuationToken"))
@@ -184,15 +214,17 @@ static void uploads_close(void *arg, const char *path, const char *text)
 {
     struct list_reader *r = arg;
     if (str_eq(path, "ListMultipartUploadsResult/Upload/Key"))
-        str_replace(&r->key, text);
+        take_key(r, &r->key, text);
     else if (str_eq(path, "ListMultipartUploadsResult/Upload/UploadId"))
         str_replace(&r->id, text);
     else if (str_eq(path, "ListMultipartUploadsResult/Upload"))
         hand_out_upload(r);
+    else if (str_eq(path, "ListMultipartUploadsResult/EncodingType"))
+        read_encoding(r, text);
     else if (str_eq(path, "ListMultipartUploadsResult/IsTruncated"))
         read_truncated(r, text);
     else if (str_eq(path, "ListMultipartUploadsResult/NextKeyMarker"))
-        str_replace(&r->next, text);
+        take_key(r, &r->next, text);
     else if (str_eq(path, "ListMultipartUploadsResult/NextUploadIdMarker"))
         str_replace(&r->next_id, text);
     else if (str_eq(path, "ListMultipartUploadsResult"))
@@ -210,15 +242,24 @@ static int check_list(const struct list_reader *r, struct error *err)
     return 0;
 }
 
-static int read_list(
-    const char *text, size_t len, const struct s3_xml_ops *ops, struct list_reader *r, struct error *err)
+static int rehearse(const char *text, size_t len, const struct s3_xml_ops *ops, bool *encoded, struct error *err)
 {
-    struct list_reader rehearsal = {.ended = true};
+    struct list_reader rehearsal = {.ended = true, .encoded = *encoded};
     int rc = s3_xml_walk(text, len, ops, &rehearsal, err);
     if (rc == 0)
         rc = check_list(&rehearsal, err);
+    *encoded = rehearsal.encoded;
     list_reader_release(&rehearsal);
-    return rc < 0 ? -1 : s3_xml_walk(text, len, ops, r, err);
+    return rc;
+}
+
+/* How keys are encoded may stand behind them, so one that is badly encoded may be found in a second look. */
+static int read_list(
+    const char *text, size_t len, const struct s3_xml_ops *ops, struct list_reader *r, struct error *err)
+{
+    if (rehearse(text, len, ops, &r->encoded, err) < 0 || (r->encoded && rehearse(text, len, ops, &r->encoded, err) < 0))
+        return -1;
+    return s3_xml_walk(text, len, ops, r, err);
 }
 
 int s3_xml_objects(const char *text, size_t len, int (*each)(void *arg, const struct object_found *entry), void *arg,

@@ -21,6 +21,7 @@ static void list_query(const char *under, char delimiter, const char *token, str
         s3_query_add(query, "continuation-token", token);
     if (delimiter)
         s3_query_add(query, "delimiter", text);
+    s3_query_add(query, "encoding-type", "url");
     s3_query_add(query, "list-type", "2");
     s3_query_add(query, "max-keys", PAGE_OBJECTS);
     s3_query_add(query, "prefix", under);

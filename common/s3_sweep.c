@@ -139,6 +139,7 @@ static void sweep_page(struct sweep *s)
 {
     struct strbuf query;
     strbuf_init(&query, QUERY_MAX);
+    s3_query_add(&query, "encoding-type", "url");
     if (s->key_marker)
         s3_query_add(&query, "key-marker", s->key_marker);
     s3_query_add(&query, "max-uploads", PAGE_UPLOADS);

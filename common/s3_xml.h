@@ -3,7 +3,9 @@
  * s3_xml.h: the few XML answers of S3. Pure. The text must be there whole: one that is cut off is ERROR_PROTOCOL, and nothing of it is handed out.
  *
  * Read by expat. Attributes and namespaces' prefixes are skipped; a DOCTYPE is refused, so there are no entities but the five of XML itself. Depth, names and texts are
- * bounded. A key with a character that XML 1.0 does not have (most control characters) makes the whole page ERROR_PROTOCOL.
+ * bounded. Keys of lists come percent-encoded, as is asked for (encoding-type=url): XML 1.0 does not have most control
+ * characters, and one such key would make the whole page unreadable. Where EncodingType does not say so they are taken as they are.
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
  */
 #ifndef KM_COMMON_S3_XML_H
 #define KM_COMMON_S3_XML_H

@@ -50,6 +50,7 @@ struct s3_double {
     struct upload *uploads[UPLOADS_MAX];
     size_t upload_count;
     unsigned next_id;
+    bool encodes; /* keys of the list that is being written */
     enum s3_fault fault;
     unsigned fault_at, fault_times;
     bool fault_after;
@@ -226,11 +227,34 @@ static void do_complete(struct s3_double *s3, struct upload *upload, const char 
         &s3->body, "  <CompleteMultipartUploadResult><ETag>%s</ETag></CompleteMultipartUploadResult>", blob->etag);
 }
 
+/* With encoding-type=url, as buckets do: and not otherwise. */
+static void add_key(const struct s3_double *s3, struct strbuf *out, const char *key)
+{
+    if (s3->encodes)
+        strbuf_add_urlencoded(out, key);
+    else
+        strbuf_adds(out, key);
+}
+
+static void add_group(const struct s3_double *s3, struct strbuf *out, const char *prefix)
+{
+    strbuf_adds(out, "<CommonPrefixes><Prefix>");
+    add_key(s3, out, prefix);
+    strbuf_adds(out, "</Prefix></CommonPrefixes>");
+}
+
+static void add_encoding(struct s3_double *s3)
+{
+    if (s3->encodes)
+        strbuf_adds(&s3->body, "<EncodingType>url</EncodingType>");
+}
+
 static void list_entry(struct s3_double *s3, const struct blob *blob)
 {
-    strbuf_addf(&s3->body,
-        "<Contents><Key>%s</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified><Size>%zu</Size></Contents>",
-        blob->key, blob->len);
+    strbuf_adds(&s3->body, "<Contents><Key>");
+    add_key(s3, &s3->body, blob->key);
+    strbuf_addf(
+        &s3->body, "</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified><Size>%zu</Size></Contents>", blob->len);
 }
 
 static void do_list(struct s3_double *s3, const char *prefix, const char *token, const char *delimiter)
@@ -258,7 +282,7 @@ static void do_list(struct s3_double *s3, const char *prefix, const char *token,
         count++;
         snprintf(last, sizeof(last), "%s", deeper ? group : blob->key);
         if (deeper)
-            strbuf_addf(&groups, "<CommonPrefixes><Prefix>%s</Prefix></CommonPrefixes>", group);
+            add_group(s3, &groups, group);
         else
             list_entry(s3, blob);
     }
@@ -267,6 +291,7 @@ static void do_list(struct s3_double *s3, const char *prefix, const char *token,
     strbuf_addf(&s3->body, "<IsTruncated>%s</IsTruncated>", more ? "true" : "false");
     if (more)
         strbuf_addf(&s3->body, "<NextContinuationToken>%s</NextContinuationToken>", last);
+    add_encoding(s3);
     strbuf_adds(&s3->body, "</ListBucketResult>");
 }
 
@@ -287,13 +312,18 @@ static void do_list_uploads(struct s3_double *s3, const char *prefix, const char
             break;
         }
         last = upload;
-        strbuf_addf(&s3->body, "<Upload><Key>%s</Key><UploadId>id/%lu+&amp;</UploadId></Upload>", upload->key,
-            strtoul(upload->id + 3, NULL, 10));
+        strbuf_adds(&s3->body, "<Upload><Key>");
+        add_key(s3, &s3->body, upload->key);
+        strbuf_addf(&s3->body, "</Key><UploadId>id/%lu+&amp;</UploadId></Upload>", strtoul(upload->id + 3, NULL, 10));
     }
     strbuf_addf(&s3->body, "<IsTruncated>%s</IsTruncated>", more ? "true" : "false");
-    if (more && last)
-        strbuf_addf(&s3->body, "<NextKeyMarker>%s</NextKeyMarker><NextUploadIdMarker>id/%lu+&amp;</NextUploadIdMarker>",
-            last->key, strtoul(last->id + 3, NULL, 10));
+    if (more && last) {
+        strbuf_adds(&s3->body, "<NextKeyMarker>");
+        add_key(s3, &s3->body, last->key);
+        strbuf_addf(&s3->body, "</NextKeyMarker><NextUploadIdMarker>id/%lu+&amp;</NextUploadIdMarker>",
+            strtoul(last->id + 3, NULL, 10));
+    }
+    add_encoding(s3);
     strbuf_adds(&s3->body, "</ListMultipartUploadsResult>");
 }
 
@@ -363,6 +393,7 @@ static void on_object(struct s3_double *s3, struct http_exchange *e, const char 
 static void on_bucket(struct s3_double *s3, struct http_exchange *e)
 {
     const char *prefix = str_or_empty(http_exchange_query(e, "prefix"));
+    s3->encodes = str_eq(str_or_empty(http_exchange_query(e, "encoding-type")), "url");
     if (http_exchange_query(e, "uploads"))
         do_list_uploads(s3, prefix, http_exchange_query(e, "upload-id-marker"));
     else
