@@ -110,7 +110,7 @@ $(zones): images/zoneinfo.sh
 # ---- tests ---------------------------------------------------------------------------------------------------------
 
 # It counts calls between files of the operator.
-$(BUILD)/operator/tests/reconcile_count_test: LDFLAGS_ALL += \
+$(BUILD)/operator/tests/reconcile_count_test: private LDFLAGS_ALL += \
   $(foreach f,cluster_gather cluster_gather_again cluster_intend cluster_order,-Wl,--wrap=$(f))
 
 define link_tests
