@@ -162,9 +162,14 @@ int store_object_open(
     close(dir);
     if (fd < 0)
         return path_fault(folder, saved, false, name, fault);
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+    int rc = fstat(fd, &st);
+    if (rc < 0)
+        store_fault_errno(fault, errno, "the object cannot be looked at");
+    else if (!S_ISREG(st.st_mode))
+        rc = store_fault_set(fault, STORE_NO_SUCH_OBJECT, "there is no such object");
+    if (rc < 0) {
         close(fd);
-        return store_fault_set(fault, STORE_NO_SUCH_OBJECT, "there is no such object");
+        return -1;
     }
     *ret = (struct store_object){.fd = fd, .bytes = (uint64_t)st.st_size};
     make_etag(&st, ret->etag);
@@ -192,16 +197,28 @@ static void remove_empty_parents(const struct store_folder *folder, const char *
     }
 }
 
+/* What the file system does not say to be gone is not told to be deleted. */
+static int delete_leaf(int dir, const char *leaf)
+{
+    struct stat st;
+
+    if (fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT || errno == ENAMETOOLONG ? 0 : -1;
+    if (!S_ISREG(st.st_mode))
+        return 0;
+    if (unlinkat(dir, leaf, 0) < 0)
+        return errno == ENOENT ? 0 : -1;
+    return fsync(dir);
+}
+
 int store_object_delete(const struct store_folder *folder, const char *name, struct store_fault *fault)
 {
     const char *leaf;
-    struct stat st;
     int dir = store_parent_open(folder, name, false, &leaf, fault);
 
     if (dir < 0)
         return store_fault_forgive(fault, STORE_NO_SUCH_OBJECT);
-    bool there = fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
-    int rc = there && (unlinkat(dir, leaf, 0) < 0 || fsync(dir) < 0) && errno != ENOENT ? -1 : 0;
+    int rc = delete_leaf(dir, leaf);
     if (rc < 0)
         store_fault_errno(fault, errno, "the object cannot be deleted");
     close(dir);

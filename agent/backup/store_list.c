@@ -58,24 +58,45 @@ static void level_sort(struct level *level)
         free(level->keys[--level->count]);
 }
 
-static bool names_folder(int dir, const struct dirent *entry, bool *ret_is_file)
-{
-    struct stat st;
-    unsigned char type = entry->d_type;
+enum kind { KIND_OTHER, KIND_FILE, KIND_FOLDER };
 
-    if (type == DT_UNKNOWN && fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_LNK;
-    *ret_is_file = type == DT_REG;
-    return type == DT_DIR;
+/* What has just gone is nothing; what cannot be looked at may be anything. */
+static int read_kind(int dir, const struct dirent *entry, enum kind *ret)
+{
+    struct stat st = {.st_mode = DTTOIF(entry->d_type)};
+
+    if (entry->d_type == DT_UNKNOWN && fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT)
+        return -1;
+    *ret = S_ISDIR(st.st_mode) ? KIND_FOLDER : S_ISREG(st.st_mode) ? KIND_FILE : KIND_OTHER;
+    return 0;
 }
 
-/* The smallest keys behind `cursor` that begin with `start`. */
+static int level_add(struct level *level, int dir, const struct dirent *entry, const char *cursor)
+{
+    enum kind kind;
+
+    if (read_kind(dir, entry, &kind) < 0)
+        return -1;
+    if (kind == KIND_OTHER)
+        return 0;
+    char *key = xasprintf("%s%s", entry->d_name, kind == KIND_FOLDER ? "/" : "");
+    if (strcmp(key, cursor) <= 0)
+        free(key);
+    else
+        level->keys[level->count++] = key;
+    if (level->count == ARRAY_LEN(level->keys))
+        level_sort(level);
+    return 0;
+}
+
+/* The smallest keys behind `cursor` that begin with `start`. All that are there, or -1 with errno: what is missing in a
+ * list would be taken for gone. */
 static int level_read(struct level *level, int dir, const char *start, const char *cursor)
 {
     int fd = openat(dir, ".", DIR_FLAGS);
     DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
-    struct dirent *entry;
-    bool is_file;
+    const struct dirent *entry;
+    int rc = 0;
 
     level_release(level);
     level->cut = false;
@@ -84,23 +105,15 @@ static int level_read(struct level *level, int dir, const char *start, const cha
             close(fd);
         return -1;
     }
-    while ((entry = readdir(stream))) {
-        if (!store_name_is_valid(entry->d_name) || !str_starts_with(entry->d_name, start))
-            continue;
-        bool folder = names_folder(dir, entry, &is_file);
-        if (!folder && !is_file)
-            continue;
-        char *key = xasprintf("%s%s", entry->d_name, folder ? "/" : "");
-        if (strcmp(key, cursor) <= 0)
-            free(key);
-        else
-            level->keys[level->count++] = key;
-        if (level->count == ARRAY_LEN(level->keys))
-            level_sort(level);
+    while (rc == 0 && (errno = 0, entry = readdir(stream))) {
+        if (store_name_is_valid(entry->d_name) && str_starts_with(entry->d_name, start))
+            rc = level_add(level, dir, entry, cursor);
     }
+    int saved = errno;
     closedir(stream);
     level_sort(level);
-    return 0;
+    errno = saved;
+    return rc == 0 && saved == 0 ? 0 : -1;
 }
 
 static enum walked walk_folder(struct walk *walk, int dir, const char *path, const char *start, unsigned depth);
@@ -118,11 +131,15 @@ static enum walked tell(struct walk *walk, const struct store_entry *entry)
 static enum walked visit_file(struct walk *walk, int dir, const char *leaf, const char *name)
 {
     struct store_entry entry = {.name = name};
-    struct stat st;
+    struct stat st = {.st_mode = 0};
 
     if (strcmp(name, walk->after) <= 0)
         return WALK_ON;
-    if (fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+    if (fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT) {
+        store_fault_errno(walk->fault, errno, "\"%.128s\" cannot be looked at", name);
+        return WALK_FAILED;
+    }
+    if (!S_ISREG(st.st_mode))
         return WALK_ON; /* it has just gone */
     entry.bytes = (uint64_t)st.st_size;
     entry.modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;

@@ -4,7 +4,8 @@
  *
  * A folder of any size takes memory for STORE_LIST_LEVEL entries: the smallest that have not been told yet are
  * picked, then the next ones. A folder is told only when there is an object below it. Objects that come or go
- * meanwhile are told or not; all others are told exactly once over all pages.
+ * meanwhile are told or not; all others are told exactly once over all pages, or the list fails: only what the file
+ * system says to be gone (ENOENT, ENOTDIR) is left out, never what it cannot read.
  */
 #ifndef KM_AGENT_BACKUP_STORE_LIST_H
 #define KM_AGENT_BACKUP_STORE_LIST_H

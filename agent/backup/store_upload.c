@@ -136,15 +136,16 @@ int store_uploads_end(
     if (!stream)
         return store_fault_errno(fault, errno, "the uploads cannot be listed");
     *ret_count = 0;
-    for (struct dirent *found; (found = readdir(stream));) {
+    for (struct dirent *found; (errno = 0, found = readdir(stream));) {
         if (!is_upload_id(found->d_name) || !find_name(folder, found->d_name, &about) ||
             !str_starts_with(about.name, prefix))
             continue;
         remove_flat(folder->uploads, found->d_name);
         ++*ret_count;
     }
+    int saved = errno;
     closedir(stream);
-    return 0;
+    return saved == 0 ? 0 : store_fault_errno(fault, saved, "the uploads cannot be listed");
 }
 
 static bool are_too_many(const struct store_folder *folder)

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the store says when its file system fails: never that something is not there, is deleted or is stored. Calls
+ * fail by the linker's --wrap (Makefile).
+ */
+#include "common/base.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/backup/store_list.h"
+#include "agent/backup/store_upload.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/strbuf.h"
+
+/* ---- the file system ---- */
+
+enum call { CALL_NONE, CALL_OPENAT, CALL_READDIR, CALL_FSTATAT, CALL_FSTAT };
+
+static struct {
+    enum call call;
+    unsigned at; /* which one, from 1 */
+    int errnum;
+    bool failed;
+    bool no_types; /* of entries, as some file systems */
+} disk;
+
+static bool fails(enum call call)
+{
+    if (disk.call != call || disk.at == 0 || --disk.at > 0)
+        return false;
+    disk.failed = true;
+    errno = disk.errnum;
+    return true;
+}
+
+/* What the linker calls these. */
+// NOLINTBEGIN(bugprone-reserved-identifier)
+int __real_openat(int dir, const char *path, int flags, mode_t mode);
+int __wrap_openat(int dir, const char *path, int flags, mode_t mode);
+int __wrap_openat(int dir, const char *path, int flags, mode_t mode)
+{
+    return fails(CALL_OPENAT) ? -1 : __real_openat(dir, path, flags, mode);
+}
+
+struct dirent *__real_readdir(DIR *stream);
+struct dirent *__wrap_readdir(DIR *stream);
+struct dirent *__wrap_readdir(DIR *stream)
+{
+    struct dirent *entry = fails(CALL_READDIR) ? NULL : __real_readdir(stream);
+
+    if (entry && disk.no_types)
+        entry->d_type = DT_UNKNOWN;
+    return entry;
+}
+
+int __real_fstatat(int dir, const char *path, struct stat *ret, int flags);
+int __wrap_fstatat(int dir, const char *path, struct stat *ret, int flags);
+int __wrap_fstatat(int dir, const char *path, struct stat *ret, int flags)
+{
+    return fails(CALL_FSTATAT) ? -1 : __real_fstatat(dir, path, ret, flags);
+}
+
+int __real_fstat(int fd, struct stat *ret);
+int __wrap_fstat(int fd, struct stat *ret);
+int __wrap_fstat(int fd, struct stat *ret)
+{
+    return fails(CALL_FSTAT) ? -1 : __real_fstat(fd, ret);
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
+static void break_disk(enum call call, unsigned at, int errnum)
+{
+    disk.call = call;
+    disk.at = at;
+    disk.errnum = errnum;
+    disk.failed = false;
+}
+
+static bool mend_disk(void)
+{
+    disk.call = CALL_NONE;
+    return disk.failed;
+}
+
+/* ---- the store ---- */
+
+struct world {
+    char root[64];
+    struct store_folder folder;
+    struct store_fault fault;
+};
+
+static int set_up(void **state)
+{
+    struct world *w = xnew(struct world);
+
+    disk.no_types = false;
+    snprintf(w->root, sizeof(w->root), "/tmp/km-store-XXXXXX");
+    assert_non_null(mkdtemp(w->root));
+    assert_int_equal(store_folder_open(w->root, &w->folder, NULL), 0);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    store_folder_close(&w->folder);
+    assert_int_equal(fs_remove_all(w->root, NULL), 0);
+    free(w);
+    return 0;
+}
+
+static void put(struct world *w, const char *name)
+{
+    struct store_draft draft = STORE_DRAFT_INIT;
+
+    assert_int_equal(store_draft_begin(&w->folder, 3, false, &draft, &w->fault), 0);
+    assert_int_equal(store_draft_write(&w->folder, &draft, "one", 3, &w->fault), 0);
+    assert_int_equal(store_draft_publish(&w->folder, &draft, name, &w->fault), 0);
+}
+
+static enum store_code get(struct world *w, const char *name)
+{
+    struct store_object object;
+
+    w->fault.code = STORE_OK;
+    if (store_object_open(&w->folder, name, &object, &w->fault) == 0)
+        close(object.fd);
+    return w->fault.code;
+}
+
+static bool tell(void *arg, const struct store_entry *entry)
+{
+    strbuf_addf(arg, "%s ", entry->name);
+    return true;
+}
+
+static int list(struct world *w, bool folders, struct strbuf *names)
+{
+    const struct store_list_query query = {.folders = folders, .max = 1000};
+    bool truncated;
+
+    w->fault.code = STORE_OK;
+    strbuf_init(names, 1000);
+    return store_list(&w->folder, &query, tell, names, &truncated, &w->fault);
+}
+
+/* ---- lists ---- */
+
+static const char all_names[] = "a/1 a/b/2 a/b/3 c ";
+static const char all_folders[] = "a/ c ";
+
+/* How many calls there were. */
+static unsigned break_lists(struct world *w, bool folders, enum call call, int errnum)
+{
+    unsigned at = 1;
+
+    for (bool failed = true; failed; at++) {
+        _cleanup_(strbuf_release) struct strbuf names;
+        break_disk(call, at, errnum);
+        int rc = list(w, folders, &names);
+        failed = mend_disk();
+        if (failed && (rc == 0 || w->fault.code != STORE_INTERNAL || !strstr(w->fault.message, strerrordesc_np(errnum))))
+            fail_msg("call %d of kind %d failed, and the list is \"%s\" (%s)", at, (int)call, names.buf,
+                store_code_name(w->fault.code));
+        if (!failed && (rc < 0 || !str_eq(names.buf, folders ? all_folders : all_names)))
+            fail_msg("nothing failed, and the list is \"%s\"", names.buf);
+    }
+    return at - 2;
+}
+
+static void test_a_list_is_whole_or_refused(void **state)
+{
+    static const enum call calls[] = {CALL_OPENAT, CALL_READDIR, CALL_FSTATAT};
+    static const int errnums[] = {EIO, ESTALE, ENOMEM, EACCES};
+    struct world *w = *state;
+
+    put(w, "a/b/2");
+    put(w, "a/b/3");
+    put(w, "a/1");
+    put(w, "c");
+    for (int turn = 0; turn < 4; turn++) {
+        disk.no_types = turn & 1;
+        for (size_t c = 0; c < ARRAY_LEN(calls); c++) {
+            for (size_t e = 0; e < ARRAY_LEN(errnums); e++)
+                assert_true(break_lists(w, turn & 2, calls[c], errnums[e]) > 0);
+        }
+    }
+}
+
+static void test_what_has_just_gone_is_left_out(void **state)
+{
+    struct world *w = *state;
+    unsigned without_one = 0;
+
+    put(w, "a/1");
+    put(w, "a/2");
+    for (int turn = 0; turn < 2; turn++) {
+        disk.no_types = turn;
+        for (unsigned at = 1; at < 10; at++) {
+            _cleanup_(strbuf_release) struct strbuf names;
+            break_disk(CALL_FSTATAT, at, ENOENT);
+            assert_int_equal(list(w, false, &names), 0);
+            without_one += mend_disk() && !str_eq(names.buf, "a/1 a/2 ");
+        }
+    }
+    assert_true(without_one >= 4);
+}
+
+static void test_uploads_are_all_ended_or_it_is_refused(void **state)
+{
+    struct world *w = *state;
+    struct store_request upload = {.name = "x", .upload_id = "00000000000000000000000000000000"};
+    size_t ended = 0;
+
+    assert_int_equal(store_upload_begin(&w->folder, &upload, &w->fault), 0);
+    break_disk(CALL_READDIR, 1, EIO);
+    assert_int_equal(store_uploads_end(&w->folder, "", &ended, &w->fault), -1);
+    assert_true(mend_disk());
+    assert_int_equal(w->fault.code, STORE_INTERNAL);
+    w->fault.code = STORE_OK;
+    assert_int_equal(store_uploads_end(&w->folder, "", &ended, &w->fault), 0);
+    assert_int_equal(ended, 1);
+}
+
+/* ---- objects ---- */
+
+static void test_an_object_that_cannot_be_read_is_there(void **state)
+{
+    static const enum call calls[] = {CALL_OPENAT, CALL_FSTAT};
+    struct world *w = *state;
+
+    put(w, "a/b");
+    for (size_t c = 0; c < ARRAY_LEN(calls); c++) {
+        unsigned at = 1;
+        for (bool failed = true; failed; at++) {
+            break_disk(calls[c], at, EIO);
+            enum store_code code = get(w, "a/b");
+            failed = mend_disk();
+            assert_int_equal(code, failed ? STORE_INTERNAL : STORE_OK);
+        }
+        assert_true(at > 2);
+    }
+}
+
+static void test_an_object_is_deleted_or_it_is_refused(void **state)
+{
+    static const enum call calls[] = {CALL_OPENAT, CALL_FSTATAT};
+    struct world *w = *state;
+
+    for (size_t c = 0; c < ARRAY_LEN(calls); c++) {
+        unsigned refused = 0;
+        bool failed = true;
+        for (unsigned at = 1; failed; at++) {
+            put(w, "a/b");
+            w->fault.code = STORE_OK;
+            break_disk(calls[c], at, EIO);
+            int rc = store_object_delete(&w->folder, "a/b", &w->fault);
+            failed = mend_disk();
+            assert_int_equal(w->fault.code, rc < 0 ? STORE_INTERNAL : STORE_OK);
+            assert_int_equal(get(w, "a/b"), rc < 0 ? STORE_OK : STORE_NO_SUCH_OBJECT);
+            refused += rc < 0;
+        }
+        assert_true(refused > 0);
+    }
+}
+
+#define WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD(test_a_list_is_whole_or_refused),
+        WORLD(test_what_has_just_gone_is_left_out),
+        WORLD(test_uploads_are_all_ended_or_it_is_refused),
+        WORLD(test_an_object_that_cannot_be_read_is_there),
+        WORLD(test_an_object_is_deleted_or_it_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
