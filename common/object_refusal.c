@@ -31,6 +31,7 @@ static const struct {
     {"InternalError", ERROR_UNAVAILABLE, true},
     {"ServiceUnavailable", ERROR_UNAVAILABLE, true},
     {"OtherProtocol", ERROR_UNAVAILABLE, false},
+    {"UploadBroken", ERROR_UNAVAILABLE, false},
     /* What arrived is not what was sent. */
     {"IncompleteBody", ERROR_PROTOCOL, true},
     {"BadDigest", ERROR_PROTOCOL, true},

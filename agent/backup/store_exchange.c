@@ -112,8 +112,9 @@ void store_refuse(struct http_exchange *http, const struct store_fault *fault)
 void store_exchange_refuse(struct store_exchange *exchange)
 {
     const struct store_fault *fault = &exchange->fault;
+    const enum store_code code = fault->code;
 
-    if (fault->code == STORE_INTERNAL || fault->code == STORE_INSUFFICIENT_STORAGE)
+    if (code == STORE_INTERNAL || code == STORE_INSUFFICIENT_STORAGE || code == STORE_UPLOAD_BROKEN)
         log_warn("a request failed", LOG_STR("object", exchange->request.name), LOG_STR("reason", fault->message));
     store_refuse(exchange->http, fault);
     store_exchange_free(exchange);

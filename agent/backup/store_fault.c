@@ -25,6 +25,7 @@ static const struct {
     [STORE_NO_SUCH_UPLOAD] = {404, "NoSuchUpload"},
     [STORE_OTHER_PROTOCOL] = {501, "OtherProtocol"},
     [STORE_PRECONDITION_FAILED] = {412, "PreconditionFailed"},
+    [STORE_UPLOAD_BROKEN] = {500, "UploadBroken"},
 };
 
 int store_fault_set(struct store_fault *fault, enum store_code code, const char *fmt, ...)

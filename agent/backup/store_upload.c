@@ -264,25 +264,38 @@ int store_piece_finish(struct store_draft *draft, const struct store_request *re
     return 0;
 }
 
-static int settle_data(const struct store_folder *folder, int dir, uint64_t bytes, struct store_fault *fault)
+/* The kernel tells once that bytes could not be written, and takes them for written afterwards: syncing again would
+ * succeed. So the upload goes, before anybody is told, and a commit that is repeated finds none. */
+static int break_upload(
+    const struct store_folder *folder, const struct store_request *request, int errnum, struct store_fault *fault)
 {
+    remove_flat(folder->uploads, request->upload_id);
+    store_write_fault(folder, errnum, "what was uploaded could not be written", fault);
+    if (fault->code == STORE_INTERNAL)
+        fault->code = STORE_UPLOAD_BROKEN;
+    return -1;
+}
+
+static int settle_data(
+    const struct store_folder *folder, int dir, const struct store_request *request, struct store_fault *fault)
+{
+    const uint64_t bytes = request->bytes;
     int data = openat(dir, DATA_FILE, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     struct stat st = {0};
 
     if (data < 0)
         return no_such_upload(fault);
     int rc = fstat(data, &st);
-    bool is_whole = rc == 0 && (uint64_t)st.st_size >= bytes;
-    /* Also where it has that size: what was reserved behind it and not written goes. */
-    if (is_whole && (ftruncate(data, (off_t)bytes) < 0 || fsync(data) < 0))
-        rc = -1;
-    int saved = errno;
-    close(data);
     if (rc < 0)
-        return store_write_fault(folder, saved, "the object cannot be stored", fault);
-    return is_whole ? 0
-                    : store_fault_set(fault, STORE_INCOMPLETE_UPLOAD, "%llu of %llu bytes are there",
-                          (unsigned long long)st.st_size, (unsigned long long)bytes);
+        store_write_fault(folder, errno, "the object cannot be stored", fault);
+    else if ((uint64_t)st.st_size < bytes)
+        rc = store_fault_set(fault, STORE_INCOMPLETE_UPLOAD, "%llu of %llu bytes are there",
+            (unsigned long long)st.st_size, (unsigned long long)bytes);
+    /* Also where it has that size: what was reserved behind it and not written goes. */
+    else if (ftruncate(data, (off_t)bytes) < 0 || fsync(data) < 0)
+        rc = break_upload(folder, request, errno, fault);
+    close(data);
+    return rc;
 }
 
 int store_upload_commit(
@@ -292,7 +305,7 @@ int store_upload_commit(
 
     if (dir < 0)
         return -1;
-    int rc = settle_data(folder, dir, request->bytes, fault);
+    int rc = settle_data(folder, dir, request, fault);
     if (rc == 0)
         rc = store_publish(folder, dir, DATA_FILE, request->name, fault);
     close(dir);

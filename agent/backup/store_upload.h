@@ -16,7 +16,7 @@
  * A restart of the store alone loses nothing.
  *
  * Committing can be repeated after a crash at any point: up to the rename nothing has changed; after it the upload
- * is gone.
+ * is gone. It is gone, too, when its data could not be synced (UploadBroken): the kernel tells that once.
  *
  * Uploads of versions up to 0.2 lie there likewise, with more files: they are swept in the same way.
  */

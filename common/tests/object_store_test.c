@@ -316,6 +316,8 @@ static const struct {
     {429, "", ERROR_UNAVAILABLE, OBJECT_TRIES_MAX, "HTTP 429"},
     {504, "<html><br>", ERROR_UNAVAILABLE, OBJECT_TRIES_MAX, "HTTP 504"},
     {409, "<Error><Code>OperationAborted</Code></Error>", ERROR_UNAVAILABLE, OBJECT_TRIES_MAX, "OperationAborted"},
+    /* Of a service in front of a volume: bytes are lost, so it does not help to ask again. */
+    {500, "<Error><Code>UploadBroken</Code></Error>", ERROR_UNAVAILABLE, 1, "UploadBroken"},
     /* Whatever a server repeats. */
     {403, "<Error><Code>X</Code><Message>the key AKIATEST is bad</Message></Error>", ERROR_FORBIDDEN, 1, "X: (the"},
 };

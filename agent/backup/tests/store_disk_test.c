@@ -21,7 +21,7 @@
 
 /* ---- the file system ---- */
 
-enum call { CALL_NONE, CALL_OPENAT, CALL_READDIR, CALL_FSTATAT, CALL_FSTAT };
+enum call { CALL_NONE, CALL_OPENAT, CALL_READDIR, CALL_FSTATAT, CALL_FSTAT, CALL_FTRUNCATE, CALL_FSYNC };
 
 static struct {
     enum call call;
@@ -72,6 +72,21 @@ int __wrap_fstat(int fd, struct stat *ret);
 int __wrap_fstat(int fd, struct stat *ret)
 {
     return fails(CALL_FSTAT) ? -1 : __real_fstat(fd, ret);
+}
+
+int __real_ftruncate(int fd, off_t length);
+int __wrap_ftruncate(int fd, off_t length);
+int __wrap_ftruncate(int fd, off_t length)
+{
+    return fails(CALL_FTRUNCATE) ? -1 : __real_ftruncate(fd, length);
+}
+
+/* As the kernel does it: what has failed once succeeds when it is repeated. */
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+    return fails(CALL_FSYNC) ? -1 : __real_fsync(fd);
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
@@ -216,13 +231,59 @@ static void test_what_has_just_gone_is_left_out(void **state)
     assert_true(without_one >= 4);
 }
 
+/* ---- uploads ---- */
+
+static struct store_request upload_of(const char *name, unsigned number)
+{
+    struct store_request upload = {.operation = STORE_UPLOAD_PIECE, .bytes = 3};
+
+    snprintf(upload.name, sizeof(upload.name), "%s", name);
+    snprintf(upload.upload_id, sizeof(upload.upload_id), "%032x", number);
+    return upload;
+}
+
+static enum store_code begin(struct world *w, const struct store_request *upload)
+{
+    w->fault.code = STORE_OK;
+    store_upload_begin(&w->folder, upload, &w->fault);
+    return w->fault.code;
+}
+
+static enum store_code put_piece(struct world *w, const struct store_request *upload)
+{
+    struct store_draft draft = STORE_DRAFT_INIT;
+
+    w->fault.code = STORE_OK;
+    if (store_piece_begin(&w->folder, upload, 3, &draft, &w->fault) < 0)
+        return w->fault.code;
+    assert_int_equal(store_draft_write(&w->folder, &draft, "one", 3, &w->fault), 0);
+    assert_int_equal(store_piece_finish(&draft, upload, &w->fault), 0);
+    return STORE_OK;
+}
+
+static enum store_code commit(struct world *w, const struct store_request *upload)
+{
+    w->fault.code = STORE_OK;
+    store_upload_commit(&w->folder, upload, &w->fault);
+    return w->fault.code;
+}
+
+static bool uploads_are_empty(const struct world *w)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/" STORE_UPLOADS_DIR, w->root);
+    bool empty = false;
+
+    assert_int_equal(fs_dir_is_empty(path, NULL, &empty, NULL), 0);
+    return empty;
+}
+
 static void test_uploads_are_all_ended_or_it_is_refused(void **state)
 {
     struct world *w = *state;
-    struct store_request upload = {.name = "x", .upload_id = "00000000000000000000000000000000"};
+    struct store_request upload = upload_of("x", 0);
     size_t ended = 0;
 
-    assert_int_equal(store_upload_begin(&w->folder, &upload, &w->fault), 0);
+    assert_int_equal(begin(w, &upload), STORE_OK);
     break_disk(CALL_READDIR, 1, EIO);
     assert_int_equal(store_uploads_end(&w->folder, "", &ended, &w->fault), -1);
     assert_true(mend_disk());
@@ -230,6 +291,50 @@ static void test_uploads_are_all_ended_or_it_is_refused(void **state)
     w->fault.code = STORE_OK;
     assert_int_equal(store_uploads_end(&w->folder, "", &ended, &w->fault), 0);
     assert_int_equal(ended, 1);
+}
+
+/* Bytes that were answered are lost. The second try would be told that all is well. */
+static void test_an_upload_that_cannot_be_synced_is_gone(void **state)
+{
+    static const struct {
+        enum call call;
+        int errnum;
+        enum store_code code;
+    } cases[] = {
+        {CALL_FSYNC, EIO, STORE_UPLOAD_BROKEN},
+        {CALL_FSYNC, ENOSPC, STORE_INSUFFICIENT_STORAGE},
+        {CALL_FTRUNCATE, EIO, STORE_UPLOAD_BROKEN},
+    };
+    struct world *w = *state;
+
+    for (unsigned i = 0; i < ARRAY_LEN(cases); i++) {
+        struct store_request upload = upload_of("a/b", i);
+        assert_int_equal(begin(w, &upload), STORE_OK);
+        assert_int_equal(put_piece(w, &upload), STORE_OK);
+        break_disk(cases[i].call, 1, cases[i].errnum);
+        assert_int_equal(commit(w, &upload), cases[i].code);
+        assert_true(mend_disk());
+        assert_non_null(strstr(w->fault.message, strerrordesc_np(cases[i].errnum)));
+        assert_int_equal(commit(w, &upload), STORE_NO_SUCH_UPLOAD);
+        assert_int_equal(put_piece(w, &upload), STORE_NO_SUCH_UPLOAD);
+        assert_int_equal(get(w, "a/b"), STORE_NO_SUCH_OBJECT);
+        assert_true(uploads_are_empty(w));
+    }
+}
+
+/* Nothing of it is lost when it is only not found to be whole. */
+static void test_an_upload_that_cannot_be_looked_at_stays(void **state)
+{
+    struct world *w = *state;
+    struct store_request upload = upload_of("a/b", 0);
+
+    assert_int_equal(begin(w, &upload), STORE_OK);
+    assert_int_equal(put_piece(w, &upload), STORE_OK);
+    break_disk(CALL_FSTAT, 1, EIO);
+    assert_int_equal(commit(w, &upload), STORE_INTERNAL);
+    assert_true(mend_disk());
+    assert_int_equal(commit(w, &upload), STORE_OK);
+    assert_int_equal(get(w, "a/b"), STORE_OK);
 }
 
 /* ---- objects ---- */
@@ -282,6 +387,8 @@ int main(void)
         WORLD(test_a_list_is_whole_or_refused),
         WORLD(test_what_has_just_gone_is_left_out),
         WORLD(test_uploads_are_all_ended_or_it_is_refused),
+        WORLD(test_an_upload_that_cannot_be_synced_is_gone),
+        WORLD(test_an_upload_that_cannot_be_looked_at_stays),
         WORLD(test_an_object_that_cannot_be_read_is_there),
         WORLD(test_an_object_is_deleted_or_it_is_refused),
     };
