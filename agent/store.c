@@ -16,8 +16,8 @@
 #define LOOK_INTERVAL_MS 1000
 /* A store that has not been able to open for so long ends: the kubelet starts it again, and why stands in the pod's status, where the operator reads it. */
 #define OPEN_MAX_MS 10000
-/* It ends when no request is under way, so that none is cut off when its pod is replaced; at the latest then, before
- * the kubelet's patience ends (terminationGracePeriodSeconds in operator/api/backup_store_pod.c). */
+/* It ends when no request is under way and all answers are sent, so that none is cut off when its pod is replaced; at
+ * the latest then, before the kubelet's patience ends (terminationGracePeriodSeconds in operator/api/backup_store_pod.c). */
 #define DRAIN_MAX_MS 8000
 #define DRAIN_LOOK_MS 50
 
@@ -110,7 +110,7 @@ static int load_files(struct store *store, struct error *err)
 
 static void drain(struct store *store)
 {
-    bool idle = !store->server || store_server_requests(store->server) == 0;
+    bool idle = !store->door || store_server_is_idle(store->server, store->door);
 
     if (idle || clock_monotonic_ms() - store->ending_ms >= DRAIN_MAX_MS)
         loop_stop(store->loop);

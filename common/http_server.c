@@ -446,3 +446,13 @@ size_t http_server_connections(const struct http_server *server)
 {
     return server->count;
 }
+
+size_t http_server_unsent(const struct http_server *server)
+{
+    struct list_node *pos;
+    struct list_node *tmp;
+    size_t sum = 0;
+    list_for_each_safe(pos, tmp, &server->connections)
+        sum += http_connection_unsent(container_of(pos, struct http_connection, node));
+    return sum;
+}

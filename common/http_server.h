@@ -46,6 +46,9 @@ void http_server_free(struct http_server *server);
  * connection with the answer. */
 void http_server_stream_bodies(struct http_server *server, size_t body_max);
 size_t http_server_connections(const struct http_server *server);
+/* Bytes of answers that the kernel has not taken yet, also of exchanges that have ended: http_server_free throws them
+ * away. */
+size_t http_server_unsent(const struct http_server *server);
 
 /* The request. Valid until the exchange is answered. */
 const char *http_exchange_method(const struct http_exchange *exchange);

@@ -306,3 +306,8 @@ size_t store_server_requests(const struct store_server *server)
 {
     return server->all.count;
 }
+
+bool store_server_is_idle(const struct store_server *server, const struct http_server *http)
+{
+    return server->all.count == 0 && http_server_unsent(http) == 0;
+}

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -434,6 +435,58 @@ static void test_the_store_closes(void **state)
     assert_string_equal(w->out.body.buf, "0123456789");
 }
 
+/* Asks, turns the loop until the store is idle, ends it, and counts what comes. slowly: reads meanwhile, too, less than
+ * waits. */
+static size_t ask_a_store_that_ends(struct world *w, const char *request, bool slowly, bool *ret_was_done)
+{
+    const int64_t end_ms = clock_monotonic_ms() + 20000;
+    const struct timeval patience = {.tv_sec = 10};
+    size_t got = 0;
+    ssize_t n;
+    int fd = raw_connect(w->port);
+
+    *ret_was_done = false;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    assert_int_equal(send(fd, request, strlen(request), 0), (int)strlen(request));
+    while (store_server_requests(w->store) == 0)
+        loop_run_once(w->loop, 1);
+    while (!store_server_is_idle(w->store, w->http) && clock_monotonic_ms() < end_ms) {
+        loop_run_once(w->loop, 1);
+        n = slowly ? recv(fd, w->large, 65536, MSG_DONTWAIT) : 0;
+        got += n > 0 ? (size_t)n : 0;
+        *ret_was_done |= store_server_requests(w->store) == 0 && !store_server_is_idle(w->store, w->http);
+    }
+    close_store(w);
+    loop_run_once(w->loop, 1); /* which closes the socket */
+    while ((n = recv(fd, w->large, LARGE_BYTES, 0)) > 0)
+        got += (size_t)n;
+    close(fd);
+    open_store(w, NULL);
+    return got;
+}
+
+/* A request that is done is not yet an answer that is sent. */
+static void test_an_idle_store_has_sent_its_answers(void **state)
+{
+    static const char get[] = "GET /v1/objects/huge HTTP/1.1\r\nHost: x\r\n\r\n";
+    struct world *w = *state;
+    _cleanup_(freep) char *path = xasprintf("%s/huge", w->root);
+    const size_t bytes = 8 * LARGE_BYTES; /* more than sockets take */
+    bool was_done;
+
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(ftruncate(fileno(file), (off_t)bytes), 0);
+    fclose(file);
+    assert_in_range(ask_a_store_that_ends(w, get, true, &was_done), bytes + 50, bytes + 1000);
+    assert_true(was_done);
+    begin_upload(w, "x");
+    assert_int_equal(send_piece(w, 0, "all", 3), 204);
+    _cleanup_(freep) char *post = xasprintf("POST /v1%s?bytes=3 HTTP/1.1\r\nHost: x\r\n\r\n", w->upload);
+    assert_in_range(ask_a_store_that_ends(w, post, false, &was_done), 20, 1000);
+    assert_int_equal(GET("/objects/x"), 200);
+}
+
 /* Requests of every kind are under way when it ends. */
 static void test_the_store_ends(void **state)
 {
@@ -495,6 +548,7 @@ int main(void)
         WORLD(test_a_full_volume),
         WORLD(test_too_many_requests),
         WORLD(test_the_store_closes),
+        WORLD(test_an_idle_store_has_sent_its_answers),
         WORLD(test_the_store_ends),
         WORLD(test_strangers),
     };
