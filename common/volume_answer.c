@@ -66,7 +66,9 @@ static int take_name(struct page *page, const json_t *line, const char *name, st
         .is_prefix = len > 0 && name[len - 1] == '/',
         .bytes = (uint64_t)json_path_int(line, "bytes", 0),
         .modified_ms = json_path_int(line, "modified", 0)};
-    const bool whole = found.is_prefix || (json_path_int(line, "bytes", -1) >= 0 && found.modified_ms > 0);
+    /* Files may be of 1970, or before it. */
+    const bool whole =
+        found.is_prefix || (json_path_int(line, "bytes", -1) >= 0 && json_is_integer(json_path(line, "modified")));
     if (len == 0 || !whole)
         return wrong_line(err);
     return page->handing_out && page->each(page->arg, &found) < 0;
