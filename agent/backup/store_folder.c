@@ -22,7 +22,7 @@
 /* ---- the folder ---- */
 
 /* size - 1 hex digits; odd sizes up to 65. */
-static void make_tag(char *out, size_t size)
+static void make_digits(char *out, size_t size)
 {
     static const char digits[] = "0123456789abcdef";
     unsigned char random[32];
@@ -34,6 +34,11 @@ static void make_tag(char *out, size_t size)
     out[MIN_OF(size - 1, 2 * sizeof(random))] = '\0';
 }
 
+void store_make_tag(char out[static STORE_TAG_SIZE])
+{
+    make_digits(out, STORE_TAG_SIZE);
+}
+
 /* Without it (no /proc) uploads end with the process. */
 static void read_boot_id(char out[static STORE_BOOT_SIZE])
 {
@@ -43,7 +48,7 @@ static void read_boot_id(char out[static STORE_BOOT_SIZE])
     if (fs_read_file(BOOT_ID_FILE, &text, NULL) == 0 && text.len > 0 && text.len < STORE_BOOT_SIZE)
         snprintf(out, STORE_BOOT_SIZE, "%.*s", (int)strcspn(text.buf, "\n"), text.buf);
     else
-        make_tag(out, 33);
+        make_digits(out, 33);
 }
 
 int store_folder_open(const char *path, struct store_folder *ret, struct error *err)
@@ -264,7 +269,7 @@ int store_draft_begin(
     draft.dir = fcntl(folder->uploads, F_DUPFD_CLOEXEC, 0);
     if (draft.dir < 0)
         return store_fault_errno(fault, errno, "too many open files");
-    make_tag(tag, sizeof(tag));
+    store_make_tag(tag);
     snprintf(draft.file, sizeof(draft.file), "%s.put", tag);
     if (store_draft_open(folder, &draft, fault) < 0)
         return -1;

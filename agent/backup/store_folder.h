@@ -89,6 +89,7 @@ void store_draft_close(struct store_draft *draft);
 
 /* ---- for store_list.c and store_upload.c ---- */
 
+void store_make_tag(char out[static STORE_TAG_SIZE]);
 /* The folder that holds NAME, as a descriptor; ret_leaf points into name. make: folders that are missing are made, all on the way are synced. */
 int store_parent_open(
     const struct store_folder *folder, const char *name, bool make, const char **ret_leaf, struct store_fault *fault);

@@ -47,11 +47,12 @@ static bool read_about(int dir, struct about *ret)
     return store_name_is_valid(ret->name);
 }
 
-static int write_about(const struct store_folder *folder, int dir, const char *name)
+/* A file of its own, which becomes the word about the upload when all is there. */
+static int write_about(const struct store_folder *folder, int dir, const char *name, const char *file)
 {
     char text[sizeof(struct about) + 8];
     int len = snprintf(text, sizeof(text), "%s\n%s\n", name, folder->boot_id);
-    int fd = openat(dir, ABOUT_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = openat(dir, file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return -1;
@@ -148,16 +149,17 @@ int store_uploads_end(
     return saved == 0 ? 0 : store_fault_errno(fault, saved, "the uploads cannot be listed");
 }
 
-static bool are_too_many(const struct store_folder *folder)
+/* Beside this one. */
+static bool are_too_many(const struct store_folder *folder, const char *id)
 {
     DIR *stream = open_uploads(folder);
     size_t count = 0;
 
     for (const struct dirent *found; stream && (found = readdir(stream));)
-        count += is_upload_id(found->d_name);
+        count += is_upload_id(found->d_name) && !str_eq(found->d_name, id);
     if (stream)
         closedir(stream);
-    return count > STORE_UPLOADS_MAX;
+    return count >= STORE_UPLOADS_MAX;
 }
 
 static int64_t touched_ms(int dir, const char *name)
@@ -197,40 +199,62 @@ unsigned store_uploads_sweep(const struct store_folder *folder, int64_t now_ms)
 
 /* ---- one ---- */
 
-/* The word about it comes last: with it the upload is there. */
-static int fill_upload(const struct store_folder *folder, int dir, const char *name)
+static int make_data(int dir)
 {
     int data = openat(dir, DATA_FILE, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-    if (data < 0)
-        return -1;
-    close(data);
-    return write_about(folder, dir, name);
+    if (data >= 0)
+        close(data);
+    return data < 0 ? -1 : 0;
 }
 
+/* The word about it comes last: with it the upload is there. Two tries may do it at once, as the name of each is the
+ * same: what fails here takes only its own with it. */
+static int fill_upload(const struct store_folder *folder, int dir, const char *name)
+{
+    char tag[STORE_TAG_SIZE];
+
+    store_make_tag(tag);
+    if (write_about(folder, dir, name, tag) == 0 && make_data(dir) == 0 && renameat(dir, tag, dir, ABOUT_FILE) == 0)
+        return 0;
+    int saved = errno;
+    unlinkat(dir, tag, 0);
+    errno = saved;
+    return -1;
+}
+
+static int make_upload(const struct store_folder *folder, const struct store_request *request)
+{
+    if (mkdirat(folder->uploads, request->upload_id, 0700) < 0 && errno != EEXIST)
+        return -1;
+    int dir = openat(folder->uploads, request->upload_id, DIR_FLAGS);
+    if (dir < 0)
+        return -1;
+    int rc = fill_upload(folder, dir, request->name);
+    int saved = errno;
+    close(dir);
+    /* Only an empty one: in another there may be what somebody else was told is begun. */
+    if (rc < 0)
+        unlinkat(folder->uploads, request->upload_id, AT_REMOVEDIR);
+    errno = saved;
+    return rc;
+}
+
+/* Nothing is made before it is known that it may be, so that a refusal has nothing to remove. Tries of several uploads
+ * at once may so become a few too many. */
 int store_upload_begin(const struct store_folder *folder, const struct store_request *request, struct store_fault *fault)
 {
     struct about about;
-    bool made = mkdirat(folder->uploads, request->upload_id, 0700) == 0;
 
-    if (!made && errno != EEXIST)
-        return store_write_fault(folder, errno, "the upload cannot be begun", fault);
-    if (made && are_too_many(folder)) {
-        remove_flat(folder->uploads, request->upload_id);
+    if (find_name(folder, request->upload_id, &about))
+        return is_of(folder, &about, request)
+            ? 0
+            : store_fault_set(fault, STORE_INVALID_ARGUMENT, "the id is of another upload");
+    if (are_too_many(folder, request->upload_id))
         return store_fault_set(fault, STORE_BUSY, "%d uploads have been begun and not ended", STORE_UPLOADS_MAX);
-    }
-    int dir = openat(folder->uploads, request->upload_id, DIR_FLAGS);
-    if (dir < 0)
-        return store_fault_errno(fault, errno, "the upload cannot be begun");
-    bool there = read_about(dir, &about);
-    int rc = there ? 0 : fill_upload(folder, dir, request->name);
-    int saved = errno;
-    close(dir);
-    if (there && !is_of(folder, &about, request))
-        return store_fault_set(fault, STORE_INVALID_ARGUMENT, "the id is of another upload");
-    if (rc < 0)
-        remove_flat(folder->uploads, request->upload_id);
-    return rc < 0 ? store_write_fault(folder, saved, "the upload cannot be begun", fault) : 0;
+    if (make_upload(folder, request) < 0)
+        return store_write_fault(folder, errno, "the upload cannot be begun", fault);
+    return 0;
 }
 
 int store_piece_begin(const struct store_folder *folder, const struct store_request *request, uint64_t bytes,

@@ -36,7 +36,7 @@
 
 /* All take upload_id and name of the request. */
 
-/* One that was begun already, with the same name, is as good. */
+/* One that was begun already, with the same name, is as good. A try that fails takes nothing from one that did not. */
 int store_upload_begin(
     const struct store_folder *folder, const struct store_request *request, struct store_fault *fault);
 /* So many bytes at request->offset. */

@@ -21,13 +21,15 @@
 
 /* ---- the file system ---- */
 
-enum call { CALL_NONE, CALL_OPENAT, CALL_READDIR, CALL_FSTATAT, CALL_FSTAT, CALL_FTRUNCATE, CALL_FSYNC };
+enum call { CALL_NONE, CALL_OPENAT, CALL_READDIR, CALL_FSTATAT, CALL_FSTAT, CALL_FTRUNCATE, CALL_FSYNC, CALL_WRITE };
 
 static struct {
     enum call call;
     unsigned at; /* which one, from 1 */
-    int errnum;
+    int errnum;  /* 0: it does not fail */
     bool failed;
+    void (*meanwhile)(void *arg); /* what another thread does just then; may be NULL */
+    void *arg;
     bool no_types; /* of entries, as some file systems */
 } disk;
 
@@ -36,8 +38,10 @@ static bool fails(enum call call)
     if (disk.call != call || disk.at == 0 || --disk.at > 0)
         return false;
     disk.failed = true;
+    if (disk.meanwhile)
+        disk.meanwhile(disk.arg);
     errno = disk.errnum;
-    return true;
+    return errno != 0;
 }
 
 /* What the linker calls these. */
@@ -88,6 +92,13 @@ int __wrap_fsync(int fd)
 {
     return fails(CALL_FSYNC) ? -1 : __real_fsync(fd);
 }
+
+ssize_t __real_write(int fd, const void *data, size_t len);
+ssize_t __wrap_write(int fd, const void *data, size_t len);
+ssize_t __wrap_write(int fd, const void *data, size_t len)
+{
+    return fails(CALL_WRITE) ? -1 : __real_write(fd, data, len);
+}
 // NOLINTEND(bugprone-reserved-identifier)
 
 static void break_disk(enum call call, unsigned at, int errnum)
@@ -96,6 +107,7 @@ static void break_disk(enum call call, unsigned at, int errnum)
     disk.at = at;
     disk.errnum = errnum;
     disk.failed = false;
+    disk.meanwhile = NULL;
 }
 
 static bool mend_disk(void)
@@ -293,6 +305,83 @@ static void test_uploads_are_all_ended_or_it_is_refused(void **state)
     assert_int_equal(ended, 1);
 }
 
+struct again {
+    struct world *w;
+    const struct store_request *upload;
+    const struct store_request *ended; /* first; NULL: none */
+    enum store_code code;
+};
+
+static void begin_again(void *arg)
+{
+    struct again *again = arg;
+    struct store_fault fault = {.code = STORE_OK};
+
+    if (again->ended)
+        store_upload_end(&again->w->folder, again->ended);
+    store_upload_begin(&again->w->folder, again->upload, &fault);
+    again->code = fault.code;
+}
+
+static void break_disk_and_begin_again(enum call call, unsigned at, int errnum, struct again *again)
+{
+    break_disk(call, at, errnum);
+    disk.meanwhile = begin_again;
+    disk.arg = again;
+}
+
+/* A try that is refused, while the second one, whose client has given up the first, finds room. */
+static void test_a_refused_try_leaves_what_another_has_begun(void **state)
+{
+    struct world *w = *state;
+    struct store_request others[STORE_UPLOADS_MAX];
+    struct store_request upload = upload_of("x", 1000);
+    struct again again = {.w = w, .upload = &upload, .ended = &others[0]};
+
+    for (unsigned i = 0; i < ARRAY_LEN(others); i++) {
+        others[i] = upload_of("y", i);
+        assert_int_equal(begin(w, &others[i]), STORE_OK);
+    }
+    break_disk_and_begin_again(CALL_READDIR, 100, 0, &again); /* while the first one counts */
+    assert_int_equal(begin(w, &upload), STORE_BUSY);
+    assert_true(mend_disk());
+    assert_int_equal(again.code, STORE_OK);
+    assert_int_equal(put_piece(w, &upload), STORE_OK);
+    assert_int_equal(commit(w, &upload), STORE_OK);
+    /* What a crash left of a try is no reason to begin one too many. */
+    assert_int_equal(begin(w, &others[0]), STORE_OK);
+    assert_int_equal(mkdirat(w->folder.uploads, upload.upload_id, 0700), 0);
+    assert_int_equal(begin(w, &upload), STORE_BUSY);
+}
+
+static void test_a_failed_try_leaves_what_another_has_begun(void **state)
+{
+    struct world *w = *state;
+    struct store_request upload = upload_of("x", 0);
+    struct again again = {.w = w, .upload = &upload};
+
+    break_disk_and_begin_again(CALL_WRITE, 1, ENOSPC, &again);
+    assert_int_equal(begin(w, &upload), STORE_INSUFFICIENT_STORAGE);
+    assert_true(mend_disk());
+    assert_int_equal(again.code, STORE_OK);
+    assert_int_equal(put_piece(w, &upload), STORE_OK);
+    assert_int_equal(commit(w, &upload), STORE_OK);
+    assert_int_equal(get(w, "x"), STORE_OK);
+    assert_true(uploads_are_empty(w));
+}
+
+static void test_a_failed_try_leaves_nothing(void **state)
+{
+    struct world *w = *state;
+    struct store_request upload = upload_of("x", 0);
+
+    break_disk(CALL_WRITE, 1, ENOSPC);
+    assert_int_equal(begin(w, &upload), STORE_INSUFFICIENT_STORAGE);
+    assert_true(mend_disk());
+    assert_true(uploads_are_empty(w));
+    assert_int_equal(put_piece(w, &upload), STORE_NO_SUCH_UPLOAD);
+}
+
 /* Bytes that were answered are lost. The second try would be told that all is well. */
 static void test_an_upload_that_cannot_be_synced_is_gone(void **state)
 {
@@ -387,6 +476,9 @@ int main(void)
         WORLD(test_a_list_is_whole_or_refused),
         WORLD(test_what_has_just_gone_is_left_out),
         WORLD(test_uploads_are_all_ended_or_it_is_refused),
+        WORLD(test_a_refused_try_leaves_what_another_has_begun),
+        WORLD(test_a_failed_try_leaves_what_another_has_begun),
+        WORLD(test_a_failed_try_leaves_nothing),
         WORLD(test_an_upload_that_cannot_be_synced_is_gone),
         WORLD(test_an_upload_that_cannot_be_looked_at_stays),
         WORLD(test_an_object_that_cannot_be_read_is_there),
