@@ -61,7 +61,7 @@ stages=(
   "clang              600    40 -                                build_clang"
   "check              600   150 -                                ${make[*]} -k check"
   "simulate           300   100 -                                ${make[*]} check-simulate"
-  "asan               900   450 -                                ${make[*]} check-asan"
+  "asan              1200   450 -                                TEST_TIMEOUT=600 ${make[*]} check-asan"
   "tsan              1500   150 -                                ${make[*]} check-tsan"
   "format              60     5 -                                ${make[*]} format-check"
   "lint               900   270 -                                ${make[*]} lint"
