@@ -79,7 +79,7 @@ static bool stands_in_the_way(const struct ballot *ballot, const struct vote *vo
 static void add_vote(const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct ballot *ballot)
 {
     struct vote *vote = &ballot->votes[ballot->count++];
-    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = member_gtid_flavour(member);
     *vote = (struct vote){.member = member, .unfit = candidate_why_unfit(snapshot, member)};
     member_history_read(&ballot->reigns, flavour, failover_position_of(member), &vote->history);
     vote->history.hides &= !member_history_shows_none(&ballot->reigns, member->agent->gtid_state);

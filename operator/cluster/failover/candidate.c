@@ -74,7 +74,7 @@ bool candidate_was_tried(const struct cluster_snapshot *snapshot, const struct c
 
 static bool has_applied_more(const struct cluster_member *a, const struct cluster_member *b)
 {
-    enum gtid_flavour flavour = a->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = member_gtid_flavour(a);
     _cleanup_(gtid_set_freep) struct gtid_set *of_a = position_parse(flavour, a->agent->gtid_executed);
     _cleanup_(gtid_set_freep) struct gtid_set *of_b = position_parse(flavour, b->agent->gtid_executed);
     return of_a && of_b && gtid_set_compare(of_a, of_b) == GTID_SUPERSET;

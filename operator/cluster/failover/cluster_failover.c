@@ -555,7 +555,7 @@ uint64_t acknowledgers_of(const struct cluster_snapshot *snapshot, const struct 
 static bool is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct gtid_set *wanted, const struct cluster_member *but, bool must_be_fit)
 {
-    enum gtid_flavour flavour = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = member_gtid_flavour(primary);
     int needed = flavour == GTID_MARIADB ? 1 : MAX_OF(1, snapshot->last.roles.acks);
     for (int i = 0; i < snapshot->member_count && wanted && needed > 0; i++) {
         const struct cluster_member *member = &snapshot->members[i];
@@ -575,7 +575,7 @@ static bool is_held(const struct cluster_snapshot *snapshot, const struct cluste
 bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const char *all,
     const struct cluster_member *but)
 {
-    enum gtid_flavour flavour = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = member_gtid_flavour(primary);
     _cleanup_(gtid_set_freep) struct gtid_set *wanted = position_parse(flavour, all);
     return is_held(snapshot, primary, wanted, but, true);
 }
@@ -589,22 +589,21 @@ static bool receives_from(
         str_eq(member->agent->replication.source_host, host);
 }
 
-/* What it has received without what is its own; NULL: it cannot be told. */
+/* MySQL: what it has received without what is its own; NULL: it cannot be told. */
 static struct gtid_set *received_from_others(const struct agent_status *agent)
 {
-    enum gtid_flavour flavour = agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-    _cleanup_(gtid_set_freep) struct gtid_set *received = position_parse(flavour, agent->gtid_received);
-    _cleanup_(gtid_set_freep) struct gtid_set *own = position_parse(flavour, agent->errant);
+    _cleanup_(gtid_set_freep) struct gtid_set *received = position_parse(GTID_MYSQL, agent->gtid_received);
+    _cleanup_(gtid_set_freep) struct gtid_set *own = position_parse(GTID_MYSQL, agent->errant);
     return received && own ? gtid_set_subtract(received, own) : NULL;
 }
 
+/* MariaDB sends nothing to a member with transactions of its own. */
 bool acknowledgers_need(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
-    if (!member_is_open(snapshot, primary) || snapshot->scale.effective <= 2 ||
-        !member_acknowledges(snapshot, member) || !receives_from(snapshot, primary, member) ||
-        str_empty(member->agent->errant) || !reigns_holds_latest(snapshot, member) ||
-        member->agent->flavour == AGENT_FLAVOUR_MARIADB) /* which sends nothing to such a member */
+    if (!member_is_open(snapshot, primary) || snapshot->scale.effective <= 2 || !member_acknowledges(snapshot, member) ||
+        !receives_from(snapshot, primary, member) || member_gtid_flavour(member) == GTID_MARIADB ||
+        str_empty(member->agent->errant) || !reigns_holds_latest(snapshot, member))
         return false;
     _cleanup_(gtid_set_freep) struct gtid_set *received = received_from_others(member->agent);
     return !is_held(snapshot, primary, received, member, false);

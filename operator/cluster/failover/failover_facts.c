@@ -60,7 +60,7 @@ bool failover_has_lease(const struct cluster_snapshot *snapshot)
 
 static struct gtid_set *parse(const struct cluster_member *like, const char *text)
 {
-    enum gtid_flavour flavour = like->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = member_gtid_flavour(like);
     return position_parse(flavour, text);
 }
 

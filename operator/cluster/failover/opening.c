@@ -26,7 +26,7 @@ static bool is_asked(
 static bool holds_more(
     const struct cluster_reigns *reigns, const struct cluster_member *member, const struct member_history *of_primary)
 {
-    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = member_gtid_flavour(member);
     struct member_history history;
     member_history_read(reigns, flavour, failover_position_of(member), &history);
     bool more = history.readable && history.reign < reigns->count && !history.hides &&
@@ -38,7 +38,7 @@ static bool holds_more(
 static const struct cluster_member *find_ahead(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
-    enum gtid_flavour flavour = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = member_gtid_flavour(primary);
     const struct cluster_member *ahead = NULL;
     struct cluster_reigns reigns;
     struct member_history history;

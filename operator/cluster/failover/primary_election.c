@@ -47,7 +47,7 @@ static void awaited(const struct cluster_snapshot *snapshot, const struct cluste
 
 static enum gtid_relation compare(const struct cluster_member *a, const struct cluster_member *b)
 {
-    enum gtid_flavour flavour = a->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = member_gtid_flavour(a);
     _cleanup_(gtid_set_freep) struct gtid_set *of_a = position_parse(flavour, a->agent->gtid_executed);
     _cleanup_(gtid_set_freep) struct gtid_set *of_b = position_parse(flavour, b->agent->gtid_executed);
     return of_a && of_b ? gtid_set_compare(of_a, of_b) : GTID_DIVERGED;

@@ -238,7 +238,7 @@ static bool read_against_the_only_one(
     reigns_in_force(snapshot, &reigns);
     if (reigns.count != 1 || reigns.list[0].floor_is_partial || str_empty(reigns.list[0].origin))
         return false;
-    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = member_gtid_flavour(member);
     member_history_read(&reigns, flavour, failover_position_of(member), ret);
     if (ret->readable)
         return true;
@@ -276,26 +276,38 @@ static int reign_of(const struct cluster_reigns *reigns, enum gtid_flavour flavo
     return reign;
 }
 
-bool reigns_holds_latest(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+static bool holds_latest(const struct cluster_member *member, const struct cluster_reigns *reigns)
 {
-    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-    struct cluster_reigns reigns;
-    reigns_in_force(snapshot, &reigns);
-    return reigns.count > 0 && reign_of(&reigns, flavour, failover_position_of(member)) == 0;
+    struct member_history history;
+    enum gtid_flavour flavour = member_gtid_flavour(member);
+    member_history_read(reigns, flavour, failover_position_of(member), &history);
+    bool holds = history.readable && history.reign == 0;
+    member_history_release(&history);
+    return holds;
 }
 
-/* MariaDB: the member ends with it. MySQL: some of it is in the set. */
+bool reigns_holds_latest(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    return reigns.count > 0 && holds_latest(member, &reigns);
+}
+
+/* MariaDB: the member ends with it. MySQL: some of it is in the set. What cannot be read may be. */
+static bool is_of_floor(enum gtid_flavour flavour, const char *floor, const char *lacking)
+{
+    if (flavour == GTID_MARIADB)
+        return position_same(floor, lacking);
+    _cleanup_(gtid_set_freep) struct gtid_set *before = position_parse(flavour, floor);
+    _cleanup_(gtid_set_freep) struct gtid_set *set = position_parse(flavour, lacking);
+    _cleanup_(gtid_set_freep) struct gtid_set *both = before && set ? gtid_set_intersect(before, set) : NULL;
+    return !both || !gtid_set_is_empty(both);
+}
+
 static bool is_of_a_floor(const struct cluster_reigns *reigns, enum gtid_flavour flavour, const char *lacking)
 {
     for (int i = 0; i < reigns->count; i++) {
-        if (flavour == GTID_MARIADB && position_same(reigns->list[i].floor, lacking))
-            return true;
-        if (flavour == GTID_MARIADB)
-            continue;
-        _cleanup_(gtid_set_freep) struct gtid_set *floor = position_parse(flavour, reigns->list[i].floor);
-        _cleanup_(gtid_set_freep) struct gtid_set *set = position_parse(flavour, lacking);
-        _cleanup_(gtid_set_freep) struct gtid_set *both = floor && set ? gtid_set_intersect(floor, set) : NULL;
-        if (!both || !gtid_set_is_empty(both))
+        if (is_of_floor(flavour, reigns->list[i].floor, lacking))
             return true;
     }
     return false;
@@ -304,7 +316,7 @@ static bool is_of_a_floor(const struct cluster_reigns *reigns, enum gtid_flavour
 bool reigns_is_left_behind(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
-    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = member_gtid_flavour(member);
     struct cluster_reigns reigns;
     reigns_in_force(snapshot, &reigns);
     const struct cluster_reign *latest = &reigns.list[0];
@@ -338,16 +350,6 @@ static void complete_floor(
     _cleanup_(gtid_set_freep) struct gtid_set *before = gtid_set_subtract(all, own);
     gtid_set_unite(before, floor);
     reign->floor_is_partial = !reigns_set_floor(snapshot, before, reign);
-}
-
-static bool holds_latest(const struct cluster_member *member, const struct cluster_reigns *reigns)
-{
-    struct member_history history;
-    enum gtid_flavour flavour = member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-    member_history_read(reigns, flavour, failover_position_of(member), &history);
-    bool holds = history.readable && history.reign == 0;
-    member_history_release(&history);
-    return holds;
 }
 
 /* As many acknowledgers as a commit waits for hold something of the latest reign. Where commits do not wait, what its

@@ -142,6 +142,11 @@ bool member_follows(const struct cluster_snapshot *snapshot, const struct cluste
     return str_empty(member_why_not_following(snapshot, member));
 }
 
+enum gtid_flavour member_gtid_flavour(const struct cluster_member *member)
+{
+    return member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+}
+
 bool member_has_problem(const struct cluster_member *member, enum agent_problem_kind kind)
 {
     for (int i = 0; member_speaks(member) && i < member->agent->problem_count; i++) {

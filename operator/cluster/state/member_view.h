@@ -7,6 +7,7 @@
 #ifndef KM_MEMBER_VIEW_H
 #define KM_MEMBER_VIEW_H
 
+#include "common/gtid.h"
 #include "operator/cluster/state/cluster_snapshot.h"
 
 /* By pod name; NULL if there is none, or name is "". */
@@ -39,6 +40,8 @@ bool member_is_fenced(const struct cluster_snapshot *snapshot, const struct clus
 bool member_follows(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* Why it does not; never NULL. */
 const char *member_why_not_following(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* How its positions are written. It has an agent. */
+enum gtid_flavour member_gtid_flavour(const struct cluster_member *member);
 bool member_has_problem(const struct cluster_member *member, enum agent_problem_kind kind);
 /* Its commits have waited for acknowledgements for longer than a hiccup takes: as long as makes the agent's word news
  * (AGENT_WATCH_BLOCKED_MS). */
