@@ -25,7 +25,7 @@ enum store_code {
     STORE_NO_SUCH_UPLOAD,
     STORE_OTHER_PROTOCOL, /* of an agent of another version; not 404, which could be taken for "nothing is stored" */
     STORE_PRECONDITION_FAILED,
-    STORE_UPLOAD_BROKEN, /* bytes of it that were answered are lost: it can only be begun anew */
+    STORE_UPLOAD_BROKEN, /* bytes that were acknowledged are lost: the client must begin the upload again */
     STORE_CODE_COUNT,
 };
 

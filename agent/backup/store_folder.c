@@ -202,7 +202,7 @@ static void remove_empty_parents(const struct store_folder *folder, const char *
     }
 }
 
-/* What the file system does not say to be gone is not told to be deleted. */
+/* A file that does not exist counts as deleted. Any other failure of the file system is an error. */
 static int delete_leaf(int dir, const char *leaf)
 {
     struct stat st;

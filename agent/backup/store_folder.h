@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_folder.h: objects as files below one folder. Blocking: for worker threads. Functions may run in several threads at once.
+ * store_folder.h: objects as files below one folder. Blocking: for worker threads. Functions may run in several threads
+ * at once.
  *
  *   DIR/NAME                the object NAME: a plain file, whole and synced before it got this name
  *   DIR/.uploads/TAG.put    a body that is arriving
  *   DIR/.uploads/ID/        an upload in pieces (store_upload.h)
  *
- * No symbolic link is followed anywhere below DIR: paths are walked segment by segment (openat, O_NOFOLLOW). What is not a plain file or a folder, or has a name
- * that is none here ("lost+found"), does not exist.
+ * No symbolic link is followed anywhere below DIR: paths are walked segment by segment (openat, O_NOFOLLOW). Anything
+ * that is not a plain file or a folder, and any name that is not valid as an object's ("lost+found"), is ignored.
  *
- * A crash at any point leaves the old object or the new one: a body is written beside, synced, renamed, and the folders on the way to it are synced before
- * anybody is told. Folders that have become empty are removed: to a client they are but parts of names.
+ * A crash at any point leaves the old object or the new one: a body is written to a temporary file, synced and renamed,
+ * and its parent folders are synced before the request is answered. Folders that become empty are removed: for clients
+ * they are only parts of names.
  *
  * ETags are made of inode, size and time of the file: they cost nothing, survive a restart and change with every
  * replacement. A reader that goes on after its connection was cut knows by it that it is still the same object.
@@ -35,7 +37,8 @@ struct store_folder {
     char boot_id[STORE_BOOT_SIZE]; /* of the kernel: what was not synced under another one is not relied on */
 };
 
-/* Makes DIR/.uploads. The folder itself must be there. One store serves a folder: CONFLICT while another one does (flock; not where the file system has no locks). */
+/* Makes DIR/.uploads. The folder itself must be there. One store serves a folder: CONFLICT while another one does
+ * (flock; not where the file system has no locks). */
 int store_folder_open(const char *path, struct store_folder *ret, struct error *err) KM_MUST_CHECK;
 void store_folder_close(struct store_folder *folder);
 
@@ -70,7 +73,8 @@ struct store_draft {
         .dir = -1, .fd = -1 \
     }
 
-/* A new body of so many bytes, whose space is reserved at once where the file system can: a full volume is told before anything has been sent. */
+/* A new body of so many bytes, whose space is reserved at once where the file system can: a full volume is told before
+ * anything has been sent. */
 int store_draft_begin(
     const struct store_folder *folder, uint64_t bytes, bool hashed, struct store_draft *ret, struct store_fault *fault);
 /* Opens what draft->file names in draft->dir and reserves begin, bytes. On failure the draft is discarded. */
@@ -90,7 +94,8 @@ void store_draft_close(struct store_draft *draft);
 /* ---- for store_list.c and store_upload.c ---- */
 
 void store_make_tag(char out[static STORE_TAG_SIZE]);
-/* The folder that holds NAME, as a descriptor; ret_leaf points into name. make: folders that are missing are made, all on the way are synced. */
+/* The folder that holds NAME, as a descriptor; ret_leaf points into name. make: folders that are missing are made, all
+ * on the way are synced. */
 int store_parent_open(
     const struct store_folder *folder, const char *name, bool make, const char **ret_leaf, struct store_fault *fault);
 /* Renames a synced file to NAME and syncs the way to it. */

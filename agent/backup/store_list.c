@@ -60,7 +60,7 @@ static void level_sort(struct level *level)
 
 enum kind { KIND_OTHER, KIND_FILE, KIND_FOLDER };
 
-/* What has just gone is nothing; what cannot be looked at may be anything. */
+/* A name that was just removed is KIND_OTHER. Any other failure of fstatat is an error. */
 static int read_kind(int dir, const struct dirent *entry, enum kind *ret)
 {
     struct stat st = {.st_mode = DTTOIF(entry->d_type)};
@@ -89,8 +89,8 @@ static int level_add(struct level *level, int dir, const struct dirent *entry, c
     return 0;
 }
 
-/* The smallest keys behind `cursor` that begin with `start`. All that are there, or -1 with errno: what is missing in a
- * list would be taken for gone. */
+/* The smallest keys behind `cursor` that begin with `start`. Returns all of them, or -1 with errno: clients would take
+ * an object that is missing in a list for deleted. */
 static int level_read(struct level *level, int dir, const char *start, const char *cursor)
 {
     int fd = openat(dir, ".", DIR_FLAGS);

@@ -2,10 +2,11 @@
 /*
  * store_list.h: the names of objects, in the order of their bytes, a page at a time. Blocking: for worker threads.
  *
- * A folder of any size takes memory for STORE_LIST_LEVEL entries: the smallest that have not been told yet are
- * picked, then the next ones. A folder is told only when there is an object below it. Objects that come or go
- * meanwhile are told or not; all others are told exactly once over all pages, or the list fails: only what the file
- * system says to be gone (ENOENT, ENOTDIR) is left out, never what it cannot read.
+ * A folder of any size needs memory for STORE_LIST_LEVEL entries: the smallest names that are not listed yet are
+ * selected, then the next ones. A folder is listed only if there is an object below it. An object that is made or
+ * removed meanwhile may be listed or not; every other object is listed exactly once over all pages, or the request
+ * fails: a name is left out only if the file system reports that it does not exist (ENOENT, ENOTDIR), never because it
+ * cannot be read.
  */
 #ifndef KM_AGENT_BACKUP_STORE_LIST_H
 #define KM_AGENT_BACKUP_STORE_LIST_H
@@ -26,7 +27,7 @@ struct store_entry {
 };
 
 /* each: false when it has no room for this one, which is then the first of the next page. At most query->max are
- * told. */
+ * listed. */
 int store_list(const struct store_folder *folder, const struct store_list_query *query,
     bool (*each)(void *arg, const struct store_entry *entry), void *arg, bool *ret_truncated,
     struct store_fault *fault) KM_MUST_CHECK;

@@ -37,8 +37,8 @@ void store_server_close(struct store_server *server);
 /* arg of the http_server: the store_server. */
 extern const struct http_route store_server_routes[];
 size_t store_server_requests(const struct store_server *server); /* under way */
-/* None is under way, and the kernel has all answers: a request that is done is not yet an answer that has gone out, of a
- * commit, say, or the last bytes of an object. http: the server whose arg it is. */
+/* True if no request is being served and all responses have been handed to the kernel: a finished commit or GET may
+ * still have bytes of its response in a buffer. http: the server whose arg this is. */
 bool store_server_is_idle(const struct store_server *server, const struct http_server *http);
 
 #endif

@@ -47,7 +47,7 @@ static bool read_about(int dir, struct about *ret)
     return store_name_is_valid(ret->name);
 }
 
-/* A file of its own, which becomes the word about the upload when all is there. */
+/* Writes ABOUT_FILE under a temporary name; fill_upload renames it. */
 static int write_about(const struct store_folder *folder, int dir, const char *name, const char *file)
 {
     char text[sizeof(struct about) + 8];
@@ -149,7 +149,7 @@ int store_uploads_end(
     return saved == 0 ? 0 : store_fault_errno(fault, saved, "the uploads cannot be listed");
 }
 
-/* Beside this one. */
+/* This upload is not counted. */
 static bool are_too_many(const struct store_folder *folder, const char *id)
 {
     DIR *stream = open_uploads(folder);
@@ -208,8 +208,8 @@ static int make_data(int dir)
     return data < 0 ? -1 : 0;
 }
 
-/* The word about it comes last: with it the upload is there. Two tries may do it at once, as the name of each is the
- * same: what fails here takes only its own with it. */
+/* ABOUT_FILE is renamed into place last: the upload exists from then on. Two requests for the same id may run at the
+ * same time: one that fails removes only its own temporary file. */
 static int fill_upload(const struct store_folder *folder, int dir, const char *name)
 {
     char tag[STORE_TAG_SIZE];
@@ -233,15 +233,15 @@ static int make_upload(const struct store_folder *folder, const struct store_req
     int rc = fill_upload(folder, dir, request->name);
     int saved = errno;
     close(dir);
-    /* Only an empty one: in another there may be what somebody else was told is begun. */
+    /* Only if it is empty: otherwise another request for this id has been answered. */
     if (rc < 0)
         unlinkat(folder->uploads, request->upload_id, AT_REMOVEDIR);
     errno = saved;
     return rc;
 }
 
-/* Nothing is made before it is known that it may be, so that a refusal has nothing to remove. Tries of several uploads
- * at once may so become a few too many. */
+/* The limit is checked before anything is made, so that a refusal has nothing to remove. Several uploads that begin at
+ * the same time may exceed it by a few. */
 int store_upload_begin(const struct store_folder *folder, const struct store_request *request, struct store_fault *fault)
 {
     struct about about;

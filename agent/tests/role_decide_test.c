@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "agent/heartbeat_lane.h"
-#include "agent/mysql/row_value.h"
 #include "agent/role_status.h"
 
 #define NOW 1000000
@@ -321,8 +320,8 @@ static void test_troubles(void **unused)
         struct replication_facts facts = {.receiver = AGENT_THREAD_CONNECTING};
         facts.receiver_errno = rows[i].receiver_errno;
         facts.applier_errno = rows[i].applier_errno;
-        row_value_copy(facts.receiver_error, sizeof(facts.receiver_error), rows[i].text);
-        row_value_copy(facts.applier_error, sizeof(facts.applier_error), rows[i].text);
+        snprintf(facts.receiver_error, sizeof(facts.receiver_error), "%s", rows[i].text);
+        snprintf(facts.applier_error, sizeof(facts.applier_error), "%s", rows[i].text);
         if (replication_trouble_of(&facts) != rows[i].trouble)
             fail_msg("%s: %d", rows[i].text, (int)replication_trouble_of(&facts));
     }
@@ -334,7 +333,7 @@ static void test_the_position_in_the_way(void **unused)
     char text[64];
 
     UNUSED(unused);
-    row_value_copy(facts.applier_error, sizeof(facts.applier_error),
+    snprintf(facts.applier_error, sizeof(facts.applier_error), "%s",
         "An attempt was made to binlog GTID 0-1000-7 which would create an out-of-order sequence number with existing GTID "
         "0-1001-9, and gtid strict mode is enabled");
     replication_errant_position(&facts, text, sizeof(text));
@@ -343,7 +342,7 @@ static void test_the_position_in_the_way(void **unused)
     replication_errant_position(&facts, text, sizeof(text));
     assert_string_equal(text, "");
     facts = (struct replication_facts){.receiver_errno = 1236};
-    row_value_copy(facts.receiver_error, sizeof(facts.receiver_error),
+    snprintf(facts.receiver_error, sizeof(facts.receiver_error), "%s",
         "Got fatal error 1236 from master when reading data from binary log: 'Error: connecting slave requested to start "
         "from GTID 0-1001-455, which is not in the master's binlog. Since the master's binlog contains GTIDs with higher");
     replication_errant_position(&facts, text, sizeof(text));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_store_pod.h: the pod that serves a volume of backups to the members of a cluster and to the operator (`kube-mysql-agent store`): its names and its manifest. Pure.
+ * backup_store_pod.h: the pod that serves a volume of backups to the members of a cluster and to the operator
+ * (`kube-mysql-agent store`): its names and its manifest. Pure.
  *
- * It mounts the claim and the cluster's TLS Secret; whoever wants to speak with it shows a certificate of the cluster. One for each cluster, claim and purpose: who made one
- * removes it when nobody of its own needs it any more. https://POD.NAME-mysql.NAMESPACE.svc:AGENT_PORT_TLS/v1/...: that name is in no DNS, only in the
- * certificate (*.NAME-mysql.NAMESPACE.svc); it is reached by the pod's address.
+ * It mounts the claim and the cluster's TLS Secret; whoever wants to speak with it shows a certificate of the cluster.
+ * One for each cluster, claim and purpose: who made one removes it when nobody of its own needs it any more.
+ * https://POD.NAME-mysql.NAMESPACE.svc:AGENT_PORT_TLS/v1/...: that name is in no DNS, only in the certificate
+ * (*.NAME-mysql.NAMESPACE.svc); it is reached by the pod's address.
  */
 #ifndef KM_BACKUP_STORE_POD_H
 #define KM_BACKUP_STORE_POD_H

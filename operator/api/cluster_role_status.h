@@ -34,7 +34,8 @@ struct cluster_transition {
     int64_t epoch;        /* of the order that opens `to` */
     bool failover;        /* `from` was lost; else a planned switchover */
     bool salvage;         /* failover: `to` takes over what the binary logs of `from` hold before it is opened */
-    char before[256]; /* failover out of another change: who was to be primary before `from`, latest first: "a-mysql-1,a-mysql-0" */
+    /* Failover out of another change: who was to be primary before `from`, latest first: "a-mysql-1,a-mysql-0". */
+    char before[256];
     int64_t silent_ms; /* failover: from the last sign of life until the loss was certain */
     /* Failover only, for people: */
     char evidence[256];      /* what was seen of the loss */
@@ -51,11 +52,13 @@ struct cluster_transition {
 struct cluster_reign {
     int64_t epoch;                   /* it began with */
     char primary[DERIVED_NAME_SIZE]; /* pod; "" not known */
-    char origin[CLUSTER_ORIGIN_SIZE]; /* who wrote its transactions: server UUID (MySQL), server id (MariaDB); "" not known */
+    /* Who wrote its transactions: server UUID (MySQL), server id (MariaDB); "" not known. */
+    char origin[CLUSTER_ORIGIN_SIZE];
     const char *floor; /* transactions that may have been acknowledged before it began; "" none, or not known */
-    bool floor_is_partial; /* those are not all of them: while its primary was to open, the one before it still took writes */
-    bool opened;           /* its primary was seen open for writes under it */
-    bool closed;           /* its primary was closed for good: all that it wrote is in the floor (hibernation.h) */
+    /* Those are not all of them: while its primary was to open, the one before it still took writes. */
+    bool floor_is_partial;
+    bool opened; /* its primary was seen open for writes under it */
+    bool closed; /* its primary was closed for good: all that it wrote is in the floor (hibernation.h) */
     /* MariaDB, while `origin` is not known: server ids of others (reigns.c). Not in the status. */
     uint32_t others[CLUSTER_REPLICAS_MAX + 1];
     int other_count;
@@ -115,9 +118,11 @@ struct cluster_role_status {
     /* Bit N: member N was told to acknowledge commits of the current primary. Only these may hold the only copy of a
      * commit beside it. */
     uint64_t acknowledgers;
-    bool loss_allowed; /* failover.dataLoss was allow while the primary was heard: it closes itself when it is cut off */
-    bool semi_sync;    /* commits wait for acknowledgements; from when enough replicas had joined */
-    int acks; /* for how many (or will, once armed), as agents are told; 0: async. Changes with the epoch, as semi_sync does */
+    /* failover.dataLoss was allow while the primary was heard: it closes itself when it is cut off. */
+    bool loss_allowed;
+    bool semi_sync; /* commits wait for acknowledgements; from when enough replicas had joined */
+    /* For how many (or will, once armed), as agents are told; 0: async. Changes with the epoch, as semi_sync does. */
+    int acks;
     struct cluster_confirmed confirmed;
     struct cluster_final_backup final_backup;
     char switchover_done[KUBE_NAME_MAX + 1]; /* value of ANNOTATION_SWITCHOVER_TO that was carried out */
@@ -127,7 +132,7 @@ struct cluster_role_status {
 void cluster_role_status_encode(const struct cluster_role_status *roles, json_t *status);
 /* Absent or malformed members get zero values. *ret is overwritten. Its positions are taken into the pool. */
 void cluster_role_status_decode(const json_t *status, struct position_pool *positions, struct cluster_role_status *ret);
-/* Equal in all that a reader of the status would see, the figures of what has ended left out: those are told with it. */
+/* The durations of the last switchover and failover are not compared: they change only together with their times. */
 bool cluster_role_status_same(const struct cluster_role_status *a, const struct cluster_role_status *b);
 
 /* Whether a transition is going on. */

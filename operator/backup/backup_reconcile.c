@@ -132,7 +132,8 @@ static void act(struct backup_visit *visit, struct backup_memory *memory)
         backup_visit_finish(visit, NULL);
 }
 
-/* The pod in front of the volume goes before our finalizer does: afterwards nobody would know of it. Its end brings us back. */
+/* The pod in front of the volume goes before our finalizer does: afterwards nobody would know of it. Its end brings us
+ * back. */
 static void release(struct backup_visit *visit)
 {
     visit->again_ms = RELEASE_AGAIN_MS;
@@ -188,7 +189,8 @@ static bool secrets_are_due(const struct backup_visit *visit, const struct backu
             loop_now_ms(visit->controller->loop) - memory->keys_ms >= visit->controller->options.secrets_fresh_ms);
 }
 
-/* Without them the visit goes on: deadlines and deletions do not wait for an API server that answers only some questions. */
+/* Without them the visit goes on: deadlines and deletions do not wait for an API server that answers only some
+ * questions. */
 static void on_secrets(void *arg, struct task_keys *keys, const struct error *err)
 {
     struct backup_visit *visit = arg;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_visit.h: one reconcile of one MysqlBackup under way: what it looks at (backup_visit.c), the writes that it makes
- * (backup_writes.c) and its steps (backup_reconcile.c), each of which uses those before it. Of backup_controller.c only.
+ * backup_visit.h: one reconcile of one MysqlBackup under way: what it looks at (backup_visit.c), the writes that it
+ * makes (backup_writes.c) and its steps (backup_reconcile.c), each of which uses those before it. Of
+ * backup_controller.c only.
  */
 #ifndef KM_BACKUP_VISIT_H
 #define KM_BACKUP_VISIT_H
@@ -54,7 +55,8 @@ void backup_visit_finish(struct backup_visit *visit, const struct error *err);
 void backup_visit_write_status(struct backup_visit *visit);
 /* Adds or removes our finalizer; then likewise. */
 void backup_visit_write_finalizer(struct backup_visit *visit, bool wanted);
-/* Makes or removes the pod in front of the volume, then backup_visit_finish. False: there is nothing to do, and nothing was done. */
+/* Makes or removes the pod in front of the volume, then backup_visit_finish. False: there is nothing to do, and
+ * nothing was done. */
 bool backup_visit_tend_store(struct backup_visit *visit);
 
 /* ---- backup_reconcile.c ---- */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * world_copy.h: copies of a world that is under way, each in a process of its own, in which its operator is killed just then.
+ * world_copy.h: copies of a world that is under way, each in a process of its own, in which its operator is killed just
+ * then.
  *
- * A story in which the operator dies after its nth act begins as the one in which it does not die. So it is told once, and after each act a child goes
- * on from there, without the operator, while its parent waits for it: what came before is not told again for each act.
+ * A story in which the operator dies after its nth act begins as the one in which it does not die. So it is told once,
+ * and after each act a child goes on from there, without the operator, while its parent waits for it: what came before
+ * is not told again for each act.
  *
- * In the copy all connections end, as those of a process that is no more. They are the original's, too, so they are not closed but replaced. It
- * listens where the original did, which does not meanwhile. Where a connection is not accepted yet no copy can be made, it would be lost: such
- * an act must be told from the beginning.
+ * In the copy all connections end, as those of a process that is no more. They are the original's, too, so they are not
+ * closed but replaced. It listens where the original did, which does not meanwhile. Where a connection is not accepted
+ * yet no copy can be made, it would be lost: such an act must be told from the beginning.
  */
 #ifndef KM_WORLD_COPY_H
 #define KM_WORLD_COPY_H
@@ -24,9 +26,9 @@ struct world_copies {
     int out; /* in the copy: to its original; -1 */
 };
 
-/* Tells a story (an operator_world) to its end, which it returns as text. With n > 0 the operator dies after its nth act since the story began
- * (kill_after), with `copies` in a copy after each of them (operator_world.copies); then world_copy_end comes after the text, before the end of
- * the world. */
+/* Tells a story (an operator_world) to its end, which it returns as text. With n > 0 the operator dies after its nth
+ * act since the story began (kill_after), with `copies` in a copy after each of them (operator_world.copies); then
+ * world_copy_end comes after the text, before the end of the world. */
 typedef char *(*world_tell_fn)(const void *arg, size_t n, struct world_copies *copies);
 /* Every end must be that of the story in which nobody dies. Fails if there are fewer acts. */
 void world_dies_at_every_step(world_tell_fn tell, const void *arg, size_t at_least);

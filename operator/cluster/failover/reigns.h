@@ -58,9 +58,9 @@ bool reigns_has_extra(const struct cluster_snapshot *snapshot, const struct clus
 bool reigns_is_beside(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* It holds a transaction of the reign in force. */
 bool reigns_holds_latest(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-/* What its source lacks, as that has told, is of an earlier reign than the one under which that primary was seen open
- * and has written, and is no floor. So the primary was opened without it, and has not lost anything since: it was
- * acknowledged to nobody, however many reigns are listed. */
+/* The transactions that the primary reports not to have belong to an earlier reign than its own, and to no floor, and the
+ * primary was seen open and has written in its reign. So it was opened without them and has lost nothing since: no
+ * client's commit of them was acknowledged, however many reigns are listed. */
 bool reigns_is_left_behind(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
 

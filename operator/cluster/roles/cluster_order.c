@@ -414,7 +414,7 @@ static bool holds_less(const struct cluster_member *a, const struct cluster_memb
     return failover_has_received(b, failover_position_of(a)) && !failover_has_received(a, failover_position_of(b));
 }
 
-/* Another one that has not to be copied first holds as much: what this one may have acknowledged stays where it is. */
+/* Another errant replica has received all that this one has: what this one acknowledged is not lost with its data. */
 static bool is_held_by_another(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {

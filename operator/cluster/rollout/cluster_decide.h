@@ -39,7 +39,7 @@ struct cluster_decision {
     bool taking_up;                        /* none of them, but servers that take up a new my.cnf */
     struct roll roll;                      /* whom to replace; its member is the snapshot's */
     struct cluster_intent intent;          /* if it has `changed`, the status is written and no plan is made */
-    bool primary_obeys;                    /* whoever gives the orders says so (cluster_roles.h) */
+    bool primary_obeys;                    /* cluster_primary_obeys, set when the orders were sent */
     char next_action[CLUSTER_MESSAGE_MAX]; /* what comes next and what it waits for; "" : nothing to do */
 };
 

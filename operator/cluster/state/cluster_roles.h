@@ -121,7 +121,7 @@ struct cluster_orders {
 /* intent: of the same snapshot. It gives no orders, and holds back one that it is about to contradict. */
 void cluster_order(
     const struct cluster_snapshot *snapshot, const struct cluster_intent *intent, struct cluster_orders *ret);
-/* The primary's agent goes by the order that it is given here, and has done what that asks for. */
+/* True if the primary's agent reports the hash of the order that it is given here, and that the order is done. */
 bool cluster_primary_obeys(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders);
 
 /* How many pods there should be: spec.replicas, unless a member beyond it may not go yet, or, in a cluster that wakes,
