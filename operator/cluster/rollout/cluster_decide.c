@@ -361,12 +361,6 @@ void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster
     restore_store_decide(snapshot, ret->plan);
 }
 
-void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)
-{
-    cluster_decide_roles(snapshot, ret);
-    cluster_decide_plan(snapshot, ret);
-}
-
 void cluster_desired_hashes(const struct cluster_snapshot *snapshot, uint64_t ret[static CHILD_COUNT])
 {
     for (int child = 0; child < CHILD_COUNT; child++) {

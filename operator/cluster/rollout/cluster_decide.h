@@ -47,8 +47,6 @@ struct cluster_decision {
 void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
 /* The other half, of the same snapshot. */
 void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
-/* Both. */
-void cluster_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
 void cluster_decision_release(struct cluster_decision *decision);
 
 /* The child is there as this decision wants it: what was just applied counts, by the snapshot after the plan. */

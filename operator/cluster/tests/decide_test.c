@@ -149,8 +149,7 @@ static bool case_passes(const char *name)
     struct golden *golden = golden_new(cluster, observed);
     struct cluster_decision decision;
     struct cluster_status status;
-    cluster_decide(&golden->snapshot, &decision);
-    decision.primary_obeys = golden_primary_obeys(&golden->snapshot);
+    golden_decide(&golden->snapshot, &decision);
     const struct cluster_outcome outcome = {golden->error.kind ? &golden->error : NULL, golden->error_kind};
     cluster_report(&golden->snapshot, &decision, &outcome, &status);
     _cleanup_(json_decrefp) json_t *plan_json = describe_plan(&golden->snapshot, &decision);
@@ -216,8 +215,7 @@ static bool role_case_passes(const char *name)
     struct cluster_decision decision;
     if (!golden->snapshot.usable)
         fail_msg("%s: %s", name, golden->snapshot.message);
-    cluster_decide(&golden->snapshot, &decision);
-    decision.primary_obeys = golden_primary_obeys(&golden->snapshot);
+    golden_decide(&golden->snapshot, &decision);
     _cleanup_(json_decrefp) json_t *roles = describe_roles(golden, &decision);
     bool ok = golden_matches(roles_path, roles);
     cluster_decision_release(&decision);
@@ -267,8 +265,7 @@ static void reports_are_stable(void **state)
     struct golden *golden = golden_new(cluster, observed);
     struct cluster_decision decision;
     struct cluster_status status, read;
-    cluster_decide(&golden->snapshot, &decision);
-    decision.primary_obeys = golden_primary_obeys(&golden->snapshot);
+    golden_decide(&golden->snapshot, &decision);
     const struct cluster_outcome outcome = {NULL, PLAN_KIND_COUNT};
     cluster_report(&golden->snapshot, &decision, &outcome, &status);
     _cleanup_(json_decrefp) json_t *written = cluster_status_encode(&status);

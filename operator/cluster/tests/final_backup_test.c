@@ -357,7 +357,7 @@ static void test_claims(void **state)
         const struct row row = {.spec = cases[i].spec, .agent = NOTHING, .final = cases[i].final, .life = cases[i].life};
         struct golden *golden = make(&row);
         struct cluster_decision decision;
-        cluster_decide(&golden->snapshot, &decision);
+        golden_decide(&golden->snapshot, &decision);
         size_t patches = 0;
         for (int action = 0; action < decision.plan->count; action++)
             patches += decision.plan->actions[action].kind == PLAN_VOLUME_CLAIM;

@@ -281,6 +281,13 @@ static void put_agents(struct golden *golden, const json_t *agents)
     }
 }
 
+void golden_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)
+{
+    cluster_decide_roles(snapshot, ret);
+    ret->primary_obeys = golden_primary_obeys(snapshot);
+    cluster_decide_plan(snapshot, ret);
+}
+
 void golden_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret)
 {
     struct cluster_intent *intent = xnew(struct cluster_intent);

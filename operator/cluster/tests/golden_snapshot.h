@@ -35,6 +35,7 @@
 #include <jansson.h>
 
 #include "operator/cluster/reconcile/cluster_gather.h"
+#include "operator/cluster/rollout/cluster_decide.h"
 #include "operator/cluster/status/cluster_report.h"
 
 #define GOLDEN_NOW_MS 1770000000000LL
@@ -59,6 +60,8 @@ struct golden {
 struct golden *golden_new(const json_t *cluster, const json_t *observed);
 void golden_free(struct golden *golden);
 
+/* Roles, whether the primary obeys, and the plan. */
+void golden_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
 /* The orders of a snapshot, by what is decided from it. */
 void golden_order(const struct cluster_snapshot *snapshot, struct cluster_orders *ret);
 bool golden_primary_obeys(const struct cluster_snapshot *snapshot);

@@ -224,8 +224,7 @@ static json_t *reported(const json_t *cluster, const json_t *observed)
     struct cluster_decision decision;
     struct cluster_status status;
     const struct cluster_outcome outcome = {NULL, PLAN_KIND_COUNT};
-    cluster_decide(&golden->snapshot, &decision);
-    decision.primary_obeys = golden_primary_obeys(&golden->snapshot);
+    golden_decide(&golden->snapshot, &decision);
     cluster_report(&golden->snapshot, &decision, &outcome, &status);
     json_t *json = cluster_status_encode(&status);
     cluster_status_release(&status);
