@@ -1,19 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# uninstall.sh [--with-databases [--with-backup-data]]   remove the operator from the cluster of KUBECONFIG. Safe to repeat.
+# uninstall.sh [--dry-run] [--with-databases [--with-backup-data] [--yes]]   remove the operator from the cluster of KUBECONFIG. Safe to repeat.
 #
-# Databases keep running without an operator, so CRDs and clusters stay as long as there is any MysqlCluster. With --with-databases
+# Databases keep running without an operator, so CRDs, the roles view and edit of our kinds, and clusters stay as long as there is any MysqlCluster. With --with-databases
 # all ConfigMapSyncs, Apps, MysqlBackups, MysqlTerminals, MysqlClusters and MysqlConfigs are deleted first, while the operator still runs: volumes go as spec.deletion.volumes says (they
 # are kept by default), and a cluster with spec.deletion.finalBackup goes when that is stored (WAIT_SECONDS: how long each kind may take).
 # What MysqlBackups have stored stays where it is, as their deletionPolicy is set to Retain before. --with-backup-data: it goes as deletionPolicy says; that of
 # scheduled backups is Delete. Claims that the operator has made for backups stay in any case, and are listed at the end.
+# --dry-run changes nothing and lists what would go. --with-databases lists that, too, and asks; --yes is the answer where nobody can be asked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gone=(--ignore-not-found --timeout="${WAIT_SECONDS:-120}s")
 kinds=(configmapsyncs.kubemysql.dev apps.kubemysql.dev mysqlbackups.kubemysql.dev mysqlterminals.kubemysql.dev mysqlclusters.kubemysql.dev mysqlconfigs.kubemysql.dev)
-databases="" data=""
+databases="" data="" dry="" yes=""
 for arg in "$@"; do
   case $arg in
+    --dry-run) dry=1 ;;
+    --yes) yes=1 ;;
     --with-databases) databases=1 ;;
     --with-backup-data) data=1 ;;
     *) echo "uninstall: unknown argument $arg" >&2 && exit 2 ;;
@@ -21,8 +24,24 @@ for arg in "$@"; do
 done
 [[ -z $data || -n $databases ]] || { echo "uninstall: --with-backup-data needs --with-databases" >&2 && exit 2; }
 
-objects() { # names of all objects of a kind, nothing if the kind is not installed
-  kubectl get "$1" --all-namespaces -o name 2> /dev/null || :
+objects() { # all objects of a kind, a line each; nothing if the kind is not installed
+  local line ns name rest columns=NS:.metadata.namespace,NAME:.metadata.name
+  [[ $1 != mysqlclusters* ]] || columns+=,VOLUMES:.spec.deletion.volumes
+  kubectl get "$1" --all-namespaces --no-headers -o custom-columns="$columns" 2> /dev/null | while read -r ns name rest; do
+    line="${1%%.*}/$name"
+    [[ $ns == "<none>" ]] || line+=" in namespace $ns"
+    [[ -z $rest ]] || line+=", its volumes: $([[ $rest == Delete ]] && echo deleted || echo kept)"
+    echo "  $line"
+  done || :
+}
+
+all_objects() {
+  local kind
+  for kind in "${kinds[@]}"; do objects "$kind"; done
+}
+
+remove() { # remove ARG…: kubectl delete, or what that would delete
+  if [[ -n $dry ]]; then kubectl delete --dry-run=server --ignore-not-found "$@"; else kubectl delete "$@" "${gone[@]}"; fi
 }
 
 # One by one: what a schedule makes meanwhile, with the policy Delete, waits for the second round.
@@ -46,7 +65,22 @@ backup_claims() {
 }
 trap backup_claims EXIT
 
-if [[ -n $databases ]]; then
+# without_peoples_roles: the same manifests without the roles that Kubernetes aggregates into view and edit
+without_peoples_roles() {
+  awk 'function end() { if (text !~ /aggregate-to-/) printf "%s---\n", text; text = "" } /^---$/ { end(); next } { text = text $0 "\n" } END { end() }'
+}
+
+list=$(all_objects)
+if [[ -n $databases && -n $list ]]; then
+  printf 'uninstall: these objects %s:\n%s\n' "$([[ -n $dry ]] && echo "would be deleted" || echo "are to be deleted")" "$list"
+  [[ -z $data ]] || echo "uninstall: and what backups have stored, where their deletionPolicy is Delete"
+  if [[ -z $dry$yes ]]; then
+    [[ -t 0 ]] || { echo "uninstall: nobody can be asked here; --yes deletes them. Nothing was changed" >&2 && exit 2; }
+    read -r -p "Delete them? Type yes: " answer
+    [[ $answer == yes ]] || { echo "uninstall: nothing was changed" && exit 1; }
+  fi
+fi
+if [[ -n $databases && -z $dry ]]; then
   for kind in "${kinds[@]}" mysqlbackups.kubemysql.dev; do # again: clusters that went may have left a last one
     scope=(--all-namespaces)
     [[ $kind != mysqlconfigs* ]] || scope=()
@@ -60,14 +94,19 @@ if [[ -n $databases ]]; then
   done
 fi
 
-kubectl kustomize deploy/operator | kubectl delete -f - "${gone[@]}"
 further=(deploy/components/*/crd.yaml) # those of the opt-in kinds
-for crd in "${further[@]}"; do kubectl delete -f "${crd%/*}/cluster_role.yaml" "${gone[@]}"; done
-left=$(for kind in "${kinds[@]}"; do objects "$kind"; done)
+left=""
+[[ -n $dry && -n $databases ]] || left=$(all_objects)
+installed() {
+  kubectl kustomize deploy/operator
+  for crd in "${further[@]}"; do printf -- '---\n' && cat "${crd%/*}/cluster_role.yaml"; done
+}
+# Who may see and edit our objects may do so as long as there are any.
+if [[ -n $left ]]; then installed | without_peoples_roles; else installed; fi | remove -f -
 if [[ -n $left ]]; then
-  echo "uninstall: the CRDs stay, because these objects exist (--with-databases deletes them):"
+  echo "uninstall: the CRDs and the roles kube-mysql-view and kube-mysql-edit stay, because these objects exist (--with-databases deletes them):"
   echo "$left"
   exit 0
 fi
-kubectl kustomize crds | kubectl delete -f - "${gone[@]}"
-for crd in "${further[@]}"; do kubectl delete -f "$crd" "${gone[@]}"; done
+kubectl kustomize crds | remove -f -
+for crd in "${further[@]}"; do remove -f "$crd"; done

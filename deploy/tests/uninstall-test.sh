@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What uninstall.sh asks of kubectl: stored backups stay unless --with-backup-data is given, and nothing of ours goes without --with-databases.
-# The kubectl here writes down what it is asked, and knows two MysqlBackups, one of them deleted already.
+# A dry run changes nothing; databases go only with somebody's word; who may see objects may do so as long as there are any.
+# The kubectl here writes down what it is asked, and knows two MysqlBackups, one of them deleted already, and a MysqlCluster.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)
@@ -12,15 +13,19 @@ cat > "$dir/kubectl" << 'SH'
 #!/bin/bash
 echo "$*" >> "${0%/*}/asked"
 case "$*" in
-  "get mysqlbackups.kubemysql.dev "*custom-columns*) printf 'shops   first   <none>\nshops   second   2026-11-23T06:00:00Z\n' ;;
+  "kustomize deploy/operator") printf 'kind: Deployment\n---\nkind: ClusterRole\nmetadata:\n  labels:\n    rbac.authorization.k8s.io/aggregate-to-view: "true"\n' ;;
+  "delete "*"-f -"*) cat >> "${0%/*}/deleted" ;;
+  "get mysqlclusters.kubemysql.dev "*) printf 'shops   shop   Delete\n' ;;
+  "get mysqlbackups.kubemysql.dev "*GOES*) printf 'shops   first   <none>\nshops   second   2026-11-23T06:00:00Z\n' ;;
   "get persistentvolumeclaims "*"-l kubemysql.dev/backup-claim "*) printf 'shops   safe\n' ;;
-  "get mysqlbackups.kubemysql.dev "*) printf 'mysqlbackup.kubemysql.dev/first\nmysqlbackup.kubemysql.dev/second\n' ;;
+  "get mysqlbackups.kubemysql.dev "*) printf 'shops   first\nshops   second\n' ;;
 esac
 SH
 chmod +x "$dir/kubectl"
 
 run() { # run ARG…: what is asked that changes MysqlBackups
   : > "$dir/asked"
+  : > "$dir/deleted"
   PATH=$dir:$PATH deploy/uninstall.sh "$@" > "$dir/said" || return
   grep -q '^shops   safe$' "$dir/said" || echo "the claim for backups is not listed"
   ! grep -E '(delete|patch).* (pvc|persistentvolumeclaims?) ' "$dir/asked" || echo "a claim is changed"
@@ -35,9 +40,22 @@ round='-n shops patch mysqlbackups.kubemysql.dev first {"spec":{"deletionPolicy"
 -n shops delete mysqlbackups.kubemysql.dev second'
 all='delete mysqlbackups.kubemysql.dev --all --all-namespaces'
 expect "the operator alone" "" "$(run || :)"
-expect "with databases" "$round"$'\n'"$round" "$(run --with-databases || :)"
-expect "with what is stored" "$all"$'\n'"$all" "$(run --with-databases --with-backup-data || :)"
-grep -q '^delete -f deploy/components/configmapsync/cluster_role.yaml ' "$dir/asked" || { echo "the roles of an opt-in kind stay"; failed=1; }
+expect "with databases" "$round"$'\n'"$round" "$(run --with-databases --yes || :)"
+expect "with what is stored" "$all"$'\n'"$all" "$(run --with-databases --with-backup-data --yes || :)"
+grep -q '^  name: kube-mysql-operator-configmapsync$' "$dir/deleted" || { echo "the roles of an opt-in kind stay"; failed=1; }
+! grep -q aggregate-to- "$dir/deleted" || { echo "who may see the objects may not any more, while there are some"; failed=1; }
+grep -q '^kind: Deployment$' "$dir/deleted" || { echo "the operator stays"; failed=1; }
+grep -q '^  mysqlclusters/shop in namespace shops, its volumes: deleted$' "$dir/said" || { echo "the cluster is not listed, or without what becomes of its volumes"; failed=1; }
+
+for args in --dry-run "--dry-run --with-databases --with-backup-data"; do
+  # shellcheck disable=SC2086 # words
+  expect "$args" "" "$(run $args || :)"
+  ! grep -E '(^| )(delete|patch|apply|create) ' "$dir/asked" | grep -v -- '--dry-run=server' || { echo "$args changes something"; failed=1; }
+  grep -q '^  mysqlclusters/shop in namespace shops' "$dir/said" || { echo "$args does not list the cluster"; failed=1; }
+done
+: > "$dir/asked"
+! PATH=$dir:$PATH deploy/uninstall.sh --with-databases < /dev/null > /dev/null 2>&1 || { echo "databases go without anybody's word"; failed=1; }
+! grep -E '(^| )(delete|patch) ' "$dir/asked" || { echo "something is changed without anybody's word"; failed=1; }
 for wrong in --with-backup-data --all; do
   ! PATH=$dir:$PATH deploy/uninstall.sh "$wrong" > /dev/null 2>&1 || { echo "accepted: $wrong"; failed=1; }
 done
