@@ -1,19 +1,72 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# install.sh [local]   install CRDs and operator into the cluster of KUBECONFIG, or bring an installation up to date.
+# install.sh [--plan] [local]   install CRDs and operator into the cluster of KUBECONFIG, or bring an installation up to date.
 #
+# --plan: say what that would do, and change nothing: which images the operator and the members' agents have and would have, which clusters would have their
+# members replaced, and which objects break a rule of the new CRDs (for that, CRDs of a group of their own are there for a moment: deploy/check-objects.sh).
 # "local": with the images that `make images` builds (deploy/local). IMAGE_OPERATOR and IMAGE_AGENT: with these. Safe to repeat. A server that is
 # older than deploy/minimum-kubernetes is left as it is. Objects that break a rule of the new CRDs are listed before these are applied. Waits until the
 # operator serves, if the cluster has nodes at all (WAIT_SECONDS, 120).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-overlay=deploy/operator
-[[ ${1:-} != local ]] || overlay=deploy/local
+overlay=deploy/operator plan=""
+for arg in "$@"; do
+  case $arg in
+    local) overlay=deploy/local ;;
+    --plan) plan=1 ;;
+    *) echo "install: unknown argument $arg" >&2 && exit 2 ;;
+  esac
+done
 wait_seconds=${WAIT_SECONDS:-120}
 namespace=kube-mysql-system
 
 with_images() {
   sed -E ${IMAGE_OPERATOR:+-e "s|^( *(- )?image: ).*|\1$IMAGE_OPERATOR|"} ${IMAGE_AGENT:+-e "s|--agent-image=.*|--agent-image=$IMAGE_AGENT|"} -e ''
+}
+
+# Of a manifest or a live Deployment, as YAML: the image of the operator, and of the agent that it gives its clusters
+operator_image() { sed -n 's/^ *\(- \)\{0,1\}image: *//p' | head -n 1; }
+agent_image() { sed -n 's/^ *- --agent-image=//p' | head -n 1; }
+
+# change WHAT NOW WANTED
+change() {
+  if [[ -z $2 ]]; then
+    echo "  $1: $3 (there is none)"
+  elif [[ $2 == "$3" ]]; then
+    echo "  $1: $3 (stays)"
+  else
+    echo "  $1: $2 -> $3"
+  fi
+}
+
+# What becomes of the members of each cluster. The operator goes from one cluster to the next (--max-unavailable-clusters).
+clusters() {
+  local now=$1 wanted=$2 ns set image members name paused
+  local columns='NS:.metadata.namespace,NAME:.metadata.name,IMAGE:.spec.template.spec.initContainers[?(@.name=="inject")].image,MEMBERS:.spec.replicas'
+  kubectl get statefulsets --all-namespaces -l app.kubernetes.io/managed-by=kube-mysql --no-headers -o custom-columns="$columns" 2> /dev/null |
+    while read -r ns set image members; do
+      name=${set%-mysql}
+      paused=$(kubectl -n "$ns" get mysqlclusters.kubemysql.dev "$name" -o 'jsonpath={.spec.paused}' 2> /dev/null || :)
+      if [[ $image == "$wanted" || $members == 0 ]]; then
+        echo "  $ns/$name: stays as it is"
+      elif [[ $image != "$now" ]]; then
+        echo "  $ns/$name: stays as it is, its configuration names the agent $image"
+      elif [[ $paused == true ]]; then
+        echo "  $ns/$name: stays as it is while spec.paused is true"
+      else
+        echo "  $ns/$name: its $members members are replaced, one after the other, the primary last"
+      fi
+    done
+}
+
+show_plan() {
+  local manifest live
+  manifest=$(kubectl kustomize "$overlay" | with_images)
+  live=$(kubectl -n $namespace get deployment kube-mysql-operator -o yaml 2> /dev/null || :)
+  echo "install: the API server is Kubernetes $version, and this would be brought about:"
+  change "operator" "$(operator_image <<< "$live")" "$(operator_image <<< "$manifest")"
+  change "agent" "$(agent_image <<< "$live")" "$(agent_image <<< "$manifest")"
+  clusters "$(agent_image <<< "$live")" "$(agent_image <<< "$manifest")"
 }
 
 command -v kubectl > /dev/null || { echo "install: kubectl is missing" >&2; exit 1; }
@@ -27,6 +80,7 @@ if [[ $(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1) != "$minimum"
 fi
 
 deploy/check-objects.sh
+[[ -z $plan ]] || { show_plan && exit 0; }
 
 apply=(kubectl apply --server-side --force-conflicts -f -)
 kubectl kustomize crds | "${apply[@]}"

@@ -14,6 +14,9 @@ cat > "$dir/kubectl" << SH
 case "\$1 \$2" in
   "get --raw") [[ \$3 == /version ]] && cat "$dir/version" || echo '{}' ;;
   "get mysqlclusters.kubemysql.dev") [[ \$* == *custom-columns* ]] && echo shops || echo 'apiVersion: kubemysql.dev/v1alpha1' ;;
+  "get statefulsets") printf 'shops   shop-mysql   a:1   3\ncrm   own-mysql   b:9   1\ncrm   still-mysql   a:1   2\ncrm   new-mysql   a:2   2\n' ;;
+  "-n crm") [[ \$* != *still* ]] || echo true ;;
+  "-n kube-mysql-system") [[ \$3 != get ]] || printf '      - args:\n        - --agent-image=a:1\n        image: o:1\n' ;;
   "get "*) ;;
   "delete "*) cat > /dev/null ;;
   "kustomize "*) exec "$real" "\$@" ;;
@@ -23,10 +26,10 @@ esac
 SH
 chmod +x "$dir/kubectl"
 
-run() { # run VERSION: output of install.sh; what it changed lies in $dir
+run() { # run VERSION ARG…: output of install.sh; what it changed lies in $dir
   rm -f "$dir/changed" "$dir/applied"
   printf '{"major": "1", "minor": "x", "gitVersion": "%s"}\n' "$1" > "$dir/version"
-  PATH=$dir:$PATH deploy/install.sh 2>&1
+  PATH=$dir:$PATH IMAGE_OPERATOR=o:2 IMAGE_AGENT=a:2 deploy/install.sh "${@:2}" 2>&1
 }
 
 minimum=$(< deploy/minimum-kubernetes)
@@ -44,6 +47,12 @@ done
     { echo "not four CRDs of the group $group" && failed=1; }
 done
 [[ $(grep -c '^    shortNames:' "$dir/applied") == 4 ]] || { echo "the CRDs that judge have short names" && failed=1; }
+out=$(run "v$minimum.0" --plan) || { echo "--plan fails: $out" && failed=1; }
+for line in 'operator: o:1 -> o:2' 'agent: a:1 -> a:2' 'shops/shop: its 3 members are replaced, one after the other, the primary last' 'crm/new: stays as it is' \
+  'crm/own: stays as it is, its configuration names the agent b:9' 'crm/still: stays as it is while spec.paused is true'; do
+  grep -qxF "  $line" <<< "$out" || { echo "--plan does not say \"$line\": $out" && failed=1; }
+done
+! grep -v '^  group: check\.' "$dir/applied" | grep -q 'group: kubemysql.dev\|kind: Deployment' || { echo "--plan changes something" && failed=1; }
 grep -q "^kubeVersion: \">=$minimum.0-0\"\$" deploy/helm/kube-mysql/Chart.yaml || { echo "the chart's kubeVersion is not $minimum" && failed=1; }
 ((failed)) || echo "install: its test passes"
 exit $failed
