@@ -8,6 +8,7 @@
 
 #include "common/alloc.h"
 #include "common/backoff.h"
+#include "operator/cluster/reconcile/agent_turns.h"
 #include "operator/kube/leader_elector.h"
 
 typedef int (*set_fn)(struct operator_options *options, const char *value, struct error *err);
@@ -69,6 +70,9 @@ static int want_bool(const char *value, bool *ret, struct error *err)
 }
 
 /* ---- flags ---------------------------------------------------------------------------------------------------- */
+
+#define TEXT_OF_VALUE(value) #value
+#define TEXT_OF(macro) TEXT_OF_VALUE(macro) /* of its value, as a text */
 
 static int set_kubeconfig(struct operator_options *options, const char *value, struct error *err)
 {
@@ -143,6 +147,16 @@ static int set_agent_image(struct operator_options *options, const char *value, 
     return 0;
 }
 
+static int set_max_unavailable_clusters(struct operator_options *options, const char *value, struct error *err)
+{
+    char *end;
+    long count = strtol(value, &end, 10);
+    if (end == value || *end || count < 1 || count > AGENT_TURNS_MAX)
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a number from 1 to " TEXT_OF(AGENT_TURNS_MAX), value);
+    options->max_unavailable_clusters = (int)count;
+    return 0;
+}
+
 static int set_log_level(struct operator_options *options, const char *value, struct error *err)
 {
     if (log_level_parse(value, &options->log_level) < 0)
@@ -208,9 +222,6 @@ static int set_help(struct operator_options *options, const char *value, struct 
     return want_bool(value, &options->show_help, err);
 }
 
-#define TEXT_OF_VALUE(value) #value
-#define TEXT_OF(macro) TEXT_OF_VALUE(macro) /* of its value, as a text */
-
 static const struct flag flags[] = {
     {"kubeconfig", "FILE", NULL, set_kubeconfig,
         "how to reach the API server (default: $KUBECONFIG, else in-cluster, else ~/.kube/config)"},
@@ -219,6 +230,8 @@ static const struct flag flags[] = {
     {"address-family", "FAMILY", NULL, set_address_family,
         "ipv4 or ipv6: the first family of the pod network (default: that of $KUBERNETES_SERVICE_HOST)"},
     {"agent-image", "IMAGE", NULL, set_agent_image, "agent image for clusters whose configuration names none"},
+    {"max-unavailable-clusters", "N", NULL, set_max_unavailable_clusters,
+        "clusters whose members are replaced for another --agent-image at a time (default: 1)"},
     {"enable", "KINDS", NULL, set_enable,
         "further kinds, whose CRDs and rights come with deploy/components: app,configmapsync (default: none)"},
     {"configmapsync-without-consent", "BOOL", "true", set_sync_without_consent,
@@ -312,6 +325,7 @@ int operator_options_parse(int argc, char **argv, struct operator_options *ret, 
     const char *service_host = getenv("KUBERNETES_SERVICE_HOST");
     struct operator_options options = {
         .leader_elect = true,
+        .max_unavailable_clusters = 1,
         .ipv6 = service_host && strchr(service_host, ':'),
         .leader_namespace = str_empty(ns) ? NULL : ns,
         .lease_duration_ms = LEADER_LEASE_DURATION_MS,

@@ -29,6 +29,7 @@ struct operator_options {
     double qps, burst;              /* 0: the client's defaults */
     struct strvec watch_namespaces; /* empty: all */
     bool ipv6;                      /* pods' first address family; default: that of $KUBERNETES_SERVICE_HOST */
+    int max_unavailable_clusters;   /* that get another agent at a time */
     const char *agent_image;        /* for clusters whose configuration names none; NULL: they must */
     bool app;                       /* --enable=app: the kind App */
     bool config_map_sync;           /* --enable=configmapsync: the kind ConfigMapSync */

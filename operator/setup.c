@@ -66,6 +66,7 @@ static void set_up_clusters(struct manager *manager, const struct operator_optio
 {
     const struct cluster_controller_options cluster_options = {
         .agent_image = options->agent_image,
+        .agent_turns = options->max_unavailable_clusters,
         .version = KM_VERSION,
         .watch_namespaces = &options->watch_namespaces,
         .ipv6 = options->ipv6,

@@ -50,7 +50,9 @@
 
 /* ---- annotations ---- */
 #define ANNOTATION_PREFIX "kubemysql.dev/"
-#define ANNOTATION_APPLIED_HASH "kubemysql.dev/applied-hash"   /* children: hash of what we applied */
+#define ANNOTATION_APPLIED_HASH "kubemysql.dev/applied-hash" /* children: hash of what we applied */
+/* StatefulSet: the members get an agent of this image, in turn with other clusters (operator/cluster/state/agent_turn.h). */
+#define ANNOTATION_AGENT_TURN "kubemysql.dev/agent-turn"
 #define ANNOTATION_PASSWORD_HASH "kubemysql.dev/accounts-hash" /* Secret NAME-mysql-accounts */
 /* MysqlCluster, set by people: the pod of a lost primary, by somebody who has made sure that it serves nobody any more. */
 #define ANNOTATION_CONFIRMED_LOST "kubemysql.dev/confirmed-lost"

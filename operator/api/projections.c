@@ -399,15 +399,20 @@ static void add_pod_texts(struct texts *texts, const struct kube_meta *meta, str
 }
 
 /* spec: of a pod, or of a pod template. */
-static bool init_declares_port(struct json_slice spec)
+static struct json_slice init_container(struct json_slice spec, const char *name)
 {
     struct json_slice container;
     struct json_slice containers = json_slice_member(spec, "initContainers");
     for (const char *cursor = NULL; json_slice_next_element(containers, &cursor, &container);) {
-        if (json_slice_str_eq(json_slice_member(container, "name"), CONTAINER_INIT))
-            return json_slice_member(container, "ports").data != NULL;
+        if (json_slice_str_eq(json_slice_member(container, "name"), name))
+            return container;
     }
-    return false;
+    return (struct json_slice){.data = NULL};
+}
+
+static bool init_declares_port(struct json_slice spec)
+{
+    return json_slice_member(init_container(spec, CONTAINER_INIT), "ports").data != NULL;
 }
 
 static struct kube_object *project_pod(struct json_slice object, struct error *err)
@@ -512,13 +517,18 @@ static struct kube_object *project_stateful_set(struct json_slice object, struct
         json_slice_member(status, "updateRevision"), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct stateful_set_object, applied_hash),
         json_slice_member(meta.annotations, ANNOTATION_APPLIED_HASH), KUBE_LABEL_MAX);
+    struct json_slice pod = json_slice_get(spec, "template", "spec", NULL);
+    texts_add(&texts, offsetof(struct stateful_set_object, agent_image),
+        json_slice_member(init_container(pod, CONTAINER_INJECT), "image"), TEXT_ALL);
+    texts_add(&texts, offsetof(struct stateful_set_object, agent_turn),
+        json_slice_member(meta.annotations, ANNOTATION_AGENT_TURN), TEXT_ALL);
     struct stateful_set_object *ret = (struct stateful_set_object *)texts_build(&texts, sizeof(*ret), &meta, object);
     ret->replicas = clamp_int(json_slice_int(json_slice_member(spec, "replicas"), 1));
     ret->status_replicas = clamp_int(json_slice_int(json_slice_member(status, "replicas"), 0));
     ret->ready_replicas = clamp_int(json_slice_int(json_slice_member(status, "readyReplicas"), 0));
     ret->observed_generation = json_slice_int(json_slice_member(status, "observedGeneration"), 0);
     ret->claim_bytes = claim_template_bytes(spec);
-    ret->init_declares_port = init_declares_port(json_slice_get(spec, "template", "spec", NULL));
+    ret->init_declares_port = init_declares_port(pod);
     return &ret->object;
 }
 

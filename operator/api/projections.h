@@ -107,6 +107,8 @@ struct stateful_set_object {
     int64_t claim_bytes;      /* requests.storage of the claim template "data"; 0: none */
     bool init_declares_port;  /* container "init" of the template declares a port */
     const char *applied_hash; /* annotation ANNOTATION_APPLIED_HASH */
+    const char *agent_image;  /* of container "inject" of the template; "" there is none */
+    const char *agent_turn;   /* annotation ANNOTATION_AGENT_TURN */
 };
 
 extern const struct kube_projection projection_mysql_cluster, projection_mysql_config, projection_mysql_terminal,

@@ -59,8 +59,9 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
     manager_defer(manager, free_fleet, fleet);
     struct informer *backups = informer_for(manager, &kube_kind_mysql_backup, &projection_mysql_backup, NULL);
     const struct cluster_controller_options cluster_options = {
-        .agent_image = "agent:1",
+        .agent_image = world->agent_image,
         .version = world->version,
+        .agent_turns = world->agent_turns,
         .secrets_fresh_ms = world->secrets_fresh_ms,
         .clusters = clusters,
         .configs = informer_for(manager, &kube_kind_mysql_config, &projection_mysql_config, NULL),
@@ -72,7 +73,7 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
     const struct terminal_controller_options terminal_options = {
         .clusters = clusters, .terminals = terminals, .pods = pods};
     const struct backup_controller_options backup_options = {
-        .agent_image = "agent:1",
+        .agent_image = world->agent_image,
         .secrets_fresh_ms = world->secrets_fresh_ms,
         .backups = backups,
         .clusters = clusters,
@@ -82,7 +83,7 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
     const struct schedule_controller_options schedule_options = {
         .clusters = clusters, .backups = backups, .now_ms = schedule_now, .now_arg = world, .recheck_ms = 20};
     const struct archive_controller_options archive_options = {
-        .agent_image = "agent:1",
+        .agent_image = world->agent_image,
         .secrets_fresh_ms = world->secrets_fresh_ms,
         .recheck_ms = 20,
         .sweep_ms = world->sweep_ms,
@@ -181,6 +182,7 @@ struct operator_world *operator_world_new(void)
     world->loop = loop_new();
     world->api = kube_api_double_new(world->loop);
     world->agents = agent_doubles_new(world->loop, world->api);
+    world->agent_image = "agent:1";
     world->kubernetes = (struct kubernetes_double){.api = world->api, .agents = world->agents};
     kube_api_double_on_write(world->api, on_act, world);
     agent_doubles_on_order(world->agents, on_act, world);

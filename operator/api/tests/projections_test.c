@@ -168,7 +168,8 @@ static void stateful_sets(void **state)
     UNUSED(state);
     struct stateful_set_object *set = project(&projection_stateful_set,
         "{" META(
-            "a-mysql") ",\"annotations\":{\"kubemysql.dev/applied-hash\":\"h\"}},\"spec\":{\"replicas\":2,\"volumeClaimTemplates\":[{\"metadata\":{\"name\":"
+            "a-mysql") ",\"annotations\":{\"kubemysql.dev/applied-hash\":\"h\",\"kubemysql.dev/agent-turn\":\"a:2\"}},\"spec\":{\"replicas\":2,"
+                       "\"template\":{\"spec\":{\"initContainers\":[{\"name\":\"init\",\"image\":\"db:1\"},{\"name\":\"inject\",\"image\":\"a:2\"}]}},\"volumeClaimTemplates\":[{\"metadata\":{\"name\":"
                        "\"data\"},\"spec\":{\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}]},"
                        "\"status\":{\"replicas\":2,\"readyReplicas\":1,\"observedGeneration\":2,\"currentRevision\":\"r1\",\"updateRevision\":\"r2\"}}");
     assert_int_equal(set->replicas, 2);
@@ -177,6 +178,8 @@ static void stateful_sets(void **state)
     assert_string_equal(set->current_revision, "r1");
     assert_string_equal(set->update_revision, "r2");
     assert_string_equal(set->applied_hash, "h");
+    assert_string_equal(set->agent_image, "a:2");
+    assert_string_equal(set->agent_turn, "a:2");
     assert_int_equal(set->claim_bytes, 1 << 30);
     assert_false(set->init_declares_port);
     free(set);

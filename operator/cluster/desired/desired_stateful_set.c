@@ -34,7 +34,10 @@ json_t *desired_stateful_set(const struct cluster_snapshot *snapshot)
     char runtime[17];
     desired_runtime_hash(snapshot, runtime);
     json_t *set = desired_object(snapshot, "apps/v1", "StatefulSet", snapshot->names.stateful_set);
-    json_put(json_object_get(set, "metadata"), "annotations", json_build("{s:s}", ANNOTATION_APPLIED_HASH, runtime));
+    json_t *annotations = json_build("{s:s}", ANNOTATION_APPLIED_HASH, runtime);
+    if (snapshot->agent_turn.marked)
+        json_put_str(annotations, ANNOTATION_AGENT_TURN, snapshot->default_agent_image);
+    json_put(json_object_get(set, "metadata"), "annotations", annotations);
     json_t *spec = json_build("{s:i, s:s, s:s, s:{s:s}, s:i, s:{s:o}, s:o}", "replicas", cluster_wanted_pods(snapshot),
         "serviceName", snapshot->names.service, "podManagementPolicy", "Parallel", "updateStrategy", "type", "OnDelete",
         "revisionHistoryLimit", 3, "selector", "matchLabels", cluster_selector_labels(snapshot->name), "template",

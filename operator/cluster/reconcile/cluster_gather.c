@@ -13,6 +13,7 @@
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/restore/restore_store.h"
 #include "operator/cluster/rollout/cluster_scale.h"
+#include "operator/cluster/state/agent_turn.h"
 #include "operator/cluster/state/final_backup_state.h"
 
 static void *find(const struct informer *informer, const char *ns, const char *name)
@@ -177,6 +178,19 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     member->mycnf_verdict = agent_watch_mycnf_verdict(watch, snapshot->mycnf_hash, &member->mycnf_text);
 }
 
+static void gather_agent_turn(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
+{
+    char first[AGENT_TURN_KEY_SIZE];
+    const char *set = snapshot->stateful_set ? snapshot->stateful_set->object.key : "";
+    bool waits = false;
+    if (sources->turns && agent_turn_is_due(snapshot))
+        waits =
+            !agent_turns_take(sources->turns, sources->children[CHILD_STATEFUL_SET], set, clock_monotonic_ms(), first);
+    else if (sources->turns && *set)
+        agent_turns_forget(sources->turns, set);
+    agent_turn_decide(snapshot, waits ? first : NULL);
+}
+
 /* The scale looks at all pods, and who counts as a member follows from the scale. */
 static void gather_members(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot)
 {
@@ -270,6 +284,7 @@ static void gather_world(
     gather_children(sources, memory, snapshot);
     gather_final_backup(sources, snapshot);
     gather_members(sources, key, snapshot);
+    gather_agent_turn(sources, snapshot);
     if (!memory)
         return;
     snapshot->secrets = memory->secrets;

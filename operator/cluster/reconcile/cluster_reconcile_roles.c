@@ -95,5 +95,7 @@ int cluster_phase_roles(void *arg)
     if (cluster_failover_is_swift(&reconcile->snapshot))
         return CLUSTER_PHASE_DONE;
     decide_plan(reconcile);
+    if (!str_empty(reconcile->snapshot.agent_turn.waits_for))
+        cluster_reconcile_again_in(reconcile, AGENT_TURN_RETRY_MS);
     return plan_is_empty(reconcile->decision.plan) ? CLUSTER_PHASE_AGENTS : CLUSTER_PHASE_CHILDREN;
 }

@@ -283,6 +283,15 @@ static void explain_gate(struct cluster_decision *decision)
     }
 }
 
+static void explain_agent_turn(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    if (str_empty(snapshot->agent_turn.waits_for))
+        return;
+    _cleanup_(freep) char *text = xasprintf("replace the members, for the agent %s; waits for %s, which gets it first",
+        snapshot->default_agent_image, snapshot->agent_turn.waits_for);
+    next_action(decision, text);
+}
+
 static void explain_shrink(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     char why[256];
@@ -309,7 +318,7 @@ void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluste
 {
     *ret = (struct cluster_decision){.plan = plan_new(), .roll = {.step = ROLL_DONE}};
     bool may_change = snapshot->usable && !snapshot->cluster.paused && !snapshot->secrets_failed;
-    if (may_change && in_place_is_under_way(snapshot))
+    if (may_change && (in_place_is_under_way(snapshot) || !str_empty(snapshot->agent_turn.waits_for)))
         ret->gate = GATE_HELD;
     else if (may_change)
         gate_decide(snapshot, ret);
@@ -351,6 +360,7 @@ void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster
     if (ret->gate == GATE_OPEN)
         decide_roll(snapshot, ret);
     explain_gate(ret);
+    explain_agent_turn(snapshot, ret);
     explain_shrink(snapshot, ret);
     explain_growth(snapshot, ret);
     plan_next_stage(ret->plan);

@@ -25,7 +25,7 @@ enum cluster_gate {
     GATE_OPEN,     /* the wanted runtime is in force, or was tried, or nobody is there to be harmed */
     GATE_CHECKING, /* the check pod is at work */
     GATE_REFUSED,  /* it failed: gate_reason, gate_message */
-    GATE_HELD,     /* not looked at while the cluster is restored in place */
+    GATE_HELD,     /* not looked at while the cluster is restored in place, or waits for its turn (agent_turn.h) */
 };
 
 struct cluster_decision {

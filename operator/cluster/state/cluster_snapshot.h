@@ -90,6 +90,12 @@ struct final_backup_facts {
     int64_t start_ms; /* of its last attempt, in whole seconds */
 };
 
+/* agent_turn.h */
+struct agent_turn {
+    char waits_for[2 * DERIVED_NAME_SIZE]; /* "namespace/name" of a cluster that is on its turn; "" nobody */
+    bool marked;                           /* the StatefulSet is to bear the mark */
+};
+
 struct cluster_snapshot {
     char *ns, *name, *uid;          /* of the MysqlCluster */
     char *version, *config_version; /* resourceVersions that were parsed; config_version "" without a MysqlConfig */
@@ -121,6 +127,7 @@ struct cluster_snapshot {
     char *mycnf; /* rendered; NULL unless accepted */
     char mycnf_hash[65];
     const char *default_agent_image;
+    struct agent_turn agent_turn;
     const char *operator_version;       /* NULL: its label is left out */
     bool ipv6;                          /* the cluster network's first family: an EndpointSlice cannot change its own */
     char *switchover_to;                /* annotation ANNOTATION_SWITCHOVER_TO, "" if none */
