@@ -53,6 +53,11 @@ for line in 'operator: o:1 -> o:2' 'agent: a:1 -> a:2' 'shops/shop: its 3 member
   grep -qxF "  $line" <<< "$out" || { echo "--plan does not say \"$line\": $out" && failed=1; }
 done
 ! grep -v '^  group: check\.' "$dir/applied" | grep -q 'group: kubemysql.dev\|kind: Deployment' || { echo "--plan changes something" && failed=1; }
+overlay=$("$real" kustomize deploy/samples/overlay)
+for line in 'image: registry.example.com/kube-mysql-operator:[0-9.]*' '- --agent-image=registry.example.com/kube-mysql-agent:0.2.0' '- --max-unavailable-clusters=3' 'replicas: 3' 'maxUnavailable: 2' \
+  'x-kubernetes-validations:'; do
+  grep -q "^ *$line\$" <<< "$overlay" || { echo "the sample of an overlay does not reach \"$line\"" && failed=1; }
+done
 grep -q "^kubeVersion: \">=$minimum.0-0\"\$" deploy/helm/kube-mysql/Chart.yaml || { echo "the chart's kubeVersion is not $minimum" && failed=1; }
 ((failed)) || echo "install: its test passes"
 exit $failed
