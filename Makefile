@@ -68,6 +68,15 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 
 $(BUILD)/obj/agent/%.o: cflags_here = $(mysql_cflags)
 
+# The programs know their commit, the libraries do not.
+$(BUILD)/commit: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(COMMIT)' | cmp -s - $@ || printf '%s\n' '$(COMMIT)' > $@
+COMMIT ?= $(shell git rev-parse --short=12 HEAD 2> /dev/null)
+mains := $(foreach c,operator agent,$(BUILD)/obj/$(c)/main.o)
+$(mains): $(BUILD)/commit
+$(mains): CPPFLAGS += -DKM_COMMIT=\"$(COMMIT)\"
+
 -include $(patsubst %.o,%.d,$(call obj,$(found)))
 
 # Archives: the component's sources but main.c; the helpers of its tests (_double.c, _util.c and the like).

@@ -35,13 +35,13 @@ static const struct metric_desc descs[M_COUNT] = {
         {0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2}},
     [M_VOLUME] = {"kubemysql_agent_volume_bytes", "Size of the data volume.", METRIC_GAUGE, {NULL}, {0}},
     [M_VOLUME_FREE] = {"kubemysql_agent_volume_free_bytes", "Free space on the data volume.", METRIC_GAUGE, {NULL}, {0}},
-    [M_CERTIFICATE] = {"kubemysql_agent_certificate_not_after_seconds",
-        "When the agent's certificate expires, Unix time.", METRIC_GAUGE, {NULL}, {0}},
+    [M_CERTIFICATE] = {"kubemysql_agent_certificate_expiry_timestamp_seconds", "When the agent's certificate ends.",
+        METRIC_GAUGE, {NULL}, {0}},
     [M_PROBLEMS] = {"kubemysql_agent_problems", "Problems that a person should know.", METRIC_GAUGE, {NULL}, {0}},
     [M_ROLE] = {"kubemysql_agent_role", "1 for the role that was ordered.", METRIC_GAUGE, {"role"}, {0}},
     [M_EPOCH] = {"kubemysql_agent_epoch", "The largest epoch this member has accepted.", METRIC_GAUGE, {NULL}, {0}},
     [M_WRITABLE] = {"kubemysql_agent_writable", "Whether clients can write here.", METRIC_GAUGE, {NULL}, {0}},
-    [M_LAG] = {"kubemysql_agent_lag_seconds", "Age of what was applied last, by the heartbeat; -1: not known.",
+    [M_LAG] = {"kubemysql_agent_lag_seconds", "Age of what was applied last, by the heartbeat. Absent: not known.",
         METRIC_GAUGE, {NULL}, {0}},
     [M_ERRANT] = {"kubemysql_agent_errant", "Whether transactions are executed here that the source has not.",
         METRIC_GAUGE, {NULL}, {0}},
@@ -106,13 +106,14 @@ static const char *role_label(enum agent_role role)
 static void set_replication(struct agent_metrics *metrics, const struct agent_status *status)
 {
     struct metric_family *const *families = metrics->families;
-    double lag_s = status->replication.lag_known ? (double)status->replication.lag_ms / 1e3 : -1;
-
     for (unsigned i = 0; i < AGENT_ROLE_COUNT; i++)
         metric_set(metric_of1(families[M_ROLE], role_label((enum agent_role)i)), status->role == i);
     metric_set(metric_of(families[M_EPOCH]), (double)status->epoch);
     metric_set(metric_of(families[M_WRITABLE]), status->writable);
-    metric_set(metric_of(families[M_LAG]), lag_s);
+    if (status->replication.lag_known)
+        metric_set(metric_of(families[M_LAG]), (double)status->replication.lag_ms / 1e3);
+    else
+        metric_unset(metric_of(families[M_LAG]));
     metric_set(metric_of(families[M_ERRANT]), *status->errant != '\0');
     metric_set(metric_of(families[M_BLOCKED]), (double)status->writes_blocked_ms / 1e3);
     metric_set(metric_of(families[M_WAITING]), status->waiting_commits);

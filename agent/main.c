@@ -99,11 +99,16 @@ static int run_command(const struct agent_options *options, struct error *err)
     }
 }
 
+#ifndef KM_COMMIT
+#define KM_COMMIT ""
+#endif
+
 int main(int argc, char **argv)
 {
     struct error err = ERROR_INIT;
     struct agent_options options;
 
+    build_commit = KM_COMMIT;
     if (agent_options_parse(argc, argv, &options, &err) < 0) {
         fprintf(stderr, "kube-mysql-agent: %s\n%s", err.message, agent_options_help);
         return 2;

@@ -227,6 +227,11 @@ void metric_set(struct metric *metric, double value)
     metric->value = value;
 }
 
+void metric_unset(struct metric *metric)
+{
+    metric->value = NAN;
+}
+
 void metric_add(struct metric *metric, double delta)
 {
     if (delta >= 0 || metric->family->desc->type != METRIC_COUNTER)
@@ -362,11 +367,13 @@ static void render_family(const struct metric_family *family, struct strbuf *out
     size_t count = 0, iterator = 0;
     if (!family->series.count)
         return;
-    metrics_write_head(out, desc);
     /* Sorted, so that two renderings differ only where values differ. */
     struct metric **sorted = xnew_array(struct metric *, family->series.count);
     for (struct metric *metric; (metric = hashmap_next(&family->series, &iterator));)
-        sorted[count++] = metric;
+        if (desc->type == METRIC_HISTOGRAM || !isnan(metric->value))
+            sorted[count++] = metric;
+    if (count > 0)
+        metrics_write_head(out, desc);
     qsort(sorted, count, sizeof(struct metric *), compare_series);
     for (size_t i = 0; i < count; i++) {
         if (desc->type == METRIC_HISTOGRAM)

@@ -48,6 +48,7 @@ struct metric *metric_of2(struct metric_family *family, const char *value1, cons
 void metric_remove_matching(struct metric_family *family, unsigned label, const char *value);
 
 void metric_set(struct metric *metric, double value); /* gauges; counters copied from elsewhere (mysqld) */
+void metric_unset(struct metric *metric);             /* it is not known: not rendered until it is set */
 void metric_add(struct metric *metric, double delta); /* counters: delta >= 0 */
 void metric_inc(struct metric *metric);
 void metric_observe(struct metric *metric, double value); /* histograms */
@@ -64,7 +65,7 @@ void metrics_write_head(struct strbuf *out, const struct metric_desc *desc);
 void metrics_write_sample(
     struct strbuf *out, const struct metric_desc *desc, const char *const *label_values, double value);
 
-/* process_resident_memory_bytes, process_cpu_seconds_total, process_open_fds, process_start_time_seconds. */
+/* process_resident_memory_bytes, process_cpu_seconds_total, process_open_fds, process_start_time_seconds, kubemysql_build_info. */
 void metrics_add_process(struct metrics *metrics);
 
 #endif

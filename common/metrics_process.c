@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/metrics.h"
+#include "common/version.h"
 
 static const struct metric_desc resident = {
     .name = "process_resident_memory_bytes", .help = "Resident memory.", .type = METRIC_GAUGE};
@@ -83,8 +84,16 @@ static void collect_process(void *arg)
     metric_set(metric_of(metrics_declare(metrics, &open_fds)), count_fds());
 }
 
+static const struct metric_desc build_info = {
+    .name = "kubemysql_build_info",
+    .help = "1 for the version and the commit of this program.",
+    .type = METRIC_GAUGE,
+    .labels = {"version", "commit"},
+};
+
 void metrics_add_process(struct metrics *metrics)
 {
+    metric_set(metric_of2(metrics_declare(metrics, &build_info), KM_VERSION, build_commit), 1);
     metric_set(metric_of(metrics_declare(metrics, &start_time)), start_seconds());
     metrics_on_collect(metrics, collect_process, metrics);
 }

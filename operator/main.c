@@ -61,8 +61,8 @@ static int run(struct operator_options *options)
     log_setup(options->log_level, options->log_format, STDERR_FILENO);
     int rc = kube_config_load(options->kubeconfig, options->context, &config, &err);
     if (rc == 0) {
-        log_info("kube-mysql operator", LOG_STR("version", KM_VERSION), LOG_STR("server", config.server),
-            LOG_STR("identity", options->identity));
+        log_info("kube-mysql operator", LOG_STR("version", KM_VERSION), LOG_STR("commit", build_commit),
+            LOG_STR("server", config.server), LOG_STR("identity", options->identity));
         rc = run_manager(options, &config, &err);
         kube_config_release(&config);
     }
@@ -71,10 +71,15 @@ static int run(struct operator_options *options)
     return rc < 0 ? EXIT_FAILURE : rc;
 }
 
+#ifndef KM_COMMIT
+#define KM_COMMIT ""
+#endif
+
 int main(int argc, char **argv)
 {
     struct operator_options options;
     struct error err = ERROR_INIT;
+    build_commit = KM_COMMIT;
     tune_malloc();
     if (operator_options_parse(argc, argv, &options, &err) < 0) {
         fprintf(stderr, "kube-mysql-operator: %s\nTry --help.\n", err.message);

@@ -230,8 +230,11 @@ void server_status_sql(enum server_status_source source, struct strbuf *out)
     strbuf_adds(out, ")");
 }
 
+#define HELP_SIZE 96
+
 struct server_metrics {
     struct metric_desc descs[ARRAY_LEN(rows)]; /* the registry keeps pointers to them */
+    char helps[ARRAY_LEN(rows)][HELP_SIZE];
     struct metric_family *families[ARRAY_LEN(rows)];
     struct metric *up;
 };
@@ -242,6 +245,20 @@ static const struct metric_desc up_desc = {
     .type = METRIC_GAUGE,
 };
 
+static void describe(const struct status_row *row, char ret[static HELP_SIZE])
+{
+    static const char *const sources[] = {
+        [SOURCE_STATUS] = "Status variable",
+        [SOURCE_VARIABLE] = "System variable",
+        [SOURCE_REPLICA] = "Field of SHOW REPLICA STATUS,",
+    };
+
+    if (row->label)
+        snprintf(ret, HELP_SIZE, "%s %s and others, by %s.", sources[row->source], row->name, row->label);
+    else
+        snprintf(ret, HELP_SIZE, "%s %s.", sources[row->source], row->name);
+}
+
 struct server_metrics *server_metrics_new(struct metrics *metrics)
 {
     struct server_metrics *server = xnew(struct server_metrics);
@@ -250,7 +267,8 @@ struct server_metrics *server_metrics_new(struct metrics *metrics)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct metric_desc *desc = &server->descs[i];
         desc->name = rows[i].metric;
-        desc->help = "As the server reports it.";
+        describe(&rows[i], server->helps[i]);
+        desc->help = server->helps[i];
         desc->type = rows[i].type;
         desc->labels[0] = rows[i].label;
         server->families[i] = metrics_declare(metrics, desc);
@@ -266,6 +284,11 @@ void server_metrics_free(struct server_metrics *server)
 void server_metrics_set(struct server_metrics *server, const struct server_status *status)
 {
     metric_set(server->up, status ? 1 : 0);
+    /* Who follows nobody has none of these, whatever it had before. */
+    for (size_t i = 0; status && i < ARRAY_LEN(rows); i++) {
+        if (rows[i].source == SOURCE_REPLICA)
+            metric_unset(metric_of(server->families[i]));
+    }
     for (size_t i = 0; status && i < ARRAY_LEN(rows); i++) {
         if (isnan(status->values[i]))
             continue;

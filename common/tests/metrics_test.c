@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "common/alloc.h"
+#include "common/version.h"
+#include "common/version.h"
 
 static const struct metric_desc counter = {
     .name = "t_ops_total", .help = "Ops \\ with\nlines.", .type = METRIC_COUNTER, .labels = {"kind", "name"}};
@@ -170,6 +172,7 @@ static void test_collectors_and_process(void **state)
     free(render(metrics));
     char *text = render(metrics);
     assert_true(metric_value(metric_of(family)) == 2);
+    assert_non_null(strstr(text, "\nkubemysql_build_info{version=\"" KM_VERSION "\",commit=\"\"} 1\n"));
     static const struct {
         const char *name;
         double min, max;

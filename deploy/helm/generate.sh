@@ -97,7 +97,7 @@ found=$(cd $chart/files/crds && printf '%s\n' *.yaml | grep -v '^kustomization.y
 [[ $listed == "$found" ]] || complain "crds/kustomization.yaml lists other files than there are: $listed / $found"
 for file in $(grep -o '"[a-z-]*/[a-z_]*\.yaml"' $chart/templates/components.yaml | tr -d '"'); do
   [[ -s $chart/files/components/$file ]] || complain "there is no component file $file"
-  [[ $(grep -c '^  namespace: kube-mysql-system$' "$chart/files/components/$file") == 1 ]] || complain "$file is not in the namespace kube-mysql-system"
+  [[ $(grep -c '^  namespace: kube-mysql-system$' "$chart/files/components/$file") == $(grep -c '^metadata:$' "$chart/files/components/$file") ]] || complain "$file is not in the namespace kube-mysql-system"
 done
 
 # The components that bring a kind are folders of one form: a CRD, roles, and the flag that the Deployment's template has, too.

@@ -33,7 +33,7 @@ bad 'the function incrase' 's/increase(/incrase(/'
 bad 'no metric at all' 's/expr: absent.*/expr: time() > 1/'
 bad 'cannot be read' 's/expr: absent.*/expr: a ; b/'
 bad 'has none' 's/expr:/exp:/'
-bad '1 of its 20' 's/- alert: MysqlFailover/- record: failover/'
+bad '1 of its 22' 's/- alert: MysqlFailover/- record: failover/'
 for board in fleet cluster backups; do
   bad 'which nothing exports' 's/kubemysql_cluster_/kubemysql_clusters_/' $components/dashboards/$board.json
 done
@@ -66,7 +66,7 @@ if command -v kubectl > /dev/null; then
   (cd deploy && printf -- "- $top/%s\n" components/*) | { printf 'resources: [%s]\ncomponents:\n' "$top"; cat; } > "$dir/kustomization.yaml"
   kubectl kustomize "$dir" | awk '/^kind: / { kind = $2 } /^[a-z]/ { part = $1 } part == "metadata:" && /^  name: / { print kind, $2 }' > "$dir/all"
   for want in 'ConfigMap kube-mysql-dashboard-backups' 'ConfigMap kube-mysql-dashboard-cluster' 'ConfigMap kube-mysql-dashboard-fleet' \
-    'PodMonitor kube-mysql' 'PrometheusRule kube-mysql' 'Service kube-mysql-operator-metrics'; do
+    'PodMonitor kube-mysql' 'PodMonitor kube-mysql-databases' 'PrometheusRule kube-mysql' 'Service kube-mysql-operator-metrics'; do
     grep -qxF "$want" "$dir/all" || { echo "the components make no $want"; failed=1; }
   done
 else

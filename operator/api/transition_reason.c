@@ -36,3 +36,8 @@ enum transition_reason transition_reason_parse(const char *name)
     }
     return TRANSITION_OTHER;
 }
+
+bool transition_reason_is_failure(enum transition_reason reason)
+{
+    return reason >= TRANSITION_SERVER_DOWN && reason <= TRANSITION_CANNOT_OPEN;
+}

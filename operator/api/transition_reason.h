@@ -33,6 +33,8 @@ enum transition_reason {
 
 /* "ServerDown", …; static. */
 const char *transition_reason_name(enum transition_reason reason);
+/* Of a failover. */
+bool transition_reason_is_failure(enum transition_reason reason);
 /* TRANSITION_OTHER: no name of these. */
 enum transition_reason transition_reason_parse(const char *name);
 

@@ -110,6 +110,22 @@ static void test_both_spellings_of_a_replica(void **state)
     expect_line(fixture, "\nmysql_slave_status_slave_sql_running 0\n");
 }
 
+/* A former replica that is primary now. */
+static void test_who_follows_nobody_has_no_status_of_a_replica(void **state)
+{
+    struct fixture *fixture = *state;
+
+    server_status_take(&fixture->status, SOURCE_REPLICA, "Slave_IO_Running", "Yes");
+    render(fixture, &fixture->status);
+    expect_line(fixture, "# HELP mysql_slave_status_slave_io_running Field of SHOW REPLICA STATUS, Slave_IO_Running.\n");
+    server_status_clear(&fixture->status);
+    render(fixture, &fixture->status);
+    assert_null(strstr(fixture->text.buf, "mysql_slave_status_"));
+    server_status_take(&fixture->status, SOURCE_REPLICA, "Slave_IO_Running", "No");
+    render(fixture, &fixture->status);
+    expect_line(fixture, "\nmysql_slave_status_slave_io_running 0\n");
+}
+
 static void test_a_silent_server_is_down_and_keeps_its_counters(void **state)
 {
     struct fixture *fixture = *state;
@@ -138,6 +154,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_names_are_those_of_mysqld_exporter, setup, teardown),
         cmocka_unit_test_setup_teardown(test_patterns_leave_nothing_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_both_spellings_of_a_replica, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_who_follows_nobody_has_no_status_of_a_replica, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_silent_server_is_down_and_keeps_its_counters, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_not_reported_is_not_exported, setup, teardown),
     };

@@ -174,10 +174,11 @@ static void write_last_failover(struct strbuf *out, const struct metric_desc *de
 static void write_failovers(struct strbuf *out, const struct metric_desc *desc, const char *ns, const char *name,
     const struct cluster_figures *figures)
 {
-    for (int i = 0; figures->changes && i < TRANSITION_REASON_COUNT; i++) {
+    for (int i = 0; i < TRANSITION_REASON_COUNT; i++) {
         const char *reason = transition_reason_name((enum transition_reason)i);
-        if (figures->changes->failovers[i] > 0)
-            metrics_write_sample(out, desc, (const char *const[]){ns, name, reason}, figures->changes->failovers[i]);
+        double count = figures->changes ? figures->changes->failovers[i] : 0;
+        if (count > 0 || transition_reason_is_failure((enum transition_reason)i)) /* 0 too: increase() sees the first */
+            metrics_write_sample(out, desc, (const char *const[]){ns, name, reason}, count);
     }
 }
 

@@ -145,14 +145,14 @@ static void what_was_before_us_is_not_counted(void **state)
     render(*state, &nobody, &status);
     const char *text = render(*state, &nobody, &status);
     has(text, "kubemysql_cluster_last_failover_timestamp_seconds" SHOP "} 5\n");
-    has_no(text, "kubemysql_cluster_failovers_total{");
+    has(text, "kubemysql_cluster_failovers_total" SHOP ",reason=\"ServerDown\"} 0\n");
     has_no(text, "_write_outage_seconds_bucket");
     status.roles.last_switchover.finished_ms = 8000;
     status.roles.last_switchover.writes_blocked_ms = 97;
     text = render(*state, &nobody, &status);
     has(text, "kubemysql_cluster_switchover_write_outage_seconds_bucket" SHOP ",le=\"0.05\"} 0\n");
     has(text, "kubemysql_cluster_switchover_write_outage_seconds_bucket" SHOP ",le=\"0.1\"} 1\n");
-    has_no(text, "kubemysql_cluster_failovers_total{");
+    has(text, "kubemysql_cluster_failovers_total" SHOP ",reason=\"ServerDown\"} 0\n");
     has(text, OUTAGE "_count" SHOP "} 0\n");
 }
 
