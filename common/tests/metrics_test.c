@@ -9,7 +9,6 @@
 
 #include "common/alloc.h"
 #include "common/version.h"
-#include "common/version.h"
 
 static const struct metric_desc counter = {
     .name = "t_ops_total", .help = "Ops \\ with\nlines.", .type = METRIC_COUNTER, .labels = {"kind", "name"}};
