@@ -220,6 +220,21 @@ static bool is_better_equal(const struct cluster_snapshot *snapshot, const struc
     return candidate_is_better_equal(snapshot, a->member, b->member);
 }
 
+/* Where it is not known who wrote in the reign that decides, nothing but the numbers would show who holds more. */
+static enum gtid_relation relate(const struct ballot *ballot, const struct vote *a, const struct vote *b)
+{
+    enum gtid_relation relation = member_history_compare(&a->history, &b->history);
+    bool is_known = ballot->decisive == ballot->reigns.count || !str_empty(ballot->reigns.list[ballot->decisive].origin);
+    if (is_known || member_gtid_flavour(a->member) != GTID_MARIADB)
+        return relation;
+    bool a_lacks = member_history_state_lacks(a->member->agent->gtid_state, failover_position_of(b->member));
+    bool b_lacks = member_history_state_lacks(b->member->agent->gtid_state, failover_position_of(a->member));
+    if ((relation == GTID_SUPERSET && a_lacks) || (relation == GTID_SUBSET && b_lacks) ||
+        (relation == GTID_EQUAL && (a_lacks || b_lacks)))
+        return GTID_DIVERGED;
+    return relation;
+}
+
 static void find_best(const struct cluster_snapshot *snapshot, struct ballot *ballot)
 {
     for (int i = 0; i < ballot->count; i++) {
@@ -231,7 +246,7 @@ static void find_best(const struct cluster_snapshot *snapshot, struct ballot *ba
         else if (!ballot->best)
             ballot->best = vote;
         else {
-            enum gtid_relation relation = member_history_compare(&vote->history, &ballot->best->history);
+            enum gtid_relation relation = relate(ballot, vote, ballot->best);
             if (relation == GTID_SUPERSET || (relation == GTID_EQUAL && is_better_equal(snapshot, vote, ballot->best)))
                 ballot->best = vote;
         }
@@ -244,9 +259,8 @@ static void compare_with_best(struct ballot *ballot)
         const struct vote *vote = &ballot->votes[i];
         if (vote == ballot->best || vote == ballot->old)
             continue;
-        enum gtid_relation relation = vote->history.readable
-            ? member_history_compare(&vote->history, &ballot->best->history)
-            : GTID_SUPERSET; /* for all that is known */
+        enum gtid_relation relation =
+            vote->history.readable ? relate(ballot, vote, ballot->best) : GTID_SUPERSET; /* for all that is known */
         if (relation == GTID_DIVERGED)
             ballot->diverged = vote;
         else if (relation == GTID_SUPERSET)

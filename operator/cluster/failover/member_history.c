@@ -185,6 +185,34 @@ bool member_history_shows_none(const struct cluster_reigns *reigns, const char *
     return true;
 }
 
+static bool state_is_behind(const char *state, const struct gtid_one *one)
+{
+    for (const char *at = state; *at;) {
+        char *end = NULL;
+        unsigned long domain = strtoul(at, &end, 10);
+        unsigned long server = *end == '-' ? strtoul(end + 1, &end, 10) : 0;
+        unsigned long long number = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
+        if (number == 0 || (*end != ',' && *end != '\0'))
+            return false;
+        if (domain == one->domain && server == one->server)
+            return number < one->number;
+        at = end + (*end == ',');
+    }
+    return false;
+}
+
+bool member_history_state_lacks(const char *state, const char *position)
+{
+    struct gtid_one one;
+    bool lacks = false;
+    _cleanup_(gtid_set_freep) struct gtid_set *set = position_parse(GTID_MARIADB, position);
+    if (str_empty(state) || !position_is_whole(state))
+        return false;
+    for (size_t i = 0; set && gtid_set_position(set, i, &one); i++)
+        lacks |= state_is_behind(state, &one);
+    return lacks;
+}
+
 bool member_history_is_behind(const char *a, const char *b)
 {
     struct gtid_one theirs;

@@ -170,6 +170,26 @@ static void test_behind(void **state)
         assert_int_equal(member_history_is_behind(rows[i].a, rows[i].b), rows[i].behind);
 }
 
+static void test_a_state_tells_what_numbers_hide(void **state)
+{
+    static const struct {
+        const char *state, *position;
+        bool lacks;
+    } rows[] = {
+        {"0-1-467,0-2-469", "0-1-468", true}, /* written by hand while 468 was received and not applied */
+        {"0-1-468,0-2-469", "0-1-468", false},
+        {"0-2-469", "0-1-468", false}, /* a copy that began behind it */
+        {"", "0-1-468", false},
+        {"0-1-467,0-2-4...", "0-1-468", false},
+        {"1-1-5,0-1-468", "0-1-468,1-1-6", true},
+        {"0-1-467", "", false},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(member_history_state_lacks(rows[i].state, rows[i].position), rows[i].lacks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +198,7 @@ int main(void)
         cmocka_unit_test(test_unreadable_floor),
         cmocka_unit_test(test_compare),
         cmocka_unit_test(test_behind),
+        cmocka_unit_test(test_a_state_tells_what_numbers_hide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
