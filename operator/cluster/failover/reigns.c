@@ -67,7 +67,9 @@ static void read_unlisted(const struct cluster_snapshot *snapshot, struct cluste
         add_unlisted(transition->to, transition->epoch, settled, ret);
         add_unlisted(transition->from, 0, settled, ret);
     } else if (str_empty(transition->to)) {
-        add_unlisted(transition->from, 0, transition->position, ret);
+        /* Anybody may have been primary last where the status was of the past (failover_from_later). */
+        bool is_known = transition->reason != TRANSITION_STATUS_OUTDATED;
+        add_unlisted(is_known ? transition->from : "", 0, transition->position, ret);
         add_before(transition->before, transition->position, ret); /* the one that is lost may never have been open */
     } else {
         const char *floor = transition->salvage ? settled : transition->position;
