@@ -544,7 +544,7 @@ static bool order_standing(const struct cluster_snapshot *snapshot, const struct
 {
     char why[256];
     int64_t rest_ms = 0;
-    if (member_runs(primary) && hibernation_is_waking(snapshot))
+    if (hibernation_is_waking(snapshot))
         return false;
     if (waits_for_start(snapshot, primary))
         return false;
@@ -585,8 +585,9 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
     if (member_is_seeding(member))
         order_seed(snapshot, orders, member, order);
     /* What is told to `init` is told again to the agent after it: a switchover's target would open before the old
-     * primary has stopped. */
-    if (!primary || (member == primary && is_in_transition(snapshot)))
+     * primary has stopped, and one that was closed before the status says that it is open again. */
+    bool is_closed = hibernation_is_waking(snapshot) && member_is_seeding(member);
+    if (!primary || (member == primary && (is_in_transition(snapshot) || is_closed)))
         return true;
     if (member == primary && final_backup_is_closed(snapshot))
         return final_backup_order(snapshot, order, again_ms);
