@@ -57,7 +57,7 @@ struct cluster_memory {
     struct cluster_figures figures;
     int64_t drain_since_ms, fenced_since_ms, epoch_since_ms; /* wall clock, see cluster_snapshot.h; 0: not so */
     int64_t lost_since_ms;                                   /* likewise */
-    int64_t closing_epoch, heard_epoch;                      /* see cluster_snapshot.h */
+    int64_t closing_epoch, heard_epoch, seen_epoch;          /* see cluster_snapshot.h */
     int64_t held_since_ms;                                   /* monotonic, 0: nobody is held */
     int64_t held_epoch;                                      /* of that failover */
     int64_t stopped_since_ms[CLUSTER_ACKNOWLEDGERS_MAX];     /* by ordinal; monotonic, 0: it may acknowledge */

@@ -64,6 +64,7 @@ void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_sn
     const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *primary = cluster_primary(snapshot);
     memory->heard_epoch = cluster_newest_heard_epoch(snapshot);
+    memory->seen_epoch = MAX_OF(snapshot->seen_epoch, snapshot->last.roles.epoch);
     note_fence(memory, snapshot, orders);
     note_stopped(memory, snapshot, monotonic_ms);
     if (primary && member_is_open(snapshot, primary))
@@ -123,6 +124,7 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
     snapshot->epoch_since_ms = memory->epoch_since_ms;
     snapshot->closing_epoch = memory->closing_epoch;
     snapshot->heard_epoch = memory->heard_epoch;
+    snapshot->seen_epoch = memory->seen_epoch;
 }
 
 /* ---- what is left for later ---- */

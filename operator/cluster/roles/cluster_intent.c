@@ -17,6 +17,7 @@
 #include "operator/cluster/state/member_view.h"
 
 #define POD_DRAIN_MAX_MS 60000
+#define UNHEARD_AGAIN_MS 100
 
 static void set_primary(struct cluster_intent *intent, const char *name)
 {
@@ -414,11 +415,13 @@ static bool waits_to_hear(const struct cluster_snapshot *snapshot, const char *b
     return false;
 }
 
-/* A member takes writes, and the status does not know of it: all are heard before anybody else is chosen. */
+/* A member takes writes, and the status does not know of it: all are heard before anybody else is chosen. So are they
+ * where the status had a later epoch before: an order of that one may be on its way. */
 static bool has_lost_its_status(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_intent found = *intent;
-    if (!cluster_anybody_writes(snapshot) || !failover_from_later(snapshot, &found))
+    bool is_past = snapshot->seen_epoch > snapshot->last.roles.epoch;
+    if ((!cluster_anybody_writes(snapshot) && !is_past) || !failover_from_later(snapshot, &found))
         return false;
     if (!waits_to_hear(snapshot, "find out who is primary, as the status does not say so", intent))
         *intent = found;
@@ -443,6 +446,18 @@ static bool waits_for_volumes(const struct cluster_snapshot *snapshot, struct cl
     return false;
 }
 
+/* Members have been opened since the status was written: what it says of a reign that was closed for good is no more
+ * than a beginning. */
+static void reopen_reign(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct cluster_reign *latest = &intent->roles.reigns.list[0];
+    if (!hibernation_is_waking(snapshot))
+        return;
+    reigns_in_force(snapshot, &intent->roles.reigns);
+    latest->closed = false;
+    latest->floor_is_partial = latest->opened = true;
+}
+
 /* How commits have waited since, the status does not know; and a change whose target has been opened later is over. */
 static void raise_epoch(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
@@ -452,6 +467,7 @@ static void raise_epoch(const struct cluster_snapshot *snapshot, struct cluster_
     if (in_place_holds(snapshot))
         return;
     intent->roles.confirmed.semi_sync = false;
+    reopen_reign(snapshot, intent);
     if (!to || !member_speaks(to) || !to->agent->writable || to->agent->epoch <= (uint64_t)transition->epoch)
         return;
     intent->roles.transition = (struct cluster_transition){.from = ""};
@@ -482,6 +498,19 @@ static bool first_is_emptied(const struct cluster_snapshot *snapshot)
         !restore_is_under_way(snapshot);
 }
 
+/* Somebody may know of a later epoch than the status, which may be of the past: that one must not be given a second
+ * time, to another primary. So no epoch is begun before everybody has been tried. */
+static void hear_all_before(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    const struct cluster_status *last = &snapshot->last;
+    struct cluster_intent waits = {.roles = last->roles, .stale = last->in_place.stale};
+    if (last->roles.epoch == 0 || intent->roles.epoch == last->roles.epoch ||
+        !waits_to_hear(snapshot, "change roles", &waits))
+        return;
+    waits.again_ms = UNHEARD_AGAIN_MS;
+    *intent = waits;
+}
+
 void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)
 {
     const struct cluster_status *last = &snapshot->last;
@@ -506,6 +535,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
         stand(snapshot, roll_waits, ret);
     if (!in_place_holds(snapshot))
         in_place_consider(snapshot, ret);
+    hear_all_before(snapshot, ret);
     cluster_confirmed_weaken(snapshot, ret);
     ret->restore_step = restore_next_step(snapshot, ret);
     ret->changed = differs(snapshot, ret);

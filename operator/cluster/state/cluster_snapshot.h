@@ -117,6 +117,8 @@ struct cluster_snapshot {
     int64_t closing_epoch;
     /* The largest epoch that any member has been heard to know, in our life: who said it may be silent now. */
     int64_t heard_epoch;
+    /* The largest epoch that the status of this cluster has had, in our life: one with less is of the past. */
+    int64_t seen_epoch;
 
     /* Parsed spec; storage is the one in force if a change was refused. With how many members the cluster is
      * led, scale says. */

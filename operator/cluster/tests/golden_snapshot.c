@@ -350,6 +350,7 @@ static void put_times(struct golden *golden, const json_t *observed)
     golden->snapshot.held_ms = held_ms;
     golden->snapshot.closing_epoch = json_path_int(observed, "closingEpoch", 0);
     golden->snapshot.heard_epoch = json_path_int(observed, "heardEpoch", 0);
+    golden->snapshot.seen_epoch = json_path_int(observed, "seenEpoch", 0);
     int64_t chosen_ms = json_path_int(observed, "since.chosenMs", 0);
     golden->snapshot.failover_times.chosen_ms = chosen_ms > 0 ? GOLDEN_NOW_MS - chosen_ms : 0;
     for (int member = 0; member < golden->snapshot.member_count; member++) {
