@@ -151,6 +151,24 @@ static int check_flavour(const struct datadir_facts *facts, const struct server_
     return 0;
 }
 
+/*
+ * What the servers promise of data that a newer one has written.
+ *   MySQL, Percona Server: in place within an LTS or bugfix series only, and within 8.0 not below 8.0.35, whose InnoDB
+ *     refuses: https://dev.mysql.com/doc/refman/8.4/en/downgrading.html, https://dev.mysql.com/doc/refman/8.0/en/downgrading.html
+ *   MariaDB: not between major versions, whose series is the first two numbers; within one it is supported:
+ *     https://mariadb.com/kb/en/downgrading-between-major-versions-of-mariadb/
+ */
+static bool cannot_go_back(const struct server_version *writer, const struct server_version *server)
+{
+    static const int mysql_80_can_go_back_to = VERSION_NUMBER(8, 0, 35);
+    bool is_mysql_80 =
+        server->flavour != AGENT_FLAVOUR_MARIADB && server_version_series(server) == VERSION_NUMBER(8, 0, 0) / 100;
+
+    if (server_version_series(writer) != server_version_series(server))
+        return server_version_series(writer) > server_version_series(server);
+    return is_mysql_80 && server->number < writer->number && server->number < mysql_80_can_go_back_to;
+}
+
 int datadir_check(const struct datadir_facts *facts, const struct server_version *server, struct error *err)
 {
     if (facts->kind == DATADIR_FOREIGN)
@@ -162,7 +180,7 @@ int datadir_check(const struct datadir_facts *facts, const struct server_version
             "the volume's top folder holds a database, but no folder \"data\"; nothing is initialised beside it: move its files into \"data\"");
     if (check_flavour(facts, server, err) < 0)
         return -1;
-    if (facts->written_by.number && server_version_series(&facts->written_by) > server_version_series(server))
+    if (facts->written_by.number && cannot_go_back(&facts->written_by, server))
         return error_set(err, ERROR_INVALID,
             "the data folder was written by version %s; the image holds the older %s: servers cannot go back, use an image of at least that version",
             facts->written_by.text, server->text);

@@ -104,6 +104,38 @@ static void test_mariadb_and_the_direction_of_versions(void **state)
     expect_verdict(&facts, "8.0.36", "written by MariaDB");
 }
 
+/* https://dev.mysql.com/doc/refman/8.0/en/downgrading.html and the like: see datadir.c */
+static void test_within_a_series_as_the_servers_promise(void **state)
+{
+    static const struct {
+        const char *writer, *server;
+        bool fits;
+    } rows[] = {
+        {"8.0.36", "8.0.35", true},
+        {"8.0.41", "8.0.35", true},
+        {"8.0.36", "8.0.34", false},
+        {"8.0.34", "8.0.33", false},
+        {"8.0.41-32", "8.0.34-26", false}, /* Percona Server */
+        {"8.0.30", "8.0.30", true},
+        {"8.0.30", "8.0.34", true},
+        {"8.4.6", "8.4.0", true},
+        {"9.1.0", "9.0.1", false},
+        {"8.4.6", "8.0.41", false},
+        {"5.7.44", "5.7.20", true},
+        {"5.7.44", "5.6.51", false},
+        {"10.11.19-MariaDB", "10.11.2-MariaDB", true},
+        {"10.11.2-MariaDB", "10.6.25-MariaDB", false},
+        {"11.8.3-MariaDB", "11.4.9-MariaDB", false},
+    };
+    struct datadir_facts facts;
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_int_equal(datadir_facts_of(rows[i].writer, &facts, NULL), 0);
+        expect_verdict(&facts, rows[i].server, rows[i].fits ? NULL : "servers cannot go back");
+    }
+}
+
 static void test_mysql_history(void **state)
 {
     const struct fixture *fixture = *state;
@@ -186,6 +218,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing_and_lost_found_are_empty, setup, teardown),
         cmocka_unit_test_setup_teardown(test_mariadb_and_the_direction_of_versions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_mysql_history, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_within_a_series_as_the_servers_promise, setup, teardown),
         cmocka_unit_test(test_the_data_of_a_running_server),
         cmocka_unit_test_setup_teardown(test_an_unknown_writer_is_trusted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_foreign_data_is_refused, setup, teardown),
