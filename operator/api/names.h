@@ -53,6 +53,8 @@
 #define ANNOTATION_APPLIED_HASH "kubemysql.dev/applied-hash" /* children: hash of what we applied */
 /* StatefulSet: the members get an agent of this image, in turn with other clusters (operator/cluster/state/agent_turn.h). */
 #define ANNOTATION_AGENT_TURN "kubemysql.dev/agent-turn"
+/* StatefulSet: hash of its pod template. */
+#define ANNOTATION_APPLIED_TEMPLATE "kubemysql.dev/applied-template"
 #define ANNOTATION_PASSWORD_HASH "kubemysql.dev/accounts-hash" /* Secret NAME-mysql-accounts */
 /* MysqlCluster, set by people: the pod of a lost primary, by somebody who has made sure that it serves nobody any more. */
 #define ANNOTATION_CONFIRMED_LOST "kubemysql.dev/confirmed-lost"

@@ -4,6 +4,7 @@
 #include "operator/api/projections.h"
 
 #include "common/alloc.h"
+#include "common/clock.h"
 #include "common/hashmap.h"
 #include "common/json.h"
 #include "operator/api/in_place_status.h"
@@ -415,6 +416,17 @@ static bool init_declares_port(struct json_slice spec)
     return json_slice_member(init_container(spec, CONTAINER_INIT), "ports").data != NULL;
 }
 
+static int64_t created_ms(struct json_slice object)
+{
+    char text[CLOCK_RFC3339_SIZE + 2]; /* with the quotes */
+    int64_t ms = 0;
+    struct json_slice time = json_slice_get(object, "metadata", "creationTimestamp", NULL);
+    if (!time.data || time.len < 2 || time.len >= sizeof(text))
+        return 0;
+    snprintf(text, sizeof(text), "%.*s", (int)time.len - 2, time.data + 1);
+    return clock_parse_rfc3339(text, &ms) == 0 ? ms : 0;
+}
+
 static struct kube_object *project_pod(struct json_slice object, struct error *err)
 {
     struct kube_meta meta;
@@ -439,6 +451,7 @@ static struct kube_object *project_pod(struct json_slice object, struct error *e
     ret->ready = condition_is(status, "Ready", "True");
     ret->mysql_running = facts.mysql_running;
     ret->restart_count = facts.restart_count;
+    ret->created_ms = created_ms(object);
     ret->init_declares_port = init_declares_port(json_slice_member(object, "spec"));
     return &ret->object;
 }
@@ -522,6 +535,8 @@ static struct kube_object *project_stateful_set(struct json_slice object, struct
         json_slice_member(init_container(pod, CONTAINER_INJECT), "image"), TEXT_ALL);
     texts_add(&texts, offsetof(struct stateful_set_object, agent_turn),
         json_slice_member(meta.annotations, ANNOTATION_AGENT_TURN), TEXT_ALL);
+    texts_add(&texts, offsetof(struct stateful_set_object, applied_template),
+        json_slice_member(meta.annotations, ANNOTATION_APPLIED_TEMPLATE), KUBE_LABEL_MAX);
     struct stateful_set_object *ret = (struct stateful_set_object *)texts_build(&texts, sizeof(*ret), &meta, object);
     ret->replicas = clamp_int(json_slice_int(json_slice_member(spec, "replicas"), 1));
     ret->status_replicas = clamp_int(json_slice_int(json_slice_member(status, "replicas"), 0));

@@ -77,6 +77,7 @@ struct pod_object {
     const char *cluster;  /* label kubemysql.dev/cluster */
     const char *terminal; /* label kubemysql.dev/terminal */
     int restart_count;    /* sum of all containers */
+    int64_t created_ms;   /* wall clock, in whole seconds; 0: unknown */
     /* Why it does not run, for people: not schedulable, image cannot be pulled, container's last words. "" if nothing is known. */
     const char *problem_container;
     const char *problem_reason; /* Unschedulable, ImagePullBackOff, CrashLoopBackOff, Error, OOMKilled, ... */
@@ -109,6 +110,7 @@ struct stateful_set_object {
     const char *applied_hash; /* annotation ANNOTATION_APPLIED_HASH */
     const char *agent_image;  /* of container "inject" of the template; "" there is none */
     const char *agent_turn;   /* annotation ANNOTATION_AGENT_TURN */
+    const char *applied_template; /* annotation ANNOTATION_APPLIED_TEMPLATE; "" of one that an earlier version wrote */
 };
 
 extern const struct kube_projection projection_mysql_cluster, projection_mysql_config, projection_mysql_terminal,

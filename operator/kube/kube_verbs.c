@@ -89,7 +89,7 @@ struct kube_request *kube_try_create(struct kube_client *client, const struct ku
     const json_t *object, kube_done_fn done, void *arg)
 {
     _cleanup_(freep) char *path = make_write_path(client, resource, ns, NULL, NULL, false);
-    return create(client, resource, xasprintf("%s&dryRun=All", path), object, true, done, arg);
+    return create(client, resource, xasprintf("%s&dryRun=All&fieldValidation=Strict", path), object, true, done, arg);
 }
 
 static struct kube_request *apply(struct kube_client *client, const struct kube_resource *resource,

@@ -81,8 +81,8 @@ static bool crash_0_in_mid_roll(struct operator_world *world)
 static void a_failover_during_a_roll(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {FAILOVER_UNTIL_SETTLED, roll, crash_0_in_mid_roll, failover_recover_0,
-        failover_writes_go_on, FAILOVER_UNTIL_SETTLED, NULL};
+    static const world_step_fn steps[] = {FAILOVER_UNTIL_SETTLED, roll, world_check_passes, crash_0_in_mid_roll,
+        failover_recover_0, failover_writes_go_on, FAILOVER_UNTIL_SETTLED, NULL};
     failover_play(FAILOVER_THREE, steps, NULL);
 }
 

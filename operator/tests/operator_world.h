@@ -95,6 +95,8 @@ const char *world_pod_str(const struct operator_world *world, int ordinal, const
 char *world_children(const struct operator_world *world);
 /* The cluster's agents told it of: "" unless nothing is under way, all members of the spec are there and do what they should. */
 bool world_is_settled(struct operator_world *world);
+/* A step: the check pod is there; its server takes everything. */
+bool world_check_passes(struct operator_world *world);
 /* True after `ms` in which nothing was written (events aside). */
 bool world_is_quiet(struct operator_world *world, int64_t ms);
 

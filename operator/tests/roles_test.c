@@ -578,7 +578,7 @@ static void check_rolled(struct operator_world *world)
 static void a_roll_replaces_the_primary_last(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {UNTIL_SETTLED, change_template, rolled, quiet, NULL};
+    static const world_step_fn steps[] = {UNTIL_SETTLED, change_template, world_check_passes, rolled, quiet, NULL};
     play(THREE, steps, check_rolled);
 }
 

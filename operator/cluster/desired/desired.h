@@ -22,11 +22,17 @@ enum plan_kind desired_child_kind(enum cluster_child child);
 
 /* Identifies what a member runs: images, my.cnf, security context. Hex, 16 characters. A new value is tried by a check pod before members are touched. */
 void desired_runtime_hash(const struct cluster_snapshot *snapshot, char out[static 17]);
-/* The pod that tries it. */
+/* Likewise the whole template of the members' pods. */
+void desired_template_hash(const struct cluster_snapshot *snapshot, char out[static 17]);
+/* The StatefulSet was written with it. Of one that an earlier version wrote that is not known: it counts as such. */
+bool desired_template_is_applied(const struct cluster_snapshot *snapshot);
+/* The pod that tries both: placed and pulled as a member's pod is, with small requests, and on its own empty volume. */
 json_t *desired_check_pod(const struct cluster_snapshot *snapshot);
 void desired_check_pod_name(const struct cluster_snapshot *snapshot, char out[static DERIVED_NAME_SIZE]);
-/* Label value kubemysql.dev/role of the check pod for a runtime hash: "check-HASH". */
-void desired_check_pod_role(const char *runtime_hash, char out[static 32]);
+/* Label value kubemysql.dev/role of the check pod for what is wanted: "check-HASH". */
+void desired_check_pod_role(const struct cluster_snapshot *snapshot, char out[static 32]);
+/* The first member's pod as the StatefulSet would make it: to be created by dry run only. */
+json_t *desired_trial_pod(const struct cluster_snapshot *snapshot);
 /* The MysqlTerminal of spec.terminal. */
 json_t *desired_terminal(const struct cluster_snapshot *snapshot);
 

@@ -54,7 +54,6 @@ char *desired_check_instance_json(const struct cluster_snapshot *snapshot)
         if (agent && !str_empty(agent->made_with))
             made_with = agent->made_with;
     }
-    const struct cluster_member *primary = cluster_primary(snapshot);
-    const char *version = primary && primary->agent ? primary->agent->version : NULL;
+    const char *version = cluster_data_version(snapshot);
     return instance_json(snapshot, made_with, str_empty(version) ? NULL : version);
 }

@@ -31,10 +31,12 @@ static json_t *claim_template(const struct cluster_snapshot *snapshot)
 
 json_t *desired_stateful_set(const struct cluster_snapshot *snapshot)
 {
-    char runtime[17];
+    char runtime[17], template[17];
     desired_runtime_hash(snapshot, runtime);
+    desired_template_hash(snapshot, template);
     json_t *set = desired_object(snapshot, "apps/v1", "StatefulSet", snapshot->names.stateful_set);
-    json_t *annotations = json_build("{s:s}", ANNOTATION_APPLIED_HASH, runtime);
+    json_t *annotations =
+        json_build("{s:s, s:s}", ANNOTATION_APPLIED_HASH, runtime, ANNOTATION_APPLIED_TEMPLATE, template);
     if (snapshot->agent_turn.marked)
         json_put_str(annotations, ANNOTATION_AGENT_TURN, snapshot->default_agent_image);
     json_put(json_object_get(set, "metadata"), "annotations", annotations);

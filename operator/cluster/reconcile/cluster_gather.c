@@ -288,6 +288,7 @@ static void gather_world(
     if (!memory)
         return;
     snapshot->secrets = memory->secrets;
+    snapshot->template_answer = memory->template_answer;
     cluster_notes_show(memory, clock_monotonic_ms(), snapshot);
     snapshot->restore_answer = memory->restore ? restore_lookup_answer(memory->restore) : NULL;
     snapshot->restore_task_error = memory->restore ? restore_lookup_error(memory->restore) : NULL;

@@ -70,6 +70,8 @@ struct cluster_memory {
     char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
     int64_t final_tried_ms; /* monotonic; then; 0: never */
     int64_t conflict_since_ms, conflict_ms; /* monotonic, of label writes: the first and the last; 0: never */
+    struct template_answer template_answer; /* template_question.h */
+    int64_t template_asked_ms;              /* monotonic, 0: never */
     bool namespace_ends;                    /* namespace_end.h */
     int64_t namespace_asked_ms;             /* monotonic, 0: never */
 };

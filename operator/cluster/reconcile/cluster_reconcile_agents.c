@@ -8,6 +8,7 @@
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 #include "operator/cluster/reconcile/namespace_question.h"
 #include "operator/cluster/reconcile/restore_tend.h"
+#include "operator/cluster/reconcile/template_question.h"
 #include "operator/cluster/state/member_view.h"
 
 /* After a pause of this process somebody else may lead: then our orders are old, and our word must not keep a primary
@@ -100,6 +101,21 @@ static void ask_for_namespace(struct cluster_reconcile *reconcile)
         reconcile, namespace_ask(&asker, cluster_reconcile_memory(reconcile), &reconcile->snapshot));
 }
 
+static void ask_about_template(struct cluster_reconcile *reconcile)
+{
+    struct cluster_controller *controller = reconcile->controller;
+    const struct template_asker asker = {
+        .client = controller->client,
+        .pods = controller->targets.kinds[PLAN_POD].resource,
+        .memories = &controller->memories,
+        .changed = cluster_controller_wake,
+        .arg = controller,
+    };
+    if (reconcile->decision.asks_template)
+        cluster_reconcile_again_in(
+            reconcile, template_ask(&asker, cluster_reconcile_memory(reconcile), &reconcile->snapshot));
+}
+
 void cluster_reconcile_look_at_agents(struct cluster_reconcile *reconcile)
 {
     cluster_reconcile_sync_agents(reconcile);
@@ -112,6 +128,7 @@ void cluster_reconcile_tell_agents(struct cluster_reconcile *reconcile)
     send_mycnf(reconcile);
     tend_restore(reconcile);
     ask_for_namespace(reconcile);
+    ask_about_template(reconcile);
 }
 
 /* ---- the phase ---- */

@@ -78,6 +78,7 @@ static void note_drain(struct cluster_reconcile *reconcile)
 {
     cluster_notes_drain(cluster_reconcile_memory(reconcile), &reconcile->snapshot, &reconcile->decision.intent);
     cluster_reconcile_again_in(reconcile, reconcile->decision.intent.again_ms);
+    cluster_reconcile_again_in(reconcile, reconcile->decision.gate_again_ms);
 }
 
 int cluster_phase_roles(void *arg)

@@ -11,6 +11,7 @@
 #include "operator/cluster/failover/cluster_failover.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/restore_store.h"
+#include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/rollout/cluster_roll.h"
 #include "operator/cluster/state/member_view.h"
 
@@ -23,74 +24,6 @@ static void next_action(struct cluster_decision *decision, const char *text)
 {
     if (str_empty(decision->next_action)) /* the first reason stands */
         snprintf(decision->next_action, sizeof(decision->next_action), "%s", text);
-}
-
-/* ---- the gate ---- */
-
-/* Reasons of a waiting container that say the image itself is at fault. */
-static const char *const image_reasons[] = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull",
-    "ImageInspectError", "RegistryUnavailable", NULL};
-
-bool cluster_is_image_reason(const char *reason)
-{
-    for (const char *const *known = image_reasons; *known; known++)
-        if (str_eq(reason, *known))
-            return true;
-    return false;
-}
-
-static void refuse(struct cluster_decision *decision, const char *reason, const char *prefix, const char *message)
-{
-    decision->gate = GATE_REFUSED;
-    snprintf(decision->gate_reason, sizeof(decision->gate_reason), "%s", reason);
-    snprintf(decision->gate_message, sizeof(decision->gate_message), "%s%s; running members are left as they are",
-        prefix, message);
-}
-
-/* It failed by its own verdict, rather than by what happened to it. */
-static bool check_pod_has_spoken(const struct pod_object *pod)
-{
-    return pod->phase == POD_PHASE_FAILED && str_eq(pod->problem_container, CONTAINER_CHECK);
-}
-
-static void judge_check_pod(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
-{
-    const struct pod_object *pod = snapshot->check_pod;
-    decision->gate = GATE_CHECKING;
-    if (pod->phase == POD_PHASE_SUCCEEDED)
-        decision->gate = GATE_OPEN;
-    else if (cluster_is_image_reason(pod->problem_reason))
-        refuse(decision, "ImagePullFailed",
-            "spec.images: ", str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
-    else if (check_pod_has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), AGENT_CHECK_IMAGE ": "))
-        refuse(decision, "ImageRejected", "spec.", pod->problem_message);
-    else if (check_pod_has_spoken(pod))
-        refuse(decision, "MycnfRejected", "spec.mycnf: ",
-            str_empty(pod->problem_message) ? "the server does not start with it" : pod->problem_message);
-    else if (pod->phase == POD_PHASE_FAILED) /* evicted, its node lost: it has said nothing, another one is asked */
-        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
-}
-
-static void gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
-{
-    char wanted[17], role[32];
-    desired_runtime_hash(snapshot, wanted);
-    desired_check_pod_role(wanted, role);
-    const struct stateful_set_object *set = snapshot->stateful_set;
-    const struct pod_object *pod = snapshot->check_pod;
-    bool in_force = set && str_eq(set->applied_hash, wanted);
-    decision->gate = GATE_OPEN;
-    if (!in_force && set && cluster_snapshot_ready_count(snapshot) > 0) {
-        decision->gate = GATE_CHECKING;
-        if (pod && !pod->object.deleting && str_eq(pod->role, role))
-            judge_check_pod(snapshot, decision);
-        else if (!pod)
-            plan_add_apply(decision->plan, PLAN_POD, NULL, desired_check_pod(snapshot),
-                "try the new image or my.cnf before members are touched");
-    }
-    bool stale = pod && (in_force || !str_eq(pod->role, role));
-    if (stale && !pod->object.deleting)
-        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
 }
 
 /* ---- children ---- */
@@ -275,7 +208,10 @@ static void decide_roll(const struct cluster_snapshot *snapshot, struct cluster_
 
 static void explain_gate(struct cluster_decision *decision)
 {
-    if (decision->gate == GATE_CHECKING)
+    if (decision->gate == GATE_CHECKING && !str_empty(decision->gate_message)) {
+        _cleanup_(freep) char *text = xasprintf("roll the members; waits: %s", decision->gate_message);
+        next_action(decision, text);
+    } else if (decision->gate == GATE_CHECKING)
         next_action(decision, "roll the members, after the check pod has tried the new image and my.cnf");
     else if (decision->gate == GATE_REFUSED) {
         _cleanup_(freep) char *text = xasprintf("roll the members; blocked: %s", decision->gate_message);
@@ -321,7 +257,7 @@ void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluste
     if (may_change && (in_place_is_under_way(snapshot) || !str_empty(snapshot->agent_turn.waits_for)))
         ret->gate = GATE_HELD;
     else if (may_change)
-        gate_decide(snapshot, ret);
+        cluster_gate_decide(snapshot, ret);
     if (may_change && ret->gate == GATE_OPEN) {
         if (!final_backup_is_closed(snapshot)) /* nobody is replaced any more: the primary is what a backup is taken of */
             cluster_roll(snapshot, &ret->roll);

@@ -8,8 +8,9 @@
  *   2. volume claims: growth, owner by deletion.volumes
  *   3. labels of pods by role; a member that is to be seeded again loses its pod
  *   4. when nothing of 1 is left to do: the next step of a roll
- * A changed runtime (image, my.cnf, user) of a cluster with ready members is first tried by a check pod: until that has succeeded neither
- * ConfigMap nor StatefulSet is touched, so a my.cnf that the server rejects or an image that cannot be pulled never reaches a running member.
+ * A changed runtime (image, my.cnf, user) or pod template of a cluster with ready members is tried first (cluster_gate.h): until that went well
+ * neither ConfigMap nor StatefulSet is touched, so a my.cnf that the server rejects, an image that cannot be pulled or a template that no node
+ * takes never reaches a running member.
  * After that servers are given the my.cnf while they run; the caller does that, when the children are as wanted (cluster_may_give_mycnf).
  */
 #ifndef KM_CLUSTER_DECIDE_H
@@ -32,15 +33,18 @@ struct cluster_decision {
     struct plan *plan;             /* owned; never NULL */
     uint64_t desired[CHILD_COUNT]; /* hash of the manifests, 0: not computed */
     enum cluster_gate gate;
+    /* With an open gate: what the API server says of the members' pods while there are none; "" nothing. */
     char gate_reason[KUBE_CONDITION_REASON_MAX];
-    char gate_message[CLUSTER_MESSAGE_MAX];
-    char mycnf_hash[65];                   /* of the my.cnf that members may be given; "" none, as while it is tried */
-    bool rolling;                          /* pods that must be replaced exist */
-    bool taking_up;                        /* none of them, but servers that take up a new my.cnf */
-    struct roll roll;                      /* whom to replace; its member is the snapshot's */
-    struct cluster_intent intent;          /* if it has `changed`, the status is written and no plan is made */
-    bool primary_obeys;                    /* cluster_primary_obeys, set when the orders were sent */
-    char next_action[CLUSTER_MESSAGE_MAX]; /* what comes next and what it waits for; "" : nothing to do */
+    char gate_message[CLUSTER_MESSAGE_MAX]; /* GATE_CHECKING: why it takes so long; "" it does not */
+    bool asks_template;                     /* the API server is to be asked about the template */
+    int64_t gate_again_ms;                  /* the check pod's time: look again then, 0: no need */
+    char mycnf_hash[65];                    /* of the my.cnf that members may be given; "" none, as while it is tried */
+    bool rolling;                           /* pods that must be replaced exist */
+    bool taking_up;                         /* none of them, but servers that take up a new my.cnf */
+    struct roll roll;                       /* whom to replace; its member is the snapshot's */
+    struct cluster_intent intent;           /* if it has `changed`, the status is written and no plan is made */
+    bool primary_obeys;                     /* cluster_primary_obeys, set when the orders were sent */
+    char next_action[CLUSTER_MESSAGE_MAX];  /* what comes next and what it waits for; "" : nothing to do */
 };
 
 /* The half that orders wait for: gate, roll and intent. */
@@ -58,9 +62,6 @@ bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struc
 /* Whose pod goes next because its volume is marked: the mark makes the next `init` ask for a copy. One at a time, and
  * never without a primary; NULL: nobody's. */
 const struct cluster_member *cluster_next_reseed(const struct cluster_snapshot *snapshot);
-
-/* A waiting container's reason that puts the blame on its image. */
-bool cluster_is_image_reason(const char *reason);
 
 /* Of all children's manifests. */
 void cluster_desired_hashes(const struct cluster_snapshot *snapshot, uint64_t ret[static CHILD_COUNT]);

@@ -69,6 +69,19 @@ struct cluster_scale {
     int effective;
 };
 
+/* What the API server said of a pod of the members' template. */
+enum template_verdict {
+    TEMPLATE_UNKNOWN, /* not asked, or it could not answer */
+    TEMPLATE_TAKEN,
+    TEMPLATE_OVER_QUOTA, /* only beside the pods that are there */
+    TEMPLATE_REFUSED,
+};
+struct template_answer {
+    enum template_verdict verdict;
+    char hash[17]; /* of the template (desired_template_hash) */
+    char message[KUBE_CONDITION_MESSAGE_MAX];
+};
+
 /* Of the failover that goes on, as far as we saw it ourselves; wall clock, 0: not yet, or not by us. */
 struct failover_times {
     int64_t written_ms;   /* the status tells of it */
@@ -148,7 +161,8 @@ struct cluster_snapshot {
     struct cluster_child_memory memory[CHILD_COUNT];
     struct cluster_member members[CLUSTER_REPLICAS_MAX + 1];
     int member_count;                   /* ordinals 0..count-1: wanted ones, those that still exist, the primary */
-    const struct pod_object *check_pod; /* tries a new image or my.cnf before members are touched */
+    const struct pod_object *check_pod; /* tries a new image, my.cnf or template before members are touched */
+    struct template_answer template_answer;
     const struct pod_object
         *restore_store; /* serves a volume of backups while the cluster is restored from it; NULL: there is none */
     const struct custom_object *terminal; /* the MysqlTerminal of the cluster's own name, whoever owns it */

@@ -63,6 +63,14 @@ bool member_runs(const struct cluster_member *member)
     return member_speaks(member) && member->agent->phase == AGENT_PHASE_RUNNING;
 }
 
+/* `init` tells the version of its image. */
+const char *cluster_data_version(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    bool runs = primary && member_runs(primary) && !str_empty(primary->agent->version);
+    return runs ? primary->agent->version : snapshot->last.data_version;
+}
+
 static bool has_epoch(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return snapshot->last.roles.epoch > 0 && member->agent->epoch == (uint64_t)snapshot->last.roles.epoch;

@@ -66,6 +66,9 @@ bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct
 /* Its `init` does not go on because the server refuses my.cnf. */
 bool member_refuses_mycnf(const struct cluster_member *member);
 
+/* Of the server that runs on the primary's data, or ran there last: as VERSION() spells it, "" unknown. A replica may
+ * be further, by a change that was undone: it can be copied anew. */
+const char *cluster_data_version(const struct cluster_snapshot *snapshot);
 int cluster_follower_count(const struct cluster_snapshot *snapshot);
 /* Of the servers, as any agent said last, be it silent now; AGENT_FLAVOUR_UNKNOWN: none has said. */
 enum agent_flavour cluster_flavour(const struct cluster_snapshot *snapshot);

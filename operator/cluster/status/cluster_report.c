@@ -11,6 +11,7 @@
 #include "operator/cluster/desired/cluster_volumes.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
+#include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
@@ -199,6 +200,17 @@ static const char *user_password_problem(const struct cluster_snapshot *snapshot
     return NULL;
 }
 
+/* The API server's own no to what is made of the spec, rather than a time-out or somebody else's edit. NULL: none. */
+static const char *refused_object(const struct report *report)
+{
+    const struct error *error = report->outcome->error;
+    if (!error || (error->kind != ERROR_INVALID && error->kind != ERROR_FORBIDDEN))
+        return NULL;
+    if (report->outcome->error_kind == PLAN_STATEFUL_SET)
+        return "TemplateRefused";
+    return report->outcome->error_kind == PLAN_POD && report->decision->gate == GATE_CHECKING ? "CheckPodRefused" : NULL;
+}
+
 static void set_accepted(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
@@ -206,8 +218,10 @@ static void set_accepted(struct report *report)
     char text[CLUSTER_MESSAGE_MAX];
     if (!str_empty(snapshot->reason))
         set(report, CONDITION_ACCEPTED, false, snapshot->reason, "%s", snapshot->message);
-    else if (decision->gate == GATE_REFUSED)
+    else if (!str_empty(decision->gate_reason))
         set(report, CONDITION_ACCEPTED, false, decision->gate_reason, "%s", decision->gate_message);
+    else if (refused_object(report))
+        set(report, CONDITION_ACCEPTED, false, refused_object(report), "%s", report->outcome->error->message);
     else if (user_password_problem(snapshot, text, sizeof(text)))
         set(report, CONDITION_ACCEPTED, false, "SecretMissing", "%s", text);
     else if (!str_empty(snapshot->last.backup_problem) && json_path(snapshot->cluster.document, "backup"))
@@ -276,7 +290,8 @@ static void set_progressing(struct report *report)
     else if (report->outcome->error)
         set(report, CONDITION_PROGRESSING, true, "Retrying", "%s", report->outcome->error->message);
     else if (decision->gate == GATE_CHECKING)
-        set(report, CONDITION_PROGRESSING, true, "Checking", "a check pod tries the new image and my.cnf");
+        set(report, CONDITION_PROGRESSING, true, "Checking", "%s",
+            str_empty(decision->gate_message) ? "a check pod tries the new image and my.cnf" : decision->gate_message);
     else if (decision->gate == GATE_OPEN && (decision->rolling || decision->taking_up || !report->complete))
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
@@ -536,6 +551,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     report_instances(&report);
     report_volumes(&report);
     report_applied_hash(&report);
+    snprintf(ret->data_version, sizeof(ret->data_version), "%s", cluster_data_version(snapshot));
     cluster_report_roles(snapshot, decision->primary_obeys, ret);
     restore_report(snapshot, ret);
     in_place_report(snapshot, ret);

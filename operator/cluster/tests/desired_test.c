@@ -129,6 +129,21 @@ static void an_empty_dir_cluster_with_ipv6(void **state)
     check_case("ephemeral-ipv6");
 }
 
+/* What decides about the place of a member's pod decides about the check pod's; the other is created by dry run only. */
+static void pods_of_a_template_that_is_tried(void **state)
+{
+    UNUSED(state);
+    _cleanup_(json_decrefp) json_t *cluster = golden_read(DATA "placed.cluster.json");
+    _cleanup_(json_decrefp) json_t *observed = golden_read(DATA "placed.observed.json");
+    struct golden *golden = golden_new(cluster, observed);
+    assert_true(golden->snapshot.usable);
+    json_t *check = desired_check_pod(&golden->snapshot), *trial = desired_trial_pod(&golden->snapshot);
+    assert_restricted(json_object_get(check, "spec"));
+    _cleanup_(json_decrefp) json_t *pods = json_build("[o, o]", check, trial);
+    assert_true(golden_matches(DATA "placed.pods.json", pods));
+    golden_free(golden);
+}
+
 /* ---- the route of a switchover from member 0 to member 1 ---- */
 
 #define SWITCHOVER                                                                                                     \
@@ -220,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_plain_cluster),
         cmocka_unit_test(a_rich_cluster),
         cmocka_unit_test(an_empty_dir_cluster_with_ipv6),
+        cmocka_unit_test(pods_of_a_template_that_is_tried),
         cmocka_unit_test(the_route_goes_back_while_the_old_primary_cannot_be_fenced),
         cmocka_unit_test(the_port_of_init_stays_where_it_is),
     };

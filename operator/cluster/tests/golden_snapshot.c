@@ -211,6 +211,24 @@ static void put_check_pod(struct golden *golden, const json_t *patch)
     put_object(golden, PLAN_POD, &projection_pod, pod, 300);
 }
 
+/* The API server takes what is wanted, unless it is said otherwise. */
+static void put_template_answer(struct golden *golden, const json_t *said)
+{
+    static const char *const names[] = {[TEMPLATE_UNKNOWN] = "unknown",
+        [TEMPLATE_TAKEN] = "taken",
+        [TEMPLATE_OVER_QUOTA] = "overQuota",
+        [TEMPLATE_REFUSED] = "refused"};
+    struct template_answer *answer = &golden->snapshot.template_answer;
+    if (!golden->snapshot.usable)
+        return;
+    desired_template_hash(&golden->snapshot, answer->hash);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_eq(names[i], json_path_str(said, "verdict", "taken")))
+            answer->verdict = (enum template_verdict)i;
+    }
+    snprintf(answer->message, sizeof(answer->message), "%s", json_path_str(said, "message", ""));
+}
+
 static void put_terminal(struct golden *golden, const json_t *patch)
 {
     if (!patch)
@@ -410,6 +428,8 @@ static void put_acks(json_t *cluster)
         put_default(status, "acks", json_integer(MAX_OF(1, replicas / 2)));
     if (json_path_int(status, "acks", 0) > 0)
         put_default(status, "acknowledgers", all_but_primary(status, replicas));
+    if (json_path_int(status, "epoch", 0) > 0)
+        put_default(status, "dataVersion", json_string("10.11.6-MariaDB"));
     put_confirmed(cluster, status);
 }
 
@@ -524,6 +544,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_check_pod(golden, json_object_get(observed, "checkPod"));
     put_terminal(golden, json_object_get(observed, "terminal"));
     look(golden);
+    put_template_answer(golden, json_object_get(observed, "template"));
     put_agents(golden, json_object_get(observed, "agents"));
     put_verdicts(golden, json_object_get(observed, "mycnf"));
     put_times(golden, observed);

@@ -12,6 +12,7 @@
  *   statefulSet   merge patch onto the live set (status, annotations, spec)
  *   appliedSpec   spec that the children were made from, if not the cluster's own: what is in force before a change
  *   pods, claims  merge patches onto ready members' pods and bound claims, by ordinal; null: there is none
+ *   template      {verdict: unknown | taken | overQuota | refused, message}: of the wanted template; absent: taken
  *   checkPod      merge patch onto the check pod of the wanted runtime
  *   terminal      merge patch onto the MysqlTerminal that we would make
  *   agents        merge patches onto what the agents of ready members say, by ordinal; null: it does not speak. The

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/rollout/cluster_gate.h"
+
+#define PLACE_PREFIX "podTemplate: no node takes the check pod, which is placed as a member's pod is: "
+
+static bool is_listed(const char *const *list, const char *reason)
+{
+    for (; *list; list++) {
+        if (str_eq(reason, *list))
+            return true;
+    }
+    return false;
+}
+
+bool cluster_is_image_reason(const char *reason)
+{
+    static const char *const reasons[] = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull",
+        "ImageInspectError", "RegistryUnavailable", NULL};
+    return is_listed(reasons, reason);
+}
+
+/* Likewise one that puts it on the template: a Secret of its environment that is not there, a runtime that refuses. */
+static bool is_start_reason(const char *reason)
+{
+    static const char *const reasons[] = {
+        "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError", NULL};
+    return is_listed(reasons, reason);
+}
+
+static void KM_PRINTF(3, 4) say(struct cluster_decision *decision, const char *reason, const char *fmt, ...)
+{
+    va_list ap;
+    snprintf(decision->gate_reason, sizeof(decision->gate_reason), "%s", reason);
+    va_start(ap, fmt);
+    vsnprintf(decision->gate_message, sizeof(decision->gate_message), fmt, ap);
+    va_end(ap);
+}
+
+static void refuse(struct cluster_decision *decision, const char *reason, const char *prefix, const char *message)
+{
+    decision->gate = GATE_REFUSED;
+    say(decision, reason, "%s%s; running members are left as they are", prefix, message);
+}
+
+/* ---- the check pod ---- */
+
+/* It failed by its own verdict, rather than by what happened to it. */
+static bool has_spoken(const struct pod_object *pod)
+{
+    return pod->phase == POD_PHASE_FAILED && str_eq(pod->problem_container, CONTAINER_CHECK);
+}
+
+/* Nobody says anything of it: which of its times is next. */
+static bool is_older_than(const struct cluster_snapshot *snapshot, int64_t limit_ms, struct cluster_decision *decision)
+{
+    int64_t since_ms = snapshot->check_pod->created_ms;
+    int64_t rest_ms = since_ms > 0 ? since_ms + limit_ms - snapshot->now_ms : 0;
+    if (rest_ms > limit_ms) /* another clock is ahead of ours */
+        rest_ms = limit_ms;
+    if (rest_ms > 0)
+        decision->gate_again_ms = rest_ms;
+    return rest_ms <= 0;
+}
+
+/* Its scheduler and its kubelet try again by themselves: what they say then is the next event. */
+static void judge_pending(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct pod_object *pod = snapshot->check_pod;
+    bool is_told = !pod->scheduled && str_eq(pod->problem_reason, "Unschedulable");
+    if (is_told && is_older_than(snapshot, CHECK_PLACE_MS, decision))
+        refuse(decision, "Unschedulable", PLACE_PREFIX, pod->problem_message);
+    else if (!is_told && !pod->scheduled && is_older_than(snapshot, CHECK_START_MS, decision))
+        refuse(decision, "Unschedulable", PLACE_PREFIX, "no scheduler has said anything of it for a minute");
+    else if (pod->scheduled && is_older_than(snapshot, CHECK_START_MS, decision))
+        say(decision, "",
+            "the check pod has been on %s for a minute and does not start: kubectl describe pod %s says why, a ConfigMap or "
+            "Secret of podTemplate that is not there, or an image that comes slowly",
+            pod->node_name, pod->name);
+}
+
+static void judge_check_pod(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct pod_object *pod = snapshot->check_pod;
+    if (pod->phase == POD_PHASE_SUCCEEDED)
+        decision->gate = GATE_OPEN;
+    else if (cluster_is_image_reason(pod->problem_reason))
+        refuse(decision, "ImagePullFailed",
+            "spec.images: ", str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
+    else if (is_start_reason(pod->problem_reason))
+        refuse(decision, "PodNotStarted", "podTemplate: a pod of it does not start: ",
+            str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
+    else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), AGENT_CHECK_IMAGE ": "))
+        refuse(decision, "ImageRejected", "spec.", pod->problem_message);
+    else if (has_spoken(pod))
+        refuse(decision, "MycnfRejected", "spec.mycnf: ",
+            str_empty(pod->problem_message) ? "the server does not start with it" : pod->problem_message);
+    else if (pod->phase == POD_PHASE_FAILED) /* evicted, its node lost: it has said nothing, another one is asked */
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
+    else if (pod->phase == POD_PHASE_PENDING)
+        judge_pending(snapshot, decision);
+}
+
+static void ask_check_pod(const struct cluster_snapshot *snapshot, const char *role, struct cluster_decision *decision)
+{
+    const struct pod_object *pod = snapshot->check_pod;
+    if (pod && !pod->object.deleting && str_eq(pod->role, role))
+        judge_check_pod(snapshot, decision);
+    else if (!pod)
+        plan_add_apply(decision->plan, PLAN_POD, NULL, desired_check_pod(snapshot),
+            "try the new image, my.cnf or template before members are touched");
+}
+
+/* ---- the API server ---- */
+
+static bool nobody_has_a_pod(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (snapshot->members[i].pod)
+            return false;
+    }
+    return snapshot->scale.effective > 0;
+}
+
+static enum template_verdict template_verdict(const struct cluster_snapshot *snapshot)
+{
+    char wanted[17];
+    desired_template_hash(snapshot, wanted);
+    return str_eq(snapshot->template_answer.hash, wanted) ? snapshot->template_answer.verdict : TEMPLATE_UNKNOWN;
+}
+
+/* A quota that members fill up has room for the one that is replaced, and none for one beside them. */
+static bool is_refused(enum template_verdict verdict, bool nobody)
+{
+    return verdict == TEMPLATE_REFUSED || (verdict == TEMPLATE_OVER_QUOTA && nobody);
+}
+
+/* ---- both ---- */
+
+void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    static const char prefix[] = "podTemplate: the API server refuses a pod of it: ";
+    char runtime[17], role[32];
+    desired_runtime_hash(snapshot, runtime);
+    desired_check_pod_role(snapshot, role);
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    const struct pod_object *pod = snapshot->check_pod;
+    bool is_applied = desired_template_is_applied(snapshot), nobody = nobody_has_a_pod(snapshot);
+    bool in_force = is_applied && str_eq(set->applied_hash, runtime);
+    bool is_guarded = !in_force && set && cluster_snapshot_ready_count(snapshot) > 0;
+    bool is_asked = !is_applied || nobody;
+    enum template_verdict verdict = is_asked ? template_verdict(snapshot) : TEMPLATE_TAKEN;
+    decision->gate = is_guarded ? GATE_CHECKING : GATE_OPEN;
+    decision->asks_template = is_asked;
+    if (is_guarded && is_refused(verdict, nobody))
+        refuse(decision, "TemplateRefused", prefix, snapshot->template_answer.message);
+    else if (is_refused(verdict, nobody))
+        say(decision, "TemplateRefused", "%s%s", prefix, snapshot->template_answer.message);
+    else if (is_guarded && verdict != TEMPLATE_UNKNOWN)
+        ask_check_pod(snapshot, role, decision);
+    bool stale = pod && (in_force || !str_eq(pod->role, role));
+    if (stale && !pod->object.deleting)
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_gate.h: whether what the members are to become was tried before one of them is touched: pure.
+ *
+ * Two are asked, in this order. The API server, by dry run, whether it would take a pod of another template
+ * (template_question.h): it names fields that do not exist, classes that are not there, what admission refuses. Then a
+ * check pod, placed and pulled as a member's pod would be: its scheduler says whether a node takes it, its kubelet
+ * whether the image comes, and the image's own server what it says of my.cnf and of the data's version.
+ * Where no member is ready there is nobody to harm: what the API server refuses is told then, and holds up nothing.
+ */
+#ifndef KM_CLUSTER_GATE_H
+#define KM_CLUSTER_GATE_H
+
+#include "operator/cluster/rollout/cluster_decide.h"
+
+/* Until a check pod that no node takes is news: a scheduler looks at once, and a node may be on its way. */
+#define CHECK_PLACE_MS 10000
+/* Until it is news that no scheduler has said anything, or that its containers have not started. */
+#define CHECK_START_MS 60000
+
+/* Fills gate, its reason and message, asks_template and gate_again_ms; the check pod goes into the plan. */
+void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision);
+
+/* A waiting container's reason that puts the blame on its image. */
+bool cluster_is_image_reason(const char *reason);
+
+#endif
