@@ -282,7 +282,7 @@ static int check_with(const struct action *action, const struct server_binary *b
     strbuf_init(&text, MYCNF_MAX + 16 * KM_KIB);
     if (compose(action, binary, &text, err) < 0 || fs_write_file_atomic(path, text.buf, text.len, 0600, err) < 0)
         return -1;
-    int rc = mycnf_check(binary, path, err);
+    int rc = mycnf_check(binary, path, NULL, err);
     unlink(path);
     return rc;
 }

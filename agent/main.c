@@ -24,13 +24,13 @@
 #include "common/version.h"
 
 /* The kubelet shows this file's text as the container's message; the operator quotes it. Not there outside of a pod. */
-static void write_termination_log(const char *path, const struct error *err)
+static void write_termination_log(const char *path, const char *text)
 {
     FILE *file = fopen(path, "we");
 
     if (!file)
         return;
-    fputs(err->message, file); /* no line break: it is quoted in the middle of texts */
+    fputs(text, file); /* no line break: it is quoted in the middle of texts */
     fclose(file);
 }
 
@@ -52,7 +52,14 @@ static int command_check(const struct agent_options *options, struct error *err)
     struct init_options init = {
         .paths = &options->paths, .pod_name = options->pod_name, .mysql_port = options->mysql_port};
 
-    return init_check(&init, err);
+    _cleanup_(strbuf_release) struct strbuf adjusted;
+    strbuf_init(&adjusted, SUBPROCESS_STDERR_MAX);
+    int rc = init_check(&init, &adjusted, err);
+    if (rc == 0 && adjusted.len > 0) {
+        log_warn("the server takes other values than those of my.cnf", LOG_STR("adjusted", adjusted.buf));
+        write_termination_log(options->paths.termination_log, adjusted.buf);
+    }
+    return rc;
 }
 
 static int command_of_child(const struct agent_options *options, struct error *err)
@@ -118,7 +125,7 @@ int main(int argc, char **argv)
     if (rc < 0 && !agent_command_is_tool(options.command)) {
         log_error("the agent ends", LOG_ERR(&err));
         if (!agent_command_is_child(options.command))
-            write_termination_log(options.paths.termination_log, &err);
+            write_termination_log(options.paths.termination_log, err.message);
     }
     agent_options_release(&options);
     return rc < 0 ? 1 : 0;

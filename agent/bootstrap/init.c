@@ -37,7 +37,7 @@ int init_user_name(char **ret, struct error *err)
 
 /* Writes the composed my.cnf under a name of its own, has the server judge it, and puts it into place. */
 static int write_mycnf(const struct agent_paths *paths, const struct server_binary *binary,
-    const struct run_mycnf_input *input, struct error *err)
+    const struct run_mycnf_input *input, struct strbuf *adjusted, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf text;
     _cleanup_(freep) char *candidate = xasprintf("%s.new", paths->run_mycnf);
@@ -48,7 +48,7 @@ static int write_mycnf(const struct agent_paths *paths, const struct server_bina
         return error_set(err, ERROR_TOO_LARGE, "my.cnf is larger than %ld bytes", MYCNF_MAX);
     if (fs_write_file_atomic(candidate, text.buf, text.len, 0640, err) < 0)
         return -1;
-    if (mycnf_check(binary, candidate, err) < 0)
+    if (mycnf_check(binary, candidate, adjusted, err) < 0)
         return -1;
     if (rename(candidate, paths->run_mycnf) < 0)
         return error_set_errno(err, errno, "renaming %s", candidate);
@@ -79,8 +79,8 @@ static int check_replicas(
 }
 
 /* Everything that can be judged without a data folder: the image, its user, my.cnf. */
-static int prepare_config(
-    const struct init_options *options, const struct server_binary *binary, char **ret_user, struct error *err)
+static int prepare_config(const struct init_options *options, const struct server_binary *binary, char **ret_user,
+    struct strbuf *adjusted, struct error *err)
 {
     _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
     _cleanup_(strbuf_release) struct strbuf mycnf;
@@ -105,7 +105,7 @@ static int prepare_config(
     };
     if (write_init_file(paths, dialect, *ret_user, err) < 0)
         return -1;
-    return write_mycnf(paths, binary, &input, err);
+    return write_mycnf(paths, binary, &input, adjusted, err);
 }
 
 static int find_binary(struct server_binary *ret, struct error *err)
@@ -129,7 +129,8 @@ int init_prepare(const struct init_options *options, struct init_prepared *ret, 
     _cleanup_(init_prepared_release) struct init_prepared prepared = {0};
 
     /* The configuration first: a bad one must not cost an initialisation or a copy. */
-    if (find_binary(&prepared.binary, err) < 0 || prepare_config(options, &prepared.binary, &prepared.user, err) < 0 ||
+    if (find_binary(&prepared.binary, err) < 0 ||
+        prepare_config(options, &prepared.binary, &prepared.user, NULL, err) < 0 ||
         datadir_recover(options->paths, err) < 0 || datadir_inspect(options->paths, &prepared.facts, err) < 0 ||
         datadir_check(&prepared.facts, &prepared.binary.version, err) < 0)
         return -1;
@@ -160,7 +161,7 @@ static int check_made_with(const struct init_options *options, const struct agen
     return instance->made_with ? made_with_check(binary, options->paths->run_mycnf, instance->made_with, err) : 0;
 }
 
-int init_check(const struct init_options *options, struct error *err)
+int init_check(const struct init_options *options, struct strbuf *adjusted, struct error *err)
 {
     _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
     struct server_binary binary = {0};
@@ -172,7 +173,7 @@ int init_check(const struct init_options *options, struct error *err)
         ? error_prefix(err, AGENT_CHECK_IMAGE)
         : 0;
     if (rc == 0)
-        rc = prepare_config(options, &binary, &user, err);
+        rc = prepare_config(options, &binary, &user, adjusted, err);
     if (rc == 0)
         rc = check_made_with(options, &instance, &binary, err);
     server_binary_release(&binary);

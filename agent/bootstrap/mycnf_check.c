@@ -54,6 +54,25 @@ void mycnf_check_reason(const char *server_stderr, char *ret, size_t size)
     }
 }
 
+/* MariaDB says some of it twice, the second time as a buffered warning. */
+void mycnf_check_adjusted(const char *server_stderr, struct strbuf *out)
+{
+    _cleanup_(strvec_release) struct strvec lines;
+    size_t begin = out->len;
+
+    strvec_init(&lines);
+    strvec_split(&lines, server_stderr, "\r\n");
+    for (size_t i = 0; i < lines.n; i++) {
+        const char *said = strstr(lines.v[i], "[Warning]") ? strstr(lines.v[i], "option '") : NULL;
+        if (!said || !(strstr(said, " adjusted to ") || strstr(said, "truncated")))
+            continue;
+        size_t len = strlen(said);
+        _cleanup_(freep) char *text = xasprintf("%.*s", (int)(len - (said[len - 1] == '.')), said);
+        if (out->len == begin || !strstr(out->buf + begin, text))
+            strbuf_addf(out, "%s%s", out->len == begin ? "" : "; ", text);
+    }
+}
+
 /* ---- whom a reason names ---- */
 
 /* An option line of a my.cnf; value "" without one. Not NUL-terminated. */
@@ -143,9 +162,9 @@ bool mycnf_check_without(const char *mycnf, char *reason, size_t size, struct st
 
 enum verdict { VERDICT_TAKEN, VERDICT_REFUSED, VERDICT_UNKNOWN };
 
-/* REFUSED: reason; UNKNOWN: err. */
-static enum verdict ask(
-    const struct server_binary *binary, const char *path, char *reason, size_t size, struct error *err)
+/* TAKEN: adjusted, which may be NULL; REFUSED: reason; UNKNOWN: err. */
+static enum verdict ask(const struct server_binary *binary, const char *path, char *reason, size_t size,
+    struct strbuf *adjusted, struct error *err)
 {
     _cleanup_(strvec_release) struct strvec argv;
     _cleanup_(strbuf_release) struct strbuf tail;
@@ -174,6 +193,8 @@ static enum verdict ask(
     };
     int rc = subprocess_run(&options, NULL, &tail, &result, err);
     unlink(index);
+    if (rc == 0 && adjusted)
+        mycnf_check_adjusted(tail.buf, adjusted);
     if (rc == 0)
         return VERDICT_TAKEN;
     mycnf_check_reason(tail.buf, reason, size);
@@ -198,7 +219,7 @@ static void find_further(const struct server_binary *binary, const char *path, c
             fs_write_file_atomic(beside, rest.buf, rest.len, 0600, NULL) < 0)
             break;
         last = reason + used + strlen("; ");
-        if (ask(binary, beside, last, size - (size_t)(last - reason), NULL) != VERDICT_REFUSED) {
+        if (ask(binary, beside, last, size - (size_t)(last - reason), NULL, NULL) != VERDICT_REFUSED) {
             *last = '\0';
             break;
         }
@@ -210,11 +231,11 @@ static void find_further(const struct server_binary *binary, const char *path, c
     unlink(beside);
 }
 
-int mycnf_check(const struct server_binary *binary, const char *path, struct error *err)
+int mycnf_check(const struct server_binary *binary, const char *path, struct strbuf *adjusted, struct error *err)
 {
     char reason[ERROR_MESSAGE_MAX] = "";
 
-    switch (ask(binary, path, reason, sizeof(reason), err)) {
+    switch (ask(binary, path, reason, sizeof(reason), adjusted, err)) {
     case VERDICT_TAKEN:
         return 0;
     case VERDICT_UNKNOWN:

@@ -109,9 +109,10 @@ struct cluster_status {
     struct cluster_in_place in_place; /* likewise */
     int replicas;
     int ready_replicas;
-    int updated_replicas;       /* pods of the newest template */
-    char next_action[512];      /* what the operator would do next and what blocks it; "" if nothing is to do */
+    int updated_replicas;  /* pods of the newest template */
+    char next_action[512]; /* what the operator would do next and what blocks it; "" if nothing is to do */
     char data_version[64]; /* VERSION() of the server that ran on the primary's data last, also while none runs; "" unknown */
+    char mycnf_adjusted[272]; /* at least what a projection keeps: values of the my.cnf in force that the server has changed, in its words; "" none */
     char applied_hash[17];      /* hash of the children that were last applied and answered well, "" if not all */
     int64_t applied_generation; /* generation whose spec is in force */
     struct cluster_instance instances[CLUSTER_REPLICAS_MAX + 1];

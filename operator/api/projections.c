@@ -383,6 +383,19 @@ static enum pod_phase phase_of(struct json_slice status)
     return POD_PHASE_UNKNOWN;
 }
 
+static struct json_slice check_words(struct json_slice status)
+{
+    struct json_slice container;
+    struct json_slice statuses = json_slice_member(status, "containerStatuses");
+    for (const char *cursor = NULL; json_slice_next_element(statuses, &cursor, &container);) {
+        struct json_slice ended = json_slice_get(container, "state", "terminated", NULL);
+        if (json_slice_str_eq(json_slice_member(container, "name"), CONTAINER_CHECK) &&
+            json_slice_int(json_slice_member(ended, "exitCode"), -1) == 0)
+            return json_slice_member(ended, "message");
+    }
+    return (struct json_slice){.data = NULL};
+}
+
 static void add_pod_texts(struct texts *texts, const struct kube_meta *meta, struct json_slice object)
 {
     struct json_slice labels = meta->labels;
@@ -437,6 +450,7 @@ static struct kube_object *project_pod(struct json_slice object, struct error *e
     struct json_slice status = json_slice_member(object, "status");
     struct pod_problem problem = scan_problem(status, &facts);
     add_pod_texts(&texts, &meta, object);
+    texts_add(&texts, offsetof(struct pod_object, check_words), check_words(status), PROJECTION_MESSAGE_MAX);
     texts_add(&texts, offsetof(struct pod_object, problem_container), problem.container, KUBE_LABEL_MAX);
     texts_add(&texts, offsetof(struct pod_object, problem_reason), problem.reason, KUBE_LABEL_MAX);
     bool is_server = json_slice_str_eq(problem.container, CONTAINER_MYSQL);

@@ -79,6 +79,7 @@ struct pod_object {
     int restart_count;    /* sum of all containers */
     int64_t created_ms;   /* wall clock, in whole seconds; 0: unknown */
     /* Why it does not run, for people: not schedulable, image cannot be pulled, container's last words. "" if nothing is known. */
+    const char *check_words; /* of container "check" that ended well: what it has to say all the same */
     const char *problem_container;
     const char *problem_reason; /* Unschedulable, ImagePullBackOff, CrashLoopBackOff, Error, OOMKilled, ... */
     const char *problem_message;
@@ -105,11 +106,11 @@ struct stateful_set_object {
     int status_replicas, ready_replicas;
     int64_t observed_generation;
     const char *current_revision, *update_revision;
-    int64_t claim_bytes;      /* requests.storage of the claim template "data"; 0: none */
-    bool init_declares_port;  /* container "init" of the template declares a port */
-    const char *applied_hash; /* annotation ANNOTATION_APPLIED_HASH */
-    const char *agent_image;  /* of container "inject" of the template; "" there is none */
-    const char *agent_turn;   /* annotation ANNOTATION_AGENT_TURN */
+    int64_t claim_bytes;          /* requests.storage of the claim template "data"; 0: none */
+    bool init_declares_port;      /* container "init" of the template declares a port */
+    const char *applied_hash;     /* annotation ANNOTATION_APPLIED_HASH */
+    const char *agent_image;      /* of container "inject" of the template; "" there is none */
+    const char *agent_turn;       /* annotation ANNOTATION_AGENT_TURN */
     const char *applied_template; /* annotation ANNOTATION_APPLIED_TEMPLATE; "" of one that an earlier version wrote */
 };
 

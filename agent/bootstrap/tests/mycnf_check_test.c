@@ -39,6 +39,38 @@ static void test_reasons(void **unused)
     }
 }
 
+/* Standard error of MariaDB 10.11 and MySQL 8.4 for max_allowed_packet = 5G and the like. */
+static void test_what_is_adjusted(void **unused)
+{
+    static const struct {
+        const char *said, *adjusted;
+    } cases[] = {
+        {"2026-11-26 17:58:32 0 [Warning] option 'max_allowed_packet': unsigned value 5368709120 adjusted to 1073741824\n"
+         "2026-11-26 17:58:32 0 [Warning] Could not increase number of max_open_files to more than 20000\n"
+         "2026-11-26 17:58:32 0 [Warning] Changed limits: max_open_files: 20000  max_connections: 16770 (was 100000)\n"
+         "2026-11-26 17:58:32 0 [Warning] Buffered warning: option 'max_connections': unsigned value 999999 adjusted to 100000\n",
+            "option 'max_allowed_packet': unsigned value 5368709120 adjusted to 1073741824; "
+            "option 'max_connections': unsigned value 999999 adjusted to 100000"},
+        {"2026-11-26T17:58:32.1Z 0 [Warning] [MY-000081] [Server] option 'max_allowed_packet': unsigned value 5368709120 "
+         "adjusted to 1073741824.\n",
+            "option 'max_allowed_packet': unsigned value 5368709120 adjusted to 1073741824"},
+        {"2026-11-26 17:58:32 0 [Warning] option 'a': value 2 adjusted to 1\n"
+         "2026-11-26 17:58:32 0 [Warning] Buffered warning: option 'a': value 2 adjusted to 1\n",
+            "option 'a': value 2 adjusted to 1"},
+        {"2026-11-26 17:58:32 0 [Warning] Could not open mysql.plugin table\n", ""},
+        {"", ""},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf adjusted;
+        strbuf_init(&adjusted, 4096);
+        mycnf_check_adjusted(cases[i].said, &adjusted);
+        assert_string_equal(adjusted.buf, cases[i].adjusted);
+        strbuf_release(&adjusted);
+    }
+}
+
 #define LINES                                                                                              \
     "# theirs\n[mysqld]\ncharacter_set_server = utf8\ninnodb-file-format = Barracuda\nskip_name_resolve\n" \
     "sql_mode = NO_AUTO_CREATE_USER\nquery_cache_size=0\nquery_cache_type = 0\nempty ="
@@ -95,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_what_is_adjusted),
         cmocka_unit_test(test_whom_a_reason_names),
         cmocka_unit_test(test_a_long_reason_is_cut),
     };

@@ -138,6 +138,20 @@ static bool is_refused(enum template_verdict verdict, bool nobody)
 
 /* ---- both ---- */
 
+const char *cluster_check_words(const struct cluster_snapshot *snapshot, const char *role)
+{
+    const struct pod_object *pod = snapshot->check_pod;
+    bool is_taken = pod && pod->phase == POD_PHASE_SUCCEEDED && str_eq(pod->role, role);
+    return is_taken ? pod->check_words : NULL;
+}
+
+/* It goes when the status has them. */
+static bool has_news(const struct cluster_snapshot *snapshot, const char *role)
+{
+    const char *words = cluster_check_words(snapshot, role);
+    return words && !str_eq(words, snapshot->last.mycnf_adjusted);
+}
+
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     static const char prefix[] = "podTemplate: the API server refuses a pod of it: ";
@@ -159,7 +173,7 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
         say(decision, "TemplateRefused", "%s%s", prefix, snapshot->template_answer.message);
     else if (is_guarded && verdict != TEMPLATE_UNKNOWN)
         ask_check_pod(snapshot, role, decision);
-    bool stale = pod && (in_force || !str_eq(pod->role, role));
+    bool stale = pod && (in_force || !str_eq(pod->role, role)) && !has_news(snapshot, role);
     if (stale && !pod->object.deleting)
         plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
 }

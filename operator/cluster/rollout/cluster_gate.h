@@ -21,6 +21,10 @@
 /* Fills gate, its reason and message, asks_template and gate_again_ms; the check pod goes into the plan. */
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision);
 
+/* What the check pod of that role says although it takes everything, "" nothing; NULL: it has not ended well, or is
+ * not there. */
+const char *cluster_check_words(const struct cluster_snapshot *snapshot, const char *role);
+
 /* A waiting container's reason that puts the blame on its image. */
 bool cluster_is_image_reason(const char *reason);
 

@@ -157,6 +157,9 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
         event_record(recorder, &target, is_bad(now) ? EVENT_WARNING : EVENT_NORMAL, now->reason, "%s: %s", now->type,
             now->message);
     }
+    if (*status->mycnf_adjusted && !str_eq(status->mycnf_adjusted, snapshot->last.mycnf_adjusted))
+        event_record(recorder, &target, EVENT_WARNING, "MycnfAdjusted", "the server changes values of my.cnf: %s",
+            status->mycnf_adjusted);
     record_members(recorder, &target, &snapshot->last, status);
 }
 

@@ -167,6 +167,25 @@ static void report_volumes(struct report *report)
     }
 }
 
+/* The check pod goes, its words stay: as long as what it tried is in force, or what was before. */
+static void report_adjusted(struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    char runtime[17], role[32];
+    const char *words = snapshot->last.mycnf_adjusted;
+    if (snapshot->usable) {
+        desired_runtime_hash(snapshot, runtime);
+        desired_check_pod_role(snapshot, role);
+        bool in_force = set && str_eq(set->applied_hash, runtime);
+        if (in_force && cluster_check_words(snapshot, role))
+            words = cluster_check_words(snapshot, role);
+        else if (report->decision->gate == GATE_OPEN && !in_force)
+            words = "";
+    }
+    put_text(report->status->mycnf_adjusted, sizeof(report->status->mycnf_adjusted), "%s", words);
+}
+
 /* ---- conditions ---- */
 
 static void KM_PRINTF(5, 6)
@@ -226,9 +245,12 @@ static void set_accepted(struct report *report)
         set(report, CONDITION_ACCEPTED, false, "SecretMissing", "%s", text);
     else if (!str_empty(snapshot->last.backup_problem) && json_path(snapshot->cluster.document, "backup"))
         set(report, CONDITION_ACCEPTED, false, "InvalidBackup", "%s", snapshot->last.backup_problem);
+    else if (decision->gate == GATE_CHECKING)
+        set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; the check pod tries it");
     else
-        set(report, CONDITION_ACCEPTED, true, "Accepted",
-            decision->gate == GATE_CHECKING ? "the spec is good; the check pod tries it" : "the spec is in force");
+        set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is in force%s%s",
+            *report->status->mycnf_adjusted ? "; the server changes values of my.cnf: " : "",
+            report->status->mycnf_adjusted);
 }
 
 static const struct cluster_member *find_unready(const struct report *report)
@@ -551,6 +573,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     report_instances(&report);
     report_volumes(&report);
     report_applied_hash(&report);
+    report_adjusted(&report);
     snprintf(ret->data_version, sizeof(ret->data_version), "%s", cluster_data_version(snapshot));
     cluster_report_roles(snapshot, decision->primary_obeys, ret);
     restore_report(snapshot, ret);
