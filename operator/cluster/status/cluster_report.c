@@ -508,10 +508,13 @@ static void report_names(struct report *report)
     strbuf_release(&selector);
 }
 
-/* The merged configuration and the storage in force; those of a spec that is not accepted are not shown. */
+/* The merged configuration and the storage in force; those of a spec that is not accepted are not shown. Terminals and
+ * the pods of backups take their images from there: one that is still tried, or that only some members have, is not
+ * theirs yet. */
 static void report_spec(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
+    const struct cluster_decision *decision = report->decision;
     struct cluster_status *status = report->status;
     const struct cluster_status *last = &snapshot->last;
     if (!snapshot->usable) {
@@ -524,7 +527,8 @@ static void report_spec(struct report *report)
         return;
     }
     status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
-    status->config_spec = json_incref(snapshot->config.document);
+    bool is_running = decision->gate == GATE_OPEN && !decision->rolling && report->complete && !report->outcome->error;
+    status->config_spec = json_incref(is_running || !last->config_spec ? snapshot->config.document : last->config_spec);
     status->accepted_spec = mysql_cluster_roles_of(&snapshot->cluster, snapshot->scale.effective);
     status->storage = json_incref(json_object_get(snapshot->cluster.document, "storage"));
     if (snapshot->cluster.storage.volume_source)
