@@ -8,8 +8,8 @@
 #include "agent/backup/download_process.h"
 #include "agent/backup/replay_process.h"
 #include "agent/backup/upload_process.h"
-#include "agent/bootstrap/init.h"
 #include "agent/bootstrap/zones.h"
+#include "agent/check_command.h"
 #include "agent/check_process.h"
 #include "agent/copy_process.h"
 #include "agent/options.h"
@@ -17,22 +17,12 @@
 #include "agent/seed.h"
 #include "agent/server_start.h"
 #include "agent/store.h"
+#include "agent/termination_log.h"
 #include "common/alloc.h"
 #include "common/ca_bundle.h"
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/version.h"
-
-/* The kubelet shows this file's text as the container's message; the operator quotes it. Not there outside of a pod. */
-static void write_termination_log(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "we");
-
-    if (!file)
-        return;
-    fputs(text, file); /* no line break: it is quoted in the middle of texts */
-    fclose(file);
-}
 
 static int command_copy(const struct agent_options *options, struct error *err)
 {
@@ -45,21 +35,6 @@ static int command_copy(const struct agent_options *options, struct error *err)
         zones_archive_copy(options->copy_dir, err) < 0)
         return -1;
     return fs_copy_file("/proc/self/exe", to, 0755, err);
-}
-
-static int command_check(const struct agent_options *options, struct error *err)
-{
-    struct init_options init = {
-        .paths = &options->paths, .pod_name = options->pod_name, .mysql_port = options->mysql_port};
-
-    _cleanup_(strbuf_release) struct strbuf adjusted;
-    strbuf_init(&adjusted, SUBPROCESS_STDERR_MAX);
-    int rc = init_check(&init, &adjusted, err);
-    if (rc == 0 && adjusted.len > 0) {
-        log_warn("the server takes other values than those of my.cnf", LOG_STR("adjusted", adjusted.buf));
-        write_termination_log(options->paths.termination_log, adjusted.buf);
-    }
-    return rc;
 }
 
 static int command_of_child(const struct agent_options *options, struct error *err)
@@ -89,7 +64,7 @@ static int run_command(const struct agent_options *options, struct error *err)
     case COMMAND_INIT:
         return seed_run(options, err);
     case COMMAND_CHECK:
-        return command_check(options, err);
+        return check_command_run(options, err);
     case COMMAND_SERVER:
         return server_start(options, err);
     case COMMAND_RUN:
@@ -125,7 +100,7 @@ int main(int argc, char **argv)
     if (rc < 0 && !agent_command_is_tool(options.command)) {
         log_error("the agent ends", LOG_ERR(&err));
         if (!agent_command_is_child(options.command))
-            write_termination_log(options.paths.termination_log, err.message);
+            termination_log_write(options.paths.termination_log, err.message);
     }
     agent_options_release(&options);
     return rc < 0 ? 1 : 0;
