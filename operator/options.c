@@ -140,6 +140,14 @@ static int set_address_family(struct operator_options *options, const char *valu
     return 0;
 }
 
+static int set_cluster_domain(struct operator_options *options, const char *value, struct error *err)
+{
+    if (!cluster_domain_is_valid(value))
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a domain like cluster.local", value);
+    snprintf(options->cluster_domain, sizeof(options->cluster_domain), "%s", value);
+    return 0;
+}
+
 static int set_agent_image(struct operator_options *options, const char *value, struct error *err)
 {
     UNUSED(err);
@@ -229,6 +237,9 @@ static const struct flag flags[] = {
     {"watch-namespaces", "A,B", NULL, set_watch_namespaces, "only look at these namespaces (default: all)"},
     {"address-family", "FAMILY", NULL, set_address_family,
         "ipv4 or ipv6: the first family of the pod network (default: that of $KUBERNETES_SERVICE_HOST)"},
+    {"cluster-domain", "DOMAIN", NULL, set_cluster_domain,
+        "of the cluster's DNS, for the names in certificates (default: that of /etc/resolv.conf, else " CLUSTER_DOMAIN_DEFAULT
+        ")"},
     {"agent-image", "IMAGE", NULL, set_agent_image, "agent image for clusters whose configuration names none"},
     {"max-unavailable-clusters", "N", NULL, set_max_unavailable_clusters,
         "clusters whose members are replaced for another --agent-image at a time (default: 1)"},
@@ -337,6 +348,7 @@ int operator_options_parse(int argc, char **argv, struct operator_options *ret, 
         .log_format = isatty(STDERR_FILENO) ? LOG_FORMAT_TEXT : LOG_FORMAT_JSON,
     };
     strvec_init(&options.watch_namespaces);
+    cluster_domain_find("/etc/resolv.conf", options.cluster_domain);
     options.identity = identity_new();
     int rc = 0;
     for (int i = 1; i < argc && rc == 0; i++)

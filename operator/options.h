@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/strvec.h"
+#include "operator/cluster_domain.h"
 
 struct operator_options {
     const char *kubeconfig; /* NULL: see kube_config_load */
@@ -30,11 +31,12 @@ struct operator_options {
     struct strvec watch_namespaces; /* empty: all */
     bool ipv6;                      /* pods' first address family; default: that of $KUBERNETES_SERVICE_HOST */
     int max_unavailable_clusters;   /* that get another agent at a time */
-    const char *agent_image;        /* for clusters whose configuration names none; NULL: they must */
-    bool app;                       /* --enable=app: the kind App */
-    bool config_map_sync;           /* --enable=configmapsync: the kind ConfigMapSync */
-    bool sync_without_consent;      /* --configmapsync-without-consent */
-    bool show_help;                 /* --help: print operator_options_help and leave */
+    char cluster_domain[CLUSTER_DOMAIN_MAX + 1]; /* of Services; default: what /etc/resolv.conf tells */
+    const char *agent_image;                     /* for clusters whose configuration names none; NULL: they must */
+    bool app;                                    /* --enable=app: the kind App */
+    bool config_map_sync;                        /* --enable=configmapsync: the kind ConfigMapSync */
+    bool sync_without_consent;                   /* --configmapsync-without-consent */
+    bool show_help;                              /* --help: print operator_options_help and leave */
     bool show_version;
 };
 

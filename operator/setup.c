@@ -70,6 +70,7 @@ static void set_up_clusters(struct manager *manager, const struct operator_optio
         .version = KM_VERSION,
         .watch_namespaces = &options->watch_namespaces,
         .ipv6 = options->ipv6,
+        .cluster_domain = options->cluster_domain,
         .clusters = shared->clusters,
         .configs = shared->configs,
         .terminals = shared->terminals,

@@ -8,7 +8,7 @@
 
 #include "common/alloc.h"
 
-#define ARGS_MAX 8
+#define ARGS_MAX 10
 
 static int parse(const char *const *args, struct operator_options *ret, struct error *err)
 {
@@ -29,6 +29,7 @@ static void test_defaults(void **state)
     assert_null(options.kubeconfig);
     assert_null(options.context);
     assert_null(options.leader_namespace);
+    assert_true(cluster_domain_is_valid(options.cluster_domain));
     assert_true(options.leader_elect);
     assert_int_equal(options.lease_duration_ms, 6000);
     assert_int_equal(options.renew_deadline_ms, 4000);
@@ -48,12 +49,14 @@ static void test_every_flag_both_ways(void **state)
                                "--leader-namespace=ns", "--lease-duration", "3s", NULL},
                          &options, NULL),
         -1); /* shorter than the renew deadline */
-    assert_int_equal(parse((const char *const[]){"--kubeconfig=/k", "--context", "c", "--leader-elect=false",
-                               "--leader-namespace=ns", "--watch-namespaces=a,b, c", NULL},
-                         &options, NULL),
+    assert_int_equal(
+        parse((const char *const[]){"--kubeconfig=/k", "--context", "c", "--leader-elect=false",
+                  "--leader-namespace=ns", "--watch-namespaces=a,b, c", "--cluster-domain=k8s.example.org", NULL},
+            &options, NULL),
         0);
     assert_string_equal(options.kubeconfig, "/k");
     assert_string_equal(options.context, "c");
+    assert_string_equal(options.cluster_domain, "k8s.example.org");
     assert_false(options.leader_elect);
     assert_string_equal(options.leader_namespace, "ns");
     assert_int_equal(options.watch_namespaces.n, 3);
@@ -112,6 +115,7 @@ static void test_refusals_name_the_flag(void **state)
         {{"--leader-elect=no"}, "--leader-elect: \"no\""},
         {{"--enable=configmapsync,other"}, "--enable: \"other\""},
         {{"--configmapsync-without-consent=no"}, "--configmapsync-without-consent: \"no\""},
+        {{"--cluster-domain=.local"}, "--cluster-domain: \".local\""},
         {{"--log-level=loud"}, "--log-level: \"loud\""},
         {{"--log-format=xml"}, "--log-format: \"xml\""},
         {{"--context"}, "--context needs a value"},
@@ -157,7 +161,7 @@ static void test_help_names_every_flag(void **state)
     fclose(out);
     static const char *const flags[] = {"--kubeconfig", "--context", "--leader-elect", "--leader-namespace",
         "--lease-duration", "--renew-deadline", "--retry-period", "--bind-address", "--metrics-port", "--log-level",
-        "--log-format", "--qps", "--burst", "--version", "--watch-namespaces", "--help", "--enable",
+        "--log-format", "--qps", "--burst", "--version", "--watch-namespaces", "--help", "--enable", "--cluster-domain",
         "--configmapsync-without-consent",
         /* The defaults that test_defaults has seen. */
         "silent leader (default: 6000ms)", "for so long ends (default: 4000ms)", "a leader renews (default: 1000ms)"};

@@ -3,6 +3,7 @@
 
 #include "common/alloc.h"
 #include "common/json.h"
+#include "operator/cluster/desired/service_names.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 #include "operator/cluster/reconcile/cluster_secrets.h"
 
@@ -41,19 +42,17 @@ int cluster_phase_secrets(void *arg)
     struct cluster_controller *controller = reconcile->controller;
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
     const struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
-    const char *ns = snapshot->ns;
-    _cleanup_(freep) char *wildcard = xasprintf("*.%s.%s.svc", snapshot->names.service, ns);
-    _cleanup_(freep) char *primary = xasprintf("%s.%s.svc", snapshot->names.service_primary, ns);
-    _cleanup_(freep) char *replicas = xasprintf("%s.%s.svc", snapshot->names.service_replicas, ns);
-    const char *const dns_names[] = {wildcard, primary, replicas, NULL};
+    struct strvec dns_names;
+    strvec_init(&dns_names);
+    service_names(&snapshot->names, snapshot->ns, controller->options.cluster_domain, &dns_names);
     _cleanup_(json_decrefp) json_t *metadata = desired_child_metadata(snapshot);
     const struct cluster_secrets_request request = {
-        .ns = ns,
+        .ns = snapshot->ns,
         .accounts_name = snapshot->names.accounts,
         .ca_name = snapshot->names.ca,
         .tls_name = snapshot->names.tls,
         .metadata = metadata,
-        .dns_names = dns_names,
+        .dns_names = (const char *const *)dns_names.v,
         .user_password = snapshot->usable ? snapshot->cluster.password : NULL,
         .user_secret_name = snapshot->usable ? snapshot->cluster.password_secret_name : NULL,
         .user_secret_key = snapshot->cluster.password_secret_key,
@@ -70,3 +69,4 @@ int cluster_phase_secrets(void *arg)
     cluster_snapshot_drop_world(&reconcile->snapshot);
     return PHASES_WAIT;
 }
+    strvec_release(&dns_names);
