@@ -45,6 +45,10 @@ struct visit {
     int port;                               /* of the cluster's Services */
     char *secret_uid;                       /* of the live Secret; NULL: absent */
     char *password;                         /* root's */
+    char *encoded_ca;                       /* ca.crt of the cluster's certificates, base64; NULL: there is none yet */
+    bool has_members;                       /* so it will tell what its server is, if it has not */
+    bool knows_server;                      /* verify_option is what that one needs */
+    const char *verify_option;              /* terminal_desired.h; NULL: none */
     char reason[KUBE_CONDITION_REASON_MAX]; /* why it is not served; "" : it is */
     char message[KUBE_CONDITION_MESSAGE_MAX];
     struct error error;
@@ -74,6 +78,7 @@ static void visit_free(struct visit *visit)
     mysql_terminal_release(&visit->terminal);
     mysql_config_spec_release(&visit->config);
     secret_free(visit->password);
+    free(visit->encoded_ca);
     free(visit->secret_uid);
     free(visit->uid);
     free(visit->key);
@@ -86,7 +91,8 @@ static void visit_finish(struct visit *visit)
 {
     struct reconcile *run = visit->run;
     struct error error = visit->error;
-    bool blocked = !str_empty(visit->reason);
+    bool waits = visit->has_members && !visit->knows_server && !visit->verify_option;
+    bool blocked = !str_empty(visit->reason) || waits;
     visit_free(visit);
     if (error.kind && error.kind != ERROR_EXISTS)
         reconcile_finish(run, &error, 0);
@@ -273,13 +279,24 @@ static char *encoded_my_cnf(const struct visit *visit)
 {
     struct strbuf text;
     strbuf_init(&text, 8 * KM_KIB);
-    terminal_my_cnf(&visit->terminal, visit->port, visit->password, &text);
+    terminal_my_cnf(
+        &visit->terminal, visit->port, visit->password, visit->encoded_ca ? visit->verify_option : NULL, &text);
     char *encoded = tls_base64_encode(text.buf, text.len);
     strbuf_release_secret(&text);
     return encoded;
 }
 
-static void write_secret(struct visit *visit, const char *encoded)
+/* `data` of the terminal's Secret; new object. */
+static json_t *wanted_data(const struct visit *visit)
+{
+    _cleanup_(secret_freep) char *my_cnf = encoded_my_cnf(visit);
+    json_t *data = json_build("{s:s}", "my.cnf", my_cnf);
+    if (visit->encoded_ca)
+        json_put_str(data, "ca.crt", visit->encoded_ca);
+    return data;
+}
+
+static void write_secret(struct visit *visit, const json_t *data)
 {
     if (visit_is_stale(visit)) {
         visit_finish(visit);
@@ -288,8 +305,7 @@ static void write_secret(struct visit *visit, const char *encoded)
     struct terminal_view view = view_of(visit);
     struct kube_client *client = visit->controller->client;
     if (visit->secret_uid) {
-        json_t *patch =
-            json_build("{s:{s:s}, s:{s:s}}", "metadata", "uid", visit->secret_uid, "data", "my.cnf", encoded);
+        json_t *patch = json_build("{s:{s:s}, s:O}", "metadata", "uid", visit->secret_uid, "data", data);
         kube_patch(client, resource_of(visit, PLAN_SECRET), visit->ns, view.names.secret, NULL, KUBE_PATCH_MERGE, patch,
             on_secret_written, visit);
         json_decref(patch);
@@ -298,10 +314,28 @@ static void write_secret(struct visit *visit, const char *encoded)
     json_t *metadata = terminal_child_metadata(&view);
     json_put_str(metadata, "name", view.names.secret);
     json_put_str(metadata, "namespace", visit->ns);
-    json_t *secret = json_build("{s:s, s:s, s:s, s:o, s:{s:s}}", "apiVersion", "v1", "kind", "Secret", "type", "Opaque",
-        "metadata", metadata, "data", "my.cnf", encoded);
+    json_t *secret = json_build("{s:s, s:s, s:s, s:o, s:O}", "apiVersion", "v1", "kind", "Secret", "type", "Opaque",
+        "metadata", metadata, "data", data);
     kube_create(client, resource_of(visit, PLAN_SECRET), visit->ns, secret, on_secret_written, visit);
     json_decref(secret);
+}
+
+static const char *held_verify_option(const json_t *data)
+{
+    const char *encoded = json_string_value(json_object_get(data, "my.cnf"));
+    _cleanup_(secret_freep) char *my_cnf = encoded ? tls_base64_decode(encoded, strlen(encoded), NULL, NULL) : NULL;
+    return my_cnf ? terminal_verify_option_of(my_cnf) : NULL;
+}
+
+static bool holds_all(const json_t *data, json_t *wanted)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(wanted, key, value) {
+        if (!json_equal(json_object_get(data, key), value))
+            return false;
+    }
+    return true;
 }
 
 static void on_secret_read(void *arg, const struct kube_answer *answer, const struct error *err)
@@ -311,9 +345,11 @@ static void on_secret_read(void *arg, const struct kube_answer *answer, const st
         visit_fail(visit, err);
         return;
     }
-    _cleanup_(secret_freep) char *encoded = encoded_my_cnf(visit);
+    if (!err && !visit->knows_server) /* nobody speaks at the moment: it stays as it was */
+        visit->verify_option = held_verify_option(json_path(answer->object, "data"));
+    _cleanup_(json_decrefp) json_t *wanted = wanted_data(visit);
     if (err) {
-        write_secret(visit, encoded);
+        write_secret(visit, wanted);
         return;
     }
     struct terminal_view view = view_of(visit);
@@ -325,10 +361,24 @@ static void on_secret_read(void *arg, const struct kube_answer *answer, const st
         return;
     }
     visit->secret_uid = xstrdup(json_path_str(answer->object, "metadata.uid", NULL));
-    if (str_eq(json_path_str(answer->object, "data[\"my.cnf\"]", NULL), encoded))
+    if (holds_all(json_path(answer->object, "data"), wanted))
         visit_pod(visit);
     else
-        write_secret(visit, encoded);
+        write_secret(visit, wanted);
+}
+
+static void on_ca_read(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct visit *visit = arg;
+    if (err && err->kind != ERROR_NOT_FOUND) {
+        visit_fail(visit, err);
+        return;
+    }
+    const json_t *data = err ? NULL : json_path(answer->object, "data");
+    str_replace(&visit->encoded_ca, json_string_value(json_object_get(data, "ca.crt")));
+    struct terminal_view view = view_of(visit);
+    kube_get(visit->controller->client, resource_of(visit, PLAN_SECRET), visit->ns, view.names.secret, on_secret_read,
+        visit);
 }
 
 static void on_accounts_read(void *arg, const struct kube_answer *answer, const struct error *err)
@@ -346,9 +396,10 @@ static void on_accounts_read(void *arg, const struct kube_answer *answer, const 
         visit_report(visit);
         return;
     }
-    struct terminal_view view = view_of(visit);
-    kube_get(visit->controller->client, resource_of(visit, PLAN_SECRET), visit->ns, view.names.secret, on_secret_read,
-        visit);
+    struct cluster_names names;
+    cluster_names_init(&names, visit->terminal.cluster_name);
+    kube_get(visit->controller->client, resource_of(visit, PLAN_SECRET), visit->terminal.cluster_namespace, names.tls,
+        on_ca_read, visit);
 }
 
 /* ---- consent taken back ---- */
@@ -400,6 +451,21 @@ static const struct custom_object *find_cluster(const struct visit *visit)
     return (const struct custom_object *)store_get(informer_store(visit->controller->options.clusters), key);
 }
 
+static void read_server(struct visit *visit, const json_t *instances)
+{
+    size_t i;
+    const json_t *instance;
+    visit->has_members = json_array_size(instances) > 0;
+    json_array_foreach(instances, i, instance) {
+        const struct terminal_server server = {
+            json_path_str(instance, "flavour", ""), json_path_str(instance, "version", "")};
+        if (*server.flavour && !visit->knows_server) {
+            visit->knows_server = true;
+            visit->verify_option = terminal_verify_option(&server);
+        }
+    }
+}
+
 static bool read_config(struct visit *visit, const struct custom_object *cluster)
 {
     _cleanup_(json_decrefp) json_t *status = custom_object_status(cluster);
@@ -410,6 +476,7 @@ static bool read_config(struct visit *visit, const struct custom_object *cluster
     mysql_config_spec_read(document, &visit->config);
     json_decref(document);
     visit->port = (int)json_path_int(status, "port", MYSQL_PORT); /* an earlier version has not told it */
+    read_server(visit, json_path(status, "instances"));
     return visit->config.image_mysql != NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "operator/terminal/terminal_desired.h"
 
 #include "common/agent_api.h"
+#include "common/alloc.h"
 #include "common/json.h"
 #include "operator/api/api_kinds.h"
 #include "operator/api/pod_security.h"
@@ -29,24 +30,54 @@ void terminal_host(const struct mysql_terminal *terminal, struct strbuf *out)
     strbuf_addf(out, "%s.%s.svc", names.service_primary, terminal->cluster_namespace);
 }
 
-/* https://dev.mysql.com/doc/refman/8.4/en/option-files.html: quoted values know \" and \\ . */
+/* https://dev.mysql.com/doc/refman/8.4/en/option-files.html: quoted values know \", \\ and \n, and end with the line. */
 static void add_quoted(struct strbuf *out, const char *value)
 {
     strbuf_addc(out, '"');
     for (; *value; value++) {
         if (*value == '"' || *value == '\\')
             strbuf_addc(out, '\\');
-        strbuf_addc(out, *value);
+        if (*value == '\n')
+            strbuf_adds(out, "\\n");
+        else
+            strbuf_addc(out, *value);
     }
     strbuf_adds(out, "\"\n");
 }
 
-void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char *password, struct strbuf *out)
+static const char verify_mariadb[] = "ssl-verify-server-cert";
+static const char verify_mysql[] = "ssl-mode=VERIFY_IDENTITY";
+
+const char *terminal_verify_option(const struct terminal_server *server)
+{
+    if (str_eq(server->flavour, "mariadb"))
+        return verify_mariadb;
+    bool is_known = !str_empty(server->flavour) && !str_empty(server->version);
+    return is_known && strtol(server->version, NULL, 10) >= 8 ? verify_mysql : NULL;
+}
+
+const char *terminal_verify_option_of(const char *my_cnf)
+{
+    const char *const options[] = {verify_mariadb, verify_mysql};
+    for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+        _cleanup_(freep) char *line = xasprintf("\n%s\n", options[i]);
+        if (strstr(my_cnf, line))
+            return options[i];
+    }
+    return NULL;
+}
+
+/* The character set is in a group of its own: mysqlbinlog reads [client], and does not know the option. */
+void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char *password, const char *verify_option,
+    struct strbuf *out)
 {
     strbuf_adds(out, "[client]\nhost=");
     terminal_host(terminal, out);
     strbuf_addf(out, "\nport=%d\nuser=root\npassword=", port);
     add_quoted(out, password);
+    if (verify_option)
+        strbuf_addf(out, "ssl-ca=" TERMINAL_SECRET_DIR "/ca.crt\n%s\n", verify_option);
+    strbuf_adds(out, "[mysql]\ndefault-character-set=utf8mb4\n");
 }
 
 json_t *terminal_child_metadata(const struct terminal_view *view)

@@ -22,8 +22,18 @@ struct terminal_view {
 
 /* Host of the cluster's primary Service. */
 void terminal_host(const struct mysql_terminal *terminal, struct strbuf *out);
-/* The client configuration; secret. Values are quoted for option files. */
-void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char *password, struct strbuf *out);
+/* The server that a client speaks with, as the cluster's status tells; "" while it does not. Borrowed. */
+struct terminal_server {
+    const char *flavour, *version;
+};
+/* How its client says that the server's certificate must be of the CA in the terminal's ca.crt and bear the name that was asked for. NULL:
+ * it is not known, or such a client cannot: those of MySQL before 8.0 look for names only where there are none, in the common name. */
+const char *terminal_verify_option(const struct terminal_server *server);
+/* The one that such a configuration holds; NULL: none. */
+const char *terminal_verify_option_of(const char *my_cnf);
+/* The client configuration; secret. Values are quoted for option files. verify_option: as above. */
+void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char *password, const char *verify_option,
+    struct strbuf *out);
 /* {labels, ownerReferences} of the children. */
 json_t *terminal_child_metadata(const struct terminal_view *view);
 /* Label kubemysql.dev/role of the pod is "terminal-HASH" of its own manifest: pods cannot be changed, a new hash means a new pod. */

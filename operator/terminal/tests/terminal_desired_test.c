@@ -28,9 +28,17 @@ static void host_and_port(void **state)
     terminal_names_init(&view.names, "t");
     struct strbuf text;
     strbuf_init(&text, 4096);
-    terminal_my_cnf(&terminal, 3307, "a\"b", &text);
-    assert_string_equal(
-        text.buf, "[client]\nhost=shop-mysql-primary.shops.svc\nport=3307\nuser=root\npassword=\"a\\\"b\"\n");
+    terminal_my_cnf(&terminal, 3307, "a\"b\n", NULL, &text);
+    assert_string_equal(text.buf,
+        "[client]\nhost=shop-mysql-primary.shops.svc\nport=3307\nuser=root\npassword=\"a\\\"b\\n\"\n"
+        "[mysql]\ndefault-character-set=utf8mb4\n");
+    strbuf_reset(&text);
+    terminal_my_cnf(&terminal, 3307, "x", "ssl-verify-server-cert", &text);
+    assert_string_equal(text.buf,
+        "[client]\nhost=shop-mysql-primary.shops.svc\nport=3307\nuser=root\npassword=\"x\"\n"
+        "ssl-ca=/etc/kube-mysql/terminal/ca.crt\nssl-verify-server-cert\n[mysql]\ndefault-character-set=utf8mb4\n");
+    assert_string_equal(terminal_verify_option_of(text.buf), "ssl-verify-server-cert");
+    assert_null(terminal_verify_option_of("[client]\npassword=\"ssl-verify-server-cert\"\n"));
     strbuf_release(&text);
 
     _cleanup_(json_decrefp) json_t *pod = terminal_pod(&view);
@@ -42,10 +50,35 @@ static void host_and_port(void **state)
         json_path_str(other, "metadata.labels[\"" LABEL_ROLE "\"]", ""));
 }
 
+static void who_can_verify_is_told_to(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *flavour, *version, *option;
+    } cases[] = {
+        {"mariadb", "10.5.29-MariaDB", "ssl-verify-server-cert"},
+        {"mariadb", "11.8.1-MariaDB", "ssl-verify-server-cert"},
+        {"mysql", "8.4.3", "ssl-mode=VERIFY_IDENTITY"},
+        {"mysql", "9.7.0", "ssl-mode=VERIFY_IDENTITY"},
+        {"percona", "8.0.36-28", "ssl-mode=VERIFY_IDENTITY"},
+        {"mysql", "10.0.1", "ssl-mode=VERIFY_IDENTITY"},
+        {"mysql", "5.6.51", NULL},
+        {"mysql", "5.7.44", NULL},
+        {"mysql", "", NULL},
+        {NULL, NULL, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct terminal_server server = {cases[i].flavour, cases[i].version};
+        if (!str_eq(terminal_verify_option(&server), cases[i].option))
+            fail_msg("%s %s", cases[i].flavour, cases[i].version);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_and_port),
+        cmocka_unit_test(who_can_verify_is_told_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
