@@ -94,7 +94,7 @@ def normal_form(kind, original):
     if meta.get("deletionTimestamp"):
         kept["deleting"] = True
     item.update(metadata=kept, status=_normal_status(kind, item))
-    if kind == "secrets":
+    if kind == "secrets" or meta["name"].endswith("-mysql-ca-bundle"):
         item["data"] = {key: f"{len(value) > 0}" for key, value in (item.get("data") or {}).items()}
     if kind == "persistentvolumeclaims":  # what Kubernetes' volume controllers note down
         kept["annotations"] = {key: value for key, value in kept.get("annotations", {}).items() if ".kubernetes.io/" not in key}

@@ -134,6 +134,8 @@ json_t *cluster_status_encode(const struct cluster_status *status)
     put_copy(json, "storage", status->storage);
     status_put_positive(json, "port", status->port);
     status_put_texts(json, status, status_texts, ARRAY_LEN(status_texts));
+    if (*status->binding)
+        json_put(json, "binding", json_build("{s:s}", "name", status->binding));
     if (status->state != CLUSTER_STATE_UNKNOWN)
         json_put_str(json, "state", cluster_state_names[status->state]);
     for (size_t i = 0; i < ARRAY_LEN(status_ints); i++)
@@ -215,6 +217,7 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     json_copy_text(ret->drill.reason, sizeof(ret->drill.reason), json_path_str(json, "backup.drill.reason", ""));
     json_copy_text(ret->drill.message, sizeof(ret->drill.message), json_path_str(json, "backup.drill.message", ""));
     json_copy_text(ret->backup_problem, sizeof(ret->backup_problem), json_path_str(json, "backup.problem", ""));
+    json_copy_text(ret->binding, sizeof(ret->binding), json_path_str(json, "binding.name", ""));
     ret->config_spec = read_object(json, "configSpec");
     ret->accepted_spec = read_object(json, "acceptedSpec");
     ret->storage_volume_source = read_object(json, "storageVolumeSource");

@@ -101,8 +101,9 @@ struct cluster_status {
     char service[DERIVED_NAME_SIZE];
     char service_primary[DERIVED_NAME_SIZE];
     char service_replicas[DERIVED_NAME_SIZE];
-    int port;           /* of the Services of primary and replicas; 0: nothing was accepted yet */
-    char selector[256]; /* scale subresource */
+    char binding[DERIVED_NAME_SIZE]; /* Secret with what an application connects with; "" there is none */
+    int port;                        /* of the Services of primary and replicas; 0: nothing was accepted yet */
+    char selector[256];              /* scale subresource */
     enum cluster_state state;
     struct cluster_role_status roles; /* written before any agent is told of it (I2) */
     struct cluster_restore restore;   /* owns documents */

@@ -20,6 +20,8 @@ void cluster_names_init(struct cluster_names *names, const char *cluster)
     derive(names->accounts, cluster, "-mysql-accounts");
     derive(names->tls, cluster, "-mysql-tls");
     derive(names->ca, cluster, "-mysql-ca");
+    derive(names->app, cluster, "-mysql-app");
+    derive(names->ca_bundle, cluster, "-mysql-ca-bundle");
     derive(names->service_account, cluster, "-mysql");
     derive(names->disruption_budget, cluster, "-mysql");
     derive(names->terminal, cluster, "");

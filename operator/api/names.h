@@ -104,7 +104,9 @@ struct cluster_names {
     char config_map[DERIVED_NAME_SIZE];       /* NAME-mysql-config */
     char accounts[DERIVED_NAME_SIZE];         /* NAME-mysql-accounts (Secret) */
     char tls[DERIVED_NAME_SIZE];              /* NAME-mysql-tls (Secret) */
-    char ca[DERIVED_NAME_SIZE]; /* NAME-mysql-ca (Secret: the CA's key and the operator's own client certificate) */
+    char ca[DERIVED_NAME_SIZE];  /* NAME-mysql-ca (Secret: the CA's key and the operator's own client certificate) */
+    char app[DERIVED_NAME_SIZE]; /* NAME-mysql-app (Secret: what applications connect with) */
+    char ca_bundle[DERIVED_NAME_SIZE];         /* NAME-mysql-ca-bundle (ConfigMap) */
     char service_account[DERIVED_NAME_SIZE];   /* NAME-mysql */
     char disruption_budget[DERIVED_NAME_SIZE]; /* NAME-mysql */
     char terminal[DERIVED_NAME_SIZE];          /* NAME: the MysqlTerminal of spec.terminal */

@@ -11,6 +11,9 @@
 #include "operator/cluster/desired/desired.h"
 #include "operator/tests/operator_world.h"
 
+#define PATH_APP PATH_CORE "secrets/shop-mysql-app"
+#define PATH_BUNDLE PATH_CORE "configmaps/shop-mysql-ca-bundle"
+
 /* Everything of a settled cluster, itself included. */
 static const char *const kept_paths[] = {PATH_CLUSTER, PATH_STATEFUL_SET, PATH_SLICE, PATH_BUDGET,
     PATH_CORE "serviceaccounts/shop-mysql", PATH_CORE "configmaps/shop-mysql-config", PATH_CORE "services/shop-mysql",
@@ -56,6 +59,24 @@ static bool is_ready_when_open(struct operator_world *world)
     return true;
 }
 
+/* Named by the status, and without a word of root, replication, monitor or a key. */
+static void check_binding(const struct operator_world *world)
+{
+    assert_string_equal(world_str(world, PATH_CLUSTER, "status.binding.name"), "shop-mysql-app");
+    assert_string_equal(world_str(world, PATH_APP, "type"), "servicebinding.io/mysql");
+    assert_string_equal(world_str(world, PATH_APP, "data.password"), "dmVyeSBzZWNyZXQ=");
+    _cleanup_(freep) char *dump = json_dumps(json_path(kube_api_double_get(world->api, PATH_APP), "data"), 0);
+    static const char *const others[] = {"root", "replication", "monitor"};
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        _cleanup_(freep) char *path = xasprintf("data.%s", others[i]);
+        assert_null(strstr(dump, world_str(world, PATH_CORE "secrets/shop-mysql-accounts", path)));
+    }
+    const json_t *bundle = json_path(kube_api_double_get(world->api, PATH_BUNDLE), "data");
+    assert_int_equal(json_object_size(bundle), 1);
+    assert_non_null(strstr(json_string_value(json_object_get(bundle, "ca.crt")), "BEGIN CERTIFICATE"));
+    assert_null(strstr(json_string_value(json_object_get(bundle, "ca.crt")), "PRIVATE KEY"));
+}
+
 static void creation_ends_with_a_serving_cluster(void **state)
 {
     UNUSED(state);
@@ -68,12 +89,15 @@ static void creation_ends_with_a_serving_cluster(void **state)
     assert_string_equal(world_str(world, PATH_CLUSTER, "status.currentPrimary"), "shop-mysql-0");
     assert_string_equal(world_str(world, PATH_CLUSTER, "status.nextAction"), "");
     assert_string_equal(world_str(world, PATH_CORE "secrets/shop-mysql-accounts", "data.user"), "dmVyeSBzZWNyZXQ=");
+    check_binding(world);
     /* I9: the password is in Secrets (and in the spec of who put it there) only. */
     kube_api_double_remove(world->api, PATH_CORE "secrets/shop-mysql-accounts");
+    kube_api_double_remove(world->api, PATH_CORE "secrets/shop-mysql-app");
     world_edit_json(world, PATH_CLUSTER, "{'spec': null}");
     _cleanup_(freep) char *dump = kube_api_double_dump(world->api);
     assert_null(strstr(dump, "very secret"));
     assert_null(strstr(dump, "dmVyeSBzZWNyZXQ"));
+    assert_null(strstr(dump, "very%20secret"));
     operator_world_free(world);
 }
 
@@ -83,6 +107,7 @@ static bool break_things(struct operator_world *world)
 {
     kube_api_double_remove(world->api, PATH_CORE "services/shop-mysql-primary");
     kube_api_double_remove(world->api, PATH_CORE "secrets/shop-mysql-accounts");
+    kube_api_double_remove(world->api, PATH_BUNDLE);
     world_edit_json(world, PATH_CORE "configmaps/shop-mysql-config", "{'data': {'my.cnf': 'broken'}}");
     world_edit_json(world, PATH_STATEFUL_SET, "{'spec': {'replicas': 7}}");
     return true;
@@ -461,10 +486,10 @@ static void any_failing_write_leads_to_the_same_end(void **state)
     };
     _cleanup_(freep) char *wanted = dump_after(NULL);
     for (size_t kind = 0; kind < ARRAY_LEN(faults); kind++)
-        for (int nth = 1; nth <= 14; nth++) {
+        for (int nth = 1; nth <= 15; nth++) {
             struct kube_api_fault fault = faults[kind];
-            fault.nth = nth <= 11 ? nth : nth - 11;
-            fault.method = nth <= 11 ? "POST" : "PATCH"; /* Secrets and children are created, the status is applied */
+            fault.nth = nth <= 12 ? nth : nth - 12;
+            fault.method = nth <= 12 ? "POST" : "PATCH"; /* Secrets and children are created, the status is applied */
             _cleanup_(freep) char *dump = dump_after(&fault);
             if (!str_eq(dump, wanted))
                 fail_msg("%s %d answered %d ends in\n%s\ninstead of\n%s", fault.method, fault.nth, fault.status, dump,

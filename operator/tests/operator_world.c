@@ -319,8 +319,8 @@ const char *world_condition_of(struct operator_world *world, const char *path, c
 
 const char *world_missing_child(const struct operator_world *world)
 {
-    static const char *const paths[] = {PATH_CORE "serviceaccounts/shop-mysql",
-        PATH_CORE "configmaps/shop-mysql-config", PATH_CORE "services/shop-mysql",
+    static const char *const paths[] = {PATH_CORE "serviceaccounts/shop-mysql", PATH_CORE "configmaps/shop-mysql-config",
+        PATH_CORE "configmaps/shop-mysql-ca-bundle", PATH_CORE "services/shop-mysql",
         PATH_CORE "services/shop-mysql-primary", PATH_CORE "services/shop-mysql-replicas",
         PATH_CORE "secrets/shop-mysql-accounts", PATH_CORE "secrets/shop-mysql-ca", PATH_CORE "secrets/shop-mysql-tls",
         PATH_SLICE, PATH_BUDGET, PATH_STATEFUL_SET};
@@ -395,8 +395,9 @@ char *world_children(const struct operator_world *world)
     _cleanup_(freep) char *dump = kube_api_double_dump(world->api);
     for (char *line = dump, *next; *line; line = next) {
         next = strchr(line, '\n') + 1;
-        bool skip = str_starts_with(line, "/api/v1/secrets") ||
-            strstr(line, "/events") == line + strcspn(line, " ") - 7 ||
+        bool is_random = str_starts_with(line, "/api/v1/secrets") ||
+            memmem(line, (size_t)(next - line), "BEGIN CERTIFICATE", sizeof("BEGIN CERTIFICATE") - 1);
+        bool skip = is_random || strstr(line, "/events") == line + strcspn(line, " ") - 7 ||
             str_starts_with(line, "/apis/kubemysql.dev/v1alpha1/mysqlclusters");
         if (!skip)
             strbuf_add(&out, line, (size_t)(next - line));

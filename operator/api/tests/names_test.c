@@ -19,6 +19,8 @@ static void derived(void **state)
     assert_string_equal(names.service_primary, "shop-mysql-primary");
     assert_string_equal(names.service_replicas, "shop-mysql-replicas");
     assert_string_equal(names.accounts, "shop-mysql-accounts");
+    assert_string_equal(names.app, "shop-mysql-app");
+    assert_string_equal(names.ca_bundle, "shop-mysql-ca-bundle");
     assert_string_equal(names.terminal, "shop");
     cluster_pod_name(text, "shop", 3);
     assert_string_equal(text, "shop-mysql-3");

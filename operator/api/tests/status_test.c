@@ -66,6 +66,7 @@ static void fill(struct cluster_status *status)
     status->config_spec = parse("{\"images\":{\"mysql\":\"m:1\"}}");
     status->storage = parse("{\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}");
     snprintf(status->stateful_set, sizeof(status->stateful_set), "a-mysql");
+    snprintf(status->binding, sizeof(status->binding), "a-mysql-app");
     snprintf(status->next_action, sizeof(status->next_action), "roll a-mysql-1, when a-mysql-0 is ready");
     snprintf(status->volumes[status->volume_count++], DERIVED_NAME_SIZE, "data-a-mysql-0");
     struct cluster_instance *instance = cluster_status_add_instance(status, "a-mysql-0", 0);
@@ -234,6 +235,7 @@ static void every_change_counts(void **state)
     CHANGED(b.instance_count--);
     CHANGED(b.volume_count = 0);
     CHANGED(b.next_action[0] = '\0');
+    CHANGED(b.binding[0] = '\0');
     CHANGED(b.roles.loss_allowed = false);
     CHANGED(b.instances[1].set_aside[0] = '\0');
     CHANGED(b.retained_volume_count = 0);

@@ -289,6 +289,7 @@ static void gather_world(
         return;
     snapshot->secrets = memory->secrets;
     snapshot->template_answer = memory->template_answer;
+    snapshot->binding = memory->binding;
     cluster_notes_show(memory, clock_monotonic_ms(), snapshot);
     snapshot->restore_answer = memory->restore ? restore_lookup_answer(memory->restore) : NULL;
     snapshot->restore_task_error = memory->restore ? restore_lookup_error(memory->restore) : NULL;

@@ -54,6 +54,8 @@ struct cluster_memory {
     struct cluster_secrets_facts secrets; /* client_tls is owned */
     int64_t secrets_checked_ms;           /* monotonic, 0: never */
     int64_t secrets_generation;           /* of the spec they were made for */
+    struct cluster_binding_facts binding;
+    bool binding_due; /* after a look at the Secrets, until that at what applications connect with */
     struct cluster_figures figures;
     int64_t drain_since_ms, fenced_since_ms, epoch_since_ms; /* wall clock, see cluster_snapshot.h; 0: not so */
     int64_t lost_since_ms;                                   /* likewise */

@@ -17,6 +17,8 @@ static void reconcile_free(struct cluster_reconcile *reconcile)
 {
     cluster_decision_release(&reconcile->decision);
     cluster_snapshot_release(&reconcile->snapshot);
+    secret_free(reconcile->user_password);
+    free(reconcile->ca_pem);
     free(reconcile->news);
     free(reconcile->key);
     free(reconcile);
@@ -63,6 +65,7 @@ static const phase_fn phases[CLUSTER_PHASE_COUNT] = {
     [CLUSTER_PHASE_ROLES] = cluster_phase_roles,
     [CLUSTER_PHASE_CHILDREN] = cluster_phase_children,
     [CLUSTER_PHASE_AGENTS] = cluster_phase_agents,
+    [CLUSTER_PHASE_BINDING] = cluster_phase_binding,
     [CLUSTER_PHASE_STATUS] = cluster_phase_status,
     [CLUSTER_PHASE_FINAL_BACKUP] = cluster_phase_final_backup,
     [CLUSTER_PHASE_DONE] = phase_done,

@@ -8,7 +8,7 @@
  *   cluster_reconcile_PHASE.c     the others: secrets, roles, children, status
  *
  *   Secrets, if they were never made → roles, until the status says what is decided → children → agents
- *   → Secrets, if they are due → status → last backup
+ *   → Secrets, if they are due → what applications connect with → status → last backup
  *
  * The snapshot is parsed once and gathered again after every wait; it holds the cluster's UID, so a reconcile never
  * goes on with another cluster of the same name. What waits is a phase (operator/runtime/phases.h).
@@ -46,6 +46,7 @@ enum cluster_phase {
     CLUSTER_PHASE_ROLES,
     CLUSTER_PHASE_CHILDREN,     /* the plan is executed */
     CLUSTER_PHASE_AGENTS,       /* told by the snapshot after the plan */
+    CLUSTER_PHASE_BINDING,      /* what applications connect with, after a look at the Secrets */
     CLUSTER_PHASE_STATUS,       /* the report, written if it changed */
     CLUSTER_PHASE_FINAL_BACKUP, /* the last thing, so that one that fails holds up nothing else */
     CLUSTER_PHASE_DONE,         /* the end, with the first error if there was one */
@@ -63,8 +64,9 @@ struct cluster_reconcile {
     bool planned;  /* roles were decided */
     bool executed; /* there was a plan */
     bool recheck_soon;
-    int intents;               /* written so far */
-    struct cluster_news *news; /* of the intent that is being written; owned */
+    char *user_password, *ca_pem; /* of the last look at the Secrets, for what applications connect with; NULL: none */
+    int intents;                  /* written so far */
+    struct cluster_news *news;    /* of the intent that is being written; owned */
     int news_count;
     int64_t again_ms;                /* look again then, 0: at the usual time */
     enum final_backup_act final_act; /* after the status */
@@ -81,6 +83,7 @@ int cluster_phase_secrets(void *arg);
 int cluster_phase_roles(void *arg);
 int cluster_phase_children(void *arg);
 int cluster_phase_agents(void *arg);
+int cluster_phase_binding(void *arg);
 int cluster_phase_status(void *arg);
 int cluster_phase_final_backup(void *arg);
 

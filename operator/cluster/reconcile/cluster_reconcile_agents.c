@@ -155,5 +155,5 @@ int cluster_phase_agents(void *arg)
         cluster_reconcile_again_in(reconcile, CLUSTER_FAILOVER_REPORT_MS);
         return CLUSTER_PHASE_DONE;
     }
-    return cluster_reconcile_wants_secrets(reconcile) ? CLUSTER_PHASE_SECRETS : CLUSTER_PHASE_STATUS;
+    return cluster_reconcile_wants_secrets(reconcile) ? CLUSTER_PHASE_SECRETS : CLUSTER_PHASE_BINDING;
 }

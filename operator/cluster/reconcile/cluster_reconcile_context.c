@@ -40,7 +40,7 @@ bool cluster_reconcile_wants_secrets(const struct cluster_reconcile *reconcile)
     int64_t age_ms = loop_now_ms(reconcile->controller->loop) - memory->secrets_checked_ms;
     bool lacks_tls = !memory->secrets.client_tls && cluster_snapshot_has_agents(snapshot);
     return memory->secrets_checked_ms == 0 || age_ms >= reconcile->controller->options.secrets_fresh_ms ||
-        memory->secrets_generation != snapshot->generation || lacks_tls;
+        memory->secrets_generation != snapshot->generation || lacks_tls || (memory->binding_due && !reconcile->ca_pem);
 }
 
 /* ---- writing the status ---- */

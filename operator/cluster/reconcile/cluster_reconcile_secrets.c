@@ -15,10 +15,11 @@ static int phase_after_secrets(struct cluster_reconcile *reconcile)
         return CLUSTER_PHASE_ROLES;
     cluster_reconcile_look_at_agents(reconcile);
     cluster_reconcile_tell_agents(reconcile);
-    return CLUSTER_PHASE_STATUS;
+    return CLUSTER_PHASE_BINDING;
 }
 
-static void on_secrets(void *arg, const struct cluster_secrets_facts *facts, const struct error *err)
+static void on_secrets(void *arg, const struct cluster_secrets_facts *facts,
+    const struct cluster_credentials *credentials, const struct error *err)
 {
     struct cluster_reconcile *reconcile = arg;
     if (!err) {
@@ -26,6 +27,10 @@ static void on_secrets(void *arg, const struct cluster_secrets_facts *facts, con
         cluster_memory_take_secrets(memory, facts);
         memory->secrets_checked_ms = loop_now_ms(reconcile->controller->loop);
         memory->secrets_generation = reconcile->snapshot.generation;
+        memory->binding_due = true;
+        secret_free(reconcile->user_password);
+        reconcile->user_password = xstrdup(credentials->user_password);
+        str_replace(&reconcile->ca_pem, credentials->ca_pem);
     } else {
         reconcile->snapshot.secrets_failed = !reconcile->planned;
         if (!reconcile->error.kind) {
@@ -66,7 +71,7 @@ int cluster_phase_secrets(void *arg)
     };
     cluster_secrets_ensure(
         controller->client, controller->targets.kinds[PLAN_SECRET].resource, &request, on_secrets, reconcile);
+    strvec_release(&dns_names);
     cluster_snapshot_drop_world(&reconcile->snapshot);
     return PHASES_WAIT;
 }
-    strvec_release(&dns_names);

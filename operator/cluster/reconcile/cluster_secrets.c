@@ -30,6 +30,7 @@ struct pass {
     json_t *metadata;
     struct strvec dns_names;
     char *user_password; /* inline, or read from the user's Secret */
+    char *held_password; /* of the user's account, once its Secret is written; NULL: none */
     char *user_secret_name;
     char *user_secret_key;
     bool generate_user_password, keep_user_password, of_root;
@@ -68,6 +69,7 @@ static void pass_free(struct pass *pass)
     strvec_release(&pass->dns_names);
     json_decref(pass->metadata);
     secret_free(pass->user_password);
+    secret_free(pass->held_password);
     free(pass->user_secret_name);
     free(pass->user_secret_key);
     free(pass->ns);
@@ -90,7 +92,8 @@ static void pass_end(struct pass *pass)
         pass->facts.client_tls_digest =
             hash64(pass->facts.client_tls_digest, options.cert_pem, strlen(options.cert_pem));
     }
-    pass->done(pass->arg, &pass->facts, failed ? &pass->first_error : NULL);
+    const struct cluster_credentials credentials = {.user_password = pass->held_password, .ca_pem = pass->ca.cert_pem};
+    pass->done(pass->arg, &pass->facts, &credentials, failed ? &pass->first_error : NULL);
     pass_free(pass);
 }
 
@@ -293,11 +296,13 @@ static bool certificates_are_known(const struct pass *pass, uint64_t digest)
 
 static void take_known(struct pass *pass, json_t *patches[static SECRET_COUNT])
 {
-    enum cluster_user_password user_password = pass->facts.user_password;
+    const struct cluster_secrets_facts found = pass->facts;
     pass->facts = pass->known;
-    pass->facts.user_password = user_password;
+    pass->facts.user_password = found.user_password;
+    pass->facts.password_ends_line = found.password_ends_line;
     pass->facts.client_tls = NULL;
     pass->unchanged = true;
+    pass->ca.cert_pem = secret_data_get(pass->secrets[SECRET_CA].data, "ca.crt");
     patches[SECRET_CA] = json_object();
     patches[SECRET_TLS] = json_object();
 }
@@ -312,11 +317,26 @@ static int verify_certificates(struct pass *pass, json_t *patches[static SECRET_
         &patches[SECRET_TLS], &pass->facts.certificate_not_after_ms, err);
 }
 
+static bool ends_line(const char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+    return len > 0 && text[len - 1] == '\n';
+}
+
+static void work_out_accounts(struct pass *pass, json_t *patches[static SECRET_COUNT])
+{
+    const json_t *data = pass->secrets[SECRET_ACCOUNTS].data;
+    json_t *patch = secret_data_accounts(data, user_action(pass), pass->user_password);
+    secret_free(pass->held_password);
+    pass->held_password = secret_data_get(json_object_get(patch, "user") ? patch : data, "user");
+    pass->facts.password_ends_line = ends_line(pass->user_password);
+    patches[SECRET_ACCOUNTS] = patch;
+}
+
 static int work_out(struct pass *pass, json_t *patches[static SECRET_COUNT], struct error *err)
 {
     uint64_t digest = certificates_digest(pass);
-    patches[SECRET_ACCOUNTS] =
-        secret_data_accounts(pass->secrets[SECRET_ACCOUNTS].data, user_action(pass), pass->user_password);
+    work_out_accounts(pass, patches);
     if (certificates_are_known(pass, digest)) {
         take_known(pass, patches);
         return 0;

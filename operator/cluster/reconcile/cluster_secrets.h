@@ -58,10 +58,17 @@ struct cluster_secrets_request {
     const struct cluster_secrets_facts *known; /* of the last look, NULL: none; copied */
 };
 
+/* What else is made of it (cluster_binding.h); valid during the call. */
+struct cluster_credentials {
+    const char *user_password; /* of spec.username; NULL: there is none. Secret */
+    const char *ca_pem;        /* the CA's certificate, and the former one's behind it */
+};
+
 /* err: ERROR_EXISTS when a Secret of that name belongs to somebody else (message names it), ERROR_CONFLICT while that is a former cluster of the
- * same name; API errors as they come. facts are valid on success.
+ * same name; API errors as they come. facts and credentials are valid on success.
  * Strings of the request are copied. */
-typedef void (*cluster_secrets_done_fn)(void *arg, const struct cluster_secrets_facts *facts, const struct error *err);
+typedef void (*cluster_secrets_done_fn)(void *arg, const struct cluster_secrets_facts *facts,
+    const struct cluster_credentials *credentials, const struct error *err);
 void cluster_secrets_ensure(struct kube_client *client, const struct kube_resource *secret,
     const struct cluster_secrets_request *request, cluster_secrets_done_fn done, void *arg);
 

@@ -19,6 +19,7 @@
 #include "operator/api/mysql_config.h"
 #include "operator/api/names.h"
 #include "operator/api/projections.h"
+#include "operator/cluster/state/binding_facts.h"
 #include "operator/cluster/state/secrets_facts.h"
 #include "operator/instance/mycnf_sender.h"
 #include "operator/plan/plan.h"
@@ -167,6 +168,7 @@ struct cluster_snapshot {
         *restore_store; /* serves a volume of backups while the cluster is restored from it; NULL: there is none */
     const struct custom_object *terminal; /* the MysqlTerminal of the cluster's own name, whoever owns it */
     struct cluster_secrets_facts secrets;
+    struct cluster_binding_facts binding;
     bool namespace_ends;        /* it is being deleted: nothing is created in it any more (namespace_end.h) */
     bool secrets_failed;        /* they were never made or completed so far, and just could not be */
     struct cluster_status last; /* as last written */

@@ -434,6 +434,8 @@ static void set_child_conflict(struct report *report)
         set(report, CONDITION_CHILD_CONFLICT, true, "ForeignObject",
             "spec.terminal: MysqlTerminal %s exists and is not ours; it is left alone. Rename or remove it",
             report->snapshot->terminal->name);
+    else if (!str_empty(report->snapshot->binding.conflict))
+        set(report, CONDITION_CHILD_CONFLICT, true, "ForeignObject", "%s", report->snapshot->binding.conflict);
     else
         kube_conditions_remove(&report->status->conditions, CONDITION_CHILD_CONFLICT);
 }
@@ -526,6 +528,14 @@ static void report_spec(struct report *report)
         status->port = last->port;
         return;
     }
+static void report_binding(struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    const char *found = snapshot->binding.has_secret ? snapshot->names.app : "";
+    snprintf(report->status->binding, sizeof(report->status->binding), "%s",
+        snapshot->binding.known ? found : snapshot->last.binding);
+}
+
     status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
     bool is_running = decision->gate == GATE_OPEN && !decision->rolling && report->complete && !report->outcome->error;
     status->config_spec = json_incref(is_running || !last->config_spec ? snapshot->config.document : last->config_spec);
@@ -570,6 +580,9 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     *ret = (struct cluster_status){.observed_generation = snapshot->generation, .conditions = snapshot->last.conditions};
     struct report report = {snapshot, decision, outcome, ret, .wanted = snapshot->scale.effective,
         .complete = children_are_as_wanted(snapshot, decision)};
+    else if (!str_empty(report->snapshot->binding.conflict))
+        put_text(status->next_action, sizeof(status->next_action), "make what applications connect with; blocked: %s",
+            report->snapshot->binding.conflict);
     ret->replicas = snapshot->stateful_set ? snapshot->stateful_set->status_replicas : 0;
     put_text(ret->next_action, sizeof(ret->next_action), "%s", decision->next_action);
     report_names(&report);
@@ -590,6 +603,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_healthy(&report);
     settle_state(&report);
     cluster_report_replication_conditions(snapshot, ret);
+    report_binding(&report);
     set_child_conflict(&report);
     set_storage_resized(&report);
     set_certificate_expiring(&report);

@@ -464,6 +464,14 @@ static void put_secrets(struct golden *golden, const json_t *secrets)
 }
 
 static void put_error(struct golden *golden, const json_t *error)
+static void put_binding(struct golden *golden, const json_t *binding)
+{
+    struct cluster_binding_facts *facts = &golden->snapshot.binding;
+    facts->known = json_is_object(binding);
+    facts->has_secret = json_path_bool(binding, "secret", false);
+    snprintf(facts->conflict, sizeof(facts->conflict), "%s", json_path_str(binding, "conflict", ""));
+}
+
 {
     golden->error_kind = PLAN_KIND_COUNT;
     if (!error)
@@ -551,6 +559,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_hashes(golden, json_object_get(observed, "agents"));
     put_secrets(golden, json_object_get(observed, "secrets"));
     put_error(golden, json_object_get(observed, "error"));
+    put_binding(golden, json_object_get(observed, "binding"));
     return golden;
 }
 

@@ -21,14 +21,18 @@ static const struct kube_resource secret_resource = {&kube_kind_secret, "v1"};
 struct result {
     int done;
     struct cluster_secrets_facts facts;
+    char user_password[64], ca_pem[4096];
     struct error err;
 };
 
-static void on_done(void *arg, const struct cluster_secrets_facts *facts, const struct error *err)
+static void on_done(void *arg, const struct cluster_secrets_facts *facts, const struct cluster_credentials *credentials,
+    const struct error *err)
 {
     struct result *result = arg;
     result->done++;
     result->facts = *facts;
+    snprintf(result->user_password, sizeof(result->user_password), "%s", str_or_empty(credentials->user_password));
+    snprintf(result->ca_pem, sizeof(result->ca_pem), "%s", str_or_empty(credentials->ca_pem));
     if (err)
         result->err = *err;
 }
@@ -217,6 +221,51 @@ static void the_users_secret_is_copied_and_followed(void **state)
     assert_int_equal(result.facts.user_password, USER_PASSWORD_SECRET_MISSING);
     _cleanup_(secret_freep) char *kept = value_of(world, "accounts", "user");
     assert_string_equal(kept, "one");
+    assert_string_equal(result.user_password, "one");
+}
+
+static void credentials_are_those_that_stand_there(void **state)
+{
+    struct world *world = *state;
+    struct cluster_secrets_request request = usual_request();
+    struct result result = ensure(world, request);
+    assert_string_equal(result.user_password, "");
+    request.generate_user_password = true;
+    result = ensure(world, request);
+    _cleanup_(secret_freep) char *password = value_of(world, "accounts", "user");
+    _cleanup_(secret_freep) char *ca = value_of(world, "ca", "ca.crt");
+    assert_string_equal(result.user_password, password);
+    assert_string_equal(result.ca_pem, ca);
+    request.known = &result.facts;
+    struct result again = ensure(world, request);
+    assert_string_equal(again.user_password, password);
+    assert_string_equal(again.ca_pem, ca); /* also of certificates that are not verified again */
+    request.generate_user_password = false;
+    request.user_password = "rooted";
+    request.password_of_root = true;
+    result = ensure(world, request);
+    assert_string_equal(result.user_password, "");
+}
+
+/* What `echo secret | kubectl create secret --from-file` makes. It is taken as it is: another reader of the Secret sees the same. */
+static void a_newline_at_the_end_is_told_of_and_kept(void **state)
+{
+    struct world *world = *state;
+    struct cluster_secrets_request request = usual_request();
+    request.user_secret_name = "theirs";
+    request.user_secret_key = "password";
+    put_secret(world, "theirs", NULL, "password", "b25lCg==");
+    struct result result = ensure(world, request);
+    assert_int_equal(result.facts.user_password, USER_PASSWORD_OK);
+    assert_true(result.facts.password_ends_line);
+    assert_string_equal(result.user_password, "one\n");
+    request.known = &result.facts;
+    struct result again = ensure(world, request);
+    assert_true(again.facts.password_ends_line);
+    request.known = &again.facts;
+    put_secret(world, "theirs", NULL, "password", "b25l");
+    again = ensure(world, request);
+    assert_false(again.facts.password_ends_line);
 }
 
 /* ---- others' ---- */
@@ -289,6 +338,8 @@ int main(void)
         WORLD_TEST(a_cluster_that_is_not_so_fresh_keeps_its_passwords),
         WORLD_TEST(a_deleted_one_comes_back_alone),
         WORLD_TEST(the_users_secret_is_copied_and_followed),
+        WORLD_TEST(credentials_are_those_that_stand_there),
+        WORLD_TEST(a_newline_at_the_end_is_told_of_and_kept),
         WORLD_TEST(a_foreign_secret_stops_everything),
         WORLD_TEST(a_foreign_secret_of_a_fresh_cluster_is_left_alone),
         WORLD_TEST(a_former_clusters_secret_is_waited_for),
