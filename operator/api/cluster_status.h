@@ -47,7 +47,8 @@
 #define CONDITION_RESTORE_VERIFIED \
     "RestoreVerified" /* spec.backup.drill: the last drill went well; False: reason and message say what did not */
 #define CONDITION_CERTIFICATE_EXPIRING "CertificateExpiring" /* True: renewal keeps failing and little time is left */
-#define CONDITION_DEGRADED "Degraded" /* True: the primary takes writes, but not all is as wanted */
+#define CONDITION_DEGRADED "Degraded"                /* True: the primary takes writes, but not all is as wanted */
+#define CONDITION_PASSWORD_SUSPECT "PasswordSuspect" /* True: the password given ends with a newline; message: where */
 /* And those of ready_conditions.h. */
 extern const char *const cluster_condition_types[]; /* NULL-terminated, for kube_conditions_decode */
 

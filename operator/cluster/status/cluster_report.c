@@ -440,6 +440,21 @@ static void set_child_conflict(struct report *report)
         kube_conditions_remove(&report->status->conditions, CONDITION_CHILD_CONFLICT);
 }
 
+/* It is what every reader of the Secret sees, so it is used as it is: who types it does not get in. */
+static void set_password_suspect(struct report *report)
+{
+    const struct mysql_cluster *cluster = &report->snapshot->cluster;
+    static const char text[] = "the password ends with a newline, which is part of it: who leaves it out is refused. "
+                               "If that is not meant, write it without (printf instead of echo)";
+    if (!report->snapshot->secrets.password_ends_line)
+        kube_conditions_remove(&report->status->conditions, CONDITION_PASSWORD_SUSPECT);
+    else if (cluster->password_secret_name)
+        set(report, CONDITION_PASSWORD_SUSPECT, true, "EndsWithNewline", "spec.passwordSecret: key %s of Secret %s: %s",
+            cluster->password_secret_key, cluster->password_secret_name, text);
+    else
+        set(report, CONDITION_PASSWORD_SUSPECT, true, "EndsWithNewline", "spec.password: %s", text);
+}
+
 static void set_storage_resized(struct report *report)
 {
     const struct cluster_outcome *outcome = report->outcome;
@@ -510,6 +525,14 @@ static void report_names(struct report *report)
     strbuf_release(&selector);
 }
 
+static void report_binding(struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    const char *found = snapshot->binding.has_secret ? snapshot->names.app : "";
+    snprintf(report->status->binding, sizeof(report->status->binding), "%s",
+        snapshot->binding.known ? found : snapshot->last.binding);
+}
+
 /* The merged configuration and the storage in force; those of a spec that is not accepted are not shown. Terminals and
  * the pods of backups take their images from there: one that is still tried, or that only some members have, is not
  * theirs yet. */
@@ -528,14 +551,6 @@ static void report_spec(struct report *report)
         status->port = last->port;
         return;
     }
-static void report_binding(struct report *report)
-{
-    const struct cluster_snapshot *snapshot = report->snapshot;
-    const char *found = snapshot->binding.has_secret ? snapshot->names.app : "";
-    snprintf(report->status->binding, sizeof(report->status->binding), "%s",
-        snapshot->binding.known ? found : snapshot->last.binding);
-}
-
     status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
     bool is_running = decision->gate == GATE_OPEN && !decision->rolling && report->complete && !report->outcome->error;
     status->config_spec = json_incref(is_running || !last->config_spec ? snapshot->config.document : last->config_spec);
@@ -565,6 +580,9 @@ static void say_what_is_awaited(struct report *report)
     if (report->outcome->error && report->outcome->error->kind == ERROR_EXISTS)
         put_text(status->next_action, sizeof(status->next_action), "try again; blocked: %s",
             report->outcome->error->message);
+    else if (!str_empty(report->snapshot->binding.conflict))
+        put_text(status->next_action, sizeof(status->next_action), "make what applications connect with; blocked: %s",
+            report->snapshot->binding.conflict);
     else if (is_data_lost(report))
         put_text(status->next_action, sizeof(status->next_action), "nothing: " DATA_LOST);
     else if (unready && report->snapshot->usable) {
@@ -580,12 +598,10 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     *ret = (struct cluster_status){.observed_generation = snapshot->generation, .conditions = snapshot->last.conditions};
     struct report report = {snapshot, decision, outcome, ret, .wanted = snapshot->scale.effective,
         .complete = children_are_as_wanted(snapshot, decision)};
-    else if (!str_empty(report->snapshot->binding.conflict))
-        put_text(status->next_action, sizeof(status->next_action), "make what applications connect with; blocked: %s",
-            report->snapshot->binding.conflict);
     ret->replicas = snapshot->stateful_set ? snapshot->stateful_set->status_replicas : 0;
     put_text(ret->next_action, sizeof(ret->next_action), "%s", decision->next_action);
     report_names(&report);
+    report_binding(&report);
     report_spec(&report);
     report_instances(&report);
     report_volumes(&report);
@@ -603,8 +619,8 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_healthy(&report);
     settle_state(&report);
     cluster_report_replication_conditions(snapshot, ret);
-    report_binding(&report);
     set_child_conflict(&report);
+    set_password_suspect(&report);
     set_storage_resized(&report);
     set_certificate_expiring(&report);
     set_binlogs_archived(&report);

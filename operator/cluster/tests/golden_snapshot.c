@@ -460,10 +460,10 @@ static void put_secrets(struct golden *golden, const json_t *secrets)
                                                          : USER_PASSWORD_OK;
     facts->certificate_not_after_ms =
         GOLDEN_NOW_MS + json_path_int(secrets, "certificateDays", 300) * 24 * 60 * 60 * 1000;
+    facts->password_ends_line = json_path_bool(secrets, "passwordEndsLine", false);
     golden->snapshot.secrets_failed = json_path_bool(secrets, "failed", false);
 }
 
-static void put_error(struct golden *golden, const json_t *error)
 static void put_binding(struct golden *golden, const json_t *binding)
 {
     struct cluster_binding_facts *facts = &golden->snapshot.binding;
@@ -472,6 +472,7 @@ static void put_binding(struct golden *golden, const json_t *binding)
     snprintf(facts->conflict, sizeof(facts->conflict), "%s", json_path_str(binding, "conflict", ""));
 }
 
+static void put_error(struct golden *golden, const json_t *error)
 {
     golden->error_kind = PLAN_KIND_COUNT;
     if (!error)
@@ -558,8 +559,8 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_times(golden, observed);
     put_hashes(golden, json_object_get(observed, "agents"));
     put_secrets(golden, json_object_get(observed, "secrets"));
-    put_error(golden, json_object_get(observed, "error"));
     put_binding(golden, json_object_get(observed, "binding"));
+    put_error(golden, json_object_get(observed, "error"));
     return golden;
 }
 
