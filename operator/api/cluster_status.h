@@ -60,8 +60,8 @@ enum cluster_state {
     CLUSTER_STATE_RESTORING,
     CLUSTER_STATE_HEALTHY,
     CLUSTER_STATE_DEGRADED,   /* it takes writes, or soon will, but not all is as wanted */
-    CLUSTER_STATE_FAILED,     /* servers run, and none takes writes */
-    CLUSTER_STATE_LOST,       /* no server runs */
+    CLUSTER_STATE_FAILED,     /* members are heard, and none takes writes */
+    CLUSTER_STATE_LOST,       /* no member is heard, or none has the data any more */
     CLUSTER_STATE_INCOMPLETE, /* servers run, and the primary's agent is not heard; or it has not begun yet */
     CLUSTER_STATE_COUNT
 };

@@ -423,7 +423,7 @@ static void reply_fault(struct kube_api_double *api, struct http_exchange *excha
         snprintf(seconds, sizeof(seconds), "%d", fault->retry_after_s);
         if (fault->retry_after_s > 0)
             http_exchange_add_header(exchange, "Retry-After", seconds);
-        reply_status(exchange, fault->status, fault->reason, "scripted fault");
+        reply_status(exchange, fault->status, fault->reason, fault->message ? fault->message : "scripted fault");
         return;
     case KUBE_API_FAULT_CUT:
         reply_cut(api, exchange, path, result);

@@ -77,10 +77,11 @@ struct kube_api_fault {
     int nth;                 /* the first to fail, counted from now over matching requests; 0 and 1: the next */
     int times;               /* how many in a row; 0: one; -1: for ever */
     enum kube_api_fault_kind kind;
-    int status;         /* for STATUS */
-    const char *reason; /* NULL: by status */
-    int retry_after_s;  /* -1: no header */
-    bool carried_out;   /* the request takes effect, only its answer is lost or replaced */
+    int status;          /* for STATUS */
+    const char *reason;  /* NULL: by status */
+    const char *message; /* NULL: some */
+    int retry_after_s;   /* -1: no header */
+    bool carried_out;    /* the request takes effect, only its answer is lost or replaced */
 };
 /* Strings are static or outlive the double. */
 void kube_api_double_fault(struct kube_api_double *api, const struct kube_api_fault *fault);

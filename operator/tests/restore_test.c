@@ -236,13 +236,20 @@ static bool wish_weekly(struct operator_world *world)
 static bool has_two(struct operator_world *world)
 {
     return world_int(world, PATH_CLUSTER, "status.readyReplicas") == 2 &&
-        str_eq(role_story_status(world, "state"), "Healthy") && is_refused(world);
+        str_eq(world_condition(world, "Replicated"), "True/AllFollow") &&
+        str_eq(role_story_status(world, "state"), "Degraded") && is_refused(world);
+}
+
+static bool is_healthy(struct operator_world *world)
+{
+    return role_story_settled(world) && str_eq(role_story_status(world, "state"), "Healthy");
 }
 
 static void test_no_change_afterwards(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {put_backup, role_story_settled, wish_weekly, is_refused, has_two, NULL};
+    static const world_step_fn steps[] = {
+        put_backup, role_story_settled, wish_weekly, is_refused, has_two, wish_nightly, is_healthy, NULL};
     struct operator_world *world = operator_world_new();
     world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}}");
     operator_world_run(world, steps);

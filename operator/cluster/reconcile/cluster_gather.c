@@ -277,6 +277,17 @@ static void gather_final_backup(const struct cluster_sources *sources, struct cl
     free(status);
 }
 
+/* It holds no longer than the pod is missing. */
+static void gather_refusal(const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
+{
+    const struct pod_question_memory *question = &memory->pod_question;
+    for (int i = 0; i < snapshot->member_count && question->since_ms; i++) {
+        struct cluster_member *member = &snapshot->members[i];
+        if (member->ordinal == question->ordinal && !member->pod)
+            member->refused = question->refusal;
+    }
+}
+
 static void gather_world(
     const struct cluster_sources *sources, const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
 {
@@ -295,6 +306,7 @@ static void gather_world(
     snapshot->restore_task_error = memory->restore ? restore_lookup_error(memory->restore) : NULL;
     snapshot->final.make_error = str_or_empty(memory->final_error);
     snapshot->namespace_ends = memory->namespace_ends;
+    gather_refusal(memory, snapshot);
 }
 
 /* ---- the snapshot ---- */

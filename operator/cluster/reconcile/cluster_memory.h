@@ -46,6 +46,16 @@ struct cluster_figures {
     int member_count;
 };
 
+/* A member without a pod, and what the API server says of it (pod_question.h). Zero: there is none. */
+struct pod_question_memory {
+    int64_t since_ms; /* monotonic; it was first seen then */
+    int ordinal;
+    int64_t asked_ms; /* monotonic, 0: never */
+    bool is_asked;    /* the answer is not there yet */
+    uint64_t serial;  /* of the question that is awaited */
+    char refusal[KUBE_CONDITION_MESSAGE_MAX];
+};
+
 struct cluster_memory {
     char *key;
     char *uid;
@@ -76,6 +86,7 @@ struct cluster_memory {
     int64_t template_asked_ms;              /* monotonic, 0: never */
     bool namespace_ends;                    /* namespace_end.h */
     int64_t namespace_asked_ms;             /* monotonic, 0: never */
+    struct pod_question_memory pod_question;
 };
 
 struct cluster_memories {

@@ -7,6 +7,7 @@
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 #include "operator/cluster/reconcile/namespace_question.h"
+#include "operator/cluster/reconcile/pod_question.h"
 #include "operator/cluster/reconcile/restore_tend.h"
 #include "operator/cluster/reconcile/template_question.h"
 #include "operator/cluster/state/member_view.h"
@@ -116,6 +117,23 @@ static void ask_about_template(struct cluster_reconcile *reconcile)
             reconcile, template_ask(&asker, cluster_reconcile_memory(reconcile), &reconcile->snapshot));
 }
 
+/* Of the template that is in force: another one is not what the StatefulSet controller tries. */
+static void ask_for_pods(struct cluster_reconcile *reconcile)
+{
+    struct cluster_controller *controller = reconcile->controller;
+    const struct pod_asker asker = {
+        .client = controller->client,
+        .pods = controller->targets.kinds[PLAN_POD].resource,
+        .claims = controller->targets.kinds[PLAN_VOLUME_CLAIM].resource,
+        .memories = &controller->memories,
+        .changed = cluster_controller_wake,
+        .arg = controller,
+    };
+    if (cluster_child_is_as_wanted(&reconcile->snapshot, &reconcile->decision, CHILD_STATEFUL_SET))
+        cluster_reconcile_again_in(
+            reconcile, pod_ask(&asker, cluster_reconcile_memory(reconcile), &reconcile->snapshot));
+}
+
 void cluster_reconcile_look_at_agents(struct cluster_reconcile *reconcile)
 {
     cluster_reconcile_sync_agents(reconcile);
@@ -129,6 +147,7 @@ void cluster_reconcile_tell_agents(struct cluster_reconcile *reconcile)
     tend_restore(reconcile);
     ask_for_namespace(reconcile);
     ask_about_template(reconcile);
+    ask_for_pods(reconcile);
 }
 
 /* ---- the phase ---- */

@@ -142,6 +142,7 @@ static void on_read(void *arg, const struct kube_answer *answer, const struct er
 
 static void take_user_password(struct pass *pass, const json_t *secret)
 {
+    secret_data_key_names(json_path(secret, "data"), pass->facts.user_keys, sizeof(pass->facts.user_keys));
     pass->user_password = secret_data_get(json_path(secret, "data"), pass->user_secret_key);
     pass->facts.user_password = pass->user_password ? USER_PASSWORD_OK : USER_PASSWORD_KEY_MISSING;
 }
@@ -296,10 +297,11 @@ static bool certificates_are_known(const struct pass *pass, uint64_t digest)
 
 static void take_known(struct pass *pass, json_t *patches[static SECRET_COUNT])
 {
-    const struct cluster_secrets_facts found = pass->facts;
+    const struct cluster_secrets_facts seen = pass->facts;
     pass->facts = pass->known;
-    pass->facts.user_password = found.user_password;
-    pass->facts.password_ends_line = found.password_ends_line;
+    pass->facts.user_password = seen.user_password;
+    pass->facts.password_ends_line = seen.password_ends_line;
+    memcpy(pass->facts.user_keys, seen.user_keys, sizeof(seen.user_keys));
     pass->facts.client_tls = NULL;
     pass->unchanged = true;
     pass->ca.cert_pem = secret_data_get(pass->secrets[SECRET_CA].data, "ca.crt");

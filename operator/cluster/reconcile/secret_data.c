@@ -6,6 +6,7 @@
 #include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/json.h"
+#include "common/strvec.h"
 #include "operator/cluster/reconcile/cluster_secrets.h"
 
 #define DAY_MS (24LL * 60 * 60 * 1000)
@@ -187,4 +188,24 @@ int secret_data_tls(const json_t *data, const struct tls_keypair *ca, const char
     *ret_patch = steal_ptr(patch);
     *ret_not_after_ms = not_after_ms;
     return 0;
+}
+
+void secret_data_key_names(const json_t *data, char *out, size_t size)
+{
+    struct strvec names;
+    const char *key;
+    json_t *value;
+    strvec_init(&names);
+    out[0] = '\0';
+    json_object_foreach((json_t *)(uintptr_t)data, key, value)
+        strvec_push(&names, key);
+    strvec_sort(&names);
+    for (size_t i = 0; i < names.n; i++) {
+        size_t len = strlen(out);
+        bool fits = len + strlen(names.v[i]) + sizeof(", ...") < size;
+        snprintf(out + len, size - len, "%s%s", len ? ", " : "", fits ? names.v[i] : "...");
+        if (!fits)
+            break;
+    }
+    strvec_release(&names);
 }

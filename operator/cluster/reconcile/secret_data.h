@@ -36,4 +36,7 @@ int secret_data_tls(const json_t *data, const struct tls_keypair *ca, const char
 /* A decoded value of `data`, NULL if absent or malformed; caller frees with secret_free. */
 char *secret_data_get(const json_t *data, const char *key);
 
+/* Names of the keys, in order, never a value: "ca.crt, password". Cut with "...". */
+void secret_data_key_names(const json_t *data, char *out, size_t size);
+
 #endif

@@ -61,6 +61,7 @@ struct cluster_member {
     char order_error[160];            /* why it could not be given its order last time; "" it was, or nobody tried */
     enum mycnf_verdict mycnf_verdict; /* on the wanted my.cnf */
     const char *mycnf_text;           /* see mycnf_sender_verdict; never NULL */
+    const char *refused; /* what the API server says against its missing pod (pod_refusal.h); NULL or "": nothing */
 };
 
 /* How many members the cluster has (cluster_scale.h). */

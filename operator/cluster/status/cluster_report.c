@@ -15,6 +15,7 @@
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
+#include "operator/cluster/status/cluster_trouble.h"
 
 /* Renewal begins when a third of a leaf's life is left, so this little is left only if it failed for months. */
 #define CERTIFICATE_WARNING_MS (14LL * 24 * 60 * 60 * 1000)
@@ -79,26 +80,11 @@ static const char *instance_phase(const struct cluster_member *member)
     return pod->ready ? "Running" : "Starting";
 }
 
-/* Which field is to blame for a pod that does not come up, as far as that can be told. */
-static const char *field_to_blame(const struct cluster_member *member)
-{
-    const struct pod_object *pod = member->pod;
-    if (cluster_is_image_reason(pod->problem_reason))
-        return str_eq(pod->problem_container, CONTAINER_INJECT) ? " (images.agent)" : " (images.mysql)";
-    return member_refuses_mycnf(member) ? " (spec.mycnf)" : "";
-}
-
 static void instance_message(const struct cluster_member *member, char *out, size_t size)
 {
-    const struct pod_object *pod = member->pod;
-    out[0] = '\0';
-    if (pod && !str_empty(pod->problem_reason))
-        put_text(out, size, "%s%s%s%s: %s", pod->problem_container, str_empty(pod->problem_container) ? "" : " ",
-            pod->problem_reason, field_to_blame(member), pod->problem_message);
-    else if (member->agent && member->agent->problem_count > 0)
-        put_text(out, size, "%s: %s", member->agent->problems[0].reason, member->agent->problems[0].message);
-    else if (member->agent && !cluster_member_is_ready(member))
-        put_text(out, size, "%s", member->agent->ready_reason);
+    char text[2 * KUBE_CONDITION_MESSAGE_MAX];
+    member_trouble_text(member, text, sizeof(text));
+    put_text(out, size, "%s", text);
 }
 
 /* After a restart of ours the streams to the agents take a moment: until a member has spoken, what was known of it
@@ -209,8 +195,9 @@ static const char *user_password_problem(const struct cluster_snapshot *snapshot
             cluster->password_secret_name, snapshot->ns);
         return out;
     case USER_PASSWORD_KEY_MISSING:
-        snprintf(out, size, "spec.passwordSecret.key: Secret %s has no key %s", cluster->password_secret_name,
-            cluster->password_secret_key);
+        snprintf(out, size, "spec.passwordSecret.key: Secret %s has no key %s; %s%s", cluster->password_secret_name,
+            cluster->password_secret_key, *snapshot->secrets.user_keys ? "it has " : "it is empty",
+            snapshot->secrets.user_keys);
         return out;
     case USER_PASSWORD_NONE:
     case USER_PASSWORD_OK:
@@ -253,34 +240,12 @@ static void set_accepted(struct report *report)
             report->status->mycnf_adjusted);
 }
 
-static const struct cluster_member *find_unready(const struct report *report)
-{
-    for (int i = 0; i < report->snapshot->member_count; i++)
-        if (is_wanted(report, &report->snapshot->members[i]) && !cluster_member_is_ready(&report->snapshot->members[i]))
-            return &report->snapshot->members[i];
-    return NULL;
-}
-
 static const struct cluster_member *find_leaving(const struct report *report)
 {
     for (int i = 0; i < report->snapshot->member_count; i++)
         if (!is_wanted(report, &report->snapshot->members[i]) && report->snapshot->members[i].pod)
             return &report->snapshot->members[i];
     return NULL;
-}
-
-/* What Kubernetes says of its pod, or its agent of itself. NULL: it starts. */
-static const char *trouble_reason(const struct cluster_member *member)
-{
-    if (member->pod && !str_empty(member->pod->problem_reason))
-        return member->pod->problem_reason;
-    return member_speaks(member) && member->agent->problem_count > 0 ? member->agent->problems[0].reason : NULL;
-}
-
-/* It is not about to become ready by itself; a seed that failed is tried again. */
-static bool member_is_stuck(const struct cluster_member *member)
-{
-    return trouble_reason(member) && !member_is_seeding(member);
 }
 
 /* A database was made, and by all members' own words nobody has it any more, as after the eviction of the only member
@@ -302,7 +267,7 @@ static void set_progressing(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
     const struct cluster_decision *decision = report->decision;
-    const struct cluster_member *unready = find_unready(report);
+    const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
     const struct cluster_member *leaving = find_leaving(report);
     char text[256] = "";
     if (snapshot->cluster.paused)
@@ -329,6 +294,17 @@ static void set_progressing(struct report *report)
         set(report, CONDITION_PROGRESSING, false, "Settled", "nothing is being changed");
 }
 
+/* What holds up the first one is told, too. */
+static void set_no_primary(struct report *report)
+{
+    const struct cluster_member *worst = cluster_worst_member(report->snapshot, report->wanted);
+    char message[256] = "";
+    if (worst && member_is_stuck(worst))
+        instance_message(worst, message, sizeof(message));
+    set(report, CONDITION_AVAILABLE, false, "NoPrimary", "no member is primary yet%s%s%s%s", *message ? "; " : "",
+        *message ? worst->name : "", *message ? ": " : "", message);
+}
+
 static void set_available(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
@@ -343,7 +319,7 @@ static void set_available(struct report *report)
         set(report, CONDITION_AVAILABLE, false, "PrimaryNotReady", "%s is not ready%s%s", primary->name,
             *message ? ": " : "", message);
     } else
-        set(report, CONDITION_AVAILABLE, false, "NoPrimary", "no member is primary yet");
+        set_no_primary(report);
 }
 
 /* An agent says it until its server restarts. It is over once the primary's replicas have what was committed then
@@ -386,7 +362,7 @@ static bool find_carried_problem(const struct report *report)
 
 static void set_healthy(struct report *report)
 {
-    const struct cluster_member *unready = find_unready(report);
+    const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
     const struct agent_problem *problem = NULL;
     const struct cluster_member *ailing = find_ailing(report, &problem);
     const struct cluster_member *primary = cluster_primary(report->snapshot);
@@ -395,7 +371,7 @@ static void set_healthy(struct report *report)
         set(report, CONDITION_HEALTHY, false, "NotAccepted", "there is nothing until the spec is accepted");
     else if (unready) {
         instance_message(unready, message, sizeof(message));
-        const char *reason = trouble_reason(unready);
+        const char *reason = member_trouble_reason(unready);
         set(report, CONDITION_HEALTHY, false, reason ? reason : "MemberNotReady", "%d of %d members are ready; %s%s%s",
             report->ready, report->wanted, unready->name, *message ? ": " : " is not", message);
     } else if (primary && member_commits_wait(primary))
@@ -410,13 +386,29 @@ static void set_healthy(struct report *report)
         set(report, CONDITION_HEALTHY, true, "AllReady", "%d of %d members are ready", report->ready, report->wanted);
 }
 
-/* Both words are shown side by side. */
+/* "Healthy" is shown beside these, and says no more than they do. */
 static void settle_state(struct report *report)
 {
+    static const struct {
+        const char *type;
+        enum kube_condition_status bad;
+    } said[] = {
+        {CONDITION_ACCEPTED, KUBE_CONDITION_FALSE},
+        {CONDITION_AVAILABLE, KUBE_CONDITION_FALSE},
+        {CONDITION_HEALTHY, KUBE_CONDITION_FALSE},
+        {CONDITION_REPLICATED, KUBE_CONDITION_FALSE},
+        {CONDITION_WRITES_BLOCKED, KUBE_CONDITION_TRUE},
+        {CONDITION_CHILD_CONFLICT, KUBE_CONDITION_TRUE},
+        {CONDITION_DEGRADED, KUBE_CONDITION_TRUE},
+    };
     struct cluster_status *status = report->status;
-    const struct kube_condition *healthy = kube_conditions_find(&status->conditions, CONDITION_HEALTHY);
-    if (status->state == CLUSTER_STATE_HEALTHY && healthy && healthy->status == KUBE_CONDITION_FALSE)
-        status->state = CLUSTER_STATE_DEGRADED;
+    if (is_data_lost(report))
+        status->state = CLUSTER_STATE_LOST;
+    for (size_t i = 0; i < ARRAY_LEN(said) && status->state == CLUSTER_STATE_HEALTHY; i++) {
+        const struct kube_condition *condition = kube_conditions_find(&status->conditions, said[i].type);
+        if (condition && condition->status == said[i].bad)
+            status->state = CLUSTER_STATE_DEGRADED;
+    }
 }
 
 static bool terminal_is_foreign(const struct cluster_snapshot *snapshot)
@@ -569,13 +561,73 @@ static void report_applied_hash(struct report *report)
         cluster_applied_hash(report->snapshot, report->decision->desired, report->status->applied_hash);
 }
 
+/* ---- the next action ---- */
+
+static bool has_pods(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (snapshot->members[i].pod)
+            return true;
+    }
+    return false;
+}
+
+/* The spec, or what it names, holds everything up, or a part of it. False: nothing of that is wrong. */
+static bool say_how_to_be_accepted(struct report *report, char *out, size_t size)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    const struct mysql_cluster *cluster = &snapshot->cluster;
+    const struct cluster_secrets_facts *secrets = &snapshot->secrets;
+    const char *rest = !snapshot->usable && has_pods(snapshot) ? "; until then the members are led as they are" : "";
+    if (str_eq(snapshot->reason, "ConfigNotFound"))
+        put_text(out, size, "make the MysqlConfig that spec.config.name names, or name another: %s%s",
+            snapshot->message, rest);
+    else if (!str_empty(snapshot->reason))
+        put_text(out, size, "correct the spec: %.*s%s", (int)(size - 128), snapshot->message, rest);
+    else if (secrets->user_password == USER_PASSWORD_SECRET_MISSING)
+        put_text(out, size, "make Secret %s in namespace %s with the password as key %s", cluster->password_secret_name,
+            snapshot->ns, cluster->password_secret_key);
+    else if (secrets->user_password == USER_PASSWORD_KEY_MISSING && *secrets->user_keys)
+        put_text(out, size,
+            "set spec.passwordSecret.key (now %s) to a key that Secret %s has: %s; or add that key to it",
+            cluster->password_secret_key, cluster->password_secret_name, secrets->user_keys);
+    else if (secrets->user_password == USER_PASSWORD_KEY_MISSING)
+        put_text(out, size, "add the password to Secret %s as key %s; it is empty", cluster->password_secret_name,
+            cluster->password_secret_key);
+    else if (!str_empty(snapshot->last.backup_problem) && json_path(cluster->document, "backup"))
+        put_text(out, size, "correct the spec: %s", snapshot->last.backup_problem);
+    else
+        return false;
+    return true;
+}
+
+/* What only a person can do comes first. The operator's own plan stands behind it where it waits for that member to
+ * change the primary. */
+static bool say_what_is_to_do(struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    const struct cluster_member *worst = cluster_worst_member(snapshot, report->wanted);
+    struct cluster_status *status = report->status;
+    const char *own = snapshot->last.roles.initialized ? report->decision->intent.next_action : "";
+    char remedy[sizeof(status->next_action)];
+    if (snapshot->cluster.paused || snapshot->final.deleting)
+        return false;
+    if (say_how_to_be_accepted(report, remedy, sizeof(remedy)))
+        put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
+    else if (snapshot->usable && worst && member_trouble_remedy(snapshot, worst, remedy, sizeof(remedy)))
+        put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
+    else
+        return false;
+    return true;
+}
+
 /* Nothing is planned, and yet not all is well: what is awaited, and of whom. */
 static void say_what_is_awaited(struct report *report)
 {
     struct cluster_status *status = report->status;
-    const struct cluster_member *unready = find_unready(report);
+    const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
     char message[256];
-    if (!str_empty(status->next_action))
+    if (say_what_is_to_do(report) || !str_empty(status->next_action))
         return;
     if (report->outcome->error && report->outcome->error->kind == ERROR_EXISTS)
         put_text(status->next_action, sizeof(status->next_action), "try again; blocked: %s",
@@ -617,7 +669,6 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_progressing(&report);
     set_available(&report);
     set_healthy(&report);
-    settle_state(&report);
     cluster_report_replication_conditions(snapshot, ret);
     set_child_conflict(&report);
     set_password_suspect(&report);
@@ -626,4 +677,5 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_binlogs_archived(&report);
     set_restore_verified(&report);
     cluster_report_ready(snapshot, decision, ret);
+    settle_state(&report);
 }

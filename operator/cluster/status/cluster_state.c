@@ -7,15 +7,31 @@
 #include "operator/cluster/state/in_place_state.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/restore_state.h"
+#include "operator/cluster/status/cluster_trouble.h"
+
+/* It gets its data, and nothing that is known keeps it from that. */
+static bool gets_its_data(const struct cluster_member *member)
+{
+    return member_is_seeding(member) && member_trouble_rank(member) <= TROUBLE_STARTING;
+}
+
+/* Nothing was ever accepted: what the spec would be led with is not known. */
+static bool is_not_begun(const struct cluster_snapshot *snapshot)
+{
+    return !snapshot->usable && !snapshot->last.accepted_spec && !snapshot->last.roles.initialized;
+}
 
 enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    int running = 0, seeding = 0, following = cluster_follower_count(snapshot);
+    int running = 0, seeding = 0, speaking = 0, following = cluster_follower_count(snapshot);
     for (int i = 0; i < snapshot->member_count; i++) {
         running += member_runs(&snapshot->members[i]);
-        seeding += member_is_wanted(snapshot, &snapshot->members[i]) && member_is_seeding(&snapshot->members[i]);
+        seeding += member_is_wanted(snapshot, &snapshot->members[i]) && gets_its_data(&snapshot->members[i]);
+        speaking += member_speaks(&snapshot->members[i]);
     }
+    if (is_not_begun(snapshot))
+        return CLUSTER_STATE_INCOMPLETE;
     if (snapshot->scale.effective == 0)
         return CLUSTER_STATE_OFFLINE;
     if (restore_is_under_way(snapshot) || in_place_holds(snapshot))
@@ -34,5 +50,5 @@ enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot)
         return CLUSTER_STATE_DEGRADED;
     if (primary && !member_speaks(primary))
         return running > 0 ? CLUSTER_STATE_INCOMPLETE : CLUSTER_STATE_LOST;
-    return running > 0 ? CLUSTER_STATE_FAILED : CLUSTER_STATE_LOST;
+    return speaking > 0 ? CLUSTER_STATE_FAILED : CLUSTER_STATE_LOST;
 }

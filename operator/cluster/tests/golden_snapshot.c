@@ -461,6 +461,7 @@ static void put_secrets(struct golden *golden, const json_t *secrets)
     facts->certificate_not_after_ms =
         GOLDEN_NOW_MS + json_path_int(secrets, "certificateDays", 300) * 24 * 60 * 60 * 1000;
     facts->password_ends_line = json_path_bool(secrets, "passwordEndsLine", false);
+    snprintf(facts->user_keys, sizeof(facts->user_keys), "%s", json_path_str(secrets, "userKeys", ""));
     golden->snapshot.secrets_failed = json_path_bool(secrets, "failed", false);
 }
 
@@ -470,6 +471,15 @@ static void put_binding(struct golden *golden, const json_t *binding)
     facts->known = json_is_object(binding);
     facts->has_secret = json_path_bool(binding, "secret", false);
     snprintf(facts->conflict, sizeof(facts->conflict), "%s", json_path_str(binding, "conflict", ""));
+}
+
+/* Of members without a pod, by ordinal. */
+static void put_refusals(struct golden *golden, const json_t *refusals)
+{
+    const char *ordinal;
+    json_t *words;
+    json_object_foreach((json_t *)(uintptr_t)refusals, ordinal, words)
+        golden->snapshot.members[strtoul(ordinal, NULL, 10)].refused = json_string_value(words);
 }
 
 static void put_error(struct golden *golden, const json_t *error)
@@ -560,6 +570,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_hashes(golden, json_object_get(observed, "agents"));
     put_secrets(golden, json_object_get(observed, "secrets"));
     put_binding(golden, json_object_get(observed, "binding"));
+    put_refusals(golden, json_object_get(observed, "refusals"));
     put_error(golden, json_object_get(observed, "error"));
     return golden;
 }

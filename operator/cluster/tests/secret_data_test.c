@@ -259,6 +259,21 @@ static void a_further_name_asks_for_a_new_leaf(void **state)
     assert_int_equal(json_object_size(patch), 2);
 }
 
+static void keys_are_named_without_values(void **state)
+{
+    UNUSED(state);
+    char names[30];
+    _cleanup_(json_decrefp) json_t *data =
+        json_build("{s:s, s:s, s:s}", "user", "c2VjcmV0", "pass", "c2VjcmV0", "a-key-of-a-long-name", "c2VjcmV0");
+    secret_data_key_names(data, names, sizeof(names));
+    assert_string_equal(names, "a-key-of-a-long-name, ...");
+    char all[64];
+    secret_data_key_names(data, all, sizeof(all));
+    assert_string_equal(all, "a-key-of-a-long-name, pass, user");
+    secret_data_key_names(NULL, all, sizeof(all));
+    assert_string_equal(all, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +287,7 @@ int main(void)
         cmocka_unit_test(garbage_is_replaced),
         cmocka_unit_test(leaves_of_a_foreign_ca_are_replaced),
         cmocka_unit_test(a_further_name_asks_for_a_new_leaf),
+        cmocka_unit_test(keys_are_named_without_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -210,6 +210,7 @@ static void the_users_secret_is_copied_and_followed(void **state)
     put_secret(world, "theirs", NULL, "other", "eA==");
     result = ensure(world, request);
     assert_int_equal(result.facts.user_password, USER_PASSWORD_KEY_MISSING);
+    assert_string_equal(result.facts.user_keys, "other");
     assert_null(value_of(world, "accounts", "user"));
     put_secret(world, "theirs", NULL, "password", "b25l");
     result = ensure(world, request);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/status/cluster_trouble.h"
+
+#include "common/json.h"
+#include "operator/cluster/rollout/cluster_decide.h"
+#include "operator/cluster/rollout/cluster_gate.h"
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/pod_refusal.h"
+
+/* Reasons of a waiting container that cannot be made: of a Secret, ConfigMap, key or mount that is not there. */
+static bool is_container_reason(const char *reason)
+{
+    static const char *const known[] = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+        "PreCreateHookError", "PostStartHookError", "StartError", "ContainerCannotRun"};
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        if (str_eq(reason, known[i]))
+            return true;
+    }
+    return false;
+}
+
+static const char *pod_reason(const struct cluster_member *member)
+{
+    return member->pod ? member->pod->problem_reason : "";
+}
+
+static bool is_refused(const struct cluster_member *member)
+{
+    return !member->pod && !str_empty(member->refused);
+}
+
+enum trouble_rank member_trouble_rank(const struct cluster_member *member)
+{
+    const char *reason = pod_reason(member);
+    if (cluster_member_is_ready(member))
+        return TROUBLE_NONE;
+    if (is_refused(member) || cluster_is_image_reason(reason) || is_container_reason(reason))
+        return TROUBLE_BY_USER;
+    if (!str_empty(reason))
+        return TROUBLE_ENDED;
+    return member_trouble_reason(member) ? TROUBLE_TOLD : TROUBLE_STARTING;
+}
+
+const char *member_trouble_reason(const struct cluster_member *member)
+{
+    if (is_refused(member))
+        return REASON_POD_REFUSED;
+    if (!str_empty(pod_reason(member)))
+        return member->pod->problem_reason;
+    return member_speaks(member) && member->agent->problem_count > 0 ? member->agent->problems[0].reason : NULL;
+}
+
+/* Which field is to blame for a pod that does not come up, as far as that can be told. */
+static const char *field_to_blame(const struct cluster_member *member)
+{
+    const struct pod_object *pod = member->pod;
+    if (cluster_is_image_reason(pod->problem_reason))
+        return str_eq(pod->problem_container, CONTAINER_INJECT) ? " (images.agent)" : " (images.mysql)";
+    return member_refuses_mycnf(member) ? " (spec.mycnf)" : "";
+}
+
+void member_trouble_text(const struct cluster_member *member, char *out, size_t size)
+{
+    const struct pod_object *pod = member->pod;
+    out[0] = '\0';
+    if (is_refused(member))
+        snprintf(out, size, "%s: %s", REASON_POD_REFUSED, member->refused);
+    else if (pod && !str_empty(pod->problem_reason))
+        snprintf(out, size, "%s%s%s%s%s%s", pod->problem_container, str_empty(pod->problem_container) ? "" : " ",
+            pod->problem_reason, field_to_blame(member), str_empty(pod->problem_message) ? "" : ": ",
+            pod->problem_message);
+    else if (member->agent && member->agent->problem_count > 0)
+        snprintf(out, size, "%s: %s", member->agent->problems[0].reason, member->agent->problems[0].message);
+    else if (member->agent && !cluster_member_is_ready(member))
+        snprintf(out, size, "%s", member->agent->ready_reason);
+}
+
+bool member_is_stuck(const struct cluster_member *member)
+{
+    return member_trouble_reason(member) && !member_is_seeding(member);
+}
+
+const struct cluster_member *cluster_worst_member(const struct cluster_snapshot *snapshot, int wanted)
+{
+    const struct cluster_member *worst = NULL, *primary = cluster_primary(snapshot);
+    enum trouble_rank worst_rank = TROUBLE_NONE;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        enum trouble_rank rank = member->ordinal < wanted ? member_trouble_rank(member) : TROUBLE_NONE;
+        if (rank > worst_rank || (rank == worst_rank && rank != TROUBLE_NONE && member == primary)) {
+            worst = member;
+            worst_rank = rank;
+        }
+    }
+    return worst;
+}
+
+/* ---- what to do ---- */
+
+/* Where a field of the configuration comes from: the inline spec wins. */
+static void say_config_field(const struct cluster_snapshot *snapshot, const char *field, char *out, size_t size)
+{
+    const struct mysql_cluster *cluster = &snapshot->cluster;
+    if (cluster->config_name && !json_path(cluster->config_spec, field))
+        snprintf(out, size, "spec.%s of MysqlConfig %s", field, cluster->config_name);
+    else
+        snprintf(out, size, "spec.config.spec.%s", field);
+}
+
+static bool is_ours(const char *container)
+{
+    return str_eq(container, CONTAINER_INIT) || str_eq(container, CONTAINER_MYSQL) || str_eq(container, CONTAINER_AGENT);
+}
+
+static void remedy_image(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
+{
+    const struct pod_object *pod = member->pod;
+    char field[DERIVED_NAME_SIZE + 64];
+    if (str_eq(pod->problem_container, CONTAINER_INJECT) && !snapshot->config.image_agent) {
+        snprintf(out, size, "start the operator with an --agent-image that can be pulled (now %s)",
+            snapshot->default_agent_image);
+        return;
+    }
+    const char *image = NULL;
+    if (str_eq(pod->problem_container, CONTAINER_INJECT)) {
+        say_config_field(snapshot, "images.agent", field, sizeof(field));
+        image = snapshot->config.image_agent;
+    } else if (is_ours(pod->problem_container)) {
+        say_config_field(snapshot, "images.mysql", field, sizeof(field));
+        image = snapshot->config.image_mysql;
+    } else
+        snprintf(field, sizeof(field), "the image of container %s in the podTemplate", pod->problem_container);
+    snprintf(out, size,
+        "set %s to an image that can be pulled%s%s%s, or let the nodes reach its registry "
+        "(imagePullSecrets, where it asks for an account)",
+        field, image ? " (now " : "", image ? image : "", image ? ")" : "");
+}
+
+static void remedy_memory(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    char field[DERIVED_NAME_SIZE + 64];
+    say_config_field(snapshot, "resources.limits.memory", field, sizeof(field));
+    const char *now = json_path_str(snapshot->config.resources, "limits.memory", NULL);
+    snprintf(out, size, "raise %s%s%s%s, or lower what spec.mycnf lets the server use", field, now ? " (now " : "",
+        now ? now : "", now ? ")" : "");
+}
+
+/* Without the words of the reason, which whoever reads this has before him as well. */
+static bool say_remedy(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
+{
+    const struct pod_object *pod = member->pod;
+    if (is_refused(member)) {
+        char remedy[256];
+        snprintf(out, size, "%s", pod_refusal_remedy(member->refused, snapshot->ns, remedy, sizeof(remedy)));
+    } else if (cluster_is_image_reason(pod_reason(member)))
+        remedy_image(snapshot, member, out, size);
+    else if (is_container_reason(pod_reason(member)))
+        snprintf(
+            out, size, "make what container %s is made of, or take it out of the podTemplate", pod->problem_container);
+    else if (str_eq(pod_reason(member), "Unschedulable"))
+        snprintf(
+            out, size, "make room for %s on a node that its podTemplate allows, or let it ask for less", member->name);
+    else if (str_eq(pod_reason(member), "OOMKilled") && str_eq(pod->problem_container, CONTAINER_MYSQL))
+        remedy_memory(snapshot, out, size);
+    else
+        return false;
+    return true;
+}
+
+bool member_trouble_remedy(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
+{
+    char remedy[512], words[512];
+    if (!say_remedy(snapshot, member, remedy, sizeof(remedy)))
+        return false;
+    member_trouble_text(member, words, sizeof(words));
+    snprintf(out, size, "%s: %s: %s", remedy, member->name, words);
+    return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_trouble.h: what keeps a member from being ready, how bad that is, and what the user has to do. Pure.
+ *
+ * Each member is looked at, and the worst is told: what does not end before somebody changes something comes before
+ * what a server says of itself, and that before a member that only starts. Of two that are as bad the primary, or the
+ * lower ordinal, comes first.
+ */
+#ifndef KM_CLUSTER_TROUBLE_H
+#define KM_CLUSTER_TROUBLE_H
+
+#include "operator/cluster/state/cluster_snapshot.h"
+
+enum trouble_rank {
+    TROUBLE_NONE,     /* it is ready */
+    TROUBLE_STARTING, /* nothing is known to be wrong */
+    TROUBLE_TOLD,     /* its agent says what is wrong */
+    TROUBLE_ENDED,    /* a container ended, or its pod finds no node */
+    TROUBLE_BY_USER,  /* an image, a container that cannot be made, a pod that is refused: only a change helps */
+};
+
+enum trouble_rank member_trouble_rank(const struct cluster_member *member);
+/* What Kubernetes says of its pod, or its agent of itself. NULL: it starts. */
+const char *member_trouble_reason(const struct cluster_member *member);
+/* For people: reason, the field to blame as far as that can be told, and the words. "": it starts. */
+void member_trouble_text(const struct cluster_member *member, char *out, size_t size);
+/* It is not about to become ready by itself; a seed that failed is tried again. */
+bool member_is_stuck(const struct cluster_member *member);
+/* The worst of the members below `wanted` that are not ready; NULL: all are. */
+const struct cluster_member *cluster_worst_member(const struct cluster_snapshot *snapshot, int wanted);
+/* What a person has to do about it, with field and value. False: nothing but wait. */
+bool member_trouble_remedy(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pod that the API server refuses: which answer is a refusal, when it is asked, and for what. */
+#include "common/base.h"
+
+#include "operator/cluster/state/pod_refusal.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/json.h"
+#include "operator/cluster/desired/desired.h"
+#include "operator/cluster/reconcile/pod_question.h"
+#include "operator/cluster/tests/golden_snapshot.h"
+
+#define CLUSTER                                                                                                \
+    "{\"metadata\":{\"generation\":1},\"spec\":{\"config\":{\"spec\":{\"images\":{\"mysql\":\"mysql:8.4\"}}}," \
+    "\"replicas\":3,\"storage\":%s}}"
+#define CLAIMS "{\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}"
+
+static json_t *parse(const char *text)
+{
+    json_t *json = json_parse(text, strlen(text), NULL);
+    if (!json)
+        fail_msg("not JSON: %s", text);
+    return json;
+}
+
+static struct golden *make(const char *storage, const char *pods)
+{
+    char text[1024];
+    snprintf(text, sizeof(text), CLUSTER, storage);
+    _cleanup_(json_decrefp) json_t *cluster = parse(text);
+    _cleanup_(json_decrefp) json_t *observed = json_build(
+        "{s:o, s:{}, s:O}", "pods", parse(pods), "children", "appliedSpec", json_object_get(cluster, "spec"));
+    return golden_new(cluster, observed);
+}
+
+static void only_words_about_the_pod_are_a_refusal(void **state)
+{
+    static const struct {
+        enum error_kind kind;
+        const char *message;
+        bool is;
+        const char *remedy;
+    } rows[] = {
+        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: exceeded quota: q", true,
+            "raise the ResourceQuota of namespace ns1"},
+        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: failed quota: q: must specify limits.memory for: mysql", true,
+            "give the containers the requests and limits"},
+        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\": hostNetwork", true,
+            "take out of the podTemplate"},
+        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi", true,
+            "within the LimitRange of namespace ns1"},
+        {ERROR_INVALID, "admission webhook \"v\" denied the request: no", true, "admission webhook"},
+        {ERROR_INVALID, "Pod \"a\" is invalid: spec.volumes: nothing", true, "change what the API server names"},
+        {ERROR_INVALID, "admission webhook \"v\" does not support dry run", false, NULL},
+        {ERROR_FORBIDDEN, "pods is forbidden: User \"u\" cannot create resource \"pods\"", false, NULL},
+        {ERROR_UNAVAILABLE, "no leader", false, NULL},
+        {ERROR_EXISTS, "pods \"a\" already exists", false, NULL},
+    };
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char remedy[256];
+        struct error err = ERROR_INIT;
+        error_set(&err, rows[i].kind, "%s", rows[i].message);
+        if (pod_refusal_is(&err) != rows[i].is)
+            fail_msg("%s", rows[i].message);
+        if (rows[i].is && !strstr(pod_refusal_remedy(rows[i].message, "ns1", remedy, sizeof(remedy)), rows[i].remedy))
+            fail_msg("%s: %s", rows[i].message, remedy);
+    }
+    assert_false(pod_refusal_is(NULL));
+}
+
+static void it_is_asked_once_it_lasts(void **state)
+{
+    UNUSED(state);
+    struct pod_question_memory question = {.serial = 7};
+    const struct cluster_member first = {.ordinal = 0}, second = {.ordinal = 1};
+    assert_int_equal(pod_question_due_ms(&question, NULL, 1000), -1);
+    assert_int_equal(pod_question_due_ms(&question, &first, 1000), POD_ASK_AFTER_MS);
+    assert_int_equal(pod_question_due_ms(&question, &first, 1000 + POD_ASK_AFTER_MS), 0);
+    question.asked_ms = 1000 + POD_ASK_AFTER_MS;
+    question.is_asked = true;
+    snprintf(question.refusal, sizeof(question.refusal), "no");
+    assert_int_equal(pod_question_due_ms(&question, &first, question.asked_ms + 1000), POD_ASK_AGAIN_MS - 1000);
+    /* another one: what was said of the first is not said of it, and the answer that is under way is not for it */
+    assert_int_equal(pod_question_due_ms(&question, &second, 9000), POD_ASK_AFTER_MS);
+    assert_string_equal(question.refusal, "");
+    assert_false(question.is_asked);
+    assert_int_equal(question.serial, 8);
+    assert_int_equal(pod_question_due_ms(&question, NULL, 9500), -1);
+    assert_int_equal(question.since_ms, 0);
+}
+
+static void the_first_missing_one_is_asked_for(void **state)
+{
+    UNUSED(state);
+    struct golden *golden = make(CLAIMS, "{\"0\":{},\"2\":{}}");
+    assert_string_equal(pod_refusal_suspect(&golden->snapshot)->name, "shop-mysql-1");
+    golden->snapshot.cluster.paused = true;
+    assert_null(pod_refusal_suspect(&golden->snapshot));
+    golden_free(golden);
+    golden = make(CLAIMS, "{\"0\":{},\"1\":{},\"2\":{}}");
+    assert_null(pod_refusal_suspect(&golden->snapshot));
+    golden_free(golden);
+}
+
+/* As the StatefulSet controller would make it: else the server would judge another pod. */
+static void it_is_what_the_set_makes(void **state)
+{
+    UNUSED(state);
+    struct golden *golden = make(CLAIMS, "{\"0\":{}}");
+    const struct cluster_member *member = pod_refusal_suspect(&golden->snapshot);
+    _cleanup_(json_decrefp) json_t *pod = desired_member_pod(&golden->snapshot, member);
+    _cleanup_(json_decrefp) json_t *claim = desired_member_claim(&golden->snapshot, member);
+    _cleanup_(json_decrefp) json_t *template = desired_pod_template(&golden->snapshot);
+    assert_string_equal(json_path_str(pod, "metadata.name", ""), "shop-mysql-1");
+    assert_string_equal(json_path_str(pod, "metadata.namespace", ""), "ns1");
+    assert_string_equal(
+        json_string_value(json_object_get(json_path(pod, "metadata.labels"), "apps.kubernetes.io/pod-index")), "1");
+    assert_string_equal(json_path_str(pod, "spec.hostname", ""), "shop-mysql-1");
+    assert_true(json_equal(json_path(pod, "spec.containers"), json_path(template, "spec.containers")));
+    const json_t *volumes = json_path(pod, "spec.volumes");
+    const json_t *data = json_array_get(volumes, json_array_size(volumes) - 1);
+    assert_string_equal(json_path_str(data, "persistentVolumeClaim.claimName", ""), "data-shop-mysql-1");
+    assert_string_equal(json_path_str(claim, "metadata.name", ""), "data-shop-mysql-1");
+    assert_string_equal(json_path_str(claim, "spec.resources.requests.storage", ""), "1Gi");
+    golden_free(golden);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_words_about_the_pod_are_a_refusal),
+        cmocka_unit_test(it_is_asked_once_it_lasts),
+        cmocka_unit_test(the_first_missing_one_is_asked_for),
+        cmocka_unit_test(it_is_what_the_set_makes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
