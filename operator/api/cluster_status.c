@@ -128,6 +128,7 @@ json_t *cluster_status_encode(const struct cluster_status *status)
     json_put_int(json, "observedGeneration", status->observed_generation);
     status_put_positive(json, "appliedGeneration", status->applied_generation);
     cluster_role_status_encode(&status->roles, json);
+    json_put(json, "history", cluster_history_encode(&status->history));
     put_copy(json, "configSpec", status->config_spec);
     put_copy(json, "acceptedSpec", status->accepted_spec);
     put_copy(json, "storageVolumeSource", status->storage_volume_source);
@@ -209,6 +210,7 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     ret->applied_generation = json_path_int(json, "appliedGeneration", 0);
     ret->port = status_clamp_int(json_path_int(json, "port", 0));
     cluster_role_status_decode(json, ret->positions, &ret->roles);
+    cluster_history_decode(json_object_get(json, "history"), &ret->roles, &ret->history);
     cluster_restore_decode(json_object_get(json, "restore"), &ret->restore);
     cluster_in_place_decode(json_object_get(json, "restoreInPlace"), &ret->in_place);
     json_copy_text(ret->archive.reason, sizeof(ret->archive.reason), json_path_str(json, "backup.archive.reason", ""));

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "common/json.h"
 #include "operator/tests/role_story.h"
 
 static bool crash_0(struct operator_world *world)
@@ -19,6 +20,15 @@ static bool recover_0(struct operator_world *world)
     return true;
 }
 
+/* Each change once, whenever an operator ended. */
+static bool history_is(struct operator_world *world, const char *latest, const char *first)
+{
+    const json_t *history = json_path(kube_api_double_get(world->api, PATH_CLUSTER), "status.history");
+    return json_array_size(history) == 2 && str_eq(json_path_str(json_array_get(history, 0), "kind", ""), latest) &&
+        str_eq(json_path_str(json_array_get(history, 0), "to", ""), "shop-mysql-1") &&
+        str_eq(json_path_str(json_array_get(history, 1), "kind", ""), first);
+}
+
 /* The conditions are those of before for the first seconds of a failover. */
 static bool healed(struct operator_world *world)
 {
@@ -29,7 +39,7 @@ static bool healed(struct operator_world *world)
 /* Both at once: an operator that has just begun may say Degraded until it has heard of every member, and is quiet before that. */
 static bool healed_and_quiet(struct operator_world *world)
 {
-    return role_story_quiet(world) && healed(world);
+    return role_story_quiet(world) && healed(world) && history_is(world, "Failover", "Election");
 }
 
 static void an_operator_may_die_at_any_step_of_a_failover(void **state)

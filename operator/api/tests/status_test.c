@@ -54,6 +54,9 @@ static void fill_replication(struct cluster_status *status)
     fill_failover(status);
     status->roles.last_switchover = (struct cluster_switchover){"a-mysql-1", "a-mysql-0", TRANSITION_ROLL,
         INT64_C(1767323045000), INT64_C(1767323045123), .writes_blocked_ms = 57};
+    status->history = (struct cluster_history){1,
+        {{CLUSTER_CHANGE_SWITCHOVER, "a-mysql-1", "a-mysql-0", TRANSITION_ROLL, "", .epoch = 12,
+            .started_ms = INT64_C(1767323045000), .finished_ms = INT64_C(1767323045123), .writes_blocked_ms = 57}}};
     snprintf(status->retained_volumes[status->retained_volume_count++], DERIVED_NAME_SIZE, "data-a-mysql-2");
 }
 

@@ -41,6 +41,7 @@ static void write_intent(struct cluster_reconcile *reconcile)
     reconcile->intents++;
     cluster_status_copy(&reconcile->snapshot.last, &status);
     cluster_intent_apply(&reconcile->snapshot, intent, &status);
+    cluster_history_note(&status.history, &reconcile->snapshot.last.roles, &status.roles, reconcile->snapshot.now_ms);
     keep_news(reconcile, intent);
     cluster_reconcile_send_status(reconcile, &status, on_intent_written);
     cluster_status_release(&status);

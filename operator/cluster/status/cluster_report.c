@@ -647,7 +647,9 @@ static void say_what_is_awaited(struct report *report)
 void cluster_report(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision,
     const struct cluster_outcome *outcome, struct cluster_status *ret)
 {
-    *ret = (struct cluster_status){.observed_generation = snapshot->generation, .conditions = snapshot->last.conditions};
+    *ret = (struct cluster_status){.observed_generation = snapshot->generation,
+        .history = snapshot->last.history,
+        .conditions = snapshot->last.conditions};
     struct report report = {snapshot, decision, outcome, ret, .wanted = snapshot->scale.effective,
         .complete = children_are_as_wanted(snapshot, decision)};
     ret->replicas = snapshot->stateful_set ? snapshot->stateful_set->status_replicas : 0;

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status.history: what ended is added once, ten at most, and comes back as it was written. */
+#include "common/base.h"
+
+#include "operator/api/cluster_history.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "common/json.h"
+
+#define AT_MS INT64_C(1767323045000)
+
+static struct cluster_role_status led_by(const char *primary, int64_t epoch)
+{
+    struct cluster_role_status roles = {.epoch = epoch};
+    snprintf(roles.current_primary, sizeof(roles.current_primary), "%s", primary);
+    return roles;
+}
+
+static void begin(struct cluster_role_status *roles, const char *from, const char *to, bool failover)
+{
+    snprintf(roles->transition.from, sizeof(roles->transition.from), "%s", from);
+    snprintf(roles->transition.to, sizeof(roles->transition.to), "%s", to);
+    roles->transition.failover = failover;
+}
+
+/* The writes of one failover: begun, chosen, done. */
+static void a_failover_is_one_entry(void **state)
+{
+    UNUSED(state);
+    struct cluster_history history = {.count = 0};
+    struct cluster_role_status before = led_by("a-0", 1), begun = led_by("a-0", 2), chosen = led_by("a-1", 3);
+    struct cluster_role_status done = led_by("a-1", 3);
+    begin(&begun, "a-0", "", true);
+    begin(&chosen, "a-0", "a-1", true);
+    done.last_failover = (struct cluster_failover){"a-0", "a-1", TRANSITION_SERVER_DOWN, "its server ended", "",
+        .epoch = 3, .started_ms = AT_MS, .finished_ms = AT_MS + 400, .writes_blocked_ms = 380};
+    cluster_history_note(&history, &before, &begun, AT_MS);
+    cluster_history_note(&history, &begun, &chosen, AT_MS);
+    assert_int_equal(history.count, 0);
+    cluster_history_note(&history, &chosen, &done, AT_MS + 400);
+    assert_int_equal(history.count, 1);
+    assert_int_equal(history.list[0].kind, CLUSTER_CHANGE_FAILOVER);
+    assert_string_equal(history.list[0].from, "a-0");
+    assert_string_equal(history.list[0].to, "a-1");
+    assert_string_equal(history.list[0].evidence, "its server ended");
+    assert_int_equal(history.list[0].writes_blocked_ms, 380);
+    cluster_history_note(&history, &done, &done, AT_MS + 500);
+    assert_int_equal(history.count, 1);
+}
+
+static void a_first_primary_and_a_switchover_are_entries(void **state)
+{
+    UNUSED(state);
+    struct cluster_history history = {.count = 0};
+    struct cluster_role_status none = {.epoch = 0}, first = led_by("a-0", 1), moves = led_by("a-1", 2);
+    struct cluster_role_status moved = led_by("a-1", 2);
+    begin(&moves, "a-0", "a-1", false);
+    moved.last_switchover =
+        (struct cluster_switchover){"a-0", "a-1", TRANSITION_ROLL, AT_MS, AT_MS + 90, .writes_blocked_ms = 57};
+    cluster_history_note(&history, &none, &first, AT_MS - 1000);
+    cluster_history_note(&history, &first, &moves, AT_MS);
+    cluster_history_note(&history, &moves, &moved, AT_MS + 90);
+    assert_int_equal(history.count, 2);
+    assert_int_equal(history.list[0].kind, CLUSTER_CHANGE_SWITCHOVER);
+    assert_int_equal(history.list[0].reason, TRANSITION_ROLL);
+    assert_int_equal(history.list[0].epoch, 2);
+    assert_int_equal(history.list[1].kind, CLUSTER_CHANGE_ELECTION);
+    assert_string_equal(history.list[1].from, "");
+    assert_string_equal(history.list[1].to, "a-0");
+    assert_int_equal(history.list[1].finished_ms, AT_MS - 1000);
+    assert_int_equal(history.list[1].writes_blocked_ms, -1);
+}
+
+static void ten_stay_and_come_back(void **state)
+{
+    UNUSED(state);
+    struct cluster_history history = {.count = 0}, read;
+    for (int i = 0; i < 14; i++) {
+        char name[16], next[16];
+        snprintf(name, sizeof(name), "a-%d", i);
+        snprintf(next, sizeof(next), "a-%d", i + 1);
+        struct cluster_role_status before = led_by(name, i), now = led_by(next, i + 1);
+        cluster_history_note(&history, &before, &now, AT_MS + i);
+    }
+    assert_int_equal(history.count, CLUSTER_HISTORY_MAX);
+    assert_string_equal(history.list[0].to, "a-14");
+    assert_string_equal(history.list[CLUSTER_HISTORY_MAX - 1].to, "a-5");
+    history.list[3].may_have_lost = true;
+    _cleanup_(json_decrefp) json_t *written = cluster_history_encode(&history);
+    json_array_insert_new(written, 0, json_string("no object"));
+    cluster_history_decode(written, &(struct cluster_role_status){.epoch = 0}, &read);
+    _cleanup_(json_decrefp) json_t *again = cluster_history_encode(&read);
+    json_array_remove(written, 0);
+    assert_true(json_equal(written, again));
+    json_array_append_new(written, json_object()); /* more than there is room for */
+    cluster_history_decode(written, &(struct cluster_role_status){.epoch = 0}, &read);
+    assert_int_equal(read.count, CLUSTER_HISTORY_MAX);
+}
+
+static void an_earlier_version_knew_the_last_ones(void **state)
+{
+    UNUSED(state);
+    struct cluster_history read;
+    struct cluster_role_status roles = {.epoch = 3};
+    cluster_history_decode(NULL, &roles, &read);
+    assert_int_equal(read.count, 0);
+    assert_null(cluster_history_encode(&read));
+    roles.last_failover = (struct cluster_failover){"a-0", "a-1", TRANSITION_SERVER_DOWN, "", "", .finished_ms = AT_MS};
+    roles.last_switchover = (struct cluster_switchover){"a-1", "a-0", TRANSITION_ROLL, AT_MS, AT_MS + 90, 5};
+    cluster_history_decode(NULL, &roles, &read);
+    assert_int_equal(read.count, 2);
+    assert_int_equal(read.list[0].kind, CLUSTER_CHANGE_SWITCHOVER);
+    roles.last_failover.finished_ms = AT_MS + 1000;
+    cluster_history_decode(NULL, &roles, &read);
+    assert_int_equal(read.list[0].kind, CLUSTER_CHANGE_FAILOVER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failover_is_one_entry),
+        cmocka_unit_test(a_first_primary_and_a_switchover_are_entries),
+        cmocka_unit_test(ten_stay_and_come_back),
+        cmocka_unit_test(an_earlier_version_knew_the_last_ones),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
