@@ -79,7 +79,8 @@ static void on_status_written(void *arg, const struct kube_answer *answer, const
 static void tell_gap(const struct archive_turn *turn)
 {
     char when[CLOCK_RFC3339_SIZE];
-    const struct event_target target = {turn->controller->cluster_resource, turn->ns, turn->name, turn->uid, NULL};
+    const struct event_target target = {
+        .resource = turn->controller->cluster_resource, .ns = turn->ns, .name = turn->name, .uid = turn->uid};
     clock_format_rfc3339(turn->decision.summary.gap_ms, when);
     event_record(manager_events(turn->controller->manager), &target, EVENT_WARNING, "BinlogsLost",
         "transactions before %s were in no binary log any more when they were to be archived: no restore goes over that moment; make a backup",

@@ -99,7 +99,8 @@ static void turn_fail(struct drill_turn *turn, const struct error *err, const ch
 static void KM_PRINTF(4, 5)
     tell(const struct drill_turn *turn, enum event_type type, const char *reason, const char *fmt, ...)
 {
-    const struct event_target target = {turn->controller->cluster_resource, turn->ns, turn->name, turn->uid, NULL};
+    const struct event_target target = {
+        .resource = turn->controller->cluster_resource, .ns = turn->ns, .name = turn->name, .uid = turn->uid};
     char text[KUBE_CONDITION_MESSAGE_MAX];
     va_list ap;
     va_start(ap, fmt);

@@ -284,7 +284,8 @@ static void choose_removals(struct turn *turn, struct item_list *list)
 
 static struct event_target target_of(const struct turn *turn)
 {
-    return (struct event_target){turn->controller->cluster_resource, turn->ns, turn->name, turn->uid, NULL};
+    return (struct event_target){
+        .resource = turn->controller->cluster_resource, .ns = turn->ns, .name = turn->name, .uid = turn->uid};
 }
 
 static void remove_next(struct turn *turn);

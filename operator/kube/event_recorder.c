@@ -350,6 +350,12 @@ static void object_key(const struct event_target *target, char out[static KEY_SI
     snprintf(out, KEY_SIZE, "%.48s/%016llx", str_or_empty(target->uid), (unsigned long long)name);
 }
 
+static void log_message(const struct event_target *target, enum event_type type, const char *reason, const char *message)
+{
+    LOG_AT(type == EVENT_WARNING ? LOG_WARN : LOG_INFO, message, LOG_STR("reason", reason),
+        LOG_STR("kind", target->resource->kind->kind), LOG_STR("namespace", target->ns), LOG_STR("name", target->name));
+}
+
 static void record_message(struct event_recorder *recorder, const struct event_target *target, enum event_type type,
     const char *reason, const char *message)
 {
@@ -363,6 +369,8 @@ static void record_message(struct event_recorder *recorder, const struct event_t
         log_debug("event dropped: too many of this object", LOG_STR("object", target->name), LOG_STR("reason", reason));
         return;
     }
+    if (!target->is_logged)
+        log_message(target, type, reason, message);
     struct aggregate *aggregate = aggregate_find(recorder, key);
     if (!aggregate) {
         if (!recorder_make_room(recorder)) {

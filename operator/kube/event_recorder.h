@@ -10,8 +10,11 @@
  * server's queue before the writes that clients wait for. What waits when a process is killed is lost with it.
  *
  * A repetition while the first write waits or is still under way is counted and written when that ends, so an object never has two writes of one event in
- * flight. An event that the server has already expired (404) is made anew. Messages are cut at 1,024 bytes (the API's limit) and are never
- * logged; callers keep secrets out of them (I9). RBAC: core events create, patch.
+ * flight. An event that the server has already expired (404) is made anew. Messages are cut at 1,024 bytes (the API's limit); callers keep secrets out
+ * of them (I9). RBAC: core events create, patch.
+ *
+ * Each is a line of the log as well, with the same text: events are gone after an hour, and what was decided is asked for later. So who records an event
+ * need not log it. What an object says beyond its bucket is in neither.
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  */
 #ifndef KM_EVENT_RECORDER_H
@@ -36,6 +39,7 @@ struct event_target {
     const char *name;
     const char *uid;              /* text form */
     const char *resource_version; /* may be NULL */
+    bool is_logged;               /* the caller has logged what is recorded */
 };
 
 /* component: source.component and reportingComponent; instance: reportingInstance. */

@@ -132,6 +132,20 @@ static void record_news(
         event_record(recorder, target, news[i].type, news[i].reason, "%s", news[i].message);
 }
 
+bool cluster_spec_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret)
+{
+    const struct kube_condition *was = kube_conditions_find(&before->conditions, CONDITION_ACCEPTED);
+    const struct kube_condition *is = kube_conditions_find(&now->conditions, CONDITION_ACCEPTED);
+    struct bulletin bulletin = {.news = ret};
+    if (!was || !is || was->status != is->status || !str_eq(was->reason, is->reason)) /* that is news of the condition */
+        return false;
+    if (before->observed_generation == now->observed_generation)
+        return false;
+    tell(&bulletin, is_bad(is) ? EVENT_WARNING : EVENT_NORMAL, is->reason, "%s: generation %lld: %s",
+        CONDITION_ACCEPTED, (long long)now->observed_generation, is->message);
+    return true;
+}
+
 static void record_members(struct event_recorder *recorder, const struct event_target *target,
     const struct cluster_status *before, const struct cluster_status *now)
 {
@@ -160,6 +174,8 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
     if (*status->mycnf_adjusted && !str_eq(status->mycnf_adjusted, snapshot->last.mycnf_adjusted))
         event_record(recorder, &target, EVENT_WARNING, "MycnfAdjusted", "the server changes values of my.cnf: %s",
             status->mycnf_adjusted);
+    struct cluster_news spec;
+    record_news(recorder, &target, &spec, cluster_spec_news(&snapshot->last, status, &spec));
     record_members(recorder, &target, &snapshot->last, status);
 }
 
@@ -368,6 +384,6 @@ void cluster_events_pod_replaced(struct event_recorder *recorder, const struct k
     const struct cluster_snapshot *snapshot, const char *why)
 {
     const struct event_target target = {
-        .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
-    event_record(recorder, &target, EVENT_NORMAL, "PodReplaced", "%s", why);
+        .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid, .is_logged = true};
+    event_record(recorder, &target, EVENT_NORMAL, "PodReplaced", "%s", why); /* the plan's executor has logged it */
 }

@@ -33,6 +33,9 @@ int cluster_failover_news(const struct cluster_status *before, const struct clus
  * room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
 int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
+/* Another generation of the spec is accepted, or refused, as the one before: the condition alone does not tell that. False: there is nothing to tell. Pure. */
+bool cluster_spec_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
+
 #define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 3)
 /* What an intent does to roles: a new primary, a switchover, a failover or a restore that begins, goes on or ends. It is told once the status says so
  * (cluster_events_tell): the snapshot has forgotten by then what this is made of. Pure. */

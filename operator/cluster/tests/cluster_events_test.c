@@ -309,6 +309,30 @@ static void a_pod_that_goes_has_no_data(void **state)
     assert_int_equal(tell_of_members(), 0);
 }
 
+static void accept(struct cluster_status *status, int64_t generation, bool accepted, const char *message)
+{
+    status->observed_generation = generation;
+    kube_conditions_set(&status->conditions, CONDITION_ACCEPTED, accepted ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE,
+        accepted ? "Accepted" : "InvalidSpec", generation, 1000, "%s", message);
+}
+
+static void each_spec_is_told(void **state)
+{
+    UNUSED(state);
+    accept(&now, 1, true, "the spec is in force");
+    assert_false(cluster_spec_news(&before, &now, news)); /* the condition's own news */
+    accept(&before, 1, true, "the spec is good; the check pod tries it");
+    assert_false(cluster_spec_news(&before, &now, news));
+    accept(&now, 2, true, "the spec is in force");
+    assert_true(cluster_spec_news(&before, &now, news));
+    told(0, EVENT_NORMAL, "Accepted", "Accepted: generation 2: the spec is in force");
+    accept(&before, 2, false, "spec.replicas: is wrong");
+    assert_false(cluster_spec_news(&before, &now, news));
+    accept(&now, 3, false, "spec.port: is wrong");
+    assert_true(cluster_spec_news(&before, &now, news));
+    told(0, EVENT_WARNING, "InvalidSpec", "Accepted: generation 3: spec.port: is wrong");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +349,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_set_aside_is_told_once, set_up),
         cmocka_unit_test_setup(another_donor_is_another_copy, set_up),
         cmocka_unit_test_setup(a_pod_that_goes_has_no_data, set_up),
+        cmocka_unit_test_setup(each_spec_is_told, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

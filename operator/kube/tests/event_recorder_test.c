@@ -6,12 +6,15 @@
 
 #include "operator/kube/event_recorder.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "common/tests/clock_util.h"
 
 #define WRITES_MAX 4096
@@ -377,6 +380,33 @@ static void test_long_texts_are_cut(void **state)
     }
 }
 
+/* The text of an event is a line of the log as well, unless the caller has logged it. */
+static void test_it_is_logged(void **state)
+{
+    UNUSED(state);
+    char text[2048];
+    int fds[2];
+    assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
+    log_setup(LOG_INFO, LOG_FORMAT_JSON, fds[1]);
+    record(&target, EVENT_WARNING, "FailoverStarted", "db-0 is lost: %s", "its server ended");
+    struct event_target quiet = target;
+    quiet.is_logged = true;
+    record(&quiet, EVENT_NORMAL, "PodReplaced", "replace db-1");
+    log_setup(LOG_INFO, LOG_FORMAT_JSON, STDERR_FILENO);
+    ssize_t len = read(fds[0], text, sizeof(text));
+    close(fds[0]);
+    close(fds[1]);
+    assert_true(len > 0);
+    _cleanup_(json_decrefp) json_t *line = json_parse(text, (size_t)len, NULL); /* one line alone */
+    assert_non_null(line);
+    assert_string_equal(json_path_str(line, "level", ""), "warn");
+    assert_string_equal(json_path_str(line, "msg", ""), "db-0 is lost: its server ended");
+    assert_string_equal(json_path_str(line, "reason", ""), "FailoverStarted");
+    assert_string_equal(json_path_str(line, "kind", ""), "StatefulSet");
+    assert_string_equal(json_path_str(line, "namespace", ""), "shop");
+    assert_string_equal(json_path_str(line, "name", ""), "db-mysql");
+}
+
 int main(void)
 {
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -395,6 +425,7 @@ int main(void)
         CASE(test_all_under_way_drops_the_next),
         CASE(test_free_cancels),
         CASE(test_long_texts_are_cut),
+        CASE(test_it_is_logged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
