@@ -568,11 +568,20 @@ static bool rolled(struct operator_world *world)
     return is_replaced(world, 0) && is_replaced(world, 1) && is_replaced(world, 2) && world_is_settled(world);
 }
 
+/* In an event. */
+static bool was_told(struct operator_world *world, const char *text)
+{
+    _cleanup_(freep) char *dump = kube_api_double_dump(world->api);
+    return strstr(dump, text) != NULL;
+}
+
 static void check_rolled(struct operator_world *world)
 {
     assert_string_equal(status_str(world, "lastSwitchover.reason"), "Roll");
     assert_int_equal(world_int(world, PATH_CLUSTER, "status.updatedReplicas"), 3);
     assert_int_equal(world_int(world, PATH_CLUSTER, "status.epoch"), 3);
+    assert_true(was_told(world, "the pods are replaced one by one: metadata.annotations"));
+    assert_true(was_told(world, "replace shop-mysql-2: it has an older template: metadata.annotations"));
 }
 
 static void a_roll_replaces_the_primary_last(void **state)

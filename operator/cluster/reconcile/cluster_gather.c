@@ -307,6 +307,8 @@ static void gather_world(
     snapshot->final.make_error = str_or_empty(memory->final_error);
     snapshot->namespace_ends = memory->namespace_ends;
     gather_refusal(memory, snapshot);
+    snapshot->template_change = memory->template_change;
+    snapshot->template_from = memory->template_from;
 }
 
 /* ---- the snapshot ---- */
@@ -322,6 +324,7 @@ void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot)
     snapshot->secrets.client_tls = NULL;
     snapshot->awaited_hash = snapshot->awaited_position = snapshot->awaited_boot_id = NULL;
     snapshot->restore_answer = NULL;
+    snapshot->template_change = snapshot->template_from = NULL;
     snapshot->restore_task_error = NULL;
     snapshot->final.make_error = "";
 }

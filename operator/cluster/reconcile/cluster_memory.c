@@ -19,6 +19,9 @@ static void memory_free(void *entry)
     restore_lookup_free(memory->restore);
     free(memory->awaited_position);
     free(memory->final_error);
+    free(memory->pod_question.refusal);
+    free(memory->template_change);
+    free(memory->template_from);
     free(memory->figures.changes);
     free(memory->key);
     free(memory->uid);

@@ -53,7 +53,7 @@ struct pod_question_memory {
     int64_t asked_ms; /* monotonic, 0: never */
     bool is_asked;    /* the answer is not there yet */
     uint64_t serial;  /* of the question that is awaited */
-    char refusal[KUBE_CONDITION_MESSAGE_MAX];
+    char *refusal;    /* owned; NULL: nothing is said against it */
 };
 
 struct cluster_memory {
@@ -87,6 +87,7 @@ struct cluster_memory {
     bool namespace_ends;                    /* namespace_end.h */
     int64_t namespace_asked_ms;             /* monotonic, 0: never */
     struct pod_question_memory pod_question;
+    char *template_change, *template_from; /* owned; see cluster_snapshot.h */
 };
 
 struct cluster_memories {

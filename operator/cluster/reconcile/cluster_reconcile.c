@@ -19,6 +19,7 @@ static void reconcile_free(struct cluster_reconcile *reconcile)
     cluster_snapshot_release(&reconcile->snapshot);
     secret_free(reconcile->user_password);
     free(reconcile->ca_pem);
+    json_decref(reconcile->template_before);
     free(reconcile->news);
     free(reconcile->key);
     free(reconcile);

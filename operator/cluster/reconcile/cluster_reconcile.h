@@ -68,10 +68,13 @@ struct cluster_reconcile {
     int intents;                  /* written so far */
     struct cluster_news *news;    /* of the intent that is being written; owned */
     int news_count;
-    int64_t again_ms;                /* look again then, 0: at the usual time */
-    enum final_backup_act final_act; /* after the status */
-    struct error error;              /* the first one; the reconcile goes on to its report */
-    enum plan_kind error_kind;       /* of what, PLAN_KIND_COUNT: of nothing that is planned */
+    bool template_asked;                   /* the StatefulSet was read before it is applied */
+    json_t *template_before;               /* its pod template then; owned; NULL: there was none */
+    char template_from[KUBE_NAME_MAX + 1]; /* its update revision then */
+    int64_t again_ms;                      /* look again then, 0: at the usual time */
+    enum final_backup_act final_act;       /* after the status */
+    struct error error;                    /* the first one; the reconcile goes on to its report */
+    enum plan_kind error_kind;             /* of what, PLAN_KIND_COUNT: of nothing that is planned */
 };
 
 /* The cluster of that key and UID stands in the cache. key and uid are copied. It ends with reconcile_finish. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
+#include "common/alloc.h"
 #include "common/clock.h"
+#include "common/json.h"
+#include "operator/cluster/desired/template_change.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 #include "operator/cluster/state/namespace_end.h"
 #include "operator/cluster/status/cluster_events.h"
@@ -45,6 +48,47 @@ static bool is_no_news(struct cluster_reconcile *reconcile, const struct plan_ac
     return !cluster_memory_note_conflict(cluster_reconcile_memory(reconcile), clock_monotonic_ms());
 }
 
+/* ---- what changes in the template ---- */
+
+static const struct plan_action *find_set_apply(const struct plan *plan)
+{
+    for (int i = 0; i < plan->count; i++) {
+        const struct plan_action *action = &plan->actions[i];
+        if (action->verb == PLAN_APPLY && action->kind == PLAN_STATEFUL_SET && action->uid)
+            return action;
+    }
+    return NULL;
+}
+
+static void on_set_read(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct cluster_reconcile *reconcile = arg;
+    if (!err) {
+        reconcile->template_before = json_deep_copy(json_path(answer->object, "spec.template"));
+        snprintf(reconcile->template_from, sizeof(reconcile->template_from), "%s",
+            json_path_str(answer->object, "status.updateRevision", ""));
+    }
+    phases_go_on(&reconcile->phases, CLUSTER_PHASE_CHILDREN);
+}
+
+/* Told before the first pod is replaced for it, and then with each. */
+static void tell_template_change(struct cluster_reconcile *reconcile, const struct kube_answer *answer)
+{
+    char text[TEMPLATE_CHANGE_SIZE];
+    struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
+    template_change_text(reconcile->template_before, json_path(answer->object, "spec.template"), text);
+    if (str_empty(text))
+        return;
+    free(memory->template_change);
+    free(memory->template_from);
+    memory->template_change = xstrdup(text);
+    memory->template_from = xstrdup(reconcile->template_from);
+    cluster_events_template_changed(manager_events(reconcile->controller->manager),
+        reconcile->controller->cluster_resource, &reconcile->snapshot, text);
+}
+
+/* ---- the plan ---- */
+
 static void on_action(
     void *arg, const struct plan_action *action, const struct kube_answer *answer, const struct error *err)
 {
@@ -56,6 +100,8 @@ static void on_action(
     }
     if (!err && action->verb == PLAN_APPLY)
         remember_child(reconcile, action, answer);
+    if (!err && action->verb == PLAN_APPLY && action->kind == PLAN_STATEFUL_SET)
+        tell_template_change(reconcile, answer);
     if (!err && action->kind == PLAN_ENDPOINT_SLICE && reconcile->snapshot.last.roles.transition.failover &&
         !str_empty(reconcile->snapshot.last.roles.transition.to))
         cluster_reconcile_memory(reconcile)->failover_times.published_ms = clock_realtime_ms();
@@ -77,6 +123,14 @@ int cluster_phase_children(void *arg)
 {
     struct cluster_reconcile *reconcile = arg;
     struct cluster_controller *controller = reconcile->controller;
+    const struct plan_action *set = find_set_apply(reconcile->decision.plan);
+    if (set && !reconcile->template_asked) {
+        reconcile->template_asked = true;
+        kube_get(controller->client, controller->targets.kinds[PLAN_STATEFUL_SET].resource, set->ns, set->name,
+            on_set_read, reconcile);
+        cluster_snapshot_drop_world(&reconcile->snapshot);
+        return PHASES_WAIT;
+    }
     reconcile->executed = true;
     plan_execute(controller->loop, &controller->targets, steal_ptr(reconcile->decision.plan), on_action, on_plan_done,
         reconcile);

@@ -37,14 +37,14 @@ static struct pod_question_memory *find_memory(const struct question *question)
 /* An answer that tells nothing, as of a server that is overloaded, leaves what was known. */
 static void take_answer(const struct question *question, struct pod_question_memory *memory, const struct error *err)
 {
-    const char *words = err ? err->message : "";
+    bool is_refused = pod_refusal_is(err);
+    const char *words = is_refused ? err->message : NULL;
     memory->is_asked = false;
-    bool tells = !err || err->kind == ERROR_EXISTS || pod_refusal_is(err);
-    if (err && err->kind == ERROR_EXISTS) /* it was made meanwhile */
-        words = "";
-    if (!tells || strncmp(memory->refusal, words, sizeof(memory->refusal) - 1) == 0)
+    bool tells = !err || err->kind == ERROR_EXISTS || is_refused; /* the second: it was made meanwhile */
+    if (!tells || str_eq(memory->refusal, words))
         return;
-    snprintf(memory->refusal, sizeof(memory->refusal), "%s", words);
+    free(memory->refusal);
+    memory->refusal = words ? xstrdup(words) : NULL;
     question->asker.changed(question->asker.arg, question->key);
 }
 
@@ -66,8 +66,10 @@ static void on_answer(void *arg, const struct kube_answer *answer, const struct 
 int64_t pod_question_due_ms(struct pod_question_memory *question, const struct cluster_member *suspect, int64_t now_ms)
 {
     uint64_t serial = question->serial;
-    if (!suspect || (question->since_ms && question->ordinal != suspect->ordinal))
+    if (!suspect || (question->since_ms && question->ordinal != suspect->ordinal)) {
+        free(question->refusal);
         *question = (struct pod_question_memory){.serial = serial + question->is_asked};
+    }
     if (!suspect)
         return -1;
     if (!question->since_ms) {

@@ -159,10 +159,20 @@ static const char *why_broken(const struct cluster_snapshot *snapshot, const str
     return member_runs(member) ? member->mycnf_text : "its server is down and has an older my.cnf";
 }
 
-static void roll_delete(struct roll *roll, const struct cluster_member *member, const char *why)
+/* In what the newest template differs from the member's; "": not known. */
+static const char *change_for(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
+    bool is_known = !member_has_newest_template(snapshot, member) && member->pod &&
+        !str_empty(snapshot->template_from) && str_eq(member->pod->revision, snapshot->template_from);
+    return is_known ? str_or_empty(snapshot->template_change) : "";
+}
+
+static void roll_delete(
+    const struct cluster_snapshot *snapshot, struct roll *roll, const struct cluster_member *member, const char *why)
+{
+    const char *change = change_for(snapshot, member);
     roll->member = member;
-    roll_set(roll, ROLL_DELETE, "replace %s: %s", member->name, why);
+    roll_set(roll, ROLL_DELETE, "replace %s: %s%s%s", member->name, why, *change ? ": " : "", change);
 }
 
 static void roll_primary(const struct cluster_snapshot *snapshot, struct roll *roll)
@@ -171,7 +181,8 @@ static void roll_primary(const struct cluster_snapshot *snapshot, struct roll *r
     if (member_has_newest_template(snapshot, primary))
         roll_set(roll, ROLL_SWITCHOVER, "move the primary away from %s: %s", primary->name, primary->mycnf_text);
     else
-        roll_set(roll, ROLL_SWITCHOVER, "move the primary away from %s, which has an older template", primary->name);
+        roll_set(roll, ROLL_SWITCHOVER, "move the primary away from %s, which has an older template%s%s", primary->name,
+            *change_for(snapshot, primary) ? ": " : "", change_for(snapshot, primary));
 }
 
 /* Who has no data cannot stand in for who is replaced. */
@@ -213,7 +224,7 @@ static void choose_step(const struct cluster_snapshot *snapshot, struct roll *ro
     else if (leaving)
         roll_set(roll, ROLL_WAIT, "wait until the old pod is gone: %s", leaving->name);
     else if (broken)
-        roll_delete(roll, broken, why_broken(snapshot, broken));
+        roll_delete(snapshot, roll, broken, why_broken(snapshot, broken));
     else if (unfinished)
         roll_set(roll, ROLL_WAIT, "wait until it is ready before the next pod is replaced: %s", unfinished->name);
     else if (taking_up)
@@ -221,9 +232,9 @@ static void choose_step(const struct cluster_snapshot *snapshot, struct roll *ro
     else if (awaiting && !(goes && others_acknowledge_without(snapshot, goes)))
         wait_for_donor(snapshot, awaiting, goes, roll);
     else if (limping)
-        roll_delete(roll, limping, why_broken(snapshot, limping));
+        roll_delete(snapshot, roll, limping, why_broken(snapshot, limping));
     else if (next)
-        roll_delete(roll, next, why_outdated(snapshot, next));
+        roll_delete(snapshot, roll, next, why_outdated(snapshot, next));
     else
         roll_primary(snapshot, roll);
 }

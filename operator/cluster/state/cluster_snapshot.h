@@ -173,6 +173,8 @@ struct cluster_snapshot {
     bool namespace_ends;        /* it is being deleted: nothing is created in it any more (namespace_end.h) */
     bool secrets_failed;        /* they were never made or completed so far, and just could not be */
     struct cluster_status last; /* as last written */
+    /* What the last change of the template was, as far as we made it (template_change.h), and of which revision. */
+    const char *template_change, *template_from; /* NULL: not in our life */
     struct final_backup_facts final;
     const struct restore_answer *restore_answer; /* cluster_restore.h; NULL: none */
     const char *

@@ -387,3 +387,11 @@ void cluster_events_pod_replaced(struct event_recorder *recorder, const struct k
         .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid, .is_logged = true};
     event_record(recorder, &target, EVENT_NORMAL, "PodReplaced", "%s", why); /* the plan's executor has logged it */
 }
+
+void cluster_events_template_changed(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const char *change)
+{
+    const struct event_target target = {
+        .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
+    event_record(recorder, &target, EVENT_NORMAL, "TemplateChanged", "the pods are replaced one by one: %s", change);
+}

@@ -46,5 +46,8 @@ void cluster_events_tell(struct event_recorder *recorder, const struct kube_reso
 /* A pod was deleted so that a new one takes its place; why: "replace NAME-mysql-1: it has an older template". */
 void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const char *why);
+/* The StatefulSet has a new template; change: template_change_text. */
+void cluster_events_template_changed(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const char *change);
 
 #endif

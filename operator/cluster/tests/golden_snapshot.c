@@ -571,6 +571,8 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_secrets(golden, json_object_get(observed, "secrets"));
     put_binding(golden, json_object_get(observed, "binding"));
     put_refusals(golden, json_object_get(observed, "refusals"));
+    golden->snapshot.template_change = json_path_str(observed, "templateChange.text", NULL);
+    golden->snapshot.template_from = json_path_str(observed, "templateChange.from", NULL);
     put_error(golden, json_object_get(observed, "error"));
     return golden;
 }

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "common/alloc.h"
 #include "common/json.h"
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/reconcile/pod_question.h"
@@ -81,11 +82,11 @@ static void it_is_asked_once_it_lasts(void **state)
     assert_int_equal(pod_question_due_ms(&question, &first, 1000 + POD_ASK_AFTER_MS), 0);
     question.asked_ms = 1000 + POD_ASK_AFTER_MS;
     question.is_asked = true;
-    snprintf(question.refusal, sizeof(question.refusal), "no");
+    question.refusal = xstrdup("no");
     assert_int_equal(pod_question_due_ms(&question, &first, question.asked_ms + 1000), POD_ASK_AGAIN_MS - 1000);
     /* another one: what was said of the first is not said of it, and the answer that is under way is not for it */
     assert_int_equal(pod_question_due_ms(&question, &second, 9000), POD_ASK_AFTER_MS);
-    assert_string_equal(question.refusal, "");
+    assert_null(question.refusal);
     assert_false(question.is_asked);
     assert_int_equal(question.serial, 8);
     assert_int_equal(pod_question_due_ms(&question, NULL, 9500), -1);
