@@ -15,6 +15,7 @@
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
+#include "operator/cluster/status/cluster_state.h"
 #include "operator/cluster/status/cluster_trouble.h"
 
 /* Renewal begins when a third of a leaf's life is left, so this little is left only if it failed for months. */
@@ -248,21 +249,6 @@ static const struct cluster_member *find_leaving(const struct report *report)
     return NULL;
 }
 
-/* A database was made, and by all members' own words nobody has it any more, as after the eviction of the only member
- * on an emptyDir: nothing of that comes back, and nothing new is made in its place (I8). */
-static bool is_data_lost(const struct report *report)
-{
-    const struct cluster_snapshot *snapshot = report->snapshot;
-    const struct cluster_member *primary = cluster_primary(snapshot);
-    bool lost = snapshot->last.roles.initialized && primary && member_is_empty(primary) &&
-        !restore_is_under_way(snapshot) && !in_place_holds(snapshot);
-    for (int i = 0; i < snapshot->member_count && lost; i++) {
-        const struct cluster_member *member = &snapshot->members[i];
-        lost = member_is_empty(member) || (!member->pod && !member_has_volume(member));
-    }
-    return lost;
-}
-
 static void set_progressing(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
@@ -282,7 +268,7 @@ static void set_progressing(struct report *report)
     else if (decision->gate == GATE_OPEN && (decision->rolling || decision->taking_up || !report->complete))
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
-    else if (is_data_lost(report))
+    else if (cluster_data_is_lost(report->snapshot))
         set(report, CONDITION_PROGRESSING, false, "DataLost", DATA_LOST);
     else if (unready && !member_is_stuck(unready))
         set(report, CONDITION_PROGRESSING, true, "Starting", "%s is starting", unready->name);
@@ -402,8 +388,6 @@ static void settle_state(struct report *report)
         {CONDITION_DEGRADED, KUBE_CONDITION_TRUE},
     };
     struct cluster_status *status = report->status;
-    if (is_data_lost(report))
-        status->state = CLUSTER_STATE_LOST;
     for (size_t i = 0; i < ARRAY_LEN(said) && status->state == CLUSTER_STATE_HEALTHY; i++) {
         const struct kube_condition *condition = kube_conditions_find(&status->conditions, said[i].type);
         if (condition && condition->status == said[i].bad)
@@ -635,7 +619,7 @@ static void say_what_is_awaited(struct report *report)
     else if (!str_empty(report->snapshot->binding.conflict))
         put_text(status->next_action, sizeof(status->next_action), "make what applications connect with; blocked: %s",
             report->snapshot->binding.conflict);
-    else if (is_data_lost(report))
+    else if (cluster_data_is_lost(report->snapshot))
         put_text(status->next_action, sizeof(status->next_action), "nothing: " DATA_LOST);
     else if (unready && report->snapshot->usable) {
         instance_message(unready, message, sizeof(message));

@@ -21,6 +21,18 @@ static bool is_not_begun(const struct cluster_snapshot *snapshot)
     return !snapshot->usable && !snapshot->last.accepted_spec && !snapshot->last.roles.initialized;
 }
 
+bool cluster_data_is_lost(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    bool lost = snapshot->last.roles.initialized && primary && member_is_empty(primary) &&
+        !restore_is_under_way(snapshot) && !in_place_holds(snapshot);
+    for (int i = 0; i < snapshot->member_count && lost; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        lost = member_is_empty(member) || (!member->pod && !member_has_volume(member));
+    }
+    return lost;
+}
+
 enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -38,6 +50,8 @@ enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot)
         return CLUSTER_STATE_RESTORING;
     if (!snapshot->last.roles.initialized)
         return seeding > 0 || running > 0 ? CLUSTER_STATE_CLONING : CLUSTER_STATE_INCOMPLETE;
+    if (cluster_data_is_lost(snapshot))
+        return CLUSTER_STATE_LOST;
     if (primary && member_is_open(snapshot, primary)) {
         if (following >= snapshot->scale.effective - 1)
             return member_commits_wait(primary) ? CLUSTER_STATE_DEGRADED : CLUSTER_STATE_HEALTHY;

@@ -9,4 +9,8 @@
 
 enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot);
 
+/* A database was made, and by all members' own words nobody has it any more, as after the eviction of the only member
+ * on an emptyDir: nothing of that comes back, and nothing new is made in its place (I8). */
+bool cluster_data_is_lost(const struct cluster_snapshot *snapshot);
+
 #endif
