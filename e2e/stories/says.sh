@@ -69,9 +69,9 @@ wait_until 60 "the container and the Secret" field_matches myc key .status.nextA
 wait_until 60 "the keys that are there" field_matches myc login .status.nextAction \
   '^set spec.passwordSecret.key \(now password\) to a key that Secret login has: pass;'
 ! kn get myc login -o json | grep -q secret-value || fail "the status has a value of the Secret"
-kn patch myc pull --type=json -p '[{"op":"remove","path":"/spec/config/spec"},{"op":"replace","path":"/spec/replicas","value":1}]' > /dev/null
+kn patch myc pull --type=json -p '[{"op":"remove","path":"/spec/config/spec"}]' > /dev/null
 kn create secret generic nowhere --from-literal=site=here > /dev/null
 kn patch myc login --type=merge -p '{"spec":{"passwordSecret":{"key":"pass"}}}' > /dev/null
-wait_ready pull 1
+wait_ready pull 3 240
 wait_ready key 1
 wait_ready login 1
