@@ -41,16 +41,16 @@ change() {
 
 # What becomes of the members of each cluster. The operator goes from one cluster to the next (--max-unavailable-clusters).
 clusters() {
-  local now=$1 wanted=$2 ns set image members name paused
+  local now=$1 wanted=$2 ns set image members name paused own
   local columns='NS:.metadata.namespace,NAME:.metadata.name,IMAGE:.spec.template.spec.initContainers[?(@.name=="inject")].image,MEMBERS:.spec.replicas'
   kubectl get statefulsets --all-namespaces -l app.kubernetes.io/managed-by=kube-mysql --no-headers -o custom-columns="$columns" 2> /dev/null |
     while read -r ns set image members; do
       name=${set%-mysql}
-      paused=$(kubectl -n "$ns" get mysqlclusters.kubemysql.dev "$name" -o 'jsonpath={.spec.paused}' 2> /dev/null || :)
+      IFS=/ read -r paused own <<< "$(kubectl -n "$ns" get mysqlclusters.kubemysql.dev "$name" -o 'jsonpath={.spec.paused}/{.status.configSpec.images.agent}' 2> /dev/null || :)"
       if [[ $image == "$wanted" || $members == 0 ]]; then
         echo "  $ns/$name: stays as it is"
-      elif [[ $image != "$now" ]]; then
-        echo "  $ns/$name: stays as it is, its configuration names the agent $image"
+      elif [[ -n $own || $image != "$now" ]]; then
+        echo "  $ns/$name: stays as it is, its configuration names the agent ${own:-$image}"
       elif [[ $paused == true ]]; then
         echo "  $ns/$name: stays as it is while spec.paused is true"
       else

@@ -19,7 +19,7 @@ enum cluster_user_password {
 struct cluster_secrets_facts {
     enum cluster_user_password user_password;
     bool password_ends_line; /* the password that was given ends with a newline, as of an `echo` into a file */
-    char user_keys[128]; /* KEY_MISSING: names of the keys that spec.passwordSecret has, "a, b, ..."; "" none */
+    char user_keys[128];     /* KEY_MISSING: names of the keys that spec.passwordSecret has, "a, b, ..."; "" none */
     int64_t certificate_not_after_ms;
     struct http_tls *client_tls; /* a reference for the receiver, if wanted; else NULL */
     uint64_t client_tls_digest;  /* equal: the same certificates as last time, connections can stay */
