@@ -12,7 +12,8 @@ for i in 1 2 3; do
   sleep 0.$((i * 3))
 done
 for i in 1 2 3; do wait_ready "db$i" 1 180; done
-for i in 1 2 3; do expect_eq "objects of db$i" "$(kn get sts,svc,cm,pdb,sa,secret -l kubemysql.dev/cluster=db$i -o name | wc -l)" 10; done
+objects() { kn get sts,svc,cm,pdb,sa,secret -l "kubemysql.dev/cluster=$1" -o name | wc -l; }
+for i in 1 2 3; do wait_until 30 "eleven objects of db$i" eval "[[ \$(objects db$i) == 11 ]]"; done
 
 say "hand-over on SIGTERM"
 wait_until 60 "two operators" eval '[[ $(operators --no-headers | grep -c "1/1 *Running") == 2 ]]'
