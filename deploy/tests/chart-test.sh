@@ -87,7 +87,7 @@ all=(--set "components.metricsService=true,components.podMonitor=true,components
 kubectl kustomize "$dir" | objects > "$dir/kustomize-all"
 render --set namespace.create=true "${all[@]}" | objects | without_policy > "$dir/helm-all"
 same "all components" "$dir/kustomize-all" "$dir/helm-all"
-(($(wc -l < "$dir/helm-all") == $(wc -l < "$dir/helm") + 16)) || failure "all components are $(wc -l < "$dir/helm-all") objects"
+(($(wc -l < "$dir/helm-all") == $(wc -l < "$dir/helm") + 17)) || failure "all components are $(wc -l < "$dir/helm-all") objects"
 
 REGISTRY=r.example deploy/helm/package.sh "$dir/chart.tgz"
 chart_folder=$chart chart=$dir/chart.tgz
