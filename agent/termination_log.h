@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * termination_log.h: a container's last words.
+ * termination_log.h: a container's termination message.
  *
  * The kubelet shows this file's text as the container's message; the operator quotes it.
  * https://kubernetes.io/docs/tasks/debug/debug-application/determine-reason-pod-failure/

@@ -65,7 +65,8 @@ void metrics_write_head(struct strbuf *out, const struct metric_desc *desc);
 void metrics_write_sample(
     struct strbuf *out, const struct metric_desc *desc, const char *const *label_values, double value);
 
-/* process_resident_memory_bytes, process_cpu_seconds_total, process_open_fds, process_start_time_seconds, kubemysql_build_info. */
+/* process_resident_memory_bytes, process_cpu_seconds_total, process_open_fds, process_start_time_seconds,
+ * kubemysql_build_info. */
 void metrics_add_process(struct metrics *metrics);
 
 #endif

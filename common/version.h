@@ -9,7 +9,8 @@
 #define KM_VERSION "0.0.0-dev"
 #endif
 
-/* The commit that a program was built from, twelve digits; "" not known. Set by its main (KM_COMMIT): nothing else is built anew for another commit. */
+/* The commit that a program was built from, twelve digits; "" not known. Set by its main (KM_COMMIT): nothing else is
+ * built anew for another commit. */
 extern const char *build_commit;
 
 /* "kube-mysql/VERSION": the User-Agent of both processes and the field manager's version part. */

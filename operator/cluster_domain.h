@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster_domain.h: the domain under which the cluster's DNS knows Services, "cluster.local" as a rule. Nothing in the API tells it.
+ * cluster_domain.h: the domain under which the cluster's DNS knows Services, "cluster.local" as a rule. Nothing in the
+ * API tells it.
  *
- * The kubelet writes it into /etc/resolv.conf of every pod that uses the cluster's DNS, as the entry "svc.DOMAIN" of the search list.
- * https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#namespaces-of-services
+ * The kubelet writes it into /etc/resolv.conf of every pod that uses the cluster's DNS, as the entry "svc.DOMAIN" of
+ * the search list. https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#namespaces-of-services
  */
 #ifndef KM_OPERATOR_CLUSTER_DOMAIN_H
 #define KM_OPERATOR_CLUSTER_DOMAIN_H

@@ -154,7 +154,8 @@ static int check_flavour(const struct datadir_facts *facts, const struct server_
 /*
  * What the servers promise of data that a newer one has written.
  *   MySQL, Percona Server: in place within an LTS or bugfix series only, and within 8.0 not below 8.0.35, whose InnoDB
- *     refuses: https://dev.mysql.com/doc/refman/8.4/en/downgrading.html, https://dev.mysql.com/doc/refman/8.0/en/downgrading.html
+ *     refuses: https://dev.mysql.com/doc/refman/8.4/en/downgrading.html,
+ *     https://dev.mysql.com/doc/refman/8.0/en/downgrading.html
  *   MariaDB: not between major versions, whose series is the first two numbers; within one it is supported:
  *     https://mariadb.com/kb/en/downgrading-between-major-versions-of-mariadb/
  */

@@ -33,8 +33,8 @@ int init_prepare(const struct init_options *options, struct init_prepared *ret, 
 void init_prepared_release(struct init_prepared *prepared);
 
 /* The check pod: whether this image has a server that can read the members' data, and that server takes the my.cnf.
- * Makes no database. ERROR_INVALID names the key; what is said of the image begins with AGENT_CHECK_IMAGE. adjusted (may
- * be NULL): of a my.cnf that is taken, the values that are not taken as they stand (mycnf_check_adjusted). */
+ * Makes no database. ERROR_INVALID names the key; what is said of the image begins with AGENT_CHECK_IMAGE. adjusted
+ * (may be NULL): of a my.cnf that is taken, the values that are not taken as they stand (mycnf_check_adjusted). */
 int init_check(const struct init_options *options, struct strbuf *adjusted, struct error *err) KM_MUST_CHECK;
 
 /* The name of the user this process runs as, as the server will see it. The caller frees. */

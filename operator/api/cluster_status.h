@@ -116,7 +116,8 @@ struct cluster_status {
     int updated_replicas;  /* pods of the newest template */
     char next_action[512]; /* what the operator would do next and what blocks it; "" if nothing is to do */
     char data_version[64]; /* VERSION() of the server that ran on the primary's data last, also while none runs; "" unknown */
-    char mycnf_adjusted[272]; /* at least what a projection keeps: values of the my.cnf in force that the server has changed, in its words; "" none */
+    char mycnf_adjusted[272];   /* at least what a projection keeps: values of the my.cnf in force that the server has
+                                   changed, in its words; "" none */
     char applied_hash[17];      /* hash of the children that were last applied and answered well, "" if not all */
     int64_t applied_generation; /* generation whose spec is in force */
     struct cluster_instance instances[CLUSTER_REPLICAS_MAX + 1];

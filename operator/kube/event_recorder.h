@@ -2,19 +2,22 @@
 /*
  * event_recorder.h: core/v1 Events, aggregated.
  *
- * Fire and forget: an event that cannot be written is logged and dropped. The same (object, type, reason, message) within ten minutes
- * raises `count` and lastTimestamp of the first instead of making another (a patch); per object a token bucket (burst 100, one per
- * 30 seconds refill; client-go's spam filter has 25 and 5 minutes, for objects that say less). At most EVENT_CACHE_MAX aggregates are remembered (least recently used goes).
+ * Fire and forget: an event that cannot be written is logged and dropped. The same (object, type, reason, message)
+ * within ten minutes raises `count` and lastTimestamp of the first instead of making another (a patch); per object a
+ * token bucket (burst 100, one per 30 seconds refill; client-go's spam filter has 25 and 5 minutes, for objects that
+ * say less). At most EVENT_CACHE_MAX aggregates are remembered (least recently used goes).
  *
- * What is recorded is written EVENT_DELAY_MS later: events are for people, and in a failover, or when a cluster is made, they would stand in the API
- * server's queue before the writes that clients wait for. What waits when a process is killed is lost with it.
+ * What is recorded is written EVENT_DELAY_MS later: events are for people, and in a failover, or when a cluster is
+ * made, they would stand in the API server's queue before the writes that clients wait for. What waits when a process
+ * is killed is lost with it.
  *
- * A repetition while the first write waits or is still under way is counted and written when that ends, so an object never has two writes of one event in
- * flight. An event that the server has already expired (404) is made anew. Messages are cut at 1,024 bytes (the API's limit); callers keep secrets out
- * of them (I9). RBAC: core events create, patch.
+ * A repetition while the first write waits or is still under way is counted and written when that ends, so an object
+ * never has two writes of one event in flight. An event that the server has already expired (404) is made anew.
+ * Messages are cut at 1,024 bytes (the API's limit); callers keep secrets out of them (I9). RBAC: core events create,
+ * patch.
  *
- * Each is a line of the log as well, with the same text: events are gone after an hour, and what was decided is asked for later. So who records an event
- * need not log it. What an object says beyond its bucket is in neither.
+ * Each is a line of the log as well, with the same text: events are gone after an hour, and what was decided is asked
+ * for later. So who records an event need not log it. What an object says beyond its bucket is in neither.
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  */
 #ifndef KM_EVENT_RECORDER_H

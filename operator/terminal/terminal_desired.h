@@ -26,8 +26,9 @@ void terminal_host(const struct mysql_terminal *terminal, struct strbuf *out);
 struct terminal_server {
     const char *flavour, *version;
 };
-/* How its client says that the server's certificate must be of the CA in the terminal's ca.crt and bear the name that was asked for. NULL:
- * it is not known, or such a client cannot: those of MySQL before 8.0 look for names only where there are none, in the common name. */
+/* How its client says that the server's certificate must be of the CA in the terminal's ca.crt and bear the name that
+ * was asked for. NULL: it is not known, or such a client cannot: those of MySQL before 8.0 look for names only where
+ * there are none, in the common name. */
 const char *terminal_verify_option(const struct terminal_server *server);
 /* The one that such a configuration holds; NULL: none. */
 const char *terminal_verify_option_of(const char *my_cnf);

@@ -36,8 +36,8 @@ json_t *desired_trial_pod(const struct cluster_snapshot *snapshot);
 /* The MysqlTerminal of spec.terminal. */
 json_t *desired_terminal(const struct cluster_snapshot *snapshot);
 
-/* What the StatefulSet controller makes of a member that has no pod, as far as the API server judges it: the pod, and the
- * claim (NULL: the cluster has none). For dry runs, never to be applied. */
+/* What the StatefulSet controller makes of a member that has no pod, as far as the API server judges it: the pod, and
+ * the claim (NULL: the cluster has none). For dry runs, never to be applied. */
 json_t *desired_member_pod(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 json_t *desired_member_claim(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 

@@ -186,8 +186,8 @@ static json_t *container_check(const json_t *template, const json_t *volumes)
 
 /* ---- the pod ---- */
 
-/* Where it may run, who may pull and what is allowed to it. Not what only members must keep: distance from each other, ports of
- * the host, claims. */
+/* Where it may run, who may pull and what is allowed to it. Not what only members must keep: distance from each other,
+ * ports of the host, claims. */
 static json_t *check_spec(const json_t *template)
 {
     static const char *const keys[] = {"serviceAccountName", "automountServiceAccountToken", "enableServiceLinks",

@@ -2,9 +2,9 @@
 /*
  * service_names.h: every name by which a client of the cluster's network may call a server, for its certificate. Pure.
  *
- * A Service is NAME in its own namespace, NAME.NS in others, NAME.NS.svc and NAME.NS.svc.DOMAIN everywhere; a pod has those of the headless
- * Service behind its own name. OpenSSL takes no wildcard with less than two dots, so pods' shortest names are listed one by one.
- * https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
+ * A Service is NAME in its own namespace, NAME.NS in others, NAME.NS.svc and NAME.NS.svc.DOMAIN everywhere; a pod has
+ * those of the headless Service behind its own name. OpenSSL takes no wildcard with less than two dots, so pods'
+ * shortest names are listed one by one. https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
  */
 #ifndef KM_SERVICE_NAMES_H
 #define KM_SERVICE_NAMES_H

@@ -17,11 +17,6 @@ static struct agent_turn_note *find_note(struct agent_turns *turns, const char *
     return NULL;
 }
 
-static const char *key_of(const struct stateful_set_object *set)
-{
-    return set->object.key;
-}
-
 static bool is_marked(const struct informer *sets, const char *key)
 {
     const struct stateful_set_object *set = (const struct stateful_set_object *)store_get(informer_store(sets), key);
@@ -44,10 +39,10 @@ static int count_others(struct agent_turns *turns, const struct informer *sets, 
     size_t cursor = 0;
     for (const struct kube_object *object; (object = store_next(informer_store(sets), &cursor));) {
         const struct stateful_set_object *set = (const struct stateful_set_object *)object;
-        if (str_empty(set->agent_turn) || str_eq(key_of(set), but))
+        if (str_empty(set->agent_turn) || str_eq(set->object.key, but))
             continue;
         count++;
-        name_cluster(key_of(set), ret);
+        name_cluster(set->object.key, ret);
     }
     for (int i = 0; i < AGENT_TURNS_MAX; i++) {
         struct agent_turn_note *note = &turns->notes[i];

@@ -2,8 +2,9 @@
 /*
  * agent_turns.h: which clusters are on their turn to get another agent (agent_turn.h).
  *
- * That stands on their StatefulSets, and is seen late: a cluster that was let begin is noted here until its mark is in the cache. An operator that has just begun
- * to lead knows the marks alone, so it may let as many begin as were noted and not written.
+ * That stands on their StatefulSets, and is seen late: a cluster that was let begin is noted here until its mark is in
+ * the cache. An operator that has just begun to lead knows the marks alone, so it may let as many begin as were noted
+ * and not written.
  */
 #ifndef KM_AGENT_TURNS_H
 #define KM_AGENT_TURNS_H
@@ -25,8 +26,8 @@ struct agent_turns {
     } notes[AGENT_TURNS_MAX];
 };
 
-/* set: the key of the StatefulSet of a cluster whose agent is due. True: it may begin, and is noted, or is on its turn already (yet another agent has come). False: *ret is the "namespace/name" of a cluster that comes
- * first. */
+/* set: the key of the StatefulSet of a cluster whose agent is due. True: it may begin, and is noted, or is on its turn
+ * already (yet another agent has come). False: *ret is the "namespace/name" of a cluster that comes first. */
 bool agent_turns_take(struct agent_turns *turns, const struct informer *sets, const char *set, int64_t now_ms,
     char ret[static AGENT_TURN_KEY_SIZE]);
 /* It is due no more. */

@@ -10,8 +10,8 @@
 
 #define URI_MAX ((size_t)(64 * KM_KIB))
 
-/* All but RFC 3986's unreserved characters, so that it stands for itself in every part of a URI, and in JDBC's properties, where '+' is a
- * space. */
+/* All but RFC 3986's unreserved characters, so that it stands for itself in every part of a URI, and in JDBC's
+ * properties, where '+' is a space. */
 static void add_encoded(struct strbuf *out, const char *text)
 {
     static const char unreserved[] = "-._~";

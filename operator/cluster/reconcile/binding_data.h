@@ -2,9 +2,10 @@
 /*
  * binding_data.h: what an application needs to connect, and nothing that it does not: pure.
  *
- *   Secret NAME-mysql-app           type servicebinding.io/mysql: type, provider, host, port, username, password, database, uri,
- *                                   jdbc-uri, ca.crt. Nothing of root, replication, monitor
- *   ConfigMap NAME-mysql-ca-bundle  ca.crt: the certificate of the cluster's CA, and of the one before it while leaves of that may be about
+ *   Secret NAME-mysql-app           type servicebinding.io/mysql: type, provider, host, port, username, password,
+ *                                   database, uri, jdbc-uri, ca.crt. Nothing of root, replication, monitor
+ *   ConfigMap NAME-mysql-ca-bundle  ca.crt: the certificate of the cluster's CA, and of the one before it while
+ *                                   certificates that it signed may be in use
  *
  * Keys and type: https://servicebinding.io/spec/core/1.1.0/#provisioned-service and #well-known-secret-entries
  */

@@ -5,7 +5,8 @@
  * makes it.
  *
  * Only what speaks of the pod is an answer: a field that is unknown or wrong (400, 422), or a no of admission (403: Pod
- * Security, limits, a class that is not there, a webhook). A webhook that takes no part in dry runs says nothing of the pod.
+ * Security, limits, a class that is not there, a webhook). A webhook that takes no part in dry runs says nothing of the
+ * pod.
  */
 #ifndef KM_TEMPLATE_QUESTION_H
 #define KM_TEMPLATE_QUESTION_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * binding_facts.h: what the last look at a cluster's Secret for applications and ConfigMap of its CA found (cluster_binding.h).
+ * binding_facts.h: what the last look at a cluster's Secret for applications and ConfigMap of its CA found
+ * (cluster_binding.h).
  */
 #ifndef KM_BINDING_FACTS_H
 #define KM_BINDING_FACTS_H

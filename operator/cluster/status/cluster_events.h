@@ -33,7 +33,8 @@ int cluster_failover_news(const struct cluster_status *before, const struct clus
  * room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
 int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
-/* Another generation of the spec is accepted, or refused, as the one before: the condition alone does not tell that. False: there is nothing to tell. Pure. */
+/* Another generation of the spec is accepted, or refused, as the one before: the condition alone does not tell that.
+ * False: there is nothing to tell. Pure. */
 bool cluster_spec_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
 #define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 3)

@@ -248,7 +248,8 @@ static void credentials_are_those_that_stand_there(void **state)
     assert_string_equal(result.user_password, "");
 }
 
-/* What `echo secret | kubectl create secret --from-file` makes. It is taken as it is: another reader of the Secret sees the same. */
+/* What `echo secret | kubectl create secret --from-file` makes. It is taken as it is: another reader of the Secret sees
+ * the same. */
 static void a_newline_at_the_end_is_told_of_and_kept(void **state)
 {
     struct world *world = *state;
