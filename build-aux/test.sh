@@ -11,7 +11,8 @@
 #                             (build-aux/kept.sh); AGAIN=1 runs it again
 #   STAGES="gcc check lint"   only these stages of the table below; STORIES="a b" only these stories of the stage "e2e"
 #   STOP=1                    stop at the first stage that fails
-#   TEST_MINUTES=85           a watch: when so many minutes are over, the stage that runs is ended and named. LONG=1 has none
+#   TEST_MINUTES=80           a watch: a stage that would take longer than what is left of so many minutes, at the pace of this machine so far, is not begun
+#                             and counts as skipped; one that runs when they are over is ended, and has failed. LONG=1 has none
 #   BUILD=build               where to build; logs of the stages in $BUILD/test/
 #
 # What counts: every test case, fuzzer or story that a stage reports (by a line "KIND PASSED FAILED SKIPPED [UNSTEADY]" in the file
@@ -54,27 +55,28 @@ overlapping() {
   return $rc
 }
 
+# In the order of what they tell: on a machine where the minutes are not enough, the last ones are not begun.
 # name, seconds it may take, about so many it takes (two cores, nothing cached but Kubernetes), script it cannot do without (or -), command
 stages=(
   "deps              1200    60 -                                make deps"
   "gcc                600   150 -                                build_gcc"
   "clang              600    40 -                                build_clang"
+  "format              60     5 -                                ${make[*]} format-check"
   "check              600   150 -                                ${make[*]} -k check"
   "simulate           300   100 -                                ${make[*]} check-simulate"
   "asan              1200   450 -                                TEST_TIMEOUT=600 ${make[*]} check-asan"
+  "kubernetes        2400     5 e2e/cluster/build-kubernetes.sh  e2e/cluster/images.sh && e2e/cluster/build-kubernetes.sh"
+  "images             600    60 images/build.sh                  ${make[*]} images"
+  "e2e               2700   800 e2e/run.sh                       end_to_end"
+  "integration       2700  1300 -                                ${make[*]} check-integration"
+  "bed               1500   280 e2e/faults/bed/run.sh            overlapping"
+  "faults            1500   550 e2e/faults/run.sh                e2e/faults/run.sh"
   "tsan              1500   150 -                                ${make[*]} check-tsan"
-  "format              60     5 -                                ${make[*]} format-check"
   "lint               900   270 -                                ${make[*]} lint"
   "fuzz               600   120 -                                ${make[*]} fuzz"
-  "kubernetes        2400     5 e2e/cluster/build-kubernetes.sh  e2e/cluster/images.sh && e2e/cluster/build-kubernetes.sh"
-  "integration       2700  1300 -                                ${make[*]} check-integration"
   "integration-asan  1500  1200 -                                TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
   "libmysqlclient    2400  1500 build-aux/run-libmysqlclient.sh    ${make[*]} check-libmysqlclient"
-  "bed               1500   280 e2e/faults/bed/run.sh            overlapping"
-  "images             600    60 images/build.sh                  ${make[*]} images"
   "chart             1500   300 deploy/tests/chart-test.sh       deploy/tests/chart-test.sh"
-  "faults            1500   550 e2e/faults/run.sh                e2e/faults/run.sh"
-  "e2e               2700   800 e2e/run.sh                       end_to_end"
 )
 fatal=" deps gcc "  # without these the others say nothing new
 building=" deps gcc kubernetes images " # what others need: run each time, also where they have passed before; their minutes are told apart
@@ -83,7 +85,8 @@ on_kubernetes=" kubernetes integration integration-asan bed faults e2e "
 
 sum() { awk -v column="$1" -v from="$2" 'NR > from { n += $column } END { print n + 0 }' "$RESULTS"; }
 passed=0 failed=0 skipped=0 unsteady=0 failures=() built=0
-watch=${TEST_MINUTES:-$([[ -n ${LONG:-} ]] || echo 85)}
+watch=${TEST_MINUTES:-$([[ -n ${LONG:-} ]] || echo 80)}
+expected=0 spent=0 # seconds that the stages so far were to take, and took; without those that build what others need
 
 # One stage, under a time limit, its output shown and kept.
 run_stage() {
@@ -126,7 +129,11 @@ run_stage() {
   fi
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s)) unsteady=$((unsteady + u))
   ((f == 0)) || failures+=("$name")
-  [[ $building != *" $name "* ]] || built=$((built + SECONDS - start))
+  if [[ $building == *" $name "* ]]; then
+    built=$((built + SECONDS - start))
+  else
+    spent=$((spent + SECONDS - start)) expected=$((expected + seconds_of[$name]))
+  fi
   printf '==== %s %s in %d s (%d passed, %d failed, %d skipped%s)\n' \
     "$name" "$( ((f)) && echo FAILED || echo ok)" $((SECONDS - start)) "$p" "$f" "$s" "$( ((u == 0)) || echo ", $u unsteady")"
   if ((rc != 124)) && [[ -z ${STORIES:-}${TEST_FILTER:-} ]]; then
@@ -150,6 +157,14 @@ minutes_left() {
     [[ -z $reached || -n ${passed_before[$name]} ]] || left=$((left + seconds_of[$name]))
   done
   if ((left < 90)); then echo "$left s left"; else echo "$(((left + 30) / 60)) minutes left"; fi
+}
+
+# fits STAGE: whether it ends before the watch does, if this machine goes on as fast as so far
+fits() {
+  local seconds=${seconds_of[$1]}
+  [[ -n $watch ]] || return 0
+  ((expected < 300 || spent < expected)) || seconds=$((seconds * spent / expected))
+  ((seconds == 0 || SECONDS + seconds <= watch * 60))
 }
 
 # In the background and waited for, so that a signal to us is acted on at once; timeout hands it on to the stage.
@@ -241,6 +256,11 @@ for stage in "${stages[@]}"; do
     read -r p f s u seconds ended <<< "${passed_before[$name]}"
     passed=$((passed + p)) skipped=$((skipped + s)) unsteady=$((unsteady + u))
     printf '\n==== %s passed on this commit %s, in %d s (%d passed, %d skipped)\n' "$name" "$(kept_ago "$ended")" "$seconds" "$p" "$s"
+    continue
+  fi
+  if ! fits "$name"; then
+    echo "==== $name SKIPPED: what is left of $watch minutes (TEST_MINUTES) is not enough for it"
+    skipped=$((skipped + 1))
     continue
   fi
   if [[ $name == e2e && -x $needs ]] && ! cluster_running; then

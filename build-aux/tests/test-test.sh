@@ -51,7 +51,13 @@ not_called check
 rm "$CALLS.all" "$CALLS.integration-tests"
 expect 1 'unknown stage chek' STAGES=chek
 
-# A watch
+# A watch: what would not fit is not begun, what does not end is ended
+takes() { echo "$1 $2" >> "$XDG_CACHE_HOME/kube-mysql/results/seconds"; } # STAGE SECONDS
+takes lint 200
+expect 0 'lint SKIPPED: what is left of 3 minutes' STAGES="gcc lint" TEST_MINUTES=3
+called integration-tests
+not_called lint
+takes lint 0
 behaves lint 'exec sleep 30'
 expect 1 'lint: ended after 0 minutes in all' STAGES="lint fuzz" TEST_MINUTES=0
 not_called fuzz
