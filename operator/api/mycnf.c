@@ -251,7 +251,7 @@ static void check_key(
     json_object_set_new(seen, name, json_true());
 }
 
-void mycnf_check(const json_t *mycnf, const char *prefix, struct api_problems *problems)
+void mycnf_validate(const json_t *mycnf, const char *prefix, struct api_problems *problems)
 {
     if (!mycnf)
         return;

@@ -29,8 +29,8 @@
 #define MYCNF_TEXT_MAX (256 * KM_KIB)
 
 /* Adds a problem for every key that is owned by the operator, malformed, or given twice ('-' and '_'), and for bad values. NULL is fine. */
-void mycnf_check(const json_t *mycnf, const char *prefix, struct api_problems *problems);
-/* A new object with normalised keys: over laid over base. Either may be NULL. Inputs that mycnf_check refuses give keys that it refuses. */
+void mycnf_validate(const json_t *mycnf, const char *prefix, struct api_problems *problems);
+/* A new object with normalised keys: over laid over base. Either may be NULL. Inputs that mycnf_validate refuses give keys that it refuses. */
 json_t *mycnf_merge(const json_t *base, const json_t *over);
 
 /* Renders a checked, merged map. memory_limit_bytes: of the mysql container, 0 if none. Appends; same input, same bytes. */

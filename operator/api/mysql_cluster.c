@@ -189,7 +189,7 @@ static void check_together(struct mysql_cluster *cluster, struct api_problems *p
     check_replication(cluster, problems);
     check_account(cluster, problems);
     mysql_config_check(cluster->config_spec, "spec.config.spec", problems);
-    mycnf_check(cluster->mycnf, "spec.mycnf", problems);
+    mycnf_validate(cluster->mycnf, "spec.mycnf", problems);
     pod_template_check(cluster->pod_template, "spec.podTemplate", problems);
     pod_template_check(cluster->terminal_pod_template, "spec.terminal.podTemplate", problems);
     restore_spec_check(cluster->document, problems);

@@ -19,7 +19,7 @@ void mysql_config_check(const json_t *spec, const char *prefix, struct api_probl
     if (problems->count > before)
         return;
     snprintf(path, sizeof(path), "%.140s.mycnf", prefix);
-    mycnf_check(json_object_get(spec, "mycnf"), path, problems);
+    mycnf_validate(json_object_get(spec, "mycnf"), path, problems);
     snprintf(path, sizeof(path), "%.140s.podTemplate", prefix);
     pod_template_check(json_object_get(spec, "podTemplate"), path, problems);
 }

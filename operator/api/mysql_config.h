@@ -25,7 +25,7 @@ struct mysql_config_spec {
     const char *image_pull_policy;    /* Always, IfNotPresent, Never; NULL: Kubernetes decides */
     const json_t *image_pull_secrets; /* [{name}], NULL: none */
     enum agent_flavour flavour;       /* UNKNOWN: the agent finds out */
-    const json_t *mycnf;              /* object, NULL: none; checked by mycnf_check */
+    const json_t *mycnf;              /* object, NULL: none; checked by mycnf_validate */
     int64_t run_as_user, run_as_group, fs_group;
     const json_t *resources;       /* of container mysql; NULL: none */
     const json_t *agent_resources; /* of container agent; NULL: the operator's defaults */

@@ -87,7 +87,7 @@ static json_t *without_refused(json_t *mycnf, struct strbuf *out)
         struct api_problems problems = {0};
         _cleanup_(json_decrefp) json_t *alone = json_object();
         json_object_set(alone, key, value);
-        mycnf_check(alone, "spec.mycnf", &problems);
+        mycnf_validate(alone, "spec.mycnf", &problems);
         if (problems.count == 0)
             json_object_set(rest, key, value);
         for (int i = 0; i < problems.count; i++) {
@@ -107,7 +107,7 @@ static void check_sample(const char *path)
     _cleanup_(json_decrefp) json_t *mycnf = read_sample(path);
     assert_true(json_object_size(mycnf) > 3);
     _cleanup_(json_decrefp) json_t *rest = without_refused(mycnf, &out);
-    mycnf_check(rest, "spec.mycnf", &problems);
+    mycnf_validate(rest, "spec.mycnf", &problems);
     assert_int_equal(problems.count, 0);
     _cleanup_(json_decrefp) json_t *merged = mycnf_merge(NULL, rest);
     mycnf_render(merged, 1024 * KM_MIB, &out);

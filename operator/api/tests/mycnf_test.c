@@ -77,7 +77,7 @@ static void refusals(void **state)
         _cleanup_(strbuf_release) struct strbuf text;
         strbuf_init(&text, 4096);
         json_t *mycnf = parse(rows[i].mycnf);
-        mycnf_check(mycnf, "spec.mycnf", &problems);
+        mycnf_validate(mycnf, "spec.mycnf", &problems);
         api_problems_text(&problems, &text);
         assert_string_equal(text.buf, rows[i].problems);
         json_decref(mycnf);
