@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# long.sh FOLDER   the long run: TOTAL (1000000) schedules for each of both families with three and with five members, in chunks of CHUNK (5000), JOBS (2) at a
-# time, at the lowest priority. Whatever ends it, the next call with the same FOLDER goes on where it stopped. `long.sh FOLDER --sum` only sums up.
+# long.sh FOLDER   the long run: TOTAL (1000000) schedules for each of both families with three and with five members, from seed FIRST (1) on, in chunks of
+# CHUNK (5000), JOBS (2) at a time, at the lowest priority. Whatever ends it, the next call with the same FOLDER goes on where it stopped. `long.sh FOLDER --sum` only sums up.
 #
 # FOLDER/commit, FOLDER/simulate (by fast.sh): what is run; made by the first call from a tree without changes, and kept: a folder is a run of one commit, whatever
 # becomes of the tree. FOLDER/results has a line for each chunk that is complete: commit, family, members, first seed, schedules, violations, seconds of real time.
@@ -11,7 +11,7 @@
 set -euo pipefail
 here=$(realpath "$0")
 folder=$(realpath -m "${1:?FOLDER}")
-: "${TOTAL:=1000000}" "${CHUNK:=5000}" "${JOBS:=2}" "${OPTIONS:=}"
+: "${TOTAL:=1000000}" "${FIRST:=1}" "${CHUNK:=5000}" "${JOBS:=2}" "${OPTIONS:=}"
 
 # long.sh FOLDER chunk FAMILY MEMBERS SEED
 run_chunk() {
@@ -63,7 +63,7 @@ rm -f "$folder"/chunk.*
 [[ ! -e $folder/violations ]] || sort -u -o "$folder/violations" "$folder/violations" # a chunk that was told and not noted is run again
 
 # Chunks of all four pairs in turn, so that an early look tells of each.
-for ((seed = 1; seed <= TOTAL; seed += CHUNK)); do
+for ((seed = FIRST; seed < FIRST + TOTAL; seed += CHUNK)); do
   for pair in "mysql 3" "mariadb 3" "mysql 5" "mariadb 5"; do
     grep -q "^[^ ]* $pair $seed $CHUNK " "$folder/results" || echo "$pair $seed"
   done
