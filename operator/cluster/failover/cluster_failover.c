@@ -8,6 +8,7 @@
 #include "operator/cluster/failover/cluster_confirmed.h"
 #include "operator/cluster/failover/failover_election.h"
 #include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/failover/opening.h"
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/in_place_state.h"
 #include "operator/cluster/state/member_view.h"
@@ -387,9 +388,10 @@ static void take_choice(
     transition->salvage = choice->salvage;
     snprintf(intent->roles.current_primary, sizeof(intent->roles.current_primary), "%s", choice->candidate->name);
     reigns_in_force(snapshot, &intent->roles.reigns);
-    if (choice->goes_on)
+    if (choice->goes_on) {
         reigns_continue(transition->epoch, choice->first_reign, &intent->roles.reigns);
-    else
+        intent->roles.confirmed.semi_sync &= !opening_is_unconfirmed(snapshot, choice->candidate);
+    } else
         reigns_begin(
             choice->candidate, transition->epoch, transition->position, choice->first_reign, &intent->roles.reigns);
     intent->roles.reigns.list[0].floor_is_partial |= choice->salvage;

@@ -40,13 +40,14 @@ enum gtid_relation member_history_compare(const struct member_history *a, const 
  * reign. Then nothing is hidden. */
 bool member_history_shows_none(const struct cluster_reigns *reigns, const char *state);
 
-/* MariaDB: a lacks the last transaction of b in some domain: a's own last one has a smaller number, or the same number
- * and another server id. False if either cannot be read. */
 /* MariaDB. state: gtid_binlog_state of a member, the last number of each server that it has logged. True: it has logged
  * something of a server that wrote the last transaction of `position`, and not that one. Numbers alone do not tell:
  * whoever writes on a replica gets the number of what that one has received and not applied. A copy begins with an
  * empty state, so what a state does not name is no proof. */
 bool member_history_state_lacks(const char *state, const char *position);
+
+/* MariaDB: a lacks the last transaction of b in some domain: a's own last one has a smaller number, or the same number
+ * and another server id. False if either cannot be read. */
 bool member_history_is_behind(const char *a, const char *b);
 
 /* Transactions with this origin are of that server. uuid and server_id as an agent says them: "" and 0 unknown. */

@@ -92,6 +92,13 @@ static bool is_confirmed(
     return view->asked == 0 || view->covering >= needed;
 }
 
+bool opening_is_unconfirmed(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    struct view view;
+    look_at(snapshot, primary, &view);
+    return !is_confirmed(snapshot, primary, &view);
+}
+
 static enum opening wait_for_others(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     char *why, size_t size, int64_t *ret_again_ms)
 {

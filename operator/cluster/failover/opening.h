@@ -16,7 +16,8 @@
  * A transaction that too few others hold may have been acknowledged all the same: somebody with all rights turned
  * semi-sync off, or killed what waited, and the server ended before its agent looked. So the status says first that
  * commits need not have waited (status.confirmed), until enough others hold all of it: a failover without the word of
- * this primary would take such a transaction back.
+ * this primary would take such a transaction back. So it is where a failover finds that the old primary goes on
+ * (cluster_failover.c).
  */
 #ifndef KM_OPENING_H
 #define KM_OPENING_H
@@ -34,6 +35,9 @@ enum opening {
  * OPENING_NOW. *ret_again_ms: look again then; 0: when something happens. */
 enum opening opening_decide(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, char *why,
     size_t size, int64_t *ret_again_ms);
+
+/* Fewer members that acknowledge hold all that it holds than a commit waits for, as far as they answer. */
+bool opening_is_unconfirmed(const struct cluster_snapshot *snapshot, const struct cluster_member *primary);
 
 /* For the report: the primary is open, nobody follows it, and no member that acknowledges holds what it holds. */
 bool opening_holds_alone(const struct cluster_snapshot *snapshot, const struct cluster_member *primary);

@@ -95,22 +95,33 @@ static bool are_without_epochs(const struct cluster_reigns *reigns)
 
 /* Nobody is opened under the epoch of a failover before somebody is chosen, and under each epoch one member at most. So
  * one that was opened under the epoch just before was open last: it had all that was acknowledged until then, and
- * whatever was since it has acknowledged itself. */
+ * whatever was since it has acknowledged itself. NULL also if two were: an epoch that a status of the past made be given
+ * twice. */
 static const struct cluster_member *find_open_last(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_transition *transition = &snapshot->last.roles.transition;
     bool is_failover = cluster_transition_is_set(transition) && transition->failover && str_empty(transition->to);
+    const struct cluster_member *last = NULL;
     for (int i = 0; i < snapshot->member_count && is_failover && transition->epoch > 1; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member_is_held(snapshot, member) && member->agent->opened_epoch == (uint64_t)transition->epoch - 1)
-            return member;
+        if (!member_is_held(snapshot, member) || member->agent->opened_epoch != (uint64_t)transition->epoch - 1)
+            continue;
+        if (last)
+            return NULL;
+        last = member;
     }
-    return NULL;
+    return last;
+}
+
+/* Of a status of the past nothing is listed but a reign of which it is not known whose it was. */
+static bool are_unknown(const struct cluster_reigns *reigns)
+{
+    return are_without_epochs(reigns) || (reigns->count == 1 && str_empty(reigns->list[0].primary));
 }
 
 static void name_open_last(const struct cluster_snapshot *snapshot, struct cluster_reigns *reigns)
 {
-    const struct cluster_member *last = are_without_epochs(reigns) ? find_open_last(snapshot) : NULL;
+    const struct cluster_member *last = are_unknown(reigns) ? find_open_last(snapshot) : NULL;
     const char *floor = reigns_floor(reigns);
     if (!last)
         return;
