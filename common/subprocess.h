@@ -16,6 +16,13 @@
 #include "common/loop.h"
 #include "common/strbuf.h"
 
+enum subprocess_watch {
+    SUBPROCESS_WAITS,
+    SUBPROCESS_ADVANCES,
+    SUBPROCESS_ENOUGH, /* it has done what it was started for: SIGKILL, and that is no failure */
+};
+#define SUBPROCESS_WATCH_MS 100
+
 struct subprocess_options {
     const char *const *argv; /* argv[0] is a path, or a name searched in PATH */
     const char *const *env;  /* NULL-terminated, or NULL for ours */
@@ -30,6 +37,10 @@ struct subprocess_options {
     size_t line_max;   /* of standard error: a longer one comes in pieces; 0: 4 KiB */
     bool new_process_group; /* so that a kill reaches its children too */
     int64_t timeout_ms;     /* 0: none; then SIGTERM, and SIGKILL 5 s later */
+    /* Blocking only: asked every SUBPROCESS_WATCH_MS, may be NULL. With it timeout_ms counts from the last thing that
+     * the child wrote or that `watch` called progress. */
+    enum subprocess_watch (*watch)(void *arg);
+    void *watch_arg;
 };
 
 /* What stdout_data gets at once at most: bulk data wants few turns, and a piece that is still in the processor's cache when it is passed on. On the stack. */
@@ -44,10 +55,11 @@ struct subprocess_result {
     int exit_code;   /* -1 if ended by a signal */
     int term_signal; /* 0 if it exited */
     bool timed_out;
+    bool enough; /* `watch` said so */
 };
 
 /* Blocking. Output is gathered into *out (may be NULL: discarded; beyond out->max dropped); the tail of standard error into *err_tail
- * (may be NULL). Returns 0 only for exit code 0; otherwise ERROR_IO/ERROR_TIMEOUT with program, status and the last line it said. */
+ * (may be NULL). Returns 0 only for exit code 0, and when `watch` had enough; otherwise ERROR_IO/ERROR_TIMEOUT with program, status and the last line it said. */
 int subprocess_run(const struct subprocess_options *options, struct strbuf *out, struct strbuf *err_tail,
     struct subprocess_result *ret, struct error *err) KM_MUST_CHECK;
 

@@ -18,7 +18,9 @@ struct run {
     struct subprocess_child child;
     struct strbuf *out;
     struct strbuf *err_tail;
+    const struct subprocess_options *options;
     int64_t deadline_ms; /* 0: none */
+    int64_t watch_ms;    /* when to ask options->watch next */
     struct subprocess_result result;
 };
 
@@ -39,6 +41,12 @@ static void keep_tail(struct strbuf *sb, const char *data, size_t len)
     strbuf_add(sb, data, len);
 }
 
+static void put_off_deadline(struct run *run)
+{
+    if (run->options->watch && run->deadline_ms > 0 && !run->result.timed_out)
+        run->deadline_ms = clock_monotonic_ms() + run->options->timeout_ms;
+}
+
 /* Reads what is there; closes at the end. */
 static void pump(struct run *run, int *fd, bool is_stdout)
 {
@@ -50,6 +58,8 @@ static void pump(struct run *run, int *fd, bool is_stdout)
             keep_head(run->out, chunk, (size_t)n);
         else if (n > 0)
             keep_tail(run->err_tail, chunk, (size_t)n);
+        if (n > 0)
+            put_off_deadline(run);
     }
     if (n == 0 || (n < 0 && errno != EAGAIN)) {
         close(*fd);
@@ -62,6 +72,8 @@ static int wait_ms(const struct run *run)
     int64_t wait = run->child.pid_fd >= 0 ? INT_MAX : SUBPROCESS_POLL_MS;
     if (run->deadline_ms > 0)
         wait = MIN_OF(wait, MAX_OF(run->deadline_ms - clock_monotonic_ms(), 0));
+    if (run->options->watch)
+        wait = MIN_OF(wait, SUBPROCESS_WATCH_MS);
     return wait == INT_MAX ? -1 : (int)wait;
 }
 
@@ -73,6 +85,25 @@ static void enforce_deadline(struct run *run)
     run->deadline_ms = run->result.timed_out ? 0 : clock_monotonic_ms() + SUBPROCESS_TERM_GRACE_MS;
     run->result.timed_out = true;
     run->child.group_doomed = true;
+}
+
+static void ask_watch(struct run *run)
+{
+    if (!run->options->watch || run->result.enough || run->result.timed_out || clock_monotonic_ms() < run->watch_ms)
+        return;
+    switch (run->options->watch(run->options->watch_arg)) {
+    case SUBPROCESS_WAITS:
+        break;
+    case SUBPROCESS_ADVANCES:
+        put_off_deadline(run);
+        break;
+    case SUBPROCESS_ENOUGH:
+        run->result.enough = true;
+        run->child.group_doomed = true;
+        subprocess_child_kill(&run->child, SIGKILL);
+        break;
+    }
+    run->watch_ms = clock_monotonic_ms() + SUBPROCESS_WATCH_MS;
 }
 
 static void wait_for_end(struct run *run)
@@ -92,6 +123,8 @@ static void wait_for_end(struct run *run)
         if (run->child.err_fd >= 0 && (ended || fds[1].revents))
             pump(run, &run->child.err_fd, false);
         if (!ended)
+            ask_watch(run);
+        if (!ended)
             enforce_deadline(run);
     }
 }
@@ -110,7 +143,8 @@ static int report(const struct run *run, const char *program, const char *said, 
 {
     const char *colon = *said ? ": " : "";
     if (run->result.timed_out)
-        return error_set(err, ERROR_TIMEOUT, "%s did not end in time%s%s", program, colon, said);
+        return error_set(err, ERROR_TIMEOUT, "%s %s%s%s", program,
+            run->options->watch ? "made no progress any more" : "did not end in time", colon, said);
     if (run->result.term_signal)
         return error_set(err, ERROR_IO, "%s was ended by signal %d (%s)%s%s", program, run->result.term_signal,
             strsignal(run->result.term_signal), colon, said);
@@ -124,7 +158,7 @@ int subprocess_run(const struct subprocess_options *options, struct strbuf *out,
 {
     _cleanup_(strbuf_release) struct strbuf own_tail;
     strbuf_init(&own_tail, SUBPROCESS_STDERR_MAX);
-    struct run run = {.out = out, .err_tail = err_tail ? err_tail : &own_tail};
+    struct run run = {.out = out, .err_tail = err_tail ? err_tail : &own_tail, .options = options};
     if (subprocess_child_spawn(&run.child, options, err) < 0)
         return -1;
     if (options->timeout_ms > 0)
@@ -133,7 +167,7 @@ int subprocess_run(const struct subprocess_options *options, struct strbuf *out,
     subprocess_child_destroy(&run.child);
     if (ret)
         *ret = run.result;
-    if (!run.result.timed_out && run.result.exit_code == 0)
+    if (run.result.enough || (!run.result.timed_out && run.result.exit_code == 0))
         return 0;
     _cleanup_(strbuf_release) struct strbuf text;
     strbuf_init(&text, run.err_tail->max);

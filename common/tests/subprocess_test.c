@@ -154,6 +154,57 @@ static void test_run_timeout(void **state)
 }
 
 /* A grandchild that holds the pipes open does not keep us. */
+static enum subprocess_watch count_down(void *arg)
+{
+    int *left = arg;
+
+    if (*left > 0)
+        --*left;
+    return *left > 0 ? SUBPROCESS_ADVANCES : SUBPROCESS_WAITS;
+}
+
+static enum subprocess_watch has_enough(void *arg)
+{
+    bool *asked = arg;
+
+    *asked = true;
+    return SUBPROCESS_ENOUGH;
+}
+
+static enum subprocess_watch sees_nothing(void *arg)
+{
+    UNUSED(arg);
+    return SUBPROCESS_WAITS;
+}
+
+/* The time-out counts from the last progress, which is a word of the child, or what `watch` says. */
+static void test_watch(void **state)
+{
+    UNUSED(state);
+    struct subprocess_result result;
+    struct error err = ERROR_INIT;
+    int left = 15;
+    bool asked = false;
+
+    assert_int_equal(run(OPTIONS(.argv = SHELL("sleep 1"), .timeout_ms = 600, .watch = count_down, .watch_arg = &left),
+                         NULL, &result, &err),
+        0);
+    assert_int_equal(run(OPTIONS(.argv = SHELL("for i in 1 2 3 4 5; do sleep 0.3; echo $i >&2; done"),
+                             .timeout_ms = 900, .watch = sees_nothing),
+                         NULL, &result, &err),
+        0);
+    assert_int_equal(
+        run(OPTIONS(.argv = SHELL("exec sleep 60"), .timeout_ms = 300, .watch = sees_nothing), NULL, &result, &err), -1);
+    assert_true(result.timed_out);
+    assert_string_equal(err.message, "/bin/sh made no progress any more");
+    assert_int_equal(
+        run(OPTIONS(.argv = SHELL("sleep 60"), .new_process_group = true, .watch = has_enough, .watch_arg = &asked),
+            NULL, &result, &err),
+        0);
+    assert_true(asked && result.enough);
+    assert_int_equal(result.term_signal, SIGKILL);
+}
+
 static void test_daemon_left_behind(void **state)
 {
     UNUSED(state);
@@ -520,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_stderr_tail),
         cmocka_unit_test(test_descriptors_and_signals_of_the_child),
         cmocka_unit_test(test_run_timeout),
+        cmocka_unit_test(test_watch),
         cmocka_unit_test(test_daemon_left_behind),
         cmocka_unit_test(test_start),
         cmocka_unit_test(test_lengths_of_lines),
