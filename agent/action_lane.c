@@ -49,7 +49,8 @@ struct action {
     char *mycnf;
     char *pod_name;
     uint16_t mysql_port;
-    /* apply: checks what is there, changes it */
+    /* apply: checks what is there, changes it; preview: only says what it would change */
+    bool preview;
     action_applied_fn applied_fn;
     struct strvec applied;
     struct strvec needs_restart;
@@ -334,6 +335,8 @@ static int apply_changes(struct action *action, const struct strbuf *text, struc
     if (fs_read_file(paths->run_mycnf, &now, err) < 0 || variables_diff(now.buf, text->buf, &changes, err) < 0)
         return -1;
     session = session_open(&action->lane->options, err);
+    if (action->preview)
+        return session ? variables_preview(session, &changes, &action->needs_restart, err) : -1;
     if (!session || variables_apply(session, &changes, &action->applied, &action->needs_restart, err) < 0)
         return -1;
     /* A container that starts again finds what the server has taken over. */
@@ -350,9 +353,37 @@ static void run_apply(void *arg)
     error_clear(&action->error);
     if (server_binary_find(&binary, &action->error) < 0)
         return;
-    if (check_with(action, &binary, &action->error) == 0 && compose(action, &binary, &text, &action->error) == 0)
+    if ((action->preview || check_with(action, &binary, &action->error) == 0) &&
+        compose(action, &binary, &text, &action->error) == 0)
         (void)(apply_changes(action, &text, &action->error) == 0);
     server_binary_release(&binary);
+}
+
+static struct action *new_apply(
+    struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name, action_applied_fn fn, void *arg)
+{
+    struct action *action = xnew(struct action);
+
+    *action = (struct action){
+        .lane = lane,
+        .applied_fn = fn,
+        .arg = arg,
+        .mycnf = xstrndup(mycnf, len),
+        .pod_name = xstrdup(pod_name),
+    };
+    strvec_init(&action->applied);
+    strvec_init(&action->needs_restart);
+    expect_drop(action);
+    return action;
+}
+
+static void submit_apply(struct action *action)
+{
+    struct worker_job job = {.run = run_apply, .done = finish, .arg = action};
+
+    action->lane->checks++;
+    if (worker_submit(action->lane->worker, &job) < 0)
+        abort();
 }
 
 int action_lane_apply_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,
@@ -360,22 +391,20 @@ int action_lane_apply_mycnf(struct action_lane *lane, const char *mycnf, size_t 
 {
     if (lane->checks >= CHECKS_MAX)
         return -1;
-    struct action *action = xnew(struct action);
-    struct worker_job job = {.run = run_apply, .done = finish, .arg = action};
+    struct action *action = new_apply(lane, mycnf, len, pod_name, fn, arg);
+    action->mysql_port = mysql_port;
+    submit_apply(action);
+    return 0;
+}
 
-    lane->checks++;
-    *action = (struct action){
-        .lane = lane,
-        .applied_fn = fn,
-        .arg = arg,
-        .mycnf = xstrndup(mycnf, len),
-        .pod_name = xstrdup(pod_name),
-        .mysql_port = mysql_port,
-    };
-    strvec_init(&action->applied);
-    strvec_init(&action->needs_restart);
-    expect_drop(action);
-    if (worker_submit(lane->worker, &job) < 0)
-        abort();
+int action_lane_preview_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,
+    uint16_t mysql_port, action_applied_fn fn, void *arg)
+{
+    if (lane->checks >= CHECKS_MAX)
+        return -1;
+    struct action *action = new_apply(lane, mycnf, len, pod_name, fn, arg);
+    action->mysql_port = mysql_port;
+    action->preview = true;
+    submit_apply(action);
     return 0;
 }

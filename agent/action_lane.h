@@ -52,6 +52,9 @@ typedef void (*action_applied_fn)(
     void *arg, const struct error *error, const struct strvec *applied, const struct strvec *needs_restart);
 int action_lane_apply_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,
     uint16_t mysql_port, action_applied_fn fn, void *arg) KM_MUST_CHECK;
+/* The same without changing anything: needs_restart is what it would be, but for values that the server refuses. */
+int action_lane_preview_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,
+    uint16_t mysql_port, action_applied_fn fn, void *arg) KM_MUST_CHECK;
 
 /* Whether accounts were applied to this data folder before. */
 bool action_lane_accounts_mark(const struct agent_paths *paths);

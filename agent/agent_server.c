@@ -286,6 +286,7 @@ static void handle_check_end(struct http_exchange *exchange, void *arg)
 struct apply_request {
     struct agent_server *server;
     struct http_exchange *exchange;
+    bool preview;
 };
 
 static json_t *names_of(const struct strvec *names)
@@ -318,14 +319,13 @@ static void on_applied(
         reply_applied(request->exchange, applied, needs_restart);
     else
         http_replyf(request->exchange, error->kind == ERROR_INVALID ? 400 : 503, "%s", error->message);
-    if (error->kind == ERROR_NONE && needs_restart->n == 0)
+    if (error->kind == ERROR_NONE && needs_restart->n == 0 && !request->preview)
         view->mycnf_applied(view->arg);
     free(request);
 }
 
-static void handle_apply(struct http_exchange *exchange, void *arg)
+static void handle_new_mycnf(struct http_exchange *exchange, struct agent_server *server, bool preview)
 {
-    struct agent_server *server = arg;
     const struct agent_view *view = server->view;
     size_t len = 0;
 
@@ -337,11 +337,24 @@ static void handle_apply(struct http_exchange *exchange, void *arg)
         return;
     }
     struct apply_request *request = xnew(struct apply_request);
-    *request = (struct apply_request){.server = server, .exchange = exchange};
-    if (action_lane_apply_mycnf(view->actions, body, len, view->pod_name, view->mysql_port, on_applied, request) < 0) {
+    *request = (struct apply_request){.server = server, .exchange = exchange, .preview = preview};
+    int rc = preview
+        ? action_lane_preview_mycnf(view->actions, body, len, view->pod_name, view->mysql_port, on_applied, request)
+        : action_lane_apply_mycnf(view->actions, body, len, view->pod_name, view->mysql_port, on_applied, request);
+    if (rc < 0) {
         free(request);
         http_replyf(exchange, 503, "other checks run");
     }
+}
+
+static void handle_apply(struct http_exchange *exchange, void *arg)
+{
+    handle_new_mycnf(exchange, arg, false);
+}
+
+static void handle_preview(struct http_exchange *exchange, void *arg)
+{
+    handle_new_mycnf(exchange, arg, true);
 }
 
 static const struct http_route tls_routes[] = {
@@ -358,6 +371,7 @@ static const struct http_route tls_routes[] = {
     {"PUT", "/v1/role", handle_role},
     {"POST", "/v1/mycnf/check", handle_check},
     {"POST", "/v1/mycnf/apply", handle_apply},
+    {"POST", "/v1/mycnf/preview", handle_preview},
     {NULL, NULL, NULL},
 };
 

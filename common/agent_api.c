@@ -90,6 +90,8 @@ json_t *agent_instance_config_encode(const struct agent_instance_config *config)
     json_put_str(document, "username", config->username);
     json_put_str(document, "madeWith", config->made_with);
     json_put_str(document, "dataVersion", config->data_version);
+    if (config->start)
+        json_put_bool(document, "start", true);
     return document;
 }
 
@@ -122,6 +124,7 @@ int agent_instance_config_decode(const json_t *document, struct agent_instance_c
         json_want_int(document, "serverIdBase", 0, UINT32_MAX, &server_id_base, err) < 0 ||
         json_want_int(document, "replicas", 0, INT32_MAX, &replicas, err) < 0)
         return error_prefix(err, "instance configuration");
+    config.start = json_is_true(json_object_get(document, "start"));
     config.server_id_base = (uint32_t)server_id_base;
     config.replicas = (int)replicas;
     *ret = config;

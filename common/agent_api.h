@@ -27,6 +27,8 @@
  *   POST /v1/mycnf/apply
  *       body: the ConfigMap's new my.cnf; answers {"applied":[...],"needsRestart":[...]}, names of variables: takes it
  *       over while the server runs, unless something needs a restart, then nothing; mycnf_hash follows
+ *   POST /v1/mycnf/preview
+ *       body: a my.cnf; the same answer, and nothing is changed: which variables this server can set while it runs
  *   POST /v1/mycnf/check
  *       body: a my.cnf; answers {"ok":bool,"message":"..."}: whether this member's server binary accepts it
  */
@@ -83,13 +85,20 @@
 #define AGENT_TLS_DIR "/etc/kube-mysql/tls" /* Secret NAME-mysql-tls: ca.crt, tls.crt, tls.key */
 /* What `check` says of the image itself, rather than of my.cnf, begins with this and a colon. */
 #define AGENT_CHECK_IMAGE "images.mysql"
+/* What it says of a server that does not start, and of which it is not known what is at fault. */
+#define AGENT_CHECK_START "start"
+/* When all is well: the values that the server changes, and behind this the sizes that it was started with instead of
+ * those of the my.cnf. Either may be empty; without the second there is none of this. */
+#define AGENT_CHECK_CUT "\n"
 #define AGENT_TERMINATION_LOG "/dev/termination-log" /* why a container ended, for people; the operator quotes it */
 
 /* ---- subcommands, run by the containers ---- */
 /*   kube-mysql-agent copy DIR   init container "inject" (agent image): copies itself into AGENT_BIN_DIR
  *   kube-mysql-agent init       init container "init" (database image): data folder, my.cnf, init-file; resumes after a
- *   crash kube-mysql-agent check      the check pod (database image): would this image take this my.cnf? Touches no
- *   data kube-mysql-agent server     container "mysql" (database image): execs the image's own mysqld or mariadbd
+ *   crash
+ *   kube-mysql-agent check      the check pod (database image): would this image take this my.cnf, and does its server
+ *   start with it? Touches no member's data
+ *   kube-mysql-agent server     container "mysql" (database image): execs the image's own mysqld or mariadbd
  *   kube-mysql-agent run        container "agent" (database image)
  *   kube-mysql-agent pre-stop   preStop hook of container "mysql": a primary is moved before it is stopped
  *   kube-mysql-agent linger     preStop hook of container "agent": it outlives the server
@@ -108,6 +117,7 @@ struct agent_instance_config {
     char *made_with; /* for `check` only: agent_status.made_with of a member, which the my.cnf must fit; NULL: not known */
     /* for `check` only: agent_status.version of the primary, whose data the image must read; NULL: not known */
     char *data_version;
+    bool start; /* for `check` only: the server is to be started for real, on scratch data */
 };
 void agent_instance_config_release(struct agent_instance_config *config);
 json_t *agent_instance_config_encode(const struct agent_instance_config *config);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
+#include "agent/bootstrap/data_growth.h"
 #include "agent/bootstrap/datadir.h"
 #include "agent/bootstrap/made_with.h"
+#include "agent/bootstrap/mycnf_check.h"
 #include "agent/bootstrap/server_features.h"
 #include "agent/bootstrap/zones.h"
 #include "common/alloc.h"
@@ -11,7 +13,6 @@
 #include "common/strvec.h"
 #include "common/subprocess.h"
 
-#define INITIALISE_TIMEOUT_MS (30 * 60 * 1000)
 /* MySQL 9 takes 200 MiB (doublewrite, undo, redo) before its first table, MariaDB 130 MiB. */
 #define INITIALISE_FREE_MIN (256ULL * KM_MIB)
 #define OUTPUT_MAX (64 * KM_KIB)
@@ -90,15 +91,20 @@ static int add_script(const char *dir, const char *name, struct strbuf *sql, str
     return 0;
 }
 
-static int run_tool(const struct strvec *argv, const struct strbuf *input, struct error *err)
+static int run_tool(
+    const struct agent_paths *paths, const struct strvec *argv, const struct strbuf *input, struct error *err)
 {
+    struct data_growth growth = {.dir = paths->data_new_dir};
+    char reason[ERROR_MESSAGE_MAX - 100];
     _cleanup_(strbuf_release) struct strbuf out;
     _cleanup_(strbuf_release) struct strbuf tail;
     struct subprocess_result result;
     struct subprocess_options options = {
         .argv = (const char *const *)argv->v,
         .new_process_group = true,
-        .timeout_ms = INITIALISE_TIMEOUT_MS,
+        .timeout_ms = DATA_GROWTH_PATIENCE_MS,
+        .watch = data_growth_watch,
+        .watch_arg = &growth,
         .stdin_data = input ? input->buf : NULL,
         .stdin_len = input ? input->len : 0,
     };
@@ -109,7 +115,8 @@ static int run_tool(const struct strvec *argv, const struct strbuf *input, struc
         return 0;
     log_error(
         "the server's own tool could not make a database", LOG_STR("stdout", out.buf), LOG_STR("stderr", tail.buf));
-    return -1;
+    mycnf_check_reason(tail.buf, reason, sizeof(reason));
+    return *reason && err ? error_set(err, err->kind, "%s: %s", subprocess_name(options.argv), reason) : -1;
 }
 
 static void bootstrap_command(
@@ -137,7 +144,7 @@ static int make_by_scripts(const struct agent_paths *paths, const char *options,
         add_script(features->share_dir, "fill_help_tables.sql", &sql, err) < 0 || zones_sql_of_archive(&sql, err) < 0)
         return -1;
     bootstrap_command(paths, options, server, features->base_dir, &argv);
-    return run_tool(&argv, &sql, err);
+    return run_tool(paths, &argv, &sql, err);
 }
 
 /* mariadb-install-db leaves the tables of time zones empty. */
@@ -154,7 +161,7 @@ static int fill_mariadb(
     if (sql.len == 0)
         return 0;
     bootstrap_command(paths, options, server, base_dir, &argv);
-    return run_tool(&argv, &sql, err);
+    return run_tool(paths, &argv, &sql, err);
 }
 
 int datadir_make_empty_database(
@@ -172,7 +179,7 @@ int datadir_make_empty_database(
         return make_by_scripts(paths, file, binary->path, &features, err);
     if ((mariadb ? install_mariadb(paths, file, user, features.base_dir, &argv, err)
                  : install_mysql(paths, file, binary->path, &argv, err)) < 0 ||
-        run_tool(&argv, NULL, err) < 0)
+        run_tool(paths, &argv, NULL, err) < 0)
         return -1;
     return mariadb ? fill_mariadb(paths, file, binary->path, features.base_dir, err) : 0;
 }

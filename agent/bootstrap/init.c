@@ -161,21 +161,27 @@ static int check_made_with(const struct init_options *options, const struct agen
     return instance->made_with ? made_with_check(binary, options->paths->run_mycnf, instance->made_with, err) : 0;
 }
 
-int init_check(const struct init_options *options, struct strbuf *adjusted, struct error *err)
+void init_checked_release(struct init_checked *checked)
+{
+    server_binary_release(&checked->binary);
+    free(checked->user);
+    *checked = (struct init_checked){0};
+}
+
+int init_check(const struct init_options *options, struct init_checked *ret, struct strbuf *adjusted, struct error *err)
 {
     _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
-    struct server_binary binary = {0};
-    _cleanup_(freep) char *user = NULL;
+    _cleanup_(init_checked_release) struct init_checked checked = {0};
 
     if (instance_config_load(options->paths->config_instance, &instance, err) < 0)
         return -1;
-    int rc = find_binary(&binary, err) < 0 || check_data_version(&instance, &binary, err) < 0
-        ? error_prefix(err, AGENT_CHECK_IMAGE)
-        : 0;
-    if (rc == 0)
-        rc = prepare_config(options, &binary, &user, adjusted, err);
-    if (rc == 0)
-        rc = check_made_with(options, &instance, &binary, err);
-    server_binary_release(&binary);
-    return rc;
+    if (find_binary(&checked.binary, err) < 0 || check_data_version(&instance, &checked.binary, err) < 0)
+        return error_prefix(err, AGENT_CHECK_IMAGE);
+    if (prepare_config(options, &checked.binary, &checked.user, adjusted, err) < 0 ||
+        check_made_with(options, &instance, &checked.binary, err) < 0)
+        return -1;
+    checked.start = instance.start;
+    *ret = checked;
+    checked = (struct init_checked){0};
+    return 0;
 }

@@ -32,10 +32,18 @@ struct init_prepared {
 int init_prepare(const struct init_options *options, struct init_prepared *ret, struct error *err) KM_MUST_CHECK;
 void init_prepared_release(struct init_prepared *prepared);
 
+struct init_checked {
+    struct server_binary binary;
+    char *user;
+    bool start; /* the operator wants the server started, too (server_trial.h) */
+};
+void init_checked_release(struct init_checked *checked);
+
 /* The check pod: whether this image has a server that can read the members' data, and that server takes the my.cnf.
  * Makes no database. ERROR_INVALID names the key; what is said of the image begins with AGENT_CHECK_IMAGE. adjusted
  * (may be NULL): of a my.cnf that is taken, the values that are not taken as they stand (mycnf_check_adjusted). */
-int init_check(const struct init_options *options, struct strbuf *adjusted, struct error *err) KM_MUST_CHECK;
+int init_check(const struct init_options *options, struct init_checked *ret, struct strbuf *adjusted,
+    struct error *err) KM_MUST_CHECK;
 
 /* The name of the user this process runs as, as the server will see it. The caller frees. */
 int init_user_name(char **ret, struct error *err) KM_MUST_CHECK;

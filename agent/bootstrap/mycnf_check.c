@@ -14,7 +14,8 @@
 #define MYCNF_CHECK_TEXT_MAX ((size_t)(1 * KM_MIB))
 
 /* What follows the last of these in a line is for people. */
-static const char *const prefixes[] = {"[ERROR] ", "[Server] ", "Buffered error: ", "mysqld: ", "mariadbd: ", "error: "};
+static const char *const prefixes[] = {
+    "[ERROR] ", "[Server] ", "[InnoDB] ", "Buffered error: ", "mysqld: ", "mariadbd: ", "error: "};
 
 static const char *strip_prefixes(const char *line)
 {

@@ -332,6 +332,16 @@ static int set_all(struct session *session, const struct variable_changes *chang
     return 0;
 }
 
+int variables_preview(
+    struct session *session, const struct variable_changes *changes, struct strvec *needs_restart, struct error *err)
+{
+    bool *ignored = xcalloc(changes->n + 1, sizeof(*ignored));
+    int rc = try_all(session, changes, ignored, needs_restart, err);
+
+    free(ignored);
+    return rc;
+}
+
 int variables_apply(struct session *session, const struct variable_changes *changes, struct strvec *applied,
     struct strvec *needs_restart, struct error *err)
 {

@@ -36,6 +36,10 @@ int variables_diff(
 struct strbuf;
 bool variables_sql(const struct variable_change *change, struct strbuf *out);
 
+/* Adds the names of those that need a restart; nothing is changed. Of a value that the server would refuse that is not
+ * known. An error only if the server cannot be asked. */
+int variables_preview(struct session *session, const struct variable_changes *changes, struct strvec *needs_restart,
+    struct error *err) KM_MUST_CHECK;
 /* Names are added to one of the two. An error only if the server cannot be asked. */
 int variables_apply(struct session *session, const struct variable_changes *changes, struct strvec *applied,
     struct strvec *needs_restart, struct error *err) KM_MUST_CHECK;
