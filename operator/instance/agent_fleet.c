@@ -196,6 +196,15 @@ void agent_fleet_mycnf(
         agent_watch_mycnf(member->watch, hash, text);
 }
 
+void agent_fleet_preview(
+    struct agent_fleet *fleet, const char *cluster_key, const char *name, const char *hash, const char *text)
+{
+    const struct fleet_cluster *cluster = hashmap_get(&fleet->clusters, cluster_key);
+    const struct fleet_member *member = cluster ? find_member(cluster, name) : NULL;
+    if (member)
+        agent_watch_preview(member->watch, hash, text);
+}
+
 struct backup_sender *agent_fleet_backup(const struct agent_fleet *fleet, const char *cluster_key, const char *name)
 {
     const struct agent_watch *watch = agent_fleet_get(fleet, cluster_key, name);

@@ -43,6 +43,9 @@ void agent_fleet_repeat_order(struct agent_fleet *fleet, const char *cluster_key
 /* What this member's server should take up while it runs (agent_watch_mycnf). Without effect if there is no stream to it. */
 void agent_fleet_mycnf(
     struct agent_fleet *fleet, const char *cluster_key, const char *name, const char *hash, const char *text);
+/* Of what it should only say whether its server could. */
+void agent_fleet_preview(
+    struct agent_fleet *fleet, const char *cluster_key, const char *name, const char *hash, const char *text);
 /* What this member is to back up (backup_sender.h); NULL if there is no stream to it. Valid until the next sync of this cluster. */
 struct backup_sender *agent_fleet_backup(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
 /* What its `init` is to restore; likewise. */

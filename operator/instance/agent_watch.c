@@ -44,7 +44,7 @@ struct agent_watch {
     struct http_client *http;
     struct agent_target target;
     struct order_sender *orders;
-    struct mycnf_sender *mycnf;
+    struct mycnf_sender *mycnf, *preview;
     struct backup_sender *backup, *restore;
     struct task_sender *archive, *check;
     void (*changed)(void *arg);
@@ -151,6 +151,7 @@ static void take_status(struct agent_watch *watch, struct agent_status *status)
     else
         backup_sender_lost(watch->restore);
     mycnf_sender_heard(watch->mycnf, status);
+    mycnf_sender_heard(watch->preview, status);
     bool news = says_something_new(watch, status);
     watch->spoke = watch->tried = true;
     watch->last_word_ms = loop_now_ms(watch->loop);
@@ -230,6 +231,7 @@ static void on_done(void *arg, const struct http_response *response, const struc
     strbuf_reset(&watch->line);
     order_sender_lost(watch->orders);
     mycnf_sender_lost(watch->mycnf);
+    mycnf_sender_lost(watch->preview);
     backup_sender_lost(watch->backup);
     backup_sender_lost(watch->restore);
     tasks_lost(watch);
@@ -269,7 +271,8 @@ struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
     watch->http = http;
     agent_target_copy(target, &watch->target);
     watch->orders = order_sender_new(loop, http, &watch->target, on_sender_news, watch);
-    watch->mycnf = mycnf_sender_new(loop, http, &watch->target, on_sender_news, watch);
+    watch->mycnf = mycnf_sender_new(loop, http, &watch->target, MYCNF_SENDER_APPLY, on_sender_news, watch);
+    watch->preview = mycnf_sender_new(loop, http, &watch->target, MYCNF_SENDER_PREVIEW, on_sender_news, watch);
     watch->backup = backup_sender_new(loop, http, &watch->target, on_sender_news, watch);
     watch->restore = backup_sender_new_for_restores(loop, http, &watch->target, on_sender_news, watch);
     watch->archive = task_sender_new(loop, http, &watch->target, &door_of_archive, on_sender_news, watch);
@@ -302,6 +305,7 @@ void agent_watch_free(struct agent_watch *watch)
     loop_timer_release(&watch->reconnect);
     order_sender_free(watch->orders);
     mycnf_sender_free(watch->mycnf);
+    mycnf_sender_free(watch->preview);
     backup_sender_free(watch->backup);
     backup_sender_free(watch->restore);
     task_sender_free(watch->archive);
@@ -376,6 +380,17 @@ void agent_watch_mycnf(struct agent_watch *watch, const char *hash, const char *
 enum mycnf_verdict agent_watch_mycnf_verdict(const struct agent_watch *watch, const char *hash, const char **ret_text)
 {
     return mycnf_sender_verdict(watch->mycnf, hash, ret_text);
+}
+
+void agent_watch_preview(struct agent_watch *watch, const char *hash, const char *text)
+{
+    mycnf_sender_want(watch->preview, hash, text);
+}
+
+enum mycnf_verdict agent_watch_preview_verdict(const struct agent_watch *watch, const char *hash)
+{
+    const char *unused;
+    return mycnf_sender_verdict(watch->preview, hash, &unused);
 }
 
 struct backup_sender *agent_watch_backup(const struct agent_watch *watch)

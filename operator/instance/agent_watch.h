@@ -77,6 +77,9 @@ bool agent_watch_order_refused(const struct agent_watch *watch, uint64_t *ret_ep
 /* The my.cnf that this agent's server should take up while it runs (mycnf_sender.h), and what became of it. */
 void agent_watch_mycnf(struct agent_watch *watch, const char *hash, const char *text);
 enum mycnf_verdict agent_watch_mycnf_verdict(const struct agent_watch *watch, const char *hash, const char **ret_text);
+/* Likewise the my.cnf of which it should only say whether its server could take it up while it runs. */
+void agent_watch_preview(struct agent_watch *watch, const char *hash, const char *text);
+enum mycnf_verdict agent_watch_preview_verdict(const struct agent_watch *watch, const char *hash);
 
 /* What this agent is to back up (backup_sender.h). */
 struct backup_sender *agent_watch_backup(const struct agent_watch *watch);

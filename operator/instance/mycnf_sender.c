@@ -22,6 +22,7 @@ struct mycnf_sender {
     struct loop *loop;
     struct http_client *http;
     const struct agent_target *target;
+    const char *path;
     void (*changed)(void *arg);
     void *arg;
     char *text;     /* to be sent; NULL: nothing is */
@@ -58,7 +59,7 @@ static void send_if_due(void *arg)
         .done = on_answer,
         .arg = sender,
     };
-    sender->request = agent_target_start(sender->target, sender->http, "/v1/mycnf/apply", options);
+    sender->request = agent_target_start(sender->target, sender->http, sender->path, options);
 }
 
 /* ---- answers ---- */
@@ -218,12 +219,13 @@ enum mycnf_verdict mycnf_sender_verdict(const struct mycnf_sender *sender, const
 }
 
 struct mycnf_sender *mycnf_sender_new(struct loop *loop, struct http_client *http, const struct agent_target *target,
-    void (*changed)(void *arg), void *arg)
+    const char *path, void (*changed)(void *arg), void *arg)
 {
     struct mycnf_sender *sender = xnew(struct mycnf_sender);
     sender->loop = loop;
     sender->http = http;
     sender->target = target;
+    sender->path = path;
     sender->changed = changed;
     sender->arg = arg;
     sender->backoff.random_state = random_seed();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mycnf_sender.h: has one agent take up a changed my.cnf while its server runs, by POST /v1/mycnf/apply. Part of agent_watch.
+ * mycnf_sender.h: has one agent take up a changed my.cnf while its server runs (POST /v1/mycnf/apply), or say whether
+ * that server could (POST /v1/mycnf/preview). Part of agent_watch.
  *
  * The agent sets what the server can change at run time and answers {"applied":[...],"needsRestart":[...]}, names of variables. It is asked once for
  * each text and process of the agent, one request at a time, and only while its stream speaks of a running server. A failure is tried
@@ -30,9 +31,12 @@ enum mycnf_verdict {
 
 struct mycnf_sender;
 
-/* `target` must outlive the sender. `changed` runs when the verdict becomes APPLIED, NEEDS_RESTART or FAILED. */
+#define MYCNF_SENDER_APPLY "/v1/mycnf/apply"
+#define MYCNF_SENDER_PREVIEW "/v1/mycnf/preview"
+
+/* path: one of the two; static. `target` must outlive the sender. `changed` runs when the verdict becomes APPLIED, NEEDS_RESTART or FAILED. */
 struct mycnf_sender *mycnf_sender_new(struct loop *loop, struct http_client *http, const struct agent_target *target,
-    void (*changed)(void *arg), void *arg);
+    const char *path, void (*changed)(void *arg), void *arg);
 /* No callback follows; a request under way may still reach the agent. NULL is fine. */
 void mycnf_sender_free(struct mycnf_sender *sender);
 /* `hash` is the text's, as agent_status.mycnf_hash. Both are copied. Costs nothing while there is a verdict on it, or one is on its way. */

@@ -26,11 +26,24 @@ void desired_runtime_hash(const struct cluster_snapshot *snapshot, char out[stat
 void desired_template_hash(const struct cluster_snapshot *snapshot, char out[static 17]);
 /* The StatefulSet was written with it. Of one that an earlier version wrote that is not known: it counts as such. */
 bool desired_template_is_applied(const struct cluster_snapshot *snapshot);
+/* What the check pod has to do with what is wanted. */
+enum check_kind {
+    CHECK_UNKNOWN, /* desired_check_asked is being asked */
+    CHECK_LOOK,    /* servers take it up while they run: their program looks at the options, a matter of a second */
+    CHECK_START,   /* pods are replaced for it, or servers restarted: the server is started, too, on scratch data */
+};
+enum check_kind desired_check_kind(const struct cluster_snapshot *snapshot);
+/* Whose server is asked whether it can take up the wanted my.cnf while it runs; NULL: nobody's, it is not that alone
+ * that has changed, or no server runs. */
+const struct cluster_member *desired_check_asked(const struct cluster_snapshot *snapshot);
 /* The pod that tries both: placed and pulled as a member's pod is, with small requests, and on its own empty volume. */
-json_t *desired_check_pod(const struct cluster_snapshot *snapshot);
+json_t *desired_check_pod(const struct cluster_snapshot *snapshot, enum check_kind kind);
 void desired_check_pod_name(const struct cluster_snapshot *snapshot, char out[static DERIVED_NAME_SIZE]);
 /* Label value kubemysql.dev/role of the check pod for what is wanted: "check-HASH". */
-void desired_check_pod_role(const struct cluster_snapshot *snapshot, char out[static 32]);
+void desired_check_pod_role(
+    const struct cluster_snapshot *snapshot, enum check_kind kind, char out[static CHECK_ROLE_SIZE]);
+/* It tries what is wanted, and as much of it as it has to; a look stays good while it is asked again. */
+bool desired_check_pod_fits(const struct cluster_snapshot *snapshot, const struct pod_object *pod, enum check_kind kind);
 /* The first member's pod as the StatefulSet would make it: to be created by dry run only. */
 json_t *desired_trial_pod(const struct cluster_snapshot *snapshot);
 /* The MysqlTerminal of spec.terminal. */
@@ -59,7 +72,7 @@ json_t *desired_config_map(const struct cluster_snapshot *snapshot);
 json_t *desired_service_account(const struct cluster_snapshot *snapshot);
 /* instance.json of the agents' contract. */
 char *desired_instance_json(const struct cluster_snapshot *snapshot);
-/* The same with what the data of the members was made with, for the check pod. */
-char *desired_check_instance_json(const struct cluster_snapshot *snapshot);
+/* The same with what the data of the members was made with, and with what is to be done, for the check pod. */
+char *desired_check_instance_json(const struct cluster_snapshot *snapshot, enum check_kind kind);
 
 #endif

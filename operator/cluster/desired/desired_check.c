@@ -27,17 +27,69 @@ bool desired_template_is_applied(const struct cluster_snapshot *snapshot)
     return str_eq(set->applied_template, wanted);
 }
 
+static bool is_asked_about(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member_is_wanted(snapshot, member) && member_speaks(member) && member_runs(member);
+}
+
+/* Nothing but my.cnf has changed, and every pod is of the template that stays: the servers that run are those that will
+ * have it. */
+static bool is_of_mycnf_alone(const struct cluster_snapshot *snapshot)
+{
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    if (!set || str_empty(set->applied_template) || !desired_template_is_applied(snapshot))
+        return false;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member->pod && member_is_wanted(snapshot, member) && !member_has_newest_template(snapshot, member))
+            return false;
+    }
+    return true;
+}
+
+const struct cluster_member *desired_check_asked(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!is_of_mycnf_alone(snapshot))
+        return NULL;
+    if (primary && is_asked_about(snapshot, primary))
+        return primary;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (is_asked_about(snapshot, &snapshot->members[i]))
+            return &snapshot->members[i];
+    }
+    return NULL;
+}
+
+enum check_kind desired_check_kind(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *asked = desired_check_asked(snapshot);
+    if (!asked || asked->mycnf_preview == MYCNF_NEEDS_RESTART)
+        return CHECK_START;
+    return asked->mycnf_preview == MYCNF_APPLIED ? CHECK_LOOK : CHECK_UNKNOWN;
+}
+
 /* Another template, or data that another server has written meanwhile, is another question. */
-void desired_check_pod_role(const struct cluster_snapshot *snapshot, char out[static 32])
+void desired_check_pod_role(
+    const struct cluster_snapshot *snapshot, enum check_kind kind, char out[static CHECK_ROLE_SIZE])
 {
     char runtime[17], template[17];
     desired_runtime_hash(snapshot, runtime);
     desired_template_hash(snapshot, template);
-    const char *const parts[] = {runtime, template, cluster_data_version(snapshot)};
+    const char *const parts[] = {
+        runtime, template, cluster_data_version(snapshot), kind == CHECK_START ? "start" : "look"};
     uint64_t hash = HASH64_INIT;
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         hash = hash64(hash, parts[i], strlen(parts[i]) + 1);
-    snprintf(out, 32, "check-%016llx", (unsigned long long)hash);
+    snprintf(out, CHECK_ROLE_SIZE, "check-%016llx", (unsigned long long)hash);
+}
+
+bool desired_check_pod_fits(const struct cluster_snapshot *snapshot, const struct pod_object *pod, enum check_kind kind)
+{
+    char look[CHECK_ROLE_SIZE], start[CHECK_ROLE_SIZE];
+    desired_check_pod_role(snapshot, CHECK_LOOK, look);
+    desired_check_pod_role(snapshot, CHECK_START, start);
+    return str_eq(pod->role, start) || (kind != CHECK_START && str_eq(pod->role, look));
 }
 
 void desired_check_pod_name(const struct cluster_snapshot *snapshot, char out[static DERIVED_NAME_SIZE])
@@ -47,10 +99,12 @@ void desired_check_pod_name(const struct cluster_snapshot *snapshot, char out[st
 
 /* ---- volumes ---- */
 
-/* Ours: what members share, or what is tried, stands in their place. */
-static bool is_replaced(const char *volume)
+/* Ours: what members share, or what is tried, stands in their place. A server that starts reads the certificates. */
+static bool is_replaced(const char *volume, enum check_kind kind)
 {
-    static const char *const names[] = {VOLUME_DATA, "config", "accounts", "tls"};
+    static const char *const names[] = {VOLUME_DATA, "config", "accounts"};
+    if (str_eq(volume, "tls"))
+        return kind != CHECK_START;
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (str_eq(volume, names[i]))
             return true;
@@ -59,12 +113,12 @@ static bool is_replaced(const char *volume)
 }
 
 /* Whose absence keeps a member's pod from starting, and which any number of pods may mount. */
-static bool is_carried(const json_t *volume)
+static bool is_carried(const json_t *volume, enum check_kind kind)
 {
     static const char *const sources[] = {"configMap", "secret", "projected", "downwardAPI", "emptyDir"};
     for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
         if (json_object_get(volume, sources[i]))
-            return !is_replaced(json_path_str(volume, "name", ""));
+            return !is_replaced(json_path_str(volume, "name", ""), kind);
     }
     return false;
 }
@@ -89,14 +143,14 @@ static bool has_volume(const json_t *volumes, const char *name)
     return false;
 }
 
-static json_t *volumes_of(const json_t *template)
+static json_t *volumes_of(const json_t *template, enum check_kind kind)
 {
     static const char *const always[] = {"bin", "run", "tmp", VOLUME_DATA};
     json_t *volumes = json_array();
     size_t i;
     json_t *volume;
     json_array_foreach(json_object_get(template, "volumes"), i, volume) {
-        if (is_carried(volume))
+        if (is_carried(volume, kind))
             json_array_append(volumes, volume);
     }
     for (i = 0; i < ARRAY_LEN(always); i++) {
@@ -121,7 +175,8 @@ static json_t *mounts_of(const json_t *container, const json_t *volumes)
 
 /* ---- containers ---- */
 
-/* It looks at options and ends: whatever a member takes must be left to the members. */
+/* It looks at options, starts a server that does nothing, and ends: whatever a member takes must be left to the
+ * members. */
 static const struct {
     const char *resource, *request;
 } small[] = {{"cpu", "10m"}, {"memory", "32Mi"}};
@@ -188,7 +243,7 @@ static json_t *container_check(const json_t *template, const json_t *volumes)
 
 /* Where it may run, who may pull and what is allowed to it. Not what only members must keep: distance from each other,
  * ports of the host, claims. */
-static json_t *check_spec(const json_t *template)
+static json_t *check_spec(const json_t *template, enum check_kind kind)
 {
     static const char *const keys[] = {"serviceAccountName", "automountServiceAccountToken", "enableServiceLinks",
         "terminationGracePeriodSeconds", "securityContext", "imagePullSecrets", "nodeSelector", "nodeName",
@@ -200,19 +255,19 @@ static json_t *check_spec(const json_t *template)
     if (nodes)
         json_put(spec, "affinity", json_build("{s:O}", "nodeAffinity", nodes));
     json_put_str(spec, "restartPolicy", "Never");
-    json_t *volumes = volumes_of(template);
+    json_t *volumes = volumes_of(template, kind);
     json_put(spec, "initContainers", json_build("[o]", container_inject(template, volumes)));
     json_put(spec, "containers", json_build("[o]", container_check(template, volumes)));
     json_put(spec, "volumes", volumes);
     return spec;
 }
 
-json_t *desired_check_pod(const struct cluster_snapshot *snapshot)
+json_t *desired_check_pod(const struct cluster_snapshot *snapshot, enum check_kind kind)
 {
-    char name[DERIVED_NAME_SIZE], role[32];
+    char name[DERIVED_NAME_SIZE], role[CHECK_ROLE_SIZE];
     desired_check_pod_name(snapshot, name);
-    desired_check_pod_role(snapshot, role);
-    _cleanup_(freep) char *instance = desired_check_instance_json(snapshot);
+    desired_check_pod_role(snapshot, kind, role);
+    _cleanup_(freep) char *instance = desired_check_instance_json(snapshot, kind);
     _cleanup_(json_decrefp) json_t *template = desired_pod_template(snapshot);
     json_t *pod = desired_object(snapshot, "v1", "Pod", name);
     json_t *metadata = json_object_get(pod, "metadata");
@@ -222,7 +277,7 @@ json_t *desired_check_pod(const struct cluster_snapshot *snapshot)
     json_put(metadata, "annotations",
         json_build(
             "{s:s, s:s}", "kubemysql.dev/check-mycnf", snapshot->mycnf, "kubemysql.dev/check-instance", instance));
-    json_put(pod, "spec", check_spec(json_object_get(template, "spec")));
+    json_put(pod, "spec", check_spec(json_object_get(template, "spec"), kind));
     return pod;
 }
 

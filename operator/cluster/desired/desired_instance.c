@@ -17,7 +17,8 @@ static uint32_t server_id_base(const char *uid)
     return (uint32_t)(((hash >> 16) % 0x0ffffffeULL + 1) << 4);
 }
 
-static char *instance_json(const struct cluster_snapshot *snapshot, const char *made_with, const char *data_version)
+static char *instance_json(
+    const struct cluster_snapshot *snapshot, const char *made_with, const char *data_version, bool start)
 {
     _cleanup_(freep) char *domain = xasprintf("%s.%s.svc", snapshot->names.service, snapshot->ns);
     struct agent_instance_config config = {
@@ -31,6 +32,7 @@ static char *instance_json(const struct cluster_snapshot *snapshot, const char *
         .username = xstrdup(snapshot->cluster.username),
         .made_with = xstrdup(made_with),
         .data_version = xstrdup(data_version),
+        .start = start,
     };
     json_t *document = agent_instance_config_encode(&config);
     char *text = json_text(document);
@@ -41,12 +43,12 @@ static char *instance_json(const struct cluster_snapshot *snapshot, const char *
 
 char *desired_instance_json(const struct cluster_snapshot *snapshot)
 {
-    return instance_json(snapshot, NULL, NULL);
+    return instance_json(snapshot, NULL, NULL, false);
 }
 
 /* All members' data came from one; whoever has heard of it says what it was made with. Of which server it is the
  * primary says: a replica that an undone change has brought further can be copied anew. */
-char *desired_check_instance_json(const struct cluster_snapshot *snapshot)
+char *desired_check_instance_json(const struct cluster_snapshot *snapshot, enum check_kind kind)
 {
     const char *made_with = NULL;
     for (int i = 0; i < snapshot->member_count && !made_with; i++) {
@@ -55,5 +57,5 @@ char *desired_check_instance_json(const struct cluster_snapshot *snapshot)
             made_with = agent->made_with;
     }
     const char *version = cluster_data_version(snapshot);
-    return instance_json(snapshot, made_with, str_empty(version) ? NULL : version);
+    return instance_json(snapshot, made_with, str_empty(version) ? NULL : version, kind == CHECK_START);
 }

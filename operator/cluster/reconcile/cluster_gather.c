@@ -175,6 +175,7 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     member->agent_connected = agent_watch_connected(watch);
     member->agent_error = agent_watch_error(watch);
     snprintf(member->order_error, sizeof(member->order_error), "%s", agent_watch_order_error(watch));
+    member->mycnf_preview = agent_watch_preview_verdict(watch, snapshot->mycnf_hash);
     member->mycnf_verdict = agent_watch_mycnf_verdict(watch, snapshot->mycnf_hash, &member->mycnf_text);
 }
 
@@ -300,6 +301,7 @@ static void gather_world(
         return;
     snapshot->secrets = memory->secrets;
     snapshot->template_answer = memory->template_answer;
+    memcpy(snapshot->started, memory->started, sizeof(snapshot->started));
     snapshot->binding = memory->binding;
     cluster_notes_show(memory, clock_monotonic_ms(), snapshot);
     snapshot->restore_answer = memory->restore ? restore_lookup_answer(memory->restore) : NULL;

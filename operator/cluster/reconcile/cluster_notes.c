@@ -3,6 +3,7 @@
 
 #include "operator/cluster/reconcile/cluster_notes.h"
 
+#include "operator/cluster/desired/desired.h"
 #include "operator/cluster/failover/cluster_confirmed.h"
 #include "operator/cluster/failover/cluster_failover.h"
 #include "operator/cluster/failover/failover_election.h"
@@ -87,6 +88,19 @@ void cluster_notes_drain(
         memory->drain_since_ms = 0;
     else if (memory->drain_since_ms == 0)
         memory->drain_since_ms = snapshot->now_ms;
+}
+
+bool cluster_notes_check(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
+{
+    char role[CHECK_ROLE_SIZE];
+    const struct pod_object *pod = snapshot->check_pod;
+    if (!snapshot->usable || !pod || pod->phase != POD_PHASE_SUCCEEDED)
+        return false;
+    desired_check_pod_role(snapshot, CHECK_START, role);
+    if (!str_eq(pod->role, role) || str_eq(memory->started, role))
+        return false;
+    memcpy(memory->started, role, sizeof(role));
+    return true;
 }
 
 void cluster_notes_intent(

@@ -26,6 +26,8 @@ void cluster_notes_drain(
 /* This intent is about to be written: when the epoch was raised, and under which one the primary is closed. */
 void cluster_notes_intent(
     struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent);
+/* Which check pod has started a server: it goes, and the roll goes on. True: that is news. */
+bool cluster_notes_check(struct cluster_memory *memory, const struct cluster_snapshot *snapshot);
 /* A report is made: true if acknowledgements are awaited, so that positions decide (CLUSTER_CONFIRM_MS). */
 bool cluster_notes_report(struct cluster_memory *memory, const struct cluster_snapshot *snapshot, bool primary_obeys);
 

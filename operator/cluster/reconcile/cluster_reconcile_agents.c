@@ -10,7 +10,9 @@
 #include "operator/cluster/reconcile/pod_question.h"
 #include "operator/cluster/reconcile/restore_tend.h"
 #include "operator/cluster/reconcile/template_question.h"
+#include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_events.h"
 
 /* After a pause of this process somebody else may lead: then our orders are old, and our word must not keep a primary
  * open. */
@@ -57,6 +59,9 @@ void cluster_reconcile_send_orders(struct cluster_reconcile *reconcile)
             reconcile->controller->sources.fleet, reconcile->key, snapshot->members[i].name, orders->repeat[i]);
     }
     cluster_notes_orders(cluster_reconcile_memory(reconcile), snapshot, orders, clock_monotonic_ms());
+    if (cluster_notes_check(cluster_reconcile_memory(reconcile), snapshot))
+        cluster_events_server_tried(manager_events(reconcile->controller->manager),
+            reconcile->controller->cluster_resource, snapshot, cluster_check_cut(snapshot));
     cluster_reconcile_again_in(reconcile, orders->again_ms);
     free(orders);
 }
@@ -72,6 +77,15 @@ static void send_mycnf(struct cluster_reconcile *reconcile)
             agent_fleet_mycnf(reconcile->controller->sources.fleet, reconcile->key, member->name, snapshot->mycnf_hash,
                 snapshot->mycnf);
     }
+}
+
+static void ask_about_mycnf(struct cluster_reconcile *reconcile)
+{
+    const struct cluster_snapshot *snapshot = &reconcile->snapshot;
+    const struct cluster_member *asked = reconcile->decision.asks_preview ? desired_check_asked(snapshot) : NULL;
+    if (asked)
+        agent_fleet_preview(
+            reconcile->controller->sources.fleet, reconcile->key, asked->name, snapshot->mycnf_hash, snapshot->mycnf);
 }
 
 static void tend_restore(struct cluster_reconcile *reconcile)
@@ -144,6 +158,7 @@ void cluster_reconcile_look_at_agents(struct cluster_reconcile *reconcile)
 void cluster_reconcile_tell_agents(struct cluster_reconcile *reconcile)
 {
     send_mycnf(reconcile);
+    ask_about_mycnf(reconcile);
     tend_restore(reconcile);
     ask_for_namespace(reconcile);
     ask_about_template(reconcile);

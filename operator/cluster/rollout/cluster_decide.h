@@ -37,6 +37,7 @@ struct cluster_decision {
     char gate_reason[KUBE_CONDITION_REASON_MAX];
     char gate_message[CLUSTER_MESSAGE_MAX]; /* GATE_CHECKING: why it takes so long; "" it does not */
     bool asks_template;                     /* the API server is to be asked about the template */
+    bool asks_preview;                      /* desired_check_asked is to be asked about my.cnf */
     int64_t gate_again_ms;                  /* the check pod's time: look again then, 0: no need */
     char mycnf_hash[65];                    /* of the my.cnf that members may be given; "" none, as while it is tried */
     bool rolling;                           /* pods that must be replaced exist */

@@ -3,6 +3,10 @@
 
 #include "operator/cluster/rollout/cluster_gate.h"
 
+#include "common/agent_api.h"
+#include "operator/cluster/state/member_view.h"
+
+#define START_PREFIX AGENT_CHECK_START ": "
 #define PLACE_PREFIX "podTemplate: no node takes the check pod, which is placed as a member's pod is: "
 
 static bool is_listed(const char *const *list, const char *reason)
@@ -93,6 +97,11 @@ static void judge_check_pod(const struct cluster_snapshot *snapshot, struct clus
             str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
     else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), AGENT_CHECK_IMAGE ": "))
         refuse(decision, "ImageRejected", "spec.", pod->problem_message);
+    else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), START_PREFIX))
+        refuse(decision, "ServerNotStarted", "the check pod: ", pod->problem_message + strlen(START_PREFIX));
+    else if (has_spoken(pod) && str_eq(pod->problem_reason, "OOMKilled"))
+        refuse(decision, "MycnfRejected", "spec.mycnf: ",
+            "the server takes more memory at its start than its container may have (resources.limits.memory)");
     else if (has_spoken(pod))
         refuse(decision, "MycnfRejected", "spec.mycnf: ",
             str_empty(pod->problem_message) ? "the server does not start with it" : pod->problem_message);
@@ -102,14 +111,18 @@ static void judge_check_pod(const struct cluster_snapshot *snapshot, struct clus
         judge_pending(snapshot, decision);
 }
 
-static void ask_check_pod(const struct cluster_snapshot *snapshot, const char *role, struct cluster_decision *decision)
+static void ask_check_pod(
+    const struct cluster_snapshot *snapshot, enum check_kind kind, struct cluster_decision *decision)
 {
     const struct pod_object *pod = snapshot->check_pod;
-    if (pod && !pod->object.deleting && str_eq(pod->role, role))
+    decision->asks_preview = kind == CHECK_UNKNOWN;
+    if (pod && !pod->object.deleting && desired_check_pod_fits(snapshot, pod, kind))
         judge_check_pod(snapshot, decision);
-    else if (!pod)
-        plan_add_apply(decision->plan, PLAN_POD, NULL, desired_check_pod(snapshot),
-            "try the new image, my.cnf or template before members are touched");
+    else if (!pod && kind != CHECK_UNKNOWN)
+        plan_add_apply(decision->plan, PLAN_POD, NULL, desired_check_pod(snapshot, kind),
+            kind == CHECK_START
+                ? "try the new image, my.cnf or template, and start a server with it, before members are touched"
+                : "try the new my.cnf, which servers can take up while they run");
 }
 
 /* ---- the API server ---- */
@@ -138,31 +151,60 @@ static bool is_refused(enum template_verdict verdict, bool nobody)
 
 /* ---- both ---- */
 
-const char *cluster_check_words(const struct cluster_snapshot *snapshot, const char *role)
+bool cluster_check_words(const struct cluster_snapshot *snapshot, char *ret, size_t size)
 {
     const struct pod_object *pod = snapshot->check_pod;
-    bool is_taken = pod && pod->phase == POD_PHASE_SUCCEEDED && str_eq(pod->role, role);
-    return is_taken ? pod->check_words : NULL;
+    bool is_taken = pod && pod->phase == POD_PHASE_SUCCEEDED && desired_check_pod_fits(snapshot, pod, CHECK_LOOK);
+    const char *words = is_taken ? str_or_empty(pod->check_words) : "";
+    snprintf(ret, size, "%.*s", (int)strcspn(words, AGENT_CHECK_CUT), words);
+    return is_taken;
+}
+
+const char *cluster_check_cut(const struct cluster_snapshot *snapshot)
+{
+    const char *words = snapshot->check_pod ? str_or_empty(snapshot->check_pod->check_words) : "";
+    const char *cut = strstr(words, AGENT_CHECK_CUT);
+    return cut ? cut + strlen(AGENT_CHECK_CUT) : "";
 }
 
 /* It goes when the status has them. */
-static bool has_news(const struct cluster_snapshot *snapshot, const char *role)
+static bool has_news(const struct cluster_snapshot *snapshot)
 {
-    const char *words = cluster_check_words(snapshot, role);
-    return words && !str_eq(words, snapshot->last.mycnf_adjusted);
+    char words[sizeof(snapshot->last.mycnf_adjusted)];
+    return cluster_check_words(snapshot, words, sizeof(words)) && !str_eq(words, snapshot->last.mycnf_adjusted);
+}
+
+/* A server that runs was given the my.cnf that is in force, and can have it by a restart only. */
+static bool awaits_restart(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_is_wanted(snapshot, member) && member_speaks(member) && member_runs(member) &&
+            !member_has_wanted_mycnf(snapshot, member) && member->mycnf_verdict == MYCNF_NEEDS_RESTART)
+            return true;
+    }
+    return false;
+}
+
+static bool was_started(const struct cluster_snapshot *snapshot)
+{
+    char role[CHECK_ROLE_SIZE];
+    desired_check_pod_role(snapshot, CHECK_START, role);
+    return str_eq(snapshot->started, role);
 }
 
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     static const char prefix[] = "podTemplate: the API server refuses a pod of it: ";
-    char runtime[17], role[32];
+    char runtime[17];
     desired_runtime_hash(snapshot, runtime);
-    desired_check_pod_role(snapshot, role);
     const struct stateful_set_object *set = snapshot->stateful_set;
     const struct pod_object *pod = snapshot->check_pod;
     bool is_applied = desired_template_is_applied(snapshot), nobody = nobody_has_a_pod(snapshot);
     bool in_force = is_applied && str_eq(set->applied_hash, runtime);
-    bool is_guarded = !in_force && set && cluster_snapshot_ready_count(snapshot) > 0;
+    bool is_untried = in_force && awaits_restart(snapshot) && !was_started(snapshot);
+    enum check_kind kind = is_untried ? CHECK_START : in_force ? CHECK_LOOK : desired_check_kind(snapshot);
+    bool is_guarded = (!in_force || is_untried) && set && cluster_snapshot_ready_count(snapshot) > 0;
     bool is_asked = !is_applied || nobody;
     enum template_verdict verdict = is_asked ? template_verdict(snapshot) : TEMPLATE_TAKEN;
     decision->gate = is_guarded ? GATE_CHECKING : GATE_OPEN;
@@ -172,8 +214,9 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
     else if (is_refused(verdict, nobody))
         say(decision, "TemplateRefused", "%s%s", prefix, snapshot->template_answer.message);
     else if (is_guarded && verdict != TEMPLATE_UNKNOWN)
-        ask_check_pod(snapshot, role, decision);
-    bool stale = pod && (in_force || !str_eq(pod->role, role)) && !has_news(snapshot, role);
+        ask_check_pod(snapshot, kind, decision);
+    bool is_over = in_force && !is_untried;
+    bool stale = pod && (is_over || !desired_check_pod_fits(snapshot, pod, kind)) && !has_news(snapshot);
     if (stale && !pod->object.deleting)
         plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
 }

@@ -5,7 +5,10 @@
  * Two are asked, in this order. The API server, by dry run, whether it would take a pod of another template
  * (template_question.h): it names fields that do not exist, classes that are not there, what admission refuses. Then a
  * check pod, placed and pulled as a member's pod would be: its scheduler says whether a node takes it, its kubelet
- * whether the image comes, and the image's own server what it says of my.cnf and of the data's version.
+ * whether the image comes, and the image's own server what it says of my.cnf and of the data's version. A my.cnf that
+ * the servers can take up while they run is only looked at; for all else the server is also started there
+ * (enum check_kind). A value that looked so, and that a running server then refuses, is tried by a start before the
+ * first of them is restarted.
  * Where no member is ready there is nobody to harm: what the API server refuses is told then, and holds up nothing.
  */
 #ifndef KM_CLUSTER_GATE_H
@@ -21,9 +24,11 @@
 /* Fills gate, its reason and message, asks_template and gate_again_ms; the check pod goes into the plan. */
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision);
 
-/* What the check pod of that role says although it takes everything, "" nothing; NULL: it has not ended well, or is
- * not there. */
-const char *cluster_check_words(const struct cluster_snapshot *snapshot, const char *role);
+/* What the check pod for what is wanted says of values although it takes them, "" nothing; false: it has not ended
+ * well, or is not there. */
+bool cluster_check_words(const struct cluster_snapshot *snapshot, char *ret, size_t size);
+/* The sizes that it started the server with instead of those that are wanted, "" none. */
+const char *cluster_check_cut(const struct cluster_snapshot *snapshot);
 
 /* A waiting container's reason that puts the blame on its image. */
 bool cluster_is_image_reason(const char *reason);

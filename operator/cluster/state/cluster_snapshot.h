@@ -25,6 +25,7 @@
 #include "operator/plan/plan.h"
 
 /* Of texts that become conditions: longer than those, so that where they are cut is decided in one place. */
+#define CHECK_ROLE_SIZE 32 /* of a check pod's label kubemysql.dev/role */
 #define CLUSTER_MESSAGE_MAX ((size_t)(2 * KUBE_CONDITION_MESSAGE_MAX))
 
 /* The objects that we apply for every cluster, in the order of creation. Secrets are made by cluster_secrets. */
@@ -61,6 +62,7 @@ struct cluster_member {
     char order_error[160];            /* why it could not be given its order last time; "" it was, or nobody tried */
     enum mycnf_verdict mycnf_verdict; /* on the wanted my.cnf */
     const char *mycnf_text;           /* see mycnf_sender_verdict; never NULL */
+    enum mycnf_verdict mycnf_preview; /* on whether it could take that up while it runs, before it is told to */
     const char *refused; /* what the API server says against its missing pod (pod_refusal.h); NULL or "": nothing */
 };
 
@@ -165,6 +167,7 @@ struct cluster_snapshot {
     int member_count;                   /* ordinals 0..count-1: wanted ones, those that still exist, the primary */
     const struct pod_object *check_pod; /* tries a new image, my.cnf or template before members are touched */
     struct template_answer template_answer;
+    char started[CHECK_ROLE_SIZE]; /* role of the last check pod that started a server; "" none in our life */
     const struct pod_object
         *restore_store; /* serves a volume of backups while the cluster is restored from it; NULL: there is none */
     const struct custom_object *terminal; /* the MysqlTerminal of the cluster's own name, whoever owns it */

@@ -388,6 +388,15 @@ void cluster_events_pod_replaced(struct event_recorder *recorder, const struct k
     event_record(recorder, &target, EVENT_NORMAL, "PodReplaced", "%s", why); /* the plan's executor has logged it */
 }
 
+void cluster_events_server_tried(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const char *cut)
+{
+    const struct event_target target = {
+        .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
+    event_record(recorder, &target, EVENT_NORMAL, "ServerTried",
+        "the check pod has started a server as it is wanted, and had an answer from it%s%s", *cut ? "; with " : "", cut);
+}
+
 void cluster_events_template_changed(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const char *change)
 {

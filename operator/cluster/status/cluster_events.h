@@ -47,6 +47,9 @@ void cluster_events_tell(struct event_recorder *recorder, const struct kube_reso
 /* A pod was deleted so that a new one takes its place; why: "replace NAME-mysql-1: it has an older template". */
 void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const char *why);
+/* The check pod has started a server; cut: cluster_check_cut. */
+void cluster_events_server_tried(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const char *cut);
 /* The StatefulSet has a new template; change: template_change_text. */
 void cluster_events_template_changed(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const char *change);

@@ -159,14 +159,13 @@ static void report_adjusted(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
     const struct stateful_set_object *set = snapshot->stateful_set;
-    char runtime[17], role[32];
+    char runtime[17], said[sizeof(snapshot->last.mycnf_adjusted)];
     const char *words = snapshot->last.mycnf_adjusted;
     if (snapshot->usable) {
         desired_runtime_hash(snapshot, runtime);
-        desired_check_pod_role(snapshot, role);
         bool in_force = set && str_eq(set->applied_hash, runtime);
-        if (in_force && cluster_check_words(snapshot, role))
-            words = cluster_check_words(snapshot, role);
+        if (in_force && cluster_check_words(snapshot, said, sizeof(said)))
+            words = said;
         else if (report->decision->gate == GATE_OPEN && !in_force)
             words = "";
     }

@@ -40,7 +40,7 @@ static void the_data_is_of_the_server_that_ran_last(void **state)
         const char *found = cluster_data_version(&golden->snapshot);
         if (!str_eq(found, rows[i].expected))
             fail_msg("%s: %s", rows[i].what, found);
-        _cleanup_(freep) char *instance = desired_check_instance_json(&golden->snapshot);
+        _cleanup_(freep) char *instance = desired_check_instance_json(&golden->snapshot, CHECK_LOOK);
         if (!str_empty(rows[i].expected) && !strstr(instance, rows[i].expected))
             fail_msg("%s: the check pod is told %s", rows[i].what, instance);
         golden_free(golden);

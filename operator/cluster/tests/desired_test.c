@@ -81,7 +81,7 @@ static json_t *desired_all(const struct cluster_snapshot *snapshot)
     for (int child = 0; child < CHILD_COUNT; child++)
         json_array_append_new(all, desired_child(snapshot, (enum cluster_child)child));
     json_array_append_new(all, desired_endpoint_slice(snapshot));
-    json_array_append_new(all, desired_check_pod(snapshot));
+    json_array_append_new(all, desired_check_pod(snapshot, CHECK_START));
     json_array_append_new(all, desired_terminal(snapshot));
     return all;
 }
@@ -137,10 +137,27 @@ static void pods_of_a_template_that_is_tried(void **state)
     _cleanup_(json_decrefp) json_t *observed = golden_read(DATA "placed.observed.json");
     struct golden *golden = golden_new(cluster, observed);
     assert_true(golden->snapshot.usable);
-    json_t *check = desired_check_pod(&golden->snapshot), *trial = desired_trial_pod(&golden->snapshot);
+    json_t *check = desired_check_pod(&golden->snapshot, CHECK_START), *trial = desired_trial_pod(&golden->snapshot);
     assert_restricted(json_object_get(check, "spec"));
     _cleanup_(json_decrefp) json_t *pods = json_build("[o, o]", check, trial);
     assert_true(golden_matches(DATA "placed.pods.json", pods));
+    golden_free(golden);
+}
+
+/* Who only looks at options reads no certificate, and starts nothing. */
+static void a_look_needs_less(void **state)
+{
+    UNUSED(state);
+    _cleanup_(json_decrefp) json_t *cluster = golden_read(DATA "placed.cluster.json");
+    _cleanup_(json_decrefp) json_t *observed = golden_read(DATA "placed.observed.json");
+    struct golden *golden = golden_new(cluster, observed);
+    _cleanup_(json_decrefp) json_t *look = desired_check_pod(&golden->snapshot, CHECK_LOOK);
+    _cleanup_(json_decrefp) json_t *start = desired_check_pod(&golden->snapshot, CHECK_START);
+    _cleanup_(freep) char *look_text = json_text(look), *start_text = json_text(start);
+    assert_non_null(strstr(start_text, "shop-mysql-tls"));
+    assert_non_null(strstr(start_text, "\\\"start\\\":true"));
+    assert_null(strstr(look_text, "shop-mysql-tls"));
+    assert_null(strstr(look_text, "\\\"start\\\""));
     golden_free(golden);
 }
 
@@ -236,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_rich_cluster),
         cmocka_unit_test(an_empty_dir_cluster_with_ipv6),
         cmocka_unit_test(pods_of_a_template_that_is_tried),
+        cmocka_unit_test(a_look_needs_less),
         cmocka_unit_test(the_route_goes_back_while_the_old_primary_cannot_be_fenced),
         cmocka_unit_test(the_port_of_init_stays_where_it_is),
     };

@@ -202,11 +202,14 @@ static void put_children(struct golden *golden, const json_t *cluster, const jso
 
 /* ---- the rest ---- */
 
-static void put_check_pod(struct golden *golden, const json_t *patch)
+/* "check": "look": it looks at the options only. */
+static void put_check_pod(struct golden *golden, const json_t *observed)
 {
+    const json_t *patch = json_object_get(observed, "checkPod");
+    bool looks = str_eq(json_path_str(observed, "check", ""), "look");
     if (!patch)
         return;
-    _cleanup_(json_decrefp) json_t *pod = desired_check_pod(&golden->snapshot);
+    _cleanup_(json_decrefp) json_t *pod = desired_check_pod(&golden->snapshot, looks ? CHECK_LOOK : CHECK_START);
     json_merge(pod, patch);
     put_object(golden, PLAN_POD, &projection_pod, pod, 300);
 }
@@ -337,23 +340,39 @@ static void put_hashes(struct golden *golden, const json_t *agents)
     free(orders);
 }
 
-static void put_verdicts(struct golden *golden, const json_t *verdicts)
+static enum mycnf_verdict verdict_named(const char *name)
 {
     static const char *const names[] = {[MYCNF_UNKNOWN] = "unknown",
         [MYCNF_PENDING] = "pending",
         [MYCNF_APPLIED] = "applied",
         [MYCNF_NEEDS_RESTART] = "needsRestart",
         [MYCNF_FAILED] = "failed"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_eq(names[i], name))
+            return (enum mycnf_verdict)i;
+    }
+    return MYCNF_UNKNOWN;
+}
+
+/* "preview": what every server says of another my.cnf; that it needs a restart, unless it is said otherwise.
+ * "started": false: no check pod has started a server with it. */
+static void put_trials(struct golden *golden, const json_t *observed)
+{
+    struct cluster_snapshot *snapshot = &golden->snapshot;
+    for (int i = 0; i < snapshot->member_count; i++)
+        snapshot->members[i].mycnf_preview = verdict_named(json_path_str(observed, "preview", "needsRestart"));
+    if (snapshot->usable && json_path_bool(observed, "started", true))
+        desired_check_pod_role(snapshot, CHECK_START, snapshot->started);
+}
+
+static void put_verdicts(struct golden *golden, const json_t *verdicts)
+{
     const char *ordinal;
     json_t *of;
     json_object_foreach((json_t *)(uintptr_t)verdicts, ordinal, of) {
         struct cluster_member *member = &golden->snapshot.members[strtoul(ordinal, NULL, 10)];
-        const char *verdict = json_path_str(of, "verdict", "");
         member->mycnf_text = json_path_str(of, "text", "");
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-            if (str_eq(names[i], verdict))
-                member->mycnf_verdict = (enum mycnf_verdict)i;
-        }
+        member->mycnf_verdict = verdict_named(json_path_str(of, "verdict", ""));
     }
 }
 
@@ -560,12 +579,13 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_children(golden, cluster, observed);
     put_cluster(golden, cluster, NULL);
     look(golden);
-    put_check_pod(golden, json_object_get(observed, "checkPod"));
+    put_check_pod(golden, observed);
     put_terminal(golden, json_object_get(observed, "terminal"));
     look(golden);
     put_template_answer(golden, json_object_get(observed, "template"));
     put_agents(golden, json_object_get(observed, "agents"));
     put_verdicts(golden, json_object_get(observed, "mycnf"));
+    put_trials(golden, observed);
     put_times(golden, observed);
     put_hashes(golden, json_object_get(observed, "agents"));
     put_secrets(golden, json_object_get(observed, "secrets"));

@@ -28,7 +28,7 @@ struct rig {
     struct http_exchange *stream; /* NULL: none is open */
     struct http_exchange *held;   /* a request that the test answers */
     bool hold;
-    int news, posts;
+    int news, posts, previews;
     char posted[64]; /* the last body */
     int answer_status;
     const char *answer;
@@ -67,8 +67,15 @@ static void handle_apply(struct http_exchange *exchange, void *arg)
         answer(rig, exchange);
 }
 
-static const struct http_route routes[] = {
-    {"GET", "/v1/status", handle_status}, {"POST", "/v1/mycnf/apply", handle_apply}, {.method = NULL}};
+static void handle_preview(struct http_exchange *exchange, void *arg)
+{
+    struct rig *rig = arg;
+    rig->previews++;
+    answer(rig, exchange);
+}
+
+static const struct http_route routes[] = {{"GET", "/v1/status", handle_status},
+    {"POST", "/v1/mycnf/apply", handle_apply}, {"POST", "/v1/mycnf/preview", handle_preview}, {.method = NULL}};
 
 /* ---- the rig ---- */
 
@@ -213,6 +220,33 @@ static void an_agent_without_that_door_needs_a_restart(void **state)
     RUN_UNTIL(rig, verdict(rig, "new") == MYCNF_NEEDS_RESTART);
     assert_string_equal(rig->words, "my.cnf has changed, and its agent cannot apply that at run time");
     assert_int_equal(rig->posts, 1);
+}
+
+static enum mycnf_verdict preview(struct rig *rig, const char *hash)
+{
+    return agent_watch_preview_verdict(agent_fleet_get(rig->fleet, CLUSTER, MEMBER), hash);
+}
+
+/* Asking is not telling: each has a verdict of its own. */
+static void what_it_could_take_up_is_asked_apart(void **state)
+{
+    struct rig *rig = *state;
+    tell(rig, "boot1", AGENT_PHASE_RUNNING, "old");
+    agent_fleet_preview(rig->fleet, CLUSTER, MEMBER, "new", "x");
+    RUN_UNTIL(rig, preview(rig, "new") == MYCNF_APPLIED);
+    assert_int_equal(rig->previews, 1);
+    assert_int_equal(rig->posts, 0);
+    assert_int_equal(verdict(rig, "new"), MYCNF_UNKNOWN);
+    rig->answer = "{\"applied\":[],\"needsRestart\":[\"back_log\"]}";
+    agent_fleet_preview(rig->fleet, CLUSTER, MEMBER, "newer", "y");
+    RUN_UNTIL(rig, preview(rig, "newer") == MYCNF_NEEDS_RESTART);
+    assert_int_equal(preview(rig, "new"), MYCNF_UNKNOWN);
+    rig->answer_status = 404; /* an agent of an earlier version */
+    agent_fleet_preview(rig->fleet, CLUSTER, MEMBER, "newest", "z");
+    RUN_UNTIL(rig, preview(rig, "newest") == MYCNF_NEEDS_RESTART);
+    tell(rig, "boot2", AGENT_PHASE_RUNNING, "old"); /* another process has said nothing yet */
+    assert_int_equal(preview(rig, "newest"), MYCNF_UNKNOWN);
+    assert_int_equal(rig->posts, 0);
 }
 
 static void failures_are_tried_again_and_end(void **state)
@@ -371,6 +405,7 @@ int main(void)
         RIG_TEST(it_is_sent_once),
         RIG_TEST(what_needs_a_restart_is_named),
         RIG_TEST(an_agent_without_that_door_needs_a_restart),
+        RIG_TEST(what_it_could_take_up_is_asked_apart),
         RIG_TEST(failures_are_tried_again_and_end),
         RIG_TEST(a_failure_may_be_followed_by_success),
         RIG_TEST(only_a_running_server_is_told),
