@@ -199,10 +199,8 @@ void mycnf_sender_heard(struct mycnf_sender *sender, const struct agent_status *
     snprintf(sender->boot_id, sizeof(sender->boot_id), "%s", status->boot_id);
     sender->shown = is_in_force;
     sender->listening = status->phase == AGENT_PHASE_RUNNING;
-    if (is_in_force && sender->text) { /* the answer got lost */
-        sender->verdict = MYCNF_APPLIED;
-        str_replace(&sender->text, NULL);
-    }
+    if (is_in_force && sender->text) /* the answer got lost, or there is nothing to be asked */
+        judge(sender, MYCNF_APPLIED);
     send_if_due(sender);
 }
 

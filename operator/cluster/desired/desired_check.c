@@ -64,6 +64,8 @@ const struct cluster_member *desired_check_asked(const struct cluster_snapshot *
 enum check_kind desired_check_kind(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *asked = desired_check_asked(snapshot);
+    if (asked && str_eq(asked->agent->mycnf_hash, snapshot->mycnf_hash)) /* a change was taken back */
+        return CHECK_LOOK;
     if (!asked || asked->mycnf_preview == MYCNF_NEEDS_RESTART)
         return CHECK_START;
     return asked->mycnf_preview == MYCNF_APPLIED ? CHECK_LOOK : CHECK_UNKNOWN;

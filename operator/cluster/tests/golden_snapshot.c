@@ -326,7 +326,7 @@ bool golden_primary_obeys(const struct cluster_snapshot *snapshot)
     return obeys;
 }
 
-/* "orderHash": "now": it shows the order that it would be given. */
+/* "orderHash": "now": it shows the order that it would be given; "mycnfHash": "wanted": its server has what is wanted. */
 static void put_hashes(struct golden *golden, const json_t *agents)
 {
     struct cluster_orders *orders = xnew(struct cluster_orders);
@@ -336,6 +336,8 @@ static void put_hashes(struct golden *golden, const json_t *agents)
         snprintf(ordinal, sizeof(ordinal), "%d", i);
         if (str_eq(json_path_str(json_object_get(agents, ordinal), "orderHash", ""), "now"))
             agent_order_hash(&orders->orders[i], golden->agents[i].order_hash);
+        if (str_eq(golden->agents[i].mycnf_hash, "wanted"))
+            memcpy(golden->agents[i].mycnf_hash, golden->snapshot.mycnf_hash, sizeof(golden->agents[i].mycnf_hash));
     }
     free(orders);
 }

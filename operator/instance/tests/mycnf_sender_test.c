@@ -71,7 +71,10 @@ static void handle_preview(struct http_exchange *exchange, void *arg)
 {
     struct rig *rig = arg;
     rig->previews++;
-    answer(rig, exchange);
+    if (rig->hold)
+        rig->held = exchange;
+    else
+        answer(rig, exchange);
 }
 
 static const struct http_route routes[] = {{"GET", "/v1/status", handle_status},
@@ -241,6 +244,15 @@ static void what_it_could_take_up_is_asked_apart(void **state)
     agent_fleet_preview(rig->fleet, CLUSTER, MEMBER, "newer", "y");
     RUN_UNTIL(rig, preview(rig, "newer") == MYCNF_NEEDS_RESTART);
     assert_int_equal(preview(rig, "new"), MYCNF_UNKNOWN);
+    rig->hold = true; /* it has had that all the time: no answer is needed, and that is news */
+    int news = rig->news;
+    agent_fleet_preview(rig->fleet, CLUSTER, MEMBER, "old", "w");
+    RUN_UNTIL(rig, rig->held);
+    tell(rig, "boot1", AGENT_PHASE_RUNNING, "old");
+    RUN_UNTIL(rig, preview(rig, "old") == MYCNF_APPLIED);
+    assert_true(rig->news > news);
+    answer(rig, steal_ptr(rig->held));
+    rig->hold = false;
     rig->answer_status = 404; /* an agent of an earlier version */
     agent_fleet_preview(rig->fleet, CLUSTER, MEMBER, "newest", "z");
     RUN_UNTIL(rig, preview(rig, "newest") == MYCNF_NEEDS_RESTART);
