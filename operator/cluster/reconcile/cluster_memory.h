@@ -84,7 +84,7 @@ struct cluster_memory {
     int64_t conflict_since_ms, conflict_ms; /* monotonic, of label writes: the first and the last; 0: never */
     struct template_answer template_answer; /* template_question.h */
     int64_t template_asked_ms;              /* monotonic, 0: never */
-    char started[CHECK_ROLE_SIZE];          /* see cluster_snapshot.h */
+    char started[17];                       /* see cluster_snapshot.h */
     bool namespace_ends;                    /* namespace_end.h */
     int64_t namespace_asked_ms;             /* monotonic, 0: never */
     struct pod_question_memory pod_question;

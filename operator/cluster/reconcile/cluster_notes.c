@@ -92,14 +92,15 @@ void cluster_notes_drain(
 
 bool cluster_notes_check(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
 {
-    char role[CHECK_ROLE_SIZE];
+    char role[CHECK_ROLE_SIZE], runtime[17];
     const struct pod_object *pod = snapshot->check_pod;
     if (!snapshot->usable || !pod || pod->phase != POD_PHASE_SUCCEEDED)
         return false;
     desired_check_pod_role(snapshot, CHECK_START, role);
-    if (!str_eq(pod->role, role) || str_eq(memory->started, role))
+    desired_runtime_hash(snapshot, runtime);
+    if (!str_eq(pod->role, role) || str_eq(memory->started, runtime))
         return false;
-    memcpy(memory->started, role, sizeof(role));
+    memcpy(memory->started, runtime, sizeof(runtime));
     return true;
 }
 

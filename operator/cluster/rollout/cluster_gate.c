@@ -186,13 +186,6 @@ static bool awaits_restart(const struct cluster_snapshot *snapshot)
     return false;
 }
 
-static bool was_started(const struct cluster_snapshot *snapshot)
-{
-    char role[CHECK_ROLE_SIZE];
-    desired_check_pod_role(snapshot, CHECK_START, role);
-    return str_eq(snapshot->started, role);
-}
-
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     static const char prefix[] = "podTemplate: the API server refuses a pod of it: ";
@@ -202,7 +195,7 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
     const struct pod_object *pod = snapshot->check_pod;
     bool is_applied = desired_template_is_applied(snapshot), nobody = nobody_has_a_pod(snapshot);
     bool in_force = is_applied && str_eq(set->applied_hash, runtime);
-    bool is_untried = in_force && awaits_restart(snapshot) && !was_started(snapshot);
+    bool is_untried = in_force && awaits_restart(snapshot) && !str_eq(snapshot->started, runtime);
     enum check_kind kind = is_untried ? CHECK_START : in_force ? CHECK_LOOK : desired_check_kind(snapshot);
     bool is_guarded = (!in_force || is_untried) && set && cluster_snapshot_ready_count(snapshot) > 0;
     bool is_asked = !is_applied || nobody;

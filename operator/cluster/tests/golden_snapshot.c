@@ -364,7 +364,7 @@ static void put_trials(struct golden *golden, const json_t *observed)
     for (int i = 0; i < snapshot->member_count; i++)
         snapshot->members[i].mycnf_preview = verdict_named(json_path_str(observed, "preview", "needsRestart"));
     if (snapshot->usable && json_path_bool(observed, "started", true))
-        desired_check_pod_role(snapshot, CHECK_START, snapshot->started);
+        desired_runtime_hash(snapshot, snapshot->started);
 }
 
 static void put_verdicts(struct golden *golden, const json_t *verdicts)
