@@ -12,6 +12,10 @@
 
 #include "operator/instance/agent_watch.h"
 
+/* For so long a stream is kept whose pod has been deleted by force: kubelet gives such a pod a second for its preStop
+ * hooks and two more for its end, and who lives longer than that is out of kubelet's reach. */
+#define AGENT_FLEET_DEPARTED_MS 5000
+
 struct agent_fleet;
 
 /* changed may be NULL. */
@@ -23,14 +27,22 @@ void agent_fleet_free(struct agent_fleet *fleet);
 void agent_fleet_listen(struct agent_fleet *fleet, void (*changed)(void *arg, const char *cluster_key), void *arg);
 
 struct agent_fleet_member {
-    const char *name; /* pod name */
-    struct agent_target target;
+    const char *name;           /* pod name */
+    struct agent_target target; /* address NULL: there is no agent to listen to */
+    bool keep;                  /* an open stream to another target, of the pod that had this name before, is kept */
 };
-/* Streams of this cluster that are not named are closed; those whose target changed are opened anew. count 0 forgets the cluster. */
+/*
+ * Streams of this cluster that are not named are closed; those whose target changed are opened anew. count 0 forgets the cluster.
+ *
+ * A stream that is kept beside its target (`keep`) is the member's as long as it is open: the new target is not asked before it has ended. Its last word
+ * stands until the new target has spoken, for AGENT_FLEET_DEPARTED_MS in all.
+ */
 void agent_fleet_sync(
     struct agent_fleet *fleet, const char *cluster_key, const struct agent_fleet_member *members, size_t count);
 /* NULL if there is none. Valid until the next sync of this cluster. */
 const struct agent_watch *agent_fleet_get(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
+/* Since when the stream of this member is one that is kept, in milliseconds before now; -1: it is that of its target. */
+int64_t agent_fleet_departed_ms(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
 /* The last status of this member, NULL if none ever came. Shared memory: valid until the status of a member of another cluster is asked for,
  * and until the next turn of the loop. */
 const struct agent_status *agent_fleet_status(struct agent_fleet *fleet, const char *cluster_key, const char *name);

@@ -347,6 +347,11 @@ bool agent_watch_has_address(const struct agent_watch *watch, const char *addres
     return str_eq(watch->target.address, address);
 }
 
+bool agent_watch_is_for(const struct agent_watch *watch, const char *uid)
+{
+    return str_eq(watch->target.uid, uid);
+}
+
 bool agent_watch_same_target(const struct agent_watch *watch, const struct agent_target *target)
 {
     return agent_target_same(&watch->target, target);

@@ -61,6 +61,8 @@ const char *agent_watch_error(const struct agent_watch *watch);
 /* Whether it speaks with whoever has this address: a pod that is made again has another one, and says nothing before it
  * is asked. */
 bool agent_watch_has_address(const struct agent_watch *watch, const char *address);
+/* Whether it is for the pod of this UID. */
+bool agent_watch_is_for(const struct agent_watch *watch, const char *uid);
 bool agent_watch_same_target(const struct agent_watch *watch, const struct agent_target *target);
 
 /* The order that this agent should have (NULL: none): given at once, and again whenever its status shows another one,
