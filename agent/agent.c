@@ -35,6 +35,10 @@
 /* After the sentinel has fallen, the server's lock and socket go within the same exit of the process: look closely. */
 #define FALLEN_TICK_MS 2
 #define FALLEN_TICKS 100
+/* An agent that is ended before its server, as where the pod was deleted by force and the hooks had no time: it goes on
+ * closing the server, and tells of it. kubelet kills it two seconds after the signal. */
+#define LEAVING_MS 1500
+#define LAST_WORD_MS 100
 
 struct agent {
     const struct agent_options *options;
@@ -55,6 +59,9 @@ struct agent {
     struct tail_donor *tail_donor;
     struct role_keeper *roles;
     struct loop_timer tick;
+    struct loop_timer end; /* armed: the agent was told to end */
+    int64_t leaves_ms;     /* since when; 0: it was not */
+    bool last_word;        /* its server has ended since */
     unsigned fallen_ticks;
     struct session *sentinel;
     struct session *old_sentinel; /* fallen; closed by the probe lane */
@@ -451,6 +458,17 @@ static void act(struct agent *agent, const struct agent_decision *decision, int6
 
 /* ---- one turn: observe, decide, act, publish ---- */
 
+/* The server has ended before the time is up, and that was published. */
+static void end_soon(struct agent *agent)
+{
+    bool is_there = agent->state.server_there || agent->state.socket_accepts;
+
+    if (agent->leaves_ms > 0 && !is_there && !agent->last_word) {
+        agent->last_word = true;
+        loop_timer_arm(&agent->end, LAST_WORD_MS);
+    }
+}
+
 static void agent_turn(struct agent *agent)
 {
     int64_t now_ms = clock_monotonic_ms();
@@ -476,6 +494,7 @@ static void agent_turn(struct agent *agent)
         agent->fallen_ticks--;
     else
         agent->fallen_ticks = 0;
+    end_soon(agent);
     loop_timer_arm(&agent->tick, agent->fallen_ticks > 0 ? FALLEN_TICK_MS : TICK_MS);
 }
 
@@ -505,10 +524,25 @@ static void on_role(void *arg)
 
 /* ---- life ---- */
 
-static void on_signal(int signum, void *arg)
+static void on_end(void *arg)
 {
     struct agent *agent = arg;
 
+    loop_stop(agent->loop);
+}
+
+static void on_signal(int signum, void *arg)
+{
+    struct agent *agent = arg;
+    const struct agent_paths *paths = &agent->options->paths;
+    bool must_tell = server_is_leaving(paths) && server_is_there(paths);
+
+    if (agent->leaves_ms == 0 && must_tell) {
+        log_info("the agent ends by a signal once its server has ended", LOG_INT("signal", signum));
+        agent->leaves_ms = clock_monotonic_ms();
+        loop_timer_arm(&agent->end, LEAVING_MS);
+        return;
+    }
     log_info("the agent ends by a signal", LOG_INT("signal", signum));
     loop_stop(agent->loop);
 }
@@ -571,6 +605,7 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
     agent->state.accounts_once = action_lane_accounts_mark(&options->paths);
     loop_timer_init(&agent->tick, agent->loop, on_tick, agent);
     loop_timer_arm(&agent->tick, 0);
+    loop_timer_init(&agent->end, agent->loop, on_end, agent);
     loop_on_signal(agent->loop, SIGTERM, on_signal, agent);
     loop_on_signal(agent->loop, SIGINT, on_signal, agent);
     return agent_server_listen_plain(agent->server, options->bind, options->plain_port, err);
@@ -581,6 +616,7 @@ static void agent_end(struct agent *agent)
     agent->ending = true;
     if (agent->loop) {
         loop_timer_release(&agent->tick);
+        loop_timer_release(&agent->end);
         archive_keeper_free(agent->archive);
         check_keeper_free(agent->check);
         backup_keeper_free(agent->backups);

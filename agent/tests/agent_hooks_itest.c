@@ -157,6 +157,32 @@ static void test_the_agent_outlives_the_server(void **state)
     assert_true(ended_within(&hook, 5000));
 }
 
+/* The pod was deleted by force: the hooks had a second. The agent, told to end, closes the server, which ends its
+ * clients, and tells of it. */
+static void test_an_agent_that_is_ended_before_its_server_still_hands_over(void **state)
+{
+    struct agent_rig *rig = *state;
+    agent_rig_kill(&rig->agent);
+    agent_rig_wait(&rig->server);
+    rig->server = agent_rig_start(rig, "server");
+    rig->agent = agent_rig_start(rig, "run");
+    put_instance(rig, 3);
+    assert_true(agent_rig_await_status(rig, "\"phase\":\"Running\"", LONG_MS));
+    order(rig, "{\"epoch\":8,\"role\":\"primary\"}");
+    assert_true(agent_rig_await_status(rig, "\"writable\":true", LONG_MS));
+    struct agent_process hook = agent_rig_start(rig, "pre-stop");
+    assert_false(ended_within(&hook, WATCH_MS));
+    kill(rig->agent.inner, SIGTERM);
+    order(rig, "{\"epoch\":9}");
+    assert_true(agent_rig_await_status(rig, "\"readyReason\":\"it is fenced\"", 1000));
+    int code = -1;
+    int64_t end_ms = clock_monotonic_ms() + 5000;
+    while (!agent_rig_ended(&rig->agent, &code) && clock_monotonic_ms() < end_ms)
+        usleep(20000);
+    assert_int_equal(code, 0);
+    agent_rig_kill(&hook);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_a_primary_that_nobody_moves_is_closed),
         cmocka_unit_test(test_a_cluster_of_one_does_not_wait),
         cmocka_unit_test(test_the_agent_outlives_the_server),
+        cmocka_unit_test(test_an_agent_that_is_ended_before_its_server_still_hands_over),
     };
 
     return agent_rig_possible() ? cmocka_run_group_tests(tests, setup, teardown) : 77;
