@@ -200,7 +200,7 @@ static void fault_pod(struct sim *sim, const struct fault *fault, int member)
         kube_delete_pod(sim, member);
         break;
     case FAULT_POD_FORCED:
-        kube_remove_pod(sim, member);
+        kube_force_pod(sim, member);
         break;
     default:
         kube_lose_volume(sim, member);

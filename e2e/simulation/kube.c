@@ -9,6 +9,10 @@
 
 #define NOTE_MS 5             /* until the disk has what it was handed */
 #define POD_PATIENCE_MS 30000 /* the hook's, and the end of it */
+/* kubelet gives a pod that was deleted by force a second for its hooks, and two more after SIGTERM. */
+#define FORCED_TERM_MIN_MS 1000
+#define FORCED_TERM_MAX_MS 1300
+#define FORCED_KILL_MS 2000
 
 static bool node_is_down(const struct sim *sim, int member)
 {
@@ -72,12 +76,47 @@ void kube_remove_pod(struct sim *sim, int member)
 void kube_delete_pod(struct sim *sim, int member)
 {
     struct sim_pod *pod = &sim->members[member].pod;
-    if (pod->step == POD_NONE || pod->deleting)
+    if (pod->step == POD_NONE || pod->deleting || pod->forced_ms > 0)
         return;
     pod->deleting = true;
     pod->deleted_ms = sim->now_ms;
     pod->pre_stop = (struct pre_stop){0};
     sim_tell(sim, "the pod of %s is deleted", sim_member_name(member));
+}
+
+void kube_force_pod(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_pod *pod = &at->pod;
+    if (pod->step == POD_NONE || pod->forced_ms > 0)
+        return;
+    if (pod->step != POD_RUNS || node_is_down(sim, member)) {
+        kube_remove_pod(sim, member);
+        return;
+    }
+    at->run_dir.leaving = true;
+    pod->forced_ms = sim->now_ms;
+    pod->again_ms = sim->now_ms + sim_between(sim, member, 55, FORCED_TERM_MIN_MS, FORCED_TERM_MAX_MS);
+    sim_tell(sim, "the pod of %s is deleted by force", sim_member_name(member));
+}
+
+/* SIGTERM to all; the agent ends after its server (agent.c: end_soon). */
+static void tend_forced(struct sim *sim, int member)
+{
+    struct sim_member *at = &sim->members[member];
+    if (node_is_down(sim, member)) {
+        kube_remove_pod(sim, member);
+        return;
+    }
+    if (sim->now_ms < at->pod.again_ms)
+        return;
+    bool is_over = sim->now_ms >= at->pod.again_ms + FORCED_KILL_MS;
+    if (server_runs(&at->server) && at->server.frozen_until_ms <= sim->now_ms && !is_over)
+        server_end_by_hand(sim, member);
+    else if (is_over || (at->server.phase == SERVER_OFF && sim->now_ms >= at->pod.again_ms + 200))
+        kube_remove_pod(sim, member);
+    else if (at->server.phase != SERVER_OFF && !server_runs(&at->server))
+        server_kill(sim, member, false);
 }
 
 void kube_lose_volume(struct sim *sim, int member)
@@ -164,6 +203,10 @@ static void tend_pod(struct sim *sim, int member)
     struct sim_pod *pod = &at->pod;
     if (pod->step == POD_NONE)
         return;
+    if (pod->forced_ms > 0) {
+        tend_forced(sim, member);
+        return;
+    }
     if (pod->deleting)
         tend_deleted(sim, member);
     if (pod->step == POD_NONE || node_is_down(sim, member))

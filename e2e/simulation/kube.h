@@ -12,7 +12,9 @@ void kube_step(struct sim *sim);
 void kube_init_done(struct sim *sim, int member);
 /* A pod that a person or the operator deletes; it ends when its server has handed over, or its time is up. */
 void kube_delete_pod(struct sim *sim, int member);
-/* By force: nothing in it lives on. */
+/* By force: nobody sees it any more, and what runs in it is ended a second later. */
+void kube_force_pod(struct sim *sim, int member);
+/* Nothing in it lives on. */
 void kube_remove_pod(struct sim *sim, int member);
 void kube_lose_volume(struct sim *sim, int member);
 /* The node's power is gone until then. */

@@ -83,7 +83,7 @@ static bool look_at_pods(struct sim *sim, struct sim_operator *o)
     memset(now, 0, sizeof(now)); /* compared below, padding included */
     for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
         const struct sim_member *at = &sim->members[i];
-        bool is_there = at->pod.step != POD_NONE;
+        bool is_there = at->pod.step != POD_NONE && at->pod.forced_ms == 0;
         now[i].is_there = is_there;
         now[i].claim = (is_there || at->disk.bound) && !at->claim_gone;
         now[i].bound = at->disk.bound && !at->claim_gone;

@@ -19,6 +19,8 @@ void snapshot_update(struct sim *sim, int op);
 void snapshot_take_status(struct sim *sim, int op, const struct cluster_status *status);
 
 /* streams.c */
+/* As cluster_gather.c: has_departed. */
+bool stream_has_departed(const struct sim *sim, int op, int member);
 void streams_step(struct sim *sim, int op);
 void stream_want(struct sim *sim, struct sim_stream *stream, const struct agent_order *order);
 void orders_step(struct sim *sim);

@@ -19,7 +19,7 @@ enum fault_kind {
     FAULT_MEMBER_FROZEN, /* agent and server: a node that stands still */
     FAULT_NODE_LOST,     /* loses its power: what was not synced is gone */
     FAULT_POD_DELETED,
-    FAULT_POD_FORCED, /* deleted by force: everything in it ends at once */
+    FAULT_POD_FORCED, /* deleted by force: everything in it ends a second later */
     FAULT_VOLUME_LOST,
     FAULT_LINK_CUT,
     FAULT_LINK_ONE_WAY,

@@ -320,14 +320,26 @@ static void note_let_go(struct sim *sim, int txn)
     sim->txns.all[txn].let_go_ms = sim->let_go_ms = sim->now_ms;
 }
 
-void server_release_waiting(struct sim *sim, int member)
+static void note_waiting_let_go(struct sim *sim, int member)
 {
     const struct txn_log *log = &sim->members[member].disk.log;
     if (log->committed < log->count)
         sim_tell(sim, "%s lets %d commits go that waited", sim_member_name(member), log->count - log->committed);
     for (int i = log->committed; i < log->count; i++)
         note_let_go(sim, log->entries[i]);
+}
+
+void server_release_waiting(struct sim *sim, int member)
+{
+    note_waiting_let_go(sim, member);
     server_let_go(sim, member);
+}
+
+void server_end_by_hand(struct sim *sim, int member)
+{
+    if (!sim->mariadb && server_runs(&sim->members[member].server))
+        note_waiting_let_go(sim, member);
+    server_end(sim, member);
 }
 
 static int count_acks(const struct sim_server *server, int member, int at)

@@ -16,6 +16,8 @@ void server_launch(struct sim *sim, int member);
 void server_kill(struct sim *sim, int member, bool power);
 /* SIGTERM. MySQL tells clients whose commits wait that they are done. */
 void server_end(struct sim *sim, int member);
+/* The same by somebody who had the pod deleted by force: what MySQL's clients are told then was let go by hand. */
+void server_end_by_hand(struct sim *sim, int member);
 void server_step(struct sim *sim, int member);
 void servers_replicate(struct sim *sim);
 

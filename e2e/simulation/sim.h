@@ -173,6 +173,7 @@ struct sim_pod {
     char ip[16];
     bool deleting;
     int64_t since_ms, deleted_ms, again_ms;
+    int64_t forced_ms; /* deleted by force: the API server has forgotten it then, its processes live on; 0: it was not */
     int revision;
     bool ready;
     struct pre_stop pre_stop;
@@ -195,7 +196,8 @@ struct sim_member {
 
 /* One agent's stream and the order that it should have: operator/instance/agent_watch.c, order_sender.c */
 struct sim_stream {
-    uint64_t uid; /* of the pod; 0: there is no watch */
+    uint64_t uid;        /* of the pod; 0: there is no watch */
+    int64_t departed_ms; /* since when it is kept although that pod is gone (agent_fleet.h); 0: it is not */
     bool connected, tried, has_status, on_the_way;
     struct agent_status status, coming;
     int64_t last_word_ms, coming_ms, open_ms, clock_ms;

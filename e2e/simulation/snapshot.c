@@ -103,6 +103,18 @@ static const struct pvc_object *claim_of(struct sim_operator *o, int i)
     return &o->claims[i];
 }
 
+/* cluster_gather.c: judge_departed */
+static void fill_departed(const struct sim *sim, const struct sim_stream *stream, struct cluster_member *member)
+{
+    bool speaks = stream->connected && sim->now_ms - stream->last_word_ms <= CLUSTER_DEPARTED_SILENCE_MS;
+    member->agent = stream->has_status ? &stream->status : NULL;
+    member->agent_connected = speaks;
+    member->agent_awaited = false;
+    member->silent_ms = speaks ? sim->now_ms - stream->last_word_ms : INT64_MAX;
+    if (speaks)
+        member->pod = NULL;
+}
+
 static void fill_member(struct sim *sim, int op, int i)
 {
     struct sim_operator *o = &sim->operators[op];
@@ -120,6 +132,9 @@ static void fill_member(struct sim *sim, int op, int i)
         .agent_error = watched && stream->connected ? "" : "it does not answer",
         .mycnf_text = ""};
     snprintf(member->name, sizeof(member->name), "%s", sim_member_name(i));
+    member->departed = stream_has_departed(sim, op, i);
+    if (member->departed)
+        fill_departed(sim, stream, member);
     if (stream->refused)
         snprintf(member->order_error, sizeof(member->order_error), "the order was refused");
 }

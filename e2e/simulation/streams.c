@@ -4,6 +4,7 @@
 
 #include "e2e/simulation/agent.h"
 #include "e2e/simulation/operator.h"
+#include "operator/instance/agent_fleet.h"
 #include "operator/instance/order_sender.h"
 
 #define SILENCE_MS CLUSTER_SILENCE_MS_DEFAULT
@@ -197,12 +198,45 @@ static void listen(struct sim *sim, int op, int member)
         take_word(sim, op, member);
 }
 
+/* The primary, or the one before it until the change is over: as cluster_gather.c: may_hand_over. */
+static bool may_hand_over(const struct sim *sim, int op, int member)
+{
+    const struct cluster_role_status *roles = &sim->operators[op].snapshot.last.roles;
+    bool is_asked = sim_member_of_host(roles->current_primary) == member ||
+        sim_member_of_host(roles->transition.from) == member;
+    return is_asked && roles->initialized && sim->api.set_replicas > 1;
+}
+
+bool stream_has_departed(const struct sim *sim, int op, int member)
+{
+    const struct sim_operator *o = &sim->operators[op];
+    const struct sim_stream *stream = &o->streams[member];
+    bool is_kept = stream->departed_ms > 0 ? sim->now_ms - stream->departed_ms < AGENT_FLEET_DEPARTED_MS
+                                           : stream->connected;
+    uint64_t now = o->seen[member].is_there ? o->seen[member].uid : 0;
+    return stream->uid != 0 && stream->uid != now && is_kept && may_hand_over(sim, op, member);
+}
+
+/* The new pod is asked once the old one is silent; in the product its last word stands until the new one has spoken. */
+static bool keep_departed(struct sim *sim, int op, int member, uint64_t wanted)
+{
+    struct sim_operator *o = &sim->operators[op];
+    struct sim_stream *stream = &o->streams[member];
+    if (!stream_has_departed(sim, op, member) || (!stream->connected && wanted != 0))
+        return false;
+    if (stream->departed_ms == 0)
+        stream->departed_ms = sim->now_ms;
+    if (sim->now_ms % 100 == 0) /* its silence is no event */
+        o->woken = true;
+    return true;
+}
+
 static void follow_pod(struct sim *sim, int op, int member)
 {
     struct sim_operator *o = &sim->operators[op];
     struct sim_stream *stream = &o->streams[member];
     uint64_t wanted = o->seen[member].is_there && o->seen[member].scheduled ? o->seen[member].uid : 0;
-    if (stream->uid == wanted)
+    if (stream->uid == wanted || keep_departed(sim, op, member, wanted))
         return;
     *stream = (struct sim_stream){
         .uid = wanted, .last_word_ms = sim->now_ms, .open_ms = sim->now_ms, .is_heard = true /* nothing, nothing */};

@@ -615,7 +615,8 @@ bool acknowledgers_need(
  * nobody under the present epoch, or it has no server, and gets one only after its `init` has asked. */
 bool acknowledgers_has_stopped(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    if (!member->pod || !member->pod->initialized || member_is_seeding(member))
+    bool is_gone = !member->pod || !member->pod->initialized;
+    if ((is_gone && !member->departed) || member_is_seeding(member))
         return true;
     return member_speaks(member) && member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         member->agent->role == AGENT_ROLE_NONE && member->agent->order_done;

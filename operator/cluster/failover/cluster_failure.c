@@ -162,13 +162,19 @@ static void judge_by_its_word(const struct cluster_snapshot *snapshot, const str
 static void judge_by_others(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct testimony *told, struct cluster_failure *ret)
 {
-    int64_t rest_ms = failover_silence_ms(snapshot) - primary->silent_ms;
+    bool ends = member_speaks(primary) && primary->departed;
+    int64_t rest_ms = ends ? 0 : failover_silence_ms(snapshot) - primary->silent_ms;
     const char *losers = told->lost == 1 ? "one replica has" : "all replicas that are heard have";
     if (rest_ms > 0) {
         look_again_in(ret, rest_ms);
         return;
     }
-    if (told->not )
+    if (ends && (told->not || told->lost == 0)) /* it hands over */
+        return;
+    if (ends)
+        found(ret, TRANSITION_MEMBER_LOST, "the pod of %s was deleted by force, and %s lost its server", primary->name,
+            losers);
+    else if (told->not )
         doubt(ret, "the agent of %s is silent, but %s still receives from its server", primary->name, told->not ->name);
     else if (told->lost == 0)
         doubt(ret, "the agent of %s is silent, and no replica can be asked", primary->name);
@@ -223,7 +229,7 @@ void cluster_find_failure(const struct cluster_snapshot *snapshot, const char *n
     const struct testimony told = ask_replicas(snapshot, primary);
     if (member_speaks(primary))
         judge_by_its_word(snapshot, primary, &told, ret);
-    else
+    if (!member_speaks(primary) || (primary->departed && ret->reason == TRANSITION_NO_REASON))
         judge_by_others(snapshot, primary, &told, ret);
     if (ret->reason == TRANSITION_NO_REASON || needs_patience(snapshot, primary, &told, ret))
         return;

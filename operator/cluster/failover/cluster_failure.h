@@ -9,6 +9,8 @@
  *   AcknowledgementsLost  commits wait (writesBlockedMilliseconds), and the replicas that could acknowledge say that they have lost it
  *   MemberLost            its agent is silent (silenceMilliseconds), and the replicas that we hear say that they have lost it, too
  *
+ * Where the primary's pod was deleted by force, its agent's silence is not waited for: kubelet ends it, so it is enough that the replicas have lost its server.
+ *
  * Commits on a primary that none of its replicas has been connected to yet are given CLUSTER_CONNECT_MS: a connection over TLS needs some fifteen round
  * trips, so behind 200 ms of latency each new primary would be given up before anybody could have acknowledged anything.
  *

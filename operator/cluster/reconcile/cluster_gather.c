@@ -146,15 +146,50 @@ static void gather_children(
     snapshot->stateful_set = (const struct stateful_set_object *)snapshot->children[CHILD_STATEFUL_SET];
 }
 
+/* The primary, or the one before it until the change is over, of a cluster that has somebody to take over: else nobody
+ * has to be heard once its pod is gone. */
+static bool may_hand_over(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_role_status *roles = &snapshot->last.roles;
+    bool is_asked = str_eq(member->name, roles->current_primary) || str_eq(member->name, roles->transition.from);
+    return is_asked && roles->initialized && snapshot->stateful_set && snapshot->stateful_set->replicas > 1;
+}
+
+/* The stream is not to the pod that has this name now, if any. The fleet knows of that from its next sync on. */
+static bool has_departed(const struct cluster_sources *sources, const char *key, const struct cluster_member *member,
+    const struct agent_watch *watch)
+{
+    char uid[KUBE_UID_TEXT_SIZE] = "";
+    int64_t kept_ms = agent_fleet_departed_ms(sources->fleet, key, member->name);
+    if (member->pod)
+        kube_uid_print(member->pod->object.uid, uid);
+    bool is_kept = kept_ms >= 0 ? kept_ms < AGENT_FLEET_DEPARTED_MS : agent_watch_connected(watch);
+    return is_kept && !agent_watch_is_for(watch, uid);
+}
+
 /* The fleet follows the pods only after this look: what a pod said that is no more is not the word of the one that has
  * its name now. */
-static const struct agent_watch *find_watch(
-    const struct cluster_sources *sources, const char *key, const struct cluster_member *member)
+static const struct agent_watch *find_watch(const struct cluster_sources *sources, const char *key,
+    const struct cluster_snapshot *snapshot, struct cluster_member *member)
 {
-    if (!sources->fleet || !cluster_member_has_agent(member))
+    const struct agent_watch *watch = sources->fleet ? agent_fleet_get(sources->fleet, key, member->name) : NULL;
+    if (!watch)
         return NULL;
-    const struct agent_watch *watch = agent_fleet_get(sources->fleet, key, member->name);
-    return watch && agent_watch_has_address(watch, member->pod->pod_ip) ? watch : NULL;
+    member->departed = may_hand_over(snapshot, member) && has_departed(sources, key, member, watch);
+    if (member->departed)
+        return watch;
+    return cluster_member_has_agent(member) && agent_watch_has_address(watch, member->pod->pod_ip) ? watch : NULL;
+}
+
+/* Who is to hand over has no time: one that is silent, as if stopped, is lost. */
+static void judge_departed(struct cluster_member *member)
+{
+    if (member->agent_connected && member->silent_ms <= CLUSTER_DEPARTED_SILENCE_MS) {
+        member->pod = NULL;
+        return;
+    }
+    member->agent_connected = false;
+    member->silent_ms = INT64_MAX;
 }
 
 static void gather_member(const struct cluster_sources *sources, const char *key, struct cluster_snapshot *snapshot,
@@ -166,13 +201,15 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     cluster_claim_name(claim, snapshot->name, ordinal);
     member->pod = find(sources->pods, snapshot->ns, member->name);
     member->claim = find(sources->claims, snapshot->ns, claim);
-    const struct agent_watch *watch = find_watch(sources, key, member);
+    const struct agent_watch *watch = find_watch(sources, key, snapshot, member);
     member->agent_awaited = sources->fleet && cluster_member_has_agent(member) && !(watch && agent_watch_tried(watch));
     member->silent_ms = watch ? agent_watch_age_ms(watch) : INT64_MAX;
     if (!watch)
         return;
     member->agent = agent_fleet_status(sources->fleet, key, member->name);
     member->agent_connected = agent_watch_connected(watch);
+    if (member->departed)
+        judge_departed(member);
     member->agent_error = agent_watch_error(watch);
     snprintf(member->order_error, sizeof(member->order_error), "%s", agent_watch_order_error(watch));
     member->mycnf_preview = agent_watch_preview_verdict(watch, snapshot->mycnf_hash);

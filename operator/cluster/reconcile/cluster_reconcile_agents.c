@@ -21,6 +21,16 @@ static bool may_tell_agents(void *arg)
     return manager_leads(arg);
 }
 
+/* When a member that has departed is to be looked at again: its silence is no event. */
+static int64_t departed_again_ms(const struct cluster_reconcile *reconcile, const struct cluster_member *member)
+{
+    const struct agent_fleet *fleet = reconcile->controller->sources.fleet;
+    int64_t rest_ms = member->agent_connected ? CLUSTER_DEPARTED_SILENCE_MS - member->silent_ms
+                                              : AGENT_FLEET_DEPARTED_MS -
+            MAX_OF(0, agent_fleet_departed_ms(fleet, reconcile->key, member->name));
+    return MAX_OF(rest_ms, 0) + 10;
+}
+
 void cluster_reconcile_sync_agents(struct cluster_reconcile *reconcile)
 {
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
@@ -30,16 +40,19 @@ void cluster_reconcile_sync_agents(struct cluster_reconcile *reconcile)
     size_t count = 0;
     for (int i = 0; i < snapshot->member_count && snapshot->secrets.client_tls; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (!cluster_member_has_agent(member))
+        if (member->departed)
+            cluster_reconcile_again_in(reconcile, departed_again_ms(reconcile, member));
+        if (!member->departed && !cluster_member_has_agent(member))
             continue;
-        snprintf(
-            names[count], sizeof(names[count]), "%s.%s.%s.svc", member->name, snapshot->names.service, snapshot->ns);
-        kube_uid_print(member->pod->object.uid, uids[count]);
-        members[count] = (struct agent_fleet_member){
-            .name = member->name,
-            .target = {member->pod->pod_ip, names[count], AGENT_PORT_TLS, snapshot->secrets.client_tls, may_tell_agents,
-                reconcile->controller->manager, failover_silence_ms(snapshot), member->name, uids[count]},
-        };
+        members[count] = (struct agent_fleet_member){.name = member->name, .keep = member->departed};
+        if (cluster_member_has_agent(member)) {
+            snprintf(names[count], sizeof(names[count]), "%s.%s.%s.svc", member->name, snapshot->names.service,
+                snapshot->ns);
+            kube_uid_print(member->pod->object.uid, uids[count]);
+            members[count].target = (struct agent_target){member->pod->pod_ip, names[count], AGENT_PORT_TLS,
+                snapshot->secrets.client_tls, may_tell_agents, reconcile->controller->manager,
+                failover_silence_ms(snapshot), member->name, uids[count]};
+        }
         count++;
     }
     agent_fleet_sync(reconcile->controller->sources.fleet, reconcile->key, members, count);

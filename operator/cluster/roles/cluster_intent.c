@@ -198,7 +198,7 @@ static struct cluster_wish find_wish(
     int ordinal = snapshot->cluster.replication.primary;
     if (!member_is_wanted(snapshot, primary))
         return (struct cluster_wish){true, TRANSITION_SCALE_IN, NULL};
-    if (primary->pod && primary->pod->object.deleting)
+    if (primary->departed || (primary->pod && primary->pod->object.deleting))
         return (struct cluster_wish){true, TRANSITION_POD_DELETED, NULL};
     if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.roles.switchover_done))
         return (struct cluster_wish){true, TRANSITION_REQUESTED, once};
@@ -231,7 +231,7 @@ static bool must_drain(const struct cluster_snapshot *snapshot, enum transition_
     if (reason == TRANSITION_POD_DELETED)
         limit_ms = MIN_OF(limit_ms, POD_DRAIN_MAX_MS);
     int64_t waited_ms = snapshot->drain_since_ms > 0 ? snapshot->now_ms - snapshot->drain_since_ms : 0;
-    if (primary->agent->long_transactions == 0 || waited_ms >= limit_ms)
+    if (primary->agent->long_transactions == 0 || waited_ms >= limit_ms || primary->departed)
         return false;
     intent->waits_for_drain = true;
     intent->again_ms = MIN_OF(limit_ms - waited_ms, 1000);
@@ -277,7 +277,7 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
 /* By its own word; who is silent may still acknowledge. */
 static bool has_stopped_following(const struct cluster_member *member)
 {
-    if (!member->pod || member_is_seeding(member))
+    if ((!member->pod && !member->departed) || member_is_seeding(member))
         return true;
     return member_speaks(member) && member->agent->role == AGENT_ROLE_NONE && member->agent->order_done;
 }

@@ -36,7 +36,7 @@ static uint32_t all_others(const struct cluster_snapshot *snapshot)
 {
     uint32_t pods = 0;
     for (int i = 0; i < snapshot->member_count; i++)
-        pods += snapshot->members[i].pod != NULL;
+        pods += snapshot->members[i].pod || snapshot->members[i].departed;
     return MAX_OF(pods, (uint32_t)snapshot->scale.effective) - 1;
 }
 
@@ -323,11 +323,14 @@ static bool order_in_transition(const struct cluster_snapshot *snapshot, const s
         return to && (fenced || !is_needed_by(snapshot, member)) && order_prepared(snapshot, to, member, order);
     if (fenced && to && !others_acknowledge(snapshot) && order_prepared(snapshot, to, member, order))
         return true;
-    if (age_ms >= 0 && age_ms < CLUSTER_ROUTE_LEAD_MS) {
-        look_again_in(again_ms, CLUSTER_ROUTE_LEAD_MS - age_ms);
+    int64_t lead_ms = member->departed ? CLUSTER_DEPARTED_LEAD_MS : CLUSTER_ROUTE_LEAD_MS;
+    if (age_ms >= 0 && age_ms < lead_ms) {
+        look_again_in(again_ms, lead_ms - age_ms);
         return false;
     }
     order->role = AGENT_ROLE_NONE;
+    if (member->departed)
+        order->drain_ms = CLUSTER_DEPARTED_DRAIN_MS;
     return true;
 }
 

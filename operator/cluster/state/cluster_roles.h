@@ -37,6 +37,11 @@
 /* From the route on, until replicas turn to the new primary: its binary log begins a new file before. They get ready
  * for it while the old one still writes. */
 #define CLUSTER_PREPARE_MS 150
+/* Likewise where the old primary's pod was deleted by force: kubelet ends its processes a second later. */
+#define CLUSTER_DEPARTED_LEAD_MS 100
+#define CLUSTER_DEPARTED_DRAIN_MS 100
+/* Its agent is lost when it has missed two lines of its status (AGENT_STATUS_INTERVAL_MS). */
+#define CLUSTER_DEPARTED_SILENCE_MS 1200
 /* A switchover whose target does not speak for so long goes back, if that is provably safe. */
 #define CLUSTER_TARGET_SILENCE_MS 3000
 /* A switchover whose target runs and still is not open so long after the old primary was fenced goes back by a

@@ -51,12 +51,16 @@ struct cluster_child_memory {
 struct cluster_member {
     char name[DERIVED_NAME_SIZE];
     int ordinal;
-    const struct pod_object *pod;     /* NULL: there is none */
+    const struct pod_object *pod;     /* NULL: there is none, or another one of this name lives still (departed) */
     const struct pvc_object *claim;   /* NULL: there is none */
     const struct agent_status *agent; /* the last word, NULL: never heard */
     bool agent_connected;             /* that word is from a standing stream */
     int64_t silent_ms; /* since its last word, or since we began to listen; INT64_MAX: there is no agent to listen to */
     bool agent_awaited; /* there should be an agent, and nobody has tried to speak with it yet: a restart of ours, a new pod */
+    /* Its pod was deleted by force, and `agent` is the word of that pod's agent: kubelet gives it about a second. While
+     * that speaks, the pod that takes its place is left out; later that one's word is awaited, and silent_ms is
+     * INT64_MAX. */
+    bool departed;
     int64_t stopped_ms;               /* for how long it has been seen to acknowledge nothing more; 0: it may */
     const char *agent_error;          /* why not connected; never NULL */
     char order_error[160];            /* why it could not be given its order last time; "" it was, or nobody tried */

@@ -409,6 +409,8 @@ static void put_times(struct golden *golden, const json_t *observed)
         golden->snapshot.members[json_integer_value(ordinal)].agent_connected = false;
     json_array_foreach(json_object_get(observed, "awaited"), i, ordinal)
         golden->snapshot.members[json_integer_value(ordinal)].agent_awaited = true;
+    json_array_foreach(json_object_get(observed, "departed"), i, ordinal)
+        golden->snapshot.members[json_integer_value(ordinal)].departed = true;
 }
 
 static json_t *all_but_primary(const json_t *status, int64_t replicas)
