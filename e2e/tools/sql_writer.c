@@ -12,7 +12,8 @@
  * that are not there when read at the end: any is lost data. Ends by itself; SIGTERM, or a file that
  * SQL_WRITER_STOP names, ends it early with the same last line. Exit code 0 only if
  * nothing is missing or lost. With SQL_WRITER_ONCE set it ends with the first attempt that fails, and reads nothing again (missing: -1): for a server
- * that goes for good.
+ * that goes for good. With SQL_WRITER_PATIENT set it has no time-outs for reads and writes, as clients have none by
+ * default.
  */
 #include <errno.h>
 #include <mysql.h>
@@ -67,7 +68,7 @@ static bool dial(struct writer *writer)
         return true;
     MYSQL *mysql = mysql_init(NULL);
     mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &timeout_s);
-    timeout_s = 30;
+    timeout_s = getenv("SQL_WRITER_PATIENT") ? 0 : 30;
     mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &timeout_s);
     mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, &timeout_s);
     if (!mysql_real_connect(mysql, writer->host, writer->user, writer->password, NULL, writer->port, NULL, 0)) {

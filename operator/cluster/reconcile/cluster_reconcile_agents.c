@@ -25,9 +25,9 @@ static bool may_tell_agents(void *arg)
 static int64_t departed_again_ms(const struct cluster_reconcile *reconcile, const struct cluster_member *member)
 {
     const struct agent_fleet *fleet = reconcile->controller->sources.fleet;
-    int64_t rest_ms = member->agent_connected ? CLUSTER_DEPARTED_SILENCE_MS - member->silent_ms
-                                              : AGENT_FLEET_DEPARTED_MS -
-            MAX_OF(0, agent_fleet_departed_ms(fleet, reconcile->key, member->name));
+    int64_t rest_ms = member->agent_connected
+        ? CLUSTER_DEPARTED_SILENCE_MS - member->silent_ms
+        : AGENT_FLEET_DEPARTED_MS - MAX_OF(0, agent_fleet_departed_ms(fleet, reconcile->key, member->name));
     return MAX_OF(rest_ms, 0) + 10;
 }
 
