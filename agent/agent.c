@@ -57,6 +57,7 @@ struct agent {
     struct archive_keeper *archive;
     struct check_keeper *check;
     struct tail_donor *tail_donor;
+    struct holds_door *holds;
     struct role_keeper *roles;
     struct loop_timer tick;
     struct loop_timer end; /* armed: the agent was told to end */
@@ -567,6 +568,7 @@ static int make_parts(struct agent *agent, const struct agent_options *options, 
     agent->check = check_keeper_new(&(struct check_keeper_options){
         .loop = agent->loop, .paths = &options->paths, .status = &agent->status, .changed = on_backup, .arg = agent});
     agent->tail_donor = tail_donor_new(agent->loop, &options->paths, &agent->state.gone_executed);
+    agent->holds = holds_door_new(agent->loop, &options->paths, &agent->status);
     agent->probes = probe_lane_new(agent->loop, &options->paths, agent->user, on_probe, agent);
     agent->roles = role_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent, err);
     return agent->roles ? 0 : -1;
@@ -595,6 +597,7 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
         .archive = agent->archive,
         .check = agent->check,
         .tail_donor = agent->tail_donor,
+        .holds = agent->holds,
         .roles = agent->roles,
         .pod_name = options->pod_name,
         .mysql_port = options->mysql_port,
@@ -624,6 +627,7 @@ static void agent_end(struct agent *agent)
         action_lane_free(agent->actions);
         donor_free(agent->donor);
         tail_donor_free(agent->tail_donor);
+        holds_door_free(agent->holds);
         role_keeper_free(agent->roles);
         agent_server_free(agent->server);
         position_pool_unref(agent->positions);

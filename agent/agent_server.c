@@ -231,6 +231,14 @@ static void handle_tail(struct http_exchange *exchange, void *arg)
         tail_donor_handle(server->view->tail_donor, exchange);
 }
 
+static void handle_holds(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+
+    if (addressee_check(server->view->status, exchange))
+        holds_door_handle(server->view->holds, exchange);
+}
+
 /* ---- backups ---- */
 
 static void handle_backup_post(struct http_exchange *exchange, void *arg)
@@ -367,6 +375,7 @@ static const struct http_route tls_routes[] = {
     {"DELETE", "/v1/check", handle_check_end},
     {"GET", "/v1/binlogs/tail", handle_tail},
     {"POST", "/v1/binlogs/tail", handle_tail},
+    {"POST", "/v1/binlogs/holds", handle_holds},
     {"GET", "/v1/status", handle_status},
     {"PUT", "/v1/role", handle_role},
     {"POST", "/v1/mycnf/check", handle_check},

@@ -16,6 +16,7 @@
 #include "common/base.h"
 
 #include "agent/action_lane.h"
+#include "agent/holds_door.h"
 #include "agent/instance_state.h"
 #include "agent/role_keeper.h"
 #include "common/agent_api.h"
@@ -36,6 +37,7 @@ struct agent_view {
     struct archive_keeper *archive; /* of binary logs */
     struct check_keeper *check;     /* of restored data */
     struct tail_donor *tail_donor;  /* and the end of a dead server's binary logs */
+    struct holds_door *holds;       /* whether its server has what others have set aside */
     struct role_keeper *roles;
     const char *pod_name;
     uint16_t mysql_port;

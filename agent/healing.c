@@ -8,6 +8,7 @@
 #include "agent/role_lane.h"
 #include "agent/salvage.h"
 #include "agent/set_aside.h"
+#include "agent/set_aside_judge.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json_fields.h"
@@ -23,6 +24,7 @@ struct healing {
     struct worker *files; /* small ones, and the look at what is there */
     struct worker *aside; /* copies that take seconds */
     struct http_tls *tls;
+    struct set_aside_judge *judge;
     struct salvage_fetch *fetch;
     struct loop_timer reap; /* a fetch that is done is freed outside of its own callback */
     bool setting_aside;
@@ -381,6 +383,7 @@ void healing_turn(struct healing *healing)
     struct filing look = {.decide = false};
 
     keep_mark(healing);
+    set_aside_judge_turn(healing->judge);
     if (!healing->look_again || !healing->state->replication.seen)
         return;
     healing->look_again = false;
@@ -393,6 +396,12 @@ void healing_set_tls(struct healing *healing, const struct tls_keypair *pair, co
 
     http_tls_unref(healing->tls);
     healing->tls = http_tls_new(&options);
+    set_aside_judge_set_tls(healing->judge, healing->tls);
+}
+
+static void on_judged(void *arg)
+{
+    on_change(arg);
 }
 
 /* ---- life ---- */
@@ -408,6 +417,7 @@ struct healing *healing_new(struct loop *loop, const struct agent_paths *paths, 
     healing->marked = start_mode_primary(paths);
     loop_timer_init(&healing->reap, loop, on_reap, healing);
     set_aside_latest(paths, state->healing.set_aside);
+    healing->judge = set_aside_judge_new(loop, paths, state, on_judged, healing);
     return healing;
 }
 
@@ -416,6 +426,7 @@ void healing_free(struct healing *healing)
     if (!healing)
         return;
     healing->changed = NULL;
+    set_aside_judge_free(healing->judge);
     worker_free(healing->aside);
     worker_free(healing->files);
     drop_fetch(healing);

@@ -21,9 +21,13 @@
 #include "common/strvec.h"
 
 #define LIST_NAME "transactions.txt"
+#define TAKEN_BACK_NAME "taken-back.txt"
 #define TAIL_NAME "binlog.000001"
 #define SUMMARY_PREFIX "# transactions: "
 #define ERRANT_PREFIX "# not at the source: "
+#define RAW_PREFIX "# the newest binary logs are kept as they are: "
+#define NO_ROOM_PREFIX "# no room for "
+#define MORE_PREFIX "# and "
 #define ERRANT_UNKNOWN "not known exactly"
 #define END_PREFIX "# end of the binary logs: "
 /* GTIDs of a set that is full take about as much; the rest is counted. */
@@ -116,6 +120,17 @@ static int remove_unfinished(const char *top, struct error *err)
     return 0;
 }
 
+/* Of those that were not taken back. */
+static const char *newest_kept(const char *top, const struct strvec *sets)
+{
+    for (size_t i = sets->n; i-- > 0;) {
+        _cleanup_(freep) char *mark = xasprintf("%s/%s/" TAKEN_BACK_NAME, top, sets->v[i]);
+        if (access(mark, F_OK) < 0)
+            return sets->v[i];
+    }
+    return NULL;
+}
+
 void set_aside_latest(const struct agent_paths *paths, char ret[static SET_ASIDE_TEXT_SIZE])
 {
     _cleanup_(freep) char *top = top_dir(paths);
@@ -125,9 +140,9 @@ void set_aside_latest(const struct agent_paths *paths, char ret[static SET_ASIDE
     ret[0] = '\0';
     strvec_init(&sets);
     list_sets(top, false, &sets);
-    if (sets.n == 0)
+    const char *name = newest_kept(top, &sets);
+    if (!name)
         return;
-    const char *name = sets.v[sets.n - 1];
     _cleanup_(freep) char *path = xasprintf("%s/%s/" LIST_NAME, top, name);
     FILE *file = fopen(path, "re");
     bool read = file && fgets(line, sizeof(line), file) != NULL;
@@ -274,13 +289,13 @@ static int write_list(const struct set_aside_wish *wish, const struct binlog_tai
     if (wish->end)
         strbuf_addf(&list.text, END_PREFIX "%016llx\n", (unsigned long long)wish->end);
     if (why_raw)
-        strbuf_addf(&list.text, "# the newest binary logs are kept as they are: %s\n", why_raw);
+        strbuf_addf(&list.text, RAW_PREFIX "%s\n", why_raw);
     if (tail && binlog_tail_left_out(tail))
-        strbuf_addf(&list.text, "# no room for %llu older ones\n", (unsigned long long)binlog_tail_left_out(tail));
+        strbuf_addf(&list.text, NO_ROOM_PREFIX "%llu older ones\n", (unsigned long long)binlog_tail_left_out(tail));
     if (tail)
         binlog_tail_each(tail, list_one, &list);
     if (list.left)
-        strbuf_addf(&list.text, "# and %llu more\n", (unsigned long long)list.left);
+        strbuf_addf(&list.text, MORE_PREFIX "%llu more\n", (unsigned long long)list.left);
     int rc = fs_write_file_atomic(path, list.text.buf, list.text.len, 0600, err);
     strbuf_release(&list.text);
     return rc;
@@ -449,4 +464,49 @@ int set_aside_before_replacing(const struct agent_paths *paths, enum agent_flavo
     int rc = nothing ? 0 : set_aside_make(&wish, ret, err);
     set_aside_beyond_release(&beyond);
     return rc;
+}
+
+/* ---- judged again ---- */
+
+static bool says_that_more_is_there(const char *line)
+{
+    return str_starts_with(line, RAW_PREFIX) || str_starts_with(line, NO_ROOM_PREFIX) ||
+        str_starts_with(line, MORE_PREFIX);
+}
+
+static int add_line(const char *line, enum agent_flavour flavour, struct strbuf *ret, struct error *err)
+{
+    if (says_that_more_is_there(line))
+        return error_set(err, ERROR_INVALID, "it is not listed as a whole (%.80s)", line + 2);
+    if (*line == '#' || !*line)
+        return 0;
+    strbuf_addf(ret, "%s%s", ret->len == 0 ? "" : flavour == AGENT_FLAVOUR_MARIADB ? "\n" : ",", line);
+    return ret->overflowed ? error_set(err, ERROR_INVALID, "there are too many transactions") : 0;
+}
+
+int set_aside_gtids(const struct agent_paths *paths, const char *folder, enum agent_flavour flavour, struct strbuf *ret,
+    struct error *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/set-aside/%s/" LIST_NAME, paths->state_dir, folder);
+    _cleanup_(strbuf_release) struct strbuf text;
+    _cleanup_(strvec_release) struct strvec lines;
+
+    strbuf_init(&text, LIST_MAX + 64 * KM_KIB);
+    strvec_init(&lines);
+    if (fs_read_file(path, &text, err) < 0)
+        return -1;
+    strvec_split(&lines, text.buf, "\n");
+    for (size_t i = 0; i < lines.n; i++) {
+        if (add_line(lines.v[i], flavour, ret, err) < 0)
+            return -1;
+    }
+    return ret->len > 0 ? 0 : error_set(err, ERROR_INVALID, "no transaction is listed");
+}
+
+int set_aside_take_back(const struct agent_paths *paths, const char *folder, uint64_t epoch, struct error *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/set-aside/%s/" TAKEN_BACK_NAME, paths->state_dir, folder);
+    _cleanup_(freep) char *text = xasprintf("the primary of epoch %llu has all of it\n", (unsigned long long)epoch);
+
+    return fs_write_file_atomic(path, text, strlen(text), 0600, err);
 }

@@ -28,6 +28,7 @@
 #include "agent/bootstrap/paths.h"
 #include "common/agent_api.h"
 #include "common/error.h"
+#include "common/strbuf.h"
 
 #define SET_ASIDE_MAX_BYTES ((uint64_t)(256 * KM_MIB))
 #define SET_ASIDE_SETS_MAX 3
@@ -54,7 +55,15 @@ struct set_aside_wish {
  * transactions, it is as good. */
 int set_aside_make(
     const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err) KM_MUST_CHECK;
-/* Of the newest set on the volume; "" none. */
+/* Of the newest set on the volume that was not taken back; "" none. */
 void set_aside_latest(const struct agent_paths *paths, char ret[static SET_ASIDE_TEXT_SIZE]);
+
+/* What is in that folder, as holds_door.h takes it. -1: ERROR_INVALID the list is not whole, so that nothing can be said
+ * of all of it; ERROR_TOO_LARGE is told as that, too. */
+int set_aside_gtids(const struct agent_paths *paths, const char *folder, enum agent_flavour flavour, struct strbuf *ret,
+    struct error *err) KM_MUST_CHECK;
+/* The cluster has all of it, as the primary of that epoch has shown: set_aside_latest leaves it out. The files stay. */
+int set_aside_take_back(
+    const struct agent_paths *paths, const char *folder, uint64_t epoch, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -132,10 +132,66 @@ static void test_no_room_for_raw_logs(void **state)
     assert_int_equal(count_sets(w), 1);
 }
 
+static void folder_of(const char *text, char ret[static SET_ASIDE_TEXT_SIZE])
+{
+    snprintf(ret, SET_ASIDE_TEXT_SIZE, "%.*s", (int)strcspn(text, ":"), text);
+}
+
+/* The files stay, and so does the entry of the set before. */
+static void test_taken_back(void **state)
+{
+    struct world *w = *state;
+    char folder[SET_ASIDE_TEXT_SIZE];
+    _cleanup_(freep) char *older = xasprintf("%s/set-aside/2000-01-01T00-00-00Z-epoch1", w->paths.state_dir);
+    _cleanup_(freep) char *list = xasprintf("%s/transactions.txt", older);
+    _cleanup_(strbuf_release) struct strbuf gtids;
+
+    strbuf_init(&gtids, KM_MIB);
+    write_logs(w);
+    assert_int_equal(make(w, RLIM_INFINITY), 0);
+    folder_of(w->text, folder);
+    assert_int_equal(set_aside_gtids(&w->paths, folder, AGENT_FLAVOUR_MARIADB, &gtids, &w->error), 0);
+    assert_true(str_starts_with(gtids.buf, "0-1-8\n0-1-9\n"));
+    assert_int_equal(fs_mkdir_all(older, 0700, NULL), 0);
+    assert_int_equal(fs_write_file_atomic(list, "# transactions: 0-7-7\n0-7-7\n", 30, 0600, NULL), 0);
+    assert_int_equal(set_aside_take_back(&w->paths, folder, 4, &w->error), 0);
+    set_aside_latest(&w->paths, w->text);
+    assert_string_equal(w->text, "2000-01-01T00-00-00Z-epoch1: 0-7-7");
+    folder_of(w->text, folder);
+    assert_int_equal(set_aside_take_back(&w->paths, folder, 4, &w->error), 0);
+    set_aside_latest(&w->paths, w->text);
+    assert_string_equal(w->text, "");
+    assert_int_equal(count_sets(w), 2);
+}
+
+/* What is not listed as a whole is not judged. */
+static void test_lists_that_are_not_whole(void **state)
+{
+    static const char *const lists[] = {"# transactions: 0-1-8\n# no room for 3 older ones\n0-1-8\n",
+        "# transactions: 0-1-8\n0-1-8\n# and 7 more\n",
+        "# transactions: ?\n# the newest binary logs are kept as they are: they are encrypted\n",
+        "# transactions: ?\n# reason: nothing is listed\n"};
+    struct world *w = *state;
+    _cleanup_(freep) char *folder = xasprintf("%s/set-aside/x", w->paths.state_dir);
+    _cleanup_(freep) char *list = xasprintf("%s/transactions.txt", folder);
+
+    assert_int_equal(fs_mkdir_all(folder, 0700, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        _cleanup_(strbuf_release) struct strbuf gtids;
+        strbuf_init(&gtids, KM_MIB);
+        assert_int_equal(fs_write_file_atomic(list, lists[i], strlen(lists[i]), 0600, NULL), 0);
+        error_clear(&w->error);
+        assert_int_equal(set_aside_gtids(&w->paths, "x", AGENT_FLAVOUR_MARIADB, &gtids, &w->error), -1);
+        assert_int_equal(w->error.kind, ERROR_INVALID);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_taken_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lists_that_are_not_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room_for_raw_logs, set_up, tear_down),
     };

@@ -57,6 +57,9 @@
 #define ANNOTATION_APPLIED_TEMPLATE "kubemysql.dev/applied-template"
 #define ANNOTATION_PASSWORD_HASH "kubemysql.dev/accounts-hash" /* Secret NAME-mysql-accounts */
 /* MysqlCluster, set by people: the pod of a lost primary, by somebody who has made sure that it serves nobody any more. */
+/* Names of folders, separated by commas: what was set aside there (I7) is known to somebody, and no longer named. */
+#define ANNOTATION_SET_ASIDE_SEEN "kubemysql.dev/set-aside-seen"
+#define SET_ASIDE_SEEN_MAX 1024
 #define ANNOTATION_CONFIRMED_LOST "kubemysql.dev/confirmed-lost"
 /* MysqlCluster, set by people: one switchover to this member, named by ordinal or pod. */
 #define ANNOTATION_SWITCHOVER_TO "kubemysql.dev/switchover-to"

@@ -231,6 +231,8 @@ static struct kube_object *project_custom(struct json_slice object, struct error
         json_slice_get(spec, "passwordSecret", "name", NULL), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, switchover_to),
         json_slice_member(meta.annotations, ANNOTATION_SWITCHOVER_TO), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, set_aside_seen),
+        json_slice_member(meta.annotations, ANNOTATION_SET_ASIDE_SEEN), SET_ASIDE_SEEN_MAX);
     texts_add(&texts, offsetof(struct custom_object, confirmed_lost),
         json_slice_member(meta.annotations, ANNOTATION_CONFIRMED_LOST), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, restore_in_place),

@@ -39,6 +39,7 @@ struct custom_object {
     const char *cluster_name, *cluster_namespace; /* MysqlTerminal: spec.cluster, "" if none; MysqlBackup: its name */
     const char *password_secret;                  /* MysqlCluster: spec.passwordSecret.name */
     const char *switchover_to;                    /* MysqlCluster: annotation ANNOTATION_SWITCHOVER_TO, "" if none */
+    const char *set_aside_seen;                   /* likewise ANNOTATION_SET_ASIDE_SEEN, cut at SET_ASIDE_SEEN_MAX */
     const char *confirmed_lost;                   /* likewise ANNOTATION_CONFIRMED_LOST */
     const char *restore_in_place;                 /* likewise ANNOTATION_RESTORE_IN_PLACE */
     const char *skip_final_backup;                /* likewise ANNOTATION_SKIP_FINAL_BACKUP */

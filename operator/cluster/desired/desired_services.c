@@ -115,8 +115,8 @@ static bool takes_writes_still(const struct cluster_snapshot *snapshot, const st
 {
     const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
-    return !transition->failover && from && !from->departed && from->pod && from->agent && !member_speaks(from) && !from->agent_awaited &&
-        from->agent->writable && from->agent->epoch < (uint64_t)transition->epoch &&
+    return !transition->failover && from && !from->departed && from->pod && from->agent && !member_speaks(from) &&
+        !from->agent_awaited && from->agent->writable && from->agent->epoch < (uint64_t)transition->epoch &&
         from->silent_ms >= failover_silence_ms(snapshot) && !(to && member_is_open(snapshot, to));
 }
 

@@ -399,6 +399,7 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
         .ipv6 = sources->ipv6,
         .switchover_to = xstrdup(object->switchover_to),
         .confirmed_lost = xstrdup(object->confirmed_lost),
+        .set_aside_seen = xstrdup(object->set_aside_seen),
     };
     in_place_wish_read(object->restore_in_place, &ret->in_place_wish);
     _cleanup_(json_decrefp) json_t *status = custom_object_status(object);

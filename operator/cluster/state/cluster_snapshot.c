@@ -31,6 +31,7 @@ void cluster_snapshot_release(struct cluster_snapshot *snapshot)
     free(snapshot->config_version);
     free(snapshot->switchover_to);
     free(snapshot->confirmed_lost);
+    free(snapshot->set_aside_seen);
     in_place_wish_release(&snapshot->in_place_wish);
     *snapshot = (struct cluster_snapshot){.ns = NULL};
 }

@@ -154,6 +154,7 @@ struct cluster_snapshot {
     const char *operator_version;       /* NULL: its label is left out */
     bool ipv6;                          /* the cluster network's first family: an EndpointSlice cannot change its own */
     char *switchover_to;                /* annotation ANNOTATION_SWITCHOVER_TO, "" if none */
+    char *set_aside_seen;               /* annotation ANNOTATION_SET_ASIDE_SEEN, "" if none */
     char *confirmed_lost;               /* annotation ANNOTATION_CONFIRMED_LOST, "" if none */
     struct in_place_wish in_place_wish; /* annotation ANNOTATION_RESTORE_IN_PLACE */
 

@@ -59,23 +59,40 @@ static int seed_percent(const struct agent_status *agent)
     return (int)(MIN_OF(percent, 100) / 5 * 5);
 }
 
+/* "FOLDER: …" of which somebody has said that it is known to him. */
+static bool is_seen(const struct cluster_snapshot *snapshot, const char *set_aside)
+{
+    const char *seen = str_or_empty(snapshot->set_aside_seen);
+    size_t len = strcspn(set_aside, ":");
+    while (*seen) {
+        size_t n = strcspn(seen, ", ");
+        if (n > 0 && n == len && strncmp(seen, set_aside, len) == 0)
+            return true;
+        seen += n + (seen[n] != '\0');
+    }
+    return false;
+}
+
 /* What lies on a volume lies there also while its agent is silent, or is `init`, which does not look. */
 static void report_set_aside(
-    const struct cluster_status *last, const struct cluster_member *member, struct cluster_instance *instance)
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct cluster_instance *instance)
 {
+    const struct cluster_status *last = &snapshot->last;
     for (int i = 0; i < last->instance_count; i++) {
         if (str_eq(last->instances[i].name, instance->name))
             memcpy(instance->set_aside, last->instances[i].set_aside, sizeof(instance->set_aside));
     }
     if (member_speaks(member) && !(member_is_seeding(member) && str_empty(member->agent->set_aside)))
         snprintf(instance->set_aside, sizeof(instance->set_aside), "%s", member->agent->set_aside);
+    if (is_seen(snapshot, instance->set_aside))
+        instance->set_aside[0] = '\0';
 }
 
 void cluster_report_replication(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct cluster_instance *instance)
 {
     const struct agent_status *agent = member->agent;
-    report_set_aside(&snapshot->last, member, instance);
+    report_set_aside(snapshot, member, instance);
     if (!member_speaks(member))
         return;
     snprintf(instance->role, sizeof(instance->role), "%s", agent_role_name(agent->role));
