@@ -117,13 +117,13 @@ static int look(const char *path, struct wanted *wanted, bool *ret_missing, stru
     return rc;
 }
 
-int binlog_holds(const char *data_dir, const char *text, bool *ret, struct error *err)
+int binlog_holds(const char *data_dir, const char *gtids, bool *ret, struct error *err)
 {
     struct wanted wanted = {.n = 0};
     _cleanup_(strvec_release) struct strvec files;
     bool missing = false;
     strvec_init(&files);
-    int rc = parse(text, &wanted, err);
+    int rc = parse(gtids, &wanted, err);
     if (rc == 0)
         rc = binlog_tail_files(data_dir, &files, err);
     for (size_t i = files.n; rc == 0 && i-- > 0 && !missing && wanted.found < wanted.n;)

@@ -14,8 +14,8 @@
 
 #include "common/error.h"
 
-/* wanted: "0-1-105", one a line, at least one. *ret: every one of them was found. What was purged is not found. -1: the
+/* gtids: "0-1-105", one a line, at least one. *ret: every one of them was found. What was purged is not found. -1: the
  * text is no such list (ERROR_INVALID), or the logs cannot be read; one may have been purged meanwhile. */
-int binlog_holds(const char *data_dir, const char *wanted, bool *ret, struct error *err) KM_MUST_CHECK;
+int binlog_holds(const char *data_dir, const char *gtids, bool *ret, struct error *err) KM_MUST_CHECK;
 
 #endif

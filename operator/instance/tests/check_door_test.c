@@ -150,7 +150,7 @@ static void a_task_is_given_until_it_shows(void **state)
     assert_int_equal(http_server_listen(rig->server, "127.0.0.1", 0, &port, NULL), 0);
     rig->fleet = agent_fleet_new(rig->loop, rig->http, on_news, rig);
     const struct agent_fleet_member member = {
-        POD, {.address = "127.0.0.1", .server_name = SERVER_NAME, .port = port, .tls = client_tls}};
+        .name = POD, .target = {.address = "127.0.0.1", .server_name = SERVER_NAME, .port = port, .tls = client_tls}};
     agent_fleet_sync(rig->fleet, KEY, &member, 1);
     run(rig);
     agent_fleet_free(rig->fleet);

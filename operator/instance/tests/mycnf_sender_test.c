@@ -103,8 +103,8 @@ static int set_up(void **state)
     rig->answer_status = 200;
     rig->answer = APPLIED;
     rig->fleet = agent_fleet_new(rig->loop, rig->http, on_news, rig);
-    const struct agent_fleet_member member = {
-        MEMBER, {.address = "127.0.0.1", .server_name = "m-0.shop", .port = port, .tls = rig->pki.client_tls}};
+    const struct agent_fleet_member member = {.name = MEMBER,
+        .target = {.address = "127.0.0.1", .server_name = "m-0.shop", .port = port, .tls = rig->pki.client_tls}};
     agent_fleet_sync(rig->fleet, CLUSTER, &member, 1);
     *state = rig;
     return 0;
