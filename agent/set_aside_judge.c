@@ -28,7 +28,7 @@ struct set_aside_judge {
     struct http_client *http;
     struct http_request *request;
     struct http_tls *tls;
-    bool busy;
+    bool busy, closing;
     int64_t retry_ms;
     /* What was judged last. */
     char folder[SET_ASIDE_TEXT_SIZE];
@@ -174,7 +174,7 @@ static void on_read(void *arg)
     struct set_aside_judge *judge = arg;
     const struct error *err = &judge->asked.error;
     bool changed = set_aside_witness_of(judge->state) != judge->asked.witness;
-    if (err->kind == ERROR_CANCELLED || changed) {
+    if (judge->closing || changed) {
         finish(judge);
     } else if (err->kind == ERROR_INVALID) { /* not a whole list */
         log_info("what was set aside cannot be judged", LOG_STR("folder", judge->asked.folder), LOG_ERR(err));
@@ -240,11 +240,11 @@ void set_aside_judge_free(struct set_aside_judge *judge)
 {
     if (!judge)
         return;
-    bool waits = judge->request != NULL;
-    http_client_free(judge->http);
+    judge->closing = true;
     worker_free(judge->worker);
-    if (waits)
+    if (judge->request)
         finish(judge);
+    http_client_free(judge->http);
     http_tls_unref(judge->tls);
     free(judge);
 }
