@@ -9,6 +9,7 @@
 #include "agent/bootstrap/made_with.h"
 #include "agent/bootstrap/mycnf_check.h"
 #include "agent/bootstrap/run_mycnf.h"
+#include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/upgrade.h"
 #include "agent/bootstrap/zones.h"
 #include "agent/mysql/events.h"
@@ -217,6 +218,48 @@ void action_lane_tend_events(
     expect_drop(action);
     if (worker_submit(lane->worker, &job) < 0)
         abort(); /* one at a time, and CHECKS_MAX */
+}
+
+/* ---- a server that is kept stopped ---- */
+
+static void run_stop(void *arg)
+{
+    struct action *action = arg;
+    _cleanup_(session_closep) struct session *session = session_open(&action->lane->options, &action->error);
+
+    if (!session || server_keep_stopped(action->lane->paths, true, &action->error) < 0)
+        return;
+    if (session_exec(session, "SHUTDOWN", &action->error) == 0)
+        error_clear(&action->error);
+}
+
+static void run_let_start(void *arg)
+{
+    struct action *action = arg;
+
+    if (server_keep_stopped(action->lane->paths, false, &action->error) == 0)
+        error_clear(&action->error);
+}
+
+static void submit(struct action_lane *lane, void (*run)(void *arg), action_done_fn fn, void *arg)
+{
+    struct action *action = xnew(struct action);
+    struct worker_job job = {.run = run, .done = finish, .arg = action};
+
+    *action = (struct action){.lane = lane, .fn = fn, .arg = arg};
+    expect_drop(action);
+    if (worker_submit(lane->worker, &job) < 0)
+        abort(); /* one at a time, and CHECKS_MAX */
+}
+
+void action_lane_stop_server(struct action_lane *lane, action_done_fn fn, void *arg)
+{
+    submit(lane, run_stop, fn, arg);
+}
+
+void action_lane_let_start(struct action_lane *lane, action_done_fn fn, void *arg)
+{
+    submit(lane, run_let_start, fn, arg);
 }
 
 /* ---- certificates ---- */

@@ -38,6 +38,11 @@ void action_lane_tend(struct action_lane *lane, struct accounts_want *want, cons
 void action_lane_tend_events(
     struct action_lane *lane, const struct server_version *version, bool take_over, action_done_fn fn, void *arg);
 
+/* The server is stopped for as long as its mark stands (server_exec.h), which is written first. */
+void action_lane_stop_server(struct action_lane *lane, action_done_fn fn, void *arg);
+/* The mark goes. */
+void action_lane_let_start(struct action_lane *lane, action_done_fn fn, void *arg);
+
 /* Makes the server read its certificates again. */
 void action_lane_reload_tls(
     struct action_lane *lane, const struct server_version *version, action_done_fn fn, void *arg);

@@ -20,6 +20,7 @@
 #include "agent/mysql/room.h"
 #include "agent/probe_lane.h"
 #include "agent/readiness.h"
+#include "agent/role_decide.h"
 #include "agent/role_keeper.h"
 #include "agent/role_status.h"
 #include "agent/server_socket.h"
@@ -418,6 +419,24 @@ static void on_events(void *arg, const struct error *error)
         log_warn("events could not be looked after", LOG_ERR(error));
 }
 
+/* Whatever became of it: the mark on the volume says what holds. */
+static void on_stop_changed(void *arg, const struct error *error)
+{
+    struct agent *agent = arg;
+    struct role_state *role = &agent->state.role;
+
+    end_action(agent);
+    if (error->kind == ERROR_CANCELLED)
+        return;
+    role->marked_stopped = server_is_kept_stopped(&agent->options->paths);
+    agent->state.stop_retry_ms = clock_monotonic_ms() + ROLE_RETRY_MS;
+    if (error->kind != ERROR_NONE)
+        log_warn("the server could not be stopped, or let start", LOG_ERR(error));
+    else
+        log_info(role->marked_stopped ? "the server is stopped, and kept so" : "the server is let start");
+    agent_turn(agent);
+}
+
 static void act(struct agent *agent, const struct agent_decision *decision, int64_t now_ms)
 {
     struct instance_state *state = &agent->state;
@@ -449,6 +468,13 @@ static void act(struct agent *agent, const struct agent_decision *decision, int6
         agent->events_epoch = state->role.epoch;
         action_lane_tend_events(
             agent->actions, &state->observed.version, state->events_epoch != state->role.epoch, on_events, agent);
+    }
+    if (decision->stop_server || decision->let_start) {
+        begin_action(agent);
+        if (decision->stop_server)
+            action_lane_stop_server(agent->actions, on_stop_changed, agent);
+        else
+            action_lane_let_start(agent->actions, on_stop_changed, agent);
     }
     if (decision->reload_tls) {
         begin_action(agent);
@@ -606,6 +632,7 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
     };
     agent->server = agent_server_new(&agent->view);
     agent->state.accounts_once = action_lane_accounts_mark(&options->paths);
+    agent->state.role.keep_stopped = agent->state.role.marked_stopped = server_is_kept_stopped(&options->paths);
     loop_timer_init(&agent->tick, agent->loop, on_tick, agent);
     loop_timer_arm(&agent->tick, 0);
     loop_timer_init(&agent->end, agent->loop, on_end, agent);

@@ -152,6 +152,15 @@ static bool wants_events(const struct instance_state *state, int64_t now_ms)
     return agent_accounts_scope(state) == ACCOUNTS_LOGGED && !done && now_ms >= state->events_retry_ms;
 }
 
+/* What runs on it has come to its end (role_done), and nobody copies its data. */
+static bool wants_stop(const struct instance_state *state, int64_t now_ms)
+{
+    const struct role_state *role = &state->role;
+
+    return role->keep_stopped && role->has_order && role->order.role == AGENT_ROLE_NONE && role_done(state) &&
+        state->serving_copies == 0 && now_ms >= state->stop_retry_ms;
+}
+
 struct agent_decision agent_decide(const struct instance_state *state, int64_t last_scrape_ms, int64_t now_ms)
 {
     struct agent_decision decision = {.phase = agent_phase_of(state, now_ms)};
@@ -162,6 +171,15 @@ struct agent_decision agent_decide(const struct instance_state *state, int64_t l
         (state->probe_now || !state->last_probe_ms || now_ms - state->last_probe_ms >= interval_ms)) {
         decision.probe = true;
         decision.probe_with_status = wants_status(state, last_scrape_ms, now_ms);
+    }
+    bool is_told = state->role.has_order && !state->role.keep_stopped;
+    if (state->role.marked_stopped && is_told && !state->action_running && now_ms >= state->stop_retry_ms) {
+        decision.let_start = true;
+        return decision;
+    }
+    if (may_act(state, decision.phase, now_ms) && wants_stop(state, now_ms)) {
+        decision.stop_server = true;
+        return decision;
     }
     if (may_act(state, decision.phase, now_ms)) {
         decision.apply_accounts = wants_accounts(state, now_ms);

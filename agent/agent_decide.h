@@ -32,6 +32,8 @@ struct agent_decision {
     bool probe;             /* start a probe */
     bool probe_with_status; /* and collect counters */
     bool apply_accounts;    /* start the action */
+    bool stop_server;       /* it is to be kept stopped: the mark first */
+    bool let_start;         /* the mark is to go */
     bool reload_tls;        /* or that one */
     bool tend_events;       /* or that one */
 };

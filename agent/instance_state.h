@@ -62,6 +62,10 @@ struct role_state {
     int64_t started_ms;      /* this agent */
     bool leaving;            /* the server will be stopped: it begins to follow nobody (server_exec.h) */
     bool nobody_stays;       /* as last ordered: no other member could take over (agent_order.h) */
+    bool leave_threads;      /* likewise */
+    bool keep_stopped;       /* likewise; before any order: as the volume says (server_exec.h) */
+    bool marked_stopped;     /* the volume says so */
+    bool started;            /* both threads were started by us in this life of the server, and we have not stopped any */
     bool stopping;           /* the server is about to be stopped: a primary is closed before (server_exec.h) */
     bool isolated;           /* a primary that has closed itself as it heard nobody; until the next epoch */
 
@@ -175,6 +179,7 @@ struct instance_state {
     struct uptime_look uptime; /* the latest */
     int64_t unanswered_since_ms; /* start of the first probe of those that have not been answered; 0: the latest was, or failed at once */
     int64_t last_status_ms;   /* latest collection of counters */
+    int64_t stop_retry_ms;    /* the server is not stopped or let start before */
     struct error probe_error; /* of the latest finished probe; ERROR_NONE: it was answered */
     int64_t probe_us;
     struct observation observed;          /* from the latest answered probe */

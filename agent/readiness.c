@@ -42,6 +42,8 @@ struct readiness readiness_ready(const struct instance_state *state, int64_t now
 {
     enum agent_phase phase = agent_phase_of(state, now_ms);
 
+    if (phase == AGENT_PHASE_DOWN && state->role.marked_stopped)
+        return no("the server is kept stopped");
     if (phase != AGENT_PHASE_RUNNING)
         return no("%s", phase_texts[phase]);
     if (state->probe_error.kind != ERROR_NONE)

@@ -250,6 +250,17 @@ static bool wants_start(const struct instance_state *state, int64_t now_ms, bool
     return *ret_restart || (receiver_off && !facts->receiver_errno) || (applier_off && !facts->applier_errno);
 }
 
+bool role_is_left_stopped(const struct instance_state *state)
+{
+    const struct replication_facts *facts = &state->replication;
+    const struct role_state *role = &state->role;
+    bool by_hand = (facts->receiver == AGENT_THREAD_OFF && !facts->receiver_errno) ||
+        (facts->applier == AGENT_THREAD_OFF && !facts->applier_errno);
+
+    return role->leave_threads && role->started && role->has_order && role->order.role == AGENT_ROLE_REPLICA &&
+        *role->order.source_host && by_hand && source_is_right(state);
+}
+
 /* Its agent has applied the same account files as ours knows. */
 static bool source_takes_password(const struct instance_state *state)
 {
@@ -405,6 +416,8 @@ static struct role_decision decide_replica(const struct instance_state *state, i
         decision.action = ready ? ROLE_ACTION_NONE : ROLE_ACTION_PREPARE;
         return decision;
     }
+    if (role_is_left_stopped(state))
+        return decision;
     bool wants = wants_start(state, now_ms, &decision.restart);
     decision.restart = decision.restart || role->prepared;
     wants = wants || role->prepared;

@@ -51,6 +51,9 @@ bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms);
  * state->role.isolated is. Without an order: a server that an earlier agent left open (self_fence.h), by the same
  * measure, from this agent's start on. */
 bool role_is_isolated(const struct instance_state *state, int64_t now_ms);
+/* A thread that runs no more although nothing went wrong, since we started it, and which is left so
+ * (agent_order.h: leave_threads). */
+bool role_is_left_stopped(const struct instance_state *state);
 /* The source has yet to be opened (agent_order.h: await_source). */
 bool role_awaits_source(const struct instance_state *state);
 

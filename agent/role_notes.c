@@ -20,6 +20,8 @@ bool role_note_epoch(
         role_lag_carry(state, now_ms);
     role->epoch = order->epoch;
     role->nobody_stays = order->nobody_stays;
+    role->leave_threads = order->leave_threads;
+    role->keep_stopped = order->keep_stopped && order->role != AGENT_ROLE_PRIMARY;
     if (order->mark != AGENT_MARK_NONE)
         role->mark = order->mark;
     if (new_epoch)
@@ -121,7 +123,7 @@ void role_note_server_gone(struct instance_state *state, int64_t now_ms)
     state->stream = (struct stream_view){0};
     state->commits_blocked_since_ms = 0;
     state->unacknowledged = state->unacknowledged_seen = 0;
-    role->was_open = role->opened = role->waits_open = role->let_go = false;
+    role->was_open = role->opened = role->waits_open = role->let_go = role->started = false;
     if (role->order.role == AGENT_ROLE_PRIMARY) {
         role->has_order = false;
         role->order = (struct agent_order){0};
@@ -193,6 +195,8 @@ void role_note_begin(struct role_state *role, const struct role_decision *decisi
     }
     if (decision->restart)
         role->restarted_ms = now_ms;
+    if (decision->action != ROLE_ACTION_ROTATE)
+        role->started = false;
     role->running = decision->action;
     role->running_ms = now_ms;
 }
@@ -268,6 +272,7 @@ void role_note_success(
     }
     if (action == ROLE_ACTION_FOLLOW)
         role->draining_ms = result->done ? 0 : role->draining_ms ? role->draining_ms : now_ms;
+    role->started = role->started || (result->done && action == ROLE_ACTION_FOLLOW);
     if (turned)
         role_note_followed(role, begun->source, begun->reconfigures, now_ms);
 }

@@ -366,6 +366,14 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     memcpy(ret->made_with, state->made_with, sizeof(ret->made_with));
     fill_replication(state, now_ms, ret);
     fill_primary(state, now_ms, ret);
+    ret->leaves_threads = role->leave_threads;
+    ret->keeps_stopped = role->keep_stopped;
+    if (role->marked_stopped && ret->phase == AGENT_PHASE_DOWN)
+        agent_status_add_problem(ret, AGENT_PROBLEM_SERVER_STOPPED,
+            "its server is kept stopped, as the cluster's annotation says; taking that away starts it");
+    if (role_is_left_stopped(state))
+        agent_status_add_problem(ret, AGENT_PROBLEM_REPLICATION_PAUSED,
+            "somebody has stopped its replication, and it is left so while spec.paused is true");
     ret->isolated = role->isolated;
     if (role->isolated)
         agent_status_add_problem(ret, AGENT_PROBLEM_ISOLATED,

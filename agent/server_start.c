@@ -162,6 +162,13 @@ int server_start(const struct agent_options *options, struct error *err)
     strvec_init(&extra);
     if (server_is_there(paths))
         return server_exec(paths, NULL, err); /* says so */
+    if (server_wait_for_leave(paths, err) < 0) {
+        if (err->kind != ERROR_CANCELLED)
+            return -1;
+        log_info("there is no server to end", LOG_STR("why", err->message));
+        error_clear(err);
+        return 0;
+    }
     if (give_up_data(paths, err) < 0)
         return error_prefix(err, "the mark of a start that was interrupted");
     if (server_binary_find(&binary, err) < 0)

@@ -192,6 +192,8 @@ static const struct json_field fields[] = {
     FIELD("orderHash", TEXT, CHANGE_COUNTS, order_hash),
     FIELD("orderDone", BOOL, CHANGE_COUNTS, order_done),
     FIELD("writable", BOOL, CHANGE_COUNTS, writable),
+    FIELD("leavesThreads", BOOL, CHANGE_COUNTS, leaves_threads),
+    FIELD("keepsStopped", BOOL, CHANGE_COUNTS, keeps_stopped),
     FIELD("gtidReceived", POSITION, CHANGE_COUNTS, gtid_received),
     FIELD("errantTransactions", TEXT, CHANGE_COUNTS, errant),
     FIELD("sourceHost", TEXT, CHANGE_COUNTS, replication.source_host),
@@ -238,6 +240,12 @@ static const struct json_field fields[] = {
     FIELD("seedGaveUp", BOOL, CHANGE_COUNTS, seed.gave_up),
     FIELD("servingBackups", U32, CHANGE_COUNTS, serving_backups),
 };
+
+unsigned agent_status_asides(const struct agent_status *status)
+{
+    return (status->leaves_threads ? AGENT_ASIDE_LEAVE_THREADS : 0) |
+        (status->keeps_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0);
+}
 
 static json_t *problems_encode(const struct agent_status *status)
 {

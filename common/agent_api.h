@@ -219,6 +219,8 @@ struct agent_status {
     char order_hash[17];  /* "" if this process has no order */
     bool order_done; /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
     bool writable; /* clients can write here */
+    /* The order's leave_threads and keep_stopped, as last told; keeps_stopped by an agent that was restarted since, too. */
+    bool leaves_threads, keeps_stopped;
 
     const char *gtid_received; /* executed and what waits in relay logs; likewise */
     /* Transactions that the source has not; proven by asking it, or of AGENT_START_DOMAIN. */
@@ -288,6 +290,8 @@ struct agent_status {
     struct agent_problem problems[AGENT_PROBLEMS_MAX];
 };
 
+/* agent_order_asides, as far as a status shows them. */
+unsigned agent_status_asides(const struct agent_status *status);
 const char *agent_phase_name(enum agent_phase phase);        /* "Running", ... */
 const char *agent_seed_step_name(enum agent_seed_step step); /* "Copying", ... */
 const char *agent_flavour_name(enum agent_flavour flavour);  /* "mysql", "mariadb", "percona", "" */

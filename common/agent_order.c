@@ -63,6 +63,8 @@ static const struct json_field fields[] = {
     FIELD("truncate", JSON_FIELD_BOOL, truncate),
     FIELD("dropBefore", JSON_FIELD_BOOL, drop_before),
     FIELD("nobodyStays", JSON_FIELD_BOOL, nobody_stays),
+    FIELD("leaveThreads", JSON_FIELD_BOOL, leave_threads),
+    FIELD("keepStopped", JSON_FIELD_BOOL, keep_stopped),
 };
 
 const char *agent_role_name(enum agent_role role)
@@ -128,8 +130,14 @@ void agent_order_hash(const struct agent_order *order, char out[static 17])
     identity.salvage_host[0] = '\0';
     identity.beyond = "";
     identity.salvage_agent_port = 0;
-    identity.nobody_stays = false;
+    identity.nobody_stays = identity.leave_threads = identity.keep_stopped = false;
     strbuf_init(&text, AGENT_ORDER_MAX);
     agent_order_encode(&identity, &text);
     snprintf(out, 17, "%016llx", (unsigned long long)hash64(HASH64_INIT, text.buf, text.len));
+}
+
+unsigned agent_order_asides(const struct agent_order *order)
+{
+    return (order->nobody_stays ? AGENT_ASIDE_NOBODY_STAYS : 0) |
+        (order->leave_threads ? AGENT_ASIDE_LEAVE_THREADS : 0) | (order->keep_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0);
 }

@@ -130,6 +130,14 @@ struct agent_order {
      * hand-over (agent/pre_stop.h). Says nothing of what to be, so it is no part of the order's hash. Earlier versions
      * do not know it. */
     bool nobody_stays;
+
+    /* What follows is of people. It says nothing of what to be either, so it is no part of the order's hash; a status
+     * shows it (agent_api.h: leaves_threads, keeps_stopped). Agents of earlier versions do not know it. */
+    /* Replica: a replication thread that somebody stops by hand stays stopped, as long as the source is the same. */
+    bool leave_threads;
+    /* A member that is ordered to be nothing, and is: its server is stopped, and stays so until an order comes without
+     * this, also over restarts of the container and of the pod. Means nothing beside role primary. */
+    bool keep_stopped;
 };
 
 /* By enum, for tables of json_fields.h. */
@@ -141,7 +149,13 @@ void agent_order_encode(const struct agent_order *order, struct strbuf *out);
 int agent_order_decode(const char *text, size_t len, struct position_pool *positions, struct agent_order *ret,
     struct error *err) KM_MUST_CHECK;
 /* Identifies an order in a status: hex of a digest of its encoding without wait_for and salvage, which matter only
- * until the server is open, and without `beyond` and `nobody_stays`, which earlier versions do not know. */
+ * until the server is open, without `beyond`, which earlier versions do not know, and without asides. */
 void agent_order_hash(const struct agent_order *order, char out[static 17]);
+
+/* What is told along with an order and is no part of its hash, as flags. */
+#define AGENT_ASIDE_NOBODY_STAYS 1U
+#define AGENT_ASIDE_LEAVE_THREADS 2U
+#define AGENT_ASIDE_KEEP_STOPPED 4U
+unsigned agent_order_asides(const struct agent_order *order);
 
 #endif

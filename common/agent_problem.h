@@ -22,6 +22,7 @@ enum agent_problem_kind {
     AGENT_PROBLEM_GTID_SET_LONG,
     AGENT_PROBLEM_GTID_SET_TOO_LONG,
     AGENT_PROBLEM_ISOLATED,            /* self_fence_ms */
+    AGENT_PROBLEM_REPLICATION_PAUSED,  /* somebody has stopped it, and it is left so */
     AGENT_PROBLEM_REPLICATION_REFUSED, /* password, rights, TLS */
     AGENT_PROBLEM_REPLICATION_STOPPED, /* the applier met an error: never skipped */
     AGENT_PROBLEM_RESTORE_FAILED,
@@ -29,6 +30,7 @@ enum agent_problem_kind {
     AGENT_PROBLEM_SALVAGE_FAILED,
     AGENT_PROBLEM_SECRET_MISSING,
     AGENT_PROBLEM_SEED_FAILED,
+    AGENT_PROBLEM_SERVER_STOPPED, /* as somebody wishes */
     AGENT_PROBLEM_SET_ASIDE_FAILED,
     AGENT_PROBLEM_SYSTEM_TABLES_OLD,
     AGENT_PROBLEM_UNACKNOWLEDGED_COMMITS,

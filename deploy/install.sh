@@ -47,12 +47,12 @@ clusters() {
     while read -r ns set image members; do
       name=${set%-mysql}
       IFS=/ read -r paused own <<< "$(kubectl -n "$ns" get mysqlclusters.kubemysql.dev "$name" -o 'jsonpath={.spec.paused}/{.status.configSpec.images.agent}' 2> /dev/null || :)"
-      if [[ $image == "$wanted" || $members == 0 ]]; then
+      if [[ $paused == true ]]; then
+        echo "  $ns/$name: stays as it is while spec.paused is true; it fails over, unless spec.failover.enabled is false"
+      elif [[ $image == "$wanted" || $members == 0 ]]; then
         echo "  $ns/$name: stays as it is"
       elif [[ -n $own || $image != "$now" ]]; then
         echo "  $ns/$name: stays as it is, its configuration names the agent ${own:-$image}"
-      elif [[ $paused == true ]]; then
-        echo "  $ns/$name: stays as it is while spec.paused is true"
       else
         echo "  $ns/$name: its $members members are replaced, one after the other, the primary last"
       fi

@@ -37,6 +37,7 @@ void agent_paths_init(struct agent_paths *paths, const char *volume_dir, const c
         .server_lock = xasprintf("%s/server.lock", run),
         .leaving = xasprintf("%s/leaving", run),
         .stopping = xasprintf("%s/stopping", run),
+        .kept_stopped = xasprintf("%s/.kube-mysql/server-stopped", volume),
         .config_dir = xstrdup(config),
         .config_mycnf = xasprintf("%s/my.cnf", config),
         .config_instance = xasprintf("%s/instance.json", config),
@@ -66,6 +67,7 @@ void agent_paths_release(struct agent_paths *paths)
     free(paths->server_lock);
     free(paths->leaving);
     free(paths->stopping);
+    free(paths->kept_stopped);
     free(paths->config_dir);
     free(paths->config_mycnf);
     free(paths->config_instance);

@@ -26,6 +26,7 @@ struct agent_paths {
     char *server_lock; /* run_dir/server.lock: held by the server process while it lives */
     char *leaving;     /* run_dir/leaving: there from the beginning of the preStop hook to the next start of a server */
     char *stopping;    /* run_dir/stopping: there from the end of the preStop hook to the next start of a server */
+    char *kept_stopped; /* state_dir/server-stopped: while it is there no server is started */
     char *config_dir;
     char *config_mycnf;
     char *config_instance;

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/bootstrap/server_binary.h"
@@ -14,6 +16,8 @@
 #include "common/strbuf.h"
 #include "common/strvec.h"
 #include "common/tls.h"
+
+#define STOPPED_POLL_MS 500
 
 /* Without room for it there is none: nothing is proven by that. */
 static int write_run_id(int fd, const char *path, struct error *err)
@@ -97,6 +101,42 @@ int server_mark_stopping(const struct agent_paths *paths, struct error *err)
 bool server_is_stopping(const struct agent_paths *paths)
 {
     return access(paths->stopping, F_OK) == 0;
+}
+
+int server_keep_stopped(const struct agent_paths *paths, bool stopped, struct error *err)
+{
+    if (stopped)
+        return fs_mkdir_all(paths->state_dir, 0700, err) < 0
+            ? -1
+            : fs_write_file_atomic(paths->kept_stopped, "", 0, 0600, err);
+    if (unlink(paths->kept_stopped) < 0 && errno != ENOENT)
+        return error_set_errno(err, errno, "removing %s", paths->kept_stopped);
+    return 0;
+}
+
+bool server_is_kept_stopped(const struct agent_paths *paths)
+{
+    return access(paths->kept_stopped, F_OK) == 0;
+}
+
+/* As the first process of a container it has no other way to hear of SIGTERM, which would do nothing. */
+int server_wait_for_leave(const struct agent_paths *paths, struct error *err)
+{
+    const struct timespec pause = {.tv_nsec = STOPPED_POLL_MS * 1000000L};
+    sigset_t ends, before;
+    int signum = -1;
+
+    if (!server_is_kept_stopped(paths))
+        return 0;
+    log_info("the server is kept stopped, as the cluster's annotation says", LOG_STR("mark", paths->kept_stopped));
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    sigprocmask(SIG_BLOCK, &ends, &before);
+    while (signum < 0 && server_is_kept_stopped(paths))
+        signum = sigtimedwait(&ends, NULL, &pause);
+    sigprocmask(SIG_SETMASK, &before, NULL); /* the server inherits it */
+    return signum < 0 ? 0 : error_set(err, ERROR_CANCELLED, "ended by signal %d while the server was kept stopped", signum);
 }
 
 void server_run_id(const struct agent_paths *paths, char ret[static SERVER_RUN_SIZE])

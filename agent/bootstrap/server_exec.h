@@ -28,6 +28,13 @@ bool server_is_leaving(const struct agent_paths *paths); /* cheap */
 int server_mark_stopping(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
 bool server_is_stopping(const struct agent_paths *paths); /* cheap */
 
+/* Somebody works on the files of this member (agent_order.h: keep_stopped): no server is started before the mark is gone. On the data volume, as the pod may be
+ * made anew meanwhile. Taking one away that is not there is fine. */
+int server_keep_stopped(const struct agent_paths *paths, bool stopped, struct error *err) KM_MUST_CHECK;
+bool server_is_kept_stopped(const struct agent_paths *paths);
+/* Returns 0 once there is no such mark; -1 with ERROR_CANCELLED when this process is told to end meanwhile (SIGTERM, SIGINT). */
+int server_wait_for_leave(const struct agent_paths *paths, struct error *err) KM_MUST_CHECK;
+
 /* The name of the server process that took the lock last; "" not known. Cheap. */
 void server_run_id(const struct agent_paths *paths, char ret[static SERVER_RUN_SIZE]);
 /* Whether a server process holds the lock now. Cheap; never blocks. */

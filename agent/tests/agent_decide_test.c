@@ -236,6 +236,34 @@ static void test_when_to_apply_accounts(void **unused)
     assert_false(agent_decide(&state, 0, NOW).apply_accounts);
 }
 
+/* Only one that is nothing, and is done with that; nobody copies from it. */
+static void test_a_server_that_is_kept_stopped(void **unused)
+{
+    struct instance_state state = healthy();
+
+    UNUSED(unused);
+    state.role = (struct role_state){.has_order = true, .keep_stopped = true};
+    state.replication = (struct replication_facts){.seen = true, .read_only = true};
+    assert_true(agent_decide(&state, 0, NOW).stop_server);
+    state.serving_copies = 1;
+    assert_false(agent_decide(&state, 0, NOW).stop_server);
+    state.serving_copies = 0;
+    state.stop_retry_ms = NOW + 1;
+    assert_false(agent_decide(&state, 0, NOW).stop_server);
+    state.stop_retry_ms = 0;
+    state.replication.receiver = AGENT_THREAD_RUNNING; /* it stops replication first */
+    assert_false(agent_decide(&state, 0, NOW).stop_server);
+    state.replication.receiver = AGENT_THREAD_OFF;
+    state.role.order.role = AGENT_ROLE_REPLICA;
+    assert_false(agent_decide(&state, 0, NOW).stop_server);
+    state.role.marked_stopped = true;
+    assert_false(agent_decide(&state, 0, NOW).let_start);
+    state.role.keep_stopped = false;
+    assert_true(agent_decide(&state, 0, NOW).let_start);
+    state.role.has_order = false; /* an agent that was started anew goes by the mark */
+    assert_false(agent_decide(&state, 0, NOW).let_start);
+}
+
 static void test_ready(void **unused)
 {
     struct instance_state state = healthy();
@@ -447,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_when_to_probe),
         cmocka_unit_test(test_when_to_apply_accounts),
         cmocka_unit_test(test_accounts_wait_for_those_who_acknowledge),
+        cmocka_unit_test(test_a_server_that_is_kept_stopped),
         cmocka_unit_test(test_ready),
         cmocka_unit_test(test_events_of_a_primary),
         cmocka_unit_test(test_accounts_of_a_replica),

@@ -49,7 +49,7 @@ done
 [[ $(grep -c '^    shortNames:' "$dir/applied") == 4 ]] || { echo "the CRDs that judge have short names" && failed=1; }
 out=$(run "v$minimum.0" --plan) || { echo "--plan fails: $out" && failed=1; }
 for line in 'operator: o:1 -> o:2' 'agent: a:1 -> a:2' 'shops/shop: its 3 members are replaced, one after the other, the primary last' 'crm/new: stays as it is' \
-  'crm/own: stays as it is, its configuration names the agent b:9' 'crm/same: stays as it is, its configuration names the agent a:1' 'crm/still: stays as it is while spec.paused is true'; do
+  'crm/own: stays as it is, its configuration names the agent b:9' 'crm/same: stays as it is, its configuration names the agent a:1' 'crm/still: stays as it is while spec.paused is true; it fails over, unless spec.failover.enabled is false'; do
   grep -qxF "  $line" <<< "$out" || { echo "--plan does not say \"$line\": $out" && failed=1; }
 done
 ! grep -v '^  group: check\.' "$dir/applied" | grep -q 'group: kubemysql.dev\|kind: Deployment' || { echo "--plan changes something" && failed=1; }

@@ -284,7 +284,13 @@ static void fault_person(struct sim *sim, const struct fault *fault, int member)
         api->allow_loss = true;
         break;
     case FAULT_PAUSED:
+        api->paused_replicas = api->paused ? api->paused_replicas : api->replicas;
         api->paused = true;
+        if (fault->number & 1) {
+            sim->stop_threads_ms = sim->now_ms + 1500;
+            sim->stop_threads_of = member;
+            sim->stop_threads = fault->number;
+        }
         break;
     case FAULT_FAILOVER_OFF:
         api->failover_off = true;
@@ -368,8 +374,10 @@ static void end_wishes(struct sim *sim, const struct fault *fault)
         sim_tell(sim, "a person wishes %d members again", api->replicas);
     } else if (fault->kind == FAULT_LOSS_ALLOWED)
         api->allow_loss = false;
-    else if (fault->kind == FAULT_PAUSED)
+    else if (fault->kind == FAULT_PAUSED) {
         api->paused = false;
+        sim->stop_threads_ms = 0;
+    }
     else if (fault->kind == FAULT_FAILOVER_OFF)
         api->failover_off = false;
     else if (fault->kind == FAULT_SPEC_REFUSED)
@@ -383,9 +391,28 @@ static void end_wishes(struct sim *sim, const struct fault *fault)
     api->version++;
 }
 
+/* STOP REPLICA, by hand: both threads (1), the receiver (3) or the applier (5). */
+static void stop_threads(struct sim *sim)
+{
+    int member = sim->stop_threads_of;
+    struct sim_server *server = &sim->members[member].server;
+    if (sim->stop_threads_ms == 0 || sim->now_ms < sim->stop_threads_ms)
+        return;
+    sim->stop_threads_ms = 0;
+    if (!server_answers(sim, member) || !server->read_only || !sim->members[member].disk.configured)
+        return;
+    sim_tell(sim, "a person stops %s of %s", sim->stop_threads == 1 ? "both threads" : "one thread",
+        sim_member_name(member));
+    if (sim->stop_threads != 5)
+        server_stop_receiver(sim, member);
+    if (sim->stop_threads != 3 && server->applier != AGENT_THREAD_OFF && !server->applier_errno)
+        server->applier = AGENT_THREAD_OFF;
+}
+
 bool faults_step(struct sim *sim, int64_t begun_ms)
 {
     bool all = true;
+    stop_threads(sim);
     for (int i = 0; i < sim->schedule->fault_count; i++) {
         const struct fault *fault = &sim->schedule->faults[i];
         int64_t age_ms = sim->now_ms - begun_ms - fault->at_ms;
@@ -417,6 +444,7 @@ void faults_heal(struct sim *sim)
     for (int i = 0; i < SIM_MEMBERS_MAX; i++)
         sim->members[i].full_until_ms = 0;
     sim->api.allow_loss = sim->api.paused = sim->api.failover_off = sim->api.spec_refused = false;
+    sim->stop_threads_ms = 0;
     sim->api.primary_wish = CLUSTER_PRIMARY_ANY;
     sim->api.confirmed_lost[0] = '\0';
     if (sim->api.exists && sim->api.replicas != sim->schedule->members)

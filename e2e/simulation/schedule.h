@@ -50,7 +50,7 @@ enum fault_kind {
     FAULT_VOLUME_FULL,      /* number odd: tables, too; 5: those of all members */
     FAULT_TABLES_LOCKED,    /* FLUSH TABLES WITH READ LOCK at an open primary */
     FAULT_LONG_TRANSACTION, /* of a client, at an open primary */
-    FAULT_PAUSED,           /* spec.paused */
+    FAULT_PAUSED,           /* spec.paused; number odd: somebody stops replication threads then */
     FAULT_FAILOVER_OFF,     /* spec.failover.enabled: false */
     FAULT_PRIMARY_WISHED,   /* spec.replication.primary */
     FAULT_SPEC_REFUSED,     /* a spec that is not accepted */

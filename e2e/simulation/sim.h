@@ -208,6 +208,8 @@ struct sim_stream {
     char wanted_hash[17], heard_hash[17], boot_id[40];
     uint64_t boot; /* boot_id as a number */
     bool is_heard; /* the agent's status shows the hash of what is wanted */
+    unsigned wanted_asides, told_asides, shown_asides; /* order_sender.c */
+    bool told;
     bool repeat, due_again, refused, sending;
     int64_t repeat_ms, pause_ms, sent_ms;
 };
@@ -275,6 +277,7 @@ struct sim_api {
     bool has_past;
     int replicas;
     bool allow_loss, semi_sync, paused, failover_off, spec_refused;
+    int paused_replicas; /* as of when it was paused */
     int primary_wish; /* spec.replication.primary */
     char switchover_to[16], confirmed_lost[32];
     int set_replicas; /* -1: there is no StatefulSet */
@@ -343,6 +346,9 @@ struct sim {
     int64_t due_ms[SCHEDULE_FAULTS_MAX], fired_ms[SCHEDULE_FAULTS_MAX]; /* 0: not yet */
     bool ended[SCHEDULE_FAULTS_MAX];
     int64_t let_go_ms;         /* when a commit was let go last by somebody with all rights; 0: never */
+    /* A person stops threads of a server, once the agents have heard that they are to be left alone; 0: nobody does. */
+    int64_t stop_threads_ms;
+    int stop_threads_of, stop_threads;
     int64_t confirmed_lost_ms; /* when somebody said last that a primary is gone for good; 0: never */
     int64_t opened_ms;         /* when a server was opened last */
     int opened_last;           /* which one, under the epoch of the status then; -1: none */

@@ -49,9 +49,10 @@ void snapshot_take_status(struct sim *sim, int op, const struct cluster_status *
     struct cluster_snapshot *snapshot = &sim->operators[op].snapshot;
     cluster_status_release(&snapshot->last);
     cluster_status_copy(status, &snapshot->last);
+    int replicas = sim->api.paused ? sim->api.paused_replicas : sim->api.replicas; /* cluster_scale.c */
     snapshot->switchover_to = sim->api.switchover_to;
     snapshot->confirmed_lost = sim->api.confirmed_lost;
-    snapshot->scale = (struct cluster_scale){sim->api.replicas, sim->api.replicas};
+    snapshot->scale = (struct cluster_scale){replicas, replicas};
     snapshot->cluster.replication.semi_sync = sim->api.semi_sync;
     snapshot->cluster.failover.allow_data_loss = sim->api.allow_loss;
     snapshot->cluster.failover.enabled = !sim->api.failover_off;

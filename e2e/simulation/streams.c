@@ -15,7 +15,12 @@
 static void start_afresh(struct sim_stream *stream)
 {
     stream->pause_ms = 0;
-    stream->refused = stream->due_again = false;
+    stream->refused = stream->due_again = stream->told = false;
+}
+
+static bool asides_are_known(const struct sim_stream *stream)
+{
+    return stream->wanted_asides == (stream->told ? stream->told_asides : stream->shown_asides);
 }
 
 void stream_want(struct sim *sim, struct sim_stream *stream, const struct agent_order *order)
@@ -32,6 +37,7 @@ void stream_want(struct sim *sim, struct sim_stream *stream, const struct agent_
         stream->wanted = taken;
     }
     stream->wants = order != NULL;
+    stream->wanted_asides = order ? agent_order_asides(order) : 0;
     if (strcmp(hash, stream->wanted_hash) == 0)
         return;
     memcpy(stream->wanted_hash, hash, sizeof(hash));
@@ -74,7 +80,7 @@ static void send_if_due(struct sim *sim, int op, int member)
         stream->repeat_ms = sim->now_ms + ORDER_SENDER_REPEAT_MS;
         stream->due_again = true;
     }
-    bool in_force = stream->is_heard && !stream->due_again;
+    bool in_force = stream->is_heard && !stream->due_again && asides_are_known(stream);
     if (stream->wants && stream->connected && !in_force && !stream->refused && !stream->sending &&
         sim->now_ms >= stream->pause_ms)
         send_order(sim, op, member);
@@ -94,7 +100,11 @@ static void take_answer(struct sim *sim, const struct sim_order *order, bool acc
     if (!accepted) {
         stream->refused = true;
         o->woken = true;
-    } else if (!stream->is_heard)
+        return;
+    }
+    stream->told_asides = agent_order_asides(&order->order);
+    stream->told = true;
+    if (!stream->is_heard)
         stream->pause_ms = sim->now_ms + ORDER_SENDER_GRACE_MS;
 }
 
@@ -168,6 +178,7 @@ static void take_word(struct sim *sim, int op, int member)
     stream->boot = strtoull(stream->boot_id, NULL, 16);
     memcpy(stream->heard_hash, status->order_hash, sizeof(stream->heard_hash));
     stream->is_heard = str_eq(stream->heard_hash, stream->wanted_hash);
+    stream->shown_asides = agent_status_asides(status);
     if (news)
         o->woken = true;
 }

@@ -228,6 +228,22 @@ json_t *mysql_cluster_roles_of(const struct mysql_cluster *cluster, int replicas
     return ret;
 }
 
+json_t *mysql_cluster_roles_while_paused(const struct mysql_cluster *cluster, int replicas, const json_t *accepted)
+{
+    json_t *ret = mysql_cluster_roles_of(cluster, replicas);
+    const json_t *replication = json_object_get(accepted, "replication");
+    if (replication)
+        json_put(ret, "replication", json_deep_copy(replication));
+    else
+        json_object_del(ret, "replication");
+    return ret;
+}
+
+void mysql_cluster_keep_replication(struct mysql_cluster *cluster, const json_t *accepted)
+{
+    read_replication(accepted, &cluster->replication);
+}
+
 void mysql_cluster_keep_roles(struct mysql_cluster *cluster, const json_t *accepted)
 {
     if (accepted)

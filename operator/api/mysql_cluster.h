@@ -102,7 +102,7 @@ struct mysql_cluster {
     int64_t final_backup_deadline_seconds; /* from its begin; never 0 */
     const json_t *pod_template;            /* over the configuration's pod template; NULL: none */
     struct cluster_service_options service_primary, service_replicas;
-    bool paused; /* the operator changes nothing, status is still written */
+    bool paused; /* nothing is applied, rolled or copied; the members are led on */
 };
 
 /* spec may be NULL (an object without one): that is a problem. Returns 0, or -1 with problems. `ns` and `name` must outlive ret. */
@@ -112,6 +112,9 @@ int mysql_cluster_parse(
  * Kept in the status while a spec is accepted (new object), and read again while a later one is not: members need their
  * orders all the same. accepted NULL: defaults, but replicas stay. */
 json_t *mysql_cluster_roles_of(const struct mysql_cluster *cluster, int replicas);
+/* While the cluster is paused replicas and replication stay what they were; of failover it is led by what is wished. */
+json_t *mysql_cluster_roles_while_paused(const struct mysql_cluster *cluster, int replicas, const json_t *accepted);
+void mysql_cluster_keep_replication(struct mysql_cluster *cluster, const json_t *accepted);
 void mysql_cluster_keep_roles(struct mysql_cluster *cluster, const json_t *accepted);
 void mysql_cluster_release(struct mysql_cluster *cluster);
 

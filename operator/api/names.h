@@ -64,6 +64,9 @@
 /* MysqlCluster, set by people: one switchover to this member, named by ordinal or pod. */
 #define ANNOTATION_SWITCHOVER_TO "kubemysql.dev/switchover-to"
 
+/* MysqlCluster, set by people: the server of this member, named by ordinal or pod, is stopped, and its pod kept. */
+#define ANNOTATION_STOP_SERVER "kubemysql.dev/stop-server"
+
 /* MysqlCluster, set by people: an existing cluster gets the data of a stored backup (in_place_wish.h). */
 #define ANNOTATION_RESTORE_IN_PLACE "kubemysql.dev/restore-in-place"
 

@@ -15,7 +15,7 @@
 
 /* ---- strings of one block ---- */
 
-#define TEXTS_MAX 24
+#define TEXTS_MAX 28
 #define TEXT_ALL SIZE_MAX
 
 /* Which member of the struct gets which text; gathered first, because the block's size must be known. */
@@ -235,6 +235,8 @@ static struct kube_object *project_custom(struct json_slice object, struct error
         json_slice_member(meta.annotations, ANNOTATION_SET_ASIDE_SEEN), SET_ASIDE_SEEN_MAX);
     texts_add(&texts, offsetof(struct custom_object, confirmed_lost),
         json_slice_member(meta.annotations, ANNOTATION_CONFIRMED_LOST), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, stop_server),
+        json_slice_member(meta.annotations, ANNOTATION_STOP_SERVER), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, restore_in_place),
         json_slice_member(meta.annotations, ANNOTATION_RESTORE_IN_PLACE), IN_PLACE_WISH_SIZE);
     texts_add(&texts, offsetof(struct custom_object, skip_final_backup),

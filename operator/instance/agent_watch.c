@@ -137,6 +137,7 @@ static void take_status(struct agent_watch *watch, struct agent_status *status)
 {
     char boot_id[sizeof(status->boot_id)], order_hash[sizeof(status->order_hash)];
     int64_t clock_ms = status->clock_ms;
+    unsigned asides = agent_status_asides(status);
     memcpy(boot_id, status->boot_id, sizeof(boot_id));
     memcpy(order_hash, status->order_hash, sizeof(order_hash));
     backup_sender_heard(watch->backup, boot_id, status->backup.id);
@@ -157,7 +158,7 @@ static void take_status(struct agent_watch *watch, struct agent_status *status)
     watch->last_word_ms = loop_now_ms(watch->loop);
     backoff_reset(&watch->backoff);
     error_clear(&watch->failure);
-    order_sender_heard(watch->orders, boot_id, order_hash, clock_ms);
+    order_sender_heard(watch->orders, boot_id, order_hash, asides, clock_ms);
     if (news)
         watch->changed(watch->arg);
 }

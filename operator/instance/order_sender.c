@@ -31,7 +31,8 @@ struct order_sender {
     bool listening;         /* the stream spoke and is not lost */
     bool repeat;
     bool due_again;                         /* the order in force is to be given once more */
-    bool wanted_last, sent_last, told_last; /* nobody_stays, which no status shows */
+    unsigned wanted_asides, sent_asides, told_asides, shown_asides;
+    bool told; /* an order of that hash, with told_asides */
     bool refused;
     uint64_t refused_epoch;
     struct http_request *request;
@@ -43,17 +44,23 @@ struct order_sender {
 
 static void on_answer(void *arg, const struct http_response *response, const struct error *err);
 
+/* An agent of an earlier version shows nothing: what it was told once it is not told again. */
+static bool asides_are_known(const struct order_sender *sender)
+{
+    return sender->wanted_asides == (sender->told ? sender->told_asides : sender->shown_asides);
+}
+
 static void send_if_due(void *arg)
 {
     static const char *const headers[] = {"Content-Type: application/json", NULL};
     struct order_sender *sender = arg;
-    bool is_in_force = str_eq(sender->heard_hash, sender->wanted_hash) && !sender->due_again &&
-        sender->told_last == sender->wanted_last;
+    bool is_in_force =
+        str_eq(sender->heard_hash, sender->wanted_hash) && !sender->due_again && asides_are_known(sender);
     if (!sender->wanted || !sender->listening || is_in_force || sender->refused || sender->request ||
         sender->pause.armed || !agent_target_may_tell(sender->target))
         return;
     memcpy(sender->sent_hash, sender->wanted_hash, sizeof(sender->sent_hash));
-    sender->sent_last = sender->wanted_last;
+    sender->sent_asides = sender->wanted_asides;
     sender->due_again = false;
     const struct http_request_options options = {
         .method = "PUT",
@@ -116,7 +123,8 @@ static void take_success(struct order_sender *sender)
 {
     str_replace(&sender->failure, NULL);
     backoff_reset(&sender->backoff);
-    sender->told_last = sender->sent_last;
+    sender->told_asides = sender->sent_asides;
+    sender->told = true;
     if (!str_eq(sender->heard_hash, sender->wanted_hash)) /* its status will soon show it */
         loop_timer_arm(&sender->pause, ORDER_SENDER_GRACE_MS);
 }
@@ -148,7 +156,7 @@ static void start_afresh(struct order_sender *sender)
     str_replace(&sender->failure, NULL);
     sender->refused = false;
     sender->refused_epoch = 0;
-    sender->due_again = sender->told_last = false;
+    sender->due_again = sender->told = false;
 }
 
 /* Orders of one hash may differ in what matters only for a while: what is sent later is the newest. */
@@ -170,10 +178,10 @@ void order_sender_want(struct order_sender *sender, const struct agent_order *or
         str_replace(&sender->wanted, NULL);
     }
     bool same = strcmp(hash, sender->wanted_hash) == 0;
-    bool last = order && order->nobody_stays;
-    if (same && last == sender->wanted_last)
+    unsigned asides = order ? agent_order_asides(order) : 0;
+    if (same && asides == sender->wanted_asides)
         return;
-    sender->wanted_last = last;
+    sender->wanted_asides = asides;
     memcpy(sender->wanted_hash, hash, sizeof(hash));
     if (!same)
         start_afresh(sender);
@@ -186,9 +194,11 @@ static bool was_dropped(const struct order_sender *sender, const char *order_has
     return str_empty(order_hash) && !str_empty(sender->heard_hash) && str_eq(sender->heard_hash, sender->wanted_hash);
 }
 
-void order_sender_heard(struct order_sender *sender, const char *boot_id, const char *order_hash, int64_t clock_ms)
+void order_sender_heard(
+    struct order_sender *sender, const char *boot_id, const char *order_hash, unsigned asides, int64_t clock_ms)
 {
     sender->heard_clock_ms = clock_ms;
+    sender->shown_asides = asides;
     if (was_dropped(sender, order_hash))
         order_sender_want(sender, NULL);
     if (!str_eq(sender->boot_id, boot_id))

@@ -7,7 +7,8 @@
  * is final for this order and this process of the agent. Nothing is sent while the status stream is lost, and the order is forgotten with it: whoever
  * speaks again, perhaps as another process, is told by a fresh decision, never what held before. Likewise when an order that was in force is in force no
  * more: the agent of a primary whose server ended must not make it one again before somebody has looked at that.
- * What no status shows (nobody_stays) is given once to each process of the agent.
+ * Asides (agent_order_asides) are no part of that hash: an order that is in force is given once more to each process of the agent that does not show
+ * them.
  */
 #ifndef KM_ORDER_SENDER_H
 #define KM_ORDER_SENDER_H
@@ -33,8 +34,10 @@ void order_sender_free(struct order_sender *sender);
 void order_sender_want(struct order_sender *sender, const struct agent_order *order);
 /* Whether an order that is in force is given again and again, as a sign of life. */
 void order_sender_repeat(struct order_sender *sender, bool repeat);
-/* What a status says. clock_ms: of that status; an order tells it, so that the agent knows how old our word is. */
-void order_sender_heard(struct order_sender *sender, const char *boot_id, const char *order_hash, int64_t clock_ms);
+/* What a status says. asides: those that it shows. clock_ms: of that status; an order tells it, so that the agent knows
+ * how old our word is. */
+void order_sender_heard(
+    struct order_sender *sender, const char *boot_id, const char *order_hash, unsigned asides, int64_t clock_ms);
 void order_sender_lost(struct order_sender *sender);
 /* Why the wanted order is not delivered; "" if it is, or was not tried yet. */
 const char *order_sender_error(const struct order_sender *sender);

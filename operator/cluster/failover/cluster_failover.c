@@ -12,6 +12,7 @@
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/in_place_state.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/stop_wish.h"
 
 /* 0 for nobody. */
 static uint64_t bit_of(const struct cluster_member *member)
@@ -86,9 +87,6 @@ void failover_consider(const struct cluster_snapshot *snapshot, struct cluster_i
     } else if (!snapshot->cluster.failover.enabled)
         cluster_intent_say(
             intent, "a failover from %s (%s): not done, as spec.failover.enabled is false", primary, failure.evidence);
-    else if (snapshot->cluster.paused)
-        cluster_intent_say(
-            intent, "a failover from %s (%s): not done, as spec.paused is true", primary, failure.evidence);
     else
         begin_in_force(snapshot, &failure, intent);
 }
@@ -187,7 +185,7 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
         begin_instead(snapshot, &failure, from, to, intent);
         return true;
     }
-    if (!snapshot->cluster.failover.enabled || snapshot->cluster.paused)
+    if (!snapshot->cluster.failover.enabled)
         return false;
     bool fenced = from && member_is_fenced(snapshot, from), told = was_told_to_open(transition, to);
     if (fenced || told)
@@ -537,7 +535,8 @@ void failover_continue(const struct cluster_snapshot *snapshot, struct cluster_i
 /* It has data, and a server that may soon acknowledge. */
 static bool may_acknowledge(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    if (!member_is_wanted(snapshot, member) || !member_speaks(member) || in_place_is_stale(snapshot, member))
+    if (!member_is_wanted(snapshot, member) || !member_speaks(member) || in_place_is_stale(snapshot, member) ||
+        member_is_to_stop(snapshot, member))
         return false;
     return member->agent->phase == AGENT_PHASE_RUNNING || member->agent->phase == AGENT_PHASE_STARTING;
 }

@@ -400,6 +400,7 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
         .switchover_to = xstrdup(object->switchover_to),
         .confirmed_lost = xstrdup(object->confirmed_lost),
         .set_aside_seen = xstrdup(object->set_aside_seen),
+        .stop_server = xstrdup(object->stop_server),
     };
     in_place_wish_read(object->restore_in_place, &ret->in_place_wish);
     _cleanup_(json_decrefp) json_t *status = custom_object_status(object);
@@ -408,6 +409,8 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
     ret->usable = read_spec(sources, object, ret);
     if (!ret->usable) /* roles and orders do not wait for a spec that is accepted */
         mysql_cluster_keep_roles(&ret->cluster, ret->last.accepted_spec);
+    else if (ret->cluster.paused && ret->last.accepted_spec)
+        mysql_cluster_keep_replication(&ret->cluster, ret->last.accepted_spec);
     read_deletion(object, ret);
     gather_world(sources, memory, ret);
     return true;

@@ -29,7 +29,7 @@ static void on_binding(void *arg, const struct cluster_binding_facts *facts, con
 
 static enum binding_wish wish_of(const struct cluster_reconcile *reconcile)
 {
-    if (!reconcile->snapshot.usable)
+    if (!reconcile->snapshot.usable || reconcile->snapshot.cluster.paused)
         return BINDING_KEEP;
     if (!reconcile->snapshot.cluster.username)
         return BINDING_NONE;

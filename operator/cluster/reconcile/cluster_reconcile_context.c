@@ -35,7 +35,8 @@ bool cluster_reconcile_wants_secrets(const struct cluster_reconcile *reconcile)
     const struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
     bool is_led =
         snapshot->last.roles.epoch > 0 && cluster_snapshot_has_agents(snapshot); /* with or without a good spec */
-    if ((!snapshot->usable && !is_led) || snapshot->cluster.paused || snapshot->secrets_failed)
+    bool may_make = snapshot->usable && !snapshot->cluster.paused;
+    if ((!may_make && !is_led) || snapshot->secrets_failed)
         return false;
     int64_t age_ms = loop_now_ms(reconcile->controller->loop) - memory->secrets_checked_ms;
     bool lacks_tls = !memory->secrets.client_tls && cluster_snapshot_has_agents(snapshot);

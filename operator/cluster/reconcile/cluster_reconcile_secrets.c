@@ -51,6 +51,7 @@ int cluster_phase_secrets(void *arg)
     strvec_init(&dns_names);
     service_names(&snapshot->names, snapshot->ns, controller->options.cluster_domain, &dns_names);
     _cleanup_(json_decrefp) json_t *metadata = desired_child_metadata(snapshot);
+    bool takes_password = snapshot->usable && !snapshot->cluster.paused;
     const struct cluster_secrets_request request = {
         .ns = snapshot->ns,
         .accounts_name = snapshot->names.accounts,
@@ -58,12 +59,12 @@ int cluster_phase_secrets(void *arg)
         .tls_name = snapshot->names.tls,
         .metadata = metadata,
         .dns_names = (const char *const *)dns_names.v,
-        .user_password = snapshot->usable ? snapshot->cluster.password : NULL,
-        .user_secret_name = snapshot->usable ? snapshot->cluster.password_secret_name : NULL,
+        .user_password = takes_password ? snapshot->cluster.password : NULL,
+        .user_secret_name = takes_password ? snapshot->cluster.password_secret_name : NULL,
         .user_secret_key = snapshot->cluster.password_secret_key,
         .password_of_root = !snapshot->cluster.username,
-        .keep_user_password = !snapshot->usable,
-        .generate_user_password = snapshot->usable && snapshot->cluster.username,
+        .keep_user_password = !takes_password,
+        .generate_user_password = takes_password && snapshot->cluster.username,
         .fresh = snapshot->last.observed_generation == 0 && memory->secrets_checked_ms == 0,
         .want_client_tls = cluster_snapshot_has_agents(snapshot),
         .now_ms = snapshot->now_ms,

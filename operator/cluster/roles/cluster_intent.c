@@ -15,6 +15,7 @@
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/state/cluster_roles.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/stop_wish.h"
 
 #define POD_DRAIN_MAX_MS 60000
 #define UNHEARD_AGAIN_MS 100
@@ -178,17 +179,9 @@ static void continue_transition(const struct cluster_snapshot *snapshot, struct 
 
 /* ---- wishes ---- */
 
-/* The annotation names a member by ordinal or by pod. */
 static const struct cluster_member *annotated(const struct cluster_snapshot *snapshot)
 {
-    const char *value = snapshot->switchover_to;
-    for (int i = 0; i < snapshot->member_count && !str_empty(value); i++) {
-        char ordinal[16];
-        snprintf(ordinal, sizeof(ordinal), "%d", snapshot->members[i].ordinal);
-        if (str_eq(value, snapshot->members[i].name) || str_eq(value, ordinal))
-            return &snapshot->members[i];
-    }
-    return NULL;
+    return cluster_member_meant(snapshot, snapshot->switchover_to);
 }
 
 static struct cluster_wish find_wish(
@@ -202,6 +195,8 @@ static struct cluster_wish find_wish(
         return (struct cluster_wish){true, TRANSITION_POD_DELETED, NULL};
     if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.roles.switchover_done))
         return (struct cluster_wish){true, TRANSITION_REQUESTED, once};
+    if (snapshot->cluster.paused) /* the rest is of the spec */
+        return (struct cluster_wish){false, TRANSITION_ROLL, NULL};
     if (ordinal >= 0 && ordinal < snapshot->scale.effective && ordinal != primary->ordinal &&
         member_has_newest_template(snapshot, &snapshot->members[ordinal]) &&
         !member_is_outdated(snapshot, &snapshot->members[ordinal]))
@@ -353,6 +348,19 @@ static void prepare_opening(
     intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, again_ms) : again_ms;
 }
 
+static void say_stop(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    struct stop_wish wish;
+    stop_wish_read(snapshot, &wish);
+    if (!str_empty(wish.why))
+        cluster_intent_say(intent, "stop the server of %.60s (annotation " ANNOTATION_STOP_SERVER "); blocked: %s",
+            wish.member ? wish.member->name : snapshot->stop_server, wish.why);
+    else if (wish.granted && !member_is_stopped(wish.member))
+        cluster_intent_say(intent, "stop the server of %s (annotation " ANNOTATION_STOP_SERVER "); waits until %s",
+            wish.member->name,
+            member_acknowledges(snapshot, wish.member) ? "the others hold all that it has" : "it has ended");
+}
+
 static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *intent)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -388,8 +396,9 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
         cluster_intent_say(intent,
             "move the primary away from %s, which was primary last and holds the data, then shrink to %d; waits until %s takes writes",
             primary->name, snapshot->scale.effective, primary->name);
-    if (!open || snapshot->cluster.paused || restores)
+    if (!open || restores)
         return;
+    say_stop(snapshot, intent);
     tick_off_annotation(snapshot, primary, intent);
     const struct cluster_wish wish = find_wish(snapshot, primary, roll_waits);
     if (wish.is_there)

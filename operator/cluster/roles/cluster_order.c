@@ -13,6 +13,7 @@
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/namespace_end.h"
 #include "operator/cluster/state/server_series.h"
+#include "operator/cluster/state/stop_wish.h"
 
 static void look_again_in(int64_t *again_ms, int64_t ms)
 {
@@ -77,6 +78,7 @@ static void order_replica(
 {
     order->role = AGENT_ROLE_REPLICA;
     order->semi_sync = is_semi_sync_replica(snapshot);
+    order->leave_threads = snapshot->cluster.paused;
     /* Only one that is open is known to have all that was acknowledged. */
     order->truncate = snapshot->last.roles.semi_sync && member_is_open(snapshot, source);
     cluster_member_host(snapshot, source, order->source_host);
@@ -189,7 +191,9 @@ static void put_beyond(const struct cluster_snapshot *snapshot, const struct clu
 static void order_clone(const struct cluster_snapshot *snapshot, const struct cluster_orders *orders,
     const struct cluster_member *member, struct agent_order *order)
 {
-    const struct cluster_member *donor = choose_donor(snapshot, orders, member);
+    /* While the cluster is paused a copy that arrives goes on, and none begins. */
+    bool may_copy = !snapshot->cluster.paused || member_is_being_cloned(member);
+    const struct cluster_member *donor = may_copy ? choose_donor(snapshot, orders, member) : NULL;
     if (!donor)
         return;
     order->seed = AGENT_SEED_CLONE;
@@ -394,7 +398,7 @@ static bool is_behind_binlogs(
 {
     char host[AGENT_HOST_SIZE];
     cluster_member_host(snapshot, primary, host);
-    return member_has_problem(member, AGENT_PROBLEM_BINLOGS_PURGED) && str_empty(member->agent->errant) &&
+    return !snapshot->cluster.paused && member_has_problem(member, AGENT_PROBLEM_BINLOGS_PURGED) && str_empty(member->agent->errant) &&
         member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
 }
@@ -533,6 +537,13 @@ static bool must_stay(const struct cluster_snapshot *snapshot, const struct clus
     return has_everything(snapshot, member) || (member_acknowledges(snapshot, member) && !is_stale);
 }
 
+/* Somebody works on its files, or has done so: who may acknowledge stands in the status only once its server starts. */
+static bool is_nothing_by_wish(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    bool wished = member_is_to_stop(snapshot, member) || member_is_stopped(member);
+    return wished && member != cluster_primary(snapshot) && !member_is_seeding(member) && !must_stay(snapshot, member);
+}
+
 /* An order that its agent has before its server runs would open that server as soon as it does, unlooked at. `init`,
  * before that, is another process: what it is told tells nobody to open. */
 static bool waits_for_start(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
@@ -585,6 +596,8 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
         order->mark = AGENT_MARK_LEFT;
         return true;
     }
+    if (is_nothing_by_wish(snapshot, member))
+        return true;
     if (member_is_seeding(member))
         order_seed(snapshot, orders, member, order);
     /* What is told to `init` is told again to the agent after it: a switchover's target would open before the old
@@ -605,6 +618,16 @@ static bool order_member(const struct cluster_snapshot *snapshot, const struct c
         order->semi_sync = false;
     order_reseed(snapshot, primary, member, order, again_ms);
     return true;
+}
+
+/* Once it is nothing, nobody counts on it, and nothing is under way that might. */
+static bool may_stop_now(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (!member_is_to_stop(snapshot, member))
+        return false;
+    return member_is_stopped(member) || member_is_seeding(member) ||
+        (!is_in_transition(snapshot) && !member_acknowledges(snapshot, member) &&
+            acknowledgers_has_stopped(snapshot, member));
 }
 
 /* Then nobody is told to open under the epoch that ends: what comes next might not get through, and its server would
@@ -651,6 +674,7 @@ void cluster_order(
             continue;
         ret->orders[i] = base_order(snapshot);
         ret->orders[i].nobody_stays = nobody_stays;
+        ret->orders[i].keep_stopped = may_stop_now(snapshot, &snapshot->members[i]);
         ret->repeat[i] = must_repeat(snapshot, &snapshot->members[i]);
         ret->given[i] = order_member(snapshot, ret, &snapshot->members[i], &ret->orders[i], &ret->again_ms) &&
             member_can_be_told(&snapshot->members[i], ret->orders[i].wait_for) &&

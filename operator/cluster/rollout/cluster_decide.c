@@ -14,6 +14,7 @@
 #include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/rollout/cluster_roll.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/stop_wish.h"
 
 void cluster_decision_release(struct cluster_decision *decision)
 {
@@ -171,7 +172,8 @@ const struct cluster_member *cluster_next_reseed(const struct cluster_snapshot *
         const struct cluster_member *member = &snapshot->members[i];
         if (member == primary || !member_is_wanted(snapshot, member) || !member_speaks(member) ||
             member_is_seeding(member) || member->agent->mark != AGENT_MARK_RESEED || !member->pod ||
-            member->pod->object.deleting || acknowledgers_need(snapshot, primary, member))
+            member->pod->object.deleting || acknowledgers_need(snapshot, primary, member) ||
+            member_is_to_stop(snapshot, member))
             continue;
         return member;
     }
@@ -275,8 +277,10 @@ void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster
         return;
     }
     if (snapshot->cluster.paused) {
-        next_action(ret, "nothing but keep the route to the primary: spec.paused is true");
+        next_action(ret, "nothing is applied, rolled or copied: spec.paused is true");
         decide_route_only(snapshot, ret);
+        plan_next_stage(ret->plan);
+        decide_labels(snapshot, ret);
         return;
     }
     if (!snapshot->usable) {

@@ -3,8 +3,10 @@
 
 #include "operator/cluster/rollout/cluster_roll.h"
 
+#include "operator/api/names.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/server_series.h"
+#include "operator/cluster/state/stop_wish.h"
 
 static const struct cluster_member *find_leaving(const struct cluster_snapshot *snapshot)
 {
@@ -210,9 +212,17 @@ static void wait_for_donor(const struct cluster_snapshot *snapshot, const struct
         roll_set(roll, ROLL_WAIT, "wait until it is ready before the primary is replaced: %s", name);
 }
 
+/* Somebody works in its pod. */
+static const struct cluster_member *find_stopped(const struct cluster_snapshot *snapshot)
+{
+    struct stop_wish wish;
+    stop_wish_read(snapshot, &wish);
+    return wish.granted ? wish.member : NULL;
+}
+
 static void choose_step(const struct cluster_snapshot *snapshot, struct roll *roll)
 {
-    const struct cluster_member *leaving = find_leaving(snapshot);
+    const struct cluster_member *leaving = find_leaving(snapshot), *stopped = find_stopped(snapshot);
     const struct cluster_member *broken = find_outdated(snapshot, HEALTH_BROKEN);
     const struct cluster_member *limping = find_outdated(snapshot, HEALTH_LIMPING);
     const struct cluster_member *unfinished = find_unfinished(snapshot);
@@ -221,6 +231,9 @@ static void choose_step(const struct cluster_snapshot *snapshot, struct roll *ro
     const struct cluster_member *awaiting = find_awaiting(snapshot), *goes = limping ? limping : next;
     if (cluster_transition_is_set(&snapshot->last.roles.transition)) /* whoever is fenced meanwhile is not broken */
         roll_set(roll, ROLL_WAIT, "wait until the switchover is over: %s", snapshot->last.roles.transition.to);
+    else if (stopped)
+        roll_set(roll, ROLL_WAIT, "wait until annotation " ANNOTATION_STOP_SERVER " no longer stops the server of %s",
+            stopped->name);
     else if (leaving)
         roll_set(roll, ROLL_WAIT, "wait until the old pod is gone: %s", leaving->name);
     else if (broken)

@@ -20,8 +20,11 @@ static int scale_of_last_spec(const struct cluster_snapshot *snapshot)
 
 static int scale_wanted(const struct cluster_snapshot *snapshot)
 {
+    const json_t *accepted = snapshot->last.accepted_spec;
     if (!snapshot->usable)
         return scale_of_last_spec(snapshot);
+    if (snapshot->cluster.paused && accepted)
+        return (int)MAX_OF(0, MIN_OF(json_path_int(accepted, "replicas", 0), CLUSTER_REPLICAS_MAX));
     if (snapshot->cluster.replicas > 0)
         return snapshot->cluster.replicas;
     return MIN_OF(final_backup_wakes(snapshot), CLUSTER_REPLICAS_MAX);

@@ -4,6 +4,7 @@
  *
  * The spec says how many are wanted. The cluster is led as one of another size
  *  - while its spec is not accepted: as many as its StatefulSet has, or as the last accepted spec asked for;
+ *  - while it is paused: as many as it was led with before;
  *  - while it is hibernated and a last backup is due: up to its primary, whose volume only a server can read;
  *  - before it grows: roll first, then grow. A copy is made ready by the series that it was taken from only, so members
  *    that were made together with a new image could not be seeded by those that have the old one, and the roll would

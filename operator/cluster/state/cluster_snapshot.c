@@ -32,6 +32,7 @@ void cluster_snapshot_release(struct cluster_snapshot *snapshot)
     free(snapshot->switchover_to);
     free(snapshot->confirmed_lost);
     free(snapshot->set_aside_seen);
+    free(snapshot->stop_server);
     in_place_wish_release(&snapshot->in_place_wish);
     *snapshot = (struct cluster_snapshot){.ns = NULL};
 }

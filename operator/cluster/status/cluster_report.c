@@ -529,7 +529,9 @@ static void report_spec(struct report *report)
     status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
     bool is_running = decision->gate == GATE_OPEN && !decision->rolling && report->complete && !report->outcome->error;
     status->config_spec = json_incref(is_running || !last->config_spec ? snapshot->config.document : last->config_spec);
-    status->accepted_spec = mysql_cluster_roles_of(&snapshot->cluster, snapshot->scale.effective);
+    status->accepted_spec = snapshot->cluster.paused && last->accepted_spec
+        ? mysql_cluster_roles_while_paused(&snapshot->cluster, snapshot->scale.effective, last->accepted_spec)
+        : mysql_cluster_roles_of(&snapshot->cluster, snapshot->scale.effective);
     status->storage = json_incref(json_object_get(snapshot->cluster.document, "storage"));
     if (snapshot->cluster.storage.volume_source)
         status->storage_volume_source = json_deep_copy(snapshot->cluster.storage.volume_source);

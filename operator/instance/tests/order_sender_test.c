@@ -134,6 +134,41 @@ static void that_nobody_stays_is_given_once(void **state)
     assert_false(rig->put_last);
 }
 
+static void say_stopped(struct watch_rig *rig, const char *hash, bool keeps_stopped)
+{
+    struct agent_status status = {.phase = AGENT_PHASE_DOWN, .keeps_stopped = keeps_stopped};
+    snprintf(status.boot_id, sizeof(status.boot_id), "boot1");
+    snprintf(status.order_hash, sizeof(status.order_hash), "%s", hash);
+    watch_rig_tell(rig, &status);
+}
+
+/* Another operator has told it, or this one before it was started anew: its status says what is so. */
+static void an_aside_that_is_shown_is_taken_back(void **state)
+{
+    struct watch_rig *rig = *state;
+    char hash[17];
+    struct agent_order order = watch_rig_order_of(1);
+    agent_order_hash(&order, hash);
+    watch_rig_start_with(rig, hash);
+    say_stopped(rig, hash, true);
+    order.keep_stopped = true;
+    agent_watch_order(rig->watch, &order);
+    watch_rig_run_for(rig, 200);
+    assert_int_equal(rig->puts, 0);
+    order.keep_stopped = false;
+    agent_watch_order(rig->watch, &order);
+    RUN_UNTIL(rig, rig->puts == 1);
+    say_stopped(rig, hash, false);
+    watch_rig_run_for(rig, 200);
+    assert_int_equal(rig->puts, 1);
+    order.leave_threads = true; /* an agent of an earlier version does not show it */
+    agent_watch_order(rig->watch, &order);
+    RUN_UNTIL(rig, rig->puts == 2);
+    say_stopped(rig, hash, false);
+    watch_rig_run_for(rig, 2 * ORDER_SENDER_GRACE_MS);
+    assert_int_equal(rig->puts, 2);
+}
+
 /* Orders never overtake each other. */
 static void one_order_at_a_time(void **state)
 {
@@ -249,6 +284,7 @@ int main(void)
         RIG_TEST(a_restarted_agent_is_told_what_is_wanted_then),
         RIG_TEST(an_order_that_was_dropped_is_not_given_again),
         RIG_TEST(that_nobody_stays_is_given_once),
+        RIG_TEST(an_aside_that_is_shown_is_taken_back),
         RIG_TEST(one_order_at_a_time),
         RIG_TEST(a_refused_order_is_told_and_not_repeated),
         RIG_TEST(who_does_not_lead_says_nothing),
