@@ -24,6 +24,7 @@
 #include "agent/role_keeper.h"
 #include "agent/role_status.h"
 #include "agent/server_socket.h"
+#include "agent/slow_log.h"
 #include "agent/tail_donor.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -66,6 +67,7 @@ struct agent {
     bool last_word;        /* its server has ended since */
     unsigned fallen_ticks;
     struct session *sentinel;
+    struct slow_log *slow_log;
     struct session *old_sentinel; /* fallen; closed by the probe lane */
     struct loop_fd *sentinel_watch;
     struct accounts_want want;
@@ -593,6 +595,7 @@ static int make_parts(struct agent *agent, const struct agent_options *options, 
         .arg = agent});
     agent->check = check_keeper_new(&(struct check_keeper_options){
         .loop = agent->loop, .paths = &options->paths, .status = &agent->status, .changed = on_backup, .arg = agent});
+    agent->slow_log = slow_log_new(agent->loop, &options->paths, agent->user, STDOUT_FILENO);
     agent->tail_donor = tail_donor_new(agent->loop, &options->paths, &agent->state.gone_executed);
     agent->holds = holds_door_new(agent->loop, &options->paths, &agent->status);
     agent->probes = probe_lane_new(agent->loop, &options->paths, agent->user, on_probe, agent);
@@ -647,6 +650,7 @@ static void agent_end(struct agent *agent)
     if (agent->loop) {
         loop_timer_release(&agent->tick);
         loop_timer_release(&agent->end);
+        slow_log_free(agent->slow_log);
         archive_keeper_free(agent->archive);
         check_keeper_free(agent->check);
         backup_keeper_free(agent->backups);

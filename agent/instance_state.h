@@ -65,9 +65,9 @@ struct role_state {
     bool leave_threads;      /* likewise */
     bool keep_stopped;       /* likewise; before any order: as the volume says (server_exec.h) */
     bool marked_stopped;     /* the volume says so */
-    bool started;            /* both threads were started by us in this life of the server, and we have not stopped any */
-    bool stopping;           /* the server is about to be stopped: a primary is closed before (server_exec.h) */
-    bool isolated;           /* a primary that has closed itself as it heard nobody; until the next epoch */
+    bool started;  /* both threads were started by us in this life of the server, and we have not stopped any */
+    bool stopping; /* the server is about to be stopped: a primary is closed before (server_exec.h) */
+    bool isolated; /* a primary that has closed itself as it heard nobody; until the next epoch */
 
     bool opened;           /* this order made it a primary */
     uint64_t opened_epoch; /* epoch_file.h: opened_file_read */

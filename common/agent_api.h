@@ -75,6 +75,8 @@
 #define AGENT_STATE_DIR AGENT_VOLUME_DIR "/.kube-mysql" /* markers of resumable work, things set aside */
 #define AGENT_RUN_DIR "/run/mysqld" /* emptyDir shared by all containers: socket, final my.cnf, init-file */
 #define AGENT_SOCKET AGENT_RUN_DIR "/mysqld.sock"
+#define AGENT_SLOW_LOG \
+    AGENT_RUN_DIR "/slow.log" /* where a server writes slow statements: read and rotated by the agent */
 /* the ConfigMap's my.cnf plus this instance's own lines; written by `init` */
 #define AGENT_RUN_MYCNF AGENT_RUN_DIR "/my.cnf"
 #define AGENT_CONFIG_DIR "/etc/kube-mysql/config" /* ConfigMap NAME-mysql-config */

@@ -136,7 +136,8 @@ int server_wait_for_leave(const struct agent_paths *paths, struct error *err)
     while (signum < 0 && server_is_kept_stopped(paths))
         signum = sigtimedwait(&ends, NULL, &pause);
     sigprocmask(SIG_SETMASK, &before, NULL); /* the server inherits it */
-    return signum < 0 ? 0 : error_set(err, ERROR_CANCELLED, "ended by signal %d while the server was kept stopped", signum);
+    return signum < 0 ? 0
+                      : error_set(err, ERROR_CANCELLED, "ended by signal %d while the server was kept stopped", signum);
 }
 
 void server_run_id(const struct agent_paths *paths, char ret[static SERVER_RUN_SIZE])

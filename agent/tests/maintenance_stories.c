@@ -5,6 +5,8 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 #include "agent/tests/replication_rig.h"
@@ -75,8 +77,8 @@ static void test_while_paused_a_stopped_thread_is_left(void **state)
     assert_int_equal(rig->members[2].status.replication.receiver, AGENT_THREAD_RUNNING);
     assert_true(member_sql(rig, 0, "CREATE DATABASE paused_one", NULL));
     replication_rig_run(rig, 1000);
-    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'paused_one'",
-        "0"));
+    assert_true(
+        member_says(rig, 2, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'paused_one'", "0"));
     stop_threads(rig, 2, "IO_THREAD");
     member_await(rig, 2, receiver_is_off, "its receiver is left stopped");
     replication_rig_run(rig, WATCH_MS);
@@ -95,8 +97,8 @@ static void test_a_change_of_the_primary_starts_them(void **state)
     member_await(rig, 1, member_done, "open");
     member_give(rig, 2, while_paused(rig, 1));
     member_await(rig, 2, member_ready, "follows the new primary");
-    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'paused_one'",
-        "1"));
+    assert_true(
+        member_says(rig, 2, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'paused_one'", "1"));
 }
 
 /* A server that ends by itself is no wish of anybody's. */
@@ -179,8 +181,8 @@ static void test_it_is_started_when_the_wish_is_taken_back(void **state)
     assert_false(agent_rig_has(rig->members[2].rig, "vol/.kube-mysql/server-stopped"));
     member_give(rig, 2, replication_rig_replica(rig, 1));
     member_await(rig, 2, member_ready, "follows");
-    assert_true(member_says(
-        rig, 2, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'meanwhile'", "1"));
+    assert_true(
+        member_says(rig, 2, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'meanwhile'", "1"));
 }
 
 /* Who is to be primary is not kept from it. */
@@ -209,6 +211,50 @@ static void test_the_container_ends_when_its_pod_does(void **state)
     assert_int_equal(agent_rig_wait(&at->server), 0);
 }
 
+/* ---- the slow query log ---- */
+
+#define SLOW_STATEMENTS 90
+
+static void test_slow_statements_are_on_the_output(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_rig *at = rig->members[1].rig;
+    _cleanup_(freep) char *sql = xasprintf("SET GLOBAL slow_query_log_file = '%s', GLOBAL long_query_time = 0.2, "
+                                           "GLOBAL slow_query_log = ON",
+        agent_rig_path(at, "run/slow.log"));
+
+    assert_true(member_owner_sql(rig, 1, sql, NULL));
+    assert_true(member_owner_sql(rig, 1, "SELECT SLEEP(0.4), 'slow-one'", NULL));
+    replication_rig_run(rig, 3000);
+    assert_true(agent_rig_file_says(at, "run.log", "slow: SELECT SLEEP(0.4), 'slow-one'"));
+}
+
+/* More than the file may hold. */
+static void test_its_file_is_rotated_and_nothing_is_lost(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_rig *at = rig->members[1].rig;
+    struct stat st;
+
+    assert_true(member_owner_sql(rig, 1, "SET GLOBAL long_query_time = 0", NULL));
+    for (int i = 0; i < SLOW_STATEMENTS; i++) {
+        _cleanup_(freep) char *filler = xmalloc(60001);
+        memset(filler, 'x', 60000);
+        filler[60000] = '\0';
+        _cleanup_(freep) char *sql = xasprintf("SELECT 'mark-%d-', LENGTH('%s')", i, filler);
+        assert_true(member_owner_sql(rig, 1, sql, NULL));
+    }
+    assert_true(member_owner_sql(rig, 1, "SET GLOBAL slow_query_log = OFF", NULL));
+    replication_rig_run(rig, 4000);
+    for (int i = 0; i < SLOW_STATEMENTS; i++) {
+        _cleanup_(freep) char *mark = xasprintf("slow: SELECT 'mark-%d-'", i);
+        assert_true(agent_rig_file_says(at, "run.log", mark));
+    }
+    assert_false(agent_rig_has(at, "run/slow.log.old"));
+    assert_int_equal(stat(agent_rig_path(at, "run/slow.log"), &st), 0);
+    assert_true(st.st_size < 3 * KM_MIB);
+}
+
 int maintenance_stories_run(bool mysql)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +268,8 @@ int maintenance_stories_run(bool mysql)
         cmocka_unit_test(test_it_is_started_when_the_wish_is_taken_back),
         cmocka_unit_test(test_a_primary_is_not_stopped),
         cmocka_unit_test(test_the_container_ends_when_its_pod_does),
+        cmocka_unit_test(test_slow_statements_are_on_the_output),
+        cmocka_unit_test(test_its_file_is_rotated_and_nothing_is_lost),
     };
 
     return cmocka_run_group_tests(

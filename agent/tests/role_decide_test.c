@@ -451,37 +451,6 @@ static void test_blocked_writes(void **unused)
     assert_int_equal(role_blocked_ms(&state, NOW), 0);
 }
 
-/* spec.paused: what somebody has stopped by hand, since we started it, of the source that is to be followed. */
-static void test_a_thread_that_is_left_stopped(void **unused)
-{
-    struct instance_state state = replica();
-
-    UNUSED(unused);
-    state.role.started = state.role.leave_threads = true;
-    assert_false(role_is_left_stopped(&state));
-    state.replication.applier = AGENT_THREAD_OFF;
-    assert_true(role_is_left_stopped(&state));
-    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
-    state.role.leave_threads = false;
-    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
-    state.role.leave_threads = true;
-    state.role.started = false; /* its server was started anew, or this agent */
-    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
-    state.role.started = true;
-    state.role.order.source_port++; /* another source */
-    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
-    state.role.order.source_host[0] = '\0'; /* held: fencing does not wait for people */
-    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
-    state = replica();
-    state.role.started = state.role.leave_threads = true;
-    state.replication.receiver = AGENT_THREAD_OFF;
-    state.replication.receiver_errno = 2003; /* by itself */
-    assert_false(role_is_left_stopped(&state));
-    state.replication.receiver_errno = 0;
-    state.replication.read_only = false; /* I1 */
-    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
-}
-
 /* Only the receiver ends. */
 static void test_hold(void **unused)
 {
@@ -812,7 +781,6 @@ int main(void)
         cmocka_unit_test(test_lag),
         cmocka_unit_test(test_ready),
         cmocka_unit_test(test_blocked_writes),
-        cmocka_unit_test(test_a_thread_that_is_left_stopped),
         cmocka_unit_test(test_hold),
         cmocka_unit_test(test_a_primary_that_hears_nobody),
         cmocka_unit_test(test_how_many_must_be_heard),

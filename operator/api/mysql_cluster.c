@@ -260,6 +260,20 @@ void mysql_cluster_release(struct mysql_cluster *cluster)
 
 /* ---- effective configuration ---- */
 
+/* What the agent reads and rotates (agent/slow_log.h). Every server takes these up while it runs. */
+static json_t *slow_log_mycnf(const json_t *spec)
+{
+    const json_t *slow = json_path(spec, "logs.slow");
+    if (!json_is_object(slow) || !json_path_bool(slow, "enabled", true))
+        return NULL;
+    char seconds[32];
+    int ms = int_within(slow, "longQueryMilliseconds", 0, CLUSTER_LONG_QUERY_MS_MAX, CLUSTER_LONG_QUERY_MS_DEFAULT);
+    snprintf(seconds, sizeof(seconds), "%d.%03d", ms / 1000, ms % 1000);
+    return json_build("{s:s, s:s, s:s, s:s}", "slow_query_log", "ON", "slow_query_log_file", AGENT_SLOW_LOG,
+        "long_query_time", seconds, "log_queries_not_using_indexes",
+        json_path_bool(slow, "notUsingIndexes", false) ? "ON" : "OFF");
+}
+
 int mysql_cluster_resolve(const struct mysql_cluster *cluster, const json_t *named_spec, struct mysql_config_spec *ret,
     struct api_problems *problems)
 {
@@ -271,7 +285,10 @@ int mysql_cluster_resolve(const struct mysql_cluster *cluster, const json_t *nam
         return -1;
     _cleanup_(json_decrefp) json_t *named_and_inline = mysql_config_merge(named_spec, cluster->config_spec);
     _cleanup_(json_decrefp) json_t *own = json_object();
-    if (cluster->mycnf)
+    _cleanup_(json_decrefp) json_t *slow_log = slow_log_mycnf(cluster->document);
+    if (slow_log)
+        json_put(own, "mycnf", mycnf_merge(slow_log, cluster->mycnf));
+    else if (cluster->mycnf)
         json_object_set(own, "mycnf", (json_t *)cluster->mycnf);
     if (cluster->pod_template)
         json_object_set(own, "podTemplate", (json_t *)cluster->pod_template);

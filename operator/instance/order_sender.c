@@ -30,7 +30,7 @@ struct order_sender {
     int64_t heard_clock_ms; /* the agent's own clock in its last status */
     bool listening;         /* the stream spoke and is not lost */
     bool repeat;
-    bool due_again;                         /* the order in force is to be given once more */
+    bool due_again; /* the order in force is to be given once more */
     unsigned wanted_asides, sent_asides, told_asides, shown_asides;
     bool told; /* an order of that hash, with told_asides */
     bool refused;
@@ -54,8 +54,7 @@ static void send_if_due(void *arg)
 {
     static const char *const headers[] = {"Content-Type: application/json", NULL};
     struct order_sender *sender = arg;
-    bool is_in_force =
-        str_eq(sender->heard_hash, sender->wanted_hash) && !sender->due_again && asides_are_known(sender);
+    bool is_in_force = str_eq(sender->heard_hash, sender->wanted_hash) && !sender->due_again && asides_are_known(sender);
     if (!sender->wanted || !sender->listening || is_in_force || sender->refused || sender->request ||
         sender->pause.armed || !agent_target_may_tell(sender->target))
         return;

@@ -323,6 +323,43 @@ static void storage_left_out(void **state)
     }
 }
 
+/* Keys of my.cnf that are written out win; without the field there are none. */
+static void the_slow_log_is_of_mycnf(void **state)
+{
+    static const struct {
+        const char *spec, *mycnf;
+    } rows[] = {
+        {"", "{}"},
+        {", 'logs': {}", "{}"},
+        {", 'logs': {'slow': {'enabled': false}}", "{}"},
+        {", 'logs': {'slow': {}}",
+            "{'log_queries_not_using_indexes': 'OFF', 'long_query_time': '1.000', 'slow_query_log': 'ON',"
+            " 'slow_query_log_file': '/run/mysqld/slow.log'}"},
+        {", 'logs': {'slow': {'longQueryMilliseconds': 62005, 'notUsingIndexes': true}},"
+         " 'mycnf': {'slow-query-log': 'OFF', 'max_connections': 7}",
+            "{'log_queries_not_using_indexes': 'ON', 'long_query_time': '62.005', 'max_connections': 7,"
+            " 'slow_query_log': 'OFF', 'slow_query_log_file': '/run/mysqld/slow.log'}"},
+    };
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(freep) char *text = xasprintf("{'config': {'spec': {'images': {'mysql': 'mysql:8.4'}}},"
+                                                " 'storage': {'volumeSource': {'emptyDir': {}}}%s}",
+            rows[i].spec);
+        _cleanup_(json_decrefp) json_t *spec = parse(text);
+        _cleanup_(json_decrefp) json_t *wanted = parse(rows[i].mycnf);
+        struct mysql_cluster cluster;
+        struct mysql_config_spec config;
+        struct api_problems problems = {0};
+        assert_int_equal(mysql_cluster_parse("ns", "c", spec, &cluster, &problems), 0);
+        assert_int_equal(mysql_cluster_resolve(&cluster, NULL, &config, &problems), 0);
+        const json_t *mycnf = json_object_get(config.document, "mycnf");
+        if (json_object_size(wanted) == 0 ? json_object_size(mycnf) != 0 : !json_equal(mycnf, wanted))
+            fail_msg("row %zu", i);
+        mysql_config_spec_release(&config);
+        mysql_cluster_release(&cluster);
+    }
+}
+
 static void resolve_says_where(void **state)
 {
     UNUSED(state);
@@ -441,6 +478,7 @@ int main(void)
         cmocka_unit_test(cluster_replication),
         cmocka_unit_test(cluster_failover),
         cmocka_unit_test(resolve_merges_key_by_key),
+        cmocka_unit_test(the_slow_log_is_of_mycnf),
         cmocka_unit_test(resolve_says_where),
         cmocka_unit_test(storage_changes),
         cmocka_unit_test(storage_left_out),

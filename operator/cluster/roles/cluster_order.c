@@ -398,8 +398,8 @@ static bool is_behind_binlogs(
 {
     char host[AGENT_HOST_SIZE];
     cluster_member_host(snapshot, primary, host);
-    return !snapshot->cluster.paused && member_has_problem(member, AGENT_PROBLEM_BINLOGS_PURGED) && str_empty(member->agent->errant) &&
-        member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
+    return !snapshot->cluster.paused && member_has_problem(member, AGENT_PROBLEM_BINLOGS_PURGED) &&
+        str_empty(member->agent->errant) && member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary);
 }
 

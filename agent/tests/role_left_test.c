@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What somebody stops by hand, and what is done all the same. */
+#include "common/base.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "agent/role_decide.h"
+
+#define NOW 1000000
+#define HOST "c1-mysql-0.c1-mysql.ns.svc"
+
+/* A replica that follows its source as ordered. */
+static struct instance_state replica(void)
+{
+    struct instance_state state = {
+        .replication = {.seen = true,
+            .read_only = true,
+            .configured = true,
+            .source_host = HOST,
+            .source_port = 3306,
+            .source_tls = true,
+            .receiver = AGENT_THREAD_RUNNING,
+            .applier = AGENT_THREAD_RUNNING},
+        .role = {.has_order = true,
+            .order =
+                {.epoch = 3, .role = AGENT_ROLE_REPLICA, .source_host = HOST, .source_port = 3306, .max_lag_seconds = 5},
+            .source_wanted = 7,
+            .source_followed = 7,
+            .followed_ms = NOW - 60000},
+    };
+
+    return state;
+}
+
+static enum role_action action_of(const struct instance_state *state)
+{
+    return role_decide(state, AGENT_PHASE_RUNNING, NOW).action;
+}
+
+/* spec.paused: what somebody has stopped by hand, since we started it, of the source that is to be followed. */
+static void test_a_thread_that_is_left_stopped(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    state.role.started = state.role.leave_threads = true;
+    assert_false(role_is_left_stopped(&state));
+    state.replication.applier = AGENT_THREAD_OFF;
+    assert_true(role_is_left_stopped(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.role.leave_threads = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+    state.role.leave_threads = true;
+    state.role.started = false; /* its server was started anew, or this agent */
+    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+    state.role.started = true;
+    state.role.order.source_port++; /* another source */
+    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+    state.role.order.source_host[0] = '\0'; /* held: fencing does not wait for people */
+    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
+    state = replica();
+    state.role.started = state.role.leave_threads = true;
+    state.replication.receiver = AGENT_THREAD_OFF;
+    state.replication.receiver_errno = 2003; /* by itself */
+    assert_false(role_is_left_stopped(&state));
+    state.replication.receiver_errno = 0;
+    state.replication.read_only = false; /* I1 */
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_thread_that_is_left_stopped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
