@@ -65,9 +65,9 @@ backup_claims() {
 }
 trap backup_claims EXIT
 
-# without_peoples_roles: the same manifests without the roles that Kubernetes aggregates into view and edit
+# without_peoples_roles: the same manifests without the roles of people: those that Kubernetes aggregates into view and edit, and those that somebody may have bound
 without_peoples_roles() {
-  awk 'function end() { if (text !~ /aggregate-to-/) printf "%s---\n", text; text = "" } /^---$/ { end(); next } { text = text $0 "\n" } END { end() }'
+  awk 'function end() { if (text !~ /aggregate-to-|kubemysql.dev\/people/) printf "%s---\n", text; text = "" } /^---$/ { end(); next } { text = text $0 "\n" } END { end() }'
 }
 
 list=$(all_objects)
@@ -104,7 +104,7 @@ installed() {
 # Who may see and edit our objects may do so as long as there are any.
 if [[ -n $left ]]; then installed | without_peoples_roles; else installed; fi | remove -f -
 if [[ -n $left ]]; then
-  echo "uninstall: the CRDs and the roles kube-mysql-view and kube-mysql-edit stay, because these objects exist (--with-databases deletes them):"
+  echo "uninstall: the CRDs and the roles of people (kube-mysql-view, -edit, -catalogue, -diagnose) stay, because these objects exist (--with-databases deletes them):"
   echo "$left"
   exit 0
 fi

@@ -13,7 +13,7 @@ cat > "$dir/kubectl" << 'SH'
 #!/bin/bash
 echo "$*" >> "${0%/*}/asked"
 case "$*" in
-  "kustomize deploy/operator") printf 'kind: Deployment\n---\nkind: ClusterRole\nmetadata:\n  labels:\n    rbac.authorization.k8s.io/aggregate-to-view: "true"\n' ;;
+  "kustomize deploy/operator") printf 'kind: Deployment\n---\nkind: ClusterRole\nmetadata:\n  labels:\n    rbac.authorization.k8s.io/aggregate-to-view: "true"\n---\nkind: ClusterRole\nmetadata:\n  labels:\n    kubemysql.dev/people: "true"\n' ;;
   "delete "*"-f -"*) cat >> "${0%/*}/deleted" ;;
   "get mysqlclusters.kubemysql.dev "*) printf 'shops   shop   Delete\n' ;;
   "get mysqlbackups.kubemysql.dev "*GOES*) printf 'shops   first   <none>\nshops   second   2026-11-23T06:00:00Z\n' ;;
@@ -43,7 +43,7 @@ expect "the operator alone" "" "$(run || :)"
 expect "with databases" "$round"$'\n'"$round" "$(run --with-databases --yes || :)"
 expect "with what is stored" "$all"$'\n'"$all" "$(run --with-databases --with-backup-data --yes || :)"
 grep -q '^  name: kube-mysql-operator-configmapsync$' "$dir/deleted" || { echo "the roles of an opt-in kind stay"; failed=1; }
-! grep -q aggregate-to- "$dir/deleted" || { echo "who may see the objects may not any more, while there are some"; failed=1; }
+! grep -qE 'aggregate-to-|kubemysql.dev/people' "$dir/deleted" || { echo "who may see the objects may not any more, while there are some"; failed=1; }
 grep -q '^kind: Deployment$' "$dir/deleted" || { echo "the operator stays"; failed=1; }
 grep -q '^  mysqlclusters/shop in namespace shops, its volumes: deleted$' "$dir/said" || { echo "the cluster is not listed, or without what becomes of its volumes"; failed=1; }
 

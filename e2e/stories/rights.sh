@@ -21,6 +21,24 @@ for forbidden in "get secrets" "get pods" "list configmaps" "get mysqlclusters.k
   # shellcheck disable=SC2086 # two words
   if k auth can-i $forbidden --as="system:serviceaccount:$NS:db-mysql" -n "$NS" > /dev/null 2>&1; then fail "database pods may $forbidden"; fi
 done
+say "a team sees what is offered, and its cluster with pods and events; no Secret, and nothing of other namespaces"
+team() { [[ $(k auth can-i "$@" --as=somebody --as-group="$NS-team" 2> /dev/null) == "$wanted" ]] || fail "can-i $*: not $wanted"; }
+wanted=no
+team list mysqlconfigs
+k create clusterrolebinding "$NS-catalogue" --clusterrole=kube-mysql-catalogue --group="$NS-team" > /dev/null
+trap 'k delete clusterrolebinding "$NS-catalogue" > /dev/null' EXIT
+for role in view diagnose; do kn create rolebinding "team-$role" "--clusterrole=kube-mysql-$role" --group="$NS-team" > /dev/null; done
+wanted=yes
+team list mysqlconfigs
+for what in mysqlclusters pods events pods/log persistentvolumeclaims resourcequotas; do team get "$what" -n "$NS"; done
+wanted=no
+for what in "get secrets" "create pods" "create pods/exec" "delete mysqlclusters" "update mysqlclusters"; do
+  # shellcheck disable=SC2086 # two words
+  team $what -n "$NS"
+done
+team update mysqlconfigs
+team list mysqlclusters -n default
+team list pods -n default
 kn get pods -o json > "$E2E_WORK/$NS.pods.json"
 deploy/check-restricted.sh "$E2E_WORK/$NS.pods.json"
 say "memory limit of the operator"
