@@ -149,14 +149,17 @@ static int tend(struct action *action, struct error *err)
 {
     struct action_lane *lane = action->lane;
     _cleanup_(session_closep) struct session *session = NULL;
+    struct accounts_facts facts = {.partial_revokes = action->partial_revokes};
     struct accounts_plan plan;
 
     if (upgrade_system_tables(lane->paths, lane->options.user, &action->version, action->older_tables, err) < 0)
         return -1;
-    if (accounts_plan_make(action->want, dialect_for(&action->version), action->partial_revokes, &plan, err) < 0)
-        return -1;
     session = session_open(&lane->options, err);
-    int rc = session ? accounts_apply(session, &plan, err) : -1;
+    if (!session ||
+        (action->want->scope == ACCOUNTS_LOGGED && accounts_look_tls(session, &facts.tls_noted, err) < 0) ||
+        accounts_plan_make(action->want, dialect_for(&action->version), &facts, &plan, err) < 0)
+        return -1;
+    int rc = accounts_apply(session, &plan, err);
     accounts_plan_release(&plan);
     if (rc < 0)
         return -1;

@@ -296,6 +296,7 @@ static void read_accounts(struct agent *agent)
     role_keeper_set_password(agent->roles, agent->want.replication_password);
     memcpy(state->accounts_wanted_hash, want.hash, sizeof(want.hash));
     state->accounts_incomplete = state->missing_file != NULL;
+    state->tls_wanted_of_all = want.require_tls;
     state->accounts_wanted++;
     state->accounts_retry_ms = 0;
 }

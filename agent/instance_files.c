@@ -106,6 +106,7 @@ int instance_files_read_accounts(const struct agent_paths *paths, const char *ag
         return -1;
     want.database = steal_ptr(instance.database);
     want.username = steal_ptr(instance.username);
+    want.require_tls = instance.require_tls;
     want.agent_user = xstrdup(agent_user);
     struct agent_account_files files = {
         want.root_password, want.replication_password, want.monitor_password, want.user_password};

@@ -206,6 +206,7 @@ struct instance_state {
 
     /* Accounts. Generations count changes of the files; 0: nothing read yet. */
     uint64_t accounts_wanted;
+    bool tls_wanted_of_all; /* spec.tls.mode Required (agent_api.h: require_tls) */
     uint64_t accounts_applied;
     char accounts_wanted_hash[65];
     char accounts_applied_hash[65];

@@ -4,6 +4,7 @@
 #include "agent/readiness.h"
 
 #include "agent/role_status.h"
+#include "agent/mysql/dialect.h"
 #include "common/json_fields.h"
 
 static struct readiness yes(void)
@@ -85,6 +86,10 @@ static void add_problems(const struct instance_state *state, struct agent_status
         agent_status_add_problem(status, AGENT_PROBLEM_ACCOUNTS_FAILED, "%s", state->accounts_error.message);
     if (state->tls_error.kind != ERROR_NONE)
         agent_status_add_problem(status, AGENT_PROBLEM_CERTIFICATE_INVALID, "%s", state->tls_error.message);
+    if (state->tls_wanted_of_all && *state->observed.version.text && !dialect_for(&state->observed.version)->require_tls)
+        agent_status_add_problem(status, AGENT_PROBLEM_TLS_NOT_REQUIRED,
+            "spec.tls.mode is Required, and a server of version %s cannot require TLS of its clients",
+            state->observed.version.text);
     if (agent_volume_is_full(state))
         agent_status_add_problem(status, AGENT_PROBLEM_VOLUME_FULL,
             "less than %d %% or %llu MiB of the data volume is free", VOLUME_FREE_MIN_PERCENT,

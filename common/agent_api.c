@@ -88,6 +88,8 @@ json_t *agent_instance_config_encode(const struct agent_instance_config *config)
     json_put_int(document, "replicas", config->replicas);
     json_put_str(document, "database", config->database);
     json_put_str(document, "username", config->username);
+    if (config->require_tls)
+        json_put_bool(document, "requireTLS", true);
     json_put_str(document, "madeWith", config->made_with);
     json_put_str(document, "dataVersion", config->data_version);
     if (config->start)
@@ -119,6 +121,7 @@ int agent_instance_config_decode(const json_t *document, struct agent_instance_c
         want_copy(document, "serviceDomain", &config.service_domain, err) < 0 ||
         want_copy(document, "database", &config.database, err) < 0 ||
         want_copy(document, "username", &config.username, err) < 0 ||
+        json_want_bool(document, "requireTLS", &config.require_tls, err) < 0 ||
         want_copy(document, "madeWith", &config.made_with, err) < 0 ||
         want_copy(document, "dataVersion", &config.data_version, err) < 0 ||
         json_want_int(document, "serverIdBase", 0, UINT32_MAX, &server_id_base, err) < 0 ||

@@ -28,6 +28,7 @@ const char *const agent_problem_names[AGENT_PROBLEM_KIND_COUNT] = {
     [AGENT_PROBLEM_SERVER_STOPPED] = "ServerStopped",
     [AGENT_PROBLEM_SET_ASIDE_FAILED] = "SetAsideFailed",
     [AGENT_PROBLEM_SYSTEM_TABLES_OLD] = "SystemTablesOld",
+    [AGENT_PROBLEM_TLS_NOT_REQUIRED] = "TLSNotRequired",
     [AGENT_PROBLEM_UNACKNOWLEDGED_COMMITS] = "UnacknowledgedCommits",
     [AGENT_PROBLEM_VOLUME_FULL] = "VolumeFull",
 };

@@ -33,6 +33,7 @@ enum agent_problem_kind {
     AGENT_PROBLEM_SERVER_STOPPED, /* as somebody wishes */
     AGENT_PROBLEM_SET_ASIDE_FAILED,
     AGENT_PROBLEM_SYSTEM_TABLES_OLD,
+    AGENT_PROBLEM_TLS_NOT_REQUIRED, /* though the cluster says so: the server cannot */
     AGENT_PROBLEM_UNACKNOWLEDGED_COMMITS,
     AGENT_PROBLEM_VOLUME_FULL,
     AGENT_PROBLEM_KIND_COUNT

@@ -17,6 +17,7 @@
 #define PASSWORD_MAX 1024
 #define ACCOUNTS_DATABASE "kubemysql"
 #define ACCOUNTS_TABLE ACCOUNTS_DATABASE ".accounts"
+#define NOTE_OF_TLS "2" /* id of its row; the record's is 1 */
 #define ER_BAD_DB 1049
 #define ER_NO_SUCH_TABLE 1146
 
@@ -60,6 +61,8 @@ struct planner {
     struct accounts_plan plan;
     size_t capacity;
     const struct dialect *dialect;
+    /* Behind ALTER USER of root and of the others at '%'; "": it stays as it is. */
+    const char *root_requires, *others_require;
 };
 
 static void add_step(struct planner *planner, const char *what, struct strbuf *sql)
@@ -97,7 +100,7 @@ static void add_credentials(const struct planner *planner, const char *password,
 
 /* `password_options`: our passwords change when the Secret does and at no other time. */
 static void add_account_statement(struct planner *planner, const char *what, const char *verb, const char *user,
-    const char *host, const char *password)
+    const char *host, const char *password, const char *requires)
 {
     struct strbuf sql;
 
@@ -105,6 +108,7 @@ static void add_account_statement(struct planner *planner, const char *what, con
     strbuf_addf(&sql, "%s ", verb);
     sql_add_account(&sql, user, host);
     add_credentials(planner, password, &sql);
+    strbuf_adds(&sql, requires);
     strbuf_adds(&sql, " PASSWORD EXPIRE NEVER");
     if (planner->dialect->password_history)
         strbuf_adds(&sql, " PASSWORD HISTORY 0 PASSWORD REUSE INTERVAL 0 DAY");
@@ -129,15 +133,15 @@ static void add_old_account(
 }
 
 /* CREATE with the password, so that no account is there without one for a moment; ALTER for accounts that existed. */
-static void add_account(
-    struct planner *planner, const char *what, const char *user, const char *host, const char *password)
+static void add_account(struct planner *planner, const char *what, const char *user, const char *host,
+    const char *password, const char *requires)
 {
     if (!planner->dialect->account_statements) {
         add_old_account(planner, what, user, host, password);
         return;
     }
-    add_account_statement(planner, what, "CREATE USER IF NOT EXISTS", user, host, password);
-    add_account_statement(planner, what, "ALTER USER", user, host, password);
+    add_account_statement(planner, what, "CREATE USER IF NOT EXISTS", user, host, password, requires);
+    add_account_statement(planner, what, "ALTER USER", user, host, password, requires);
 }
 
 static void add_grant(struct planner *planner, const char *what, const char *verb, const char *privileges,
@@ -158,10 +162,10 @@ static void plan_root(struct planner *planner, const char *password)
 
     if (!password)
         return;
-    add_account(planner, "account root@localhost", "root", "localhost", password);
+    add_account(planner, "account root@localhost", "root", "localhost", password, "");
     add_grant(
         planner, "account root@localhost", "GRANT", "ALL PRIVILEGES", "*.*", "root", "localhost", " WITH GRANT OPTION");
-    add_account(planner, "account root@%", "root", "%", password);
+    add_account(planner, "account root@%", "root", "%", password, planner->root_requires);
     add_grant(planner, "account root@%", "GRANT", dialect->root_grants, "*.*", "root", "%", " WITH GRANT OPTION");
     if (dialect->root_revoke)
         add_grant(planner, "account root@%", "REVOKE", dialect->root_revoke, "*.*", "root", "%", "");
@@ -171,7 +175,7 @@ static void plan_monitor(struct planner *planner, const char *password)
 {
     if (!password)
         return;
-    add_account(planner, "account monitor", "monitor", "%", password);
+    add_account(planner, "account monitor", "monitor", "%", password, planner->others_require);
     add_grant(planner, "account monitor", "GRANT", planner->dialect->monitor_grants, "*.*", "monitor", "%", "");
     add_grant(planner, "account monitor", "GRANT", "SELECT", "performance_schema.*", "monitor", "%", "");
 }
@@ -180,7 +184,7 @@ static void plan_replication(struct planner *planner, const char *password)
 {
     if (!password)
         return;
-    add_account(planner, "account replication", "replication", "%", password);
+    add_account(planner, "account replication", "replication", "%", password, planner->others_require);
     add_grant(
         planner, "account replication", "GRANT", planner->dialect->replication_grants, "*.*", "replication", "%", "");
 }
@@ -204,7 +208,7 @@ static void plan_user(struct planner *planner, const struct accounts_want *want,
     strbuf_init(&level, STATEMENT_MAX);
     if (!want->username || !want->user_password)
         return;
-    add_account(planner, "the user", want->username, "%", want->user_password);
+    add_account(planner, "the user", want->username, "%", want->user_password, planner->others_require);
     if (!want->database)
         return;
     sql_add_grant_database(&level, want->database, partial_revokes);
@@ -224,15 +228,32 @@ static void plan_session(struct planner *planner)
 {
     add_text(planner, "session", "CREATE DATABASE IF NOT EXISTS " ACCOUNTS_DATABASE);
     add_text(planner, "session", "USE " ACCOUNTS_DATABASE);
+    add_text(planner, "the record",
+        "CREATE TABLE IF NOT EXISTS " ACCOUNTS_TABLE
+        " (id TINYINT UNSIGNED NOT NULL PRIMARY KEY, hash CHAR(64) NOT NULL) ENGINE = InnoDB");
+}
+
+/* In the logged pass alone, behind the note: what is done without the log may be cut off before the note is written. */
+static void plan_tls(struct planner *planner, const struct accounts_want *want, bool noted)
+{
+    if (!planner->dialect->require_tls)
+        return;
+    planner->root_requires = " REQUIRE SSL";
+    planner->others_require = want->require_tls ? " REQUIRE SSL" : noted ? " REQUIRE NONE" : "";
+    if (want->require_tls && !noted)
+        add_text(planner, "the note of TLS", "REPLACE INTO " ACCOUNTS_TABLE " VALUES (" NOTE_OF_TLS ", 'REQUIRE SSL')");
+}
+
+static void plan_tls_end(struct planner *planner, const struct accounts_want *want, bool noted)
+{
+    if (noted && !want->require_tls)
+        add_text(planner, "the note of TLS", "DELETE FROM " ACCOUNTS_TABLE " WHERE id = " NOTE_OF_TLS);
 }
 
 static void plan_record(struct planner *planner, const char *hash)
 {
     struct strbuf sql;
 
-    add_text(planner, "the record",
-        "CREATE TABLE IF NOT EXISTS " ACCOUNTS_TABLE
-        " (id TINYINT UNSIGNED NOT NULL PRIMARY KEY, hash CHAR(64) NOT NULL) ENGINE = InnoDB");
     strbuf_init(&sql, STATEMENT_MAX);
     strbuf_adds(&sql, "REPLACE INTO " ACCOUNTS_TABLE " VALUES (1, ");
     sql_add_string(&sql, hash);
@@ -304,10 +325,10 @@ static int check_passwords(const struct accounts_want *want, struct error *err)
     return 0;
 }
 
-int accounts_plan_make(const struct accounts_want *want, const struct dialect *dialect, bool partial_revokes,
-    struct accounts_plan *ret, struct error *err)
+int accounts_plan_make(const struct accounts_want *want, const struct dialect *dialect,
+    const struct accounts_facts *facts, struct accounts_plan *ret, struct error *err)
 {
-    struct planner planner = {.dialect = dialect};
+    struct planner planner = {.dialect = dialect, .root_requires = "", .others_require = ""};
 
     if (check_username(want, err) < 0 || check_database(want->database, err) < 0 || check_passwords(want, err) < 0)
         return -1;
@@ -318,9 +339,11 @@ int accounts_plan_make(const struct accounts_want *want, const struct dialect *d
     if (want->scope >= ACCOUNTS_LOGGED) {
         add_text(&planner, "session", "SET SESSION sql_log_bin = 1");
         plan_session(&planner);
+        plan_tls(&planner, want, facts->tls_noted);
         plan_system_accounts(&planner, want);
         plan_database(&planner, want->database);
-        plan_user(&planner, want, partial_revokes);
+        plan_user(&planner, want, facts->partial_revokes);
+        plan_tls_end(&planner, want, facts->tls_noted);
         plan_record(&planner, want->hash);
     }
     *ret = planner.plan;
@@ -364,22 +387,40 @@ static const char *table_of(const struct dialect *dialect)
     return dialect->family == AGENT_FLAVOUR_MARIADB ? "mysql.global_priv" : "mysql.user";
 }
 
+static int read_row(struct session *session, const char *id, char ret[static 65], struct error *err)
+{
+    _cleanup_(freep) char *sql = xasprintf("SELECT hash FROM " ACCOUNTS_TABLE " WHERE id = %s", id);
+    struct error failure = ERROR_INIT;
+
+    if (session_query(session, sql, take_hash, ret, &failure) == 0 || failure.code == ER_NO_SUCH_TABLE ||
+        failure.code == ER_BAD_DB)
+        return 0;
+    if (err)
+        *err = failure;
+    return -1;
+}
+
+int accounts_look_tls(struct session *session, bool *ret_noted, struct error *err)
+{
+    char note[65] = "";
+
+    if (read_row(session, NOTE_OF_TLS, note, err) < 0)
+        return -1;
+    *ret_noted = *note;
+    return 0;
+}
+
 int accounts_look(struct session *session, const struct dialect *dialect, bool *ret_present, char ret_hash[static 65],
     struct error *err)
 {
     _cleanup_(freep) char *sql =
         xasprintf("SELECT COUNT(*) FROM %s WHERE User IN ('root', 'replication') AND Host = '%%'", table_of(dialect));
-    struct error failure = ERROR_INIT;
     char hash[65] = "";
 
     if (session_query(session, sql, take_count, ret_present, err) < 0)
         return -1;
-    if (session_query(session, "SELECT hash FROM " ACCOUNTS_TABLE " WHERE id = 1", take_hash, hash, &failure) < 0 &&
-        failure.code != ER_NO_SUCH_TABLE && failure.code != ER_BAD_DB) {
-        if (err)
-            *err = failure;
+    if (read_row(session, "1", hash, err) < 0)
         return -1;
-    }
     memcpy(ret_hash, hash, sizeof(hash));
     return 0;
 }

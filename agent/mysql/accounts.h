@@ -5,6 +5,10 @@
  * The plan is pure: what is wanted in, statements out. Every statement can be repeated; nothing is ever dropped: a user whose name was
  * taken out of the spec stays as it is (somebody may be working with it), as does a database.
  *
+ * TLS: root@'%' enters with it alone, wherever the server can say so. With `require_tls` that holds of all accounts at '%' that are made here; a
+ * note beside the record says that it was done, so that without it they are set free again, and whoever has an account of ours altered by hand
+ * (REQUIRE SSL, without the note) keeps that. Accounts at localhost are never bound to it: REQUIRE SSL refuses sockets, too.
+ *
  * Only a primary makes them; the others get them by replication, and look whether they are there (accounts_look). What is in nobody's binary
  * log comes first, as it waits for no acknowledgement: after a change of passwords replicas may have to get in before any can be given.
  */
@@ -32,6 +36,7 @@ struct accounts_want {
     char *database;   /* NULL: none */
     char *username;   /* NULL: none */
     char *agent_user; /* the name we enter by: nobody else's */
+    bool require_tls;
     enum accounts_scope scope;
     char hash[65]; /* agent_api.h: accounts_hash */
 };
@@ -49,9 +54,15 @@ struct accounts_plan {
     size_t count;
 };
 
+/* What the server has told of itself and of an earlier plan. */
+struct accounts_facts {
+    bool partial_revokes;
+    bool tls_noted; /* accounts_look_tls */
+};
+
 /* Pure. ERROR_INVALID: the wish cannot be met whatever the server says (a reserved or over-long name). */
-int accounts_plan_make(const struct accounts_want *want, const struct dialect *dialect, bool partial_revokes,
-    struct accounts_plan *ret, struct error *err) KM_MUST_CHECK;
+int accounts_plan_make(const struct accounts_want *want, const struct dialect *dialect,
+    const struct accounts_facts *facts, struct accounts_plan *ret, struct error *err) KM_MUST_CHECK;
 void accounts_plan_release(struct accounts_plan *plan);
 
 /* Runs the plan up to the first failure; the error says at which account, and never holds a password. */
@@ -61,6 +72,9 @@ int accounts_apply(struct session *session, const struct accounts_plan *plan, st
  * server has got. The row comes after the accounts, here as in the binary log. */
 int accounts_look(struct session *session, const struct dialect *dialect, bool *ret_present, char ret_hash[static 65],
     struct error *err) KM_MUST_CHECK;
+
+/* Whether an earlier plan has bound accounts to TLS (require_tls), and none has set them free since. */
+int accounts_look_tls(struct session *session, bool *ret_noted, struct error *err) KM_MUST_CHECK;
 
 /* What the server holds of the system accounts, password hashes included, as a number: another one means that somebody has changed, added or
  * dropped one. 0: it cannot be read. */

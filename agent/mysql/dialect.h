@@ -67,6 +67,7 @@ struct dialect {
     bool offline_mode; /* newcomers can be shut out, and sessions be kept from writing */
     bool account_statements; /* CREATE USER IF NOT EXISTS, ALTER USER … IDENTIFIED: else GRANT … IDENTIFIED makes and changes
                                  accounts */
+    bool require_tls;        /* require_secure_transport exists, and ALTER USER … REQUIRE */
     bool validate_config;    /* mysqld --validate-config exists; otherwise --help --verbose tells */
     bool password_hash;      /* the agent hashes passwords itself, so that no log can hold them */
     bool password_history;   /* accounts have a password history that must not refuse what is applied again */

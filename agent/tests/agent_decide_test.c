@@ -332,6 +332,26 @@ static void test_accounts_of_a_replica(void **unused)
     assert_string_not_equal(readiness_ready(&state, NOW).reason, "accounts are not made yet");
 }
 
+static void test_a_server_that_cannot_require_tls_is_told(void **unused)
+{
+    struct instance_state state = healthy();
+    struct agent_status status = {0};
+
+    UNUSED(unused);
+    assert_int_equal(server_version_parse("5.6.51", NULL, &state.observed.version, NULL), 0);
+    readiness_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 0);
+    state.tls_wanted_of_all = true;
+    readiness_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 1);
+    assert_string_equal(status.problems[0].reason, "TLSNotRequired");
+    assert_non_null(strstr(status.problems[0].message, "5.6.51"));
+    assert_int_equal(server_version_parse("10.11.19-MariaDB", NULL, &state.observed.version, NULL), 0);
+    status = (struct agent_status){0};
+    readiness_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 0);
+}
+
 static void test_a_bad_wish_takes_no_working_database_out_of_service(void **unused)
 {
     struct instance_state state = healthy();
@@ -479,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_ready),
         cmocka_unit_test(test_events_of_a_primary),
         cmocka_unit_test(test_accounts_of_a_replica),
+        cmocka_unit_test(test_a_server_that_cannot_require_tls_is_told),
         cmocka_unit_test(test_a_bad_wish_takes_no_working_database_out_of_service),
         cmocka_unit_test(test_live_gives_up_only_on_a_long_hang),
         cmocka_unit_test(test_volume),

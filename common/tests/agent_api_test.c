@@ -171,6 +171,7 @@ static void test_instance_config(void **unused)
         .server_id_base = 4000000000U,
         .replicas = 3,
         .username = (char *)(uintptr_t) "app",
+        .require_tls = true,
         .data_version = (char *)(uintptr_t) "10.11.19-MariaDB",
     };
     _cleanup_(json_decrefp) json_t *document = agent_instance_config_encode(&config);
@@ -186,6 +187,7 @@ static void test_instance_config(void **unused)
     assert_true(read.server_id_base == 4000000000U);
     assert_int_equal(read.replicas, 3);
     assert_string_equal(read.username, "app");
+    assert_true(read.require_tls);
     assert_string_equal(read.data_version, "10.11.19-MariaDB");
     assert_null(read.made_with);
     assert_null(read.database);

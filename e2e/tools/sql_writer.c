@@ -63,6 +63,7 @@ static void hang_up(struct writer *writer)
 
 static bool dial(struct writer *writer)
 {
+    const my_bool enforce = 1, verify = 0; /* root is let in by TLS alone */
     unsigned timeout_s = 2;
     if (writer->mysql)
         return true;
@@ -71,6 +72,8 @@ static bool dial(struct writer *writer)
     timeout_s = getenv("SQL_WRITER_PATIENT") ? 0 : 30;
     mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &timeout_s);
     mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, &timeout_s);
+    mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &enforce);
+    mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
     if (!mysql_real_connect(mysql, writer->host, writer->user, writer->password, NULL, writer->port, NULL, 0)) {
         snprintf(writer->last_error, sizeof(writer->last_error), "connect: %s", mysql_error(mysql));
         mysql_close(mysql);

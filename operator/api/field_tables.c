@@ -334,6 +334,8 @@ const struct api_field mysql_cluster_fields[] = {
     {"failover.selfFenceMilliseconds", .type = API_INTEGER, .min = CLUSTER_SELF_FENCE_MS_MIN,
         .max = CLUSTER_SELF_FENCE_MS_MAX},
     {"failover.reseed", .type = API_BOOLEAN},
+    {"tls", .type = API_OBJECT},
+    {"tls.mode", .type = API_STRING, .values = "Offered|Required"},
     {"mycnf", .type = API_MAP, .max = MYCNF_KEYS_MAX},
     {"logs", .type = API_OBJECT},
     {"logs.slow", .type = API_OBJECT},

@@ -129,6 +129,7 @@ static const struct base_line default_lines[] = {
     {"character_set_server = utf8mb4", {"character_set_server"}}, /* latin1 in MySQL 5.7 and MariaDB before 11.6 */
     {"skip_name_resolve", {"skip_name_resolve", "name_resolve"}}, /* no DNS lookup per connection */
     {"loose_mysqlx = OFF", {"mysqlx"}},                           /* MySQL's second protocol: memory and a port that nobody asked for */
+    {"local_infile = OFF", {"local_infile"}}, /* LOAD DATA LOCAL lets whoever plays the server read a client's files */
     /* A week of binary logs; MariaDB's default keeps them until the volume is full. The first for MySQL 5.7 and MariaDB 10.5. */
     {"loose_expire_logs_days = 7", {"expire_logs_days", "binlog_expire_logs_seconds"}},
     {"loose_binlog_expire_logs_seconds = 604800", {"expire_logs_days", "binlog_expire_logs_seconds"}},
@@ -383,7 +384,7 @@ static void add_defaults(struct strbuf *out, const json_t *mycnf, int64_t memory
         strbuf_addf(out, "innodb_buffer_pool_size = %lld\n", (long long)pool);
 }
 
-void mycnf_render(const json_t *mycnf, int64_t memory_limit_bytes, struct strbuf *out)
+void mycnf_render(const json_t *mycnf, int64_t memory_limit_bytes, bool require_tls, struct strbuf *out)
 {
     strbuf_adds(out, "# Written by kube-mysql; changes are overwritten. Set spec.mycnf instead.\n[mysqld]\n");
     for (size_t i = 0; i < ARRAY_LEN(owned_lines); i++)
@@ -394,6 +395,8 @@ void mycnf_render(const json_t *mycnf, int64_t memory_limit_bytes, struct strbuf
         strbuf_adds(out, "# spec.mycnf\n");
         add_options(out, mycnf);
     }
+    if (require_tls) /* MySQL 5.6 does not know it, and its agent says so */
+        strbuf_adds(out, "# spec.tls.mode\nloose_require_secure_transport = ON\n");
 }
 
 /*

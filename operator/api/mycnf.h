@@ -33,8 +33,9 @@ void mycnf_validate(const json_t *mycnf, const char *prefix, struct api_problems
 /* A new object with normalised keys: over laid over base. Either may be NULL. Inputs that mycnf_validate refuses give keys that it refuses. */
 json_t *mycnf_merge(const json_t *base, const json_t *over);
 
-/* Renders a checked, merged map. memory_limit_bytes: of the mysql container, 0 if none. Appends; same input, same bytes. */
-void mycnf_render(const json_t *mycnf, int64_t memory_limit_bytes, struct strbuf *out);
+/* Renders a checked, merged map. memory_limit_bytes: of the mysql container, 0 if none. require_tls: no connection over
+ * the network without TLS, whatever the map says. Appends; same input, same bytes. */
+void mycnf_render(const json_t *mycnf, int64_t memory_limit_bytes, bool require_tls, struct strbuf *out);
 
 /* innodb_buffer_pool_size for a memory limit; 0: leave the server's default. */
 int64_t mycnf_buffer_pool_bytes(int64_t memory_limit_bytes);

@@ -118,6 +118,7 @@ static void read_spec(json_t *spec, struct mysql_cluster *ret)
     ret->pod_template = object_at(spec, "podTemplate");
     read_service(spec, "primary", &ret->service_primary);
     read_service(spec, "replicas", &ret->service_replicas);
+    ret->require_tls = str_eq(json_path_str(spec, "tls.mode", NULL), "Required");
     ret->paused = json_path_bool(spec, "paused", false);
 }
 

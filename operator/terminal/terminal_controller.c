@@ -47,8 +47,8 @@ struct visit {
     char *password;                         /* root's */
     char *encoded_ca;                       /* ca.crt of the cluster's certificates, base64; NULL: there is none yet */
     bool has_members;                       /* so it will tell what its server is, if it has not */
-    bool knows_server;                      /* verify_option is what that one needs */
-    const char *verify_option;              /* terminal_desired.h; NULL: none */
+    bool knows_server;                      /* tls is what that one needs */
+    struct terminal_tls tls;                /* terminal_desired.h */
     char reason[KUBE_CONDITION_REASON_MAX]; /* why it is not served; "" : it is */
     char message[KUBE_CONDITION_MESSAGE_MAX];
     struct error error;
@@ -91,7 +91,7 @@ static void visit_finish(struct visit *visit)
 {
     struct reconcile *run = visit->run;
     struct error error = visit->error;
-    bool waits = visit->has_members && !visit->knows_server && !visit->verify_option;
+    bool waits = visit->has_members && !visit->knows_server && !visit->tls.verify_option;
     bool blocked = !str_empty(visit->reason) || waits;
     visit_free(visit);
     if (error.kind && error.kind != ERROR_EXISTS)
@@ -279,8 +279,8 @@ static char *encoded_my_cnf(const struct visit *visit)
 {
     struct strbuf text;
     strbuf_init(&text, 8 * KM_KIB);
-    terminal_my_cnf(
-        &visit->terminal, visit->port, visit->password, visit->encoded_ca ? visit->verify_option : NULL, &text);
+    const struct terminal_tls none = {0};
+    terminal_my_cnf(&visit->terminal, visit->port, visit->password, visit->encoded_ca ? &visit->tls : &none, &text);
     char *encoded = tls_base64_encode(text.buf, text.len);
     strbuf_release_secret(&text);
     return encoded;
@@ -320,11 +320,11 @@ static void write_secret(struct visit *visit, const json_t *data)
     json_decref(secret);
 }
 
-static const char *held_verify_option(const json_t *data)
+static struct terminal_tls held_tls(const json_t *data)
 {
     const char *encoded = json_string_value(json_object_get(data, "my.cnf"));
     _cleanup_(secret_freep) char *my_cnf = encoded ? tls_base64_decode(encoded, strlen(encoded), NULL, NULL) : NULL;
-    return my_cnf ? terminal_verify_option_of(my_cnf) : NULL;
+    return terminal_tls_of(str_or_empty(my_cnf));
 }
 
 static bool holds_all(const json_t *data, json_t *wanted)
@@ -346,7 +346,7 @@ static void on_secret_read(void *arg, const struct kube_answer *answer, const st
         return;
     }
     if (!err && !visit->knows_server) /* nobody speaks at the moment: it stays as it was */
-        visit->verify_option = held_verify_option(json_path(answer->object, "data"));
+        visit->tls = held_tls(json_path(answer->object, "data"));
     _cleanup_(json_decrefp) json_t *wanted = wanted_data(visit);
     if (err) {
         write_secret(visit, wanted);
@@ -461,9 +461,11 @@ static void read_server(struct visit *visit, const json_t *instances)
             json_path_str(instance, "flavour", ""), json_path_str(instance, "version", "")};
         if (*server.flavour && !visit->knows_server) {
             visit->knows_server = true;
-            visit->verify_option = terminal_verify_option(&server);
+            visit->tls = terminal_tls_for(&server);
         }
     }
+    if (!visit->knows_server)
+        visit->tls = terminal_tls_for(&(const struct terminal_server){"", ""});
 }
 
 static bool read_config(struct visit *visit, const struct custom_object *cluster)

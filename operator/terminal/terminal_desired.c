@@ -45,38 +45,46 @@ static void add_quoted(struct strbuf *out, const char *value)
     strbuf_adds(out, "\"\n");
 }
 
+static const char ca_line[] = "ssl-ca=" TERMINAL_SECRET_DIR "/ca.crt";
 static const char verify_mariadb[] = "ssl-verify-server-cert";
 static const char verify_mysql[] = "ssl-mode=VERIFY_IDENTITY";
 
-const char *terminal_verify_option(const struct terminal_server *server)
+struct terminal_tls terminal_tls_for(const struct terminal_server *server)
 {
     if (str_eq(server->flavour, "mariadb"))
-        return verify_mariadb;
-    bool is_known = !str_empty(server->flavour) && !str_empty(server->version);
-    return is_known && strtol(server->version, NULL, 10) >= 8 ? verify_mysql : NULL;
+        return (struct terminal_tls){true, verify_mariadb};
+    if (str_empty(server->flavour) || str_empty(server->version))
+        return (struct terminal_tls){.has_ca = true};
+    return strtol(server->version, NULL, 10) >= 8 ? (struct terminal_tls){true, verify_mysql} : (struct terminal_tls){0};
 }
 
-const char *terminal_verify_option_of(const char *my_cnf)
+static bool has_line(const char *text, const char *line)
+{
+    _cleanup_(freep) char *whole = xasprintf("\n%s\n", line);
+    return strstr(text, whole);
+}
+
+struct terminal_tls terminal_tls_of(const char *my_cnf)
 {
     const char *const options[] = {verify_mariadb, verify_mysql};
-    for (size_t i = 0; i < ARRAY_LEN(options); i++) {
-        _cleanup_(freep) char *line = xasprintf("\n%s\n", options[i]);
-        if (strstr(my_cnf, line))
-            return options[i];
-    }
-    return NULL;
+    struct terminal_tls tls = {.has_ca = has_line(my_cnf, ca_line)};
+    for (size_t i = 0; i < ARRAY_LEN(options) && !tls.verify_option; i++)
+        tls.verify_option = has_line(my_cnf, options[i]) ? options[i] : NULL;
+    return tls;
 }
 
 /* The character set is in a group of its own: mysqlbinlog reads [client], and does not know the option. */
-void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char *password, const char *verify_option,
-    struct strbuf *out)
+void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char *password,
+    const struct terminal_tls *tls, struct strbuf *out)
 {
     strbuf_adds(out, "[client]\nhost=");
     terminal_host(terminal, out);
     strbuf_addf(out, "\nport=%d\nuser=root\npassword=", port);
     add_quoted(out, password);
-    if (verify_option)
-        strbuf_addf(out, "ssl-ca=" TERMINAL_SECRET_DIR "/ca.crt\n%s\n", verify_option);
+    if (tls->has_ca)
+        strbuf_addf(out, "%s\n", ca_line);
+    if (tls->verify_option)
+        strbuf_addf(out, "%s\n", tls->verify_option);
     strbuf_adds(out, "[mysql]\ndefault-character-set=utf8mb4\n");
 }
 

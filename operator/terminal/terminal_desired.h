@@ -26,15 +26,21 @@ void terminal_host(const struct mysql_terminal *terminal, struct strbuf *out);
 struct terminal_server {
     const char *flavour, *version;
 };
-/* How its client says that the server's certificate must be of the CA in the terminal's ca.crt and bear the name that
- * was asked for. NULL: it is not known, or such a client cannot: those of MySQL before 8.0 look for names only where
- * there are none, in the common name. */
-const char *terminal_verify_option(const struct terminal_server *server);
-/* The one that such a configuration holds; NULL: none. */
-const char *terminal_verify_option_of(const char *my_cnf);
-/* The client configuration; secret. Values are quoted for option files. verify_option: as above. */
-void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char *password, const char *verify_option,
-    struct strbuf *out);
+struct terminal_tls {
+    bool has_ca; /* the client is given the terminal's ca.crt, with which it connects by TLS */
+    /* How it says that the server's certificate must be of that CA and bear the name that was asked for. NULL: the
+     * server is not known, or such a client cannot: those of MySQL before 8.0 look for names only where there are none,
+     * in the common name. */
+    const char *verify_option;
+};
+/* A server that is not known yet gets the CA without the option, which all clients understand: root is let in by TLS
+ * alone (agent/mysql/accounts.h). */
+struct terminal_tls terminal_tls_for(const struct terminal_server *server);
+/* What such a configuration holds. */
+struct terminal_tls terminal_tls_of(const char *my_cnf);
+/* The client configuration; secret. Values are quoted for option files. */
+void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char *password,
+    const struct terminal_tls *tls, struct strbuf *out);
 /* {labels, ownerReferences} of the children. */
 json_t *terminal_child_metadata(const struct terminal_view *view);
 /* Label kubemysql.dev/role of the pod is "terminal-HASH" of its own manifest: pods cannot be changed, a new hash means a new pod. */

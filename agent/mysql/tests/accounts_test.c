@@ -39,26 +39,31 @@ static struct accounts_want full_want(void)
     };
 }
 
-static int make(const char *version, const struct accounts_want *want, bool partial_revokes, struct accounts_plan *ret,
-    struct error *err)
+static int make(const char *version, const struct accounts_want *want, const struct accounts_facts *facts,
+    struct accounts_plan *ret, struct error *err)
 {
     struct server_version server;
 
     assert_int_equal(server_version_parse(version, NULL, &server, NULL), 0);
-    return accounts_plan_make(want, dialect_for(&server), partial_revokes, ret, err);
+    return accounts_plan_make(want, dialect_for(&server), facts, ret, err);
 }
 
-static char *plan_text(const char *version, const struct accounts_want *want)
+static char *plan_text_of(const char *version, const struct accounts_want *want, const struct accounts_facts *facts)
 {
     struct accounts_plan plan;
     struct strbuf text;
 
     strbuf_init(&text, FS_READ_MAX);
-    assert_int_equal(make(version, want, false, &plan, NULL), 0);
+    assert_int_equal(make(version, want, facts, &plan, NULL), 0);
     for (size_t i = 0; i < plan.count; i++)
         strbuf_addf(&text, "%s: %s\n", plan.steps[i].what, plan.steps[i].sql);
     accounts_plan_release(&plan);
     return strbuf_detach(&text, NULL);
+}
+
+static char *plan_text(const char *version, const struct accounts_want *want)
+{
+    return plan_text_of(version, want, &(struct accounts_facts){0});
 }
 
 static void test_goldens(void **unused)
@@ -127,12 +132,83 @@ static void test_what_goes_into_the_binary_log(void **unused)
     assert_string_equal(none, "");
 }
 
+static int count_of(const char *text, const char *what)
+{
+    int count = 0;
+
+    for (; (text = strstr(text, what)); text++)
+        count++;
+    return count;
+}
+
+/* The statement that changes an account in the logged part of a plan. */
+static char *change_of(const char *text, const char *account)
+{
+    _cleanup_(freep) char *start = xasprintf("ALTER USER %s ", account);
+    const char *at = strstr(strstr(text, "sql_log_bin = 1"), start);
+
+    assert_non_null(at);
+    return xstrndup(at, strcspn(at, "\n"));
+}
+
+static void expect_requires(const char *text, const char *account, const char *requires)
+{
+    _cleanup_(freep) char *change = change_of(text, account);
+
+    if (!*requires ? strstr(change, "REQUIRE") != NULL : strstr(change, requires) == NULL)
+        fail_msg("%s: %s", account, change);
+}
+
+static void expect_others(const char *text, const char *requires)
+{
+    static const char *const accounts[] = {"'monitor'@'%'", "'replication'@'%'", "'o\\'brien'@'%'"};
+
+    for (size_t i = 0; i < ARRAY_LEN(accounts); i++)
+        expect_requires(text, accounts[i], requires);
+    expect_requires(text, "'root'@'%'", "REQUIRE SSL");
+    expect_requires(text, "'root'@'localhost'", "");
+}
+
+/* What was bound to TLS is noted before, and set free once; what somebody else has bound stays. */
+static void test_tls_is_required_and_not_any_more(void **unused)
+{
+    static const char *const versions[] = {"10.11.19-MariaDB", "9.7.4"};
+    static const char note[] = "REPLACE INTO kubemysql.accounts VALUES (2, 'REQUIRE SSL')";
+    static const char end[] = "DELETE FROM kubemysql.accounts WHERE id = 2";
+    const struct accounts_facts noted = {.tls_noted = true};
+    _cleanup_(accounts_want_release) struct accounts_want want = full_want();
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(versions); i++) {
+        want.require_tls = false;
+        _cleanup_(freep) char *offered = plan_text(versions[i], &want);
+        expect_others(offered, "");
+        assert_null(strstr(offered, note));
+        want.require_tls = true;
+        _cleanup_(freep) char *required = plan_text(versions[i], &want);
+        expect_others(required, " REQUIRE SSL ");
+        const char *first = strstr(strstr(required, "sql_log_bin = 1"), "USER");
+        assert_true(strstr(required, note) < first && strstr(required, note) > strstr(required, "CREATE TABLE"));
+        assert_true(strstr(required, "REQUIRE") > strstr(required, "sql_log_bin = 1"));
+        _cleanup_(freep) char *still = plan_text_of(versions[i], &want, &noted);
+        expect_others(still, " REQUIRE SSL ");
+        want.require_tls = false;
+        _cleanup_(freep) char *back = plan_text_of(versions[i], &want, &noted);
+        expect_others(back, " REQUIRE NONE ");
+        assert_true(strstr(back, end) > strstr(back, "CREATE DATABASE IF NOT EXISTS `shop"));
+        assert_int_equal(count_of(back, end), 1);
+    }
+    want.require_tls = true;
+    _cleanup_(freep) char *old = plan_text("5.6.21", &want);
+    assert_null(strstr(old, "REQUIRE"));
+}
+
 static void expect_refused(struct accounts_want *want, const char *says)
 {
     struct accounts_plan plan;
     struct error err = ERROR_INIT;
 
-    assert_int_equal(make("9.7.4", want, false, &plan, &err), -1);
+    assert_int_equal(make("9.7.4", want, &(struct accounts_facts){0}, &plan, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_non_null(strstr(err.message, says));
 }
@@ -165,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_mariadb_statements_hold_no_password),
         cmocka_unit_test(test_missing_files_leave_accounts_alone),
         cmocka_unit_test(test_what_goes_into_the_binary_log),
+        cmocka_unit_test(test_tls_is_required_and_not_any_more),
         cmocka_unit_test(test_names_that_cannot_be),
     };
 

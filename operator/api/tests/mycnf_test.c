@@ -111,10 +111,10 @@ static void golden(void **state)
     UNUSED(state);
     _cleanup_(strbuf_release) struct strbuf text;
     strbuf_init(&text, MYCNF_TEXT_MAX);
-    mycnf_render(NULL, 0, &text);
+    mycnf_render(NULL, 0, false, &text);
     assert_string_equal(text.buf,
         OWNED "loose_binlog_format = ROW\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nrelay_log_recovery = ON\n"
-              "character_set_server = utf8mb4\nskip_name_resolve\nloose_mysqlx = OFF\nloose_expire_logs_days = 7\n"
+              "character_set_server = utf8mb4\nskip_name_resolve\nloose_mysqlx = OFF\nlocal_infile = OFF\nloose_expire_logs_days = 7\n"
               "loose_binlog_expire_logs_seconds = 604800\n");
 
     strbuf_reset(&text);
@@ -122,14 +122,33 @@ static void golden(void **state)
         "{\"sync_binlog\": 0, \"skip_name_resolve\": false, \"binlog_expire_logs_seconds\": 3600, \"loose_mysqlx\": \"ON\","
         " \"skip_external_locking\": true, \"a_text\": \" x # \\\"y\\\" \\\\z\", \"an_int\": 12345678901, \"a_real\": 0.5,"
         " \"an_empty\": \"\", \"plugin_load_add\": [\"a\", \"b=b.so\"], \"yes\": true}");
-    mycnf_render(mycnf, 1024 * KM_MIB, &text);
+    mycnf_render(mycnf, 1024 * KM_MIB, false, &text);
     json_decref(mycnf);
     assert_string_equal(text.buf,
         OWNED "loose_binlog_format = ROW\ninnodb_flush_log_at_trx_commit = 1\nrelay_log_recovery = ON\n"
-              "character_set_server = utf8mb4\ninnodb_buffer_pool_size = 536870912\n# spec.mycnf\n"
+              "character_set_server = utf8mb4\nlocal_infile = OFF\ninnodb_buffer_pool_size = 536870912\n# spec.mycnf\n"
               "a_real = 0.5\na_text = \" x # \\\"y\\\" \\\\z\"\nan_empty = \nan_int = 12345678901\n"
               "binlog_expire_logs_seconds = 3600\nloose_mysqlx = ON\nplugin_load_add = a\nplugin_load_add = b=b.so\n"
               "skip_external_locking\nskip_name_resolve = OFF\nsync_binlog = 0\nyes = ON\n");
+}
+
+/* Whatever else is said: the last line counts. And LOAD DATA LOCAL is for those who ask for it. */
+static void tls_is_required(void **state)
+{
+    UNUSED(state);
+    _cleanup_(strbuf_release) struct strbuf text;
+    strbuf_init(&text, MYCNF_TEXT_MAX);
+    json_t *mycnf = parse("{\"require_secure_transport\": \"OFF\", \"local_infile\": true}");
+    mycnf_render(mycnf, 0, true, &text);
+    const char *last = strstr(text.buf, "\nrequire_secure_transport = OFF\n# spec.tls.mode\n");
+    assert_non_null(last);
+    assert_non_null(strstr(last, "\nloose_require_secure_transport = ON\n"));
+    assert_null(strstr(text.buf, "local_infile = OFF"));
+    assert_non_null(strstr(text.buf, "local_infile = ON"));
+    strbuf_reset(&text);
+    mycnf_render(mycnf, 0, false, &text);
+    assert_null(strstr(text.buf, "loose_require_secure_transport"));
+    json_decref(mycnf);
 }
 
 static void buffer_pool(void **state)
@@ -152,6 +171,7 @@ int main(void)
         cmocka_unit_test(refusals),
         cmocka_unit_test(merge),
         cmocka_unit_test(golden),
+        cmocka_unit_test(tls_is_required),
         cmocka_unit_test(buffer_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

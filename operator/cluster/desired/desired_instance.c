@@ -30,6 +30,7 @@ static char *instance_json(
         .replicas = snapshot->scale.effective,
         .database = xstrdup(snapshot->cluster.database),
         .username = xstrdup(snapshot->cluster.username),
+        .require_tls = snapshot->cluster.require_tls,
         .made_with = xstrdup(made_with),
         .data_version = xstrdup(data_version),
         .start = start,
