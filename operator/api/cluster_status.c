@@ -135,6 +135,7 @@ json_t *cluster_status_encode(const struct cluster_status *status)
     put_copy(json, "storage", status->storage);
     status_put_positive(json, "port", status->port);
     status_put_texts(json, status, status_texts, ARRAY_LEN(status_texts));
+    json_put(json, "accounts", cluster_accounts_encode(&status->accounts));
     if (*status->binding)
         json_put(json, "binding", json_build("{s:s}", "name", status->binding));
     if (status->state != CLUSTER_STATE_UNKNOWN)
@@ -211,6 +212,7 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     ret->port = status_clamp_int(json_path_int(json, "port", 0));
     cluster_role_status_decode(json, ret->positions, &ret->roles);
     cluster_history_decode(json_object_get(json, "history"), &ret->roles, &ret->history);
+    cluster_accounts_decode(json_object_get(json, "accounts"), &ret->accounts);
     cluster_restore_decode(json_object_get(json, "restore"), &ret->restore);
     cluster_in_place_decode(json_object_get(json, "restoreInPlace"), &ret->in_place);
     json_copy_text(ret->archive.reason, sizeof(ret->archive.reason), json_path_str(json, "backup.archive.reason", ""));

@@ -18,6 +18,7 @@
 #include <jansson.h>
 
 #include "common/position.h"
+#include "operator/api/account_status.h"
 #include "operator/api/cluster_history.h"
 #include "operator/api/cluster_role_status.h"
 #include "operator/api/in_place_status.h"
@@ -109,6 +110,7 @@ struct cluster_status {
     enum cluster_state state;
     struct cluster_role_status roles; /* written before any agent is told of it (I2) */
     struct cluster_history history;   /* the last changes of the primary */
+    struct cluster_accounts accounts;
     struct cluster_restore restore;   /* owns documents */
     struct cluster_in_place in_place; /* likewise */
     int replicas;

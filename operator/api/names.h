@@ -55,6 +55,8 @@
 #define ANNOTATION_AGENT_TURN "kubemysql.dev/agent-turn"
 /* StatefulSet: hash of its pod template. */
 #define ANNOTATION_APPLIED_TEMPLATE "kubemysql.dev/applied-template"
+/* On pods: when what they mount was changed last. A kubelet brings new content at once to a pod that has changed itself. */
+#define ANNOTATION_MOUNTS_CHANGED "kubemysql.dev/mounts-changed"
 #define ANNOTATION_PASSWORD_HASH "kubemysql.dev/accounts-hash" /* Secret NAME-mysql-accounts */
 /* MysqlCluster, set by people: the pod of a lost primary, by somebody who has made sure that it serves nobody any more. */
 /* Names of folders, separated by commas: what was set aside there (I7) is known to somebody, and no longer named. */

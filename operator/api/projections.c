@@ -215,6 +215,7 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     struct json_slice spec = object_or_absent(json_slice_member(object, "spec"));
     struct json_slice status = object_or_absent(json_slice_member(object, "status"));
     struct json_slice config = json_slice_member(status, "configSpec"), port = json_slice_member(status, "port");
+    struct json_slice accounts = json_slice_member(status, "accounts");
     _cleanup_(freep) char *packed = pack_both(spec, status, &texts);
     UNUSED(packed); /* texts point into it */
     texts_add(&texts, offsetof(struct custom_object, uid), meta.uid, TEXT_ALL);
@@ -247,6 +248,7 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     ret->spec_len = (uint32_t)spec.len;
     ret->status_len = (uint32_t)status.len;
     ret->config_digest = hash64(hash64(HASH64_INIT, config.data, config.len), port.data, port.len);
+    ret->config_digest = hash64(ret->config_digest, accounts.data, accounts.len);
     ret->archive_digest = archive_digest(status);
     ret->archives = archives(spec, status);
     ret->drills = drills(spec, status);
@@ -414,6 +416,8 @@ static void add_pod_texts(struct texts *texts, const struct kube_meta *meta, str
     texts_add(texts, offsetof(struct pod_object, role), json_slice_member(labels, LABEL_ROLE), KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct pod_object, cluster), json_slice_member(labels, LABEL_CLUSTER), KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct pod_object, terminal), json_slice_member(labels, LABEL_TERMINAL), KUBE_LABEL_MAX);
+    texts_add(texts, offsetof(struct pod_object, mounts_changed),
+        json_slice_member(meta->annotations, ANNOTATION_MOUNTS_CHANGED), KUBE_LABEL_MAX);
 }
 
 /* spec: of a pod, or of a pod template. */

@@ -23,7 +23,7 @@ struct custom_object {
     const char *packed; /* the JSON texts of spec and status, one behind the other (packed_text.h) */
     size_t packed_len;
     uint32_t spec_len, status_len; /* unpacked; 0 if absent */
-    uint64_t config_digest;        /* MysqlCluster: of status.configSpec and status.port */
+    uint64_t config_digest;        /* MysqlCluster: of status.configSpec, status.port and status.accounts */
     bool archives;                 /* MysqlCluster: spec.backup.binlogs.enabled, or status.backup.archive is there */
     bool drills;                   /* MysqlCluster: spec.backup.drill or status.backup.drill is there */
     uint64_t archive_digest;       /* MysqlCluster: of the words of status.backup.archive, .drill and .problem */
@@ -78,6 +78,7 @@ struct pod_object {
     const char *role;     /* label kubemysql.dev/role */
     const char *cluster;  /* label kubemysql.dev/cluster */
     const char *terminal; /* label kubemysql.dev/terminal */
+    const char *mounts_changed; /* annotation; "" none */
     int restart_count;    /* sum of all containers */
     int64_t created_ms;   /* wall clock, in whole seconds; 0: unknown */
     /* Why it does not run, for people: not schedulable, image cannot be pulled, container's last words. "" if nothing is known. */

@@ -44,6 +44,7 @@ struct visit {
     struct mysql_config_spec config;
     int port;                               /* of the cluster's Services */
     char *secret_uid;                       /* of the live Secret; NULL: absent */
+    char *new_version;                      /* resourceVersion of the Secret, if it was changed by this visit; else NULL */
     char *password;                         /* root's */
     char *encoded_ca;                       /* ca.crt of the cluster's certificates, base64; NULL: there is none yet */
     bool has_members;                       /* so it will tell what its server is, if it has not */
@@ -80,6 +81,7 @@ static void visit_free(struct visit *visit)
     secret_free(visit->password);
     free(visit->encoded_ca);
     free(visit->secret_uid);
+    free(visit->new_version);
     free(visit->uid);
     free(visit->key);
     free(visit->ns);
@@ -240,6 +242,13 @@ static void visit_execute(struct visit *visit, struct plan *plan)
     plan_execute(manager_loop(visit->controller->manager), &visit->controller->targets, plan, NULL, on_plan_done, visit);
 }
 
+/* The kubelet brings a changed Secret at once to a pod that has changed itself, and else within a minute and a half. */
+static json_t *mounts_patch(const struct visit *visit, const struct pod_object *pod)
+{
+    return json_build("{s:{s:s, s:s, s:{s:s}}}", "metadata", "uid", pod->uid, "resourceVersion",
+        pod->object.resource_version, "annotations", ANNOTATION_MOUNTS_CHANGED, visit->new_version);
+}
+
 /* A pod whose manifest changed, or which has ended, makes room; its deletion brings us back to make the new one. */
 static void visit_pod(struct visit *visit)
 {
@@ -258,6 +267,8 @@ static void visit_pod(struct visit *visit)
         plan_add_apply(plan, PLAN_POD, NULL, json_incref(wanted), NULL);
     else if (outdated && !pod->object.deleting && str_eq(pod->terminal, visit->name))
         plan_add_delete(plan, PLAN_POD, visit->ns, view.names.pod, pod->uid, NULL);
+    else if (!outdated && !pod->object.deleting && visit->new_version && str_eq(pod->terminal, visit->name))
+        plan_add_patch(plan, PLAN_POD, visit->ns, view.names.pod, pod->uid, mounts_patch(visit, pod), NULL);
     json_decref(wanted);
     visit_execute(visit, plan);
 }
@@ -272,6 +283,7 @@ static void on_secret_written(void *arg, const struct kube_answer *answer, const
         return;
     }
     str_replace(&visit->secret_uid, json_path_str(answer->object, "metadata.uid", NULL));
+    str_replace(&visit->new_version, json_path_str(answer->object, "metadata.resourceVersion", NULL));
     visit_pod(visit);
 }
 

@@ -14,13 +14,13 @@
 #define TERMINAL_HOME "/home/terminal"
 #define TERMINAL_HOST_MAX 1024
 
-/* Copies the mounted file to the home, mode 0600, whenever it may have changed; ends at once when told to. */
+/* Copies the mounted file to the home, mode 0600, within a second after it has changed; ends at once when told to. */
 static const char terminal_script[] =
-    "umask 077; trap 'exit 0' TERM INT; "
+    "umask 077; trap 'exit 0' TERM INT; from=" TERMINAL_SECRET_DIR "/my.cnf to=\"$HOME/.my.cnf\"; "
     "while :; do "
-    "cp " TERMINAL_SECRET_DIR
-    "/my.cnf \"$HOME/.my.cnf.new\" && chmod 600 \"$HOME/.my.cnf.new\" && mv \"$HOME/.my.cnf.new\" \"$HOME/.my.cnf\"; "
-    "sleep 10 & wait $!; "
+    "if [ ! -e \"$to\" ] || [ \"$from\" -nt \"$to\" ]; then "
+    "cp \"$from\" \"$to.new\" && chmod 600 \"$to.new\" && mv \"$to.new\" \"$to\"; fi; "
+    "sleep 1 & wait $!; "
     "done";
 
 void terminal_host(const struct mysql_terminal *terminal, struct strbuf *out)

@@ -338,6 +338,7 @@ static void gather_world(
     if (!memory)
         return;
     snapshot->secrets = memory->secrets;
+    memcpy(snapshot->applied_accounts, memory->applied_accounts, sizeof(snapshot->applied_accounts));
     snapshot->template_answer = memory->template_answer;
     memcpy(snapshot->started, memory->started, sizeof(snapshot->started));
     snapshot->binding = memory->binding;

@@ -62,6 +62,7 @@ struct cluster_memory {
     struct cluster_child_memory children[CHILD_COUNT];
     bool children_known;                  /* at least seeded */
     struct cluster_secrets_facts secrets; /* client_tls is owned */
+    uint64_t applied_accounts[ACCOUNT_KIND_COUNT]; /* see cluster_snapshot.h */
     int64_t secrets_checked_ms;           /* monotonic, 0: never */
     int64_t secrets_generation;           /* of the spec they were made for */
     struct cluster_binding_facts binding;

@@ -54,6 +54,7 @@ int cluster_phase_secrets(void *arg)
     bool takes_password = snapshot->usable && !snapshot->cluster.paused;
     const struct cluster_secrets_request request = {
         .ns = snapshot->ns,
+        .uid = snapshot->uid,
         .accounts_name = snapshot->names.accounts,
         .ca_name = snapshot->names.ca,
         .tls_name = snapshot->names.tls,

@@ -8,6 +8,7 @@
 #include "operator/cluster/reconcile/final_backup_tend.h"
 #include "operator/cluster/status/cluster_events.h"
 #include "operator/cluster/status/cluster_report.h"
+#include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 
 /* ---- the last backup ---- */
@@ -66,6 +67,9 @@ int cluster_phase_status(void *arg)
         cluster_reconcile_again_in(reconcile, CLUSTER_CONFIRM_MS);
     cluster_figures_set(&cluster_reconcile_memory(reconcile)->figures, snapshot, &status);
     reconcile->final_act = final_backup_next_act(snapshot); /* before the world is let go */
+    if (cluster_accounts_are_applied(snapshot))
+        memcpy(cluster_reconcile_memory(reconcile)->applied_accounts, snapshot->secrets.account_digests,
+            sizeof(snapshot->secrets.account_digests));
     bool changed = !cluster_status_same(&snapshot->last, &status);
     if (changed) {
         cluster_events_record(manager_events(controller->manager), controller->cluster_resource, snapshot, &status);

@@ -26,7 +26,7 @@ struct pass {
     const struct kube_resource *resource;
     cluster_secrets_done_fn done;
     void *arg;
-    char *ns;
+    char *ns, *uid;
     json_t *metadata;
     struct strvec dns_names;
     char *user_password; /* inline, or read from the user's Secret */
@@ -73,6 +73,7 @@ static void pass_free(struct pass *pass)
     free(pass->user_secret_name);
     free(pass->user_secret_key);
     free(pass->ns);
+    free(pass->uid);
     free(pass);
 }
 
@@ -302,6 +303,8 @@ static void take_known(struct pass *pass, json_t *patches[static SECRET_COUNT])
     pass->facts.user_password = seen.user_password;
     pass->facts.password_ends_line = seen.password_ends_line;
     memcpy(pass->facts.user_keys, seen.user_keys, sizeof(seen.user_keys));
+    memcpy(pass->facts.accounts_hash, seen.accounts_hash, sizeof(seen.accounts_hash));
+    memcpy(pass->facts.account_digests, seen.account_digests, sizeof(seen.account_digests));
     pass->facts.client_tls = NULL;
     pass->unchanged = true;
     pass->ca.cert_pem = secret_data_get(pass->secrets[SECRET_CA].data, "ca.crt");
@@ -325,6 +328,33 @@ static bool ends_line(const char *text)
     return len > 0 && text[len - 1] == '\n';
 }
 
+static uint64_t password_digest(const char *uid, const char *password)
+{
+    if (!password)
+        return 0;
+    uint64_t digest = hash64(HASH64_INIT, str_or_empty(uid), strlen(str_or_empty(uid)) + 1);
+    digest = hash64(digest, password, strlen(password));
+    return digest ? digest : 1;
+}
+
+/* Of what the Secret holds when the patch is written. */
+static void note_accounts(struct pass *pass, const json_t *data, const json_t *patch)
+{
+    char *passwords[ACCOUNT_KIND_COUNT];
+    for (int i = 0; i < ACCOUNT_KIND_COUNT; i++) {
+        const char *key = cluster_account_keys[i];
+        passwords[i] = secret_data_get(json_object_get(patch, key) ? patch : data, key);
+        pass->facts.account_digests[i] = password_digest(pass->uid, passwords[i]);
+    }
+    const struct agent_account_files files = {.root = passwords[ACCOUNT_ROOT],
+        .replication = passwords[ACCOUNT_REPLICATION],
+        .monitor = passwords[ACCOUNT_MONITOR],
+        .user = passwords[ACCOUNT_USER]};
+    agent_accounts_hash(pass->uid, &files, pass->facts.accounts_hash);
+    for (int i = 0; i < ACCOUNT_KIND_COUNT; i++)
+        secret_free(passwords[i]);
+}
+
 static void work_out_accounts(struct pass *pass, json_t *patches[static SECRET_COUNT])
 {
     const json_t *data = pass->secrets[SECRET_ACCOUNTS].data;
@@ -332,6 +362,7 @@ static void work_out_accounts(struct pass *pass, json_t *patches[static SECRET_C
     secret_free(pass->held_password);
     pass->held_password = secret_data_get(json_object_get(patch, "user") ? patch : data, "user");
     pass->facts.password_ends_line = ends_line(pass->user_password);
+    note_accounts(pass, data, patch);
     patches[SECRET_ACCOUNTS] = patch;
 }
 
@@ -378,6 +409,7 @@ static void pass_copy_names(struct pass *pass, const struct cluster_secrets_requ
     strvec_init(&pass->dns_names);
     strvec_push_all(&pass->dns_names, request->dns_names);
     pass->ns = xstrdup(request->ns);
+    pass->uid = xstrdup(request->uid);
     pass->user_secret_name = xstrdup(request->user_secret_name);
     pass->user_secret_key = xstrdup(request->user_secret_key);
 }

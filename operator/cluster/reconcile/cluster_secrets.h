@@ -40,7 +40,7 @@
 #define CLUSTER_CERTIFICATES_TRUST_MS (60 * 60 * 1000LL)
 
 struct cluster_secrets_request {
-    const char *ns;
+    const char *ns, *uid; /* of the cluster */
     const char *accounts_name;
     const char *ca_name;
     const char *tls_name;

@@ -150,6 +150,28 @@ static void decide_labels(const struct cluster_snapshot *snapshot, struct cluste
     }
 }
 
+/* A kubelet brings new content of a Secret to a pod when it looks at it anyway, up to a minute and a half later, but at
+ * once when the pod itself has changed. Pods that are younger than the change were started with it. */
+static void decide_mounts(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    int64_t since_ms = cluster_accounts_pending_since_ms(&snapshot->last.accounts);
+    char since[CLOCK_RFC3339_SIZE];
+    if (since_ms == 0)
+        return;
+    clock_format_rfc3339(since_ms, since);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct pod_object *pod = snapshot->members[i].pod;
+        bool is_older = pod && pod->created_ms > 0 && pod->created_ms < since_ms;
+        if (!is_older || pod->object.deleting || plan_deletes(decision->plan, PLAN_POD, pod->name) ||
+            str_eq(pod->mounts_changed, since) || !str_eq(pod->role, wanted_label(snapshot, &snapshot->members[i])))
+            continue;
+        plan_add_patch(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid,
+            json_build("{s:{s:s, s:s, s:{s:s}}}", "metadata", "uid", pod->uid, "resourceVersion",
+                pod->object.resource_version, "annotations", ANNOTATION_MOUNTS_CHANGED, since),
+            NULL);
+    }
+}
+
 static const char *why_reseed(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     if (in_place_is_stale(snapshot, member))
@@ -307,6 +329,7 @@ void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster
     decide_in_place(snapshot, ret);
     decide_reseed(snapshot, ret);
     decide_labels(snapshot, ret);
+    decide_mounts(snapshot, ret);
     cluster_volumes_decide(snapshot, ret->plan);
     restore_store_decide(snapshot, ret->plan);
 }

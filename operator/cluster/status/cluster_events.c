@@ -146,6 +146,43 @@ bool cluster_spec_news(const struct cluster_status *before, const struct cluster
     return true;
 }
 
+/* "root, shop (Secret shop-password)": those that became so; "" none. */
+static void list_accounts(
+    const struct cluster_accounts *before, const struct cluster_accounts *now, bool applied, struct strbuf *out)
+{
+    for (int i = 0; i < now->count; i++) {
+        const struct cluster_account *account = &now->list[i];
+        const struct cluster_account *known = cluster_accounts_find(before, account->name);
+        bool is_news = account->applied == applied && known &&
+            (known->applied != applied || known->since_ms != account->since_ms);
+        if (is_news)
+            strbuf_addf(out, "%s%s (Secret %s)", out->len ? ", " : "", account->name, account->secret);
+    }
+}
+
+int cluster_account_news(const struct cluster_status *before, const struct cluster_status *now,
+    struct cluster_news ret[static CLUSTER_ACCOUNT_NEWS_MAX])
+{
+    struct bulletin bulletin = {.news = ret};
+    _cleanup_(strbuf_release) struct strbuf changed, applied;
+    strbuf_init(&changed, 4096);
+    strbuf_init(&applied, 4096);
+    list_accounts(&before->accounts, &now->accounts, false, &changed);
+    list_accounts(&before->accounts, &now->accounts, true, &applied);
+    if (changed.len)
+        tell(&bulletin, EVENT_NORMAL, "PasswordChanged", "not in force yet, the servers are told: %s", changed.buf);
+    if (applied.len)
+        tell(&bulletin, EVENT_NORMAL, "PasswordApplied", "in force: %s", applied.buf);
+    return bulletin.count;
+}
+
+static void record_accounts(struct event_recorder *recorder, const struct event_target *target,
+    const struct cluster_status *before, const struct cluster_status *now)
+{
+    struct cluster_news news[CLUSTER_ACCOUNT_NEWS_MAX];
+    record_news(recorder, target, news, cluster_account_news(before, now, news));
+}
+
 static void record_members(struct event_recorder *recorder, const struct event_target *target,
     const struct cluster_status *before, const struct cluster_status *now)
 {
@@ -176,6 +213,7 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
             status->mycnf_adjusted);
     struct cluster_news spec;
     record_news(recorder, &target, &spec, cluster_spec_news(&snapshot->last, status, &spec));
+    record_accounts(recorder, &target, &snapshot->last, status);
     record_members(recorder, &target, &snapshot->last, status);
 }
 

@@ -35,6 +35,10 @@ int cluster_member_news(const struct cluster_status *before, const struct cluste
 
 /* Another generation of the spec is accepted, or refused, as the one before: the condition alone does not tell that.
  * False: there is nothing to tell. Pure. */
+/* Passwords that have changed, and that are in force: 0 to CLUSTER_ACCOUNT_NEWS_MAX. */
+#define CLUSTER_ACCOUNT_NEWS_MAX 2
+int cluster_account_news(const struct cluster_status *before, const struct cluster_status *now,
+    struct cluster_news ret[static CLUSTER_ACCOUNT_NEWS_MAX]);
 bool cluster_spec_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
 #define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 3)

@@ -13,6 +13,7 @@
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_state.h"
@@ -641,6 +642,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     put_text(ret->next_action, sizeof(ret->next_action), "%s", decision->next_action);
     report_names(&report);
     report_binding(&report);
+    cluster_report_accounts(snapshot, &ret->accounts);
     report_spec(&report);
     report_instances(&report);
     report_volumes(&report);

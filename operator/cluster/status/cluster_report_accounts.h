@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_report_accounts.h: since when passwords are in force, from what the Secret holds and what the primary's agent
+ * has applied of it. Pure.
+ */
+#ifndef KM_CLUSTER_REPORT_ACCOUNTS_H
+#define KM_CLUSTER_REPORT_ACCOUNTS_H
+
+#include "operator/cluster/state/cluster_snapshot.h"
+
+/* The primary's server has all passwords that the Secret has. */
+bool cluster_accounts_are_applied(const struct cluster_snapshot *snapshot);
+/* status.accounts. What is not known at the moment stays as it was told last. */
+void cluster_report_accounts(const struct cluster_snapshot *snapshot, struct cluster_accounts *ret);
+
+#endif
