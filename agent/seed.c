@@ -14,9 +14,9 @@
 #include "agent/mysql/session.h"
 #include "agent/seed_attempt.h"
 #include "agent/seed_door.h"
+#include "agent/seed_retry.h"
 #include "agent/set_aside.h"
 #include "common/alloc.h"
-#include "common/backoff.h"
 #include "common/backup_task.h"
 #include "common/clock.h"
 #include "common/fs.h"
@@ -30,8 +30,6 @@
 #define RETRY_SLOWLY_MS 30000
 /* So that those who watch hear of the end before the door shuts. */
 #define FAREWELL_MS 100
-
-static const struct backoff_policy retry_policy = {.base_ms = 1000, .max_ms = 30000, .jitter_percent = 20};
 
 struct seed {
     const struct agent_options *options;
@@ -50,7 +48,7 @@ struct seed {
     struct seed_attempt *attempt;
     struct agent_order attempt_order; /* what it works on */
     bool task_is_other;               /* since it began: it works on another one */
-    struct backoff backoff;
+    struct seed_retry retries;
     int64_t waiting_logged_ms;
     uint64_t rate_bytes;
     int64_t rate_at_ms;
@@ -180,18 +178,19 @@ static bool order_stands(const struct seed *seed)
 }
 
 /* In how many milliseconds; -1: not by itself. */
-static int64_t retry_in(struct seed *seed, const struct restore_failure *failure)
+static int64_t retry_in(struct seed *seed, const struct error *err, const struct restore_failure *failure)
 {
     if (failure && failure->retry == RESTORE_GIVE_UP)
         return -1;
     if (failure && failure->retry == RESTORE_RETRY_SLOWLY)
         return RETRY_SLOWLY_MS;
-    return backoff_next_ms(&seed->backoff, &retry_policy);
+    return seed_retry_in_ms(&seed->retries, err);
 }
 
 static void fail(struct seed *seed, const struct error *err, const struct restore_failure *failure)
 {
-    int64_t delay_ms = retry_in(seed, failure);
+    int64_t delay_ms = retry_in(seed, err, failure);
+    struct error said = *err;
 
     log_warn(delay_ms < 0 ? "the attempt failed; it waits for another order or task"
                           : "the attempt failed; another one follows",
@@ -199,7 +198,10 @@ static void fail(struct seed *seed, const struct error *err, const struct restor
     look_at_volume(seed);
     seed->status.seed.gave_up = delay_ms < 0;
     snprintf(seed->status.seed.reason, sizeof(seed->status.seed.reason), "%s", failure ? failure->reason : "");
-    say_step(seed, AGENT_SEED_STEP_FAILED, err->message);
+    if (delay_ms >= 0 && seed_retry_is_hopeless(&seed->retries))
+        error_prefix(&said, "does not heal by itself, %u attempts failed alike (the next in %lld s)",
+            seed->retries.alike, (long long)delay_ms / 1000);
+    say_step(seed, AGENT_SEED_STEP_FAILED, said.message);
     publish(seed);
     if (delay_ms >= 0)
         loop_timer_arm(&seed->retry, delay_ms);
@@ -381,13 +383,20 @@ static void on_tick(void *arg)
 
 static void try_anew(struct seed *seed)
 {
-    backoff_reset(&seed->backoff);
+    seed_retry_reset(&seed->retries);
     loop_timer_cancel(&seed->retry);
     seed->status.seed.gave_up = false;
     seed->status.seed.reason[0] = '\0';
     error_clear(&seed->aside_error);
     seed->waiting_logged_ms = 0;
     loop_timer_arm(&seed->tick, 0);
+}
+
+/* Another epoch or donor alone is no reason to hurry where attempts fail by themselves. */
+static bool is_same_work(const struct agent_order *a, const struct agent_order *b)
+{
+    return a->seed == b->seed && a->replace == b->replace && a->restore_number == b->restore_number &&
+        str_eq(a->restore_id, b->restore_id);
 }
 
 static bool on_order(void *arg, const struct agent_order *order, uint64_t *ret_epoch)
@@ -407,6 +416,7 @@ static bool on_order(void *arg, const struct agent_order *order, uint64_t *ret_e
     if (seed->has_order && str_eq(hash, status->order_hash))
         return true;
     log_info("an order was taken up", LOG_INT("epoch", order->epoch), LOG_STR("hash", hash));
+    bool same_work = seed->has_order && is_same_work(&seed->order, order);
     seed->order = *order;
     seed->order.wait_for = ""; /* for the agent that comes after */
     position_pool_unref(seed->positions);
@@ -415,7 +425,8 @@ static bool on_order(void *arg, const struct agent_order *order, uint64_t *ret_e
     seed->has_order = true;
     memcpy(status->order_hash, hash, sizeof(hash));
     status->role = order->role;
-    try_anew(seed);
+    if (!same_work || seed->retries.alike < 2 || status->seed.gave_up)
+        try_anew(seed);
     return true;
 }
 
@@ -495,7 +506,7 @@ static void seed_start(struct seed *seed)
     seed->loop = loop_new();
     strbuf_init(&seed->task, (size_t)BACKUP_TASK_MAX);
     seed->worker = worker_new(seed->loop, "seed");
-    seed->backoff.random_state = random_seed();
+    seed->retries.backoff.random_state = random_seed();
     fill_status(seed);
     loop_timer_init(&seed->tick, seed->loop, on_tick, seed);
     loop_timer_init(&seed->retry, seed->loop, on_retry, seed);

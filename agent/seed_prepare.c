@@ -4,13 +4,13 @@
 #include "agent/seed_prepare.h"
 
 #include "agent/bootstrap/clone_finish.h"
-#include "agent/bootstrap/mycnf_check.h"
+#include "agent/bootstrap/last_words.h"
 #include "common/alloc.h"
 #include "common/log.h"
 #include "common/strvec.h"
 #include "common/subprocess.h"
 
-#define LINE_BYTES 300
+#define TELLING_BYTES 400
 
 struct seed_prepare {
     struct seed_prepare_options options;
@@ -18,14 +18,14 @@ struct seed_prepare {
     struct strvec argv;
     struct loop_timer settle; /* a process is not freed inside its own callback */
     enum { START_FIRST, ROLL_BACK, START_AGAIN } stage;
-    char line[LINE_BYTES]; /* the last one of the tool's standard error, of a server: all that it called errors */
+    struct last_words words; /* of the program that runs */
 };
 
 static int start(struct seed_prepare *prepare, const struct subprocess_ops *ops, struct error *err)
 {
     struct subprocess_options options = {.argv = (const char *const *)prepare->argv.v, .new_process_group = true};
 
-    prepare->line[0] = '\0';
+    prepare->words = (struct last_words){.count = 0};
     subprocess_free(steal_ptr(prepare->process));
     prepare->process = subprocess_start(prepare->options.loop, &options, ops, prepare, err);
     return prepare->process ? 0 : -1;
@@ -39,9 +39,12 @@ static void end_with(struct seed_prepare *prepare, const struct error *err)
 static void fail(struct seed_prepare *prepare, const char *what, const struct subprocess_result *result)
 {
     struct error err = ERROR_INIT;
+    char telling[TELLING_BYTES];
 
+    last_words_log(&prepare->words, subprocess_name((const char *const *)prepare->argv.v));
+    last_words_telling(&prepare->words, telling, sizeof(telling));
     error_set(&err, ERROR_IO, "%s ended with %s %d: %s", what, result->term_signal ? "signal" : "status",
-        result->term_signal ? result->term_signal : result->exit_code, prepare->line);
+        result->term_signal ? result->term_signal : result->exit_code, telling);
     end_with(prepare, &err);
 }
 
@@ -50,14 +53,10 @@ static void fail(struct seed_prepare *prepare, const char *what, const struct su
 static void on_settle_line(void *arg, const char *line)
 {
     struct seed_prepare *prepare = arg;
-    char reason[LINE_BYTES];
 
     log_debug("settling", LOG_STR("line", line));
-    mycnf_check_reason(line, reason, sizeof(reason));
-    size_t used = strlen(prepare->line); /* the first ones say more than what follows from them */
-    if (*reason)
-        snprintf(prepare->line + used, sizeof(prepare->line) - used, "%s%s", used ? "; " : "", reason);
-    else if (strstr(line, "prepared transaction(s) in InnoDB"))
+    last_words_note(&prepare->words, line);
+    if (strstr(line, "prepared transaction(s) in InnoDB"))
         log_info("the copy holds prepared transactions: an applier's are rolled back, a client's stay",
             LOG_STR("server", line));
 }
@@ -97,7 +96,7 @@ static void on_prepare_line(void *arg, const char *line)
 {
     struct seed_prepare *prepare = arg;
 
-    snprintf(prepare->line, sizeof(prepare->line), "%s", line);
+    last_words_note(&prepare->words, line);
     log_debug("preparing", LOG_STR("line", line));
 }
 

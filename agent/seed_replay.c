@@ -9,6 +9,7 @@
 
 #include "agent/backup/replay_process.h"
 #include "agent/backup/replay_word.h"
+#include "agent/bootstrap/last_words.h"
 #include "agent/bootstrap/load_mysql.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/session.h"
@@ -46,7 +47,7 @@ struct seed_replay {
     struct restore_failure failure;
     struct loop_timer turn;
     bool over;
-    char line[LINE_BYTES]; /* the child's last one */
+    struct last_words words; /* the child's */
 };
 
 static bool is_mariadb(const struct seed_replay *replay)
@@ -275,7 +276,7 @@ static void on_child_line(void *arg, const char *line)
     struct error err = ERROR_INIT;
 
     if (!replay_word_decode(line, &word)) {
-        snprintf(replay->line, sizeof(replay->line), "%s", line);
+        last_words_note(&replay->words, line);
         log_debug("replay", LOG_STR("line", line));
         return;
     }
@@ -296,11 +297,16 @@ static void on_child_exited(void *arg, const struct subprocess_result *result)
     struct seed_replay *replay = arg;
     struct error err = ERROR_INIT;
 
+    char telling[LINE_BYTES];
+
     replay->child_ended = true;
+    last_words_telling(&replay->words, telling, sizeof(telling));
+    if (result->exit_code != 0)
+        last_words_log(&replay->words, "replay");
     if (result->exit_code != 0 || replay->last.said != REPLAY_SAID_END) {
         error_set(&err, ERROR_IO, "the reader of the archive ended with %s %d: %s",
             result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
-            replay->line);
+            telling);
         fail(replay, &err, "ToolFailed");
     }
     loop_timer_arm(&replay->turn, 0);

@@ -3,6 +3,7 @@
 
 #include "agent/bootstrap/clone_stream.h"
 
+#include "agent/bootstrap/last_words.h"
 #include "common/agent_identity.h"
 #include "common/alloc.h"
 #include "common/log.h"
@@ -32,7 +33,7 @@ struct clone_stream {
     bool waiting;  /* for clone_stream_continue */
     bool complete; /* the trailer was good */
     bool ended;
-    char line[LINE_BYTES]; /* the last one of the tool's standard error */
+    struct last_words words; /* the tool's */
 };
 
 /* ---- the end ---- */
@@ -90,7 +91,7 @@ static void on_stderr(void *arg, const char *line)
 {
     struct clone_stream *stream = arg;
 
-    snprintf(stream->line, sizeof(stream->line), "%s", line);
+    last_words_note(&stream->words, line);
     log_debug("unpacking", LOG_STR("line", line));
 }
 
@@ -103,9 +104,13 @@ static void on_exited(void *arg, const struct subprocess_result *result)
         end_with(stream, NULL);
         return;
     }
+    char telling[LINE_BYTES];
+    if (result->exit_code != 0)
+        last_words_log(&stream->words, subprocess_name((const char *const *)stream->argv.v));
+    last_words_telling(&stream->words, telling, sizeof(telling));
     error_set(&err, ERROR_IO, "unpacking the copy: %s ended with %s %d: %s", stream->argv.v[0],
         result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
-        *stream->line ? stream->line : "it said nothing");
+        *telling ? telling : "it said nothing");
     end_with(stream, &err);
 }
 

@@ -3,6 +3,7 @@
 
 #include "agent/bootstrap/data_growth.h"
 #include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/last_words.h"
 #include "agent/bootstrap/made_with.h"
 #include "agent/bootstrap/mycnf_check.h"
 #include "agent/bootstrap/server_features.h"
@@ -91,11 +92,26 @@ static int add_script(const char *dir, const char *name, struct strbuf *sql, str
     return 0;
 }
 
+/* Some of these tools write their errors to standard output. */
+static int tell_failure(const char *program, const char *out, const char *tail, struct error *err)
+{
+    struct last_words words = {.count = 0};
+    char telling[ERROR_MESSAGE_MAX / 2];
+
+    last_words_note_all(&words, out);
+    last_words_note_all(&words, tail);
+    last_words_log(&words, program);
+    mycnf_check_reason(tail, telling, sizeof(telling));
+    if (!*telling)
+        last_words_telling(&words, telling, sizeof(telling));
+    return error_set(
+        err, err ? err->kind : ERROR_IO, "the server's own tool %s could not make a database: %s", program, telling);
+}
+
 static int run_tool(
     const struct agent_paths *paths, const struct strvec *argv, const struct strbuf *input, struct error *err)
 {
     struct data_growth growth = {.dir = paths->data_new_dir};
-    char reason[ERROR_MESSAGE_MAX - 100];
     _cleanup_(strbuf_release) struct strbuf out;
     _cleanup_(strbuf_release) struct strbuf tail;
     struct subprocess_result result;
@@ -113,10 +129,7 @@ static int run_tool(
     strbuf_init(&tail, SUBPROCESS_STDERR_MAX);
     if (subprocess_run(&options, &out, &tail, &result, err) == 0)
         return 0;
-    log_error(
-        "the server's own tool could not make a database", LOG_STR("stdout", out.buf), LOG_STR("stderr", tail.buf));
-    mycnf_check_reason(tail.buf, reason, sizeof(reason));
-    return *reason && err ? error_set(err, err->kind, "%s: %s", subprocess_name(options.argv), reason) : -1;
+    return tell_failure(argv->v[0], out.buf, tail.buf, err);
 }
 
 static void bootstrap_command(

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/bootstrap/datadir.h"
+#include "agent/bootstrap/last_words.h"
 #include "agent/bootstrap/mycnf_check.h"
 #include "agent/mysql/session.h"
 #include "common/alloc.h"
@@ -37,6 +38,7 @@ struct load_mysql {
     struct subprocess_result end; /* once `ended` by itself */
     bool exited;
     char first[LINE_BYTES], last[LINE_BYTES]; /* of what the server called errors */
+    struct last_words words;
 };
 
 static bool is_mariadb(const struct load_mysql *load)
@@ -161,6 +163,7 @@ static void on_server_line(void *arg, const char *line)
         memcpy(load->last, reason, sizeof(reason));
     if (!*load->first)
         memcpy(load->first, reason, sizeof(reason));
+    last_words_note(&load->words, line);
     log_debug("the loading server", LOG_STR("line", line));
 }
 
@@ -171,6 +174,8 @@ static void on_server_exited(void *arg, const struct subprocess_result *result)
 
     load->end = *result;
     load->exited = true;
+    if (result->exit_code != 0)
+        last_words_log(&load->words, "the server that loads the copy");
     atomic_store(&load->ended, true); /* a job that waits for it notices, and so does the client */
     if (!load->stopping)
         return;
