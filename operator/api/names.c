@@ -5,6 +5,8 @@
 
 #include "common/json.h"
 
+#define SET_SUFFIX "-mysql"
+
 static void derive(char out[static DERIVED_NAME_SIZE], const char *name, const char *suffix)
 {
     snprintf(out, DERIVED_NAME_SIZE, "%.*s%s", DERIVED_NAME_SIZE - 1 - (int)strlen(suffix), name, suffix);
@@ -12,7 +14,7 @@ static void derive(char out[static DERIVED_NAME_SIZE], const char *name, const c
 
 void cluster_names_init(struct cluster_names *names, const char *cluster)
 {
-    derive(names->stateful_set, cluster, "-mysql");
+    derive(names->stateful_set, cluster, SET_SUFFIX);
     derive(names->service, cluster, "-mysql");
     derive(names->service_primary, cluster, "-mysql-primary");
     derive(names->service_replicas, cluster, "-mysql-replicas");
@@ -39,6 +41,13 @@ void cluster_claim_name(char out[static DERIVED_NAME_SIZE], const char *cluster,
     char pod[DERIVED_NAME_SIZE];
     cluster_pod_name(pod, cluster, ordinal);
     snprintf(out, DERIVED_NAME_SIZE, VOLUME_DATA "-%.*s", (int)(DERIVED_NAME_SIZE - sizeof(VOLUME_DATA "-")), pod);
+}
+
+void cluster_name_of_set(char *out, size_t size, const char *set)
+{
+    size_t len = strlen(set), tail = strlen(SET_SUFFIX);
+    bool is_derived = len > tail && str_eq(set + len - tail, SET_SUFFIX);
+    snprintf(out, size, "%.*s", (int)(is_derived ? len - tail : len), set);
 }
 
 int names_ordinal(const char *name)

@@ -125,6 +125,8 @@ void cluster_names_init(struct cluster_names *names, const char *cluster);
 /* NAME-mysql-ORDINAL, data-NAME-mysql-ORDINAL */
 void cluster_pod_name(char out[static DERIVED_NAME_SIZE], const char *cluster, int ordinal);
 void cluster_claim_name(char out[static DERIVED_NAME_SIZE], const char *cluster, int ordinal);
+/* "shops/shop" of "shops/shop-mysql", likewise without the namespace. What is no name of a StatefulSet of ours stays as it is. */
+void cluster_name_of_set(char *out, size_t size, const char *set);
 /* The number at the end of a StatefulSet pod's or claim's name, -1 if there is none. */
 int names_ordinal(const char *name);
 /* Adds to problems ("metadata.name") if derived names would not be valid. Returns 0 or -1. */

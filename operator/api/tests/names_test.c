@@ -137,9 +137,22 @@ static void versions_as_labels(void **state)
     }
 }
 
+static void the_cluster_of_a_stateful_set(void **state)
+{
+    UNUSED(state);
+    static const char *const rows[][2] = {{"shops/shop-mysql", "shops/shop"}, {"shop-mysql", "shop"},
+        {"a-mysql-mysql", "a-mysql"}, {"-mysql", "-mysql"}, {"other", "other"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char name[64];
+        cluster_name_of_set(name, sizeof(name), rows[i][0]);
+        assert_string_equal(name, rows[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cluster_of_a_stateful_set),
         cmocka_unit_test(versions_as_labels),
         cmocka_unit_test(derived),
         cmocka_unit_test(longest),

@@ -3,10 +3,10 @@
 
 #include "operator/cluster/reconcile/agent_turns.h"
 
+#include "operator/api/names.h"
 #include "operator/api/projections.h"
 
 #define NOTE_MS 30000 /* renewed by each look at a cluster that waits for its check pod */
-#define SET_SUFFIX "-mysql"
 
 static struct agent_turn_note *find_note(struct agent_turns *turns, const char *set)
 {
@@ -23,14 +23,6 @@ static bool is_marked(const struct informer *sets, const char *key)
     return set && !str_empty(set->agent_turn);
 }
 
-/* "shops/shop" of "shops/shop-mysql". */
-static void name_cluster(const char *set, char ret[static AGENT_TURN_KEY_SIZE])
-{
-    size_t len = strlen(set), tail = strlen(SET_SUFFIX);
-    bool is_derived = len > tail && str_eq(set + len - tail, SET_SUFFIX);
-    snprintf(ret, AGENT_TURN_KEY_SIZE, "%.*s", (int)(is_derived ? len - tail : len), set);
-}
-
 /* Others on their turn; *ret names one. */
 static int count_others(struct agent_turns *turns, const struct informer *sets, const char *but, int64_t now_ms,
     char ret[static AGENT_TURN_KEY_SIZE])
@@ -42,7 +34,7 @@ static int count_others(struct agent_turns *turns, const struct informer *sets, 
         if (str_empty(set->agent_turn) || str_eq(set->object.key, but))
             continue;
         count++;
-        name_cluster(set->object.key, ret);
+        cluster_name_of_set(ret, AGENT_TURN_KEY_SIZE, set->object.key);
     }
     for (int i = 0; i < AGENT_TURNS_MAX; i++) {
         struct agent_turn_note *note = &turns->notes[i];
@@ -51,7 +43,7 @@ static int count_others(struct agent_turns *turns, const struct informer *sets, 
         if (!*note->key || str_eq(note->key, but) || is_marked(sets, note->key))
             continue;
         count++;
-        name_cluster(note->key, ret);
+        cluster_name_of_set(ret, AGENT_TURN_KEY_SIZE, note->key);
     }
     return count;
 }
