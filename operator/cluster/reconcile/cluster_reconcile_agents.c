@@ -115,50 +115,27 @@ static void tend_restore(struct cluster_reconcile *reconcile)
     restore_tend(&reconcile->snapshot, cluster_reconcile_memory(reconcile), &options, controller->sources.fleet);
 }
 
-static void ask_for_namespace(struct cluster_reconcile *reconcile)
+/* The template that is asked about may be another than the one in force; a pod is asked for of that one alone, as it is what the StatefulSet
+ * controller tries. */
+static void ask_api_server(struct cluster_reconcile *reconcile)
 {
     struct cluster_controller *controller = reconcile->controller;
-    const struct namespace_asker asker = {
+    struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
+    const struct cluster_snapshot *snapshot = &reconcile->snapshot;
+    const struct dry_run_asker asker = {
         .client = controller->client,
+        .pods = controller->targets.kinds[PLAN_POD].resource,
+        .claims = controller->targets.kinds[PLAN_VOLUME_CLAIM].resource,
         .config_maps = controller->targets.kinds[PLAN_CONFIG_MAP].resource,
         .memories = &controller->memories,
         .changed = cluster_controller_wake,
         .arg = controller,
     };
-    cluster_reconcile_again_in(
-        reconcile, namespace_ask(&asker, cluster_reconcile_memory(reconcile), &reconcile->snapshot));
-}
-
-static void ask_about_template(struct cluster_reconcile *reconcile)
-{
-    struct cluster_controller *controller = reconcile->controller;
-    const struct template_asker asker = {
-        .client = controller->client,
-        .pods = controller->targets.kinds[PLAN_POD].resource,
-        .memories = &controller->memories,
-        .changed = cluster_controller_wake,
-        .arg = controller,
-    };
+    cluster_reconcile_again_in(reconcile, namespace_ask(&asker, memory, snapshot));
     if (reconcile->decision.asks_template)
-        cluster_reconcile_again_in(
-            reconcile, template_ask(&asker, cluster_reconcile_memory(reconcile), &reconcile->snapshot));
-}
-
-/* Of the template that is in force: another one is not what the StatefulSet controller tries. */
-static void ask_for_pods(struct cluster_reconcile *reconcile)
-{
-    struct cluster_controller *controller = reconcile->controller;
-    const struct pod_asker asker = {
-        .client = controller->client,
-        .pods = controller->targets.kinds[PLAN_POD].resource,
-        .claims = controller->targets.kinds[PLAN_VOLUME_CLAIM].resource,
-        .memories = &controller->memories,
-        .changed = cluster_controller_wake,
-        .arg = controller,
-    };
-    if (cluster_child_is_as_wanted(&reconcile->snapshot, &reconcile->decision, CHILD_STATEFUL_SET))
-        cluster_reconcile_again_in(
-            reconcile, pod_ask(&asker, cluster_reconcile_memory(reconcile), &reconcile->snapshot));
+        cluster_reconcile_again_in(reconcile, template_ask(&asker, memory, snapshot));
+    if (cluster_child_is_as_wanted(snapshot, &reconcile->decision, CHILD_STATEFUL_SET))
+        cluster_reconcile_again_in(reconcile, pod_ask(&asker, memory, snapshot));
 }
 
 void cluster_reconcile_look_at_agents(struct cluster_reconcile *reconcile)
@@ -173,9 +150,7 @@ void cluster_reconcile_tell_agents(struct cluster_reconcile *reconcile)
     send_mycnf(reconcile);
     ask_about_mycnf(reconcile);
     tend_restore(reconcile);
-    ask_for_namespace(reconcile);
-    ask_about_template(reconcile);
-    ask_for_pods(reconcile);
+    ask_api_server(reconcile);
 }
 
 /* ---- the phase ---- */

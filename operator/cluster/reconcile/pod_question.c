@@ -9,58 +9,62 @@
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/state/pod_refusal.h"
 
-struct question {
-    struct pod_asker asker;
-    char *key, *uid, *ns;
+/* The pod is asked for after the claim. */
+struct about {
     uint64_t serial;
-    json_t *pod; /* asked for after the claim; NULL: it was asked for */
+    char *ns, *name, *uid; /* of the cluster */
+    json_t *pod;           /* NULL: it is what was asked for */
 };
 
-static void question_free(struct question *question)
+static void about_free(void *arg)
 {
-    json_decref(question->pod);
-    free(question->key);
-    free(question->uid);
-    free(question->ns);
-    free(question);
+    struct about *about = arg;
+    json_decref(about->pod);
+    free(about->ns);
+    free(about->name);
+    free(about->uid);
+    free(about);
 }
 
-/* NULL: the cluster is another one, or another pod is missing by now. */
-static struct pod_question_memory *find_memory(const struct question *question)
+static bool take_answer(
+    const struct dry_run_asker *asker, struct cluster_memory *memory, const void *arg, const struct error *err);
+
+/* pod: NULL, it is the object itself. */
+static void ask(const struct dry_run_asker *asker, const struct about *of, const struct kube_resource *resource,
+    const json_t *object, const json_t *pod)
 {
-    struct cluster_memory *memory = cluster_memories_find(question->asker.memories, question->key);
-    bool is_same = memory && str_eq(memory->uid, question->uid) && memory->pod_question.is_asked &&
-        memory->pod_question.serial == question->serial;
-    return is_same ? &memory->pod_question : NULL;
+    struct about *about = xnew(struct about);
+    *about = (struct about){.serial = of->serial,
+        .ns = xstrdup(of->ns),
+        .name = xstrdup(of->name),
+        .uid = xstrdup(of->uid),
+        .pod = json_incref((json_t *)(uintptr_t)pod)};
+    const struct dry_run_question question = {
+        .resource = resource, .object = object, .answer = take_answer, .about = about, .free_about = about_free};
+    dry_run_ask(asker, of->ns, of->name, of->uid, &question);
 }
 
 /* An answer that tells nothing, as of a server that is overloaded, leaves what was known. */
-static void take_answer(const struct question *question, struct pod_question_memory *memory, const struct error *err)
+static bool take_answer(
+    const struct dry_run_asker *asker, struct cluster_memory *memory, const void *arg, const struct error *err)
 {
-    bool is_refused = pod_refusal_is(err);
+    const struct about *about = arg;
+    struct pod_question_memory *known = &memory->pod_question;
+    enum pod_answer answer = pod_answer_of(err);
+    bool is_refused = answer == POD_ANSWER_REFUSED || answer == POD_ANSWER_OVER_QUOTA;
     const char *words = is_refused ? err->message : NULL;
-    memory->is_asked = false;
-    bool tells = !err || err->kind == ERROR_EXISTS || is_refused; /* the second: it was made meanwhile */
-    if (!tells || str_eq(memory->refusal, words))
-        return;
-    free(memory->refusal);
-    memory->refusal = words ? xstrdup(words) : NULL;
-    question->asker.changed(question->asker.arg, question->key);
-}
-
-static void on_answer(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    UNUSED(answer);
-    struct question *question = arg;
-    struct pod_question_memory *memory = find_memory(question);
-    _cleanup_(json_decrefp) json_t *pod = steal_ptr(question->pod);
-    if (memory && pod && (!err || err->kind == ERROR_EXISTS)) {
-        kube_try_create(question->asker.client, question->asker.pods, question->ns, pod, on_answer, question);
-        return;
+    if (!known->is_asked || known->serial != about->serial) /* another pod is missing by now */
+        return false;
+    if (about->pod && answer == POD_ANSWER_TAKEN) {
+        ask(asker, about, asker->pods, about->pod, NULL);
+        return false;
     }
-    if (memory)
-        take_answer(question, memory, err);
-    question_free(question);
+    known->is_asked = false;
+    if ((!is_refused && answer != POD_ANSWER_TAKEN) || str_eq(known->refusal, words))
+        return false;
+    free(known->refusal);
+    known->refusal = words ? xstrdup(words) : NULL;
+    return true;
 }
 
 int64_t pod_question_due_ms(struct pod_question_memory *question, const struct cluster_member *suspect, int64_t now_ms)
@@ -80,7 +84,8 @@ int64_t pod_question_due_ms(struct pod_question_memory *question, const struct c
     return MAX_OF(0, due_ms - now_ms);
 }
 
-int64_t pod_ask(const struct pod_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
+int64_t pod_ask(
+    const struct dry_run_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
 {
     int64_t now_ms = clock_monotonic_ms();
     struct pod_question_memory *known = &memory->pod_question;
@@ -93,17 +98,15 @@ int64_t pod_ask(const struct pod_asker *asker, struct cluster_memory *memory, co
         return POD_ASK_AGAIN_MS;
     known->is_asked = true;
     known->serial++;
-    struct question *question = xnew(struct question);
-    *question = (struct question){.asker = *asker,
-        .key = kube_key(snapshot->ns, snapshot->name),
-        .uid = xstrdup(snapshot->uid),
-        .ns = xstrdup(snapshot->ns),
-        .serial = known->serial};
+    const struct about about = {.serial = known->serial,
+        .ns = (char *)(uintptr_t)snapshot->ns,
+        .name = (char *)(uintptr_t)snapshot->name,
+        .uid = (char *)(uintptr_t)snapshot->uid};
     _cleanup_(json_decrefp) json_t *pod = desired_member_pod(snapshot, member);
     _cleanup_(json_decrefp) json_t *claim = member->claim ? NULL : desired_member_claim(snapshot, member);
     if (claim)
-        question->pod = json_incref(pod);
-    kube_try_create(
-        asker->client, claim ? asker->claims : asker->pods, snapshot->ns, claim ? claim : pod, on_answer, question);
+        ask(asker, &about, asker->claims, claim, pod);
+    else
+        ask(asker, &about, asker->pods, pod, NULL);
     return POD_ASK_AGAIN_MS;
 }

@@ -6,25 +6,17 @@
 #ifndef KM_POD_QUESTION_H
 #define KM_POD_QUESTION_H
 
-#include "operator/cluster/reconcile/cluster_memory.h"
-#include "operator/kube/kube_client.h"
+#include "operator/cluster/reconcile/dry_run.h"
 
 /* So long the StatefulSet controller is given to make a pod; in a roll it takes some hundred milliseconds. */
 #define POD_ASK_AFTER_MS 1500
 /* Between two questions, while the pod is missing. */
 #define POD_ASK_AGAIN_MS 5000
 
-struct pod_asker {
-    struct kube_client *client;
-    const struct kube_resource *pods, *claims;
-    struct cluster_memories *memories;
-    void (*changed)(void *arg, const char *cluster_key); /* the API server says another thing than before */
-    void *arg;
-};
-
 /* Asks if it is due. The StatefulSet is as wanted. Returns in how many milliseconds to come again, 0: there is no need
  * to. */
-int64_t pod_ask(const struct pod_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot);
+int64_t pod_ask(
+    const struct dry_run_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot);
 /* Which member's pod is missing, by the monotonic clock, and in how many milliseconds to ask for it: 0 is now, -1 is
  * never, as none is missing. Pure. */
 int64_t pod_question_due_ms(struct pod_question_memory *question, const struct cluster_member *suspect, int64_t now_ms);

@@ -7,53 +7,33 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "operator/cluster/desired/desired.h"
+#include "operator/cluster/state/pod_refusal.h"
 
-struct question {
-    struct template_asker asker;
-    char *key, *uid;
-    char hash[17];
-};
-
-/* The texts are the API server's: of plugin/pkg/admission/resourcequota, and of webhooks that take no part in dry runs
- * (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#side-effects). That a pod
- * of this name is there it finds out last, when everything else has been taken. */
+/* What says nothing of the pod holds nobody up. */
 enum template_verdict template_verdict_of(const struct error *err)
 {
-    if (!err || err->kind == ERROR_EXISTS)
-        return TEMPLATE_TAKEN;
-    if (err->kind != ERROR_INVALID && err->kind != ERROR_FORBIDDEN)
-        return TEMPLATE_UNKNOWN;
-    if (strstr(err->message, "does not support dry run"))
-        return TEMPLATE_TAKEN;
-    return strstr(err->message, "exceeded quota") ? TEMPLATE_OVER_QUOTA : TEMPLATE_REFUSED;
+    static const enum template_verdict verdicts[] = {
+        [POD_ANSWER_UNKNOWN] = TEMPLATE_UNKNOWN,
+        [POD_ANSWER_TAKEN] = TEMPLATE_TAKEN,
+        [POD_ANSWER_REFUSED] = TEMPLATE_REFUSED,
+        [POD_ANSWER_OVER_QUOTA] = TEMPLATE_OVER_QUOTA,
+        [POD_ANSWER_OF_OTHERS] = TEMPLATE_TAKEN,
+    };
+    return verdicts[pod_answer_of(err)];
 }
 
-static bool take_answer(struct cluster_memory *memory, const char *hash, const struct error *err)
+static bool take_answer(
+    const struct dry_run_asker *asker, struct cluster_memory *memory, const void *about, const struct error *err)
 {
     struct template_answer answer = {.verdict = template_verdict_of(err)};
-    snprintf(answer.hash, sizeof(answer.hash), "%s", hash);
+    UNUSED(asker);
+    snprintf(answer.hash, sizeof(answer.hash), "%s", (const char *)about);
     if (err)
         snprintf(answer.message, sizeof(answer.message), "%.*s", (int)sizeof(answer.message) - 1, err->message);
     bool is_news = answer.verdict != memory->template_answer.verdict ||
         !str_eq(answer.hash, memory->template_answer.hash) || !str_eq(answer.message, memory->template_answer.message);
     memory->template_answer = answer;
     return is_news && answer.verdict != TEMPLATE_UNKNOWN;
-}
-
-static void on_answer(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    UNUSED(answer);
-    struct question *question = arg;
-    const struct template_asker asker = question->asker;
-    struct cluster_memory *memory = cluster_memories_find(asker.memories, question->key);
-    bool is_same = memory && str_eq(memory->uid, question->uid);
-    if (is_same)
-        cluster_memory_note_write(memory, err);
-    if (is_same && take_answer(memory, question->hash, err))
-        asker.changed(asker.arg, question->key);
-    free(question->key);
-    free(question->uid);
-    free(question);
 }
 
 /* Without its ServiceAccount a pod is refused, and that one comes with the cluster's first objects. */
@@ -76,7 +56,7 @@ static int64_t rest_ms(const struct cluster_memory *memory, const char *hash)
 }
 
 int64_t template_ask(
-    const struct template_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
+    const struct dry_run_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
 {
     char hash[17];
     if (!may_ask(snapshot))
@@ -90,12 +70,12 @@ int64_t template_ask(
         memory->template_answer = (struct template_answer){.verdict = TEMPLATE_UNKNOWN};
         memcpy(memory->template_answer.hash, hash, sizeof(hash));
     }
-    struct question *question = xnew(struct question);
-    *question = (struct question){
-        .asker = *asker, .key = kube_key(snapshot->ns, snapshot->name), .uid = xstrdup(snapshot->uid)};
-    memcpy(question->hash, hash, sizeof(hash));
-    json_t *pod = desired_trial_pod(snapshot);
-    kube_try_create(asker->client, asker->pods, snapshot->ns, pod, on_answer, question);
-    json_decref(pod);
+    _cleanup_(json_decrefp) json_t *pod = desired_trial_pod(snapshot);
+    const struct dry_run_question question = {.resource = asker->pods,
+        .object = pod,
+        .answer = take_answer,
+        .about = xmemdup(hash, sizeof(hash)),
+        .free_about = free};
+    dry_run_ask(asker, snapshot->ns, snapshot->name, snapshot->uid, &question);
     return TEMPLATE_UNKNOWN_RETRY_MS;
 }

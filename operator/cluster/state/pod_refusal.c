@@ -18,17 +18,24 @@ const struct cluster_member *pod_refusal_suspect(const struct cluster_snapshot *
     return NULL;
 }
 
-bool pod_refusal_is(const struct error *err)
+/* The texts are the API server's: of plugin/pkg/admission/resourcequota, of its authorizer, of webhooks that take no part
+ * in dry runs
+ * (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#side-effects), and of a
+ * namespace that ends. */
+enum pod_answer pod_answer_of(const struct error *err)
 {
-    static const char *const others[] = {
-        "does not support dry run", "cannot create resource", "being terminated"}; /* the last: a namespace that ends */
-    if (!err || (err->kind != ERROR_FORBIDDEN && err->kind != ERROR_INVALID))
-        return false;
+    static const char *const others[] = {"does not support dry run", "cannot create resource", "being terminated"};
+    if (!err || err->kind == ERROR_EXISTS)
+        return POD_ANSWER_TAKEN;
+    if (err->kind == ERROR_ENDING)
+        return POD_ANSWER_OF_OTHERS;
+    if (err->kind != ERROR_FORBIDDEN && err->kind != ERROR_INVALID)
+        return POD_ANSWER_UNKNOWN;
     for (size_t i = 0; i < ARRAY_LEN(others); i++) {
         if (strstr(err->message, others[i]))
-            return false;
+            return POD_ANSWER_OF_OTHERS;
     }
-    return true;
+    return strstr(err->message, "exceeded quota") ? POD_ANSWER_OVER_QUOTA : POD_ANSWER_REFUSED;
 }
 
 /* Words of the API server's own admission plugins.

@@ -19,9 +19,15 @@
 
 /* The first member whose pod the StatefulSet should have made by now and has not; NULL: there is none. */
 const struct cluster_member *pod_refusal_suspect(const struct cluster_snapshot *snapshot);
-/* Whether that answer to a dry run tells what the StatefulSet controller would hear as well. One about our own rights,
- * about dry runs, or about the server itself does not. */
-bool pod_refusal_is(const struct error *err);
+/* What an answer to a dry run says of the pod, as the StatefulSet controller would hear it as well. */
+enum pod_answer {
+    POD_ANSWER_UNKNOWN,    /* the server could not say */
+    POD_ANSWER_TAKEN,      /* or one of its name is there, which it finds out last, when all else has been taken */
+    POD_ANSWER_REFUSED,    /* a field that is unknown or wrong, or a no of admission: Pod Security, limits, a webhook */
+    POD_ANSWER_OVER_QUOTA, /* a refusal that ends when other pods do */
+    POD_ANSWER_OF_OTHERS,  /* a no that is not about the pod: our own rights, dry runs, a namespace that is deleted */
+};
+enum pod_answer pod_answer_of(const struct error *err); /* NULL: it would be taken */
 /* What a person can do about a refusal, of the namespace `ns`; static or in `out`. */
 const char *pod_refusal_remedy(const char *refusal, const char *ns, char *out, size_t size);
 

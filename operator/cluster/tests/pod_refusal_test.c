@@ -11,6 +11,7 @@
 #include "common/json.h"
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/reconcile/pod_question.h"
+#include "operator/cluster/reconcile/template_question.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define CLUSTER                                                                                                \
@@ -36,40 +37,49 @@ static struct golden *make(const char *storage, const char *pods)
     return golden_new(cluster, observed);
 }
 
+/* One judgement, which the question about a template and that for a missing pod share. */
 static void only_words_about_the_pod_are_a_refusal(void **state)
 {
     static const struct {
         enum error_kind kind;
         const char *message;
-        bool is;
+        enum pod_answer answer;
+        enum template_verdict template;
         const char *remedy;
     } rows[] = {
-        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: exceeded quota: q", true,
+        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: exceeded quota: q", POD_ANSWER_OVER_QUOTA, TEMPLATE_OVER_QUOTA,
             "raise the ResourceQuota of namespace ns1"},
-        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: failed quota: q: must specify limits.memory for: mysql", true,
-            "give the containers the requests and limits"},
-        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\": hostNetwork", true,
-            "take out of the podTemplate"},
-        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi", true,
-            "within the LimitRange of namespace ns1"},
-        {ERROR_INVALID, "admission webhook \"v\" denied the request: no", true, "admission webhook"},
-        {ERROR_INVALID, "Pod \"a\" is invalid: spec.volumes: nothing", true, "change what the API server names"},
-        {ERROR_INVALID, "admission webhook \"v\" does not support dry run", false, NULL},
-        {ERROR_FORBIDDEN, "pods is forbidden: User \"u\" cannot create resource \"pods\"", false, NULL},
-        {ERROR_UNAVAILABLE, "no leader", false, NULL},
-        {ERROR_EXISTS, "pods \"a\" already exists", false, NULL},
+        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: failed quota: q: must specify limits.memory for: mysql",
+            POD_ANSWER_REFUSED, TEMPLATE_REFUSED, "give the containers the requests and limits"},
+        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\": hostNetwork",
+            POD_ANSWER_REFUSED, TEMPLATE_REFUSED, "take out of the podTemplate"},
+        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi",
+            POD_ANSWER_REFUSED, TEMPLATE_REFUSED, "within the LimitRange of namespace ns1"},
+        {ERROR_INVALID, "admission webhook \"v\" denied the request: no", POD_ANSWER_REFUSED, TEMPLATE_REFUSED,
+            "admission webhook"},
+        {ERROR_INVALID, "Pod \"a\" is invalid: spec.volumes: nothing", POD_ANSWER_REFUSED, TEMPLATE_REFUSED,
+            "change what the API server names"},
+        {ERROR_INVALID, "admission webhook \"v\" does not support dry run", POD_ANSWER_OF_OTHERS, TEMPLATE_TAKEN, NULL},
+        {ERROR_FORBIDDEN, "pods is forbidden: User \"u\" cannot create resource \"pods\"", POD_ANSWER_OF_OTHERS,
+            TEMPLATE_TAKEN, NULL},
+        {ERROR_UNAVAILABLE, "no leader", POD_ANSWER_UNKNOWN, TEMPLATE_UNKNOWN, NULL},
+        {ERROR_EXISTS, "pods \"a\" already exists", POD_ANSWER_TAKEN, TEMPLATE_TAKEN, NULL},
+        {ERROR_FORBIDDEN, "pods \"a\" is forbidden: namespace n is being terminated", POD_ANSWER_OF_OTHERS,
+            TEMPLATE_TAKEN, NULL},
+        {ERROR_ENDING, "namespace n", POD_ANSWER_OF_OTHERS, TEMPLATE_TAKEN, NULL},
     };
     UNUSED(state);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char remedy[256];
         struct error err = ERROR_INIT;
         error_set(&err, rows[i].kind, "%s", rows[i].message);
-        if (pod_refusal_is(&err) != rows[i].is)
+        if (pod_answer_of(&err) != rows[i].answer || template_verdict_of(&err) != rows[i].template)
             fail_msg("%s", rows[i].message);
-        if (rows[i].is && !strstr(pod_refusal_remedy(rows[i].message, "ns1", remedy, sizeof(remedy)), rows[i].remedy))
+        if (rows[i].remedy &&
+            !strstr(pod_refusal_remedy(rows[i].message, "ns1", remedy, sizeof(remedy)), rows[i].remedy))
             fail_msg("%s: %s", rows[i].message, remedy);
     }
-    assert_false(pod_refusal_is(NULL));
+    assert_int_equal(pod_answer_of(NULL), POD_ANSWER_TAKEN);
 }
 
 static void it_is_asked_once_it_lasts(void **state)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/reconcile/dry_run.h"
+
+#include "common/alloc.h"
+
+struct asked {
+    struct dry_run_asker asker;
+    char *key, *uid;
+    dry_run_answer_fn answer;
+    void *about;
+    void (*free_about)(void *about);
+};
+
+static void on_answer(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    UNUSED(answer);
+    struct asked *asked = arg;
+    struct cluster_memory *memory = cluster_memories_find(asked->asker.memories, asked->key);
+    bool is_same = memory && str_eq(memory->uid, asked->uid);
+    if (is_same)
+        cluster_memory_note_write(memory, err);
+    if (is_same && asked->answer(&asked->asker, memory, asked->about, err))
+        asked->asker.changed(asked->asker.arg, asked->key);
+    if (asked->about)
+        asked->free_about(asked->about);
+    free(asked->key);
+    free(asked->uid);
+    free(asked);
+}
+
+void dry_run_ask(const struct dry_run_asker *asker, const char *ns, const char *name, const char *uid,
+    const struct dry_run_question *question)
+{
+    struct asked *asked = xnew(struct asked);
+    *asked = (struct asked){.asker = *asker,
+        .key = kube_key(ns, name),
+        .uid = xstrdup(uid),
+        .answer = question->answer,
+        .about = question->about,
+        .free_about = question->free_about};
+    kube_try_create(asker->client, question->resource, ns, question->object, on_answer, asked);
+}
