@@ -158,7 +158,7 @@ t/%: FORCE
 
 check: check-unit check-layers check-circles check-headers check-size check-license check-version check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
 
-check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts and dashboards ask for metrics that exist; the chart is what the manifests say; uninstall.sh keeps stored backups
+check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts and dashboards ask for metrics that exist; the chart is what the manifests say; uninstall.sh keeps stored backups; Argo CD's health script
 	$(Q)build-aux/gen-reference.sh --check
 	$(Q)deploy/tests/check-restricted-test.sh
 	$(Q)deploy/tests/check-queries-test.sh
@@ -166,6 +166,7 @@ check-deploy:  ## The reference page is what the CRDs say; the operator's pod fi
 	$(Q)deploy/tests/chart-generate-test.sh
 	$(Q)deploy/tests/install-test.sh
 	$(Q)deploy/tests/uninstall-test.sh
+	$(Q)deploy/tests/argocd-health-test.sh
 
 check-chart:  ## What helm makes of the chart is what kustomize makes of deploy/; values, refusals (builds helm once, where there is go)
 	$(Q)deploy/tests/chart-test.sh

@@ -13,7 +13,7 @@ build_packages=(
   libnghttp2-dev zlib1g-dev tzdata jq
 )
 test_packages=(
-  clang llvm clang-format clang-tidy libclang-rt-14-dev libcmocka-dev nghttp2-server cppcheck shellcheck universal-ctags jq curl strace
+  clang llvm clang-format clang-tidy libclang-rt-14-dev libcmocka-dev nghttp2-server cppcheck shellcheck universal-ctags jq lua5.4 curl strace
   python3 openssl libfaketime prometheus
   mariadb-server mariadb-client mariadb-backup
 )
