@@ -155,8 +155,7 @@ static int tend(struct action *action, struct error *err)
     if (upgrade_system_tables(lane->paths, lane->options.user, &action->version, action->older_tables, err) < 0)
         return -1;
     session = session_open(&lane->options, err);
-    if (!session ||
-        (action->want->scope == ACCOUNTS_LOGGED && accounts_look_tls(session, &facts.tls_noted, err) < 0) ||
+    if (!session || (action->want->scope == ACCOUNTS_LOGGED && accounts_look_tls(session, &facts.tls_noted, err) < 0) ||
         accounts_plan_make(action->want, dialect_for(&action->version), &facts, &plan, err) < 0)
         return -1;
     int rc = accounts_apply(session, &plan, err);

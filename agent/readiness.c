@@ -3,8 +3,8 @@
 
 #include "agent/readiness.h"
 
-#include "agent/role_status.h"
 #include "agent/mysql/dialect.h"
+#include "agent/role_status.h"
 #include "common/json_fields.h"
 
 static struct readiness yes(void)

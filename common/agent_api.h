@@ -114,8 +114,8 @@ struct agent_instance_config {
     char *service_domain;    /* "NAME-mysql.NS.svc": report_host is POD_NAME.service_domain */
     uint32_t server_id_base; /* server_id = base + ordinal; ordinal is the number at the end of POD_NAME */
     int replicas;
-    char *database; /* to be made, NULL: none */
-    char *username; /* to be made with all rights on `database`; password in AGENT_ACCOUNTS_DIR/user; NULL: none */
+    char *database;   /* to be made, NULL: none */
+    char *username;   /* to be made with all rights on `database`; password in AGENT_ACCOUNTS_DIR/user; NULL: none */
     bool require_tls; /* spec.tls.mode Required: accounts that are made at any host may not enter without TLS */
     char *made_with; /* for `check` only: agent_status.made_with of a member, which the my.cnf must fit; NULL: not known */
     /* for `check` only: agent_status.version of the primary, whose data the image must read; NULL: not known */

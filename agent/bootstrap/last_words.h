@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * last_words.h: the last lines that a child process wrote to its standard error, for the case that it fails: pure but for the log.
+ * last_words.h: the last lines that a child process wrote to its standard error, for the case that it fails: pure but
+ * for the log.
  *
- * The whole tail goes into the log of the container that ran the child, a line each; what tells, into a message. Zero is empty and valid; it owns nothing.
+ * The whole tail goes into the log of the container that ran the child, a line each; what tells, into a message. Zero
+ * is empty and valid; it owns nothing.
  */
 #ifndef KM_LAST_WORDS_H
 #define KM_LAST_WORDS_H
@@ -21,8 +23,8 @@ struct last_words {
 void last_words_note(struct last_words *words, const char *line);
 /* Of a whole output. */
 void last_words_note_all(struct last_words *words, const char *text);
-/* What a server or tool calls an error, without times, joined by "; ", the first ones first, as the others follow from them; without any, the last
- * line; "" if nothing was said. What does not fit is left out at a word, with "...". */
+/* What a server or tool calls an error, without times, joined by "; ", the first ones first, as the others follow from
+ * them; without any, the last line; "" if nothing was said. What does not fit is left out at a word, with "...". */
 void last_words_telling(const struct last_words *words, char *ret, size_t size);
 /* As warnings, oldest first: {"program": …, "line": …}. */
 void last_words_log(const struct last_words *words, const char *program);

@@ -5,9 +5,10 @@
  * The plan is pure: what is wanted in, statements out. Every statement can be repeated; nothing is ever dropped: a user whose name was
  * taken out of the spec stays as it is (somebody may be working with it), as does a database.
  *
- * TLS: root@'%' enters with it alone, wherever the server can say so. With `require_tls` that holds of all accounts at '%' that are made here; a
- * note beside the record says that it was done, so that without it they are set free again, and whoever has an account of ours altered by hand
- * (REQUIRE SSL, without the note) keeps that. Accounts at localhost are never bound to it: REQUIRE SSL refuses sockets, too.
+ * TLS: root@'%' enters with it alone, wherever the server can say so. With `require_tls` that holds of all accounts at
+ * '%' that are made here; a note beside the record says that it was done, so that without it they are set free again,
+ * and whoever has an account of ours altered by hand (REQUIRE SSL, without the note) keeps that. Accounts at localhost
+ * are never bound to it: REQUIRE SSL refuses sockets, too.
  *
  * Only a primary makes them; the others get them by replication, and look whether they are there (accounts_look). What is in nobody's binary
  * log comes first, as it waits for no acknowledgement: after a change of passwords replicas may have to get in before any can be given.

@@ -57,8 +57,8 @@ void cluster_accounts_decode(const json_t *array, struct cluster_accounts *ret)
         if (!json_is_object(element) || ret->count == ACCOUNT_KIND_COUNT)
             continue;
         struct cluster_account *account = &ret->list[ret->count++];
-        *account = (struct cluster_account){.applied = json_path_bool(element, "applied", false),
-            .since_ms = status_read_time(element, "since")};
+        *account = (struct cluster_account){
+            .applied = json_path_bool(element, "applied", false), .since_ms = status_read_time(element, "since")};
         status_read_texts(element, account, account_texts, ARRAY_LEN(account_texts));
     }
 }

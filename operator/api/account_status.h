@@ -22,7 +22,7 @@ extern const char *const cluster_account_keys[ACCOUNT_KIND_COUNT];
 struct cluster_account {
     char name[64];                  /* as the server has it */
     char secret[KUBE_NAME_MAX + 1]; /* where the password is kept: the user's own Secret, or the operator's */
-    bool applied;                   /* the primary's server takes that password; false: it has the one before, or none */
+    bool applied;     /* the primary's server takes that password; false: it has the one before, or none */
     int64_t since_ms; /* wall clock, whole seconds: since when that is so; 0: a new cluster's, which has none yet */
 };
 

@@ -30,7 +30,8 @@
 
 /* Adds a problem for every key that is owned by the operator, malformed, or given twice ('-' and '_'), and for bad values. NULL is fine. */
 void mycnf_validate(const json_t *mycnf, const char *prefix, struct api_problems *problems);
-/* A new object with normalised keys: over laid over base. Either may be NULL. Inputs that mycnf_validate refuses give keys that it refuses. */
+/* A new object with normalised keys: over laid over base. Either may be NULL. Inputs that mycnf_validate refuses give
+ * keys that it refuses. */
 json_t *mycnf_merge(const json_t *base, const json_t *over);
 
 /* Renders a checked, merged map. memory_limit_bytes: of the mysql container, 0 if none. require_tls: no connection over

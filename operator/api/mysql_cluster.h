@@ -104,8 +104,8 @@ struct mysql_cluster {
     int64_t final_backup_deadline_seconds; /* from its begin; never 0 */
     const json_t *pod_template;            /* over the configuration's pod template; NULL: none */
     struct cluster_service_options service_primary, service_replicas;
-    bool require_tls;                      /* tls.mode is Required */
-    bool paused; /* nothing is applied, rolled or copied; the members are led on */
+    bool require_tls; /* tls.mode is Required */
+    bool paused;      /* nothing is applied, rolled or copied; the members are led on */
 };
 
 /* spec may be NULL (an object without one): that is a problem. Returns 0, or -1 with problems. `ns` and `name` must outlive ret. */

@@ -55,7 +55,8 @@
 #define ANNOTATION_AGENT_TURN "kubemysql.dev/agent-turn"
 /* StatefulSet: hash of its pod template. */
 #define ANNOTATION_APPLIED_TEMPLATE "kubemysql.dev/applied-template"
-/* On pods: when what they mount was changed last. A kubelet brings new content at once to a pod that has changed itself. */
+/* On pods: when what they mount was changed last. A kubelet brings new content at once to a pod that has changed
+ * itself. */
 #define ANNOTATION_MOUNTS_CHANGED "kubemysql.dev/mounts-changed"
 #define ANNOTATION_PASSWORD_HASH "kubemysql.dev/accounts-hash" /* Secret NAME-mysql-accounts */
 /* MysqlCluster, set by people: the pod of a lost primary, by somebody who has made sure that it serves nobody any more. */
@@ -125,7 +126,8 @@ void cluster_names_init(struct cluster_names *names, const char *cluster);
 /* NAME-mysql-ORDINAL, data-NAME-mysql-ORDINAL */
 void cluster_pod_name(char out[static DERIVED_NAME_SIZE], const char *cluster, int ordinal);
 void cluster_claim_name(char out[static DERIVED_NAME_SIZE], const char *cluster, int ordinal);
-/* "shops/shop" of "shops/shop-mysql", likewise without the namespace. What is no name of a StatefulSet of ours stays as it is. */
+/* "shops/shop" of "shops/shop-mysql", likewise without the namespace. What is no name of a StatefulSet of ours stays as
+ * it is. */
 void cluster_name_of_set(char *out, size_t size, const char *set);
 /* The number at the end of a StatefulSet pod's or claim's name, -1 if there is none. */
 int names_ordinal(const char *name);

@@ -74,13 +74,13 @@ struct pod_object {
     bool init_declares_port; /* container "init" declares a port */
     const char *pod_ip;
     const char *node_name;
-    const char *revision; /* label controller-revision-hash */
-    const char *role;     /* label kubemysql.dev/role */
-    const char *cluster;  /* label kubemysql.dev/cluster */
-    const char *terminal; /* label kubemysql.dev/terminal */
+    const char *revision;       /* label controller-revision-hash */
+    const char *role;           /* label kubemysql.dev/role */
+    const char *cluster;        /* label kubemysql.dev/cluster */
+    const char *terminal;       /* label kubemysql.dev/terminal */
     const char *mounts_changed; /* annotation; "" none */
-    int restart_count;    /* sum of all containers */
-    int64_t created_ms;   /* wall clock, in whole seconds; 0: unknown */
+    int restart_count;          /* sum of all containers */
+    int64_t created_ms;         /* wall clock, in whole seconds; 0: unknown */
     /* Why it does not run, for people: not schedulable, image cannot be pulled, container's last words. "" if nothing is known. */
     const char *check_words; /* of container "check" that ended well: what it has to say all the same */
     const char *problem_container;

@@ -42,14 +42,14 @@ struct visit {
     struct terminal_status last;
     struct mysql_terminal terminal;
     struct mysql_config_spec config;
-    int port;                               /* of the cluster's Services */
-    char *secret_uid;                       /* of the live Secret; NULL: absent */
-    char *new_version;                      /* resourceVersion of the Secret, if it was changed by this visit; else NULL */
-    char *password;                         /* root's */
-    char *encoded_ca;                       /* ca.crt of the cluster's certificates, base64; NULL: there is none yet */
-    bool has_members;                       /* so it will tell what its server is, if it has not */
-    bool knows_server;                      /* tls is what that one needs */
-    struct terminal_tls tls;                /* terminal_desired.h */
+    int port;                /* of the cluster's Services */
+    char *secret_uid;        /* of the live Secret; NULL: absent */
+    char *new_version;       /* resourceVersion of the Secret, if it was changed by this visit; else NULL */
+    char *password;          /* root's */
+    char *encoded_ca;        /* ca.crt of the cluster's certificates, base64; NULL: there is none yet */
+    bool has_members;        /* so it will tell what its server is, if it has not */
+    bool knows_server;       /* tls is what that one needs */
+    struct terminal_tls tls; /* terminal_desired.h */
     char reason[KUBE_CONDITION_REASON_MAX]; /* why it is not served; "" : it is */
     char message[KUBE_CONDITION_MESSAGE_MAX];
     struct error error;

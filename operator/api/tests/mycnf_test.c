@@ -113,9 +113,10 @@ static void golden(void **state)
     strbuf_init(&text, MYCNF_TEXT_MAX);
     mycnf_render(NULL, 0, false, &text);
     assert_string_equal(text.buf,
-        OWNED "loose_binlog_format = ROW\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nrelay_log_recovery = ON\n"
-              "character_set_server = utf8mb4\nskip_name_resolve\nloose_mysqlx = OFF\nlocal_infile = OFF\nloose_expire_logs_days = 7\n"
-              "loose_binlog_expire_logs_seconds = 604800\n");
+        OWNED
+        "loose_binlog_format = ROW\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nrelay_log_recovery = ON\n"
+        "character_set_server = utf8mb4\nskip_name_resolve\nloose_mysqlx = OFF\nlocal_infile = OFF\nloose_expire_logs_days = 7\n"
+        "loose_binlog_expire_logs_seconds = 604800\n");
 
     strbuf_reset(&text);
     json_t *mycnf = parse(

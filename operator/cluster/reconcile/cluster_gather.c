@@ -101,8 +101,7 @@ static void render_mycnf(struct cluster_snapshot *snapshot)
 {
     struct strbuf text;
     strbuf_init(&text, MYCNF_TEXT_MAX);
-    mycnf_render(
-        snapshot->config.mycnf, snapshot->config.memory_limit_bytes, snapshot->cluster.require_tls, &text);
+    mycnf_render(snapshot->config.mycnf, snapshot->config.memory_limit_bytes, snapshot->cluster.require_tls, &text);
     tls_sha256_hex(text.buf, text.len, snapshot->mycnf_hash);
     snapshot->mycnf = strbuf_detach(&text, NULL);
 }

@@ -60,11 +60,11 @@ struct cluster_memory {
     char *key;
     char *uid;
     struct cluster_child_memory children[CHILD_COUNT];
-    bool children_known;                  /* at least seeded */
-    struct cluster_secrets_facts secrets; /* client_tls is owned */
+    bool children_known;                           /* at least seeded */
+    struct cluster_secrets_facts secrets;          /* client_tls is owned */
     uint64_t applied_accounts[ACCOUNT_KIND_COUNT]; /* see cluster_snapshot.h */
-    int64_t secrets_checked_ms;           /* monotonic, 0: never */
-    int64_t secrets_generation;           /* of the spec they were made for */
+    int64_t secrets_checked_ms;                    /* monotonic, 0: never */
+    int64_t secrets_generation;                    /* of the spec they were made for */
     struct cluster_binding_facts binding;
     bool binding_due; /* after a look at the Secrets, until that at what applications connect with */
     struct cluster_figures figures;

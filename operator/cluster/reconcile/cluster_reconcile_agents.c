@@ -115,8 +115,8 @@ static void tend_restore(struct cluster_reconcile *reconcile)
     restore_tend(&reconcile->snapshot, cluster_reconcile_memory(reconcile), &options, controller->sources.fleet);
 }
 
-/* The template that is asked about may be another than the one in force; a pod is asked for of that one alone, as it is what the StatefulSet
- * controller tries. */
+/* The template that is asked about may be another than the one in force; a pod is asked for of that one alone, as it is
+ * what the StatefulSet controller tries. */
 static void ask_api_server(struct cluster_reconcile *reconcile)
 {
     struct cluster_controller *controller = reconcile->controller;

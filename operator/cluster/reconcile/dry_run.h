@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dry_run.h: a question to the API server about something of a cluster: an object is created by dry run, of which nothing is stored, and the
- * answer goes into the memory of that cluster, if it is still the same one.
+ * dry_run.h: a question to the API server about something of a cluster: an object is created by dry run, of which
+ * nothing is stored, and the answer goes into the memory of that cluster, if it is still the same one.
  */
 #ifndef KM_DRY_RUN_H
 #define KM_DRY_RUN_H
@@ -17,7 +17,8 @@ struct dry_run_asker {
     void *arg;
 };
 
-/* err: NULL, it would be taken. about: what the question was asked with. Returns whether the answer is news. It may ask again. */
+/* err: NULL, it would be taken. about: what the question was asked with. Returns whether the answer is news. It may ask
+ * again. */
 typedef bool (*dry_run_answer_fn)(
     const struct dry_run_asker *asker, struct cluster_memory *memory, const void *about, const struct error *err);
 

@@ -4,7 +4,8 @@
  * is created by dry run. Nothing is stored; admission and validation have their say as they have when a StatefulSet
  * makes it.
  *
- * Only what speaks of the pod is a refusal (pod_refusal.h): what else is wrong shows when the pod is made, in the API server's words.
+ * Only what speaks of the pod is a refusal (pod_refusal.h): what else is wrong shows when the pod is made, in the API
+ * server's words.
  */
 #ifndef KM_TEMPLATE_QUESTION_H
 #define KM_TEMPLATE_QUESTION_H

@@ -178,7 +178,8 @@ struct cluster_snapshot {
         *restore_store; /* serves a volume of backups while the cluster is restored from it; NULL: there is none */
     const struct custom_object *terminal; /* the MysqlTerminal of the cluster's own name, whoever owns it */
     struct cluster_secrets_facts secrets;
-    uint64_t applied_accounts[ACCOUNT_KIND_COUNT]; /* digests (secrets_facts.h) of what the server had when it had all; 0: not seen */
+    /* Digests (secrets_facts.h) of the passwords that the server had when it had all; 0: not seen. */
+    uint64_t applied_accounts[ACCOUNT_KIND_COUNT];
     struct cluster_binding_facts binding;
     bool namespace_ends;        /* it is being deleted: nothing is created in it any more (namespace_end.h) */
     bool secrets_failed;        /* they were never made or completed so far, and just could not be */

@@ -21,7 +21,7 @@ struct cluster_secrets_facts {
     enum cluster_user_password user_password;
     bool password_ends_line; /* the password that was given ends with a newline, as of an `echo` into a file */
     char user_keys[128];     /* KEY_MISSING: names of the keys that spec.passwordSecret has, "a, b, ..."; "" none */
-    char accounts_hash[65]; /* as agents tell it of what they have applied (agent_api.h); "" not known */
+    char accounts_hash[65];  /* as agents tell it of what they have applied (agent_api.h); "" not known */
     /* Of each password with the cluster's UID, to find which has changed; 0: there is none. Kept in memory alone. */
     uint64_t account_digests[ACCOUNT_KIND_COUNT];
     int64_t certificate_not_after_ms;

@@ -153,8 +153,8 @@ static void list_accounts(
     for (int i = 0; i < now->count; i++) {
         const struct cluster_account *account = &now->list[i];
         const struct cluster_account *known = cluster_accounts_find(before, account->name);
-        bool is_news = account->applied == applied && known &&
-            (known->applied != applied || known->since_ms != account->since_ms);
+        bool is_news =
+            account->applied == applied && known && (known->applied != applied || known->since_ms != account->since_ms);
         if (is_news)
             strbuf_addf(out, "%s%s (Secret %s)", out->len ? ", " : "", account->name, account->secret);
     }

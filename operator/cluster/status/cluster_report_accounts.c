@@ -31,8 +31,8 @@ static void name_account(
     const struct mysql_cluster *cluster = &snapshot->cluster;
     bool is_given = cluster->password_secret_name && kind == (cluster->username ? ACCOUNT_USER : ACCOUNT_ROOT);
     snprintf(ret->name, sizeof(ret->name), "%s", kind == ACCOUNT_USER ? cluster->username : cluster_account_keys[kind]);
-    snprintf(ret->secret, sizeof(ret->secret), "%s",
-        is_given ? cluster->password_secret_name : snapshot->names.accounts);
+    snprintf(
+        ret->secret, sizeof(ret->secret), "%s", is_given ? cluster->password_secret_name : snapshot->names.accounts);
 }
 
 /* It is another one than when the server had them all. */
@@ -77,8 +77,7 @@ void cluster_report_accounts(const struct cluster_snapshot *snapshot, struct clu
         if (kind == ACCOUNT_USER && !snapshot->cluster.username)
             continue;
         name_account(snapshot, (enum cluster_account_kind)kind, &account);
-        report_account(
-            snapshot, (enum cluster_account_kind)kind, cluster_accounts_find(last, account.name), &account);
+        report_account(snapshot, (enum cluster_account_kind)kind, cluster_accounts_find(last, account.name), &account);
         ret->list[ret->count++] = account;
     }
 }

@@ -2,23 +2,22 @@
 /* Passwords: since when they are in force, what is told of a change, and which pods' kubelets are made to look. */
 #include "common/base.h"
 
-#include "operator/cluster/status/cluster_report_accounts.h"
-
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include "common/json.h"
 #include "operator/cluster/rollout/cluster_decide.h"
 #include "operator/cluster/status/cluster_events.h"
+#include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define NOW_MS (GOLDEN_NOW_MS - GOLDEN_NOW_MS % 1000)
-#define CLUSTER                                                                                                    \
-    "{\"metadata\":{\"generation\":1},\"spec\":{\"config\":{\"spec\":{\"images\":{\"mysql\":\"mysql:8.4\"}}},"     \
-    "\"replicas\":1,\"storage\":{\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}},\"database\":\"d\","          \
-    "\"username\":\"shop\",\"passwordSecret\":{\"name\":\"mine\"}},"                                               \
+#define CLUSTER                                                                                                \
+    "{\"metadata\":{\"generation\":1},\"spec\":{\"config\":{\"spec\":{\"images\":{\"mysql\":\"mysql:8.4\"}}}," \
+    "\"replicas\":1,\"storage\":{\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}},\"database\":\"d\","      \
+    "\"username\":\"shop\",\"passwordSecret\":{\"name\":\"mine\"}},"                                           \
     "\"status\":{\"currentPrimary\":\"shop-mysql-0\",\"epoch\":1,\"initialized\":true}}"
-#define OBSERVED                                                                                                  \
+#define OBSERVED                                                                                                 \
     "{\"pods\":{\"0\":{\"labels\":{\"kubemysql.dev/role\":\"primary\"}}},\"claims\":{\"0\":{}},\"children\":{}," \
     "\"agents\":{\"0\":{\"role\":\"Primary\",\"accountsApplied\":true,\"accountsHash\":\"old\"}}}"
 
@@ -84,8 +83,8 @@ static void a_changed_password_is_not_in_force_until_the_server_has_it(void **st
     golden_free(golden);
 }
 
-/* It went so quickly that nobody saw it missing: it is in force since then all the same. And after a restart of the operator, which does not know which
- * one has changed. */
+/* It went so quickly that nobody saw it missing: it is in force since then all the same. And after a restart of the
+ * operator, which does not know which one has changed. */
 static void what_was_not_seen(void **state)
 {
     UNUSED(state);
