@@ -11,18 +11,23 @@ static const struct agent_status *primary_agent(const struct cluster_snapshot *s
     return primary && member_speaks(primary) ? primary->agent : NULL;
 }
 
-/* Before the Secret was read, or the primary heard, nothing is known. */
+static bool is_same(const struct cluster_snapshot *snapshot, const struct agent_status *agent)
+{
+    return str_eq(agent->accounts_hash, snapshot->secrets.accounts_hash);
+}
+
+/* Before the Secret was read, or the primary heard, nothing is known. Nor while the same passwords are applied again, as
+ * by a new primary. */
 static bool is_known(const struct cluster_snapshot *snapshot)
 {
     const struct agent_status *agent = primary_agent(snapshot);
-    return *snapshot->secrets.accounts_hash && agent && *agent->accounts_hash;
+    return *snapshot->secrets.accounts_hash && agent && *agent->accounts_hash &&
+        (agent->accounts_applied || !is_same(snapshot, agent));
 }
 
 bool cluster_accounts_are_applied(const struct cluster_snapshot *snapshot)
 {
-    const struct agent_status *agent = primary_agent(snapshot);
-    return is_known(snapshot) && agent->accounts_applied &&
-        str_eq(agent->accounts_hash, snapshot->secrets.accounts_hash);
+    return is_known(snapshot) && is_same(snapshot, primary_agent(snapshot));
 }
 
 static void name_account(

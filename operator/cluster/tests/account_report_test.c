@@ -101,6 +101,13 @@ static void what_was_not_seen(void **state)
     assert_false(report(golden, "shop")->applied);
     assert_false(report(golden, "root")->applied);
     golden_free(golden);
+    golden = make(); /* the same passwords once more, by an operator that has just started */
+    report(golden, "root");
+    ((struct agent_status *)(uintptr_t)golden->snapshot.members[0].agent)->accounts_applied = false;
+    golden->snapshot.now_ms += 60000;
+    assert_true(report(golden, "root")->applied);
+    assert_int_equal(report(golden, "root")->since_ms, NOW_MS);
+    golden_free(golden);
     golden = make(); /* a new cluster's */
     snprintf(golden->snapshot.secrets.accounts_hash, sizeof(golden->snapshot.secrets.accounts_hash), "new");
     assert_false(report(golden, "root")->applied);
