@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "agent/volume_room.h"
+
+#define SECOND_MS 1000
+
+/* What was filled within less than a second was filled within that second at least. */
+static void note_filling(struct volume_room *room, uint64_t free_bytes, int64_t at_ms)
+{
+    size_t slot = (size_t)(at_ms / SECOND_MS) % ARRAY_LEN(room->seconds);
+    int64_t took_ms = at_ms - room->since_ms;
+
+    if (!room->since_ms || free_bytes >= room->since_free_bytes) {
+        bool is_over = !room->since_ms || took_ms >= SECOND_MS || free_bytes > room->since_free_bytes;
+        room->since_ms = is_over ? at_ms : room->since_ms;
+        room->since_free_bytes = is_over ? free_bytes : room->since_free_bytes;
+        return;
+    }
+    uint64_t used = room->since_free_bytes - free_bytes;
+    uint64_t bytes_per_s = took_ms > SECOND_MS ? used * SECOND_MS / (uint64_t)took_ms : used;
+    if (at_ms - room->seconds[slot].at_ms >= SECOND_MS || bytes_per_s > room->seconds[slot].bytes_per_s) {
+        room->seconds[slot].at_ms = at_ms;
+        room->seconds[slot].bytes_per_s = bytes_per_s;
+    }
+    if (took_ms >= SECOND_MS) {
+        room->since_ms = at_ms;
+        room->since_free_bytes = free_bytes;
+    }
+}
+
+static uint64_t fastest_filling(const struct volume_room *room, int64_t at_ms)
+{
+    uint64_t fastest = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(room->seconds); i++) {
+        bool counts = room->seconds[i].at_ms && at_ms - room->seconds[i].at_ms < VOLUME_FILLING_WINDOW_S * SECOND_MS;
+        if (counts && room->seconds[i].bytes_per_s > fastest)
+            fastest = room->seconds[i].bytes_per_s;
+    }
+    return fastest;
+}
+
+static uint64_t floor_of(const struct volume_room *room, uint64_t bytes, uint64_t extension_bytes, int64_t at_ms)
+{
+    uint64_t percent = MIN_OF(bytes / 100 * VOLUME_FLOOR_PERCENT, VOLUME_FLOOR_PERCENT_MAX);
+    uint64_t growth = MAX_OF(fastest_filling(room, at_ms) * VOLUME_FILLING_S, extension_bytes);
+
+    return MAX_OF(MAX_OF(VOLUME_FLOOR_MIN, percent), MIN_OF(growth, bytes / 4));
+}
+
+bool volume_room_look(
+    struct volume_room *room, uint64_t free_bytes, uint64_t bytes, uint64_t extension_bytes, int64_t at_ms)
+{
+    bool was_short = room->is_short;
+
+    if (!bytes)
+        return false;
+    note_filling(room, free_bytes, at_ms);
+    uint64_t lowest = floor_of(room, bytes, extension_bytes, at_ms);
+    room->floor = was_short ? MAX_OF(room->floor, lowest) : lowest;
+    room->bytes = bytes;
+    room->free_bytes = free_bytes;
+    room->at_ms = at_ms;
+    room->is_short = free_bytes < (was_short ? volume_room_enough(room) : room->floor);
+    return room->is_short != was_short;
+}
+
+uint64_t volume_room_enough(const struct volume_room *room)
+{
+    return room->floor + room->floor / 4;
+}
+
+bool volume_room_ends(const struct volume_room *room)
+{
+    return room->is_short && room->free_bytes < room->floor / 2;
+}
+
+bool volume_room_is_low(uint64_t free_bytes, uint64_t bytes, bool is_short)
+{
+    return bytes && (is_short || free_bytes < VOLUME_FLOOR_MIN || free_bytes < bytes / 100 * VOLUME_WARN_PERCENT);
+}
+
+uint64_t volume_room_rounded_mib(uint64_t value_bytes, uint64_t volume_bytes)
+{
+    uint64_t step = MAX_OF(volume_bytes / 256 / KM_MIB, 1ULL);
+
+    return value_bytes / KM_MIB / step * step;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * volume_room.h: how much room the data volume has to keep, and whether it has it. Pure.
+ *
+ * A server that meets a full volume ends, or hangs: MySQL aborts when its binary log cannot be written, MariaDB when InnoDB
+ * cannot. So a primary is closed for writes while there is still room for what is under way. The room that it needs for that
+ * is the floor, the largest of
+ *   VOLUME_FLOOR_MIN,
+ *   VOLUME_FLOOR_PERCENT of the volume, but VOLUME_FLOOR_PERCENT_MAX at most,
+ *   what VOLUME_FILLING_S seconds of the fastest filling of the last minute take,
+ *   the next extension of a data file;
+ * the last two count up to a quarter of the volume, since nobody could use a small one otherwise.
+ *
+ * Once there is less than the floor, there is too little until a quarter of the floor more is free; and for so long the
+ * floor does not fall, as nobody fills the volume then.
+ */
+#ifndef KM_AGENT_VOLUME_ROOM_H
+#define KM_AGENT_VOLUME_ROOM_H
+
+#include "common/base.h"
+
+#define VOLUME_FLOOR_MIN (64ULL * KM_MIB)
+#define VOLUME_FLOOR_PERCENT 3
+#define VOLUME_FLOOR_PERCENT_MAX (2048ULL * KM_MIB)
+#define VOLUME_FILLING_S 10
+#define VOLUME_FILLING_WINDOW_S 60
+/* As long as an annotation opens a primary for root, it is closed for root, too, below this. */
+#define VOLUME_LAST_FLOOR (32ULL * KM_MIB)
+/* People should hear of it before writes end. */
+#define VOLUME_WARN_PERCENT 5
+
+struct volume_room {
+    uint64_t bytes, free_bytes; /* of the latest look; bytes 0: there was none */
+    int64_t at_ms;
+    uint64_t floor;
+    bool is_short; /* less is free than the floor, or was, and not enough more is */
+
+    /* How fast it fills. */
+    int64_t since_ms; /* the look that the second under way began with; 0: none */
+    uint64_t since_free_bytes;
+    struct {
+        int64_t at_ms;
+        uint64_t bytes_per_s;
+    } seconds[VOLUME_FILLING_WINDOW_S];
+};
+
+/* A look at the volume. extension_bytes: by how much the server extends a data file next; 0: not known. at_ms must not go
+ * back. True: is_short has changed. */
+bool volume_room_look(
+    struct volume_room *room, uint64_t free_bytes, uint64_t bytes, uint64_t extension_bytes, int64_t at_ms);
+
+/* How much has to be free for is_short to end. */
+uint64_t volume_room_enough(const struct volume_room *room);
+/* Less is free than half of the floor: whoever still writes is ended. */
+bool volume_room_ends(const struct volume_room *room);
+/* People should hear of it: it is short, or little more than the floor is free. False: there was no look. */
+bool volume_room_is_low(uint64_t free_bytes, uint64_t bytes, bool is_short);
+
+/* For a text: rounded such that it does not change with every row. */
+uint64_t volume_room_rounded_mib(uint64_t value_bytes, uint64_t volume_bytes);
+
+#endif
