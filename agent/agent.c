@@ -26,6 +26,7 @@
 #include "agent/server_socket.h"
 #include "agent/slow_log.h"
 #include "agent/tail_donor.h"
+#include "agent/volume_watch.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/fs.h"
@@ -61,6 +62,7 @@ struct agent {
     struct tail_donor *tail_donor;
     struct holds_door *holds;
     struct role_keeper *roles;
+    struct volume_watch *volume;
     struct loop_timer tick;
     struct loop_timer end; /* armed: the agent was told to end */
     int64_t leaves_ms;     /* since when; 0: it was not */
@@ -242,6 +244,7 @@ static void on_probe(void *arg, struct probe_result *result)
     if (result->error.kind == ERROR_NONE) {
         struct server_status last = state->observed.status;
         bool partial_revokes = state->observed.partial_revokes;
+        uint64_t extension_bytes = state->observed.extension_bytes;
         struct uptime_look look = {result->asked_ms, result->answered_ms, result->observed.uptime_s};
         bool restarted = agent_server_restarted(&state->uptime, &look);
         state->uptime = look;
@@ -257,13 +260,10 @@ static void on_probe(void *arg, struct probe_result *result)
         } else {
             state->observed.status = last;
             state->observed.partial_revokes = partial_revokes;
+            state->observed.extension_bytes = extension_bytes;
         }
         keep_sentinel(agent, steal_ptr(result->sentinel));
         role_keeper_admit(agent->roles, steal_ptr(result->admitted));
-    }
-    if (result->volume_bytes) {
-        state->volume_bytes = result->volume_bytes;
-        state->volume_free_bytes = result->volume_free_bytes;
     }
     if (result->mark == AGENT_MARK_RESEED && state->role.mark == AGENT_MARK_NONE)
         state->role.mark = result->mark; /* by the start of a server (server_start.h) */
@@ -507,6 +507,7 @@ static void agent_turn(struct agent *agent)
         return;
     agent_note_turn(&agent->state, now_ms);
     look_from_outside(agent, now_ms);
+    volume_watch_turn(agent->volume, now_ms);
     if (now_ms >= agent->files_at_ms) {
         agent->files_at_ms = now_ms + FILES_INTERVAL_MS;
         read_accounts(agent);
@@ -599,6 +600,7 @@ static int make_parts(struct agent *agent, const struct agent_options *options, 
     agent->slow_log = slow_log_new(agent->loop, &options->paths, agent->user, STDOUT_FILENO);
     agent->tail_donor = tail_donor_new(agent->loop, &options->paths, &agent->state.gone_executed);
     agent->holds = holds_door_new(agent->loop, &options->paths, &agent->status);
+    agent->volume = volume_watch_new(agent->loop, &options->paths, &agent->state, on_role, agent);
     agent->probes = probe_lane_new(agent->loop, &options->paths, agent->user, on_probe, agent);
     agent->roles = role_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent, err);
     return agent->roles ? 0 : -1;
@@ -661,6 +663,7 @@ static void agent_end(struct agent *agent)
         tail_donor_free(agent->tail_donor);
         holds_door_free(agent->holds);
         role_keeper_free(agent->roles);
+        volume_watch_free(agent->volume);
         agent_server_free(agent->server);
         position_pool_unref(agent->positions);
         drop_sentinel(agent);

@@ -60,10 +60,7 @@ enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_
 
 bool agent_volume_is_full(const struct instance_state *state)
 {
-    if (!state->volume_bytes)
-        return false;
-    return state->volume_free_bytes < VOLUME_FREE_MIN_BYTES ||
-        state->volume_free_bytes < state->volume_bytes / 100 * VOLUME_FREE_MIN_PERCENT;
+    return volume_room_is_low(state->room.free_bytes, state->room.bytes, state->room.is_short);
 }
 
 static void shift(int64_t *since_ms, int64_t by_ms, int64_t now_ms)

@@ -23,9 +23,6 @@
 #define STATUS_INTERVAL_MS 10000
 #define STATUS_SCRAPED_WITHIN_MS 90000
 #define ACCOUNTS_RETRY_MS 5000
-/* Volume full: the server stops on its own when there is nothing left; people should hear before that. */
-#define VOLUME_FREE_MIN_BYTES (64ULL * KM_MIB)
-#define VOLUME_FREE_MIN_PERCENT 5
 
 struct agent_decision {
     enum agent_phase phase;
@@ -54,6 +51,7 @@ enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_
 bool agent_is_primary(const struct instance_state *state);
 /* How much may be done about accounts now. */
 enum accounts_scope agent_accounts_scope(const struct instance_state *state);
+/* Or nearly: people should hear of it. */
 bool agent_volume_is_full(const struct instance_state *state);
 /* last_scrape_ms: when /metrics was asked last, 0: never. */
 struct agent_decision agent_decide(const struct instance_state *state, int64_t last_scrape_ms, int64_t now_ms);

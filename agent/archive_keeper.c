@@ -258,8 +258,8 @@ static void start(struct archive_keeper *keeper, int64_t now_ms)
 
 static bool is_open_primary(const struct agent_status *status)
 {
-    return status->phase == AGENT_PHASE_RUNNING && status->role == AGENT_ROLE_PRIMARY && status->order_done &&
-        status->writable && !status->isolated && status->epoch > 0;
+    return status->phase == AGENT_PHASE_RUNNING && status->role == AGENT_ROLE_PRIMARY &&
+        ((status->order_done && status->writable) || status->closed_for_room) && !status->isolated && status->epoch > 0;
 }
 
 /* Of another epoch, or of none: nothing that is known is of use. */

@@ -64,7 +64,8 @@ void catch_up_heard(
 {
     /* One that is not open yet may still have to apply what it was chosen for; a commit that waits for others may not
      * be in its set yet. */
-    bool tells = theirs->phase == AGENT_PHASE_RUNNING && theirs->writable && theirs->writes_blocked_ms == 0;
+    bool is_open = theirs->writable || theirs->closed_for_room;
+    bool tells = theirs->phase == AGENT_PHASE_RUNNING && is_open && theirs->writes_blocked_ms == 0;
 
     if (catch_up->up || !str_empty(catch_up->goal) || !tells || catch_up_read_ms(theirs, asked_ms) <= catch_up->gap_ms)
         return;

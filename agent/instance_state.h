@@ -17,6 +17,7 @@
 #include "agent/mysql/accounts.h"
 #include "agent/mysql/observe.h"
 #include "agent/mysql/replication_facts.h"
+#include "agent/volume_room.h"
 #include "common/agent_order.h"
 #include "common/error.h"
 
@@ -24,6 +25,7 @@ enum role_action {
     ROLE_ACTION_NONE,
     ROLE_ACTION_OPEN,
     ROLE_ACTION_CLOSE,
+    ROLE_ACTION_SUSPEND, /* nobody may write; whoever is connected stays (mysql/role_suspend.h) */
     ROLE_ACTION_STOP,
     ROLE_ACTION_FOLLOW,
     ROLE_ACTION_PREPARE, /* all but the start of following */
@@ -56,6 +58,7 @@ struct role_state {
     struct error error;       /* why the latest attempt failed */
 
     bool closed_for_copy; /* a primary that is kept closed until the copy that it gives is complete */
+    bool closed_for_room; /* a primary that is kept closed for writes while its volume has too little room */
 
     struct hearing hearing;  /* since when the operator and the other members have not been heard */
     struct self_fence fence; /* as noted in the run folder, by this agent or the one before */
@@ -69,7 +72,7 @@ struct role_state {
     bool stopping; /* the server is about to be stopped: a primary is closed before (server_exec.h) */
     bool isolated; /* a primary that has closed itself as it heard nobody; until the next epoch */
 
-    bool opened;           /* this order made it a primary */
+    bool opened;           /* this order made it a primary, if one that is closed for room */
     uint64_t opened_epoch; /* epoch_file.h: opened_file_read */
     uint64_t noted_since;  /* epoch_file.h: noted_since_begin */
     bool was_open;         /* clients may have written since it was closed last */
@@ -200,9 +203,7 @@ struct instance_state {
     struct stream_view stream;
     struct beat_state beat;
 
-    /* The volume, from the latest probe. */
-    uint64_t volume_bytes;
-    uint64_t volume_free_bytes;
+    struct volume_room room; /* volume_watch.h */
 
     /* Accounts. Generations count changes of the files; 0: nothing read yet. */
     uint64_t accounts_wanted;

@@ -8,7 +8,6 @@
 #include "agent/mysql/room.h"
 #include "common/alloc.h"
 #include "common/clock.h"
-#include "common/fs.h"
 #include "common/worker.h"
 
 #define PROBE_CONNECT_TIMEOUT_S 2
@@ -94,8 +93,6 @@ static void run(void *arg)
     session_close(steal_ptr(lane->old_sentinel));
     result->probe_us = clock_monotonic_us() - started_us;
     result->answered_ms = clock_monotonic_ms();
-    if (fs_space(lane->paths->volume_dir, &result->volume_free_bytes, &result->volume_bytes, NULL) < 0)
-        result->volume_bytes = 0;
     if (volume_mark_read(lane->paths, &result->mark, NULL) < 0)
         result->mark = AGENT_MARK_NONE;
 }

@@ -75,8 +75,24 @@ struct readiness readiness_startup(const struct instance_state *state, int64_t n
     return no("%s", phase_texts[phase]);
 }
 
+static void say_floor(const struct instance_state *state, char *out, size_t size)
+{
+    const struct volume_room *room = &state->room;
+    uint64_t floor = volume_room_rounded_mib(room->floor, room->bytes), enough = volume_room_enough(room);
+
+    if (room->is_short && state->role.closed_for_room)
+        snprintf(out, size, ": closed for writes below %llu MiB, until %llu MiB are free", (unsigned long long)floor,
+            (unsigned long long)volume_room_rounded_mib(enough, room->bytes));
+    else
+        snprintf(out, size, "; a primary is closed for writes below %llu MiB", (unsigned long long)floor);
+}
+
 static void add_problems(const struct instance_state *state, struct agent_status *status)
 {
+    const struct volume_room *room = &state->room;
+    char floor[128];
+
+    say_floor(state, floor, sizeof(floor));
     if (state->missing_file)
         agent_status_add_problem(status, AGENT_PROBLEM_SECRET_MISSING,
             "the file \"%s\" is missing among the account Secrets", state->missing_file);
@@ -92,8 +108,8 @@ static void add_problems(const struct instance_state *state, struct agent_status
             state->observed.version.text);
     if (agent_volume_is_full(state))
         agent_status_add_problem(status, AGENT_PROBLEM_VOLUME_FULL,
-            "less than %d %% or %llu MiB of the data volume is free", VOLUME_FREE_MIN_PERCENT,
-            (unsigned long long)(VOLUME_FREE_MIN_BYTES / KM_MIB));
+            "%llu of %llu MiB of the data volume are free%s", (unsigned long long)volume_room_rounded_mib(room->free_bytes, room->bytes),
+            (unsigned long long)(room->bytes / KM_MIB), floor);
     if (state->probe_error.kind == ERROR_UNAUTHORIZED)
         agent_status_add_problem(status, AGENT_PROBLEM_AGENT_LOCKED_OUT, "%s", state->probe_error.message);
 }
@@ -127,8 +143,9 @@ void readiness_fill_status(const struct instance_state *state, int64_t now_ms, s
     ret->server_id = observed->server_id;
     ret->uptime_s = observed->uptime_s;
     ret->read_only = state->replication.read_only;
-    ret->volume_bytes = state->volume_bytes;
-    ret->volume_free_bytes = state->volume_free_bytes;
+    ret->volume_bytes = state->room.bytes;
+    ret->volume_free_bytes = state->room.free_bytes;
+    ret->volume_floor_bytes = state->room.floor;
     ret->probe_us = state->probe_us;
     ret->certificate_not_after_ms = state->certificate_not_after_ms;
     add_problems(state, ret);

@@ -112,11 +112,17 @@ static bool waits_as_ordered(const struct replication_facts *facts, const struct
         (facts->semi_sync_acks == 0 || facts->semi_sync_acks == MAX_OF(order->acks, 1U));
 }
 
-static bool is_open(const struct instance_state *state)
+/* Opened under this order, if not for writes. */
+static bool is_led(const struct instance_state *state)
 {
     const struct replication_facts *facts = &state->replication;
 
-    return state->role.opened && !facts->read_only && !facts->configured && waits_as_ordered(facts, &state->role.order);
+    return state->role.opened && !facts->configured && waits_as_ordered(facts, &state->role.order);
+}
+
+static bool is_open(const struct instance_state *state)
+{
+    return is_led(state) && !state->replication.read_only && !state->role.closed_for_room;
 }
 
 static bool is_semi_sync_primary(const struct role_state *role)
@@ -165,6 +171,26 @@ bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms)
         now_ms - state->commits_blocked_since_ms >= COPY_PATIENCE_MS;
 }
 
+bool role_closed_for_room(const struct instance_state *state)
+{
+    const struct role_state *role = &state->role;
+
+    return role->has_order && role->order.role == AGENT_ROLE_PRIMARY && state->room.is_short;
+}
+
+bool role_serves_reads(const struct instance_state *state)
+{
+    return state->role.closed_for_room && is_led(state) && state->replication.seen;
+}
+
+bool role_ends_suspension(const struct instance_state *state)
+{
+    const struct role_state *role = &state->role;
+
+    return role->running == ROLE_ACTION_SUSPEND &&
+        (!role->closed_for_room || role->closed_for_copy || role->isolated || role->stopping);
+}
+
 /* What the agent before this one had promised. */
 static bool is_left_open(const struct instance_state *state, int64_t now_ms)
 {
@@ -196,8 +222,11 @@ static struct role_decision decide_primary(const struct instance_state *state)
 
     if (state->role.closed_for_copy || state->role.isolated || state->role.stopping)
         decision.action = is_closed(state) ? ROLE_ACTION_NONE : ROLE_ACTION_CLOSE;
-    else if (!is_open(state))
+    else if (state->role.closed_for_room && !state->replication.read_only)
+        decision.action = ROLE_ACTION_SUSPEND;
+    else if (state->role.closed_for_room ? !is_led(state) : !is_open(state))
         decision.action = state->role.relay == RELAY_DONE ? ROLE_ACTION_OPEN : ROLE_ACTION_RECOVER;
+    decision.stays_closed = state->role.closed_for_room;
     return decision;
 }
 
@@ -491,8 +520,9 @@ struct role_decision role_decide(const struct instance_state *state, enum agent_
     decision = decide_by_role(state, now_ms);
     bool in_vain = waits_in_vain(state, now_ms);
     /* Accounts are statements too: they must not meet a change of roles half-way. One whose commit waits in vain never
-     * ends by itself: closing ends it. */
-    if (state->action_running && !hangs && !(in_vain && decision.action == ROLE_ACTION_CLOSE))
+     * ends by itself: closing ends it. Nor does a volume that fills up wait for them. */
+    bool ends = (in_vain && decision.action == ROLE_ACTION_CLOSE) || decision.action == ROLE_ACTION_SUSPEND;
+    if (state->action_running && !hangs && !ends)
         return (struct role_decision){.action = ROLE_ACTION_NONE};
     /* The statement that closes a server which hangs lies ready in its socket: the first thing that is done when it
      * goes on. */

@@ -27,6 +27,8 @@ struct role_decision {
     bool reconfigure; /* follow: even if host and port are right */
     bool restart;     /* follow: a thread that failed, too */
     bool urgent;      /* close: nothing may go on; what runs or waits is ended at once */
+    bool stays_closed; /* open: all but for writes */
+    bool root;         /* suspend: administrators may write */
 };
 
 struct role_decision role_decide(const struct instance_state *state, enum agent_phase phase, int64_t now_ms);
@@ -46,6 +48,14 @@ void role_note_lapse(struct instance_state *state, const struct replication_fact
  * commits are done, until the copy is complete; semi-sync stays armed (I3). */
 #define COPY_PATIENCE_MS 2000
 bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms);
+
+/* A primary whose volume has too little room is closed for writes until it has enough, whatever its order says of its role
+ * meanwhile: it is opened again only under the order that is in force then (I6). */
+bool role_closed_for_room(const struct instance_state *state);
+/* Such a primary has done all else that its order asks for: it is read from, and replicas follow it. */
+bool role_serves_reads(const struct instance_state *state);
+/* While writes are being suspended: something else is to be done first, or they need not be any more. */
+bool role_ends_suspension(const struct instance_state *state);
 
 /* A primary that must close itself, or has: nobody was heard for self_fence_ms (I6). Stays true once
  * state->role.isolated is. Without an order: a server that an earlier agent left open (self_fence.h), by the same

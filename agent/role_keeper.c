@@ -275,6 +275,7 @@ static const char *const action_texts[ROLE_ACTION_COUNT] = {
     [ROLE_ACTION_NONE] = "nothing",
     [ROLE_ACTION_OPEN] = "open for writes",
     [ROLE_ACTION_CLOSE] = "closed",
+    [ROLE_ACTION_SUSPEND] = "closed for writes",
     [ROLE_ACTION_STOP] = "replication stopped",
     [ROLE_ACTION_FOLLOW] = "follows its source",
     [ROLE_ACTION_PREPARE] = "ready to follow its source",
@@ -351,6 +352,9 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
         .relay = role->relay,
         .drain = role_drains(role, now_ms),
         .salvage = keeper->state->healing.salvage,
+        .stays_closed = decision->stays_closed,
+        .root = decision->root,
+        .ends_below_bytes = keeper->state->room.floor / 2,
         .positions = position_pool_new(2 * POSITION_TEXT_MAX),
     };
 
@@ -365,7 +369,8 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
     keeper->job = role_begun_of(role, decision->reconfigure);
     role_note_begin(role, decision, now_ms);
     relay_notes_keep(&keeper->notes, keeper->state);
-    if (decision->action != ROLE_ACTION_CLOSE) /* drops nothing, and waits for no disk */
+    /* These drop nothing, and wait for no disk. */
+    if (decision->action != ROLE_ACTION_CLOSE && decision->action != ROLE_ACTION_SUSPEND)
         job.note_change = catch_up_note_unsynced(&keeper->notes.catch_up);
     role_lane_start(keeper->lane, &job);
 }
@@ -376,6 +381,13 @@ static void note_copy(struct instance_state *state, int64_t now_ms)
         log_info(state->role.closed_for_copy
                 ? "commits and a copy wait for each other: closed until the copy is complete"
                 : "no longer closed for a copy");
+}
+
+static void note_room(struct instance_state *state)
+{
+    if (role_note_room(state))
+        log_warn(state->role.closed_for_room ? "the volume has too little room: closed for writes"
+                                             : "no longer closed for lack of room");
 }
 
 static void note_isolation(struct instance_state *state, int64_t now_ms)
@@ -413,8 +425,11 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
     struct instance_state *state = keeper->state;
     const struct agent_order *order = &state->role.order;
     note_copy(state, now_ms);
+    note_room(state);
     note_isolation(state, now_ms);
     note_stopping(keeper);
+    if (role_ends_suspension(state))
+        role_lane_supersede(keeper->lane);
     healing_turn(keeper->healing);
     bool follows = state->role.has_order && order->role == AGENT_ROLE_REPLICA && order->source_agent_port;
 

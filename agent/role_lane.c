@@ -14,6 +14,7 @@
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_change.h"
 #include "agent/mysql/role_close.h"
+#include "agent/mysql/role_suspend.h"
 #include "agent/mysql/room.h"
 #include "agent/mysql/session.h"
 #include "agent/mysql/start_domain.h"
@@ -123,7 +124,8 @@ static int open_for_writes(struct role_lane *lane, const struct dialect *dialect
         .arg = lane,
         .wait_for = str_or_empty(order->wait_for),
         .semi_sync = order->semi_sync,
-        .acks = order->acks};
+        .acks = order->acks,
+        .stays_closed = lane->job.stays_closed};
     _cleanup_(strbuf_release) struct strbuf mycnf;
 
     strbuf_init(&mycnf, MYCNF_MAX + 16 * KM_KIB);
@@ -132,6 +134,22 @@ static int open_for_writes(struct role_lane *lane, const struct dialect *dialect
     wish.events = events_wished(mycnf.buf);
 
     return role_open(lane->session, dialect, &wish, &lane->result.done, err);
+}
+
+static bool room_ends(void *arg)
+{
+    const struct role_lane *lane = arg;
+    uint64_t free_bytes = 0, bytes = 0;
+
+    return fs_space(lane->paths->volume_dir, &free_bytes, &bytes, NULL) == 0 && free_bytes < lane->job.ends_below_bytes;
+}
+
+static int suspend(struct role_lane *lane, const struct dialect *dialect, struct error *err)
+{
+    const struct role_suspend_wish wish = {
+        .root = lane->job.root, .ends = room_ends, .arg = lane, .superseded = &lane->superseded};
+
+    return role_suspend(lane->session, dialect, &wish, &lane->result.done, err);
 }
 
 static int recover(struct role_lane *lane, const struct dialect *dialect, struct error *err)
@@ -156,6 +174,8 @@ static int change(struct role_lane *lane, const struct dialect *dialect, struct 
     case ROLE_ACTION_CLOSE:
         return role_close(
             lane->session, dialect, MIN_OF(lane->job.order.drain_ms, (uint32_t)DRAIN_MAX_MS), &lane->result.look, err);
+    case ROLE_ACTION_SUSPEND:
+        return suspend(lane, dialect, err);
     case ROLE_ACTION_STOP:
         return role_stop(lane->session, dialect, err);
     case ROLE_ACTION_HOLD:

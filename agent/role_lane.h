@@ -30,6 +30,9 @@ struct role_job {
     bool drain;                      /* follow: what was received is applied before the source is changed */
     enum salvage_step salvage;       /* open: ASK for the position, or apply what was FETCHED */
     const char *fetched;             /* what that is */
+    bool stays_closed;               /* open: all but for writes */
+    bool root;                       /* suspend: as role_suspend_wish */
+    uint64_t ends_below_bytes;       /* suspend: with less room on the volume whoever writes is ended */
     uint64_t note_change;            /* catch_up_note.h: to be synced before anything is changed; 0: nothing */
     struct position_pool *positions; /* hold those above and of the order; taken over */
 };

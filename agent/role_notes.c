@@ -52,7 +52,9 @@ void role_note_order(struct instance_state *state, const struct agent_order *ord
 
 bool role_takes_look(const struct role_state *role, int64_t started_ms)
 {
-    if (role->running != ROLE_ACTION_NONE && role->running != ROLE_ACTION_CLOSE)
+    bool waits = role->running == ROLE_ACTION_CLOSE || role->running == ROLE_ACTION_SUSPEND;
+
+    if (role->running != ROLE_ACTION_NONE && !waits)
         return false;
     return !role->finished_ms || started_ms > role->finished_ms;
 }
@@ -155,6 +157,22 @@ bool role_note_copy(struct instance_state *state, int64_t now_ms)
         error_clear(&role->error);
     }
     role->closed_for_copy = closed;
+    return changed;
+}
+
+bool role_note_room(struct instance_state *state)
+{
+    bool closed = role_closed_for_room(state);
+    struct role_state *role = &state->role;
+    bool changed = closed != role->closed_for_room;
+
+    if (role->closed_for_room && !closed)
+        role->opened = false; /* events run again, too */
+    if (changed) {
+        role->retry_ms = 0;
+        error_clear(&role->error);
+    }
+    role->closed_for_room = closed;
     return changed;
 }
 

@@ -189,7 +189,7 @@ static const char *primary_reason(const struct instance_state *state)
 {
     if (state->role.closed_for_copy)
         return "the primary is closed until the copy that it gives is complete";
-    return role_done(state) ? NULL : "the primary is not open for writes yet";
+    return role_done(state) || role_serves_reads(state) ? NULL : "the primary is not open for writes yet";
 }
 
 /* Why a replica that is otherwise right may be too old to be read from; false: it is not. */
@@ -356,6 +356,7 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     memcpy(ret->order_hash, role->order_hash, sizeof(ret->order_hash));
     ret->order_done = role_done(state);
     ret->looked_ms = state->replication_ms;
+    ret->closed_for_room = ret->phase == AGENT_PHASE_RUNNING && role_serves_reads(state);
     ret->writable = ret->phase == AGENT_PHASE_RUNNING && facts->seen && !facts->read_only;
     ret->gtid_executed = facts->gtid_executed;
     ret->gtid_received = facts->gtid_received;

@@ -83,7 +83,7 @@ bool source_watch_take(struct instance_state *state, const struct agent_status *
     memcpy(view->accounts_hash, theirs->accounts_hash, sizeof(view->accounts_hash));
     view->epoch = theirs->epoch;
     view->is_primary = theirs->role == AGENT_ROLE_PRIMARY;
-    view->is_open = view->is_primary && theirs->order_done && theirs->writable;
+    view->is_open = view->is_primary && ((theirs->order_done && theirs->writable) || theirs->closed_for_room);
     /* One that has yet to be opened may still have to execute what we have. */
     if (!source_watch_is_calm(theirs) || role_awaits_source(state))
         return true; /* read anew */

@@ -203,6 +203,7 @@ struct agent_status {
     const char *gtid_state; /* MariaDB: gtid_binlog_state, the last transaction of each domain and server; likewise */
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
+    uint64_t volume_floor_bytes; /* a primary with less is closed for writes (agent/volume_room.h); 0: not told */
     int64_t probe_us; /* how long the last successful probe took */
     int64_t certificate_not_after_ms;
     int64_t now_ms; /* this node's wall clock, when the status was encoded */
@@ -224,6 +225,9 @@ struct agent_status {
     bool writable; /* clients can write here */
     /* The order's leave_threads and keep_stopped, as last told; keeps_stopped by an agent that was restarted since, too. */
     bool leaves_threads, keeps_stopped;
+    /* Primary: it has done what its order asks for but for writes, which it takes again, under the order in force then, when
+     * its volume has enough room. */
+    bool closed_for_room;
 
     const char *gtid_received; /* executed and what waits in relay logs; likewise */
     /* Transactions that the source has not; proven by asking it, or of AGENT_START_DOMAIN. */

@@ -128,7 +128,7 @@ static void take_number(void *arg, unsigned count, const char *const *names, con
 int observe_server(struct session *session, bool with_status, struct observation *ret, struct error *err)
 {
     static const enum server_status_source sources[] = {SOURCE_STATUS, SOURCE_VARIABLE, SOURCE_REPLICA};
-    int64_t partial_revokes = 0;
+    int64_t partial_revokes = 0, extension_mib = 0;
 
     memset(ret, 0, sizeof(*ret));
     server_status_clear(&ret->status);
@@ -140,6 +140,10 @@ int observe_server(struct session *session, bool with_status, struct observation
     if (session_query(session, "SHOW GLOBAL VARIABLES LIKE 'partial_revokes'", take_number, &partial_revokes, err) < 0)
         return -1;
     ret->partial_revokes = partial_revokes != 0;
+    if (session_query(session, "SHOW GLOBAL VARIABLES LIKE 'innodb_autoextend_increment'", take_number, &extension_mib,
+            err) < 0)
+        return -1;
+    ret->extension_bytes = (uint64_t)extension_mib * KM_MIB;
     for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
         if (collect(session, sources[i], ret, err) < 0)
             return -1;

@@ -19,6 +19,7 @@ struct observation {
     bool read_only;
     int64_t uptime_s;
     bool partial_revokes;
+    uint64_t extension_bytes; /* by how much the system tablespace is extended next; 0: not known; with `status` */
     uint64_t accounts_digest; /* accounts.h; with `status`, and where system tables were seen; by probe_lane.c */
     bool has_status;          /* `status` was collected */
     struct server_status status;

@@ -327,8 +327,10 @@ int role_open(struct session *session, const struct dialect *dialect, const stru
         return 0;
     if (semi_sync_set_replica(session, dialect, false, err) < 0 ||
         semi_sync_set_source(session, dialect, wish->semi_sync, wish->acks, err) < 0 ||
-        role_admit_clients(session, dialect, err) < 0 || session_exec(session, "SET GLOBAL read_only = 0", err) < 0 ||
-        events_switch(session, wish->events, err) < 0)
+        role_admit_clients(session, dialect, err) < 0)
+        return -1;
+    if (!wish->stays_closed &&
+        (session_exec(session, "SET GLOBAL read_only = 0", err) < 0 || events_switch(session, wish->events, err) < 0))
         return -1;
     *ret_done = true;
     return 0;

@@ -41,6 +41,7 @@ struct role_open_wish {
     bool semi_sync;
     uint32_t acks;
     bool events;                   /* the event scheduler runs */
+    bool stays_closed;             /* all but the last step: nobody can write, no events run */
     const atomic_bool *superseded; /* another order has come: it is not opened any more; may be NULL */
     /* All that was received is executed, and nothing is followed any more: what remains to be done before it is opened; may be NULL. *ret_go: false: not yet. */
     int (*before)(void *arg, struct session *session, const struct dialect *dialect, bool *ret_go, struct error *err);

@@ -21,8 +21,7 @@ static struct instance_state healthy(void)
         .last_probe_ms = NOW - 200,
         .last_answer_ms = NOW - 200,
         .last_status_ms = NOW - 500,
-        .volume_bytes = 10ULL * 1024 * KM_MIB,
-        .volume_free_bytes = 5ULL * 1024 * KM_MIB,
+        .room = {.bytes = 10ULL * 1024 * KM_MIB, .free_bytes = 5ULL * 1024 * KM_MIB},
         .accounts_wanted = 1,
         .accounts_applied = 1,
         .accounts_once = true,
@@ -380,7 +379,7 @@ static void test_live_gives_up_only_on_a_long_hang(void **unused)
     assert_true(readiness_live(&state, NOW).yes);
     state.last_answer_ms = NOW - LIVE_HUNG_MS;
     assert_false(readiness_live(&state, NOW).yes);
-    state.volume_free_bytes = 0; /* a restart makes no room */
+    state.room.free_bytes = 0; /* a restart makes no room */
     assert_true(readiness_live(&state, NOW).yes);
     /* Crash recovery, however long. */
     state = (struct instance_state){.server_there = true, .last_probe_ms = NOW - 1};
@@ -445,8 +444,8 @@ static void test_volume(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct instance_state state = healthy();
         struct agent_status status = {0};
-        state.volume_bytes = cases[i].total_mib * KM_MIB;
-        state.volume_free_bytes = cases[i].free_mib * KM_MIB;
+        state.room.bytes = cases[i].total_mib * KM_MIB;
+        state.room.free_bytes = cases[i].free_mib * KM_MIB;
         readiness_fill_status(&state, NOW, &status);
         assert_int_equal(status.problem_count, cases[i].full);
         assert_true(status.ready);

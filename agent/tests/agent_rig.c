@@ -196,6 +196,44 @@ static void choose_user(struct agent_rig *rig)
     assert_int_not_equal(rig->uid, 0);
 }
 
+#define VOLUME_MIB "KM_TEST_VOLUME_MIB"
+
+bool agent_rig_volumes_of(unsigned mib)
+{
+    char dir[] = "/tmp/km-mount-XXXXXX", text[16];
+
+    assert_non_null(mkdtemp(dir));
+    bool mounts = mount("tmpfs", dir, "tmpfs", 0, "size=1m") == 0;
+    if (mounts)
+        umount2(dir, MNT_DETACH);
+    else
+        printf("skipped: nothing can be mounted here\n");
+    rmdir(dir);
+    snprintf(text, sizeof(text), "%u", mib);
+    return mounts && setenv(VOLUME_MIB, text, 1) == 0;
+}
+
+static void mount_volume(struct agent_rig *rig)
+{
+    char options[64];
+    const char *mib = getenv(VOLUME_MIB);
+
+    if (!mib)
+        return;
+    snprintf(options, sizeof(options), "size=%sm,mode=0700,uid=%u,gid=%u", mib, rig->uid, rig->gid);
+    assert_int_equal(mount("tmpfs", agent_rig_path(rig, "vol"), "tmpfs", 0, options), 0);
+    rig->own_volume = true;
+}
+
+void agent_rig_resize_volume(const struct agent_rig *rig, unsigned mib)
+{
+    char options[64];
+
+    assert_true(rig->own_volume);
+    snprintf(options, sizeof(options), "size=%um", mib);
+    assert_int_equal(mount("tmpfs", agent_rig_path(rig, "vol"), "tmpfs", MS_REMOUNT, options), 0);
+}
+
 struct agent_rig *agent_rig_new_in(const char *root)
 {
     static const char *const folders[] = {"vol", "run", "config", "accounts", "tls"};
@@ -215,6 +253,7 @@ struct agent_rig *agent_rig_new_in(const char *root)
         assert_int_equal(mkdir(agent_rig_path(rig, folders[i]), 0700), 0);
         own(rig, agent_rig_path(rig, folders[i]));
     }
+    mount_volume(rig);
     rig->binary = find_binary();
     rig->pod_name = xstrdup("demo-mysql-2");
     rig->plain_port = free_port();
@@ -240,6 +279,8 @@ void agent_rig_free(struct agent_rig *rig)
         return;
     agent_rig_kill(&rig->agent);
     agent_rig_kill(&rig->server);
+    if (rig->own_volume)
+        umount2(agent_rig_path(rig, "vol"), MNT_DETACH);
     if (!getenv("KEEP") && fs_remove_all(rig->dir, NULL) < 0)
         printf("%s is left\n", rig->dir);
     free(rig->dir);

@@ -32,6 +32,7 @@ struct agent_rig {
     uint16_t plain_port;
     uint16_t tls_port;
     uint16_t mysql_port;
+    bool own_volume; /* the data volume is a file system of its own */
     struct agent_process server;
     struct agent_process agent;
 };
@@ -48,6 +49,11 @@ struct agent_rig *agent_rig_new_in(const char *root);
 char *agent_rig_mysql_root(void);
 /* Whether the MariaDB under test knows an option: its own list of them (--verbose --help) is asked. */
 bool agent_rig_server_has_option(const char *option);
+/* Rigs that are made after this have a data volume of so many MiB, which can be full. False: this machine lets nobody
+ * mount. */
+bool agent_rig_volumes_of(unsigned mib);
+/* Such a volume, while it is in use. */
+void agent_rig_resize_volume(const struct agent_rig *rig, unsigned mib);
 void agent_rig_free(struct agent_rig *rig); /* kills what runs */
 
 /* dir/name, from a buffer that the next but seven call reuses. */

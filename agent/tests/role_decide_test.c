@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "agent/heartbeat_lane.h"
+#include "agent/role_notes.h"
 #include "agent/role_status.h"
 
 #define NOW 1000000
@@ -274,6 +275,96 @@ static void test_closed_for_a_copy(void **unused)
     state.role.closed_for_copy = role_closed_for_copy(&state, NOW);
     assert_false(state.role.closed_for_copy);
     assert_int_equal(role_decide(&state, AGENT_PHASE_RUNNING, NOW).action, ROLE_ACTION_OPEN);
+}
+
+/* A primary that is open under its order, on a volume that has become short of room. */
+static struct instance_state short_of_room(void)
+{
+    struct instance_state state = {
+        .replication = {.seen = true, .semi_sync_source = true, .semi_sync_waits = true, .semi_sync_acks = 1},
+        .role = {.has_order = true,
+            .opened = true,
+            .was_open = true,
+            .order = {.epoch = 1, .role = AGENT_ROLE_PRIMARY, .semi_sync = true, .acks = 1, .heartbeat = true}},
+        .room = {.bytes = 1000 * KM_MIB, .free_bytes = 60 * KM_MIB, .floor = VOLUME_FLOOR_MIN, .is_short = true},
+    };
+
+    (void)role_note_room(&state);
+    return state;
+}
+
+static void test_closed_for_room(void **unused)
+{
+    struct instance_state state = short_of_room();
+    char reason[128];
+
+    UNUSED(unused);
+    assert_true(state.role.closed_for_room);
+    assert_int_equal(action_of(&state), ROLE_ACTION_SUSPEND);
+    assert_false(role_beats(&state));
+    state.action_running = true; /* accounts: it does not wait for them */
+    assert_int_equal(action_of(&state), ROLE_ACTION_SUSPEND);
+    state.action_running = false;
+
+    state.replication.read_only = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    assert_false(role_done(&state));
+    assert_true(role_serves_reads(&state));
+    assert_true(role_ready(&state, NOW, reason, sizeof(reason)));
+
+    state.room.is_short = false;
+    assert_true(role_note_room(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
+    assert_false(role_decide(&state, AGENT_PHASE_RUNNING, NOW).stays_closed);
+    assert_false(role_ready(&state, NOW, reason, sizeof(reason)));
+}
+
+/* I6: a later order finds it closed, does all else of it, and what opens it is that order. */
+static void test_closed_for_room_under_another_order(void **unused)
+{
+    struct instance_state state = short_of_room();
+    struct agent_order order = {.epoch = 2, .role = AGENT_ROLE_PRIMARY, .semi_sync = true, .acks = 2};
+    char reason[128];
+
+    UNUSED(unused);
+    state.replication.read_only = true;
+    role_note_order(&state, &order, "0123456789abcdef");
+    assert_false(role_serves_reads(&state));
+    assert_false(role_ready(&state, NOW, reason, sizeof(reason)));
+    assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
+    assert_true(role_decide(&state, AGENT_PHASE_RUNNING, NOW).stays_closed);
+
+    order = (struct agent_order){.epoch = 3, .role = AGENT_ROLE_NONE};
+    role_note_order(&state, &order, "0123456789abcdee");
+    (void)role_note_room(&state);
+    assert_false(state.role.closed_for_room);
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE); /* clients are connected still */
+
+    order = (struct agent_order){.epoch = 4, .role = AGENT_ROLE_REPLICA, .source_host = HOST, .source_port = 3306};
+    role_note_order(&state, &order, "0123456789abcded");
+    (void)role_note_room(&state);
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+}
+
+static void test_a_suspension_gives_way(void **unused)
+{
+    struct instance_state state = short_of_room();
+
+    UNUSED(unused);
+    state.role.running = ROLE_ACTION_SUSPEND;
+    assert_false(role_ends_suspension(&state));
+    state.role.isolated = true;
+    assert_true(role_ends_suspension(&state));
+    state.role.isolated = false;
+    state.role.stopping = true;
+    assert_true(role_ends_suspension(&state));
+    state.role.stopping = false;
+    state.room.is_short = false;
+    (void)role_note_room(&state);
+    assert_true(role_ends_suspension(&state));
+    state.role.running = ROLE_ACTION_NONE;
+    state.role.isolated = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
 }
 
 /* What servers really say, cut to the part that matters. */
@@ -776,6 +867,9 @@ int main(void)
         cmocka_unit_test(test_a_write_of_our_own_that_waits_in_vain),
         cmocka_unit_test(test_a_replica_is_repaired),
         cmocka_unit_test(test_closed_for_a_copy),
+        cmocka_unit_test(test_closed_for_room),
+        cmocka_unit_test(test_closed_for_room_under_another_order),
+        cmocka_unit_test(test_a_suspension_gives_way),
         cmocka_unit_test(test_troubles),
         cmocka_unit_test(test_the_position_in_the_way),
         cmocka_unit_test(test_lag),

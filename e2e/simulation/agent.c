@@ -208,8 +208,6 @@ static void answered(struct sim *sim, int member)
     struct replication_facts facts;
     agent_note_answer(state, &none);
     fill_identity(sim, member);
-    state->volume_bytes = UINT64_C(100) << 30;
-    state->volume_free_bytes = server_is_full(sim, member) ? 0 : UINT64_C(50) << 30;
     state->last_answer_ms = state->probe_started_ms;
     int64_t started_ms = state->probe_started_ms;
     state->probe_started_ms = 0;
@@ -292,6 +290,15 @@ static void beat(struct sim *sim, int member)
 
 /* ---- a turn: role_keeper_turn ---- */
 
+/* volume_watch.c: a volume of 100 GiB. */
+static void look_at_volume(struct sim *sim, int member)
+{
+    const struct sim_member *at = &sim->members[member];
+    struct volume_room *room = &sim->members[member].agent.state.room;
+    uint64_t some = at->short_until_ms > sim->now_ms ? VOLUME_FLOOR_MIN : UINT64_C(50) << 30;
+    (void)volume_room_look(room, server_is_full(sim, member) ? 0 : some, UINT64_C(100) << 30, 0, sim->now_ms);
+}
+
 static void turn(struct sim *sim, int member)
 {
     struct sim_member *at = &sim->members[member];
@@ -300,10 +307,15 @@ static void turn(struct sim *sim, int member)
     agent_note_turn(state, sim->now_ms);
     state->serving_copies = (uint32_t)agent_init_count_copies(sim, member);
     role_note_copy(state, sim->now_ms);
+    look_at_volume(sim, member);
+    if (role_note_room(state))
+        sim_tell(sim, state->role.closed_for_room ? "%s has too little room for writes" : "%s has room for writes again",
+            sim_member_name(member));
     if (role_note_isolation(state, sim->now_ms))
         sim_tell(sim, "%s closes itself: it hears nobody", sim_member_name(member));
     state->role.stopping = at->run_dir.stopping;
     state->role.leaving = at->run_dir.leaving;
+    agent->job.superseded |= role_ends_suspension(state);
     agent_keep_mark(sim, member);
     agent_set_source(sim, member);
     enum agent_phase phase = agent_phase_of(state, sim->now_ms);

@@ -268,6 +268,10 @@ static void open_server(struct sim *sim, int member, struct role_result *out)
     at->server.semi_timeout_ms = 0;
     at->server.semi_gave_up = false;
     at->server.closing = false;
+    if (job->stays_closed) {
+        out->done = true;
+        return;
+    }
     bool was_closed = at->server.read_only;
     at->server.read_only = false;
     if (was_closed)
@@ -333,6 +337,26 @@ static bool close_server(struct sim *sim, int member, struct closing_look *look)
         end_close(sim, member);
         return true;
     }
+}
+
+/* ---- suspend: role_suspend ---- */
+
+/* What runs and what waits for acknowledgements holds it up; nobody begins to write meanwhile. */
+static bool suspend(struct sim *sim, int member, struct role_result *out)
+{
+    struct sim_member *at = &sim->members[member];
+    struct sim_job *job = &at->agent.job;
+    at->server.closing = !job->superseded;
+    if (job->superseded)
+        return true;
+    if (server_waiting(at) > 0 || server_is_locked(sim, member) || at->server.long_until_ms > sim->now_ms) {
+        job->due_ms = sim->now_ms + SIM_TICK_MS;
+        return false;
+    }
+    at->server.closing = false;
+    at->server.read_only = out->done = true;
+    sim_tell(sim, "%s takes no writes for want of room", sim_member_name(member));
+    return true;
 }
 
 /* ---- follow: role_follow ---- */
@@ -454,6 +478,7 @@ void agent_begin_job(struct sim *sim, int member, const struct role_decision *de
         .relay = role->relay,
         .drain = role_drains(role, sim->now_ms),
         .salvage = agent->state.healing.salvage,
+        .stays_closed = decision->stays_closed,
         .run = at->server.run,
         .begun = role_begun_of(role, decision->reconfigure),
         .began_ms = sim->now_ms,
@@ -530,6 +555,9 @@ static void do_job(struct sim *sim, int member, bool same)
         if (!close_server(sim, member, &out.look))
             return;
         out.done = true;
+    } else if (same && job->action == ROLE_ACTION_SUSPEND) {
+        if (!suspend(sim, member, &out))
+            return;
     } else if (same && job->action == ROLE_ACTION_OPEN)
         open_server(sim, member, &out);
     else if (same && (job->action == ROLE_ACTION_FOLLOW || job->action == ROLE_ACTION_PREPARE))

@@ -186,6 +186,12 @@ static void fault_pod(struct sim *sim, const struct fault *fault, int member)
         freeze(&at->agent.frozen_until_ms, sim->now_ms, fault->for_ms);
         freeze(&at->server.frozen_until_ms, sim->now_ms, fault->for_ms);
         break;
+    case FAULT_VOLUME_FILLS:
+        for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+            if (i == member || fault->number == 5)
+                freeze(&sim->members[i].short_until_ms, sim->now_ms, fault->for_ms);
+        }
+        break;
     case FAULT_VOLUME_FULL:
         for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
             if (i == member || fault->number == 5)
@@ -330,6 +336,7 @@ static void strike(struct sim *sim, const struct fault *fault)
     case FAULT_POD_DELETED:
     case FAULT_POD_FORCED:
     case FAULT_VOLUME_LOST:
+    case FAULT_VOLUME_FILLS:
     case FAULT_VOLUME_FULL:
         fault_pod(sim, fault, member);
         break;
@@ -442,7 +449,7 @@ void faults_heal(struct sim *sim)
     memset(sim->cut_until_ms, 0, sizeof(sim->cut_until_ms));
     sim->api.away_until_ms = sim->api.slow_until_ms = 0;
     for (int i = 0; i < SIM_MEMBERS_MAX; i++)
-        sim->members[i].full_until_ms = 0;
+        sim->members[i].full_until_ms = sim->members[i].short_until_ms = 0;
     sim->api.allow_loss = sim->api.paused = sim->api.failover_off = sim->api.spec_refused = false;
     sim->stop_threads_ms = 0;
     sim->api.primary_wish = CLUSTER_PRIMARY_ANY;

@@ -59,7 +59,7 @@ static void forget_pod(struct sim *sim, int member)
         at->disk.epoch = 0;
         at->disk.mark = AGENT_MARK_NONE;
         at->claim_gone = false;
-        at->full_until_ms = 0;
+        at->full_until_ms = at->short_until_ms = 0;
     }
 }
 

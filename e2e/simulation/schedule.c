@@ -49,6 +49,7 @@ const char *const fault_names[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = "serv
     [FAULT_SEMI_SYNC_OFF] = "semiSyncOff",
     [FAULT_SEMI_SYNC_TIMEOUT] = "semiSyncTimeout",
     [FAULT_COMMITS_KILLED] = "commitsKilled",
+    [FAULT_VOLUME_FILLS] = "volumeFills",
     [FAULT_VOLUME_FULL] = "volumeFull",
     [FAULT_TABLES_LOCKED] = "tablesLocked",
     [FAULT_LONG_TRANSACTION] = "longTransaction",
@@ -104,6 +105,7 @@ static const int weights[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = 16,
     [FAULT_SEMI_SYNC_OFF] = 3,
     [FAULT_SEMI_SYNC_TIMEOUT] = 3,
     [FAULT_COMMITS_KILLED] = 3,
+    [FAULT_VOLUME_FILLS] = 3,
     [FAULT_VOLUME_FULL] = 3,
     [FAULT_TABLES_LOCKED] = 2,
     [FAULT_LONG_TRANSACTION] = 2,
@@ -178,6 +180,7 @@ static bool lasts(enum fault_kind kind)
     case FAULT_APPLIER_STUCK:
     case FAULT_LOSS_ALLOWED:
     case FAULT_CONFIRMED_LOST:
+    case FAULT_VOLUME_FILLS:
     case FAULT_VOLUME_FULL:
     case FAULT_TABLES_LOCKED:
     case FAULT_LONG_TRANSACTION:

@@ -47,6 +47,7 @@ enum fault_kind {
     FAULT_SEMI_SYNC_OFF, /* number odd, MySQL: commits wait for one replica */
     FAULT_SEMI_SYNC_TIMEOUT,
     FAULT_COMMITS_KILLED,   /* those that wait; number odd: by KILL QUERY */
+    FAULT_VOLUME_FILLS,     /* number: what FAULT_VOLUME_FULL's says */
     FAULT_VOLUME_FULL,      /* number odd: tables, too; 5: those of all members */
     FAULT_TABLES_LOCKED,    /* FLUSH TABLES WITH READ LOCK at an open primary */
     FAULT_LONG_TRANSACTION, /* of a client, at an open primary */

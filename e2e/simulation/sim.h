@@ -104,7 +104,7 @@ struct sim_server {
 struct sim_job {
     enum role_action action;
     struct agent_order order;
-    bool reconfigure, restart, drain;
+    bool reconfigure, restart, drain, stays_closed;
     enum relay_step relay;
     enum salvage_step salvage;
     struct role_begun begun;
@@ -189,6 +189,7 @@ struct sim_member {
     int boots;             /* of its node */
     bool claim_gone;       /* deleted; the next pod gets an empty volume */
     int64_t full_until_ms; /* its volume */
+    int64_t short_until_ms; /* its volume has too little room, and is not full */
     bool full_of_tables;   /* then: not even tables that are there can be written */
 };
 

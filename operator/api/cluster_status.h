@@ -36,6 +36,8 @@
 #define CONDITION_WRITES_BLOCKED \
     "WritesBlocked"                 /* True: commits wait for acknowledgements (semiSync); message: of whom */
 #define CONDITION_LAGGING "Lagging" /* True: a replica lags more than maxLagSeconds; message: which */
+#define CONDITION_VOLUME_FULL \
+    "VolumeFull" /* True: a data volume has little room, or the primary is closed for writes for it; message: whose */
 #define CONDITION_CHILD_CONFLICT "ChildConflict"   /* True: an object of a name that we need belongs to somebody else */
 #define CONDITION_STORAGE_RESIZED "StorageResized" /* False: growth pending or refused */
 #define CONDITION_RESTORED \

@@ -19,6 +19,7 @@ static const char *const names[TRANSITION_REASON_COUNT] = {
     [TRANSITION_POD_DELETED] = "PodDeleted",
     [TRANSITION_SCALE_IN] = "ScaleIn",
     [TRANSITION_ROLL] = "Roll",
+    [TRANSITION_VOLUME_FULL] = "VolumeFull",
     [TRANSITION_FINAL_BACKUP] = "FinalBackup",
     [TRANSITION_OTHER] = "Other",
 };

@@ -26,6 +26,7 @@ enum transition_reason {
     TRANSITION_POD_DELETED,
     TRANSITION_SCALE_IN,
     TRANSITION_ROLL,
+    TRANSITION_VOLUME_FULL,  /* the primary is closed for writes for lack of room, and others have room */
     TRANSITION_FINAL_BACKUP, /* not a switchover: the primary is closed for it */
     TRANSITION_OTHER,        /* of a version that knows more */
     TRANSITION_REASON_COUNT

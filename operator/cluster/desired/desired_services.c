@@ -106,7 +106,8 @@ bool desired_route_is_open(const struct cluster_snapshot *snapshot, const struct
         return cluster_member_is_ready(primary) || (primary->agent && primary->agent->writable);
     if (primary->agent->phase == AGENT_PHASE_UNKNOWN)
         return true;
-    return primary->agent->writable || str_eq(primary->name, snapshot->last.roles.transition.to);
+    return primary->agent->writable || primary->agent->closed_for_room ||
+        str_eq(primary->name, snapshot->last.roles.transition.to);
 }
 
 /* The old primary of a switchover takes writes as before, and its agent, which is to stop them, does not answer: the

@@ -184,10 +184,33 @@ static const struct cluster_member *annotated(const struct cluster_snapshot *sna
     return cluster_member_meant(snapshot, snapshot->switchover_to);
 }
 
+/* The primary's volume is full: of those that could take over, whoever has most room. Others must have some, too: those that the new primary's commits
+ * wait for. */
+static const struct cluster_member *find_roomy(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    const struct cluster_member *best = NULL;
+    int roomy = 0;
+    char why[256];
+    if (!member_is_closed_for_room(snapshot, primary) || !member_has_problem(primary, AGENT_PROBLEM_VOLUME_FULL))
+        return NULL;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member == primary || !member_is_wanted(snapshot, member) || !member_follows(snapshot, member) ||
+            member_has_problem(member, AGENT_PROBLEM_VOLUME_FULL))
+            continue;
+        roomy++;
+        if (election_can_take_over(snapshot, member, why, sizeof(why)) &&
+            (!best || member->agent->volume_free_bytes > best->agent->volume_free_bytes))
+            best = member;
+    }
+    return roomy > (snapshot->last.roles.semi_sync ? snapshot->last.roles.acks : 0) ? best : NULL;
+}
+
 static struct cluster_wish find_wish(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, bool roll_waits)
 {
-    const struct cluster_member *once = annotated(snapshot);
+    const struct cluster_member *once = annotated(snapshot), *roomy = find_roomy(snapshot, primary);
     int ordinal = snapshot->cluster.replication.primary;
     if (!member_is_wanted(snapshot, primary))
         return (struct cluster_wish){true, TRANSITION_SCALE_IN, NULL};
@@ -195,6 +218,8 @@ static struct cluster_wish find_wish(
         return (struct cluster_wish){true, TRANSITION_POD_DELETED, NULL};
     if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.roles.switchover_done))
         return (struct cluster_wish){true, TRANSITION_REQUESTED, once};
+    if (roomy)
+        return (struct cluster_wish){true, TRANSITION_VOLUME_FULL, roomy};
     if (snapshot->cluster.paused) /* the rest is of the spec */
         return (struct cluster_wish){false, TRANSITION_ROLL, NULL};
     if (ordinal >= 0 && ordinal < snapshot->scale.effective && ordinal != primary->ordinal &&
@@ -226,7 +251,8 @@ static bool must_drain(const struct cluster_snapshot *snapshot, enum transition_
     if (reason == TRANSITION_POD_DELETED)
         limit_ms = MIN_OF(limit_ms, POD_DRAIN_MAX_MS);
     int64_t waited_ms = snapshot->drain_since_ms > 0 ? snapshot->now_ms - snapshot->drain_since_ms : 0;
-    if (primary->agent->long_transactions == 0 || waited_ms >= limit_ms || primary->departed)
+    if (primary->agent->long_transactions == 0 || waited_ms >= limit_ms || primary->departed ||
+        member_is_closed_for_room(snapshot, primary))
         return false;
     intent->waits_for_drain = true;
     intent->again_ms = MIN_OF(limit_ms - waited_ms, 1000);

@@ -85,7 +85,12 @@ bool member_only_hangs(const struct cluster_snapshot *snapshot, const struct clu
 bool member_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return member_runs(member) && has_epoch(snapshot, member) && member->agent->role == AGENT_ROLE_PRIMARY &&
-        member->agent->writable;
+        (member->agent->writable || member->agent->closed_for_room);
+}
+
+bool member_is_closed_for_room(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member_is_open(snapshot, member) && member->agent->closed_for_room;
 }
 
 bool member_can_be_told(const struct cluster_member *member, const char *position)

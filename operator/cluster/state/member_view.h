@@ -31,8 +31,10 @@ bool member_runs(const struct cluster_member *member);
 /* Its server gives no answer now, and did what was ordered under the present epoch before: nobody was chosen in its
  * place. It may answer again any moment; what it sends goes on then, or ends by itself. */
 bool member_only_hangs(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-/* It takes writes, under the epoch of the status. */
+/* It has been opened under the epoch of the status, and takes writes unless its volume has too little room for them. */
 bool member_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* It takes none for that reason, though it is open in all else (agent_api.h: closed_for_room). */
+bool member_is_closed_for_room(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* It has carried out the order to be nothing under the epoch of the status: no client writes there, its position is
  * final. */
 bool member_is_fenced(const struct cluster_snapshot *snapshot, const struct cluster_member *member);

@@ -16,6 +16,7 @@
 #include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
+#include "operator/cluster/status/cluster_report_room.h"
 #include "operator/cluster/status/cluster_state.h"
 #include "operator/cluster/status/cluster_trouble.h"
 
@@ -299,7 +300,8 @@ static void set_available(struct report *report)
     if (report->wanted == 0 && snapshot->usable)
         set(report, CONDITION_AVAILABLE, false, "Hibernated", "spec.replicas is 0; the data is kept");
     else if (primary && cluster_member_is_ready(primary))
-        set(report, CONDITION_AVAILABLE, true, "PrimaryReady", "%s serves", primary->name);
+        set(report, CONDITION_AVAILABLE, true, "PrimaryReady", "%s serves%s", primary->name,
+            member_is_closed_for_room(snapshot, primary) ? " reads; VolumeFull says why it takes no writes" : "");
     else if (primary) {
         instance_message(primary, message, sizeof(message));
         set(report, CONDITION_AVAILABLE, false, "PrimaryNotReady", "%s is not ready%s%s", primary->name,
@@ -384,6 +386,7 @@ static void settle_state(struct report *report)
         {CONDITION_HEALTHY, KUBE_CONDITION_FALSE},
         {CONDITION_REPLICATED, KUBE_CONDITION_FALSE},
         {CONDITION_WRITES_BLOCKED, KUBE_CONDITION_TRUE},
+        {CONDITION_VOLUME_FULL, KUBE_CONDITION_TRUE},
         {CONDITION_CHILD_CONFLICT, KUBE_CONDITION_TRUE},
         {CONDITION_DEGRADED, KUBE_CONDITION_TRUE},
     };
@@ -602,6 +605,8 @@ static bool say_what_is_to_do(struct report *report)
         put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
     else if (snapshot->usable && worst && member_trouble_remedy(snapshot, worst, remedy, sizeof(remedy)))
         put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
+    else if (snapshot->usable && cluster_room_remedy(snapshot, remedy, sizeof(remedy)))
+        put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
     else
         return false;
     return true;
@@ -659,6 +664,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_available(&report);
     set_healthy(&report);
     cluster_report_replication_conditions(snapshot, ret);
+    cluster_report_room(snapshot, ret);
     set_child_conflict(&report);
     set_password_suspect(&report);
     set_storage_resized(&report);

@@ -10,8 +10,7 @@
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_state.h"
 
-/* After a restart of ours nobody has spoken for a moment: what was known stays. */
-static bool nobody_speaks(const struct cluster_snapshot *snapshot)
+bool cluster_nobody_speaks(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         if (member_speaks(&snapshot->members[i]))
@@ -40,7 +39,7 @@ void cluster_report_roles(const struct cluster_snapshot *snapshot, bool primary_
     status->roles = last->roles;
     reigns_settle(snapshot, &status->roles.reigns);
     cluster_confirmed_strengthen(snapshot, primary_obeys, &status->roles.confirmed);
-    bool unknown = nobody_speaks(snapshot) && cluster_snapshot_ready_count(snapshot) > 0;
+    bool unknown = cluster_nobody_speaks(snapshot) && cluster_snapshot_ready_count(snapshot) > 0;
     bool keep = (unknown || cluster_epoch_spreads(snapshot)) && last->state != CLUSTER_STATE_UNKNOWN;
     status->state = keep ? last->state : cluster_state_decide(snapshot);
     for (int i = 0; i < snapshot->member_count; i++) {
@@ -206,7 +205,7 @@ static void set_lagging(const struct cluster_snapshot *snapshot, struct cluster_
 
 void cluster_report_replication_conditions(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
-    if (nobody_speaks(snapshot) || cluster_epoch_spreads(snapshot))
+    if (cluster_nobody_speaks(snapshot) || cluster_epoch_spreads(snapshot))
         return;
     set_replicated(snapshot, status);
     set_writes_blocked(snapshot, status);

@@ -54,7 +54,8 @@ enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot)
         return CLUSTER_STATE_LOST;
     if (primary && member_is_open(snapshot, primary)) {
         if (following >= snapshot->scale.effective - 1)
-            return member_commits_wait(primary) ? CLUSTER_STATE_DEGRADED : CLUSTER_STATE_HEALTHY;
+            return member_commits_wait(primary) || member_is_closed_for_room(snapshot, primary) ? CLUSTER_STATE_DEGRADED
+                                                                                                : CLUSTER_STATE_HEALTHY;
         return seeding > 0 ? CLUSTER_STATE_CLONING : CLUSTER_STATE_DEGRADED;
     }
     const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "agent/tests/room_stories.h"
+
+#include <setjmp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/tests/replication_rig.h"
+#include "agent/tests/replication_writer.h"
+#include "agent/volume_room.h"
+#include "common/alloc.h"
+#include "common/clock.h"
+
+#define LONG_MS 60000
+#define SMALL_MIB 420
+#define LARGE_MIB 4000
+#define GROWN_WITHIN_MS 10000
+#define STORM "storm"
+#define STORM_PASSWORD "pw-storm"
+
+static bool is_closed_for_room(const struct member *member)
+{
+    return member->status.closed_for_room && !member->status.writable && member->status.ready &&
+        member_has_problem(member, "VolumeFull");
+}
+
+static bool is_open(const struct member *member)
+{
+    return member_ready(member) && member->status.writable && !member->status.closed_for_room;
+}
+
+static uint64_t free_mib(const struct member *member)
+{
+    return member->status.volume_free_bytes / KM_MIB;
+}
+
+/* As somebody who may write, and is no administrator. */
+static bool storm_sql(struct replication_rig *rig, const char *sql, struct strbuf *out)
+{
+    return agent_rig_sql(rig->members[0].rig, STORM, STORM_PASSWORD, sql, out);
+}
+
+static void resize(struct replication_rig *rig, unsigned first, unsigned last, unsigned mib)
+{
+    for (unsigned i = first; i <= last; i++)
+        agent_rig_resize_volume(rig->members[i].rig, mib);
+}
+
+static void test_the_members(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    resize(rig, 1, MEMBERS - 1, LARGE_MIB);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        member_await(rig, i, member_runs, "up");
+    replication_rig_form(rig);
+    assert_true(member_sql(rig, 0,
+        "CREATE DATABASE t; CREATE TABLE t.w (id BIGINT PRIMARY KEY, filler LONGBLOB DEFAULT (REPEAT('x', 100000)))",
+        NULL));
+    assert_true(member_owner_sql(
+        rig, 0, "CREATE USER storm@'%' IDENTIFIED BY 'pw-storm'; GRANT ALL ON t.* TO storm@'%'", NULL));
+}
+
+/* Whoever is connected stays, reads go on, replicas stay ready though no heartbeat comes; the server is not ended. */
+static void test_writes_fill_the_volume(void **state)
+{
+    struct replication_rig *rig = *state;
+    _cleanup_(strbuf_release) struct strbuf sql, out;
+    struct agent_process server = rig->members[0].rig->server;
+
+    strbuf_init(&sql, 16 * KM_MIB);
+    strbuf_init(&out, KM_MIB);
+    pid_t reader = member_hold_lock(rig, 0, "SELECT 1", 600);
+    struct writer *writer = writer_start_at(rig, 0, STORM, STORM_PASSWORD, "t.w (id)");
+    assert_true(replication_rig_await(rig, 0, is_closed_for_room, "closed for want of room", LONG_MS));
+    printf("closed with %llu of %u MiB free after %llu rows\n", (unsigned long long)free_mib(&rig->members[0]),
+        SMALL_MIB, (unsigned long long)writer_acknowledged(writer));
+    replication_rig_run(rig, 8000);
+    writer_stop(writer);
+    assert_true(is_closed_for_room(&rig->members[0]));
+    assert_true(free_mib(&rig->members[0]) > 20);
+    assert_int_equal(rig->members[0].rig->server.inner, server.inner);
+    assert_int_equal(waitpid(reader, NULL, WNOHANG), 0);
+    member_release_lock(reader);
+    for (unsigned i = 1; i < MEMBERS; i++)
+        assert_true(member_ready(&rig->members[i]));
+    assert_true(member_says(rig, 0, "SELECT @@event_scheduler", "OFF"));
+    assert_false(storm_sql(rig, "INSERT INTO t.w (id) VALUES (-1)", NULL));
+    assert_true(storm_sql(rig, "SELECT COUNT(*) FROM t.w", &out));
+    _cleanup_(freep) char *all = xasprintf("%llu", (unsigned long long)writer_acknowledged(writer));
+    writer_check_sql(writer, "t.w", &sql);
+    assert_true(member_says(rig, 0, sql.buf, all));
+    assert_true(member_says(rig, 1, sql.buf, all));
+    writer_free(writer);
+}
+
+/* I6: under the order that is in force then. */
+static void test_it_opens_with_room(void **state)
+{
+    struct replication_rig *rig = *state;
+    int64_t began_ms = clock_monotonic_ms();
+
+    resize(rig, 0, 0, SMALL_MIB + 8); /* not enough */
+    replication_rig_run(rig, 2000);
+    assert_true(is_closed_for_room(&rig->members[0]));
+    began_ms = clock_monotonic_ms();
+    resize(rig, 0, 0, 2 * SMALL_MIB);
+    assert_true(replication_rig_await(rig, 0, is_open, "open again", GROWN_WITHIN_MS));
+    printf("open again %lld ms after there was room\n", (long long)(clock_monotonic_ms() - began_ms));
+    assert_true(storm_sql(rig, "INSERT INTO t.w (id) VALUES (-1)", NULL));
+    assert_true(member_says(rig, 0, "SELECT @@event_scheduler", "ON"));
+    for (unsigned i = 0; i < MEMBERS; i++)
+        member_await(rig, i, member_ready, "ready");
+}
+
+/* Read-only waits for it; half-way to the end it loses its connection, and is undone. */
+static void test_one_statement_fills_the_volume(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    assert_true(member_says(rig, 0, "SELECT COUNT(*) FROM t.w WHERE id = -2", "0"));
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        bool done = storm_sql(rig, "CREATE TABLE t.big LIKE t.w", NULL);
+        for (int i = 0; done && i < 4; i++)
+            done = storm_sql(rig,
+                "INSERT INTO t.big SELECT id + 1000000 * (SELECT COUNT(*) FROM t.big), REPEAT('y', 200000) FROM t.w WHERE id >= 0",
+                NULL);
+        _exit(done ? 0 : 1);
+    }
+    assert_true(replication_rig_await(rig, 0, is_closed_for_room, "closed for want of room", LONG_MS));
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_not_equal(status, 0);
+    replication_rig_run(rig, 1000);
+    printf("closed with %llu MiB free\n", (unsigned long long)free_mib(&rig->members[0]));
+    assert_true(free_mib(&rig->members[0]) > 20);
+    assert_true(member_runs(&rig->members[0]));
+}
+
+/* A later epoch finds it closed: it does all else of the order, and no client writes meanwhile. */
+static void test_a_later_order_does_not_open_it(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    assert_true(is_closed_for_room(&rig->members[0]));
+    rig->epoch++;
+    member_give(rig, 0, replication_rig_primary(rig, ""));
+    replication_rig_run(rig, 1000);
+    member_await(rig, 0, is_closed_for_room, "closed under the new epoch");
+    assert_int_equal(rig->members[0].status.epoch, rig->epoch);
+    assert_false(storm_sql(rig, "INSERT INTO t.w (id) VALUES (-3)", NULL));
+    for (unsigned i = 1; i < MEMBERS; i++) {
+        member_give(rig, i, replication_rig_replica(rig, 0));
+        member_await(rig, i, member_ready, "ready");
+    }
+}
+
+/* The switchover that the operator makes of it. */
+static void test_another_takes_over(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    (void)replication_rig_switch_us(rig, 0, 1);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        member_await(rig, i, member_ready, "ready");
+    assert_false(rig->members[0].status.closed_for_room);
+    assert_true(rig->members[1].status.writable);
+    assert_true(member_sql(rig, 1, "INSERT INTO t.w (id) VALUES (-4)", NULL));
+    assert_true(member_says(rig, 0, "SELECT COUNT(*) FROM t.w WHERE id = -4", "1"));
+}
+
+int room_stories_run(bool mysql)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_members),
+        cmocka_unit_test(test_writes_fill_the_volume),
+        cmocka_unit_test(test_it_opens_with_room),
+        cmocka_unit_test(test_one_statement_fills_the_volume),
+        cmocka_unit_test(test_a_later_order_does_not_open_it),
+        cmocka_unit_test(test_another_takes_over),
+    };
+
+    if (!agent_rig_volumes_of(SMALL_MIB))
+        return 77;
+    return cmocka_run_group_tests_name(mysql ? "room of MySQL" : "room of MariaDB", tests,
+        mysql ? replication_rig_setup_semi_mysql : replication_rig_setup_semi_mariadb, replication_rig_teardown);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/status/cluster_report_room.h"
+
+#include "common/json.h"
+#include "operator/cluster/desired/cluster_volumes.h"
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_report_roles.h"
+
+#define REASON_CLOSED "ClosedForWrites"
+#define REASON_LITTLE_ROOM "LittleRoom"
+
+static const char *volume_words(const struct cluster_member *member)
+{
+    for (int i = 0; i < member->agent->problem_count; i++) {
+        if (member->agent->problems[i].kind == AGENT_PROBLEM_VOLUME_FULL)
+            return member->agent->problems[i].message;
+    }
+    return "";
+}
+
+/* The primary, where it is one of several. */
+static const struct cluster_member *find_short(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot), *found = NULL;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!member_is_wanted(snapshot, member) || !member_has_problem(member, AGENT_PROBLEM_VOLUME_FULL))
+            continue;
+        if (!found || member == primary)
+            found = member;
+    }
+    return found;
+}
+
+static const struct cluster_member *find_closed(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    return primary && member_is_closed_for_room(snapshot, primary) ? primary : NULL;
+}
+
+static void say_why(const struct cluster_member *closed, const struct cluster_member *scarce, char *out, size_t size)
+{
+    if (closed && closed != scarce)
+        snprintf(out, size, "%s is closed for writes for want of room on a member whose acknowledgement it needs%s%s%s%s",
+            closed->name, scarce ? "; " : "", scarce ? scarce->name : "", scarce ? ": " : "",
+            scarce ? volume_words(scarce) : "");
+    else
+        snprintf(out, size, "%s: %s", scarce->name, volume_words(scarce));
+}
+
+void cluster_report_room(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    const struct cluster_member *closed = find_closed(snapshot), *scarce = find_short(snapshot);
+    char text[KUBE_CONDITION_MESSAGE_MAX];
+    if (cluster_nobody_speaks(snapshot)) /* what was known stays */
+        return;
+    if (!closed && !scarce) {
+        kube_conditions_remove(&status->conditions, CONDITION_VOLUME_FULL);
+        return;
+    }
+    say_why(closed, scarce, text, sizeof(text));
+    kube_conditions_set(&status->conditions, CONDITION_VOLUME_FULL, KUBE_CONDITION_TRUE,
+        closed ? REASON_CLOSED : REASON_LITTLE_ROOM, snapshot->generation, snapshot->now_ms, "%s", text);
+}
+
+bool cluster_room_remedy(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    const struct cluster_member *closed = find_closed(snapshot), *scarce = find_short(snapshot);
+    const char *now = json_path_str(snapshot->cluster.storage.resources, "requests.storage", NULL);
+    char why[KUBE_CONDITION_MESSAGE_MAX], growing[256];
+    if (!closed && !scarce)
+        return false;
+    say_why(closed, scarce, why, sizeof(why));
+    if (cluster_volumes_growing(snapshot, growing, sizeof(growing)))
+        snprintf(out, size, "nothing: %s; until then %s", growing, why);
+    else if (snapshot->cluster.storage.volume_source)
+        snprintf(out, size, "make room on what spec.storage.volumeSource names: %s", why);
+    else
+        snprintf(out, size, "grow spec.storage.resources.requests.storage%s%s%s: %s", now ? " (" : "", now ? now : "",
+            now ? " now)" : "", why);
+    return true;
+}
