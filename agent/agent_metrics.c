@@ -13,6 +13,8 @@ enum {
     M_PROBE_SECONDS,
     M_VOLUME,
     M_VOLUME_FREE,
+    M_VOLUME_FLOOR,
+    M_CLOSED_FOR_ROOM,
     M_CERTIFICATE,
     M_PROBLEMS,
     M_ROLE,
@@ -35,6 +37,10 @@ static const struct metric_desc descs[M_COUNT] = {
         {0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2}},
     [M_VOLUME] = {"kubemysql_agent_volume_bytes", "Size of the data volume.", METRIC_GAUGE, {NULL}, {0}},
     [M_VOLUME_FREE] = {"kubemysql_agent_volume_free_bytes", "Free space on the data volume.", METRIC_GAUGE, {NULL}, {0}},
+    [M_VOLUME_FLOOR] = {"kubemysql_agent_volume_floor_bytes", "With less free space a primary is closed for writes.",
+        METRIC_GAUGE, {NULL}, {0}},
+    [M_CLOSED_FOR_ROOM] = {"kubemysql_agent_closed_for_room",
+        "Whether this primary is closed for writes, as a data volume has too little room.", METRIC_GAUGE, {NULL}, {0}},
     [M_CERTIFICATE] = {"kubemysql_agent_certificate_expiry_timestamp_seconds", "When the agent's certificate ends.",
         METRIC_GAUGE, {NULL}, {0}},
     [M_PROBLEMS] = {"kubemysql_agent_problems", "Problems that a person should know.", METRIC_GAUGE, {NULL}, {0}},
@@ -128,6 +134,8 @@ void agent_metrics_status(struct agent_metrics *metrics, const struct agent_stat
         metric_set(metric_of1(metrics->families[M_PHASE], agent_phase_name((enum agent_phase)i)), status->phase == i);
     metric_set(metric_of(metrics->families[M_VOLUME]), (double)status->volume_bytes);
     metric_set(metric_of(metrics->families[M_VOLUME_FREE]), (double)status->volume_free_bytes);
+    metric_set(metric_of(metrics->families[M_VOLUME_FLOOR]), (double)status->volume_floor_bytes);
+    metric_set(metric_of(metrics->families[M_CLOSED_FOR_ROOM]), status->closed_for_room);
     metric_set(metric_of(metrics->families[M_CERTIFICATE]), (double)status->certificate_not_after_ms / 1e3);
     metric_set(metric_of(metrics->families[M_PROBLEMS]), status->problem_count);
     set_replication(metrics, status);

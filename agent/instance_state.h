@@ -17,6 +17,7 @@
 #include "agent/mysql/accounts.h"
 #include "agent/mysql/observe.h"
 #include "agent/mysql/replication_facts.h"
+#include "agent/others_room.h"
 #include "agent/volume_room.h"
 #include "common/agent_order.h"
 #include "common/error.h"
@@ -58,7 +59,8 @@ struct role_state {
     struct error error;       /* why the latest attempt failed */
 
     bool closed_for_copy; /* a primary that is kept closed until the copy that it gives is complete */
-    bool closed_for_room; /* a primary that is kept closed for writes while its volume has too little room */
+    bool closed_for_room; /* a primary that is kept closed for writes while a volume has too little room */
+    bool held_for_room;   /* a replica that receives nothing for that reason */
 
     struct hearing hearing;  /* since when the operator and the other members have not been heard */
     struct self_fence fence; /* as noted in the run folder, by this agent or the one before */
@@ -104,7 +106,9 @@ struct source_view {
     char accounts_hash[65]; /* of the accounts that are applied there */
     uint64_t epoch;         /* the largest one accepted there */
     bool is_primary;        /* it is ordered to be */
-    bool is_open;           /* and it is, for writes */
+    bool is_open;           /* and it is, for writes, unless it has too little room for them */
+    bool takes_no_writes;   /* by its own word, for want of room */
+    bool others_have_room;  /* as many replicas as its commits wait for; this one may have been counted */
     int64_t clock_ms;       /* of the last status that came from there (hearing.h) */
     struct error error;     /* of the latest request */
 };
@@ -203,7 +207,8 @@ struct instance_state {
     struct stream_view stream;
     struct beat_state beat;
 
-    struct volume_room room; /* volume_watch.h */
+    struct volume_room room;    /* volume_watch.h */
+    struct others_room others;  /* of the replicas */
 
     /* Accounts. Generations count changes of the files; 0: nothing read yet. */
     uint64_t accounts_wanted;

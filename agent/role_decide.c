@@ -171,16 +171,29 @@ bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms)
         now_ms - state->commits_blocked_since_ms >= COPY_PATIENCE_MS;
 }
 
-bool role_closed_for_room(const struct instance_state *state)
+bool role_closed_for_room(const struct instance_state *state, int64_t now_ms)
 {
     const struct role_state *role = &state->role;
+    bool lacks = role->order.semi_sync && others_room_lacks(&state->others, role->order.acks, now_ms);
 
-    return role->has_order && role->order.role == AGENT_ROLE_PRIMARY && state->room.is_short;
+    return role->has_order && role->order.role == AGENT_ROLE_PRIMARY && (state->room.is_short || lacks);
+}
+
+bool role_held_for_room(const struct instance_state *state, int64_t now_ms)
+{
+    const struct role_state *role = &state->role;
+    bool follows = role->has_order && role->order.role == AGENT_ROLE_REPLICA && *role->order.source_host;
+    bool ends = volume_room_ends(&state->room, state->room.free_bytes, 0, now_ms);
+    bool is_told = now_ms - state->room.short_since_ms >= SPARE_AFTER_MS && state->source.error.kind == ERROR_NONE;
+    bool is_spare = state->source.takes_no_writes || state->source.others_have_room;
+    bool begins = ends && state->source.known && (state->source.takes_no_writes || is_told);
+
+    return follows && state->room.is_short && is_spare && (role->held_for_room || begins);
 }
 
 bool role_serves_reads(const struct instance_state *state)
 {
-    return state->role.closed_for_room && is_led(state) && state->replication.seen;
+    return state->role.closed_for_room && is_led(state) && state->replication.read_only;
 }
 
 bool role_ends_suspension(const struct instance_state *state)
@@ -401,7 +414,7 @@ bool role_source_lost(const struct instance_state *state)
     const struct stream_view *view = &state->stream;
     uint32_t limit_ms = state->role.order.silence_ms ? state->role.order.silence_ms : SILENCE_DEFAULT_MS;
 
-    if (!view->observed_ms || view->refused || is_overtaken(state) || role_awaits_source(state))
+    if (!view->observed_ms || view->refused || state->role.held_for_room || is_overtaken(state) || role_awaits_source(state))
         return false;
     bool silent = view->observed_ms - view->heard_ms >= (int64_t)limit_ms;
     /* Without a beat of its own a source that has nothing to say is silent, too. */
@@ -434,7 +447,7 @@ static struct role_decision decide_replica(const struct instance_state *state, i
         decision.action = role->leaving ? ROLE_ACTION_NONE : ROLE_ACTION_RECOVER;
         return decision;
     }
-    if (!*role->order.source_host || is_overtaken(state)) {
+    if (!*role->order.source_host || is_overtaken(state) || role->held_for_room) {
         decision.action = wants_hold(&state->replication) ? ROLE_ACTION_HOLD : ROLE_ACTION_NONE;
         return decision;
     }

@@ -354,7 +354,7 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
         .salvage = keeper->state->healing.salvage,
         .stays_closed = decision->stays_closed,
         .root = decision->root,
-        .ends_below_bytes = keeper->state->room.floor / 2,
+        .room = keeper->state->room,
         .positions = position_pool_new(2 * POSITION_TEXT_MAX),
     };
 
@@ -383,11 +383,15 @@ static void note_copy(struct instance_state *state, int64_t now_ms)
                 : "no longer closed for a copy");
 }
 
-static void note_room(struct instance_state *state)
+static void note_room(struct instance_state *state, int64_t now_ms)
 {
-    if (role_note_room(state))
-        log_warn(state->role.closed_for_room ? "the volume has too little room: closed for writes"
-                                             : "no longer closed for lack of room");
+    bool is_primary = state->role.order.role == AGENT_ROLE_PRIMARY;
+
+    if (role_note_room(state, now_ms))
+        log_warn(state->role.closed_for_room ? "a volume has too little room: closed for writes"
+                : state->role.held_for_room  ? "the volume has too little room: it receives nothing"
+                : is_primary                 ? "no longer closed for lack of room"
+                                             : "no longer held for lack of room");
 }
 
 static void note_isolation(struct instance_state *state, int64_t now_ms)
@@ -409,6 +413,11 @@ void role_keeper_heard(struct role_keeper *keeper, const char *member, int64_t a
         hearing_operator(&keeper->state->role.hearing, as_of_ms, now_ms);
 }
 
+void role_keeper_heard_room(struct role_keeper *keeper, const char *member, bool is_short)
+{
+    others_room_note(&keeper->state->others, member, is_short, clock_monotonic_ms());
+}
+
 static void note_stopping(struct role_keeper *keeper)
 {
     struct role_state *role = &keeper->state->role;
@@ -425,7 +434,7 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
     struct instance_state *state = keeper->state;
     const struct agent_order *order = &state->role.order;
     note_copy(state, now_ms);
-    note_room(state);
+    note_room(state, now_ms);
     note_isolation(state, now_ms);
     note_stopping(keeper);
     if (role_ends_suspension(state))

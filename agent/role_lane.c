@@ -136,12 +136,13 @@ static int open_for_writes(struct role_lane *lane, const struct dialect *dialect
     return role_open(lane->session, dialect, &wish, &lane->result.done, err);
 }
 
-static bool room_ends(void *arg)
+static bool room_ends(void *arg, int64_t age_ms)
 {
     const struct role_lane *lane = arg;
     uint64_t free_bytes = 0, bytes = 0;
 
-    return fs_space(lane->paths->volume_dir, &free_bytes, &bytes, NULL) == 0 && free_bytes < lane->job.ends_below_bytes;
+    return fs_space(lane->paths->volume_dir, &free_bytes, &bytes, NULL) == 0 &&
+        volume_room_ends(&lane->job.room, free_bytes, age_ms, clock_monotonic_ms());
 }
 
 static int suspend(struct role_lane *lane, const struct dialect *dialect, struct error *err)

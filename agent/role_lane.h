@@ -32,7 +32,7 @@ struct role_job {
     const char *fetched;             /* what that is */
     bool stays_closed;               /* open: all but for writes */
     bool root;                       /* suspend: as role_suspend_wish */
-    uint64_t ends_below_bytes;       /* suspend: with less room on the volume whoever writes is ended */
+    struct volume_room room;         /* suspend: as it was when it began */
     uint64_t note_change;            /* catch_up_note.h: to be synced before anything is changed; 0: nothing */
     struct position_pool *positions; /* hold those above and of the order; taken over */
 };

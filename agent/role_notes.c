@@ -160,11 +160,11 @@ bool role_note_copy(struct instance_state *state, int64_t now_ms)
     return changed;
 }
 
-bool role_note_room(struct instance_state *state)
+bool role_note_room(struct instance_state *state, int64_t now_ms)
 {
-    bool closed = role_closed_for_room(state);
+    bool closed = role_closed_for_room(state, now_ms), held = role_held_for_room(state, now_ms);
     struct role_state *role = &state->role;
-    bool changed = closed != role->closed_for_room;
+    bool changed = closed != role->closed_for_room || held != role->held_for_room;
 
     if (role->closed_for_room && !closed)
         role->opened = false; /* events run again, too */
@@ -173,6 +173,7 @@ bool role_note_room(struct instance_state *state)
         error_clear(&role->error);
     }
     role->closed_for_room = closed;
+    role->held_for_room = held;
     return changed;
 }
 

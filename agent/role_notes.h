@@ -43,8 +43,8 @@ void role_note_server_gone(struct instance_state *state, int64_t now_ms);
 bool role_note_isolation(struct instance_state *state, int64_t now_ms);
 /* True: whether it is closed for a copy has changed. */
 bool role_note_copy(struct instance_state *state, int64_t now_ms);
-/* True: whether it is closed for lack of room has changed. */
-bool role_note_room(struct instance_state *state);
+/* True: whether it is closed, or held, for lack of room has changed. */
+bool role_note_room(struct instance_state *state, int64_t now_ms);
 /* The heartbeat is to be written. */
 bool role_beats(const struct instance_state *state);
 /* A heartbeat written after the server was closed would be errant: one that is under way may end first. accepted_ms: of

@@ -178,6 +178,8 @@ static const char *replica_reason(const struct instance_state *state)
         return NULL;
     if (!facts->configured)
         return "replication is not set up yet";
+    if (state->role.held_for_room)
+        return "it receives nothing, as its volume has too little room";
     if (facts->applier != AGENT_THREAD_RUNNING)
         return "the applier does not run";
     if (facts->receiver != AGENT_THREAD_RUNNING)
@@ -357,6 +359,7 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     ret->order_done = role_done(state);
     ret->looked_ms = state->replication_ms;
     ret->closed_for_room = ret->phase == AGENT_PHASE_RUNNING && role_serves_reads(state);
+    ret->roomy_replicas = role->order.role == AGENT_ROLE_PRIMARY ? others_room_count(&state->others, now_ms) : 0;
     ret->writable = ret->phase == AGENT_PHASE_RUNNING && facts->seen && !facts->read_only;
     ret->gtid_executed = facts->gtid_executed;
     ret->gtid_received = facts->gtid_received;

@@ -84,6 +84,8 @@ bool source_watch_take(struct instance_state *state, const struct agent_status *
     view->epoch = theirs->epoch;
     view->is_primary = theirs->role == AGENT_ROLE_PRIMARY;
     view->is_open = view->is_primary && ((theirs->order_done && theirs->writable) || theirs->closed_for_room);
+    view->takes_no_writes = theirs->closed_for_room;
+    view->others_have_room = !theirs->semi_sync || theirs->roomy_replicas >= MAX_OF(theirs->semi_sync_acks, 1U);
     /* One that has yet to be opened may still have to execute what we have. */
     if (!source_watch_is_calm(theirs) || role_awaits_source(state))
         return true; /* read anew */
@@ -120,7 +122,8 @@ int64_t source_watch_pause_ms(const struct instance_state *state)
 
     if (role_awaits_source(state))
         return told ? SOURCE_ASK_OPENING_MS : SOURCE_ASK_BEFORE_MS;
-    return state->catch_up.up ? SOURCE_ASK_MS : SOURCE_ASK_SOON_MS;
+    bool is_low = volume_room_is_low(state->room.free_bytes, state->room.bytes, state->room.is_short);
+    return state->catch_up.up && !is_low ? SOURCE_ASK_MS : SOURCE_ASK_SOON_MS;
 }
 
 static void rearm(struct source_watch *watch)
@@ -167,8 +170,9 @@ static void on_timer(void *arg)
     }
     _cleanup_(strbuf_release) struct strbuf url;
     strbuf_init(&url, URL_MAX);
-    strbuf_addf(&url, "https://%s:%u/v1/status?from=%s&asOf=%lld", watch->host, watch->port,
-        str_or_empty(watch->state->instance), (long long)watch->state->source.clock_ms);
+    strbuf_addf(&url, "https://%s:%u/v1/status?from=%s&asOf=%lld&room=%s", watch->host, watch->port,
+        str_or_empty(watch->state->instance), (long long)watch->state->source.clock_ms,
+        watch->state->room.is_short ? "short" : "enough");
     agent_identity_add(&url, watch->pod, NULL);
     struct http_request_options options = {
         .method = "GET",

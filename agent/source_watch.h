@@ -21,7 +21,8 @@
 #define SOURCE_ASK_MS 1000
 #define SOURCE_ASK_BEFORE_MS 25 /* while it has yet to be told to open (agent_order.h: await_source) */
 #define SOURCE_ASK_OPENING_MS 5 /* from then on: clients wait for us */
-#define SOURCE_ASK_SOON_MS 250  /* while what it says is needed to count again (catch_up.h) */
+/* While what it says is needed to count again (catch_up.h), or it has to hear soon that our volume runs out of room. */
+#define SOURCE_ASK_SOON_MS 250
 #define SOURCE_JUDGE_MS 5000
 #define SOURCE_LOOK_MS 2000 /* after so long without a look at its server, an agent cannot tell which commits wait */
 

@@ -22,6 +22,7 @@ static void note_filling(struct volume_room *room, uint64_t free_bytes, int64_t 
     if (at_ms - room->seconds[slot].at_ms >= SECOND_MS || bytes_per_s > room->seconds[slot].bytes_per_s) {
         room->seconds[slot].at_ms = at_ms;
         room->seconds[slot].bytes_per_s = bytes_per_s;
+        room->seconds[slot].free_bytes = room->since_free_bytes;
     }
     if (took_ms >= SECOND_MS) {
         room->since_ms = at_ms;
@@ -63,6 +64,8 @@ bool volume_room_look(
     room->free_bytes = free_bytes;
     room->at_ms = at_ms;
     room->is_short = free_bytes < (was_short ? volume_room_enough(room) : room->floor);
+    if (room->is_short && !was_short)
+        room->short_since_ms = at_ms;
     return room->is_short != was_short;
 }
 
@@ -71,9 +74,24 @@ uint64_t volume_room_enough(const struct volume_room *room)
     return room->floor + room->floor / 4;
 }
 
-bool volume_room_ends(const struct volume_room *room)
+/* The most that was free at any look since then, as far as looks are remembered. */
+static uint64_t most_free_since(const struct volume_room *room, int64_t at_ms)
 {
-    return room->is_short && room->free_bytes < room->floor / 2;
+    uint64_t most = room->free_bytes;
+
+    for (size_t i = 0; i < ARRAY_LEN(room->seconds); i++) {
+        if (room->seconds[i].at_ms && room->seconds[i].at_ms >= at_ms - SECOND_MS && room->seconds[i].free_bytes > most)
+            most = room->seconds[i].free_bytes;
+    }
+    return most;
+}
+
+bool volume_room_ends(const struct volume_room *room, uint64_t free_bytes, int64_t age_ms, int64_t now_ms)
+{
+    uint64_t before = most_free_since(room, now_ms - age_ms);
+    uint64_t written = before > free_bytes ? before - free_bytes : 0;
+
+    return free_bytes < room->floor / 2 || (age_ms >= SECOND_MS && free_bytes < written + VOLUME_LAST_FLOOR);
 }
 
 bool volume_room_is_low(uint64_t free_bytes, uint64_t bytes, bool is_short)

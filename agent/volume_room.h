@@ -34,6 +34,7 @@ struct volume_room {
     int64_t at_ms;
     uint64_t floor;
     bool is_short; /* less is free than the floor, or was, and not enough more is */
+    int64_t short_since_ms;
 
     /* How fast it fills. */
     int64_t since_ms; /* the look that the second under way began with; 0: none */
@@ -41,6 +42,7 @@ struct volume_room {
     struct {
         int64_t at_ms;
         uint64_t bytes_per_s;
+        uint64_t free_bytes; /* at its beginning */
     } seconds[VOLUME_FILLING_WINDOW_S];
 };
 
@@ -51,8 +53,10 @@ bool volume_room_look(
 
 /* How much has to be free for is_short to end. */
 uint64_t volume_room_enough(const struct volume_room *room);
-/* Less is free than half of the floor: whoever still writes is ended. */
-bool volume_room_ends(const struct volume_room *room);
+/* Whether somebody who writes, in a transaction that has run for age_ms, is to be ended, now that so much is free: less than
+ * half of the floor; or its commit may not find room. That writes into the binary log about as much as has gone into data
+ * files since it began. */
+bool volume_room_ends(const struct volume_room *room, uint64_t free_bytes, int64_t age_ms, int64_t now_ms);
 /* People should hear of it: it is short, or little more than the floor is free. False: there was no look. */
 bool volume_room_is_low(uint64_t free_bytes, uint64_t bytes, bool is_short);
 

@@ -199,6 +199,7 @@ static const struct json_field fields[] = {
     FIELD("leavesThreads", BOOL, CHANGE_COUNTS, leaves_threads),
     FIELD("keepsStopped", BOOL, CHANGE_COUNTS, keeps_stopped),
     FIELD("closedForRoom", BOOL, CHANGE_COUNTS, closed_for_room),
+    FIELD("roomyReplicas", U32, CHANGE_COUNTS, roomy_replicas),
     FIELD("gtidReceived", POSITION, CHANGE_COUNTS, gtid_received),
     FIELD("errantTransactions", TEXT, CHANGE_COUNTS, errant),
     FIELD("sourceHost", TEXT, CHANGE_COUNTS, replication.source_host),

@@ -12,7 +12,8 @@
  * (agent_identity.h: ?to=POD&uid=UID),
  *   GET  /v1/status[?watch=1]
  *       also to members, without watch: a replica compares its clock and its transactions with its source's;
- *       ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got
+ *       ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got; &room=short that its volume has
+ *       too little room (agent/others_room.h)
  *   PUT  /v1/role[?asOf=MS]                      agent_order.h; operator only
  *   POST /v1/backups, DELETE /v1/backups/ID      backup_task.h; operator only
  *   PUT  /v1/archive, DELETE /v1/archive         archive_task.h; operator only
@@ -228,6 +229,7 @@ struct agent_status {
     /* Primary: it has done what its order asks for but for writes, which it takes again, under the order in force then, when
      * its volume has enough room. */
     bool closed_for_room;
+    uint32_t roomy_replicas; /* primary: replicas that have told it that their volumes have room */
 
     const char *gtid_received; /* executed and what waits in relay logs; likewise */
     /* Transactions that the source has not; proven by asking it, or of AGENT_START_DOMAIN. */

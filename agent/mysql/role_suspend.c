@@ -58,6 +58,7 @@ enum column {
     COLUMN_STATE,
     COLUMN_TEXT,
     COLUMN_ROWS,
+    COLUMN_AGE,
     COLUMNS
 };
 
@@ -68,15 +69,18 @@ static void take_connection(void *arg, unsigned count, const char *const *names,
     UNUSED(names);
     if (count < COLUMNS || !values[COLUMN_ID] || suspension->writer_count == KILLS_MAX)
         return;
+    int64_t age_ms = strtoll(str_or_empty(values[COLUMN_AGE]), NULL, 10) * 1000;
     if (role_suspend_writes(values[COLUMN_USER], values[COLUMN_DATABASE], values[COLUMN_COMMAND], values[COLUMN_STATE],
-            values[COLUMN_TEXT], strtoull(str_or_empty(values[COLUMN_ROWS]), NULL, 10), session_user(suspension->barrier)))
+            values[COLUMN_TEXT], strtoull(str_or_empty(values[COLUMN_ROWS]), NULL, 10), session_user(suspension->barrier)) &&
+        suspension->wish->ends(suspension->wish->arg, age_ms))
         suspension->writers[suspension->writer_count++] = strtoull(values[COLUMN_ID], NULL, 10);
 }
 
 static int end_writers(struct suspension *suspension, struct error *err)
 {
     static const char list[] =
-        "SELECT p.ID, p.USER, p.DB, p.COMMAND, p.STATE, LEFT(p.INFO, 64), MAX(COALESCE(t.trx_rows_modified, 0)) "
+        "SELECT p.ID, p.USER, p.DB, p.COMMAND, p.STATE, LEFT(p.INFO, 64), MAX(COALESCE(t.trx_rows_modified, 0)), "
+        "MAX(COALESCE(TIMESTAMPDIFF(SECOND, t.trx_started, NOW()), 0)) "
         "FROM information_schema.processlist p LEFT JOIN information_schema.innodb_trx t "
         "ON t.trx_mysql_thread_id = p.ID GROUP BY p.ID, p.USER, p.DB, p.COMMAND, p.STATE, LEFT(p.INFO, 64)";
     bool softly = suspension->dialect->family == AGENT_FLAVOUR_MARIADB;
@@ -117,7 +121,7 @@ static int clear_until_answered(struct suspension *suspension, struct error *err
             continue;
         if (is_given_up(suspension))
             return take_back(suspension, err);
-        if (suspension->wish->ends(suspension->wish->arg) && end_writers(suspension, err) < 0)
+        if (end_writers(suspension, err) < 0)
             return -1;
     }
     return 0;

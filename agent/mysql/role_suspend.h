@@ -5,7 +5,7 @@
  * A write is refused with error 1290 (--read-only). role_close, of a primary that stops being one, can follow at any time.
  *
  * SET GLOBAL read_only waits for statements that write and for commits, and so do all new ones meanwhile. What runs may fill
- * the volume until then: so once the caller says that it must end, connections that write lose theirs (KILL CONNECTION, with
+ * the volume until then: so once the caller says so, connections that write lose theirs (KILL CONNECTION, with
  * MariaDB softly: KILL SOFT). KILL QUERY is not used: with it MariaDB answers OK to a commit that waits. Whoever waits, be it
  * for an acknowledgement, for a lock, or behind the commit of another, is left alone.
  */
@@ -22,7 +22,8 @@
 
 struct role_suspend_wish {
     bool root; /* MySQL: administrators may write (super_read_only off, read_only on). MariaDB's always may. */
-    bool (*ends)(void *arg); /* asked a few times a second: whoever writes is to lose the connection */
+    /* Asked a few times a second, of everyone who writes: whether it is to lose the connection. age_ms: of its transaction. */
+    bool (*ends)(void *arg, int64_t age_ms);
     void *arg;
     const atomic_bool *superseded; /* it is given up: something else is to be done; may be NULL */
 };

@@ -116,6 +116,54 @@ static void test_it_opens_with_room(void **state)
         member_await(rig, i, member_ready, "ready");
 }
 
+static bool is_short(const struct member *member)
+{
+    return member_has_problem(member, "VolumeFull");
+}
+
+static void leave_free(struct replication_rig *rig, unsigned member, unsigned mib)
+{
+    const struct agent_status *status = &rig->members[member].status;
+    uint64_t used = status->volume_bytes - status->volume_free_bytes;
+
+    agent_rig_resize_volume(rig->members[member].rig, (unsigned)(used / KM_MIB) + mib);
+}
+
+static bool is_closed_for_others(const struct member *member)
+{
+    return member->status.closed_for_room && !member->status.writable && member->status.ready;
+}
+
+/* Commits wait for one of the two: with room on one of them writes go on. */
+static void test_those_who_acknowledge_need_room(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    resize(rig, 0, 0, LARGE_MIB);
+    member_await(rig, 0, is_open, "open");
+    replication_rig_run(rig, 1000);
+    leave_free(rig, 1, 40);
+    member_await(rig, 1, is_short, "short of room");
+    replication_rig_run(rig, 2000);
+    assert_true(is_open(&rig->members[0]));
+    leave_free(rig, 2, 40);
+    assert_true(replication_rig_await(rig, 0, is_closed_for_others, "closed for the others", 5000));
+    assert_false(storm_sql(rig, "INSERT INTO t.w (id) VALUES (-5)", NULL));
+    for (unsigned i = 1; i < MEMBERS; i++)
+        assert_true(member_ready(&rig->members[i]));
+    resize(rig, 2, 2, LARGE_MIB);
+    assert_true(replication_rig_await(rig, 0, is_open, "open again", GROWN_WITHIN_MS));
+
+    /* With less than half of its floor the other one stops receiving: nobody needs it. */
+    leave_free(rig, 1, 20);
+    member_await(rig, 1, member_is_held, "held");
+    assert_true(storm_sql(rig, "INSERT INTO t.w (id) VALUES (-5)", NULL));
+    resize(rig, 1, 1, LARGE_MIB);
+    member_await(rig, 1, member_ready, "ready");
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w WHERE id = -5", "1"));
+    resize(rig, 0, 0, 2 * SMALL_MIB);
+}
+
 /* Read-only waits for it; half-way to the end it loses its connection, and is undone. */
 static void test_one_statement_fills_the_volume(void **state)
 {
@@ -181,6 +229,7 @@ int room_stories_run(bool mysql)
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_writes_fill_the_volume),
         cmocka_unit_test(test_it_opens_with_room),
+        cmocka_unit_test(test_those_who_acknowledge_need_room),
         cmocka_unit_test(test_one_statement_fills_the_volume),
         cmocka_unit_test(test_a_later_order_does_not_open_it),
         cmocka_unit_test(test_another_takes_over),

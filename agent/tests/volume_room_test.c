@@ -61,6 +61,12 @@ static const struct {
     {"a larger file system", {{1000, 60, 245, true, true}, {1200, 2000, 245, false, false}}},
 };
 
+/* Of one who has just begun. */
+static bool ends(const struct volume_room *room)
+{
+    return volume_room_ends(room, room->free_bytes, 0, room->at_ms);
+}
+
 static void it_is_short_as_in_the_table(void **state)
 {
     UNUSED(state);
@@ -71,12 +77,29 @@ static void it_is_short_as_in_the_table(void **state)
             bool was_short = room.is_short;
             bool changed = volume_room_look(&room, step->free_mib * KM_MIB, 8 * GIB * KM_MIB, 0, step->at_ms);
             bool right = room.floor / KM_MIB == step->floor_mib && room.is_short == step->is_short &&
-                volume_room_ends(&room) == step->ends && changed == (was_short != step->is_short);
+                ends(&room) == step->ends && changed == (was_short != step->is_short);
             if (!right)
                 fail_msg("%s: look %zu: floor %llu MiB, short %d, ends %d", table[i].name, at + 1,
-                    (unsigned long long)(room.floor / KM_MIB), room.is_short, volume_room_ends(&room));
+                    (unsigned long long)(room.floor / KM_MIB), room.is_short, ends(&room));
         }
     }
+}
+
+/* It began with 1000 MiB free, three seconds ago; a commit takes as much again. */
+static void a_commit_that_finds_no_room_is_ended(void **state)
+{
+    struct volume_room room = {0};
+
+    UNUSED(state);
+    for (int i = 0; i <= 3; i++)
+        volume_room_look(&room, (uint64_t)(1000 - 200 * i) * KM_MIB, 1600 * KM_MIB, 0, 1000 + 1000 * i);
+    assert_int_equal(room.floor / KM_MIB, 400);
+    assert_true(volume_room_ends(&room, 400 * KM_MIB, 3000, 4000));
+    assert_true(volume_room_ends(&room, 500 * KM_MIB, 3000, 4000));
+    assert_false(volume_room_ends(&room, 520 * KM_MIB, 3000, 4000));
+    assert_false(volume_room_ends(&room, 400 * KM_MIB, 900, 4000)); /* others have filled it */
+    assert_false(volume_room_ends(&room, 201 * KM_MIB, 0, 4000));
+    assert_true(volume_room_ends(&room, 199 * KM_MIB, 0, 4000));
 }
 
 static void a_look_that_failed_changes_nothing(void **state)
@@ -108,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_floor_is_the_largest),
         cmocka_unit_test(it_is_short_as_in_the_table),
+        cmocka_unit_test(a_commit_that_finds_no_room_is_ended),
         cmocka_unit_test(a_look_that_failed_changes_nothing),
         cmocka_unit_test(people_are_told_in_steps),
     };

@@ -308,9 +308,11 @@ static void turn(struct sim *sim, int member)
     state->serving_copies = (uint32_t)agent_init_count_copies(sim, member);
     role_note_copy(state, sim->now_ms);
     look_at_volume(sim, member);
-    if (role_note_room(state))
-        sim_tell(sim, state->role.closed_for_room ? "%s has too little room for writes" : "%s has room for writes again",
-            sim_member_name(member));
+    if (role_note_room(state, sim->now_ms))
+        sim_tell(sim, "%s: %s", sim_member_name(member),
+            state->role.closed_for_room      ? "too little room for writes"
+                : state->role.held_for_room ? "too little room to receive"
+                                            : "there is room again");
     if (role_note_isolation(state, sim->now_ms))
         sim_tell(sim, "%s closes itself: it hears nobody", sim_member_name(member));
     state->role.stopping = at->run_dir.stopping;
@@ -461,4 +463,7 @@ void agent_heard(struct sim *sim, int member, int other, int64_t as_of_ms)
         hearing_operator(&agent->state.role.hearing, as_of_ms, sim->now_ms);
     else
         hearing_member(&agent->state.role.hearing, sim_member_name(other), as_of_ms, sim->now_ms);
+    if (other >= 0)
+        others_room_note(&agent->state.others, sim_member_name(other), sim->members[other].agent.state.room.is_short,
+            sim->now_ms);
 }
