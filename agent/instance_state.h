@@ -207,8 +207,8 @@ struct instance_state {
     struct stream_view stream;
     struct beat_state beat;
 
-    struct volume_room room;    /* volume_watch.h */
-    struct others_room others;  /* of the replicas */
+    struct volume_room room;   /* volume_watch.h */
+    struct others_room others; /* of the replicas */
 
     /* Accounts. Generations count changes of the files; 0: nothing read yet. */
     uint64_t accounts_wanted;

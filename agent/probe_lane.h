@@ -26,7 +26,7 @@ struct probe_result {
     int64_t asked_ms, answered_ms;
     struct observation observed;          /* if it answered */
     struct replication_facts replication; /* likewise */
-    enum agent_mark mark; /* on the volume; AGENT_MARK_NONE also if it cannot be read */
+    enum agent_mark mark;                 /* on the volume; AGENT_MARK_NONE also if it cannot be read */
     /* New, if they were asked for; the receiver takes them (steal_ptr). */
     struct session *sentinel, *admitted;
 };

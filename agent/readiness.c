@@ -107,8 +107,8 @@ static void add_problems(const struct instance_state *state, struct agent_status
             "spec.tls.mode is Required, and a server of version %s cannot require TLS of its clients",
             state->observed.version.text);
     if (agent_volume_is_full(state))
-        agent_status_add_problem(status, AGENT_PROBLEM_VOLUME_FULL,
-            "%llu of %llu MiB of the data volume are free%s", (unsigned long long)volume_room_rounded_mib(room->free_bytes, room->bytes),
+        agent_status_add_problem(status, AGENT_PROBLEM_VOLUME_FULL, "%llu of %llu MiB of the data volume are free%s",
+            (unsigned long long)volume_room_rounded_mib(room->free_bytes, room->bytes),
             (unsigned long long)(room->bytes / KM_MIB), floor);
     if (state->probe_error.kind == ERROR_UNAUTHORIZED)
         agent_status_add_problem(status, AGENT_PROBLEM_AGENT_LOCKED_OUT, "%s", state->probe_error.message);

@@ -414,7 +414,8 @@ bool role_source_lost(const struct instance_state *state)
     const struct stream_view *view = &state->stream;
     uint32_t limit_ms = state->role.order.silence_ms ? state->role.order.silence_ms : SILENCE_DEFAULT_MS;
 
-    if (!view->observed_ms || view->refused || state->role.held_for_room || is_overtaken(state) || role_awaits_source(state))
+    if (!view->observed_ms || view->refused || state->role.held_for_room || is_overtaken(state) ||
+        role_awaits_source(state))
         return false;
     bool silent = view->observed_ms - view->heard_ms >= (int64_t)limit_ms;
     /* Without a beat of its own a source that has nothing to say is silent, too. */

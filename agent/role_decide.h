@@ -24,9 +24,9 @@
 
 struct role_decision {
     enum role_action action;
-    bool reconfigure; /* follow: even if host and port are right */
-    bool restart;     /* follow: a thread that failed, too */
-    bool urgent;      /* close: nothing may go on; what runs or waits is ended at once */
+    bool reconfigure;  /* follow: even if host and port are right */
+    bool restart;      /* follow: a thread that failed, too */
+    bool urgent;       /* close: nothing may go on; what runs or waits is ended at once */
     bool stays_closed; /* open: all but for writes */
     bool root;         /* suspend: administrators may write */
 };

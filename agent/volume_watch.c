@@ -37,8 +37,8 @@ static void done(void *arg)
     struct volume_room *room = &watch->state->room;
 
     watch->busy = false;
-    if (watch->ending || !volume_room_look(room, watch->free_bytes, watch->bytes,
-                             watch->state->observed.extension_bytes, watch->at_ms))
+    if (watch->ending ||
+        !volume_room_look(room, watch->free_bytes, watch->bytes, watch->state->observed.extension_bytes, watch->at_ms))
         return;
     log_info(room->is_short ? "the data volume has too little room" : "the data volume has enough room again",
         LOG_INT("freeMiB", (int64_t)(room->free_bytes / KM_MIB)), LOG_INT("floorMiB", (int64_t)(room->floor / KM_MIB)),

@@ -205,7 +205,7 @@ struct agent_status {
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
     uint64_t volume_floor_bytes; /* a primary with less is closed for writes (agent/volume_room.h); 0: not told */
-    int64_t probe_us; /* how long the last successful probe took */
+    int64_t probe_us;            /* how long the last successful probe took */
     int64_t certificate_not_after_ms;
     int64_t now_ms; /* this node's wall clock, when the status was encoded */
     int64_t clock_ms; /* the agent's own monotonic clock then: who asks for something tells the last one it has (hearing.h) */

@@ -140,8 +140,8 @@ int observe_server(struct session *session, bool with_status, struct observation
     if (session_query(session, "SHOW GLOBAL VARIABLES LIKE 'partial_revokes'", take_number, &partial_revokes, err) < 0)
         return -1;
     ret->partial_revokes = partial_revokes != 0;
-    if (session_query(session, "SHOW GLOBAL VARIABLES LIKE 'innodb_autoextend_increment'", take_number, &extension_mib,
-            err) < 0)
+    if (session_query(
+            session, "SHOW GLOBAL VARIABLES LIKE 'innodb_autoextend_increment'", take_number, &extension_mib, err) < 0)
         return -1;
     ret->extension_bytes = (uint64_t)extension_mib * KM_MIB;
     for (size_t i = 0; i < ARRAY_LEN(sources); i++) {

@@ -71,7 +71,8 @@ static void take_connection(void *arg, unsigned count, const char *const *names,
         return;
     int64_t age_ms = strtoll(str_or_empty(values[COLUMN_AGE]), NULL, 10) * 1000;
     if (role_suspend_writes(values[COLUMN_USER], values[COLUMN_DATABASE], values[COLUMN_COMMAND], values[COLUMN_STATE],
-            values[COLUMN_TEXT], strtoull(str_or_empty(values[COLUMN_ROWS]), NULL, 10), session_user(suspension->barrier)) &&
+            values[COLUMN_TEXT], strtoull(str_or_empty(values[COLUMN_ROWS]), NULL, 10),
+            session_user(suspension->barrier)) &&
         suspension->wish->ends(suspension->wish->arg, age_ms))
         suspension->writers[suspension->writer_count++] = strtoull(values[COLUMN_ID], NULL, 10);
 }

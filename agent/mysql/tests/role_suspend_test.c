@@ -38,8 +38,8 @@ static void whoever_writes_is_ended(void **state)
 
     UNUSED(state);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        bool writes = role_suspend_writes(rows[i].user, rows[i].database, rows[i].command, rows[i].state,
-            rows[i].statement, rows[i].rows, "mysql");
+        bool writes = role_suspend_writes(
+            rows[i].user, rows[i].database, rows[i].command, rows[i].state, rows[i].statement, rows[i].rows, "mysql");
         if (writes != rows[i].writes)
             fail_msg("row %zu", i + 1);
     }

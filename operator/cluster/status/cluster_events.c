@@ -12,7 +12,8 @@ static bool good_when_false(const char *type)
 {
     return str_eq(type, CONDITION_PROGRESSING) || str_eq(type, CONDITION_CHILD_CONFLICT) ||
         str_eq(type, CONDITION_CERTIFICATE_EXPIRING) || str_eq(type, CONDITION_WRITES_BLOCKED) ||
-        str_eq(type, CONDITION_LAGGING) || str_eq(type, CONDITION_VOLUME_FULL) || str_eq(type, CONDITION_PASSWORD_SUSPECT);
+        str_eq(type, CONDITION_LAGGING) || str_eq(type, CONDITION_VOLUME_FULL) ||
+        str_eq(type, CONDITION_PASSWORD_SUSPECT);
 }
 
 /* Work in progress is news, but nothing to warn of. */

@@ -74,8 +74,7 @@ static struct ready_reason writes(const struct view *view)
     if (!member_speaks(primary) && !was_ready)
         return (struct ready_reason){false, "PrimarySilent", "the primary's agent is not heard yet"};
     if (member_is_closed_for_room(snapshot, primary))
-        return (struct ready_reason){
-            false, "VolumeFull", "the primary is closed for writes; VolumeFull says more"};
+        return (struct ready_reason){false, "VolumeFull", "the primary is closed for writes; VolumeFull says more"};
     if (member_commits_wait(primary))
         return (struct ready_reason){
             false, "WritesBlocked", "commits wait for acknowledgements; WritesBlocked says more"};

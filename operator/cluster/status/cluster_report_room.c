@@ -43,9 +43,9 @@ static const struct cluster_member *find_closed(const struct cluster_snapshot *s
 static void say_why(const struct cluster_member *closed, const struct cluster_member *scarce, char *out, size_t size)
 {
     if (closed && closed != scarce)
-        snprintf(out, size, "%s is closed for writes for want of room on a member whose acknowledgement it needs%s%s%s%s",
-            closed->name, scarce ? "; " : "", scarce ? scarce->name : "", scarce ? ": " : "",
-            scarce ? volume_words(scarce) : "");
+        snprintf(out, size,
+            "%s is closed for writes for want of room on a member whose acknowledgement it needs%s%s%s%s", closed->name,
+            scarce ? "; " : "", scarce ? scarce->name : "", scarce ? ": " : "", scarce ? volume_words(scarce) : "");
     else
         snprintf(out, size, "%s: %s", scarce->name, volume_words(scarce));
 }
