@@ -148,6 +148,9 @@ static void test_a_replica_is_held_for_room(void **unused)
     state.source.error.kind = ERROR_TIMEOUT;
     assert_false(role_held_for_room(&state, NOW + 1));
     state.source.takes_no_writes = true;
+    state.stream.was_idle = true; /* it has everything: it stays connected, and ready */
+    assert_false(role_held_for_room(&state, NOW));
+    state.stream.was_idle = false;
     assert_true(role_note_room(&state, NOW));
     assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
     state.replication.receiver = AGENT_THREAD_OFF;
