@@ -185,12 +185,10 @@ bool role_held_for_room(const struct instance_state *state, int64_t now_ms)
     bool follows = role->has_order && role->order.role == AGENT_ROLE_REPLICA && *role->order.source_host;
     bool ends = volume_room_ends(&state->room, state->room.free_bytes, 0, now_ms);
     bool is_told = now_ms - state->room.short_since_ms >= SPARE_AFTER_MS && state->source.error.kind == ERROR_NONE;
-    bool is_spare = state->source.takes_no_writes || state->source.others_have_room;
-    /* One that takes no writes has nothing more to send to whoever was even with it: that one stays as it is, and ready. */
-    bool can_go = state->source.takes_no_writes ? !state->stream.was_idle : is_told;
-    bool begins = ends && state->source.known && can_go;
+    /* One that takes no writes sends nothing but what was committed: replicas receive that, and stay ready. */
+    bool is_spare = state->source.known && state->source.others_have_room && !state->source.takes_no_writes;
 
-    return follows && state->room.is_short && is_spare && (role->held_for_room || begins);
+    return follows && state->room.is_short && is_spare && (role->held_for_room || (ends && is_told));
 }
 
 bool role_serves_reads(const struct instance_state *state)

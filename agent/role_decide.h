@@ -55,8 +55,8 @@ bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms);
 /* A primary is closed for writes while its volume, or those of members whose acknowledgements it needs, have too little room, whatever its order says of its role
  * meanwhile: it is opened again only under the order that is in force then (I6). */
 bool role_closed_for_room(const struct instance_state *state, int64_t now_ms);
-/* A replica receives nothing any more once less than half of its floor is free, as soon as its source needs no more
- * acknowledgements of it, and for as long. */
+/* A replica receives nothing once less than half of its floor is free, as long as its source takes writes and has enough
+ * others that acknowledge them. */
 bool role_held_for_room(const struct instance_state *state, int64_t now_ms);
 /* Such a primary has done all else that its order asks for: it is read from, and replicas follow it. Not before nobody can
  * write there any more: until then it needs acknowledgements. */

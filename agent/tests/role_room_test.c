@@ -147,18 +147,17 @@ static void test_a_replica_is_held_for_room(void **unused)
     assert_true(role_held_for_room(&state, NOW + 1));
     state.source.error.kind = ERROR_TIMEOUT;
     assert_false(role_held_for_room(&state, NOW + 1));
-    state.source.takes_no_writes = true;
-    state.stream.was_idle = true; /* it has everything: it stays connected, and ready */
-    assert_false(role_held_for_room(&state, NOW));
-    state.stream.was_idle = false;
-    assert_true(role_note_room(&state, NOW));
+    state.source.error.kind = ERROR_NONE;
+    state.source.takes_no_writes = true; /* nothing more comes than was committed */
+    assert_false(role_held_for_room(&state, NOW + 1));
+    state.source.takes_no_writes = false;
+    assert_true(role_note_room(&state, NOW + 1));
     assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
     state.replication.receiver = AGENT_THREAD_OFF;
     assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
     state.stream = (struct stream_view){.seen = true, .observed_ms = NOW, .heard_ms = 1};
     assert_false(role_source_lost(&state)); /* it turned away by itself */
     state.room.free_bytes = 70 * KM_MIB;    /* more than the floor, and not enough more */
-    state.source.takes_no_writes = false;
     assert_false(role_note_room(&state, NOW));
     state.source.others_have_room = false; /* commits wait for it */
     assert_false(role_held_for_room(&state, NOW));
