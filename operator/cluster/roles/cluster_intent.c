@@ -218,10 +218,10 @@ static struct cluster_wish find_wish(
         return (struct cluster_wish){true, TRANSITION_POD_DELETED, NULL};
     if (once && once != primary && !str_eq(snapshot->switchover_to, snapshot->last.roles.switchover_done))
         return (struct cluster_wish){true, TRANSITION_REQUESTED, once};
+    if (snapshot->cluster.paused) /* the rest is of the spec, or of no loss */
+        return (struct cluster_wish){false, TRANSITION_ROLL, NULL};
     if (roomy)
         return (struct cluster_wish){true, TRANSITION_VOLUME_FULL, roomy};
-    if (snapshot->cluster.paused) /* the rest is of the spec */
-        return (struct cluster_wish){false, TRANSITION_ROLL, NULL};
     if (ordinal >= 0 && ordinal < snapshot->scale.effective && ordinal != primary->ordinal &&
         member_has_newest_template(snapshot, &snapshot->members[ordinal]) &&
         !member_is_outdated(snapshot, &snapshot->members[ordinal]))
