@@ -317,6 +317,23 @@ static bool is_noted_as_unopened(const struct ballot *ballot, int i, const struc
         agent->replication.applied_epoch < (uint64_t)reign->epoch;
 }
 
+/* MariaDB, and it is not known what its primary held when it began (a status without reigns): its primary's last
+ * transaction is another one's, behind all that anybody holds of its own. So that is of an earlier reign. */
+static bool wrote_nothing(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *reign = &ballot->reigns.list[i];
+    if (own->member->agent->flavour != AGENT_FLAVOUR_MARIADB || reign->opened || !str_empty(reign->floor) ||
+        own->history.reign <= i)
+        return false;
+    for (int v = 0; v < ballot->count; v++) {
+        const struct vote *vote = &ballot->votes[v];
+        if (vote != own && vote->history.readable && vote->history.reign == i &&
+            !member_history_is_behind(failover_position_of(vote->member), failover_position_of(own->member)))
+            return false;
+    }
+    return true;
+}
+
 /* Its primary's volume shows that it cannot have been opened, or the one before it does, or enough others hold nothing
  * of it. What bears its origin all the same is older, whoever holds it. */
 static bool never_began(const struct cluster_snapshot *snapshot, const struct ballot *ballot, int i)
@@ -325,7 +342,7 @@ static bool never_began(const struct cluster_snapshot *snapshot, const struct ba
     const struct vote *own = vote_of(ballot, reign);
     if (!own || !own->history.readable || anybody_holds_later(ballot, i))
         return false;
-    if (is_noted_as_unopened(ballot, i, own))
+    if (is_noted_as_unopened(ballot, i, own) || wrote_nothing(ballot, i, own))
         return true;
     if (has_begun(ballot, i, own))
         return false;
