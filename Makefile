@@ -156,7 +156,7 @@ t/%: FORCE
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD) $(BUILD)/$(*D)/tests/$(*F)_test
 	$(Q)V=1 $(run_tests) unit $(BUILD)/$(*D)/tests/$(*F)_test
 
-check: check-unit check-layers check-circles check-headers check-size check-license check-version check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
+check: check-unit check-layers check-circles check-headers check-size check-license check-version check-docs check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
 
 check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts and dashboards ask for metrics that exist; the chart is what the manifests say; uninstall.sh keeps stored backups; Argo CD's health script
 	$(Q)build-aux/gen-reference.sh --check
@@ -255,6 +255,10 @@ $(BUILD)/headers/%.ok: %.h $(BUILD)/flags
 
 check-size:  ## Files up to 800 lines, functions up to 60, main.c up to 120; prints the distribution
 	$(Q)build-aux/check-size.sh
+
+check-docs:  ## Links of the documentation lead somewhere; what it tells people to type is run by story "docs", or says why not
+	$(Q)e2e/docs/check.py
+	$(Q)build-aux/tests/check-docs-test.sh
 
 check-license:  ## Every source file names the licence; LICENSE is its text
 	$(Q)build-aux/check-license.sh
@@ -361,6 +365,6 @@ help:  ## This text
 
 FORCE:
 .PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration check-servers check-libmysqlclient \
-  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-circles check-headers check-size check-license check-version format format-check lint \
+  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-circles check-headers check-size check-license check-version check-docs format format-check lint \
   lint-shell lint-c static images release deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e conformance bench demo demo-clean test clean help compile_commands.json
