@@ -40,7 +40,7 @@ static void weaken_by_its_word(const struct cluster_snapshot *snapshot, struct c
     const struct agent_status *agent = writer->agent;
     bool is_untold = agent->role == AGENT_ROLE_NONE && str_empty(agent->order_hash); /* its agent was started anew */
     bool is_primary = agent->role == AGENT_ROLE_PRIMARY || is_untold;
-    bool writes = member_runs(writer) && is_primary && agent->writable;
+    bool writes = member_runs(writer) && is_primary && agent_takes_writes(agent);
     if ((writes && !agent->semi_sync) || !knows_lapses(agent, confirmed))
         confirmed->semi_sync = false;
     if (writes && agent->semi_sync_acks > 0)

@@ -219,7 +219,7 @@ static bool is_closing(const struct agent_status *agent)
 
 static bool is_primary_now(const struct cluster_member *member)
 {
-    return member->agent->role == AGENT_ROLE_PRIMARY || member->agent->writable;
+    return member->agent->role == AGENT_ROLE_PRIMARY || agent_takes_writes(member->agent);
 }
 
 /* The latest epoch under which it is primary, or takes writes, or was opened as far as its volume tells; 0: none.
@@ -270,7 +270,7 @@ static bool was_surely_last(const struct cluster_snapshot *snapshot, const struc
 {
     if (!member_speaks(last))
         return false;
-    return (last->agent->writable && !is_closing(last->agent)) ||
+    return (agent_takes_writes(last->agent) && !is_closing(last->agent)) ||
         (epoch == (uint64_t)cluster_newest_epoch(snapshot) && last->agent->opened_epoch == epoch);
 }
 

@@ -142,7 +142,7 @@ enum opening opening_decide(const struct cluster_snapshot *snapshot, const struc
 {
     *why = '\0';
     *ret_again_ms = 0;
-    if (!snapshot->last.roles.initialized || primary->agent->writable || was_told(snapshot, primary) ||
+    if (!snapshot->last.roles.initialized || agent_takes_writes(primary->agent) || was_told(snapshot, primary) ||
         !can_be_compared(primary))
         return OPENING_NOW;
     if (lacks_closed_floor(snapshot, primary)) {

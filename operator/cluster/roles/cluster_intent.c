@@ -124,7 +124,7 @@ static bool can_go_back(const struct cluster_snapshot *snapshot, const struct cl
 {
     if (!from || !member_runs(from))
         return false;
-    return from->agent->writable || from->agent->epoch < (uint64_t)snapshot->last.roles.transition.epoch;
+    return agent_takes_writes(from->agent) || from->agent->epoch < (uint64_t)snapshot->last.roles.transition.epoch;
 }
 
 static void go_back(
@@ -503,7 +503,7 @@ static void raise_epoch(const struct cluster_snapshot *snapshot, struct cluster_
         return;
     intent->roles.confirmed.semi_sync = false;
     reopen_reign(snapshot, intent);
-    if (!to || !member_speaks(to) || !to->agent->writable || to->agent->epoch <= (uint64_t)transition->epoch)
+    if (!to || !member_speaks(to) || !agent_takes_writes(to->agent) || to->agent->epoch <= (uint64_t)transition->epoch)
         return;
     intent->roles.transition = (struct cluster_transition){.from = ""};
     reigns_in_force(snapshot, &intent->roles.reigns);

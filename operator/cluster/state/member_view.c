@@ -29,10 +29,15 @@ bool member_speaks(const struct cluster_member *member)
     return member->agent && member->agent_connected;
 }
 
+bool agent_takes_writes(const struct agent_status *agent)
+{
+    return agent->writable || agent->closed_for_room;
+}
+
 bool cluster_anybody_writes(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
-        if (member_speaks(&snapshot->members[i]) && snapshot->members[i].agent->writable)
+        if (member_speaks(&snapshot->members[i]) && agent_takes_writes(snapshot->members[i].agent))
             return true;
     }
     return false;
@@ -85,7 +90,7 @@ bool member_only_hangs(const struct cluster_snapshot *snapshot, const struct clu
 bool member_is_open(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return member_runs(member) && has_epoch(snapshot, member) && member->agent->role == AGENT_ROLE_PRIMARY &&
-        (member->agent->writable || member->agent->closed_for_room);
+        agent_takes_writes(member->agent);
 }
 
 bool member_is_closed_for_room(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
