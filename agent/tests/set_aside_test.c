@@ -140,6 +140,7 @@ static void folder_of(const char *text, char ret[static SET_ASIDE_TEXT_SIZE])
 /* The files stay, and so does the entry of the set before. */
 static void test_taken_back(void **state)
 {
+    static const char known[] = "# transactions: 0-7-7\n0-7-7\n";
     struct world *w = *state;
     char folder[SET_ASIDE_TEXT_SIZE];
     _cleanup_(freep) char *older = xasprintf("%s/set-aside/2000-01-01T00-00-00Z-epoch1", w->paths.state_dir);
@@ -153,7 +154,7 @@ static void test_taken_back(void **state)
     assert_int_equal(set_aside_gtids(&w->paths, folder, AGENT_FLAVOUR_MARIADB, &gtids, &w->error), 0);
     assert_true(str_starts_with(gtids.buf, "0-1-8\n0-1-9\n"));
     assert_int_equal(fs_mkdir_all(older, 0700, NULL), 0);
-    assert_int_equal(fs_write_file_atomic(list, "# transactions: 0-7-7\n0-7-7\n", 30, 0600, NULL), 0);
+    assert_int_equal(fs_write_file_atomic(list, known, strlen(known), 0600, NULL), 0);
     assert_int_equal(set_aside_take_back(&w->paths, folder, 4, &w->error), 0);
     set_aside_latest(&w->paths, w->text);
     assert_string_equal(w->text, "2000-01-01T00-00-00Z-epoch1: 0-7-7");
