@@ -619,11 +619,11 @@ static void test_broken_session(void **state)
     int64_t filled_ms = clock_monotonic_ms();
     expect_given_up(member, "v-broken");
     assert_true(clock_monotonic_ms() - filled_ms < 20000);
-    assert_true(seed_rig_is(member,
-        "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE 'CREATE TABLE d.slow%'", "1"));
+    sql_on(member, "SELECT 1"); /* the statement itself is ended for want of room (volume_room.h) */
 }
 
-/* While the server copies, and while the copy is sent: the database gets back what the copy took, and goes on. */
+/* While the server copies, and while the copy is sent: the database gets back what the copy took, and goes on. It takes no
+ * writes until there is enough room again: room_mysql_itest. */
 static void test_volume_fills(void **state)
 {
     struct world *world = *state;
@@ -640,7 +640,7 @@ static void test_volume_fills(void **state)
     assert_true(await_file(member, COPY "/ibdata1", true));
     fill_volume(member);
     expect_given_up(member, "v-1");
-    sql_on(member, "CREATE DATABASE goes_on");
+    sql_on(member, "SELECT COUNT(*) FROM d.big");
 
     sql_on(member, "SET GLOBAL clone_max_data_bandwidth = 0");
 
@@ -648,7 +648,7 @@ static void test_volume_fills(void **state)
     await_parts(member);
     fill_volume(member);
     expect_given_up(member, "v-2");
-    sql_on(member, "CREATE DATABASE goes_on_again");
+    sql_on(member, "SELECT COUNT(*) FROM d.big");
 }
 
 static void edit_manifest(const struct world *world, const char *id, const char *from, const char *to)

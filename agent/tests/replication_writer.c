@@ -39,6 +39,19 @@ static bool client_insert(MYSQL *client, const char *table, uint32_t id)
     return mysql_query(client, sql) == 0;
 }
 
+/* root comes in over the network with TLS alone. */
+static void require_tls(MYSQL *client)
+{
+#ifdef MARIADB_PACKAGE_VERSION
+    const my_bool enforce = 1, verify = 0;
+    mysql_options(client, MYSQL_OPT_SSL_ENFORCE, &enforce);
+    mysql_options(client, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+#else
+    const unsigned mode = SSL_MODE_REQUIRED;
+    mysql_options(client, MYSQL_OPT_SSL_MODE, &mode);
+#endif
+}
+
 static MYSQL *client_open(const char *defaults)
 {
     const char *plugins = getenv("KM_TEST_CLIENT_PLUGINS");
@@ -46,6 +59,7 @@ static MYSQL *client_open(const char *defaults)
 
     if (plugins)
         mysql_options(client, MYSQL_PLUGIN_DIR, plugins);
+    require_tls(client);
     mysql_options(client, MYSQL_READ_DEFAULT_FILE, defaults);
     mysql_options(client, MYSQL_READ_DEFAULT_GROUP, "client");
     if (mysql_real_connect(client, NULL, NULL, NULL, NULL, 0, NULL, 0))

@@ -97,7 +97,7 @@ static bool look_at_pods(struct sim *sim, struct sim_operator *o)
         now[i].revision = at->pod.revision;
         memcpy(now[i].ip, at->pod.ip, sizeof(now[i].ip));
     }
-    if (memcmp(now, o->seen, sizeof(now)) == 0)
+    if (memcmp(now, o->seen, sizeof(now)) == 0) /* NOLINT(bugprone-suspicious-memory-comparison): zeroed above */
         return false;
     memcpy(o->seen, now, sizeof(now));
     return true;

@@ -120,12 +120,13 @@ static uint64_t write_rows(struct writer *writer, int64_t seconds, unsigned paus
     const bool once = getenv("SQL_WRITER_ONCE") != NULL;
     while (!stopped && now_ms(CLOCK_MONOTONIC) < end && !(stop_file && access(stop_file, F_OK) == 0)) {
         const uint64_t errors = writer->errors;
+        const unsigned long long row = acknowledged + 1;
         snprintf(sql, sizeof(sql),
             "INSERT INTO writer.t (id, filler) VALUES (%llu, REPEAT('x', 100)) ON DUPLICATE KEY UPDATE attempts = attempts + 1",
-            (unsigned long long)(acknowledged + 1));
+            row);
         if (once ? !run(writer, sql) : !insist(writer, sql)) {
             writer->lost++;
-            fprintf(stderr, "row %llu: %s\n", (unsigned long long)(acknowledged + 1), writer->last_error);
+            fprintf(stderr, "row %llu: %s\n", row, writer->last_error);
             break;
         }
         acknowledged++;
