@@ -98,6 +98,11 @@ def normal_form(kind, original):
         item["data"] = {key: f"{len(value) > 0}" for key, value in (item.get("data") or {}).items()}
     if kind == "persistentvolumeclaims":  # what Kubernetes' volume controllers note down
         kept["annotations"] = {key: value for key, value in kept.get("annotations", {}).items() if ".kubernetes.io/" not in key}
+    if kind == "pods" and "kubemysql.dev/mounts-changed" in kept.get("annotations", {}):
+        # A run decides which pods were there when a Secret changed.
+        kept["annotations"] = {key: value for key, value in kept["annotations"].items() if key != "kubemysql.dev/mounts-changed"}
+        if not kept["annotations"]:
+            del kept["annotations"]
     if kind == "services":
         item["spec"].pop("clusterIPs", None)
     return item

@@ -7,11 +7,16 @@ cluster db mariadb '  replicas: 1
   mycnf: {innodb_log_file_size: 16777216}
   storage: {storageClassName: small-fs, resources: {requests: {storage: 600Mi}}}'
 wait_ready db 1
-# Not in the binary log, which would need as much again; and slowly: a volume that fills fast is closed for writes earlier (agent/volume_room.h).
+# Not in the binary log, which would need as much again; and the last third slowly: a volume that has filled fast within a minute is closed for writes earlier
+# (agent/volume_room.h).
 {
   echo 'CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY, filler LONGBLOB); USE shop; SET sql_log_bin = 0;'
-  for ((row = 1; row <= 750; row += 5)); do
-    echo "INSERT INTO t SELECT seq, REPEAT(CHAR(65 + seq % 26), 500000) FROM seq_${row}_to_$((row + 4)); DO SLEEP(0.35);"
+  for ((row = 1; row < 500; row += 100)); do
+    echo "INSERT INTO t SELECT seq, REPEAT(CHAR(65 + seq % 26), 500000) FROM seq_${row}_to_$((row + 99));"
+  done
+  echo 'DO SLEEP(62);'
+  for ((row = 501; row < 750; row += 5)); do
+    echo "INSERT INTO t SELECT seq, REPEAT(CHAR(65 + seq % 26), 500000) FROM seq_${row}_to_$((row + 4)); DO SLEEP(0.8);"
   done
 } > "$E2E_WORK/$NS.sql"
 timeout 150 kubectl -n "$NS" exec -i db-mysql-0 -c mysql -- mariadb < "$E2E_WORK/$NS.sql"
