@@ -5,44 +5,20 @@
 #include <cmocka.h>
 
 #include "agent/heartbeat_lane.h"
-#include "agent/role_decide.h"
 #include "agent/role_status.h"
+#include "agent/tests/role_samples.h"
 
-#define NOW 1000000
-#define HOST "c1-mysql-0.c1-mysql.ns.svc"
-
-/* A replica that follows its source as ordered. */
-static struct instance_state replica(void)
+static struct instance_state replica_of_known_lag(void)
 {
-    struct instance_state state = {
-        .replication = {.seen = true,
-            .read_only = true,
-            .configured = true,
-            .source_host = HOST,
-            .source_port = 3306,
-            .source_tls = true,
-            .receiver = AGENT_THREAD_RUNNING,
-            .applier = AGENT_THREAD_RUNNING},
-        .role = {.has_order = true,
-            .order =
-                {.epoch = 3, .role = AGENT_ROLE_REPLICA, .source_host = HOST, .source_port = 3306, .max_lag_seconds = 5},
-            .source_wanted = 7,
-            .source_followed = 7,
-            .followed_ms = NOW - 60000,
-            .lag_known_ms = NOW},
-    };
+    struct instance_state state = replica();
 
+    state.role.lag_known_ms = NOW;
     return state;
-}
-
-static enum role_action action_of(const struct instance_state *state)
-{
-    return role_decide(state, AGENT_PHASE_RUNNING, NOW).action;
 }
 
 static void test_a_source_that_is_yet_to_be_opened(void **unused)
 {
-    struct instance_state state = replica();
+    struct instance_state state = replica_of_known_lag();
 
     UNUSED(unused);
     state.role.order.await_source = true;
@@ -86,7 +62,7 @@ static void test_an_error_that_names_no_cause_is_tried_again(void **unused)
 
     UNUSED(unused);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct instance_state state = replica();
+        struct instance_state state = replica_of_known_lag();
         state.replication.applier = AGENT_THREAD_OFF;
         state.replication.applier_errno = rows[i].error;
         state.role.restarted_ms = NOW - 60000;
@@ -99,7 +75,7 @@ static void test_an_error_that_names_no_cause_is_tried_again(void **unused)
 
 static void test_who_waits_for_its_source_is_ready_and_has_lost_nobody(void **unused)
 {
-    struct instance_state state = replica();
+    struct instance_state state = replica_of_known_lag();
     char reason[128];
 
     UNUSED(unused);
@@ -116,7 +92,7 @@ static void test_who_waits_for_its_source_is_ready_and_has_lost_nobody(void **un
 
 static void test_a_new_binary_log_once_an_epoch(void **unused)
 {
-    struct instance_state state = replica();
+    struct instance_state state = replica_of_known_lag();
 
     UNUSED(unused);
     state.role.order.rotate = true;
@@ -132,7 +108,7 @@ static void test_a_new_binary_log_once_an_epoch(void **unused)
 /* A MySQL that is told to end while its replication starts may not end. */
 static void test_a_server_that_leaves_begins_to_follow_nobody(void **unused)
 {
-    struct instance_state state = replica();
+    struct instance_state state = replica_of_known_lag();
 
     UNUSED(unused);
     state.replication.configured = false;
@@ -148,7 +124,7 @@ static void test_a_server_that_leaves_begins_to_follow_nobody(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
     state.role.was_open = true; /* closed it is in any case */
     assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
-    state = replica();
+    state = replica_of_known_lag();
     state.role.leaving = true;
     state.role.order.source_host[0] = '\0'; /* and it is held back from a primary that is lost */
     assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
@@ -158,7 +134,7 @@ static void test_a_server_that_leaves_begins_to_follow_nobody(void **unused)
  * the source refuses is named anew, once. */
 static void test_a_password_of_the_past_is_replaced(void **unused)
 {
-    struct instance_state state = replica();
+    struct instance_state state = replica_of_known_lag();
 
     UNUSED(unused);
     state.role.source_followed = 0;
@@ -181,7 +157,7 @@ static void test_a_password_of_the_past_is_replaced(void **unused)
 /* The applier is started while the source does not take the new password yet: what is stored is the old one still. */
 static void test_a_password_that_was_not_stored_is_no_password_of_ours(void **unused)
 {
-    struct instance_state state = replica();
+    struct instance_state state = replica_of_known_lag();
 
     UNUSED(unused);
     snprintf(state.accounts_wanted_hash, sizeof(state.accounts_wanted_hash), "new");

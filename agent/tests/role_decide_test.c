@@ -1,39 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "agent/role_decide.h"
-
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include "agent/heartbeat_lane.h"
 #include "agent/role_status.h"
-
-#define NOW 1000000
-#define HOST "c1-mysql-0.c1-mysql.ns.svc"
-
-/* A replica that follows its source as ordered. */
-static struct instance_state replica(void)
-{
-    struct instance_state state = {
-        .replication = {.seen = true,
-            .read_only = true,
-            .configured = true,
-            .source_host = HOST,
-            .source_port = 3306,
-            .source_tls = true,
-            .receiver = AGENT_THREAD_RUNNING,
-            .applier = AGENT_THREAD_RUNNING},
-        .role = {.has_order = true,
-            .order =
-                {.epoch = 3, .role = AGENT_ROLE_REPLICA, .source_host = HOST, .source_port = 3306, .max_lag_seconds = 5},
-            .source_wanted = 7,
-            .source_followed = 7,
-            .followed_ms = NOW - 60000},
-    };
-
-    return state;
-}
+#include "agent/tests/role_samples.h"
 
 static struct instance_state primary(void)
 {
@@ -41,11 +14,6 @@ static struct instance_state primary(void)
         .replication = {.seen = true},
         .role = {.has_order = true, .order = {.epoch = 3, .role = AGENT_ROLE_PRIMARY}, .opened = true, .was_open = true},
     };
-}
-
-static enum role_action action_of(const struct instance_state *state)
-{
-    return role_decide(state, AGENT_PHASE_RUNNING, NOW).action;
 }
 
 static void test_what_is_right_is_left_alone(void **unused)
