@@ -64,7 +64,7 @@ struct agent {
     struct role_keeper *roles;
     struct volume_watch *volume;
     struct loop_timer tick;
-    struct loop_timer end; /* armed: the agent was told to end */
+    struct loop_timer end; /* armed since SIGTERM */
     int64_t leaves_ms;     /* since when; 0: it was not */
     bool last_word;        /* its server has ended since */
     unsigned fallen_ticks;

@@ -10,7 +10,8 @@
 #include "agent/options.h"
 #include "common/error.h"
 
-/* Blocking. As init_check; what the server takes otherwise than it stands there is in the container's termination message. */
+/* Blocking. As init_check; what the server takes otherwise than it stands there is in the container's termination
+ * message. */
 int check_command_run(const struct agent_options *options, struct error *err) KM_MUST_CHECK;
 
 #endif

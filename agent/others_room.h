@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * others_room.h: whether the members whose acknowledgements a primary's commits wait for have room on their volumes. Pure.
+ * others_room.h: whether the members whose acknowledgements a primary's commits wait for have room on their volumes.
+ * Pure.
  *
- * A replica says so with each question to its source's agent (agent_api.h: GET /v1/status?room=short|enough). What it said
- * counts for OTHERS_ROOM_MS: one that fell silent for want of room has none. One that says nothing of it, as of an earlier
- * version, counts as one that has room.
+ * A replica says so with each question to its source's agent (agent_api.h: GET /v1/status?room=short|enough). What it
+ * said counts for OTHERS_ROOM_MS: one that fell silent for want of room has none. One that says nothing of it, as of an
+ * earlier version, counts as one that has room.
  */
 #ifndef KM_AGENT_OTHERS_ROOM_H
 #define KM_AGENT_OTHERS_ROOM_H

@@ -102,7 +102,8 @@ static void add_problems(const struct instance_state *state, struct agent_status
         agent_status_add_problem(status, AGENT_PROBLEM_ACCOUNTS_FAILED, "%s", state->accounts_error.message);
     if (state->tls_error.kind != ERROR_NONE)
         agent_status_add_problem(status, AGENT_PROBLEM_CERTIFICATE_INVALID, "%s", state->tls_error.message);
-    if (state->tls_wanted_of_all && *state->observed.version.text && !dialect_for(&state->observed.version)->require_tls)
+    const struct server_version *version = &state->observed.version;
+    if (state->tls_wanted_of_all && *version->text && !dialect_for(version)->require_tls)
         agent_status_add_problem(status, AGENT_PROBLEM_TLS_NOT_REQUIRED,
             "spec.tls.mode is Required, and a server of version %s cannot require TLS of its clients",
             state->observed.version.text);

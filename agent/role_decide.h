@@ -47,19 +47,20 @@ void role_note_lapse(struct instance_state *state, const struct replication_fact
  * one that waits for the copy. So the primary closes, which ends the connections that wait without a word that their
  * commits are done, until the copy is complete; semi-sync stays armed (I3). */
 #define COPY_PATIENCE_MS 2000
-/* After that our source has heard several times that our volume is short of room, and no longer counts us among those that
- * have some. */
+/* After that our source has heard several times that our volume is short of room, and no longer counts us among those
+ * that have some. */
 #define SPARE_AFTER_MS 3000
 bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms);
 
-/* A primary is closed for writes while its volume, or those of members whose acknowledgements it needs, have too little room, whatever its order says of its role
- * meanwhile: it is opened again only under the order that is in force then (I6). */
+/* A primary is closed for writes while its volume, or those of members whose acknowledgements it needs, have too little
+ * room, whatever its order says of its role meanwhile: it is opened again only under the order that is in force then
+ * (I6). */
 bool role_closed_for_room(const struct instance_state *state, int64_t now_ms);
-/* A replica receives nothing once less than half of its floor is free, as long as its source takes writes and has enough
- * others that acknowledge them. */
+/* A replica receives nothing once less than half of its floor is free, as long as its source takes writes and has
+ * enough others that acknowledge them. */
 bool role_held_for_room(const struct instance_state *state, int64_t now_ms);
-/* Such a primary has done all else that its order asks for: it is read from, and replicas follow it. Not before nobody can
- * write there any more: until then it needs acknowledgements. */
+/* Such a primary has done all else that its order asks for: it is read from, and replicas follow it. Not before nobody
+ * can write there any more: until then it needs acknowledgements. */
 bool role_serves_reads(const struct instance_state *state);
 /* While writes are being suspended: something else is to be done first, or they need not be any more. */
 bool role_ends_suspension(const struct instance_state *state);

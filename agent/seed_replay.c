@@ -47,7 +47,7 @@ struct seed_replay {
     struct restore_failure failure;
     struct loop_timer turn;
     bool over;
-    struct last_words words; /* the child's */
+    struct last_words words; /* the last lines that the child has printed */
 };
 
 static bool is_mariadb(const struct seed_replay *replay)

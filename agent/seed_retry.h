@@ -3,9 +3,9 @@
  * seed_retry.h: when a member's data is asked for again after an attempt that failed. Pure.
  *
  * What depends on others, a donor that is away or busy, a connection, passes: it is tried again within seconds, half a
- * minute at most. An attempt that failed by itself, a tool or a server that ended with an error, a disk, and in the same
- * words as the one before, will go on failing: each costs a whole copy, so pauses grow to SEED_RETRY_OWN_MAX_MS, and
- * from the third on it is said. Any other failure begins anew.
+ * minute at most. An attempt that failed by itself, a tool or a server that ended with an error, a disk, and in the
+ * same words as the one before, will go on failing: each costs a whole copy, so pauses grow to SEED_RETRY_OWN_MAX_MS,
+ * and from the third on it is said. Any other failure begins anew.
  */
 #ifndef KM_SEED_RETRY_H
 #define KM_SEED_RETRY_H

@@ -58,8 +58,8 @@ int set_aside_make(
 /* Of the newest set on the volume that was not taken back; "" none. */
 void set_aside_latest(const struct agent_paths *paths, char ret[static SET_ASIDE_TEXT_SIZE]);
 
-/* What is in that folder, as holds_door.h takes it. -1: ERROR_INVALID the list is not whole, so that nothing can be said
- * of all of it; ERROR_TOO_LARGE is told as that, too. */
+/* What is in that folder, as holds_door.h takes it. -1: ERROR_INVALID the list is not whole, so that nothing can be
+ * said of all of it; ERROR_TOO_LARGE is told as that, too. */
 int set_aside_gtids(const struct agent_paths *paths, const char *folder, enum agent_flavour flavour, struct strbuf *ret,
     struct error *err) KM_MUST_CHECK;
 /* The cluster has all of it, as the primary of that epoch has shown: set_aside_latest leaves it out. The files stay. */

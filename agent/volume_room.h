@@ -2,9 +2,9 @@
 /*
  * volume_room.h: how much room the data volume has to keep, and whether it has it. Pure.
  *
- * A server that meets a full volume ends, or hangs: MySQL aborts when its binary log cannot be written, MariaDB when InnoDB
- * cannot. So a primary is closed for writes while there is still room for what is under way. The room that it needs for that
- * is the floor, the largest of
+ * A server that meets a full volume ends, or hangs: MySQL aborts when its binary log cannot be written, MariaDB when
+ * InnoDB cannot. So a primary is closed for writes while there is still room for what is under way. The room that it
+ * needs for that is the floor, the largest of
  *   VOLUME_FLOOR_MIN,
  *   VOLUME_FLOOR_PERCENT of the volume, but VOLUME_FLOOR_PERCENT_MAX at most,
  *   what VOLUME_FILLING_S seconds of the fastest filling of the last minute take,
@@ -46,16 +46,16 @@ struct volume_room {
     } seconds[VOLUME_FILLING_WINDOW_S];
 };
 
-/* A look at the volume. extension_bytes: by how much the server extends a data file next; 0: not known. at_ms must not go
- * back. True: is_short has changed. */
+/* A look at the volume. extension_bytes: by how much the server extends a data file next; 0: not known. at_ms must not
+ * go back. True: is_short has changed. */
 bool volume_room_look(
     struct volume_room *room, uint64_t free_bytes, uint64_t bytes, uint64_t extension_bytes, int64_t at_ms);
 
 /* How much has to be free for is_short to end. */
 uint64_t volume_room_enough(const struct volume_room *room);
-/* Whether somebody who writes, in a transaction that has run for age_ms, is to be ended, now that so much is free: less than
- * half of the floor; or its commit may not find room. That writes into the binary log about as much as has gone into data
- * files since it began. */
+/* Whether somebody who writes, in a transaction that has run for age_ms, is to be ended, now that so much is free: less
+ * than half of the floor; or its commit may not find room. That writes into the binary log about as much as has gone
+ * into data files since it began. */
 bool volume_room_ends(const struct volume_room *room, uint64_t free_bytes, int64_t age_ms, int64_t now_ms);
 /* People should hear of it: it is short, or little more than the floor is free. False: there was no look. */
 bool volume_room_is_low(uint64_t free_bytes, uint64_t bytes, bool is_short);

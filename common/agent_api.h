@@ -12,8 +12,8 @@
  * (agent_identity.h: ?to=POD&uid=UID),
  *   GET  /v1/status[?watch=1]
  *       also to members, without watch: a replica compares its clock and its transactions with its source's;
- *       ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got; &room=short that its volume has
- *       too little room (agent/others_room.h)
+ *       ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got; &room=short that its volume
+ *       has too little room (agent/others_room.h)
  *   PUT  /v1/role[?asOf=MS]                      agent_order.h; operator only
  *   POST /v1/backups, DELETE /v1/backups/ID      backup_task.h; operator only
  *   PUT  /v1/archive, DELETE /v1/archive         archive_task.h; operator only
@@ -198,7 +198,8 @@ struct agent_status {
     bool accounts_applied; /* root, system accounts, database and user are as configured; made by a primary, arrived at the others */
     char accounts_hash[65]; /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
     char mycnf_hash[65]; /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
-    /* "innodb_page_size=16384 lower_case_table_names=0 …": what the data was made with and keeps (agent/bootstrap/made_with.h); "" not known */
+    /* "innodb_page_size=16384 lower_case_table_names=0 …": what the data was made with and keeps
+     * (agent/bootstrap/made_with.h); "" not known */
     char made_with[256];
     const char *gtid_executed; /* POSITION_TOO_LONG, or cut by an earlier version: cannot be compared */
     const char *gtid_state; /* MariaDB: gtid_binlog_state, the last transaction of each domain and server; likewise */
@@ -224,10 +225,11 @@ struct agent_status {
     char order_hash[17];  /* "" if this process has no order */
     bool order_done; /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
     bool writable; /* clients can write here */
-    /* The order's leave_threads and keep_stopped, as last told; keeps_stopped by an agent that was restarted since, too. */
+    /* The order's leave_threads and keep_stopped, as last told; keeps_stopped by an agent that was restarted since,
+     * too. */
     bool leaves_threads, keeps_stopped;
-    /* Primary: it has done what its order asks for but for writes, which it takes again, under the order in force then, when
-     * its volume has enough room. */
+    /* Primary: it has done what its order asks for but for writes, which it takes again, under the order in force then,
+     * when its volume has enough room. */
     bool closed_for_room;
     uint32_t roomy_replicas; /* primary: replicas that have told it that their volumes have room */
 

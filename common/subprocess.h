@@ -2,8 +2,9 @@
 /*
  * subprocess.h: runs a program (posix_spawn), no shell in between.
  *
- * Two forms: on the loop with callbacks, and blocking for `init` and worker threads. The child gets a clean signal mask, the given
- * environment (NULL: ours), no descriptors but 0, 1, 2 and, if wished, 3. Secrets are passed by file, standard input or the control pipe, never in argv or env (I9).
+ * Two forms: on the loop with callbacks, and blocking for `init` and worker threads. The child gets a clean signal
+ * mask, the given environment (NULL: ours), no descriptors but 0, 1, 2 and, if wished, 3. Secrets are passed by file,
+ * standard input or the control pipe, never in argv or env (I9).
  */
 #ifndef KM_COMMON_SUBPROCESS_H
 #define KM_COMMON_SUBPROCESS_H
@@ -29,8 +30,9 @@ struct subprocess_options {
     const char *stdin_data;  /* NULL: /dev/null */
     size_t stdin_len;
     bool stdin_pipe; /* on the loop only: fed by subprocess_write; stdin_data is not used */
-    /* On the loop only: descriptors that become the child's standard input or output instead, so that bulk data flows between two children without us (a pipe
-     * of subprocess_pipe). Taken over: closed here when subprocess_start returns, whatever it returns. 0: none. */
+    /* On the loop only: descriptors that become the child's standard input or output instead, so that bulk data flows
+     * between two children without us (a pipe of subprocess_pipe). Taken over: closed here when subprocess_start
+     * returns, whatever it returns. 0: none. */
     int in_fd, out_fd;
     bool control_pipe; /* on the loop only: descriptor 3 of the child is a pipe that subprocess_control feeds */
     size_t pipe_bytes; /* wish for the capacity of the pipes of standard input and output; 0: the kernel's default */
@@ -43,12 +45,14 @@ struct subprocess_options {
     void *watch_arg;
 };
 
-/* What stdout_data gets at once at most: bulk data wants few turns, and a piece that is still in the processor's cache when it is passed on. On the stack. */
+/* What stdout_data gets at once at most: bulk data wants few turns, and a piece that is still in the processor's cache
+ * when it is passed on. On the stack. */
 #define SUBPROCESS_READ_MAX ((size_t)(128 * KM_KIB))
 /* A task, and an order with two positions. */
 #define SUBPROCESS_CONTROL_MAX ((size_t)(384 * KM_KIB))
 
-/* What to call it in messages: the program's file name; of this program itself ("/proc/self/exe") the command that it is given. */
+/* What to call it in messages: the program's file name; of this program itself ("/proc/self/exe") the command that it
+ * is given. */
 const char *subprocess_name(const char *const *argv);
 
 struct subprocess_result {
@@ -58,8 +62,9 @@ struct subprocess_result {
     bool enough; /* `watch` said so */
 };
 
-/* Blocking. Output is gathered into *out (may be NULL: discarded; beyond out->max dropped); the tail of standard error into *err_tail
- * (may be NULL). Returns 0 only for exit code 0, and when `watch` had enough; otherwise ERROR_IO/ERROR_TIMEOUT with program, status and the last line it said. */
+/* Blocking. Output is gathered into *out (may be NULL: discarded; beyond out->max dropped); the tail of standard error
+ * into *err_tail (may be NULL). Returns 0 only for exit code 0, and when `watch` had enough; otherwise
+ * ERROR_IO/ERROR_TIMEOUT with program, status and the last line it said. */
 int subprocess_run(const struct subprocess_options *options, struct strbuf *out, struct strbuf *err_tail,
     struct subprocess_result *ret, struct error *err) KM_MUST_CHECK;
 
@@ -72,11 +77,12 @@ struct subprocess_ops {
 };
 struct subprocess *subprocess_start(struct loop *loop, const struct subprocess_options *options,
     const struct subprocess_ops *ops, void *arg, struct error *err);
-/* Takes what fits into the pipe now and returns how much, or -1 when the child no longer reads (`exited` will tell why). */
+/* Takes what fits into the pipe now and returns how much, or -1 when the child no longer reads (`exited` will tell
+ * why). */
 ssize_t subprocess_write(struct subprocess *process, const void *data, size_t len) KM_MUST_CHECK;
 void subprocess_close_stdin(struct subprocess *process); /* the child reads its end */
-/* Onto the control pipe; what does not fit now waits in memory that is wiped, at most SUBPROCESS_CONTROL_MAX of it. -1 when that is too little, or the child has closed
- * its end. */
+/* Onto the control pipe; what does not fit now waits in memory that is wiped, at most SUBPROCESS_CONTROL_MAX of it. -1
+ * when that is too little, or the child has closed its end. */
 int subprocess_control(struct subprocess *process, const void *data, size_t len) KM_MUST_CHECK;
 void subprocess_close_control(struct subprocess *process); /* after what waits has been written */
 /* A pipe between two children. pipe_bytes: as in the options. */

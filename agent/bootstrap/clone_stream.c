@@ -33,7 +33,7 @@ struct clone_stream {
     bool waiting;  /* for clone_stream_continue */
     bool complete; /* the trailer was good */
     bool ended;
-    struct last_words words; /* the tool's */
+    struct last_words words; /* the last lines that the tool has printed */
 };
 
 /* ---- the end ---- */

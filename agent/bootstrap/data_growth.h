@@ -9,7 +9,7 @@
 
 #include "common/subprocess.h"
 
-/* Without a word and without a change in any file for so long, it is not going to end. */
+/* A program that prints nothing and changes no file for so long is not going to end. */
 #define DATA_GROWTH_PATIENCE_MS (5LL * 60 * 1000)
 
 struct data_growth {

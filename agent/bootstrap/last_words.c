@@ -51,7 +51,7 @@ static void cut_at_word(const char *text, char *ret, size_t size)
     size_t end = size - sizeof("...");
     while (end > 0 && text[end] != ' ')
         end--;
-    if (end == 0) { /* one word */
+    if (end == 0) { /* there is no blank to cut at */
         json_copy_text(ret, size, text);
         return;
     }

@@ -23,8 +23,9 @@ struct last_words {
 void last_words_note(struct last_words *words, const char *line);
 /* Of a whole output. */
 void last_words_note_all(struct last_words *words, const char *text);
-/* What a server or tool calls an error, without times, joined by "; ", the first ones first, as the others follow from
- * them; without any, the last line; "" if nothing was said. What does not fit is left out at a word, with "...". */
+/* The lines that a server or tool marks as errors, without times, joined by "; ", the first ones first, as the others
+ * follow from them; without any, the last line; "" if nothing was printed. Text that does not fit is cut between words,
+ * with "...". */
 void last_words_telling(const struct last_words *words, char *ret, size_t size);
 /* As warnings, oldest first: {"program": …, "line": …}. */
 void last_words_log(const struct last_words *words, const char *program);

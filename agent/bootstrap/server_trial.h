@@ -17,9 +17,10 @@
 #include "common/strbuf.h"
 
 /* Blocking: seconds to minutes; ends with ERROR_TIMEOUT once the server neither says nor writes anything any more
- * (data_growth.h). paths->run_mycnf and the init-file are those of a member; run_mycnf is changed as trial_mycnf.h says,
- * and what that cuts is appended to `cut`; to `adjusted`, if it is empty, what mycnf_check_adjusted finds. ERROR_INVALID: it was started and ended by itself. What it
- * said stands behind the options of the cluster's my.cnf that are named there, or behind AGENT_CHECK_START. */
+ * (data_growth.h). paths->run_mycnf and the init-file are those of a member; run_mycnf is changed as trial_mycnf.h
+ * says, and what that cuts is appended to `cut`; to `adjusted`, if it is empty, what mycnf_check_adjusted finds.
+ * ERROR_INVALID: it was started and ended by itself. What it said stands behind the options of the cluster's my.cnf
+ * that are named there, or behind AGENT_CHECK_START. */
 int server_trial(const struct agent_paths *paths, const struct server_binary *binary, const char *user,
     struct strbuf *cut, struct strbuf *adjusted, struct error *err) KM_MUST_CHECK;
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role_suspend.h: a primary on which nobody may write for a while, because its volume has too little room. It stays the
- * primary: clients stay connected and read, replicas go on receiving, commits that wait for an acknowledgement go on waiting.
- * A write is refused with error 1290 (--read-only). role_close, of a primary that stops being one, can follow at any time.
+ * primary: clients stay connected and read, replicas go on receiving, commits that wait for an acknowledgement go on
+ * waiting. A write is refused with error 1290 (--read-only). role_close, of a primary that stops being one, can follow
+ * at any time.
  *
- * SET GLOBAL read_only waits for statements that write and for commits, and so do all new ones meanwhile. What runs may fill
- * the volume until then: so once the caller says so, connections that write lose theirs (KILL CONNECTION, with
- * MariaDB softly: KILL SOFT). KILL QUERY is not used: with it MariaDB answers OK to a commit that waits. Whoever waits, be it
- * for an acknowledgement, for a lock, or behind the commit of another, is left alone.
+ * SET GLOBAL read_only waits for statements that write and for commits, and so do all new ones meanwhile. What runs may
+ * fill the volume until then: so once the caller says so, connections that write lose theirs (KILL CONNECTION, with
+ * MariaDB softly: KILL SOFT). KILL QUERY is not used: with it MariaDB answers OK to a commit that waits. Whoever waits,
+ * be it for an acknowledgement, for a lock, or behind the commit of another, is left alone.
  */
 #ifndef KM_AGENT_MYSQL_ROLE_SUSPEND_H
 #define KM_AGENT_MYSQL_ROLE_SUSPEND_H
@@ -22,7 +23,8 @@
 
 struct role_suspend_wish {
     bool root; /* MySQL: administrators may write (super_read_only off, read_only on). MariaDB's always may. */
-    /* Asked a few times a second, of everyone who writes: whether it is to lose the connection. age_ms: of its transaction. */
+    /* Asked a few times a second, of everyone who writes: whether it is to lose the connection. age_ms: of its
+     * transaction. */
     bool (*ends)(void *arg, int64_t age_ms);
     void *arg;
     const atomic_bool *superseded; /* it is given up: something else is to be done; may be NULL */
@@ -32,8 +34,8 @@ struct role_suspend_wish {
 int role_suspend(struct session *session, const struct dialect *dialect, const struct role_suspend_wish *wish,
     bool *ret_done, struct error *err) KM_MUST_CHECK;
 
-/* Pure: whether a connection writes, as one row of the list of connections and the rows that its transaction has changed
- * say. Of the agent's own the heartbeat's does, those of replication do not. */
+/* Pure: whether a connection writes, as one row of the list of connections and the rows that its transaction has
+ * changed say. Of the agent's own the heartbeat's does, those of replication do not. */
 bool role_suspend_writes(const char *user, const char *database, const char *command, const char *state,
     const char *statement, uint64_t rows, const char *agent_user);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A backup of MySQL's files, from a real server through the agent into a folder that `store` serves, and back: under writes, of a replica, in place; and what it leaves when the tool, the
- * agent or the server is killed in the middle: no copy on the volume, nothing stored (I8). What cannot be copied whole, or would fill the volume, is refused with words.
+ * A backup of MySQL's files, from a real server through the agent into a folder that `store` serves, and back: under
+ * writes, of a replica, in place; and what it leaves when the tool, the agent or the server is killed in the middle: no
+ * copy on the volume, nothing stored (I8). What cannot be copied whole, or would fill the volume, is refused with
+ * words.
  */
 #include "common/base.h"
 
@@ -622,8 +624,8 @@ static void test_broken_session(void **state)
     sql_on(member, "SELECT 1"); /* the statement itself is ended for want of room (volume_room.h) */
 }
 
-/* While the server copies, and while the copy is sent: the database gets back what the copy took, and goes on. It takes no
- * writes until there is enough room again: room_mysql_itest. */
+/* While the server copies, and while the copy is sent: the database gets back what the copy took, and goes on. It takes
+ * no writes until there is enough room again: room_mysql_itest. */
 static void test_volume_fills(void **state)
 {
     struct world *world = *state;
@@ -727,7 +729,7 @@ static void test_server_refuses_copy(void **state)
     agent_rig_kill(&init);
 }
 
-/* A server is on the copy already when another task comes, then when init is killed: it begins anew, and comes to the same. */
+/* A server is on the copy already when another task comes, then when init is killed: it begins anew, to the same end. */
 static void test_another_task_in_the_midst(void **state)
 {
     struct world *world = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maintenance_stories.h: what somebody does by hand at members that are led, and that is left so: three real servers and
- * agents on loopback, orders by HTTP as the operator would send them. The cases share the members and run in order; they
- * are the same for every family.
+ * maintenance_stories.h: what somebody does by hand at members that are led, and that is left so: three real servers
+ * and agents on loopback, orders by HTTP as the operator would send them. The cases share the members and run in order;
+ * they are the same for every family.
  */
 #ifndef KM_AGENT_TESTS_MAINTENANCE_STORIES_H
 #define KM_AGENT_TESTS_MAINTENANCE_STORIES_H

@@ -209,8 +209,8 @@ static void test_a_later_order_does_not_open_it(void **state)
     }
 }
 
-/* The switchover that the operator makes of it: the others know of the new primary, and have told it of their room, before
- * it opens. Whether the old one has room enough to receive depends on how fast its volume was filled. */
+/* The switchover that the operator makes of it: the others know of the new primary, and have told it of their room,
+ * before it opens. Whether the old one has room enough to receive depends on how fast its volume was filled. */
 static void test_another_takes_over(void **state)
 {
     struct replication_rig *rig = *state;

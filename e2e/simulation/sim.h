@@ -173,7 +173,7 @@ struct sim_pod {
     char ip[16];
     bool deleting;
     int64_t since_ms, deleted_ms, again_ms;
-    int64_t forced_ms; /* deleted by force: the API server has forgotten it then, its processes live on; 0: it was not */
+    int64_t forced_ms; /* deleted by force then: the API server has forgotten it, its processes live on; 0: never */
     int revision;
     bool ready;
     struct pre_stop pre_stop;

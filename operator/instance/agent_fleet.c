@@ -137,8 +137,8 @@ static void keep_departed(struct fleet_cluster *cluster, struct fleet_member *ol
     }
 }
 
-/* Takes the streams over from the old list: that of the same target, and what is to be kept. Else one is opened, but not
- * while the one that is kept still speaks. */
+/* Takes the streams over from the old list: that of the same target, and what is to be kept. Else one is opened, but
+ * not while the one that is kept still speaks. */
 static void take_or_open(
     struct fleet_cluster *cluster, const struct agent_fleet_member *wanted, struct fleet_member *ret)
 {

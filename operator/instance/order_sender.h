@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * order_sender.h: makes one agent's order (agent_order.h) what the operator wants, by PUT /v1/role. Part of agent_watch.
+ * order_sender.h: makes one agent's order (agent_order.h) what the operator wants, by PUT /v1/role. Part of
+ * agent_watch.
  *
- * An order is sent when the agent's last status shows another one, at most one request at a time. After a success the next statuses are
- * given ORDER_SENDER_GRACE_MS to show it; a failure is tried again with back-off from 100 ms to 2 s. A refusal (409: the member has seen a larger epoch)
- * is final for this order and this process of the agent. Nothing is sent while the status stream is lost, and the order is forgotten with it: whoever
- * speaks again, perhaps as another process, is told by a fresh decision, never what held before. Likewise when an order that was in force is in force no
- * more: the agent of a primary whose server ended must not make it one again before somebody has looked at that.
- * Asides (agent_order_asides) are no part of that hash: an order that is in force is given once more to each process of the agent that does not show
- * them.
+ * An order is sent when the agent's last status shows another one, at most one request at a time. After a success the
+ * next statuses are given ORDER_SENDER_GRACE_MS to show it; a failure is tried again with back-off from 100 ms to 2 s.
+ * A refusal (409: the member has seen a larger epoch) is final for this order and this process of the agent. Nothing is
+ * sent while the status stream is lost, and the order is forgotten with it: whoever speaks again, perhaps as another
+ * process, is told by a fresh decision, never what held before. Likewise when an order that was in force is in force no
+ * more: the agent of a primary whose server ended must not make it one again before somebody has looked at that. Asides
+ * (agent_order_asides) are no part of that hash: an order that is in force is given once more to each process of the
+ * agent that does not show them.
  */
 #ifndef KM_ORDER_SENDER_H
 #define KM_ORDER_SENDER_H
@@ -25,7 +27,8 @@
 
 struct order_sender;
 
-/* `target` must outlive the sender. `changed` runs when the first try of an order fails and when an order is refused. */
+/* `target` must outlive the sender. `changed` runs when the first try of an order fails and when an order is
+ * refused. */
 struct order_sender *order_sender_new(struct loop *loop, struct http_client *http, const struct agent_target *target,
     void (*changed)(void *arg), void *arg);
 /* No callback follows; a request under way may still reach the agent. NULL is fine. */

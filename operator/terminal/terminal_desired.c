@@ -30,7 +30,8 @@ void terminal_host(const struct mysql_terminal *terminal, struct strbuf *out)
     strbuf_addf(out, "%s.%s.svc", names.service_primary, terminal->cluster_namespace);
 }
 
-/* https://dev.mysql.com/doc/refman/8.4/en/option-files.html: quoted values know \", \\ and \n, and end with the line. */
+/* https://dev.mysql.com/doc/refman/8.4/en/option-files.html: quoted values know \", \\ and \n, and end with the
+ * line. */
 static void add_quoted(struct strbuf *out, const char *value)
 {
     strbuf_addc(out, '"');

@@ -2,7 +2,8 @@
 /*
  * desired.h: the manifests of a cluster's children, as functions of the snapshot. Pure; goldens in tests/data.
  *
- * Every function returns a new document for server-side apply with exactly the fields that we own. Equal snapshots give equal documents.
+ * Every function returns a new document for server-side apply with exactly the fields that we own. Equal snapshots give
+ * equal documents.
  */
 #ifndef KM_DESIRED_H
 #define KM_DESIRED_H
@@ -20,7 +21,8 @@ json_t *desired_child(const struct cluster_snapshot *snapshot, enum cluster_chil
 const char *desired_child_name(const struct cluster_names *names, enum cluster_child child);
 enum plan_kind desired_child_kind(enum cluster_child child);
 
-/* Identifies what a member runs: images, my.cnf, security context. Hex, 16 characters. A new value is tried by a check pod before members are touched. */
+/* Identifies what a member runs: images, my.cnf, security context. Hex, 16 characters. A new value is tried by a check
+ * pod before members are touched. */
 void desired_runtime_hash(const struct cluster_snapshot *snapshot, char out[static 17]);
 /* Likewise the whole template of the members' pods. */
 void desired_template_hash(const struct cluster_snapshot *snapshot, char out[static 17]);

@@ -9,16 +9,18 @@
  *   AcknowledgementsLost  commits wait (writesBlockedMilliseconds), and the replicas that could acknowledge say that they have lost it
  *   MemberLost            its agent is silent (silenceMilliseconds), and the replicas that we hear say that they have lost it, too
  *
- * Where the primary's pod was deleted by force, its agent's silence is not waited for: kubelet ends it, so it is enough that the replicas have lost its server.
+ * Where the primary's pod was deleted by force, its agent's silence is not waited for: kubelet ends it, so it is enough
+ * that the replicas have lost its server.
  *
- * Commits on a primary that none of its replicas has been connected to yet are given CLUSTER_CONNECT_MS: a connection over TLS needs some fifteen round
- * trips, so behind 200 ms of latency each new primary would be given up before anybody could have acknowledged anything.
+ * Commits on a primary that none of its replicas has been connected to yet are given CLUSTER_CONNECT_MS: a connection
+ * over TLS needs some fifteen round trips, so behind 200 ms of latency each new primary would be given up before
+ * anybody could have acknowledged anything.
  *
- * When all servers have only just started, as after an outage or hibernation, nobody has been connected to the primary yet: then its loss must
- * last for startMilliseconds, so that it can come back as what it was.
+ * When all servers have only just started, as after an outage or hibernation, nobody has been connected to the primary
+ * yet: then its loss must last for startMilliseconds, so that it can come back as what it was.
  *
- * Whether enough members could answer for what was acknowledged is asked before anything is fenced: a primary that may be alive is not stopped for
- * a failover that could not end.
+ * Whether enough members could answer for what was acknowledged is asked before anything is fenced: a primary that may
+ * be alive is not stopped for a failover that could not end.
  */
 #ifndef KM_CLUSTER_FAILURE_H
 #define KM_CLUSTER_FAILURE_H
@@ -37,7 +39,8 @@ struct cluster_failure {
 /* name: of the primary, there may be no such member any more. */
 void cluster_find_failure(const struct cluster_snapshot *snapshot, const char *name, struct cluster_failure *ret);
 
-/* The one that is being opened after a failover or in a switchover is lost: nobody follows it yet who could be asked. */
+/* The one that is being opened after a failover or in a switchover is lost: nobody follows it yet who could be
+ * asked. */
 bool cluster_target_is_lost(const struct cluster_snapshot *snapshot, const char *name, struct cluster_failure *ret);
 
 #endif

@@ -95,8 +95,8 @@ static bool are_without_epochs(const struct cluster_reigns *reigns)
 
 /* Nobody is opened under the epoch of a failover before somebody is chosen, and under each epoch one member at most. So
  * one that was opened under the epoch just before was open last: it had all that was acknowledged until then, and
- * whatever was since it has acknowledged itself. NULL also if two were: an epoch that a status of the past made be given
- * twice. */
+ * whatever was since it has acknowledged itself. NULL also if two were: an epoch that a status of the past made be
+ * given twice. */
 static const struct cluster_member *find_open_last(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_transition *transition = &snapshot->last.roles.transition;

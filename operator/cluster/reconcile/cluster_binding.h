@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster_binding.h: the objects that applications of one cluster connect with (binding_data.h): made, kept as they should
- * be, never taken over.
+ * cluster_binding.h: the objects that applications of one cluster connect with (binding_data.h): made, kept as they
+ * should be, never taken over.
  *
- * Members run without them. So what cannot be read or written here, as where a quota is full, holds up nothing else, and
- * an object of somebody else's of such a name is only told of. Both are read by name whenever the cluster's Secrets are.
+ * Members run without them. So what cannot be read or written here, as where a quota is full, holds up nothing else,
+ * and an object of somebody else's of such a name is only told of. Both are read by name whenever the cluster's Secrets
+ * are.
  */
 #ifndef KM_CLUSTER_BINDING_H
 #define KM_CLUSTER_BINDING_H

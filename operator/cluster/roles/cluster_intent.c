@@ -184,8 +184,8 @@ static const struct cluster_member *annotated(const struct cluster_snapshot *sna
     return cluster_member_meant(snapshot, snapshot->switchover_to);
 }
 
-/* The primary's volume is full: of those that could take over, whoever has most room. Others must have some, too: those that the new primary's commits
- * wait for. */
+/* The primary's volume is full: of those that could take over, whoever has most room. Others must have some, too: those
+ * that the new primary's commits wait for. */
 static const struct cluster_member *find_roomy(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {

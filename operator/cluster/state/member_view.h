@@ -14,8 +14,8 @@
 const struct cluster_member *cluster_member_named(const struct cluster_snapshot *snapshot, const char *name);
 /* The one that the status names; NULL if none is chosen or there is no such member. */
 const struct cluster_member *cluster_primary(const struct cluster_snapshot *snapshot);
-/* By its own word it takes writes, or does so by itself as soon as its volume has room (closed_for_room): nothing but an
- * order closes it. */
+/* By its own word it takes writes, or does so by itself as soon as its volume has room (closed_for_room): nothing but
+ * an order closes it. */
 bool agent_takes_writes(const struct agent_status *agent);
 /* One that speaks does, under whatever epoch. */
 bool cluster_anybody_writes(const struct cluster_snapshot *snapshot);

@@ -18,8 +18,8 @@ const struct cluster_member *pod_refusal_suspect(const struct cluster_snapshot *
     return NULL;
 }
 
-/* The texts are the API server's: of plugin/pkg/admission/resourcequota, of its authorizer, of webhooks that take no part
- * in dry runs
+/* The texts are the API server's: of plugin/pkg/admission/resourcequota, of its authorizer, of webhooks that take no
+ * part in dry runs
  * (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#side-effects), and of a
  * namespace that ends. */
 enum pod_answer pod_answer_of(const struct error *err)
@@ -39,7 +39,8 @@ enum pod_answer pod_answer_of(const struct error *err)
 }
 
 /* Words of the API server's own admission plugins.
- * https://kubernetes.io/docs/concepts/policy/resource-quotas/, .../limit-range/, .../security/pod-security-admission/ */
+ * https://kubernetes.io/docs/concepts/policy/resource-quotas/, .../limit-range/,
+ * .../security/pod-security-admission/ */
 static const struct {
     const char *words, *remedy;
 } remedies[] = {

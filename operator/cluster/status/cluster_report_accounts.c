@@ -16,8 +16,8 @@ static bool is_same(const struct cluster_snapshot *snapshot, const struct agent_
     return str_eq(agent->accounts_hash, snapshot->secrets.accounts_hash);
 }
 
-/* Before the Secret was read, or the primary heard, nothing is known. Nor while the same passwords are applied again, as
- * by a new primary. */
+/* Before the Secret was read, or the primary heard, nothing is known. Nor while the same passwords are applied again,
+ * as by a new primary. */
 static bool is_known(const struct cluster_snapshot *snapshot)
 {
     const struct agent_status *agent = primary_agent(snapshot);

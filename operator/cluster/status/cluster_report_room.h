@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster_report_room.h: data volumes that run out of room: the condition VolumeFull, and what the user has to do. Pure.
+ * cluster_report_room.h: data volumes that run out of room: the condition VolumeFull, and what the user has to do.
+ * Pure.
  */
 #ifndef KM_CLUSTER_REPORT_ROOM_H
 #define KM_CLUSTER_REPORT_ROOM_H

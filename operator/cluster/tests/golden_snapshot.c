@@ -326,7 +326,8 @@ bool golden_primary_obeys(const struct cluster_snapshot *snapshot)
     return obeys;
 }
 
-/* "orderHash": "now": it shows the order that it would be given; "mycnfHash": "wanted": its server has what is wanted. */
+/* "orderHash": "now": it shows the order that it would be given; "mycnfHash": "wanted": its server has what is
+ * wanted. */
 static void put_hashes(struct golden *golden, const json_t *agents)
 {
     struct cluster_orders *orders = xnew(struct cluster_orders);
