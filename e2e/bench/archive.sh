@@ -6,12 +6,12 @@
 # was archived is told beside it. One client writes small transactions, another one transactions of a megabyte that does not pack.
 cd "$(dirname "$0")/../.." || exit 1
 . e2e/lib.sh
+. e2e/bench/figures.sh
 . e2e/stories/backup.inc
 set -euo pipefail
 : "${FLAVOUR:=mariadb}" "${INTERVAL:=5}" "${SECONDS_LONG:=120}"
 NS=bench-archive-$$ E2E_WORK=$(mktemp -d)
 export NS E2E_WORK
-quantile() { sort -n "$1" | awk -v q="$2" '{ v[NR] = $1 } END { if (NR) { i = int(q * NR + 0.9999); print v[i < 1 ? 1 : i] } }'; }
 # shellcheck disable=SC2317 # called by trap
 cleanup() {
   writer_stop db

@@ -7,13 +7,12 @@
 # between two acknowledged rows from one deletion to the next. Between two all members are ready again. What the status tells is printed beside it.
 cd "$(dirname "$0")/../.." || exit 1
 . e2e/lib.sh
+. e2e/bench/figures.sh
 . e2e/replication-lib.sh
 set -euo pipefail
 : "${FLAVOUR:=mariadb}" "${FORCED:=50}" "${MEMBERS:=3}"
 NS=bench-forced-$$ E2E_WORK=$(mktemp -d)
 export NS E2E_WORK SQL_WRITER_PATIENT=1
-result() { printf '%-44s %12s %-8s %10s %8s\n' "$1" "$2" "$3" "${4:--}" "$([[ -z ${4:-} ]] && echo - || awk -v v="$2" -v a="$4" 'BEGIN { if (a > 0) printf "%.2f", v / a; else print (v == 0 ? "ok" : "over") }')" | tee -a "${BENCH_RESULTS:-/dev/null}"; }
-quantile() { sort -n "$1" | awk -v q="$2" '{ v[NR] = $1 } END { if (NR) { i = int(q * NR + 0.9999); print v[i < 1 ? 1 : i] } }'; }
 # shellcheck disable=SC2317 # called by trap
 cleanup() {
   writer_stop db

@@ -14,6 +14,7 @@
 # shared one, because that is what images hold; its log is $work/operator.log.
 set -euo pipefail
 . e2e/cluster/env.sh
+. e2e/bench/figures.sh
 : "${BUILD:=build}"
 export INSTANCE=${BENCH_INSTANCE:-bench} KM_AUDIT=1
 control_plane=e2e/cluster/control-plane.sh
@@ -24,12 +25,6 @@ namespace=bench
 audit_log=$KM_RUN-light-$INSTANCE/log/audit.log
 
 say() { printf '%s  %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
-
-result() {
-  local ratio=-
-  [[ -z ${4:-} ]] || ratio=$(awk -v v="$2" -v a="$4" 'BEGIN { if (a > 0) printf "%.2f", v / a; else print (v == 0 ? "ok" : "over") }')
-  printf '%-44s %12s %-8s %10s %8s\n' "$1" "$2" "$3" "${4:--}" "$ratio" | tee -a "${BENCH_RESULTS:-/dev/null}"
-}
 
 operator_binary() {
   local static=$BUILD/static/kube-mysql-operator shared=$BUILD/kube-mysql-operator

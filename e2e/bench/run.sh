@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 names=()
 for file in e2e/bench/*.sh; do
   name=$(basename "$file" .sh)
-  [[ $name == run || $name == lib ]] || names+=("$name")
+  [[ " run lib figures " == *" $name "* ]] || names+=("$name")
 done
 if [[ ${1:-} == --list ]]; then
   for name in "${names[@]}"; do sed -n "2s/^# /$name: /p" "e2e/bench/$name.sh"; done

@@ -9,13 +9,12 @@
 # same client sees without any switchover in the same run. Time to Ready is that of a new cluster of three, from apply to the third Ready.
 cd "$(dirname "$0")/../.." || exit 1
 . e2e/lib.sh
+. e2e/bench/figures.sh
 . e2e/replication-lib.sh
 set -euo pipefail
 : "${FLAVOUR:=mariadb}" "${SWITCHOVERS:=50}" "${PAUSE:=3}"
 NS=bench-switchover-$$ E2E_WORK=$(mktemp -d)
 export NS E2E_WORK
-result() { printf '%-44s %12s %-8s %10s %8s\n' "$1" "$2" "$3" "${4:--}" "$([[ -z ${4:-} ]] && echo - || awk -v v="$2" -v a="$4" 'BEGIN { if (a > 0) printf "%.2f", v / a; else print (v == 0 ? "ok" : "over") }')" | tee -a "${BENCH_RESULTS:-/dev/null}"; }
-quantile() { sort -n "$1" | awk -v q="$2" '{ v[NR] = $1 } END { if (NR) { i = int(q * NR + 0.9999); print v[i < 1 ? 1 : i] } }'; }
 # shellcheck disable=SC2317 # called by trap
 cleanup() {
   writer_stop db
