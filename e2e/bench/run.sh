@@ -12,7 +12,7 @@ for file in e2e/bench/*.sh; do
   [[ " run lib figures " == *" $name "* ]] || names+=("$name")
 done
 if [[ ${1:-} == --list ]]; then
-  for name in "${names[@]}"; do sed -n "2s/^# /$name: /p" "e2e/bench/$name.sh"; done
+  for name in "${names[@]}"; do sed -n "3s/^# /$name: /p" "e2e/bench/$name.sh"; done
   exit 0
 fi
 (($# == 0)) || names=("$@")
