@@ -76,7 +76,7 @@ static void test_writes_fill_the_volume(void **state)
     pid_t reader = member_hold_lock(rig, 0, "SELECT 1", 600);
     struct writer *writer = writer_start_at(rig, 0, STORM, STORM_PASSWORD, "t.w (id)");
     assert_true(replication_rig_await(rig, 0, is_closed_for_room, "closed for want of room", LONG_MS));
-    printf("closed with %llu of %u MiB free after %llu rows\n", (unsigned long long)free_mib(&rig->members[0]),
+    printf("closed with %llu of %d MiB free after %llu rows\n", (unsigned long long)free_mib(&rig->members[0]),
         SMALL_MIB, (unsigned long long)writer_acknowledged(writer));
     replication_rig_run(rig, 8000);
     writer_stop(writer);

@@ -560,9 +560,11 @@ static bool is_held(const struct cluster_snapshot *snapshot, const struct cluste
     int needed = flavour == GTID_MARIADB ? 1 : MAX_OF(1, snapshot->last.roles.acks);
     for (int i = 0; i < snapshot->member_count && wanted && needed > 0; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        bool counts = member_speaks(member) && member_acknowledges(snapshot, member) &&
-            (!must_be_fit || member_follows(snapshot, member));
-        if (member == but || member == primary || !counts)
+        if (member == primary || (but && member->ordinal == but->ordinal))
+            continue;
+        if (!member_speaks(member) || !member_acknowledges(snapshot, member))
+            continue;
+        if (must_be_fit && !member_follows(snapshot, member))
             continue;
         _cleanup_(gtid_set_freep) struct gtid_set *has = position_parse(flavour, member->agent->gtid_received);
         enum gtid_relation relation = has ? gtid_set_compare(has, wanted) : GTID_DIVERGED;

@@ -151,8 +151,9 @@ static void gather_children(
 static bool may_hand_over(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct cluster_role_status *roles = &snapshot->last.roles;
-    bool is_asked = str_eq(member->name, roles->current_primary) || str_eq(member->name, roles->transition.from);
-    return is_asked && roles->initialized && snapshot->stateful_set && snapshot->stateful_set->replicas > 1;
+    if (!roles->initialized || !snapshot->stateful_set || snapshot->stateful_set->replicas <= 1)
+        return false;
+    return str_eq(member->name, roles->current_primary) || str_eq(member->name, roles->transition.from);
 }
 
 /* The stream is not to the pod that has this name now, if any. The fleet knows of that from its next sync on. */

@@ -78,7 +78,7 @@ static void report_set_aside(
 {
     const struct cluster_status *last = &snapshot->last;
     for (int i = 0; i < last->instance_count; i++) {
-        if (str_eq(last->instances[i].name, instance->name))
+        if (strcmp(last->instances[i].name, instance->name) == 0)
             memcpy(instance->set_aside, last->instances[i].set_aside, sizeof(instance->set_aside));
     }
     if (member_speaks(member) && !(member_is_seeding(member) && str_empty(member->agent->set_aside)))
