@@ -197,7 +197,8 @@ static void fail(struct seed *seed, const struct error *err, const struct restor
         LOG_INT("inMs", delay_ms), LOG_ERR(err));
     look_at_volume(seed);
     seed->status.seed.gave_up = delay_ms < 0;
-    snprintf(seed->status.seed.reason, sizeof(seed->status.seed.reason), "%s", failure ? failure->reason : "");
+    snprintf(seed->status.seed.reason, sizeof(seed->status.seed.reason), "%s",
+        failure ? restore_reason_name(failure->reason) : "");
     if (delay_ms >= 0 && seed_retry_is_hopeless(&seed->retries))
         error_prefix(&said, "does not heal by itself, %u attempts failed alike (the next in %lld s)",
             seed->retries.alike, (long long)delay_ms / 1000);
