@@ -131,6 +131,12 @@ void cluster_memory_note_awaited(struct cluster_memory *memory, const struct age
     str_replace(&memory->awaited_position, primary->gtid_executed);
 }
 
+bool cluster_memory_note_end(struct cluster_memory *memory, enum error_kind kind)
+{
+    memory->conflicts = kind == ERROR_CONFLICT ? MIN_OF(memory->conflicts + 1, CLUSTER_CONFLICTS_TOLD) : 0;
+    return kind != ERROR_NONE && (kind != ERROR_CONFLICT || memory->conflicts == CLUSTER_CONFLICTS_TOLD);
+}
+
 void cluster_memory_note_write(struct cluster_memory *memory, const struct error *err)
 {
     if (err && err->kind == ERROR_ENDING)

@@ -83,6 +83,7 @@ struct cluster_memory {
     char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
     int64_t final_tried_ms; /* monotonic; then; 0: never */
     int64_t conflict_since_ms, conflict_ms; /* monotonic, of label writes: the first and the last; 0: never */
+    int conflicts;                          /* reconciles in a row that ended with one */
     struct template_answer template_answer; /* template_question.h */
     int64_t template_asked_ms;              /* monotonic, 0: never */
     char started[17];                       /* see cluster_snapshot.h */
@@ -118,6 +119,12 @@ void cluster_memory_note_awaited(struct cluster_memory *memory, const struct age
 #define CLUSTER_CONFLICT_RETRY_MS 1000
 #define CLUSTER_CONFLICT_NEWS_MS 10000
 bool cluster_memory_note_conflict(struct cluster_memory *memory, int64_t monotonic_ms);
+
+/* How a reconcile ended; ERROR_NONE: well. True: people are told. A write of what has changed since it was read is refused,
+ * and the next reconcile, which begins at once, reads it anew: so a conflict is told when it has come
+ * CLUSTER_CONFLICTS_TOLD times in a row. */
+#define CLUSTER_CONFLICTS_TOLD 3
+bool cluster_memory_note_end(struct cluster_memory *memory, enum error_kind kind);
 
 /* What a write was answered (namespace_end.h); NULL: it went well. */
 void cluster_memory_note_write(struct cluster_memory *memory, const struct error *err);

@@ -45,8 +45,8 @@ int cluster_phase_status(void *arg)
     struct cluster_reconcile *reconcile = arg;
     struct cluster_controller *controller = reconcile->controller;
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
-    const struct cluster_outcome outcome = {
-        reconcile->context.error.kind ? &reconcile->context.error : NULL, reconcile->error_kind};
+    bool is_told = cluster_memory_note_end(cluster_reconcile_memory(reconcile), reconcile->context.error.kind);
+    const struct cluster_outcome outcome = {is_told ? &reconcile->context.error : NULL, reconcile->error_kind};
     struct cluster_status status;
     cluster_report(snapshot, &reconcile->decision, &outcome, &status);
     reconcile->recheck_soon = snapshot->cluster.password_secret_name || cluster_snapshot_has_mounting_pod(snapshot);

@@ -3,48 +3,9 @@
 
 #include "operator/cluster/status/cluster_events.h"
 
-#include "operator/api/ready_conditions.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
-
-/* Conditions whose good state is False. */
-static bool good_when_false(const char *type)
-{
-    return str_eq(type, CONDITION_PROGRESSING) || str_eq(type, CONDITION_CHILD_CONFLICT) ||
-        str_eq(type, CONDITION_CERTIFICATE_EXPIRING) || str_eq(type, CONDITION_WRITES_BLOCKED) ||
-        str_eq(type, CONDITION_LAGGING) || str_eq(type, CONDITION_VOLUME_FULL) ||
-        str_eq(type, CONDITION_PASSWORD_SUSPECT);
-}
-
-/* Work in progress is news, but nothing to warn of. */
-static bool is_bad(const struct kube_condition *condition)
-{
-    if (str_eq(condition->type, CONDITION_PROGRESSING))
-        return condition->status == KUBE_CONDITION_TRUE && str_eq(condition->reason, "Retrying");
-    if (str_eq(condition->type, CONDITION_RESTORED) &&
-        (str_eq(condition->reason, "Resolving") || str_eq(condition->reason, "Restoring")))
-        return false;
-    if (str_eq(condition->type, CONDITION_FINAL_BACKUP) &&
-        (str_eq(condition->reason, "Closing") || str_eq(condition->reason, "Running")))
-        return false;
-    if (str_eq(condition->type, CONDITION_STORAGE_RESIZED) && str_eq(condition->reason, "Growing"))
-        return false;
-    return condition->status == (good_when_false(condition->type) ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE);
-}
-
-/* Steps on the way that are over in a moment; and what other conditions say already. */
-static bool is_small_talk(const struct kube_condition *condition)
-{
-    static const char *const summaries[] = {
-        CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED};
-    for (size_t i = 0; i < ARRAY_LEN(summaries); i++) {
-        if (str_eq(condition->type, summaries[i]))
-            return true;
-    }
-    return str_eq(condition->type, CONDITION_PROGRESSING) &&
-        (str_eq(condition->reason, "Applying") || str_eq(condition->reason, "Starting") ||
-            str_eq(condition->reason, "Settled"));
-}
+#include "operator/cluster/status/condition_news.h"
 
 struct bulletin {
     struct cluster_news *news;
@@ -142,7 +103,7 @@ bool cluster_spec_news(const struct cluster_status *before, const struct cluster
         return false;
     if (before->observed_generation == now->observed_generation)
         return false;
-    tell(&bulletin, is_bad(is) ? EVENT_WARNING : EVENT_NORMAL, is->reason, "%s: generation %lld: %s",
+    tell(&bulletin, is->status == KUBE_CONDITION_FALSE ? EVENT_WARNING : EVENT_NORMAL, is->reason, "%s: generation %lld: %s",
         CONDITION_ACCEPTED, (long long)now->observed_generation, is->message);
     return true;
 }
@@ -198,16 +159,10 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
         .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
     for (int i = 0; i < status->conditions.count; i++) {
         const struct kube_condition *now = &status->conditions.items[i];
-        const struct kube_condition *before = kube_conditions_find(&snapshot->last.conditions, now->type);
-        if (before && before->status == now->status && str_eq(before->reason, now->reason))
-            continue;
-        if (is_small_talk(now))
-            continue;
-        bool serves = str_eq(now->type, CONDITION_AVAILABLE) || str_eq(now->type, CONDITION_HEALTHY);
-        if (!before && is_bad(now) && serves && snapshot->last.observed_generation == 0)
-            continue; /* a cluster that was just made is neither available nor healthy: no news */
-        event_record(recorder, &target, is_bad(now) ? EVENT_WARNING : EVENT_NORMAL, now->reason, "%s: %s", now->type,
-            now->message);
+        enum condition_news news = condition_news_of(snapshot, now);
+        if (news != CONDITION_NEWS_NONE)
+            event_record(recorder, &target, news == CONDITION_NEWS_WARNING ? EVENT_WARNING : EVENT_NORMAL, now->reason,
+                "%s: %s", now->type, now->message);
     }
     if (*status->mycnf_adjusted && !str_eq(status->mycnf_adjusted, snapshot->last.mycnf_adjusted))
         event_record(recorder, &target, EVENT_WARNING, "MycnfAdjusted", "the server changes values of my.cnf: %s",
