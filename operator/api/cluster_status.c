@@ -38,6 +38,7 @@ static const struct status_text status_texts[] = {
     STATUS_TEXT(cluster_status, "serviceReplicas", service_replicas),
     STATUS_TEXT(cluster_status, "selector", selector),
     STATUS_TEXT(cluster_status, "nextAction", next_action),
+    STATUS_TEXT(cluster_status, "operatorVersion", operator_version),
     STATUS_TEXT(cluster_status, "dataVersion", data_version),
     STATUS_TEXT(cluster_status, "mycnfAdjusted", mycnf_adjusted),
     STATUS_TEXT(cluster_status, "appliedHash", applied_hash),

@@ -17,6 +17,7 @@
 
 #include <jansson.h>
 
+#include "common/agent_problem.h"
 #include "common/position.h"
 #include "operator/api/account_status.h"
 #include "operator/api/cluster_history.h"
@@ -80,8 +81,8 @@ struct cluster_instance {
     char flavour[16]; /* mysql, mariadb, percona, "" until known */
     char version[64];
     char node[KUBE_NAME_MAX + 1];
-    char message[256]; /* why it is not ready */
-    bool lag_known;    /* replicas only */
+    char message[AGENT_PROBLEM_MESSAGE_SIZE + 64]; /* why it is not ready; as of a problem, its reason before it */
+    bool lag_known;                                /* replicas only */
     int64_t lag_ms;
     char errant[256];                   /* transactions that its source has not, cut with "..."; "" none */
     char problem[48];                   /* reason (agent_api.h) of what a person should look at first; "" none */
@@ -117,8 +118,9 @@ struct cluster_status {
     struct cluster_in_place in_place; /* likewise */
     int replicas;
     int ready_replicas;
-    int updated_replicas;  /* pods of the newest template */
-    char next_action[512]; /* what the operator would do next and what blocks it; "" if nothing is to do */
+    int updated_replicas;      /* pods of the newest template */
+    char next_action[512];     /* what the operator would do next and what blocks it; "" if nothing is to do */
+    char operator_version[64]; /* of who wrote it, with the commit: "0.2.0+b4fa498c0ffe"; "" not known */
     char data_version[64]; /* VERSION() of the server that ran on the primary's data last, also while none runs; "" unknown */
     char mycnf_adjusted[272];   /* at least what a projection keeps: values of the my.cnf in force that the server has
                                    changed, in its words; "" none */

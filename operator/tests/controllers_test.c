@@ -531,14 +531,15 @@ static uint64_t hash_of_set(struct operator_world *world)
 
 static bool another_version_takes_over(struct operator_world *world)
 {
-    world->version = "0.9.9";
+    world->version = "0.9.9+c0ffee";
     world->numbers[0] = (int64_t)hash_of_set(world);
     return restart(world);
 }
 
 static bool children_have_the_version(struct operator_world *world)
 {
-    return str_eq(world_str(world, PATH_STATEFUL_SET, "metadata.labels[\"" LABEL_VERSION "\"]"), "0.9.9");
+    return str_eq(world_str(world, PATH_STATEFUL_SET, "metadata.labels[\"" LABEL_VERSION "\"]"), "0.9.9-c0ffee") &&
+        str_eq(world_str(world, PATH_CLUSTER, "status.operatorVersion"), "0.9.9+c0ffee");
 }
 
 /* What an exchange of the operator costs: one apply of each child, and the status, which has their hash. And what the
@@ -549,7 +550,7 @@ static void another_version_writes_each_child_once(void **state)
     static const world_step_fn steps[] = {
         UNTIL_SETTLED, another_version_takes_over, has_looked, children_have_the_version, quiet, NULL};
     struct operator_world *world = operator_world_new();
-    world->version = "0.9.8";
+    world->version = "0.9.8+c0ffee";
     world_put_cluster(world, "");
     operator_world_run(world, steps);
     assert_int_equal(kube_api_double_writes(world->api), world->writes_before + CHILD_COUNT + 1);

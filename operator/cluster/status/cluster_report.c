@@ -23,6 +23,8 @@
 /* Renewal begins when a third of a leaf's life is left, so this little is left only if it failed for months. */
 #define CERTIFICATE_WARNING_MS (14LL * 24 * 60 * 60 * 1000)
 
+#define MEMBER_MESSAGE_SIZE sizeof(((struct cluster_instance *)NULL)->message)
+
 #define DATA_LOST                                                                                                        \
     "the volumes of all members are empty, and were not; delete the cluster and make it anew (spec.restoreFrom takes a " \
     "backup)"
@@ -48,8 +50,8 @@ static bool children_are_as_wanted(const struct cluster_snapshot *snapshot, cons
     return true;
 }
 
-/* Copies what fits, never half a UTF-8 character: it would not read back as it was written, and the status would never
- * be the same. */
+/* Copies what fits, and says where it is cut. Never half a UTF-8 character: it would not read back as it was written,
+ * and the status would never be the same. */
 static void KM_PRINTF(3, 4) put_text(char *out, size_t size, const char *fmt, ...)
 {
     va_list ap;
@@ -58,11 +60,10 @@ static void KM_PRINTF(3, 4) put_text(char *out, size_t size, const char *fmt, ..
     va_end(ap);
     if (len < (int)size)
         return;
-    size_t end = size - 1;
-    while (end > 0 && ((unsigned char)out[end - 1] & 0xc0) == 0x80)
+    size_t end = size - sizeof("...");
+    while (end > 0 && ((unsigned char)out[end] & 0xc0) == 0x80)
         end--;
-    if (end > 0 && (unsigned char)out[end - 1] >= 0xc0)
-        out[end - 1] = '\0';
+    memcpy(out + end, "...", sizeof("..."));
 }
 
 /* ---- instances ---- */
@@ -285,7 +286,7 @@ static void set_progressing(struct report *report)
 static void set_no_primary(struct report *report)
 {
     const struct cluster_member *worst = cluster_worst_member(report->snapshot, report->wanted);
-    char message[256] = "";
+    char message[MEMBER_MESSAGE_SIZE] = "";
     if (worst && member_is_stuck(worst))
         instance_message(worst, message, sizeof(message));
     set(report, CONDITION_AVAILABLE, false, "NoPrimary", "no member is primary yet%s%s%s%s", *message ? "; " : "",
@@ -296,7 +297,7 @@ static void set_available(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
     const struct cluster_member *primary = cluster_primary(snapshot);
-    char message[256] = "";
+    char message[MEMBER_MESSAGE_SIZE] = "";
     if (report->wanted == 0 && snapshot->usable)
         set(report, CONDITION_AVAILABLE, false, "Hibernated", "spec.replicas is 0; the data is kept");
     else if (primary && cluster_member_is_ready(primary))
@@ -354,7 +355,7 @@ static void set_healthy(struct report *report)
     const struct agent_problem *problem = NULL;
     const struct cluster_member *ailing = find_ailing(report, &problem);
     const struct cluster_member *primary = cluster_primary(report->snapshot);
-    char message[256] = "";
+    char message[MEMBER_MESSAGE_SIZE] = "";
     if (!report->snapshot->usable && report->wanted == 0)
         set(report, CONDITION_HEALTHY, false, "NotAccepted", "there is nothing until the spec is accepted");
     else if (unready) {
@@ -617,7 +618,7 @@ static void say_what_is_awaited(struct report *report)
 {
     struct cluster_status *status = report->status;
     const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
-    char message[256];
+    char message[MEMBER_MESSAGE_SIZE];
     if (say_what_is_to_do(report) || !str_empty(status->next_action))
         return;
     if (report->outcome->error && report->outcome->error->kind == ERROR_EXISTS)
@@ -653,6 +654,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     report_volumes(&report);
     report_applied_hash(&report);
     report_adjusted(&report);
+    put_text(ret->operator_version, sizeof(ret->operator_version), "%s", str_or_empty(snapshot->operator_version));
     snprintf(ret->data_version, sizeof(ret->data_version), "%s", cluster_data_version(snapshot));
     cluster_report_roles(snapshot, decision->primary_obeys, ret);
     restore_report(snapshot, ret);
