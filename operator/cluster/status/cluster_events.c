@@ -5,6 +5,7 @@
 
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
+#include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/condition_news.h"
 
 struct bulletin {
@@ -103,8 +104,8 @@ bool cluster_spec_news(const struct cluster_status *before, const struct cluster
         return false;
     if (before->observed_generation == now->observed_generation)
         return false;
-    tell(&bulletin, is->status == KUBE_CONDITION_FALSE ? EVENT_WARNING : EVENT_NORMAL, is->reason, "%s: generation %lld: %s",
-        CONDITION_ACCEPTED, (long long)now->observed_generation, is->message);
+    tell(&bulletin, is->status == KUBE_CONDITION_FALSE ? EVENT_WARNING : EVENT_NORMAL, is->reason,
+        "%s: generation %lld: %s", CONDITION_ACCEPTED, (long long)now->observed_generation, is->message);
     return true;
 }
 
@@ -138,6 +139,31 @@ int cluster_account_news(const struct cluster_status *before, const struct clust
     return bulletin.count;
 }
 
+static bool is_retained(const struct cluster_status *status, const char *claim)
+{
+    for (int i = 0; i < status->retained_volume_count; i++) {
+        if (str_eq(status->retained_volumes[i], claim))
+            return true;
+    }
+    return false;
+}
+
+bool cluster_claim_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret)
+{
+    struct bulletin bulletin = {.news = ret};
+    _cleanup_(strbuf_release) struct strbuf claims;
+    strbuf_init(&claims, (CLUSTER_REPLICAS_MAX + 1) * (DERIVED_NAME_SIZE + 1));
+    for (int i = 0; i < now->retained_volume_count; i++) {
+        if (!is_retained(before, now->retained_volumes[i]))
+            strbuf_addf(&claims, " %s", now->retained_volumes[i]);
+    }
+    if (claims.len > 0)
+        tell(&bulletin, EVENT_NORMAL, "ClaimsKept",
+            "more members would take these volumes up again; to remove them, with what is on them: kubectl delete pvc%s",
+            claims.buf);
+    return claims.len > 0;
+}
+
 static void record_accounts(struct event_recorder *recorder, const struct event_target *target,
     const struct cluster_status *before, const struct cluster_status *now)
 {
@@ -169,6 +195,7 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
             status->mycnf_adjusted);
     struct cluster_news spec;
     record_news(recorder, &target, &spec, cluster_spec_news(&snapshot->last, status, &spec));
+    record_news(recorder, &target, &spec, cluster_claim_news(&snapshot->last, status, &spec));
     record_accounts(recorder, &target, &snapshot->last, status);
     record_members(recorder, &target, &snapshot->last, status);
 }
@@ -329,6 +356,14 @@ static void tell_of_in_place(
     }
 }
 
+/* No database was ever made for this cluster. */
+static bool takes_data_over(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_member *first = cluster_member_named(snapshot, intent->roles.current_primary);
+    return !snapshot->last.roles.initialized && first && member_speaks(first) &&
+        first->agent->data == AGENT_DATA_DATABASE;
+}
+
 static void tell_of_switchover(
     struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
@@ -345,8 +380,11 @@ static void tell_of_switchover(
             "%s does not answer or has lost its data, and does not become primary; %s stays it, epoch %lld", before->to,
             intent->roles.current_primary, (long long)intent->roles.epoch);
     else if (!str_eq(intent->roles.current_primary, snapshot->last.roles.current_primary))
-        tell(bulletin, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld",
-            intent->roles.current_primary, (long long)intent->roles.epoch);
+        tell(bulletin, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld%s",
+            intent->roles.current_primary, (long long)intent->roles.epoch,
+            takes_data_over(snapshot, intent)
+                ? "; the data on its volume, of a cluster that had this name before, is taken over"
+                : "");
 }
 
 int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,
@@ -372,6 +410,14 @@ void cluster_events_tell(struct event_recorder *recorder, const struct kube_reso
     const struct event_target target = {
         .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
     record_news(recorder, &target, news, count);
+}
+
+void cluster_events_claims_kept(struct event_recorder *recorder, const struct event_target *target, const char *claims)
+{
+    event_record(recorder, target, EVENT_NORMAL, "ClaimsKept",
+        "the cluster is deleted, its data is not: a new cluster of this name takes it over; to remove it: kubectl delete "
+        "pvc %s",
+        claims);
 }
 
 void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,

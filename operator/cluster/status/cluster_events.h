@@ -41,6 +41,10 @@ int cluster_account_news(const struct cluster_status *before, const struct clust
  * False: there is nothing to tell. Pure. */
 bool cluster_spec_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
+/* Claims of members that are not wanted any more, be it that one was never made, and so stay. False: there are no more of
+ * them than before. Pure. */
+bool cluster_claim_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
+
 #define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 3)
 /* What an intent does to roles: a new primary, a switchover, a failover or a restore that begins, goes on or ends. It is told once the status says so
  * (cluster_events_tell): the snapshot has forgotten by then what this is made of. Pure. */
@@ -48,6 +52,8 @@ int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cl
     struct cluster_news ret[static CLUSTER_INTENT_NEWS_MAX]);
 void cluster_events_tell(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_news *news, int count);
+/* The cluster has gone, and these claims of it have not: "data-shop-mysql-0 data-shop-mysql-1". */
+void cluster_events_claims_kept(struct event_recorder *recorder, const struct event_target *target, const char *claims);
 /* A pod was deleted so that a new one takes its place; why: "replace NAME-mysql-1: it has an older template". */
 void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const char *why);
