@@ -5,33 +5,10 @@
 
 #include "common/agent_api.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/pod_reason.h"
 
 #define START_PREFIX AGENT_CHECK_START ": "
 #define PLACE_PREFIX "podTemplate: no node takes the check pod, which is placed as a member's pod is: "
-
-static bool is_listed(const char *const *list, const char *reason)
-{
-    for (; *list; list++) {
-        if (str_eq(reason, *list))
-            return true;
-    }
-    return false;
-}
-
-bool cluster_is_image_reason(const char *reason)
-{
-    static const char *const reasons[] = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull",
-        "ImageInspectError", "RegistryUnavailable", NULL};
-    return is_listed(reasons, reason);
-}
-
-/* Likewise one that puts it on the template: a Secret of its environment that is not there, a runtime that refuses. */
-static bool is_start_reason(const char *reason)
-{
-    static const char *const reasons[] = {
-        "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError", NULL};
-    return is_listed(reasons, reason);
-}
 
 static void KM_PRINTF(3, 4) say(struct cluster_decision *decision, const char *reason, const char *fmt, ...)
 {
@@ -89,10 +66,10 @@ static void judge_check_pod(const struct cluster_snapshot *snapshot, struct clus
     const struct pod_object *pod = snapshot->check_pod;
     if (pod->phase == POD_PHASE_SUCCEEDED)
         decision->gate = GATE_OPEN;
-    else if (cluster_is_image_reason(pod->problem_reason))
+    else if (pod_reason_is_image(pod->problem_reason))
         refuse(decision, "ImagePullFailed",
             "spec.images: ", str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
-    else if (is_start_reason(pod->problem_reason))
+    else if (pod_reason_is_start(pod->problem_reason))
         refuse(decision, "PodNotStarted", "podTemplate: a pod of it does not start: ",
             str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
     else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), AGENT_CHECK_IMAGE ": "))

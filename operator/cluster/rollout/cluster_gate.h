@@ -30,7 +30,4 @@ bool cluster_check_words(const struct cluster_snapshot *snapshot, char *ret, siz
 /* The sizes that it started the server with instead of those that are wanted, "" none. */
 const char *cluster_check_cut(const struct cluster_snapshot *snapshot);
 
-/* A waiting container's reason that puts the blame on its image. */
-bool cluster_is_image_reason(const char *reason);
-
 #endif
