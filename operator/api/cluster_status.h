@@ -26,6 +26,7 @@
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/names.h"
 #include "operator/api/restore_status.h"
+#include "operator/api/roll_status.h"
 #include "operator/kube/kube_condition.h"
 
 /* Conditions of MysqlCluster (and the first and third of MysqlTerminal). */
@@ -52,6 +53,8 @@
 #define CONDITION_RESTORE_VERIFIED \
     "RestoreVerified" /* spec.backup.drill: the last drill went well; False: reason and message say what did not */
 #define CONDITION_CERTIFICATE_EXPIRING "CertificateExpiring" /* True: renewal keeps failing and little time is left */
+#define CONDITION_ROLLED_BACK \
+    "RolledBack" /* a roll failed; True: members run what they ran before; False: nothing goes back; message: why */
 #define CONDITION_DEGRADED "Degraded"                /* True: the primary takes writes, but not all is as wanted */
 #define CONDITION_PASSWORD_SUSPECT "PasswordSuspect" /* True: the password given ends with a newline; message: where */
 /* And those of ready_conditions.h. */
@@ -116,6 +119,7 @@ struct cluster_status {
     struct cluster_accounts accounts;
     struct cluster_restore restore;   /* owns documents */
     struct cluster_in_place in_place; /* likewise */
+    struct cluster_roll_status roll;
     int replicas;
     int ready_replicas;
     int updated_replicas;      /* pods of the newest template */
@@ -143,6 +147,7 @@ struct cluster_status {
         char reason[48]; /* "": there are none */
         char message[KUBE_CONDITION_MESSAGE_MAX];
     } drill;
+    char last_backup[KUBE_NAME_MAX + 1]; /* likewise the newest good MysqlBackup; "" none */
     char backup_problem[512]; /* and the controller of schedules: why spec.backup cannot be followed; "": it can */
 };
 

@@ -21,6 +21,8 @@ static void memory_free(void *entry)
     free(memory->final_error);
     free(memory->pod_question.refusal);
     free(memory->template_change);
+    roll_before_free(memory->before);
+    free(memory->before_error);
     free(memory->template_from);
     free(memory->figures.changes);
     free(memory->key);

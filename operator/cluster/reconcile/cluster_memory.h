@@ -11,6 +11,7 @@
 #include "common/hashmap.h"
 #include "operator/cluster/restore/restore_lookup.h"
 #include "operator/cluster/state/cluster_snapshot.h"
+#include "operator/cluster/state/roll_before.h"
 
 /* Changes of the primary that this process has seen the end of. */
 #define CLUSTER_OUTAGE_BUCKETS 12
@@ -91,6 +92,11 @@ struct cluster_memory {
     int64_t namespace_asked_ms;             /* monotonic, 0: never */
     struct pod_question_memory pod_question;
     char *template_change, *template_from; /* owned; see cluster_snapshot.h */
+    struct roll_before *before;            /* owned; what is stored (roll_keeper.h); NULL: nothing, or not known */
+    char before_of[17];                    /* status.roll.proven for which it was looked for; "" it was not */
+    char *before_error;                    /* owned; why that failed last time; NULL: it did not */
+    int64_t before_asked_ms;               /* monotonic, 0: never */
+    bool before_asked;                     /* it is under way */
 };
 
 struct cluster_memories {

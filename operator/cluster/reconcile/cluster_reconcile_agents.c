@@ -9,6 +9,7 @@
 #include "operator/cluster/reconcile/namespace_question.h"
 #include "operator/cluster/reconcile/pod_question.h"
 #include "operator/cluster/reconcile/restore_tend.h"
+#include "operator/cluster/reconcile/roll_keeper.h"
 #include "operator/cluster/reconcile/template_question.h"
 #include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/state/member_view.h"
@@ -134,6 +135,13 @@ static void ask_api_server(struct cluster_reconcile *reconcile)
     reconcile_again_in(&reconcile->context, namespace_ask(&asker, memory, snapshot));
     if (reconcile->decision.asks_template)
         reconcile_again_in(&reconcile->context, template_ask(&asker, memory, snapshot));
+    const struct roll_keeper keeper = {.client = controller->client,
+        .sets = controller->targets.kinds[PLAN_STATEFUL_SET].resource,
+        .config_maps = controller->targets.kinds[PLAN_CONFIG_MAP].resource,
+        .memories = &controller->memories,
+        .changed = cluster_controller_wake,
+        .arg = controller};
+    reconcile_again_in(&reconcile->context, roll_keeper_tend(&keeper, memory, snapshot, reconcile->decision.asks_before));
     if (cluster_child_is_as_wanted(snapshot, &reconcile->decision, CHILD_STATEFUL_SET))
         reconcile_again_in(&reconcile->context, pod_ask(&asker, memory, snapshot));
 }

@@ -6,6 +6,7 @@
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 #include "operator/cluster/reconcile/final_backup_tend.h"
+#include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/status/cluster_events.h"
 #include "operator/cluster/status/cluster_report.h"
 #include "operator/cluster/status/cluster_report_accounts.h"
@@ -59,6 +60,7 @@ int cluster_phase_status(void *arg)
     if (cluster_accounts_are_applied(snapshot))
         memcpy(cluster_reconcile_memory(reconcile)->applied_accounts, snapshot->secrets.account_digests,
             sizeof(snapshot->secrets.account_digests));
+    cluster_reconcile_again_in(reconcile, roll_again_in_ms(&status.roll, snapshot->now_ms));
     bool changed = !cluster_status_same(&snapshot->last, &status);
     if (changed) {
         cluster_events_record(manager_events(controller->manager), controller->cluster_resource, snapshot, &status);

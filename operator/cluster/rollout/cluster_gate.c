@@ -4,6 +4,7 @@
 #include "operator/cluster/rollout/cluster_gate.h"
 
 #include "common/agent_api.h"
+#include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/pod_reason.h"
 
@@ -163,6 +164,23 @@ static bool awaits_restart(const struct cluster_snapshot *snapshot)
     return false;
 }
 
+/* What it holds up does no harm meanwhile, and what it is for is lost once the StatefulSet has changed. */
+static void keep_before(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    bool failed = !str_empty(snapshot->before_error);
+    decision->gate = GATE_CHECKING;
+    decision->asks_before = true;
+    say(decision, "", "what the members run is stored first%s%s", failed ? ": " : "",
+        failed ? snapshot->before_error : "");
+}
+
+static void drop_check_pod(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct pod_object *pod = snapshot->check_pod;
+    if (pod && !pod->object.deleting)
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
+}
+
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     static const char prefix[] = "podTemplate: the API server refuses a pod of it: ";
@@ -170,6 +188,11 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
     desired_runtime_hash(snapshot, runtime);
     const struct stateful_set_object *set = snapshot->stateful_set;
     const struct pod_object *pod = snapshot->check_pod;
+    if (snapshot->before) { /* they ran it */
+        decision->gate = GATE_OPEN;
+        drop_check_pod(snapshot, decision);
+        return;
+    }
     bool is_applied = desired_template_is_applied(snapshot), nobody = nobody_has_a_pod(snapshot);
     bool in_force = is_applied && str_eq(set->applied_hash, runtime);
     bool is_untried = in_force && awaits_restart(snapshot) && !str_eq(snapshot->started, runtime);
@@ -185,8 +208,10 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
         say(decision, "TemplateRefused", "%s%s", prefix, snapshot->template_answer.message);
     else if (is_guarded && verdict != TEMPLATE_UNKNOWN)
         ask_check_pod(snapshot, kind, decision);
+    if (is_guarded && decision->gate == GATE_OPEN && roll_must_be_kept(snapshot))
+        keep_before(snapshot, decision);
     bool is_over = in_force && !is_untried;
     bool stale = pod && (is_over || !desired_check_pod_fits(snapshot, pod, kind)) && !has_news(snapshot);
-    if (stale && !pod->object.deleting)
-        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
+    if (stale)
+        drop_check_pod(snapshot, decision);
 }

@@ -21,7 +21,8 @@
 /* Until it is news that no scheduler has said anything, or that its containers have not started. */
 #define CHECK_START_MS 60000
 
-/* Fills gate, its reason and message, asks_template and gate_again_ms; the check pod goes into the plan. */
+/* Fills gate, its reason and message, asks_template, asks_before and gate_again_ms; the check pod goes into the plan.
+ */
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision);
 
 /* What the check pod for what is wanted says of values although it takes them, "" nothing; false: it has not ended

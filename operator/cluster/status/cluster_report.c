@@ -12,10 +12,12 @@
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/rollout/cluster_gate.h"
+#include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
+#include "operator/cluster/status/cluster_report_rolled.h"
 #include "operator/cluster/status/cluster_report_room.h"
 #include "operator/cluster/status/cluster_state.h"
 #include "operator/cluster/status/cluster_trouble.h"
@@ -235,6 +237,8 @@ static void set_accepted(struct report *report)
         set(report, CONDITION_ACCEPTED, false, "SecretMissing", "%s", text);
     else if (!str_empty(snapshot->last.backup_problem) && json_path(snapshot->cluster.document, "backup"))
         set(report, CONDITION_ACCEPTED, false, "InvalidBackup", "%s", snapshot->last.backup_problem);
+    else if (report->status->roll.phase == ROLL_PHASE_ROLLED_BACK)
+        set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; it is not in force, RolledBack says why");
     else if (decision->gate == GATE_CHECKING)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; the check pod tries it");
     else
@@ -390,6 +394,8 @@ static void settle_state(struct report *report)
         {CONDITION_VOLUME_FULL, KUBE_CONDITION_TRUE},
         {CONDITION_CHILD_CONFLICT, KUBE_CONDITION_TRUE},
         {CONDITION_DEGRADED, KUBE_CONDITION_TRUE},
+        {CONDITION_ROLLED_BACK, KUBE_CONDITION_TRUE},
+        {CONDITION_ROLLED_BACK, KUBE_CONDITION_FALSE},
     };
     struct cluster_status *status = report->status;
     for (size_t i = 0; i < ARRAY_LEN(said) && status->state == CLUSTER_STATE_HEALTHY; i++) {
@@ -532,7 +538,8 @@ static void report_spec(struct report *report)
         return;
     }
     status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
-    bool is_running = decision->gate == GATE_OPEN && !decision->rolling && report->complete && !report->outcome->error;
+    bool is_running = !snapshot->before && decision->gate == GATE_OPEN && !decision->rolling && report->complete &&
+        !report->outcome->error;
     status->config_spec = json_incref(is_running || !last->config_spec ? snapshot->config.document : last->config_spec);
     status->accepted_spec = snapshot->cluster.paused && last->accepted_spec
         ? mysql_cluster_roles_while_paused(&snapshot->cluster, snapshot->scale.effective, last->accepted_spec)
@@ -540,9 +547,11 @@ static void report_spec(struct report *report)
     status->storage = json_incref(json_object_get(snapshot->cluster.document, "storage"));
     if (snapshot->cluster.storage.volume_source)
         status->storage_volume_source = json_deep_copy(snapshot->cluster.storage.volume_source);
-    bool in_force = str_empty(snapshot->reason) && report->decision->gate == GATE_OPEN && report->complete &&
-        !report->outcome->error;
+    bool in_force = !snapshot->before && str_empty(snapshot->reason) && report->decision->gate == GATE_OPEN &&
+        report->complete && !report->outcome->error;
     status->applied_generation = in_force ? snapshot->generation : last->applied_generation;
+    if (snapshot->before && status->applied_generation == snapshot->generation)
+        status->applied_generation = 0; /* it was, until it went back */
 }
 
 static void report_applied_hash(struct report *report)
@@ -604,6 +613,8 @@ static bool say_what_is_to_do(struct report *report)
         return false;
     if (say_how_to_be_accepted(report, remedy, sizeof(remedy)))
         put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
+    else if (roll_remedy(&status->roll, remedy, sizeof(remedy)))
+        put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
     else if (snapshot->usable && worst && member_trouble_remedy(snapshot, worst, remedy, sizeof(remedy)))
         put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
     else if (snapshot->usable && cluster_room_remedy(snapshot, remedy, sizeof(remedy)))
@@ -660,6 +671,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     restore_report(snapshot, ret);
     in_place_report(snapshot, ret);
     final_backup_report(snapshot, ret);
+    roll_record(snapshot, decision, &ret->roll);
     say_what_is_awaited(&report);
     set_accepted(&report);
     set_progressing(&report);
@@ -667,6 +679,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_healthy(&report);
     cluster_report_replication_conditions(snapshot, ret);
     cluster_report_room(snapshot, ret);
+    cluster_report_rolled(snapshot, ret);
     set_child_conflict(&report);
     set_password_suspect(&report);
     set_storage_resized(&report);

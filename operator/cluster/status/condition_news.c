@@ -36,6 +36,8 @@ static bool is_bad(const struct kube_condition *condition)
         if (str_eq(condition->type, work[i].type) && str_eq(condition->reason, work[i].reason))
             return false;
     }
+    if (str_eq(condition->type, CONDITION_ROLLED_BACK))
+        return true;
     return condition->status == (good_when_false(condition->type) ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE);
 }
 

@@ -123,7 +123,8 @@ static json_t *describe_orders(const struct cluster_snapshot *snapshot)
 /* Bodies of applies have goldens of their own (desired_test). */
 static json_t *describe_plan(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision)
 {
-    static const char *const gates[] = {[GATE_OPEN] = "open", [GATE_CHECKING] = "checking", [GATE_REFUSED] = "refused"};
+    static const char *const gates[] = {
+        [GATE_OPEN] = "open", [GATE_CHECKING] = "checking", [GATE_REFUSED] = "refused", [GATE_HELD] = "held"};
     json_t *stages = plan_describe(decision->plan, true);
     size_t i, j;
     json_t *stage, *action;
