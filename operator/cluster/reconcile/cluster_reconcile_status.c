@@ -60,7 +60,7 @@ int cluster_phase_status(void *arg)
     if (cluster_accounts_are_applied(snapshot))
         memcpy(cluster_reconcile_memory(reconcile)->applied_accounts, snapshot->secrets.account_digests,
             sizeof(snapshot->secrets.account_digests));
-    cluster_reconcile_again_in(reconcile, roll_again_in_ms(&status.roll, snapshot->now_ms));
+    reconcile_again_in(&reconcile->context, roll_again_in_ms(&status.roll, snapshot->now_ms));
     bool changed = !cluster_status_same(&snapshot->last, &status);
     if (changed) {
         cluster_events_record(manager_events(controller->manager), controller->cluster_resource, snapshot, &status);
