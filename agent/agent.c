@@ -11,6 +11,7 @@
 #include "agent/agent_server.h"
 #include "agent/archive_keeper.h"
 #include "agent/backup_keeper.h"
+#include "agent/binlog_keeper.h"
 #include "agent/bootstrap/init.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/server_exec.h"
@@ -59,6 +60,7 @@ struct agent {
     struct backup_keeper *backups;
     struct archive_keeper *archive;
     struct check_keeper *check;
+    struct binlog_keeper *binlogs;
     struct tail_donor *tail_donor;
     struct holds_door *holds;
     struct role_keeper *roles;
@@ -112,6 +114,7 @@ static void publish(struct agent *agent, int64_t now_ms)
     status.backup = *backup_keeper_report(agent->backups);
     status.archive = *archive_keeper_report(agent->archive);
     status.check = *check_keeper_report(agent->check);
+    binlog_keeper_fill(agent->binlogs, &status);
     readiness_fill_status(&agent->state, now_ms, &status);
     bool changed = !agent_status_same(&status, &agent->status);
     bool phase_changed = status.phase != agent->status.phase || status.ready != agent->status.ready;
@@ -297,6 +300,7 @@ static void read_accounts(struct agent *agent)
     memcpy(state->accounts_wanted_hash, want.hash, sizeof(want.hash));
     state->accounts_incomplete = state->missing_file != NULL;
     state->tls_wanted_of_all = want.require_tls;
+    state->binlog_max_bytes = instance_files_read_binlog_max(&agent->options->paths);
     state->accounts_wanted++;
     state->accounts_retry_ms = 0;
 }
@@ -517,6 +521,7 @@ static void agent_turn(struct agent *agent)
     act(agent, &decision, now_ms);
     agent->state.serving_copies = donor_serving(agent->donor);
     role_keeper_turn(agent->roles, decision.phase, now_ms);
+    binlog_keeper_turn(agent->binlogs, decision.phase, now_ms);
     publish(agent, now_ms);
     archive_keeper_turn(agent->archive, now_ms);
     agent->state.beat.log_wanted = archive_keeper_is_active(agent->archive);
@@ -601,6 +606,7 @@ static int make_parts(struct agent *agent, const struct agent_options *options, 
     agent->tail_donor = tail_donor_new(agent->loop, &options->paths, &agent->state.gone_executed);
     agent->holds = holds_door_new(agent->loop, &options->paths, &agent->status);
     agent->volume = volume_watch_new(agent->loop, &options->paths, &agent->state, on_role, agent);
+    agent->binlogs = binlog_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent);
     agent->probes = probe_lane_new(agent->loop, &options->paths, agent->user, on_probe, agent);
     agent->roles = role_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent, err);
     return agent->roles ? 0 : -1;
@@ -628,6 +634,7 @@ static int agent_start(struct agent *agent, const struct agent_options *options,
         .backups = agent->backups,
         .archive = agent->archive,
         .check = agent->check,
+        .binlogs = agent->binlogs,
         .tail_donor = agent->tail_donor,
         .holds = agent->holds,
         .roles = agent->roles,
@@ -662,6 +669,7 @@ static void agent_end(struct agent *agent)
         donor_free(agent->donor);
         tail_donor_free(agent->tail_donor);
         holds_door_free(agent->holds);
+        binlog_keeper_free(agent->binlogs);
         role_keeper_free(agent->roles);
         volume_watch_free(agent->volume);
         agent_server_free(agent->server);

@@ -291,6 +291,14 @@ static void handle_check_end(struct http_exchange *exchange, void *arg)
         check_keeper_delete(server->view->check, exchange);
 }
 
+static void handle_purge(struct http_exchange *exchange, void *arg)
+{
+    struct agent_server *server = arg;
+
+    if (is_operator(server, exchange))
+        binlog_keeper_put(server->view->binlogs, exchange);
+}
+
 /* ---- a changed my.cnf ---- */
 
 struct apply_request {
@@ -375,6 +383,7 @@ static const struct http_route tls_routes[] = {
     {"DELETE", "/v1/archive", handle_archive_delete},
     {"PUT", "/v1/check", handle_check_data},
     {"DELETE", "/v1/check", handle_check_end},
+    {"PUT", "/v1/binlogs/purge", handle_purge},
     {"GET", "/v1/binlogs/tail", handle_tail},
     {"POST", "/v1/binlogs/tail", handle_tail},
     {"POST", "/v1/binlogs/holds", handle_holds},

@@ -16,6 +16,7 @@
 #include "common/base.h"
 
 #include "agent/action_lane.h"
+#include "agent/binlog_keeper.h"
 #include "agent/holds_door.h"
 #include "agent/instance_state.h"
 #include "agent/role_keeper.h"
@@ -36,6 +37,7 @@ struct agent_view {
     struct backup_keeper *backups;  /* takes backups */
     struct archive_keeper *archive; /* of binary logs */
     struct check_keeper *check;     /* of restored data */
+    struct binlog_keeper *binlogs;  /* which go for their size */
     struct tail_donor *tail_donor;  /* and the end of a dead server's binary logs */
     struct holds_door *holds;       /* whether its server has what others have set aside */
     struct role_keeper *roles;

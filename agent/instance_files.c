@@ -117,6 +117,13 @@ int instance_files_read_accounts(const struct agent_paths *paths, const char *ag
     return 0;
 }
 
+uint64_t instance_files_read_binlog_max(const struct agent_paths *paths)
+{
+    _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
+
+    return instance_config_load(paths->config_instance, &instance, NULL) < 0 ? 0 : instance.binlog_max_bytes;
+}
+
 static int read_pem(const char *dir, const char *name, char **ret, struct error *err)
 {
     _cleanup_(freep) char *path = xasprintf("%s/%s", dir, name);

@@ -23,6 +23,9 @@ uint64_t instance_files_tls_signature(const struct agent_paths *paths);
 int instance_files_read_accounts(const struct agent_paths *paths, const char *agent_user, struct accounts_want *ret,
     const char **ret_missing, struct error *err) KM_MUST_CHECK;
 
+/* Of instance.json: spec.binlogs.maxSize. 0: none, or it cannot be read. */
+uint64_t instance_files_read_binlog_max(const struct agent_paths *paths);
+
 struct tls_files {
     struct tls_keypair pair;
     char *ca_pem;

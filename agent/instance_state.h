@@ -209,6 +209,7 @@ struct instance_state {
 
     struct volume_room room;   /* volume_watch.h */
     struct others_room others; /* of the replicas */
+    uint64_t binlog_max_bytes; /* spec.binlogs.maxSize; 0: none */
 
     /* Accounts. Generations count changes of the files; 0: nothing read yet. */
     uint64_t accounts_wanted;

@@ -90,6 +90,8 @@ json_t *agent_instance_config_encode(const struct agent_instance_config *config)
     json_put_str(document, "username", config->username);
     if (config->require_tls)
         json_put_bool(document, "requireTLS", true);
+    if (config->binlog_max_bytes)
+        json_put_int(document, "binlogMaxBytes", (int64_t)config->binlog_max_bytes);
     json_put_str(document, "madeWith", config->made_with);
     json_put_str(document, "dataVersion", config->data_version);
     if (config->start)
@@ -111,7 +113,7 @@ int agent_instance_config_decode(const json_t *document, struct agent_instance_c
 {
     _cleanup_(agent_instance_config_release) struct agent_instance_config config = {0};
     int64_t server_id_base = 0;
-    int64_t replicas = 0;
+    int64_t replicas = 0, binlog_max_bytes = 0;
 
     if (!json_is_object(document))
         return error_set(err, ERROR_INVALID, "the instance configuration is no JSON object");
@@ -124,12 +126,14 @@ int agent_instance_config_decode(const json_t *document, struct agent_instance_c
         json_want_bool(document, "requireTLS", &config.require_tls, err) < 0 ||
         want_copy(document, "madeWith", &config.made_with, err) < 0 ||
         want_copy(document, "dataVersion", &config.data_version, err) < 0 ||
+        json_want_int(document, "binlogMaxBytes", 0, INT64_MAX, &binlog_max_bytes, err) < 0 ||
         json_want_int(document, "serverIdBase", 0, UINT32_MAX, &server_id_base, err) < 0 ||
         json_want_int(document, "replicas", 0, INT32_MAX, &replicas, err) < 0)
         return error_prefix(err, "instance configuration");
     config.start = json_is_true(json_object_get(document, "start"));
     config.server_id_base = (uint32_t)server_id_base;
     config.replicas = (int)replicas;
+    config.binlog_max_bytes = (uint64_t)binlog_max_bytes;
     *ret = config;
     config = (struct agent_instance_config){0};
     return 0;
@@ -182,6 +186,12 @@ static const struct json_field fields[] = {
     FIELD("volumeBytes", U64, CHANGE_COUNTS, volume_bytes),
     FIELD("volumeFreeBytes", U64, CHANGE_ONE_PERCENT, volume_free_bytes),
     FIELD("volumeFloorBytes", U64, CHANGE_ONE_PERCENT, volume_floor_bytes),
+    FIELD("binlogBytes", U64, CHANGE_IGNORED, binlog_bytes),
+    FIELD("purgeWish", TEXT, CHANGE_COUNTS, purge_wish),
+    FIELD("purgeUntil", TEXT, CHANGE_COUNTS, purge_until),
+    FIELD("purgeAfter", TEXT, CHANGE_COUNTS, purge_after),
+    FIELD("purgeForRoom", BOOL, CHANGE_COUNTS, purge_for_room),
+    FIELD("purgeGranted", TEXT, CHANGE_COUNTS, purge_granted),
     FIELD("probeMicroseconds", I64, CHANGE_IGNORED, probe_us),
     FIELD("certificateNotAfterMs", I64, CHANGE_COUNTS, certificate_not_after_ms),
     FIELD("nowMs", I64, CHANGE_IGNORED, now_ms),

@@ -18,6 +18,7 @@
  *   POST /v1/backups, DELETE /v1/backups/ID      backup_task.h; operator only
  *   PUT  /v1/archive, DELETE /v1/archive         archive_task.h; operator only
  *   PUT  /v1/check, DELETE /v1/check             check_task.h; operator only
+ *   PUT  /v1/binlogs/purge                       agent/binlog_keeper.h; operator only
  *   PUT  /v1/restore                             backup_task.h; operator only, to `init`
  *   GET  /v1/backup[?digest=poly1305][&method=sql]
  *       a copy of the data as a framed stream (frame_stream.h), to members of the cluster
@@ -121,7 +122,8 @@ struct agent_instance_config {
     char *made_with; /* for `check` only: agent_status.made_with of a member, which the my.cnf must fit; NULL: not known */
     /* for `check` only: agent_status.version of the primary, whose data the image must read; NULL: not known */
     char *data_version;
-    bool start; /* for `check` only: the server is to be started for real, on scratch data */
+    uint64_t binlog_max_bytes; /* spec.binlogs.maxSize; 0: none */
+    bool start;                /* for `check` only: the server is to be started for real, on scratch data */
 };
 void agent_instance_config_release(struct agent_instance_config *config);
 json_t *agent_instance_config_encode(const struct agent_instance_config *config);
@@ -180,6 +182,8 @@ enum agent_seed_step {
 };
 
 #define AGENT_PROBLEMS_MAX 8
+#define AGENT_PURGE_ID_SIZE 17
+#define AGENT_BINLOG_NAME_SIZE 64
 
 struct agent_status {
     char instance[KUBE_NAME_MAX + 1]; /* pod name */
@@ -206,7 +210,15 @@ struct agent_status {
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
     uint64_t volume_floor_bytes; /* a primary with less is closed for writes (agent/volume_room.h); 0: not told */
-    int64_t probe_us;            /* how long the last successful probe took */
+    uint64_t binlog_bytes;       /* of all binary logs; 0: nobody looked, as nothing limits them */
+    /* Binary logs that this member wishes to remove (agent/binlog_limit.h): those before purge_until, which begins behind
+     * purge_after (told: position.h). purge_wish: identifies that wish; "" none. purge_for_room: because room is lacking.
+     * purge_granted: the wish that was granted last. */
+    char purge_wish[AGENT_PURGE_ID_SIZE], purge_granted[AGENT_PURGE_ID_SIZE];
+    char purge_until[AGENT_BINLOG_NAME_SIZE];
+    char purge_after[POSITION_TOLD_SIZE];
+    bool purge_for_room;
+    int64_t probe_us; /* how long the last successful probe took */
     int64_t certificate_not_after_ms;
     int64_t now_ms; /* this node's wall clock, when the status was encoded */
     int64_t clock_ms; /* the agent's own monotonic clock then: who asks for something tells the last one it has (hearing.h) */

@@ -555,6 +555,13 @@ int agent_rig_check(const struct agent_rig *rig, const char *identity, const cha
     return request(rig, identity, task ? "PUT" : "DELETE", "/v1/check", task ? task : "", body);
 }
 
+int agent_rig_purge(const struct agent_rig *rig, const char *identity, const char *wish, struct strbuf *body)
+{
+    _cleanup_(freep) char *text = xasprintf("{\"wish\":\"%s\"}", wish);
+
+    return request(rig, identity, "PUT", "/v1/binlogs/purge", text, body);
+}
+
 int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body)
 {
     return request(rig, identity, "PUT", "/v1/role", order, body);

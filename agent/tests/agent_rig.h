@@ -97,6 +97,8 @@ int agent_rig_restore(const struct agent_rig *rig, const char *task, struct strb
 int agent_rig_archive(const struct agent_rig *rig, const char *identity, const char *task, struct strbuf *body);
 /* PUT or DELETE /v1/check likewise. */
 int agent_rig_check(const struct agent_rig *rig, const char *identity, const char *task, struct strbuf *body);
+/* PUT /v1/binlogs/purge. */
+int agent_rig_purge(const struct agent_rig *rig, const char *identity, const char *wish, struct strbuf *body);
 int agent_rig_order_as(const struct agent_rig *rig, const char *identity, const char *order, struct strbuf *body);
 /* As the operator, to the pod that the query names: "to=POD&uid=UID". */
 int agent_rig_order_to(const struct agent_rig *rig, const char *query, const char *order, struct strbuf *body);

@@ -164,6 +164,126 @@ static void test_those_who_acknowledge_need_room(void **state)
     resize(rig, 0, 0, 2 * SMALL_MIB);
 }
 
+/* ---- binary logs ---- */
+
+static bool wishes_for_room(const struct member *member)
+{
+    return *member->status.purge_wish && member->status.purge_for_room;
+}
+
+static bool wishes_by_size(const struct member *member)
+{
+    return *member->status.purge_wish && !member->status.purge_for_room;
+}
+
+static bool wishes_nothing(const struct member *member)
+{
+    return !*member->status.purge_wish;
+}
+
+static bool is_oldest(struct replication_rig *rig, const char *log)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    strbuf_init(&out, KM_MIB);
+    assert_true(member_sql(rig, 0, "SHOW BINARY LOGS", &out));
+    const char *first = strstr(out.buf, "binlog.");
+    return first && str_starts_with(first, log);
+}
+
+/* As the operator does, which has found nobody that lacks them. *ret: the log that is the oldest now. */
+static void grant_purge(struct replication_rig *rig, char ret[static AGENT_BINLOG_NAME_SIZE])
+{
+    const struct member *member = &rig->members[0];
+    char wish[AGENT_PURGE_ID_SIZE];
+
+    memcpy(wish, member->status.purge_wish, sizeof(wish));
+    memcpy(ret, member->status.purge_until, AGENT_BINLOG_NAME_SIZE);
+    assert_false(is_oldest(rig, ret));
+    assert_int_equal(agent_rig_purge(member->rig, "tls/tls", wish, NULL), 403);
+    assert_int_equal(agent_rig_purge(member->rig, "operator", "0123456789abcdef", NULL), 409);
+    assert_int_equal(agent_rig_purge(member->rig, "operator", wish, NULL), 200);
+    for (int i = 0; i < 20 && !is_oldest(rig, ret); i++)
+        replication_rig_run(rig, 500);
+    assert_true(is_oldest(rig, ret));
+    assert_string_equal(member->status.purge_granted, wish);
+}
+
+static void write_logs(struct replication_rig *rig, int count, int id)
+{
+    for (int i = 0; i < count; i++) {
+        _cleanup_(freep) char *sql = xasprintf(
+            "INSERT INTO t.w VALUES (%d, REPEAT('z', 8000000)), (%d, REPEAT('z', 8000000)), (%d, REPEAT('z', 8000000))",
+            id - 3 * i, id - 3 * i - 1, id - 3 * i - 2);
+        assert_true(member_sql(rig, 0, sql, NULL));
+        assert_true(member_sql(rig, 0, "FLUSH BINARY LOGS", NULL));
+    }
+}
+
+static void set_binlog_max(struct replication_rig *rig, const char *more)
+{
+    _cleanup_(freep) char *text = xasprintf(
+        "{\"namespace\":\"ns\",\"cluster\":\"demo\",\"clusterUID\":\"u-1\",\"serviceDomain\":\"demo-mysql.ns.svc\","
+        "\"serverIdBase\":1000,\"replicas\":1,\"database\":\"app_db\",\"username\":\"app\"%s}",
+        more);
+
+    agent_rig_put(rig->members[0].rig, "config/instance.json", text);
+}
+
+/* With a limit. What nobody has granted stays. */
+static void test_binary_logs_go_by_size(void **state)
+{
+    struct replication_rig *rig = *state;
+    char until[AGENT_BINLOG_NAME_SIZE];
+
+    resize(rig, 0, 0, LARGE_MIB);
+    member_await(rig, 0, is_open, "open");
+    write_logs(rig, 4, -1000);
+    replication_rig_run(rig, 6000);
+    assert_true(wishes_nothing(&rig->members[0])); /* without a limit, and with room */
+    set_binlog_max(rig, ",\"binlogMaxBytes\":67108864");
+    member_await(rig, 0, wishes_by_size, "of too many binary logs");
+    assert_true(rig->members[0].status.binlog_bytes > 64 * KM_MIB);
+    replication_rig_run(rig, 6000);
+    assert_false(is_oldest(rig, rig->members[0].status.purge_until));
+    grant_purge(rig, until);
+    member_await(rig, 0, wishes_nothing, "within the limit");
+    printf("by size: %llu MiB are left, from %s on\n",
+        (unsigned long long)(rig->members[0].status.binlog_bytes / KM_MIB), until);
+    assert_true(rig->members[0].status.binlog_bytes <= 64 * KM_MIB);
+    set_binlog_max(rig, "");
+    for (unsigned i = 1; i < MEMBERS; i++)
+        member_await(rig, i, member_ready, "ready");
+}
+
+/* Without one, below twice the floor; the newest is ended for that. Writes go on. */
+static void test_binary_logs_go_for_room(void **state)
+{
+    struct replication_rig *rig = *state;
+    char until[AGENT_BINLOG_NAME_SIZE], before[AGENT_BINLOG_NAME_SIZE];
+
+    replication_rig_run(rig, 61000); /* nobody fills it: the floor is that of its size */
+    write_logs(rig, 2, -2000);
+    assert_true(member_sql(rig, 0,
+        "INSERT INTO t.w VALUES (-3000, REPEAT('z', 8000000)), (-3001, REPEAT('z', 8000000)), (-3002, REPEAT('z', 8000000))",
+        NULL));
+    replication_rig_run(rig, 61000);
+    leave_free(rig, 0, (unsigned)(rig->members[0].status.volume_floor_bytes / KM_MIB) * 2 - 20);
+    member_await(rig, 0, wishes_for_room, "in want of room");
+    grant_purge(rig, before);
+    replication_rig_run(rig, 3000);
+    printf("for room: %llu MiB are free, logs from %s on\n", (unsigned long long)free_mib(&rig->members[0]), before);
+    if (wishes_for_room(&rig->members[0]))
+        grant_purge(rig, until);
+    assert_true(is_open(&rig->members[0]));
+    assert_true(storm_sql(rig, "INSERT INTO t.w (id) VALUES (-4000)", NULL));
+    for (unsigned i = 1; i < MEMBERS; i++)
+        member_await(rig, i, member_ready, "ready");
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w WHERE id = -4000", "1"));
+    assert_true(member_sql(rig, 0, "DELETE FROM t.w WHERE id <= -1000", NULL));
+    resize(rig, 0, 0, 2 * SMALL_MIB);
+}
+
 /* Read-only waits for it; half-way to the end it loses its connection, and is undone. */
 static void test_one_statement_fills_the_volume(void **state)
 {
@@ -237,6 +357,8 @@ int room_stories_run(bool mysql)
         cmocka_unit_test(test_writes_fill_the_volume),
         cmocka_unit_test(test_it_opens_with_room),
         cmocka_unit_test(test_those_who_acknowledge_need_room),
+        cmocka_unit_test(test_binary_logs_go_by_size),
+        cmocka_unit_test(test_binary_logs_go_for_room),
         cmocka_unit_test(test_one_statement_fills_the_volume),
         cmocka_unit_test(test_a_later_order_does_not_open_it),
         cmocka_unit_test(test_another_takes_over),

@@ -29,6 +29,10 @@ static struct agent_status full_status(void)
         .gtid_executed = "g:1-5",
         .volume_bytes = 1ULL << 50,
         .volume_free_bytes = 1ULL << 40,
+        .purge_wish = "0123456789abcdef",
+        .purge_until = "binlog.000012",
+        .purge_after = "0-1-100",
+        .purge_for_room = true,
         .probe_us = 345,
         .certificate_not_after_ms = 1796960588000,
         .replication = {.caught_up = true},
@@ -55,6 +59,9 @@ static void test_status_round_trip(void **unused)
     assert_int_equal(read.probe_us, 345);
     assert_int_equal(read.server_id, UINT32_MAX);
     assert_true(read.replication.caught_up);
+    assert_string_equal(read.purge_until, "binlog.000012");
+    assert_string_equal(read.purge_after, "0-1-100");
+    assert_true(read.purge_for_room);
 }
 
 /* The largest one that there is: both positions of POSITION_TEXT_MAX. */
@@ -172,6 +179,7 @@ static void test_instance_config(void **unused)
         .replicas = 3,
         .username = (char *)(uintptr_t) "app",
         .require_tls = true,
+        .binlog_max_bytes = 1ULL << 33,
         .data_version = (char *)(uintptr_t) "10.11.19-MariaDB",
     };
     _cleanup_(json_decrefp) json_t *document = agent_instance_config_encode(&config);
@@ -188,6 +196,7 @@ static void test_instance_config(void **unused)
     assert_int_equal(read.replicas, 3);
     assert_string_equal(read.username, "app");
     assert_true(read.require_tls);
+    assert_true(read.binlog_max_bytes == 1ULL << 33);
     assert_string_equal(read.data_version, "10.11.19-MariaDB");
     assert_null(read.made_with);
     assert_null(read.database);
