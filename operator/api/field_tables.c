@@ -337,6 +337,8 @@ const struct api_field mysql_cluster_fields[] = {
     {"tls", .type = API_OBJECT},
     {"tls.mode", .type = API_STRING, .values = "Offered|Required"},
     {"mycnf", .type = API_MAP, .max = MYCNF_KEYS_MAX},
+    {"binlogs", .type = API_OBJECT},
+    {"binlogs.maxSize", .type = API_QUANTITY, .min = 1},
     {"logs", .type = API_OBJECT},
     {"logs.slow", .type = API_OBJECT},
     {"logs.slow.enabled", .type = API_BOOLEAN},

@@ -384,18 +384,52 @@ static void add_defaults(struct strbuf *out, const json_t *mycnf, int64_t memory
         strbuf_addf(out, "innodb_buffer_pool_size = %lld\n", (long long)pool);
 }
 
-void mycnf_render(const json_t *mycnf, int64_t memory_limit_bytes, bool require_tls, struct strbuf *out)
+/* Of an option's value; as servers read it ("100M"). 0: not readable. */
+static int64_t bytes_of(const json_t *value)
+{
+    static const char units[] = "KMGT";
+    if (json_is_array(value)) /* the last one holds */
+        value = json_array_get(value, json_array_size(value) - 1);
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    const char *text = str_or_empty(json_string_value(value));
+    char *end = NULL;
+    int64_t bytes = strtoll(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+    if (bytes <= 0 || (*end && (!unit || end[1])))
+        return 0;
+    for (const char *at = units; unit && at <= unit; at++)
+        bytes = bytes > INT64_MAX / 1024 ? INT64_MAX : bytes * 1024;
+    return bytes;
+}
+
+/* Whoever wants smaller ones has them. */
+static void add_binlog_size(struct strbuf *out, const json_t *mycnf, int64_t max_bytes)
+{
+    static const char *const keys[] = {"max_binlog_size", "loose_max_binlog_size"};
+    int64_t quarter = MIN_OF(max_bytes / 4, 1024LL * KM_MIB) / 4096 * 4096;
+    bool is_less = false;
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        int64_t wanted = bytes_of(json_object_get(mycnf, keys[i]));
+        is_less = is_less || (wanted > 0 && wanted <= quarter);
+    }
+    if (max_bytes > 0 && !is_less)
+        strbuf_addf(out, "# spec.binlogs.maxSize\nmax_binlog_size = %lld\n", (long long)quarter);
+}
+
+void mycnf_render(const json_t *mycnf, const struct mycnf_terms *terms, struct strbuf *out)
 {
     strbuf_adds(out, "# Written by kube-mysql; changes are overwritten. Set spec.mycnf instead.\n[mysqld]\n");
     for (size_t i = 0; i < ARRAY_LEN(owned_lines); i++)
         strbuf_addf(out, "%s\n", owned_lines[i]);
     strbuf_adds(out, "# defaults of kube-mysql\n");
-    add_defaults(out, mycnf, memory_limit_bytes);
+    add_defaults(out, mycnf, terms->memory_limit_bytes);
     if (json_object_size(mycnf) > 0) {
         strbuf_adds(out, "# spec.mycnf\n");
         add_options(out, mycnf);
     }
-    if (require_tls) /* MySQL 5.6 does not know it, and its agent says so */
+    add_binlog_size(out, mycnf, terms->binlog_max_bytes);
+    if (terms->require_tls) /* MySQL 5.6 does not know it, and its agent says so */
         strbuf_adds(out, "# spec.tls.mode\nloose_require_secure_transport = ON\n");
 }
 

@@ -34,9 +34,14 @@ void mycnf_validate(const json_t *mycnf, const char *prefix, struct api_problems
  * keys that it refuses. */
 json_t *mycnf_merge(const json_t *base, const json_t *over);
 
-/* Renders a checked, merged map. memory_limit_bytes: of the mysql container, 0 if none. require_tls: no connection over
- * the network without TLS, whatever the map says. Appends; same input, same bytes. */
-void mycnf_render(const json_t *mycnf, int64_t memory_limit_bytes, bool require_tls, struct strbuf *out);
+/* What holds whatever the map says, and defaults depend on. */
+struct mycnf_terms {
+    int64_t memory_limit_bytes; /* of the mysql container; 0: none */
+    bool require_tls;           /* no connection over the network without TLS */
+    int64_t binlog_max_bytes;   /* of all binary logs: one has a quarter of it at most; 0: no limit */
+};
+/* Renders a checked, merged map. Appends; same input, same bytes. */
+void mycnf_render(const json_t *mycnf, const struct mycnf_terms *terms, struct strbuf *out);
 
 /* innodb_buffer_pool_size for a memory limit; 0: leave the server's default. */
 int64_t mycnf_buffer_pool_bytes(int64_t memory_limit_bytes);

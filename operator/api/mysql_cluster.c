@@ -119,6 +119,9 @@ static void read_spec(json_t *spec, struct mysql_cluster *ret)
     read_service(spec, "primary", &ret->service_primary);
     read_service(spec, "replicas", &ret->service_replicas);
     ret->require_tls = str_eq(json_path_str(spec, "tls.mode", NULL), "Required");
+    const json_t *max_size = json_path(spec, "binlogs.maxSize");
+    if (!max_size || quantity_from_json(max_size, &ret->binlog_max_bytes) < 0)
+        ret->binlog_max_bytes = 0;
     ret->paused = json_path_bool(spec, "paused", false);
 }
 
@@ -167,6 +170,13 @@ static void check_final_backup(const struct mysql_cluster *cluster, struct api_p
         api_problems_add(problems, "spec.deletion.finalBackup", "needs spec.backup.destination, where it is stored");
 }
 
+/* The smallest size of one log is a quarter of it. */
+static void check_binlogs(const struct mysql_cluster *cluster, struct api_problems *problems)
+{
+    if (cluster->binlog_max_bytes > 0 && cluster->binlog_max_bytes < CLUSTER_BINLOG_MAX_MIN)
+        api_problems_add(problems, "spec.binlogs.maxSize", "must be at least 16Mi");
+}
+
 static void check_service(const struct cluster_service_options *service, const char *path, struct api_problems *problems)
 {
     char ranges[API_PATH_MAX];
@@ -189,6 +199,7 @@ static void check_together(struct mysql_cluster *cluster, struct api_problems *p
     check_storage(cluster, problems);
     check_replication(cluster, problems);
     check_account(cluster, problems);
+    check_binlogs(cluster, problems);
     mysql_config_check(cluster->config_spec, "spec.config.spec", problems);
     mycnf_validate(cluster->mycnf, "spec.mycnf", problems);
     pod_template_check(cluster->pod_template, "spec.podTemplate", problems);

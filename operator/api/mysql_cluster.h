@@ -62,6 +62,7 @@ struct cluster_failover_spec {
 };
 
 #define CLUSTER_FINAL_BACKUP_SECONDS_DEFAULT 3600
+#define CLUSTER_BINLOG_MAX_MIN (16LL * KM_MIB)
 
 enum deletion_volumes { DELETION_VOLUMES_RETAIN, DELETION_VOLUMES_DELETE };
 
@@ -104,8 +105,9 @@ struct mysql_cluster {
     int64_t final_backup_deadline_seconds; /* from its begin; never 0 */
     const json_t *pod_template;            /* over the configuration's pod template; NULL: none */
     struct cluster_service_options service_primary, service_replicas;
-    bool require_tls; /* tls.mode is Required */
-    bool paused;      /* nothing is applied, rolled or copied; the members are led on */
+    bool require_tls;         /* tls.mode is Required */
+    int64_t binlog_max_bytes; /* binlogs.maxSize; 0: none */
+    bool paused;              /* nothing is applied, rolled or copied; the members are led on */
 };
 
 /* spec may be NULL (an object without one): that is a problem. Returns 0, or -1 with problems. `ns` and `name` must outlive ret. */

@@ -265,6 +265,12 @@ struct task_sender *agent_fleet_archive(const struct agent_fleet *fleet, const c
     return watch ? agent_watch_archive(watch) : NULL;
 }
 
+struct task_sender *agent_fleet_purge(const struct agent_fleet *fleet, const char *cluster_key, const char *name)
+{
+    const struct agent_watch *watch = agent_fleet_get(fleet, cluster_key, name);
+    return watch ? agent_watch_purge(watch) : NULL;
+}
+
 struct task_sender *agent_fleet_check(const struct agent_fleet *fleet, const char *cluster_key, const char *name)
 {
     const struct agent_watch *watch = agent_fleet_get(fleet, cluster_key, name);

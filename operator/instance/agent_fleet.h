@@ -70,6 +70,8 @@ struct backup_sender *agent_fleet_backup(const struct agent_fleet *fleet, const 
 struct backup_sender *agent_fleet_restore(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
 /* How it is to archive binary logs; likewise. */
 struct task_sender *agent_fleet_archive(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
+/* Which binary logs it may remove; likewise. */
+struct task_sender *agent_fleet_purge(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
 /* What data it is to check; likewise. */
 struct task_sender *agent_fleet_check(const struct agent_fleet *fleet, const char *cluster_key, const char *name);
 size_t agent_fleet_count(const struct agent_fleet *fleet);

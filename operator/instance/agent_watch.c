@@ -17,6 +17,7 @@ static const struct task_door door_of_archive = {
     .method = "PUT", .path = "/v1/archive", .end_path = "/v1/archive", .id_is_digest = true};
 static const struct task_door door_of_check = {
     .method = "PUT", .path = "/v1/check", .end_path = "/v1/check", .id_is_digest = true};
+static const struct task_door door_of_purge = {.method = "PUT", .path = "/v1/binlogs/purge", .id_is_digest = true};
 
 static const struct backoff_policy reconnect_policy = {.base_ms = 200, .max_ms = 5000, .jitter_percent = 30};
 
@@ -46,7 +47,7 @@ struct agent_watch {
     struct order_sender *orders;
     struct mycnf_sender *mycnf, *preview;
     struct backup_sender *backup, *restore;
-    struct task_sender *archive, *check;
+    struct task_sender *archive, *check, *purge;
     void (*changed)(void *arg);
     void *arg;
     struct http_request *request;
@@ -131,6 +132,7 @@ static void tasks_lost(struct agent_watch *watch)
 {
     task_sender_lost(watch->archive);
     task_sender_lost(watch->check);
+    task_sender_lost(watch->purge);
 }
 
 static void take_status(struct agent_watch *watch, struct agent_status *status)
@@ -146,6 +148,7 @@ static void take_status(struct agent_watch *watch, struct agent_status *status)
     else {
         task_sender_heard(watch->archive, boot_id, status->archive.task);
         task_sender_heard(watch->check, boot_id, status->check.task);
+        task_sender_heard(watch->purge, boot_id, status->purge_granted);
     }
     if (status->phase == AGENT_PHASE_SEEDING)
         backup_sender_heard(watch->restore, boot_id, status->seed.task);
@@ -278,6 +281,7 @@ struct agent_watch *agent_watch_new(struct loop *loop, struct http_client *http,
     watch->restore = backup_sender_new_for_restores(loop, http, &watch->target, on_sender_news, watch);
     watch->archive = task_sender_new(loop, http, &watch->target, &door_of_archive, on_sender_news, watch);
     watch->check = task_sender_new(loop, http, &watch->target, &door_of_check, on_sender_news, watch);
+    watch->purge = task_sender_new(loop, http, &watch->target, &door_of_purge, on_sender_news, watch);
     watch->changed = changed;
     watch->arg = arg;
     watch->backoff.random_state = random_seed();
@@ -311,6 +315,7 @@ void agent_watch_free(struct agent_watch *watch)
     backup_sender_free(watch->restore);
     task_sender_free(watch->archive);
     task_sender_free(watch->check);
+    task_sender_free(watch->purge);
     strbuf_release(&watch->line);
     agent_target_release(&watch->target);
     free(watch->status);
@@ -412,6 +417,11 @@ struct backup_sender *agent_watch_restore(const struct agent_watch *watch)
 struct task_sender *agent_watch_check(const struct agent_watch *watch)
 {
     return watch->check;
+}
+
+struct task_sender *agent_watch_purge(const struct agent_watch *watch)
+{
+    return watch->purge;
 }
 
 struct task_sender *agent_watch_archive(const struct agent_watch *watch)

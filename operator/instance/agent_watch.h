@@ -89,6 +89,8 @@ struct backup_sender *agent_watch_backup(const struct agent_watch *watch);
 struct backup_sender *agent_watch_restore(const struct agent_watch *watch);
 /* How it is to archive binary logs (archive_task.h): the id is the task's digest. */
 struct task_sender *agent_watch_archive(const struct agent_watch *watch);
+/* Which binary logs it may remove (agent_api.h: purge_wish): the id is the wish's. */
+struct task_sender *agent_watch_purge(const struct agent_watch *watch);
 /* What data it is to check (check_task.h). */
 struct task_sender *agent_watch_check(const struct agent_watch *watch);
 

@@ -21,7 +21,8 @@ static void fuzz_spec(json_t *spec)
         mysql_cluster_resolve(&cluster, NULL, &config, &problems) == 0) {
         _cleanup_(strbuf_release) struct strbuf text;
         strbuf_init(&text, MYCNF_TEXT_MAX);
-        mycnf_render(config.mycnf, config.memory_limit_bytes, cluster.require_tls, &text);
+        const struct mycnf_terms terms = {config.memory_limit_bytes, cluster.require_tls, cluster.binlog_max_bytes};
+        mycnf_render(config.mycnf, &terms, &text);
         if (strstr(text.buf, "\ndatadir"))
             abort();
     }

@@ -25,7 +25,7 @@ static int read_by_server(const char *mycnf_json, struct strbuf *out, struct str
     if (!mycnf)
         fail_msg("%s", err.message);
     strbuf_init(&text, MYCNF_TEXT_MAX);
-    mycnf_render(mycnf, 1024 * KM_MIB, false, &text);
+    mycnf_render(mycnf, &(struct mycnf_terms){1024 * KM_MIB, false, 0}, &text);
     json_decref(mycnf);
     snprintf(path, sizeof(path), "/tmp/mycnf_itest.%d.cnf", (int)getpid());
     snprintf(argument, sizeof(argument), "--defaults-file=%s", path);

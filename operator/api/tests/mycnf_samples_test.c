@@ -110,7 +110,7 @@ static void check_sample(const char *path)
     mycnf_validate(rest, "spec.mycnf", &problems);
     assert_int_equal(problems.count, 0);
     _cleanup_(json_decrefp) json_t *merged = mycnf_merge(NULL, rest);
-    mycnf_render(merged, 1024 * KM_MIB, false, &out);
+    mycnf_render(merged, &(struct mycnf_terms){1024 * KM_MIB, false, 0}, &out);
     _cleanup_(freep) char *wanted = xasprintf("%.*s.mysqld", (int)(strlen(path) - strlen(".cnf")), path);
     if (getenv("UPDATE_GOLDENS")) {
         assert_int_equal(fs_write_file_atomic(wanted, out.buf, out.len, 0644, NULL), 0);

@@ -111,7 +111,7 @@ static void golden(void **state)
     UNUSED(state);
     _cleanup_(strbuf_release) struct strbuf text;
     strbuf_init(&text, MYCNF_TEXT_MAX);
-    mycnf_render(NULL, 0, false, &text);
+    mycnf_render(NULL, &(struct mycnf_terms){0, false, 0}, &text);
     assert_string_equal(text.buf,
         OWNED
         "loose_binlog_format = ROW\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nrelay_log_recovery = ON\n"
@@ -123,7 +123,7 @@ static void golden(void **state)
         "{\"sync_binlog\": 0, \"skip_name_resolve\": false, \"binlog_expire_logs_seconds\": 3600, \"loose_mysqlx\": \"ON\","
         " \"skip_external_locking\": true, \"a_text\": \" x # \\\"y\\\" \\\\z\", \"an_int\": 12345678901, \"a_real\": 0.5,"
         " \"an_empty\": \"\", \"plugin_load_add\": [\"a\", \"b=b.so\"], \"yes\": true}");
-    mycnf_render(mycnf, 1024 * KM_MIB, false, &text);
+    mycnf_render(mycnf, &(struct mycnf_terms){1024 * KM_MIB, false, 0}, &text);
     json_decref(mycnf);
     assert_string_equal(text.buf,
         OWNED "loose_binlog_format = ROW\ninnodb_flush_log_at_trx_commit = 1\nrelay_log_recovery = ON\n"
@@ -140,16 +140,49 @@ static void tls_is_required(void **state)
     _cleanup_(strbuf_release) struct strbuf text;
     strbuf_init(&text, MYCNF_TEXT_MAX);
     json_t *mycnf = parse("{\"require_secure_transport\": \"OFF\", \"local_infile\": true}");
-    mycnf_render(mycnf, 0, true, &text);
+    mycnf_render(mycnf, &(struct mycnf_terms){0, true, 0}, &text);
     const char *last = strstr(text.buf, "\nrequire_secure_transport = OFF\n# spec.tls.mode\n");
     assert_non_null(last);
     assert_non_null(strstr(last, "\nloose_require_secure_transport = ON\n"));
     assert_null(strstr(text.buf, "local_infile = OFF"));
     assert_non_null(strstr(text.buf, "local_infile = ON"));
     strbuf_reset(&text);
-    mycnf_render(mycnf, 0, false, &text);
+    mycnf_render(mycnf, &(struct mycnf_terms){0, false, 0}, &text);
     assert_null(strstr(text.buf, "loose_require_secure_transport"));
     json_decref(mycnf);
+}
+
+/* Whoever wants smaller ones than a quarter has them. */
+static void one_binary_log_is_a_quarter_of_all(void **state)
+{
+    static const struct {
+        const char *mycnf;
+        int64_t max_mib;
+        const char *line; /* NULL: none of ours */
+    } rows[] = {
+        {"{}", 0, NULL},
+        {"{\"max_binlog_size\": \"1G\"}", 0, NULL},
+        {"{}", 100, "max_binlog_size = 26214400\n"},
+        {"{}", 16, "max_binlog_size = 4194304\n"},
+        {"{}", 100000, "max_binlog_size = 1073741824\n"},
+        {"{\"max_binlog_size\": \"24m\"}", 100, NULL},
+        {"{\"max_binlog_size\": 26214400}", 100, NULL},
+        {"{\"max_binlog_size\": \"26M\"}", 100, "max_binlog_size = 26214400\n"},
+        {"{\"loose_max_binlog_size\": \"1G\"}", 100, "max_binlog_size = 26214400\n"},
+        {"{\"max_binlog_size\": \"much\"}", 100, "max_binlog_size = 26214400\n"},
+        {"{\"max_binlog_size\": [\"1G\", \"8M\"]}", 100, NULL},
+    };
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(strbuf_release) struct strbuf text;
+        strbuf_init(&text, MYCNF_TEXT_MAX);
+        json_t *mycnf = parse(rows[i].mycnf);
+        mycnf_render(mycnf, &(struct mycnf_terms){0, false, rows[i].max_mib * KM_MIB}, &text);
+        json_decref(mycnf);
+        const char *ours = strstr(text.buf, "# spec.binlogs.maxSize\n");
+        if (!ours != !rows[i].line || (ours && !str_eq(strchr(ours, '\n') + 1, rows[i].line)))
+            fail_msg("%s with %lld MiB: %s", rows[i].mycnf, (long long)rows[i].max_mib, text.buf);
+    }
 }
 
 static void buffer_pool(void **state)
@@ -173,6 +206,7 @@ int main(void)
         cmocka_unit_test(merge),
         cmocka_unit_test(golden),
         cmocka_unit_test(tls_is_required),
+        cmocka_unit_test(one_binary_log_is_a_quarter_of_all),
         cmocka_unit_test(buffer_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,7 @@ static char *instance_json(
         .database = xstrdup(snapshot->cluster.database),
         .username = xstrdup(snapshot->cluster.username),
         .require_tls = snapshot->cluster.require_tls,
+        .binlog_max_bytes = (uint64_t)snapshot->cluster.binlog_max_bytes,
         .made_with = xstrdup(made_with),
         .data_version = xstrdup(data_version),
         .start = start,

@@ -102,7 +102,12 @@ static void render_mycnf(struct cluster_snapshot *snapshot)
 {
     struct strbuf text;
     strbuf_init(&text, MYCNF_TEXT_MAX);
-    mycnf_render(snapshot->config.mycnf, snapshot->config.memory_limit_bytes, snapshot->cluster.require_tls, &text);
+    const struct mycnf_terms terms = {
+        .memory_limit_bytes = snapshot->config.memory_limit_bytes,
+        .require_tls = snapshot->cluster.require_tls,
+        .binlog_max_bytes = snapshot->cluster.binlog_max_bytes,
+    };
+    mycnf_render(snapshot->config.mycnf, &terms, &text);
     tls_sha256_hex(text.buf, text.len, snapshot->mycnf_hash);
     snapshot->mycnf = strbuf_detach(&text, NULL);
 }

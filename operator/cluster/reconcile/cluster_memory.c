@@ -99,20 +99,39 @@ int64_t cluster_memory_held_ms(const struct cluster_memory *memory, int64_t epoc
     return is_held ? MAX_OF(1, monotonic_ms - memory->held_since_ms) : 0;
 }
 
+static void note_since(int64_t *since_ms, bool is_so, int64_t monotonic_ms)
+{
+    if (!is_so)
+        *since_ms = 0;
+    else if (*since_ms == 0)
+        *since_ms = monotonic_ms;
+}
+
+static int64_t for_how_long(int64_t since_ms, int64_t monotonic_ms)
+{
+    return since_ms > 0 ? MAX_OF(1, monotonic_ms - since_ms) : 0;
+}
+
 void cluster_memory_note_stopped(struct cluster_memory *memory, int ordinal, bool stopped, int64_t monotonic_ms)
 {
-    if (ordinal >= CLUSTER_ACKNOWLEDGERS_MAX)
-        return;
-    if (!stopped)
-        memory->stopped_since_ms[ordinal] = 0;
-    else if (memory->stopped_since_ms[ordinal] == 0)
-        memory->stopped_since_ms[ordinal] = monotonic_ms;
+    if (ordinal < CLUSTER_ACKNOWLEDGERS_MAX)
+        note_since(&memory->stopped_since_ms[ordinal], stopped, monotonic_ms);
 }
 
 int64_t cluster_memory_stopped_ms(const struct cluster_memory *memory, int ordinal, int64_t monotonic_ms)
 {
-    int64_t since_ms = ordinal < CLUSTER_ACKNOWLEDGERS_MAX ? memory->stopped_since_ms[ordinal] : 0;
-    return since_ms > 0 ? MAX_OF(1, monotonic_ms - since_ms) : 0;
+    return ordinal < CLUSTER_ACKNOWLEDGERS_MAX ? for_how_long(memory->stopped_since_ms[ordinal], monotonic_ms) : 0;
+}
+
+void cluster_memory_note_unheard(struct cluster_memory *memory, int ordinal, bool unheard, int64_t monotonic_ms)
+{
+    if (ordinal <= CLUSTER_REPLICAS_MAX)
+        note_since(&memory->unheard_since_ms[ordinal], unheard, monotonic_ms);
+}
+
+int64_t cluster_memory_unheard_ms(const struct cluster_memory *memory, int ordinal, int64_t monotonic_ms)
+{
+    return ordinal <= CLUSTER_REPLICAS_MAX ? for_how_long(memory->unheard_since_ms[ordinal], monotonic_ms) : 0;
 }
 
 void cluster_memory_note_awaited(struct cluster_memory *memory, const struct agent_status *primary)

@@ -44,6 +44,13 @@ static void note_stopped(struct cluster_memory *memory, const struct cluster_sna
             acknowledgers_has_stopped(snapshot, &snapshot->members[i]), monotonic_ms);
 }
 
+static void note_unheard(struct cluster_memory *memory, const struct cluster_snapshot *snapshot, int64_t monotonic_ms)
+{
+    for (int i = 0; i < snapshot->member_count; i++)
+        cluster_memory_note_unheard(
+            memory, snapshot->members[i].ordinal, !member_speaks(&snapshot->members[i]), monotonic_ms);
+}
+
 static void note_times(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
 {
     const struct cluster_transition *transition = &snapshot->last.roles.transition;
@@ -68,6 +75,7 @@ void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_sn
     memory->seen_epoch = MAX_OF(snapshot->seen_epoch, snapshot->last.roles.epoch);
     note_fence(memory, snapshot, orders);
     note_stopped(memory, snapshot, monotonic_ms);
+    note_unheard(memory, snapshot, monotonic_ms);
     if (primary && member_is_open(snapshot, primary))
         memory->lost_since_ms = 0;
     else if (memory->lost_since_ms == 0)
@@ -129,8 +137,11 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
     snapshot->fenced_since_ms = memory->fenced_since_ms;
     snapshot->lost_since_ms = memory->lost_since_ms;
     snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.roles.transition.epoch, monotonic_ms);
-    for (int i = 0; i < snapshot->member_count; i++)
-        snapshot->members[i].stopped_ms = cluster_memory_stopped_ms(memory, snapshot->members[i].ordinal, monotonic_ms);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        struct cluster_member *member = &snapshot->members[i];
+        member->stopped_ms = cluster_memory_stopped_ms(memory, member->ordinal, monotonic_ms);
+        member->unheard_ms = cluster_memory_unheard_ms(memory, member->ordinal, monotonic_ms);
+    }
     snapshot->failover_times = memory->failover_times;
     snapshot->awaited_hash = memory->awaited_hash;
     snapshot->awaited_position = memory->awaited_position;

@@ -3,6 +3,7 @@
 
 #include "common/alloc.h"
 #include "common/backoff.h"
+#include "common/log.h"
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
@@ -12,6 +13,7 @@
 #include "operator/cluster/reconcile/roll_keeper.h"
 #include "operator/cluster/reconcile/template_question.h"
 #include "operator/cluster/rollout/cluster_gate.h"
+#include "operator/cluster/state/binlog_claims.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_events.h"
 
@@ -93,6 +95,40 @@ static void send_mycnf(struct cluster_reconcile *reconcile)
     }
 }
 
+/* Positions move without an event: while somebody waits for others to have more, it is looked at again. */
+#define PURGE_AGAIN_MS 2000
+
+static void grant_purge(
+    struct cluster_reconcile *reconcile, const struct cluster_member *member, const struct binlog_claims *claims)
+{
+    struct task_sender *sender = agent_fleet_purge(reconcile->controller->sources.fleet, reconcile->key, member->name);
+    const char *wish = member->agent->purge_wish;
+    _cleanup_(freep) char *text = xasprintf("{\"wish\":\"%s\"}", wish);
+    if (!sender)
+        return;
+    if (!str_eq(member->agent->purge_granted, wish))
+        log_info("binary logs may go: nobody lacks what is in them", LOG_STR("cluster", reconcile->key),
+            LOG_STR("member", member->name), LOG_STR("until", member->agent->purge_until),
+            LOG_STR("copiedAnew", claims->lapsed ? claims->lapsed->name : ""));
+    task_sender_want(sender, "cluster", wish, text);
+}
+
+/* What a member that is asked for nothing any more was granted does no harm: it holds for that very wish. */
+static void tend_binlogs(struct cluster_reconcile *reconcile)
+{
+    const struct cluster_snapshot *snapshot = &reconcile->snapshot;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        struct binlog_claims claims;
+        binlog_claims_look(snapshot, &snapshot->members[i], &claims);
+        if (!claims.is_wished)
+            continue;
+        if (claims.is_free)
+            grant_purge(reconcile, &snapshot->members[i], &claims);
+        else
+            cluster_reconcile_again_in(reconcile, PURGE_AGAIN_MS);
+    }
+}
+
 static void ask_about_mycnf(struct cluster_reconcile *reconcile)
 {
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
@@ -156,6 +192,7 @@ void cluster_reconcile_look_at_agents(struct cluster_reconcile *reconcile)
 void cluster_reconcile_tell_agents(struct cluster_reconcile *reconcile)
 {
     send_mycnf(reconcile);
+    tend_binlogs(reconcile);
     ask_about_mycnf(reconcile);
     tend_restore(reconcile);
     ask_api_server(reconcile);

@@ -62,6 +62,7 @@ struct cluster_member {
      * INT64_MAX. */
     bool departed;
     int64_t stopped_ms;               /* for how long it has been seen to acknowledge nothing more; 0: it may */
+    int64_t unheard_ms;               /* for how long no stream to it stood, as far as we saw; 0: one does */
     const char *agent_error;          /* why not connected; never NULL */
     char order_error[160];            /* why it could not be given its order last time; "" it was, or nobody tried */
     enum mycnf_verdict mycnf_verdict; /* on the wanted my.cnf */

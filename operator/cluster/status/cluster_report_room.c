@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "operator/cluster/desired/cluster_volumes.h"
+#include "operator/cluster/state/binlog_claims.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 
@@ -50,19 +51,43 @@ static void say_why(const struct cluster_member *closed, const struct cluster_me
         snprintf(out, size, "%s: %s", scarce->name, volume_words(scarce));
 }
 
+/* Of binary logs that are to go for want of room: who is copied anew for that, or why they stay. */
+static void say_binlogs(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    *out = '\0';
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        struct binlog_claims claims;
+        binlog_claims_look(snapshot, member, &claims);
+        if (!claims.is_wished || !member->agent->purge_for_room)
+            continue;
+        if (claims.lapsed) {
+            snprintf(out, size,
+                "binary logs of %s are not kept for %s, which has not been heard for an hour: it is copied anew",
+                member->name, claims.lapsed->name);
+            return;
+        }
+        if (!claims.is_free && !*out)
+            snprintf(out, size, "binary logs of %s stay: %s", member->name, claims.why);
+    }
+}
+
 void cluster_report_room(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_member *closed = find_closed(snapshot), *scarce = find_short(snapshot);
-    char text[KUBE_CONDITION_MESSAGE_MAX];
+    char text[KUBE_CONDITION_MESSAGE_MAX] = "", binlogs[512];
     if (cluster_nobody_speaks(snapshot)) /* what was known stays */
         return;
-    if (!closed && !scarce) {
+    say_binlogs(snapshot, binlogs, sizeof(binlogs));
+    if (!closed && !scarce && !*binlogs) {
         kube_conditions_remove(&status->conditions, CONDITION_VOLUME_FULL);
         return;
     }
-    say_why(closed, scarce, text, sizeof(text));
+    if (closed || scarce)
+        say_why(closed, scarce, text, sizeof(text));
     kube_conditions_set(&status->conditions, CONDITION_VOLUME_FULL, KUBE_CONDITION_TRUE,
-        closed ? REASON_CLOSED : REASON_LITTLE_ROOM, snapshot->generation, snapshot->now_ms, "%s", text);
+        closed ? REASON_CLOSED : REASON_LITTLE_ROOM, snapshot->generation, snapshot->now_ms, "%s%s%s", text,
+        *text && *binlogs ? "; " : "", binlogs);
 }
 
 bool cluster_room_remedy(const struct cluster_snapshot *snapshot, char *out, size_t size)
