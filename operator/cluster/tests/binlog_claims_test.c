@@ -9,6 +9,7 @@
 
 #include "common/alloc.h"
 #include "common/json.h"
+#include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
 #define A "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -115,8 +116,36 @@ static void who_lacks_what(void **state)
     }
 }
 
+/* From the first round that does not hear it, whether a pod is there or not; a word ends it. */
+static void silence_is_counted_by_rounds(void **state)
+{
+    static const struct {
+        int64_t at_ms;
+        bool heard;
+        int64_t unheard_ms; /* as the next round sees it */
+    } rounds[] = {{1000, true, 0}, {2000, false, 1}, {62000, false, 60000}, {63000, true, 0}, {64000, false, 1}};
+    _cleanup_(freep) char *text = xasprintf(CLUSTER, "", "");
+    _cleanup_(freep) char *observed_text = xasprintf(OBSERVED, "{}", "{}", "{}", 0, "");
+    _cleanup_(json_decrefp) json_t *cluster = json_parse(text, strlen(text), NULL);
+    _cleanup_(json_decrefp) json_t *observed = json_parse(observed_text, strlen(observed_text), NULL);
+    struct golden *golden = golden_new(cluster, observed);
+    struct cluster_orders *orders = xnew(struct cluster_orders);
+    struct cluster_memory memory = {0};
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rounds); i++) {
+        golden->snapshot.members[2].agent_connected = rounds[i].heard;
+        cluster_notes_orders(&memory, &golden->snapshot, orders, rounds[i].at_ms);
+        cluster_notes_show(&memory, rounds[i].at_ms, &golden->snapshot);
+        assert_int_equal(golden->snapshot.members[2].unheard_ms, rounds[i].unheard_ms);
+        assert_int_equal(golden->snapshot.members[1].unheard_ms, 0);
+    }
+    free(orders);
+    golden_free(golden);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(who_lacks_what)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(who_lacks_what), cmocka_unit_test(silence_is_counted_by_rounds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
