@@ -9,6 +9,7 @@
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/seed_position.h"
 #include "agent/bootstrap/start_mode.h"
+#include "agent/bootstrap/volume_reserve.h"
 #include "agent/catch_up_note.h"
 #include "agent/mysql/events.h"
 #include "agent/mysql/replication_facts.h"
@@ -141,7 +142,7 @@ static bool room_ends(void *arg, int64_t age_ms)
     const struct role_lane *lane = arg;
     uint64_t free_bytes = 0, bytes = 0;
 
-    return fs_space(lane->paths->volume_dir, &free_bytes, &bytes, NULL) == 0 &&
+    return volume_reserve_space(lane->paths, &free_bytes, &bytes, NULL) == 0 &&
         volume_room_ends(&lane->job.room, free_bytes, age_ms, clock_monotonic_ms());
 }
 

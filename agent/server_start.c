@@ -15,6 +15,7 @@
 #include "agent/bootstrap/server_id.h"
 #include "agent/bootstrap/start_mode.h"
 #include "agent/bootstrap/volume_mark.h"
+#include "agent/bootstrap/volume_reserve.h"
 #include "agent/mysql/start_domain.h"
 #include "agent/set_aside.h"
 #include "agent/set_aside_beyond.h"
@@ -169,6 +170,7 @@ int server_start(const struct agent_options *options, struct error *err)
         error_clear(err);
         return 0;
     }
+    (void)volume_reserve_start(paths);
     if (give_up_data(paths, err) < 0)
         return error_prefix(err, "the mark of a start that was interrupted");
     if (server_binary_find(&binary, err) < 0)

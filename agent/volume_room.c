@@ -69,6 +69,11 @@ bool volume_room_look(
     return room->is_short != was_short;
 }
 
+void volume_room_skip(struct volume_room *room)
+{
+    room->since_ms = 0;
+}
+
 uint64_t volume_room_enough(const struct volume_room *room)
 {
     return room->floor + room->floor / 4;

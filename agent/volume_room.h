@@ -51,6 +51,9 @@ struct volume_room {
 bool volume_room_look(
     struct volume_room *room, uint64_t free_bytes, uint64_t bytes, uint64_t extension_bytes, int64_t at_ms);
 
+/* What is taken until the next look is taken by ourselves: it is no filling. */
+void volume_room_skip(struct volume_room *room);
+
 /* How much has to be free for is_short to end. */
 uint64_t volume_room_enough(const struct volume_room *room);
 /* Whether somebody who writes, in a transaction that has run for age_ms, is to be ended, now that so much is free: less

@@ -2,7 +2,8 @@
 /*
  * volume_watch.h: the thread that looks how much room the data volume has, five times a second. The probe lane looks
  * twice a second and waits for the server, which a volume that fills up makes slow; a file system that hangs makes only
- * this thread wait, and what it said last stands.
+ * this thread wait, and what it said last stands. It also makes the reserve (bootstrap/volume_reserve.h) while a server
+ * runs and twice the floor is left beside it.
  */
 #ifndef KM_AGENT_VOLUME_WATCH_H
 #define KM_AGENT_VOLUME_WATCH_H

@@ -103,6 +103,20 @@ static void a_commit_that_finds_no_room_is_ended(void **state)
     assert_true(volume_room_ends(&room, 199 * KM_MIB, 0, 4000));
 }
 
+/* The reserve is made: 64 MiB within a look would make a floor of 640. */
+static void what_is_taken_by_ourselves_is_no_filling(void **state)
+{
+    struct volume_room room = {0};
+
+    UNUSED(state);
+    volume_room_look(&room, 1000 * KM_MIB, 8 * GIB * KM_MIB, 0, 1000);
+    volume_room_skip(&room);
+    volume_room_look(&room, 936 * KM_MIB, 8 * GIB * KM_MIB, 0, 1200);
+    assert_int_equal(room.floor / KM_MIB, 245);
+    assert_false(volume_room_look(&room, 872 * KM_MIB, 8 * GIB * KM_MIB, 0, 1400));
+    assert_int_equal(room.floor / KM_MIB, 640);
+}
+
 static void a_look_that_failed_changes_nothing(void **state)
 {
     struct volume_room room = {0};
@@ -133,6 +147,7 @@ int main(void)
         cmocka_unit_test(the_floor_is_the_largest),
         cmocka_unit_test(it_is_short_as_in_the_table),
         cmocka_unit_test(a_commit_that_finds_no_room_is_ended),
+        cmocka_unit_test(what_is_taken_by_ourselves_is_no_filling),
         cmocka_unit_test(a_look_that_failed_changes_nothing),
         cmocka_unit_test(people_are_told_in_steps),
     };
