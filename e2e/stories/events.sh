@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC1091,SC2016 # expanded later, by eval
 # long
 # What the life of a cluster is told as: made, rolled by hand, a replica's pod deleted, hibernated and awake without a single
 # Warning; a failover with its steps in the order in which they happened, as kubectl lists them.

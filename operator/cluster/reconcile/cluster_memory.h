@@ -127,8 +127,8 @@ void cluster_memory_note_awaited(struct cluster_memory *memory, const struct age
 #define CLUSTER_CONFLICT_NEWS_MS 10000
 bool cluster_memory_note_conflict(struct cluster_memory *memory, int64_t monotonic_ms);
 
-/* How a reconcile ended; ERROR_NONE: well. True: people are told. A write of what has changed since it was read is refused,
- * and the next reconcile, which begins at once, reads it anew: so a conflict is told when it has come
+/* How a reconcile ended; ERROR_NONE: well. True: people are told. A write of what has changed since it was read is
+ * refused, and the next reconcile, which begins at once, reads it anew: so a conflict is told when it has come
  * CLUSTER_CONFLICTS_TOLD times in a row. */
 #define CLUSTER_CONFLICTS_TOLD 3
 bool cluster_memory_note_end(struct cluster_memory *memory, enum error_kind kind);
