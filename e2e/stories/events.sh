@@ -34,7 +34,7 @@ expect_match "operatorVersion" "$(field myc db .status.operatorVersion)" "^$(cat
 
 say "a roll"
 kn patch myc db --type merge -p '{"spec":{"podTemplate":{"metadata":{"annotations":{"example.org/rolled":"1"}}}}}' > /dev/null
-wait_until 30 "the roll begins" eval '[[ $(events_of db) == *TemplateChanged* ]]'
+wait_until 120 "the roll begins" eval '[[ $(events_of db) == *PodReplaced* ]]'
 wait_until 240 "the roll ends" eval '[[ $(reasons_of | grep -c SwitchoverDone) -ge 1 ]] && replicated db 3'
 no_warning "a roll"
 
