@@ -156,16 +156,16 @@ static void test_changes_worth_publishing(void **unused)
 static void test_problems_are_cut_and_counted(void **unused)
 {
     struct agent_status status = {0};
-    char text[400];
+    char text[AGENT_PROBLEM_MESSAGE_SIZE + 100];
 
     UNUSED(unused);
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
-    memcpy(text + 251, "\xc3\xa4", 2); /* where the cut falls */
+    memcpy(text + AGENT_PROBLEM_MESSAGE_SIZE - 5, "\xc3\xa4", 2); /* where the cut falls */
     for (int i = 0; i < AGENT_PROBLEMS_MAX + 3; i++)
         agent_status_add_problem(&status, AGENT_PROBLEM_VOLUME_FULL, "%s", text);
     assert_int_equal(status.problem_count, AGENT_PROBLEMS_MAX);
-    assert_string_equal(status.problems[0].message + 251, "...");
+    assert_string_equal(status.problems[0].message + AGENT_PROBLEM_MESSAGE_SIZE - 5, "...");
 }
 
 static void test_instance_config(void **unused)
