@@ -4,8 +4,8 @@
 a folder with the checkout's deploy/, on the cluster of KUBECONFIG. What a block prints must be what stands below it.
 
 markdown.py says how blocks are written. A block ends with its first command that fails, and then the run does. One that
-only looks (kubectl get, describe, logs, wait) is repeated for a minute, as long as what it prints is something else. What
-is exported in a block holds for those behind it.
+only looks (kubectl get, describe, logs, wait, auth can-i) is repeated for a minute, as long as what it prints is something
+else. What is exported in a block holds for those behind it.
 
 The file "substitutions" says what a reader puts in, or what is another thing on the local cluster: in each line a text, a
 tab, and what takes its place ($NAME in it is of the environment), in blocks, in files and in deploy/samples. Blocks have a
@@ -26,7 +26,7 @@ import markdown
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BLOCK_SECONDS = 600
 LOOK_SECONDS = 60
-LOOKS = re.compile(r"(watch )?kubectl (-n \S+ )?(get|describe|logs|wait|top|events) ")
+LOOKS = re.compile(r"(watch )?kubectl (-n \S+ )?(get|describe|logs|wait|top|events|auth can-i) ")
 
 
 def substitutions():
