@@ -26,6 +26,7 @@ enum {
     M_WAITING,
     M_ACKNOWLEDGING,
     M_LONG,
+    M_VERSION,
     M_COUNT
 };
 
@@ -35,15 +36,18 @@ static const struct metric_desc descs[M_COUNT] = {
     [M_PROBES] = {"kubemysql_agent_probes_total", "Probes by result.", METRIC_COUNTER, {"result"}, {0}},
     [M_PROBE_SECONDS] = {"kubemysql_agent_probe_seconds", "How long answered probes took.", METRIC_HISTOGRAM, {NULL},
         {0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2}},
-    [M_VOLUME] = {"kubemysql_agent_volume_bytes", "Size of the data volume.", METRIC_GAUGE, {NULL}, {0}},
-    [M_VOLUME_FREE] = {"kubemysql_agent_volume_free_bytes", "Free space on the data volume.", METRIC_GAUGE, {NULL}, {0}},
+    [M_VOLUME] = {"kubemysql_agent_volume_bytes", "Size of the file system of the data volume.", METRIC_GAUGE, {NULL},
+        {0}},
+    [M_VOLUME_FREE] = {"kubemysql_agent_volume_free_bytes", "Free space of the file system of the data volume.",
+        METRIC_GAUGE, {NULL}, {0}},
     [M_VOLUME_FLOOR] = {"kubemysql_agent_volume_floor_bytes", "With less free space a primary is closed for writes.",
         METRIC_GAUGE, {NULL}, {0}},
     [M_CLOSED_FOR_ROOM] = {"kubemysql_agent_closed_for_room",
         "Whether this primary is closed for writes, as a data volume has too little room.", METRIC_GAUGE, {NULL}, {0}},
     [M_CERTIFICATE] = {"kubemysql_agent_certificate_expiry_timestamp_seconds", "When the agent's certificate ends.",
         METRIC_GAUGE, {NULL}, {0}},
-    [M_PROBLEMS] = {"kubemysql_agent_problems", "Problems that a person should know.", METRIC_GAUGE, {NULL}, {0}},
+    [M_PROBLEMS] = {"kubemysql_agent_problems", "Problems that a person should know; the member's status names them.",
+        METRIC_GAUGE, {NULL}, {0}},
     [M_ROLE] = {"kubemysql_agent_role", "1 for the role that was ordered.", METRIC_GAUGE, {"role"}, {0}},
     [M_EPOCH] = {"kubemysql_agent_epoch", "The largest epoch this member has accepted.", METRIC_GAUGE, {NULL}, {0}},
     [M_WRITABLE] = {"kubemysql_agent_writable", "Whether clients can write here.", METRIC_GAUGE, {NULL}, {0}},
@@ -59,12 +63,15 @@ static const struct metric_desc descs[M_COUNT] = {
         {NULL}, {0}},
     [M_LONG] = {"kubemysql_agent_long_transactions", "Transactions of clients open for more than a second.",
         METRIC_GAUGE, {NULL}, {0}},
+    [M_VERSION] = {"mysql_version_info", "1 for the server that answered last.", METRIC_GAUGE, {"version", "flavour"},
+        {0}},
 };
 
 struct agent_metrics {
     struct metrics *registry;
     struct metric_family *families[M_COUNT];
     struct server_metrics *server;
+    char version[sizeof(((struct agent_status *)NULL)->version)]; /* that has a series; "" none */
 };
 
 struct agent_metrics *agent_metrics_new(void)
@@ -127,8 +134,20 @@ static void set_replication(struct agent_metrics *metrics, const struct agent_st
     metric_set(metric_of(families[M_LONG]), status->long_transactions);
 }
 
+static void set_version(struct agent_metrics *metrics, const struct agent_status *status)
+{
+    struct metric_family *family = metrics->families[M_VERSION];
+    if (!*status->version || str_eq(metrics->version, status->version))
+        return;
+    if (*metrics->version)
+        metric_remove_matching(family, 0, metrics->version);
+    memcpy(metrics->version, status->version, sizeof(metrics->version));
+    metric_set(metric_of2(family, status->version, agent_flavour_name(status->flavour)), 1);
+}
+
 void agent_metrics_status(struct agent_metrics *metrics, const struct agent_status *status)
 {
+    set_version(metrics, status);
     metric_set(metric_of(metrics->families[M_READY]), status->ready);
     for (unsigned i = 0; i < AGENT_PHASE_COUNT; i++)
         metric_set(metric_of1(metrics->families[M_PHASE], agent_phase_name((enum agent_phase)i)), status->phase == i);

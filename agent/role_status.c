@@ -238,7 +238,8 @@ bool role_ready(const struct instance_state *state, int64_t now_ms, char *reason
 
 static void add_trouble(const struct replication_facts *facts, struct agent_status *status)
 {
-    const char *text = facts->applier_errno ? facts->applier_error : facts->receiver_error;
+    const char *told = facts->applier_errno ? facts->applier_error : facts->receiver_error;
+    const char *text = *facts->error_text ? facts->error_text : told;
 
     switch (replication_trouble_of(facts)) {
     case TROUBLE_PURGED:

@@ -47,9 +47,10 @@ struct seed {
     struct strbuf task; /* how to do a restore (backup_task.h), as it came; secret. status.seed.task is its id */
     struct seed_attempt *attempt;
     struct agent_order attempt_order; /* what it works on */
+    enum seed_act act;                /* that the attempt carries out, or the last one did */
     bool task_is_other;               /* since it began: it works on another one */
     struct seed_retry retries;
-    int64_t waiting_logged_ms;
+    int64_t waiting_logged_ms, waiting_since_ms; /* monotonic, 0: not yet */
     uint64_t rate_bytes;
     int64_t rate_at_ms;
     bool marking; /* the worker sets aside and writes the order's mark */
@@ -67,12 +68,22 @@ static void publish(struct seed *seed)
     seed_door_publish(seed->door);
 }
 
+/* Of a member that is restarted nothing is copied. */
+static const char *what_goes_on(const struct seed *seed, enum agent_seed_step step)
+{
+    if (step == AGENT_SEED_STEP_DONE)
+        return "its data is there; the server is about to start";
+    if (seed->act == SEED_ACT_KEEP || seed->act == SEED_ACT_TAKE)
+        return "its data is there, and is looked through before the server starts";
+    return "the member gets its data";
+}
+
 static void say_step(struct seed *seed, enum agent_seed_step step, const char *message)
 {
     seed->status.seed.step = step;
     json_copy_text(seed->status.seed.message, sizeof(seed->status.seed.message), message);
     json_copy_text(
-        seed->status.ready_reason, sizeof(seed->status.ready_reason), *message ? message : "the member gets its data");
+        seed->status.ready_reason, sizeof(seed->status.ready_reason), *message ? message : what_goes_on(seed, step));
     seed->status.problem_count = 0;
     if (step == AGENT_SEED_STEP_FAILED)
         agent_status_add_problem(&seed->status,
@@ -197,7 +208,8 @@ static void fail(struct seed *seed, const struct error *err, const struct restor
         LOG_INT("inMs", delay_ms), LOG_ERR(err));
     look_at_volume(seed);
     seed->status.seed.gave_up = delay_ms < 0;
-    snprintf(seed->status.seed.reason, sizeof(seed->status.seed.reason), "%s", failure ? failure->reason : "");
+    snprintf(seed->status.seed.reason, sizeof(seed->status.seed.reason), "%s",
+        failure ? restore_reason_name(failure->reason) : "");
     if (delay_ms >= 0 && seed_retry_is_hopeless(&seed->retries))
         error_prefix(&said, "does not heal by itself, %u attempts failed alike (the next in %lld s)",
             seed->retries.alike, (long long)delay_ms / 1000);
@@ -254,6 +266,7 @@ static void start_attempt(struct seed *seed, enum seed_act act)
 
     seed->attempt_order = seed->order;
     seed->attempt_order.beyond = ""; /* the attempt has it in memory of its own */
+    seed->act = act;
     seed->task_is_other = false;
     seed->status.seed.attempts++;
     seed->rate_at_ms = 0;
@@ -272,7 +285,15 @@ static void log_waiting(struct seed *seed, const char *message)
     if (seed->waiting_logged_ms && now_ms - seed->waiting_logged_ms < WAITING_LOG_MS)
         return;
     seed->waiting_logged_ms = now_ms;
-    log_info(message);
+    if (seed->waiting_since_ms == 0)
+        seed->waiting_since_ms = now_ms;
+    if (!seed->has_order && now_ms - seed->waiting_since_ms >= WAITING_LOG_MS)
+        log_warn(
+            "no operator has given an order since this member was started; what the cluster's status says is as old "
+            "as that, if no operator runs",
+            LOG_STR("waitsFor", message), LOG_INT("seconds", (now_ms - seed->waiting_since_ms) / 1000));
+    else
+        log_info(message);
 }
 
 /* ---- marks ---- */

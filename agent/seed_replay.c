@@ -58,12 +58,12 @@ static bool is_mariadb(const struct seed_replay *replay)
 /* ---- the end ---- */
 
 /* Whatever else fails because of the first failure is not worth a word. */
-static void fail(struct seed_replay *replay, const struct error *err, const char *reason)
+static void fail(struct seed_replay *replay, const struct error *err, enum restore_reason reason)
 {
     if (replay->error.kind != ERROR_NONE)
         return;
     replay->error = *err;
-    replay->failure = restore_failure_named(reason);
+    replay->failure = restore_failure_of(reason);
     atomic_store(&replay->cancelled, true);
     if (replay->starting)
         load_mysql_cancel(replay->load);
@@ -208,7 +208,8 @@ static bool job_failed(struct seed_replay *replay)
     loop_timer_arm(&replay->turn, 0);
     if (replay->job_error.kind == ERROR_NONE)
         return false;
-    fail(replay, &replay->job_error, replay->job_error.kind == ERROR_DATABASE ? "ReplayFailed" : "ToolFailed");
+    fail(replay, &replay->job_error,
+        replay->job_error.kind == ERROR_DATABASE ? RESTORE_REASON_REPLAY_FAILED : RESTORE_REASON_TOOL_FAILED);
     return true;
 }
 
@@ -238,7 +239,7 @@ static void on_stopped(void *arg, const struct error *err)
     replay->stopping = false;
     replay->stopped = true;
     if (err)
-        fail(replay, err, "ToolFailed");
+        fail(replay, err, RESTORE_REASON_TOOL_FAILED);
     loop_timer_arm(&replay->turn, 0);
 }
 
@@ -262,7 +263,7 @@ static void take_batch(struct seed_replay *replay, const struct replay_word *wor
 
     if (replay->waiting_count == REPLAY_BATCHES_AHEAD) {
         error_set(&err, ERROR_INTERNAL, "more batches than were asked for");
-        fail(replay, &err, "ToolFailed");
+        fail(replay, &err, RESTORE_REASON_TOOL_FAILED);
         return;
     }
     replay_word_keep(&replay->waiting[replay->waiting_count++], word);
@@ -287,7 +288,7 @@ static void on_child_line(void *arg, const char *line)
         take_batch(replay, &word);
     else if (word.said == REPLAY_SAID_FAILED) {
         error_set(&err, ERROR_UNAVAILABLE, "%s", word.message);
-        fail(replay, &err, word.reason);
+        fail(replay, &err, restore_reason_parse(word.reason));
     }
     replay_word_release(&word);
 }
@@ -307,7 +308,7 @@ static void on_child_exited(void *arg, const struct subprocess_result *result)
         error_set(&err, ERROR_IO, "the reader of the archive ended with %s %d: %s",
             result->term_signal ? "signal" : "status", result->term_signal ? result->term_signal : result->exit_code,
             telling);
-        fail(replay, &err, "ToolFailed");
+        fail(replay, &err, RESTORE_REASON_TOOL_FAILED);
     }
     loop_timer_arm(&replay->turn, 0);
 }
@@ -342,7 +343,7 @@ static void start_child(struct seed_replay *replay)
     if (replay->child)
         tell_child(replay);
     else
-        fail(replay, &err, "ToolFailed");
+        fail(replay, &err, RESTORE_REASON_TOOL_FAILED);
 }
 
 static void on_opened(void *arg)
@@ -360,7 +361,7 @@ static void on_ready(void *arg, const struct error *err)
     replay->starting = false;
     loop_timer_arm(&replay->turn, 0);
     if (err)
-        fail(replay, err, "ToolFailed");
+        fail(replay, err, RESTORE_REASON_TOOL_FAILED);
     else
         start_job(replay, run_open, on_opened);
 }
@@ -421,7 +422,7 @@ void seed_replay_cancel(struct seed_replay *replay)
     struct error err = ERROR_INIT;
 
     error_set(&err, ERROR_CANCELLED, "another order came");
-    fail(replay, &err, "ToolFailed");
+    fail(replay, &err, RESTORE_REASON_TOOL_FAILED);
 }
 
 void seed_replay_free(struct seed_replay *replay)

@@ -41,10 +41,13 @@ enum agent_problem_kind {
 
 extern const char *const agent_problem_names[AGENT_PROBLEM_KIND_COUNT]; /* "", "AccountsFailed", ... */
 
+/* An error of replication as servers word it, with the transaction's GTID. */
+#define AGENT_PROBLEM_MESSAGE_SIZE 448
+
 struct agent_problem {
     enum agent_problem_kind kind;
     char reason[48]; /* its name */
-    char message[256];
+    char message[AGENT_PROBLEM_MESSAGE_SIZE];
 };
 
 #endif

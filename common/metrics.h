@@ -18,7 +18,8 @@
 #define METRICS_SERIES_MAX 20000
 #define METRICS_BUCKETS_MAX 20
 
-enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
+/* METRIC_UNTYPED: a value of somebody else under the name that its users know, whatever the conventions ask of a counter. */
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_UNTYPED };
 
 struct metrics;       /* the registry */
 struct metric_family; /* owned by the registry */

@@ -3,6 +3,7 @@
 
 #include "operator/setup.h"
 
+#include "common/alloc.h"
 #include "common/version.h"
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
@@ -62,12 +63,20 @@ static void share(struct manager *manager, struct shared *ret)
     manager_defer(manager, free_fleet, ret->fleet);
 }
 
+/* As semantic versions carry a build: "0.2.0+b4fa498c0ffe". */
+static const char *version_of_build(struct manager *manager)
+{
+    char *version = xasprintf("%s%s%s", KM_VERSION, *build_commit ? "+" : "", build_commit);
+    manager_defer(manager, free, version);
+    return version;
+}
+
 static void set_up_clusters(struct manager *manager, const struct operator_options *options, const struct shared *shared)
 {
     const struct cluster_controller_options cluster_options = {
         .agent_image = options->agent_image,
         .agent_turns = options->max_unavailable_clusters,
-        .version = KM_VERSION,
+        .version = version_of_build(manager),
         .watch_namespaces = &options->watch_namespaces,
         .ipv6 = options->ipv6,
         .cluster_domain = options->cluster_domain,

@@ -38,24 +38,24 @@ int restore_check_manifest(
     return 0;
 }
 
-static struct restore_failure failure(enum restore_retry retry, const char *reason)
+static struct restore_failure failure(enum restore_retry retry, enum restore_reason reason)
 {
     return (struct restore_failure){retry, reason};
 }
 
-static struct restore_failure of_store(const struct error *err, const char *not_found)
+static struct restore_failure of_store(const struct error *err, enum restore_reason not_found)
 {
     switch (err->kind) {
     case ERROR_FORBIDDEN:
     case ERROR_INVALID:
-        return failure(RESTORE_RETRY_SLOWLY, "StoreRefused");
+        return failure(RESTORE_RETRY_SLOWLY, RESTORE_REASON_STORE_REFUSED);
     case ERROR_NOT_FOUND:
         return failure(RESTORE_RETRY_SLOWLY, not_found);
     case ERROR_PROTOCOL:
     case ERROR_TOO_LARGE:
-        return failure(RESTORE_GIVE_UP, "BackupDamaged");
+        return failure(RESTORE_GIVE_UP, RESTORE_REASON_BACKUP_DAMAGED);
     default:
-        return failure(RESTORE_RETRY, "StoreUnavailable");
+        return failure(RESTORE_RETRY, RESTORE_REASON_STORE_UNAVAILABLE);
     }
 }
 
@@ -63,29 +63,30 @@ struct restore_failure restore_classify(enum restore_place place, const struct e
 {
     switch (place) {
     case RESTORE_AT_MANIFEST:
-        return err->kind == ERROR_UNAUTHORIZED ? failure(RESTORE_RETRY_SLOWLY, "StoreRefused")
-                                               : of_store(err, "BackupMissing");
+        return err->kind == ERROR_UNAUTHORIZED ? failure(RESTORE_RETRY_SLOWLY, RESTORE_REASON_STORE_REFUSED)
+                                               : of_store(err, RESTORE_REASON_BACKUP_MISSING);
     case RESTORE_AT_DATA:
-        return err->kind == ERROR_UNAUTHORIZED ? failure(RESTORE_GIVE_UP, "KeyInvalid") : of_store(err, "BackupMissing");
+        return err->kind == ERROR_UNAUTHORIZED ? failure(RESTORE_GIVE_UP, RESTORE_REASON_KEY_INVALID)
+                                               : of_store(err, RESTORE_REASON_BACKUP_MISSING);
     case RESTORE_AT_CHECK:
         if (err->kind == ERROR_INVALID)
-            return failure(RESTORE_GIVE_UP, "ServerMismatch");
+            return failure(RESTORE_GIVE_UP, RESTORE_REASON_SERVER_MISMATCH);
         if (err->kind == ERROR_FORBIDDEN)
-            return failure(RESTORE_GIVE_UP, "KeyInvalid");
+            return failure(RESTORE_GIVE_UP, RESTORE_REASON_KEY_INVALID);
         if (err->kind == ERROR_PROTOCOL)
-            return failure(RESTORE_GIVE_UP, "BackupDamaged");
+            return failure(RESTORE_GIVE_UP, RESTORE_REASON_BACKUP_DAMAGED);
         if (err->kind == ERROR_TOO_LARGE)
-            return failure(RESTORE_RETRY_SLOWLY, "VolumeTooSmall");
-        return failure(RESTORE_RETRY, "ToolFailed");
+            return failure(RESTORE_RETRY_SLOWLY, RESTORE_REASON_VOLUME_TOO_SMALL);
+        return failure(RESTORE_RETRY, RESTORE_REASON_TOOL_FAILED);
     case RESTORE_AT_COPY:
         if (err->kind == ERROR_INVALID)
-            return failure(RESTORE_GIVE_UP, "CopyUnusable");
+            return failure(RESTORE_GIVE_UP, RESTORE_REASON_COPY_UNUSABLE);
         if (err->kind == ERROR_PROTOCOL)
-            return failure(RESTORE_GIVE_UP, "BackupDamaged");
+            return failure(RESTORE_GIVE_UP, RESTORE_REASON_BACKUP_DAMAGED);
         return restore_classify(RESTORE_AT_TOOLS, err);
     default:
-        return err->kind == ERROR_TOO_LARGE ? failure(RESTORE_RETRY_SLOWLY, "VolumeTooSmall")
-                                            : failure(RESTORE_RETRY, "ToolFailed");
+        return err->kind == ERROR_TOO_LARGE ? failure(RESTORE_RETRY_SLOWLY, RESTORE_REASON_VOLUME_TOO_SMALL)
+                                            : failure(RESTORE_RETRY, RESTORE_REASON_TOOL_FAILED);
     }
 }
 
@@ -99,23 +100,22 @@ void restore_check_full(enum restore_place place, uint64_t free_bytes, struct er
     err->kind = ERROR_TOO_LARGE;
 }
 
-struct restore_failure restore_failure_named(const char *reason)
+struct restore_failure restore_failure_of(enum restore_reason reason)
 {
-    static const struct restore_failure failures[] = {
-        {RESTORE_GIVE_UP, "GapInArchive"},
-        {RESTORE_GIVE_UP, "BackupTooNew"},
-        {RESTORE_GIVE_UP, "BackupDamaged"},
-        {RESTORE_GIVE_UP, "KeyInvalid"},
-        {RESTORE_RETRY_SLOWLY, "TargetNotCovered"},
-        {RESTORE_RETRY_SLOWLY, "ReplayFailed"},
-        {RESTORE_RETRY_SLOWLY, "VolumeTooSmall"},
-        {RESTORE_RETRY_SLOWLY, "StoreRefused"},
-        {RESTORE_RETRY, "StoreUnavailable"},
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
-        if (str_eq(failures[i].reason, reason))
-            return failures[i];
+    switch (reason) {
+    case RESTORE_REASON_GAP_IN_ARCHIVE:
+    case RESTORE_REASON_BACKUP_TOO_NEW:
+    case RESTORE_REASON_BACKUP_DAMAGED:
+    case RESTORE_REASON_KEY_INVALID:
+        return failure(RESTORE_GIVE_UP, reason);
+    case RESTORE_REASON_TARGET_NOT_COVERED:
+    case RESTORE_REASON_REPLAY_FAILED:
+    case RESTORE_REASON_VOLUME_TOO_SMALL:
+    case RESTORE_REASON_STORE_REFUSED:
+        return failure(RESTORE_RETRY_SLOWLY, reason);
+    case RESTORE_REASON_STORE_UNAVAILABLE:
+        return failure(RESTORE_RETRY, reason);
+    default:
+        return failure(RESTORE_RETRY, RESTORE_REASON_TOOL_FAILED);
     }
-    return failure(RESTORE_RETRY, "ToolFailed");
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * restore_check.h: whether a stored backup can become this member's data, said before anything is touched; and what kind of failure a failed restore is. Pure.
+ * restore_check.h: whether a stored backup can become this member's data, said before anything is touched; and what
+ * kind of failure a failed restore is. Pure.
  *
- * A backup is made ready by the tools of its own series (prepare, or system tables in a dump): an older one is restored with an image of its series, which is
- * changed afterwards. MySQL's files (tar) go forward within their series, too, never back to an older release of it.
+ * A backup is made ready by the tools of its own series (prepare, or system tables in a dump): an older one is restored
+ * with an image of its series, which is changed afterwards. MySQL's files (tar) go forward within their series, too,
+ * never back to an older release of it.
  */
 #ifndef KM_AGENT_BOOTSTRAP_RESTORE_CHECK_H
 #define KM_AGENT_BOOTSTRAP_RESTORE_CHECK_H
@@ -13,6 +15,7 @@
 #include "agent/bootstrap/server_binary.h"
 #include "common/backup_manifest.h"
 #include "common/error.h"
+#include "common/restore_reason.h"
 
 /* ERROR_INVALID: it is of another family, series, or method than this image can take. has_tools: the image holds
  * mariadb-backup and mbstream (of MariaDB alone that matters). */
@@ -27,9 +30,7 @@ enum restore_retry {
 };
 struct restore_failure {
     enum restore_retry retry;
-    const char *
-        reason; /* CamelCase: KeyInvalid, BackupDamaged, BackupMissing, ServerMismatch, CopyUnusable (a server ends by itself on it), VolumeTooSmall, StoreRefused, StoreUnavailable, ToolFailed; of a replay:
-                   GapInArchive, TargetNotCovered (yet), BackupTooNew, ReplayFailed (the server's applier) */
+    enum restore_reason reason;
 };
 
 /* Less than this is left: whatever a tool said, it had no room. Not zero: a server gives back what it began to take. */
@@ -44,9 +45,10 @@ enum restore_place {
     RESTORE_AT_COPY,     /* a server on MySQL's files (agent/seed_settle.h) */
 };
 struct restore_failure restore_classify(enum restore_place place, const struct error *err);
-/* Tools end with words of their own on a full volume: of a failure RESTORE_AT_TOOLS or RESTORE_AT_COPY, at once after it. It becomes TOO_LARGE if the volume is full. */
+/* Tools end with words of their own on a full volume: of a failure RESTORE_AT_TOOLS or RESTORE_AT_COPY, at once after
+ * it. It becomes TOO_LARGE if the volume is full. */
 void restore_check_full(enum restore_place place, uint64_t free_bytes, struct error *err);
-/* Of a reason by its name, as a child says it; one that is not known is "ToolFailed". */
-struct restore_failure restore_failure_named(const char *reason);
+/* Of a reason that a child says; one that is of no failure, or not known, is TOOL_FAILED. */
+struct restore_failure restore_failure_of(enum restore_reason reason);
 
 #endif

@@ -116,12 +116,16 @@ static void take_column(struct replication_facts *facts, enum column column, con
         break;
     case COLUMN_IO_ERROR:
         row_value_copy(facts->receiver_error, sizeof(facts->receiver_error), value);
+        if (!*facts->error_text)
+            row_value_copy(facts->error_text, sizeof(facts->error_text), value);
         break;
     case COLUMN_SQL_ERRNO:
         facts->applier_errno = (uint32_t)strtoul(value, NULL, 10);
         break;
     case COLUMN_SQL_ERROR:
         row_value_copy(facts->applier_error, sizeof(facts->applier_error), value);
+        if (*value)
+            row_value_copy(facts->error_text, sizeof(facts->error_text), value);
         break;
     case COLUMN_RECEIVED:
         facts->gtid_received = take_text(facts, value);
@@ -166,11 +170,59 @@ bool replication_beat_is_right(const struct replication_facts *facts)
     return !facts->source_beat_ms || facts->source_beat_ms == SOURCE_BEAT_MS;
 }
 
+static void take_worker(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct replication_facts *facts = arg;
+
+    UNUSED(names);
+    if (count > 0 && !str_empty(values[0]))
+        row_value_copy(facts->error_text, sizeof(facts->error_text), values[0]);
+}
+
+/* MySQL's coordinator tells which transaction failed, and the worker why; 3030: another one failed before it. Without the
+ * performance schema nobody says more. */
+static int observe_worker(struct session *session, struct replication_facts *facts, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (session_query(session,
+            "SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE "
+            "LAST_ERROR_NUMBER <> 0 ORDER BY LAST_ERROR_NUMBER = 3030, WORKER_ID LIMIT 1",
+            take_worker, facts, &failure) == 0 ||
+        failure.kind == ERROR_DATABASE)
+        return 0;
+    if (err)
+        *err = failure;
+    return -1;
+}
+
+/* MariaDB names no transaction, but the last ones that it has executed. */
+static void name_position(struct replication_facts *facts)
+{
+    char text[sizeof(facts->error_text)];
+
+    row_value_copy(text, sizeof(text), facts->error_text);
+    snprintf(facts->error_text, sizeof(facts->error_text), "after GTID %.128s%s: %s",
+        str_or_empty(facts->gtid_executed), strlen(str_or_empty(facts->gtid_executed)) > 128 ? "..." : "", text);
+}
+
+static int explain_applier_error(
+    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
+{
+    if (!facts->applier_errno)
+        return 0;
+    if (dialect->family != AGENT_FLAVOUR_MARIADB)
+        return observe_worker(session, facts, err);
+    name_position(facts);
+    return 0;
+}
+
 static int observe_replica(
     struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
 {
     facts->relay_logs_last = dialect->family != AGENT_FLAVOUR_MARIADB;
-    if (session_query(session, dialect->replica_status, take_status_row, facts, err) < 0)
+    if (session_query(session, dialect->replica_status, take_status_row, facts, err) < 0 ||
+        explain_applier_error(session, dialect, facts, err) < 0)
         return -1;
     if (!facts->configured || !dialect->stream_status)
         return 0;

@@ -47,6 +47,9 @@ struct replication_facts {
     bool all_applied;          /* everything received is executed */
     uint32_t receiver_errno, applier_errno;
     char receiver_error[192], applier_error[192];
+    /* For people: the applier's error, else the receiver's, with the transaction that it is about, as far as the server
+     * tells; "" neither. */
+    char error_text[AGENT_PROBLEM_MESSAGE_SIZE];
 
     bool semi_sync_source;   /* as set: commits are to wait for acknowledgements */
     bool semi_sync_replica;  /* as set: acknowledgements are to be given */

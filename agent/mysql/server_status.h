@@ -2,8 +2,8 @@
 /*
  * server_status.h: the server's counters that we export, as one fixed array, and as Prometheus metrics.
  *
- * Names are those of mysqld_exporter (mysql_global_status_*, mysql_global_variables_*, mysql_slave_status_*), so dashboards and alerts that
- * exist go on working. Collecting happens on a worker thread, exporting on the loop; a struct server_status is a plain value between.
+ * Names and types are those of mysqld_exporter (mysql_global_status_*, mysql_global_variables_*, mysql_slave_status_*), so dashboards and
+ * alerts that exist go on working: a status variable that only grows has no "_total" and is untyped. Collecting happens on a worker thread, exporting on the loop; a struct server_status is a plain value between.
  */
 #ifndef KM_AGENT_MYSQL_SERVER_STATUS_H
 #define KM_AGENT_MYSQL_SERVER_STATUS_H
@@ -12,7 +12,7 @@
 
 #include "common/metrics.h"
 
-#define SERVER_STATUS_VALUES_MAX 128
+#define SERVER_STATUS_VALUES_MAX 144
 
 struct server_status {
     double values[SERVER_STATUS_VALUES_MAX]; /* by index of the table in server_status.c; NAN: not reported */

@@ -703,6 +703,12 @@ static bool is_stopped(const struct member *member)
         member->status.replication.applier == AGENT_THREAD_OFF;
 }
 
+static bool tells_which_transaction(const struct member *member)
+{
+    const char *which = member->status.flavour == AGENT_FLAVOUR_MARIADB ? "after GTID 0-" : "executing transaction '";
+    return strstr(member->status.problems[0].message, which) && strstr(member->status.problems[0].message, "log_pos");
+}
+
 static void test_a_duplicate_key_is_named_and_not_skipped(void **state)
 {
     struct replication_rig *rig = *state;
@@ -717,6 +723,7 @@ static void test_a_duplicate_key_is_named_and_not_skipped(void **state)
     assert_true(number == 1062 || (number == 3030 && rig->members[2].status.flavour != AGENT_FLAVOUR_MARIADB));
     replication_rig_run(rig, 3000);
     assert_true(is_stopped(&rig->members[2]));
+    assert_true(tells_which_transaction(&rig->members[2]));
     assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w WHERE id = -10", "0"));
     /* A person mends it. */
     assert_true(member_write_aside(rig, 2, false, "DELETE FROM t.w WHERE id = -9"));

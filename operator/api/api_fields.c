@@ -246,7 +246,9 @@ static void check_place(const struct walk *walk, const struct place *place, cons
     } else if (field->type == API_INTEGER) {
         check_integer(place, field, walk->problems);
     } else if (field->type == API_QUANTITY) {
-        if (quantity_from_json(place->value, &bytes) < 0 || bytes < field->min)
+        if (quantity_from_json(place->value, &bytes) < 0)
+            api_problems_add(walk->problems, place->path, "must be a quantity: write 1Gi or 1G, not 1GB");
+        else if (bytes < field->min)
             api_problems_add(walk->problems, place->path, "must be a positive quantity like 10Gi");
     } else if (field->type == API_OBJECT) {
         check_object(walk, place);

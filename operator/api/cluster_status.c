@@ -16,7 +16,7 @@ const char *const cluster_condition_types[] = {CONDITION_ACCEPTED, CONDITION_PRO
     CONDITION_STORAGE_RESIZED, CONDITION_CERTIFICATE_EXPIRING, CONDITION_RESTORED, CONDITION_FINAL_BACKUP,
     CONDITION_BINLOGS_ARCHIVED, CONDITION_RESTORE_VERIFIED, CONDITION_RESTORED_IN_PLACE, CONDITION_READY,
     CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED, CONDITION_PASSWORD_SUSPECT, CONDITION_VOLUME_FULL,
-    NULL};
+    CONDITION_ROLLED_BACK, NULL};
 
 const char *const cluster_state_names[CLUSTER_STATE_COUNT] = {
     [CLUSTER_STATE_UNKNOWN] = "",
@@ -38,6 +38,7 @@ static const struct status_text status_texts[] = {
     STATUS_TEXT(cluster_status, "serviceReplicas", service_replicas),
     STATUS_TEXT(cluster_status, "selector", selector),
     STATUS_TEXT(cluster_status, "nextAction", next_action),
+    STATUS_TEXT(cluster_status, "operatorVersion", operator_version),
     STATUS_TEXT(cluster_status, "dataVersion", data_version),
     STATUS_TEXT(cluster_status, "mycnfAdjusted", mycnf_adjusted),
     STATUS_TEXT(cluster_status, "appliedHash", applied_hash),
@@ -148,6 +149,7 @@ json_t *cluster_status_encode(const struct cluster_status *status)
         json_put(json, "restore", cluster_restore_encode(&status->restore));
     if (status->in_place.phase != IN_PLACE_PHASE_NONE)
         json_put(json, "restoreInPlace", cluster_in_place_encode(&status->in_place));
+    json_put(json, "roll", cluster_roll_status_encode(&status->roll));
     put_instances(json, status);
     put_names(json, "volumes", status->volumes, status->volume_count);
     put_names(json, "retainedVolumes", status->retained_volumes, status->retained_volume_count);
@@ -216,6 +218,8 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     cluster_accounts_decode(json_object_get(json, "accounts"), &ret->accounts);
     cluster_restore_decode(json_object_get(json, "restore"), &ret->restore);
     cluster_in_place_decode(json_object_get(json, "restoreInPlace"), &ret->in_place);
+    cluster_roll_status_decode(json_object_get(json, "roll"), &ret->roll);
+    json_copy_text(ret->last_backup, sizeof(ret->last_backup), json_path_str(json, "backup.lastBackup", ""));
     json_copy_text(ret->archive.reason, sizeof(ret->archive.reason), json_path_str(json, "backup.archive.reason", ""));
     json_copy_text(
         ret->archive.message, sizeof(ret->archive.message), json_path_str(json, "backup.archive.message", ""));

@@ -17,6 +17,7 @@
 
 #include <jansson.h>
 
+#include "common/agent_problem.h"
 #include "common/position.h"
 #include "operator/api/account_status.h"
 #include "operator/api/cluster_history.h"
@@ -25,6 +26,7 @@
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/names.h"
 #include "operator/api/restore_status.h"
+#include "operator/api/roll_status.h"
 #include "operator/kube/kube_condition.h"
 
 /* Conditions of MysqlCluster (and the first and third of MysqlTerminal). */
@@ -51,6 +53,8 @@
 #define CONDITION_RESTORE_VERIFIED \
     "RestoreVerified" /* spec.backup.drill: the last drill went well; False: reason and message say what did not */
 #define CONDITION_CERTIFICATE_EXPIRING "CertificateExpiring" /* True: renewal keeps failing and little time is left */
+#define CONDITION_ROLLED_BACK \
+    "RolledBack" /* a roll failed; True: members run what they ran before; False: nothing goes back; message: why */
 #define CONDITION_DEGRADED "Degraded"                /* True: the primary takes writes, but not all is as wanted */
 #define CONDITION_PASSWORD_SUSPECT "PasswordSuspect" /* True: the password given ends with a newline; message: where */
 /* And those of ready_conditions.h. */
@@ -80,8 +84,8 @@ struct cluster_instance {
     char flavour[16]; /* mysql, mariadb, percona, "" until known */
     char version[64];
     char node[KUBE_NAME_MAX + 1];
-    char message[256]; /* why it is not ready */
-    bool lag_known;    /* replicas only */
+    char message[AGENT_PROBLEM_MESSAGE_SIZE + 64]; /* why it is not ready; as of a problem, its reason before it */
+    bool lag_known;                                /* replicas only */
     int64_t lag_ms;
     char errant[256];                   /* transactions that its source has not, cut with "..."; "" none */
     char problem[48];                   /* reason (agent_api.h) of what a person should look at first; "" none */
@@ -115,10 +119,12 @@ struct cluster_status {
     struct cluster_accounts accounts;
     struct cluster_restore restore;   /* owns documents */
     struct cluster_in_place in_place; /* likewise */
+    struct cluster_roll_status roll;
     int replicas;
     int ready_replicas;
-    int updated_replicas;  /* pods of the newest template */
-    char next_action[512]; /* what the operator would do next and what blocks it; "" if nothing is to do */
+    int updated_replicas;      /* pods of the newest template */
+    char next_action[512];     /* what the operator would do next and what blocks it; "" if nothing is to do */
+    char operator_version[64]; /* of who wrote it, with the commit: "0.2.0+b4fa498c0ffe"; "" not known */
     char data_version[64]; /* VERSION() of the server that ran on the primary's data last, also while none runs; "" unknown */
     char mycnf_adjusted[272];   /* at least what a projection keeps: values of the my.cnf in force that the server has
                                    changed, in its words; "" none */
@@ -141,6 +147,7 @@ struct cluster_status {
         char reason[48]; /* "": there are none */
         char message[KUBE_CONDITION_MESSAGE_MAX];
     } drill;
+    char last_backup[KUBE_NAME_MAX + 1]; /* likewise the newest good MysqlBackup; "" none */
     char backup_problem[512]; /* and the controller of schedules: why spec.backup cannot be followed; "": it can */
 };
 

@@ -120,6 +120,7 @@ static const struct json_field fields[] = {
     FIELD("storedBytes", U64, stored_bytes),
     FIELD("dataBytes", U64, data_bytes),
     FIELD("bytesPerSecond", U64, bytes_per_second),
+    FIELD("estimatedBytes", U64, estimated_bytes),
     FIELD("gtid", TEXT, gtid),
     FIELD("serverVersion", TEXT, server_version),
     FIELD("flavour", TEXT, flavour),
@@ -166,6 +167,34 @@ void backup_size_text(uint64_t bytes, char out[static 16])
     snprintf(out, 16, unit > 0 && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
+static void add_time_left(uint64_t seconds, struct strbuf *out)
+{
+    if (seconds < 120)
+        strbuf_addf(out, ", about %llu s left", (unsigned long long)seconds);
+    else if (seconds < 7200)
+        strbuf_addf(out, ", about %llu min left", (unsigned long long)(seconds + 59) / 60);
+    else
+        strbuf_addf(out, ", about %llu h left", (unsigned long long)(seconds + 3599) / 3600);
+}
+
+void backup_progress_text(const struct backup_status *status, struct strbuf *out)
+{
+    char read[16], all[16], rate[16];
+    uint64_t bytes = status->raw_bytes, estimate = status->estimated_bytes;
+    if (status->phase != BACKUP_PHASE_RUNNING || bytes == 0)
+        return;
+    backup_size_text(bytes, read);
+    backup_size_text(estimate, all);
+    backup_size_text(status->bytes_per_second, rate);
+    strbuf_adds(out, read);
+    if (estimate > bytes)
+        strbuf_addf(out, " of about %s (%llu %%)", all, (unsigned long long)(bytes / (estimate / 100 + 1)));
+    if (status->bytes_per_second > 0)
+        strbuf_addf(out, ", %s/s", rate);
+    if (estimate > bytes && status->bytes_per_second > 0)
+        add_time_left((estimate - bytes + status->bytes_per_second - 1) / status->bytes_per_second, out);
+}
+
 static json_t *encode_failures(const struct backup_status *status)
 {
     json_t *list = json_array();
@@ -182,6 +211,9 @@ json_t *backup_status_encode(const struct backup_status *status)
 {
     json_t *json = json_object();
     char size[16];
+    _cleanup_(strbuf_release) struct strbuf progress;
+    strbuf_init(&progress, 160);
+    backup_progress_text(status, &progress);
     json_put_int(json, "observedGeneration", status->observed_generation);
     json_put_str(json, "phase", status->phase ? backup_phase_names[status->phase] : NULL);
     json_fields_encode(fields, ARRAY_LEN(fields), status, json);
@@ -192,6 +224,7 @@ json_t *backup_status_encode(const struct backup_status *status)
     status_put_time(json, "retryTime", status->retry_ms);
     backup_size_text(status->stored_bytes, size);
     json_put_str(json, "size", status->stored_bytes > 0 ? size : NULL);
+    json_put_str(json, "progress", progress.len > 0 ? progress.buf : NULL);
     json_put(json, "destination", json_deep_copy(status->destination));
     json_put(json, "encryption", json_deep_copy(status->encryption));
     if (status->verified_ms > 0) {

@@ -92,6 +92,7 @@ struct backup_status {
     bool received;                             /* the donor has shown the id */
     int64_t start_ms, completion_ms, retry_ms; /* wall clock; 0: not set */
     uint64_t raw_bytes, stored_bytes, data_bytes, bytes_per_second;
+    uint64_t estimated_bytes;      /* while it runs: what raw_bytes will be in the end, about; 0: not known */
     char gtid[POSITION_TOLD_SIZE]; /* told (position.h): what is longer is in the manifest */
     char server_version[64];
     char flavour[16];
@@ -123,5 +124,8 @@ void backup_status_release(struct backup_status *status);
 bool backup_status_same(const struct backup_status *a, const struct backup_status *b);
 /* "1.5 GiB" */
 void backup_size_text(uint64_t bytes, char out[static 16]);
+/* Of one that runs: "1.2 GiB of about 3.0 GiB (40 %), 80.0 MiB/s, about 23 s left"; else, and before anything was read,
+ * nothing is appended. */
+void backup_progress_text(const struct backup_status *status, struct strbuf *out);
 
 #endif

@@ -73,6 +73,9 @@
 /* MysqlCluster, set by people: an existing cluster gets the data of a stored backup (in_place_wish.h). */
 #define ANNOTATION_RESTORE_IN_PLACE "kubemysql.dev/restore-in-place"
 
+/* MysqlCluster, set by people: another value than it had when a roll failed tries that roll again. */
+#define ANNOTATION_ROLL_AGAIN "kubemysql.dev/roll-again"
+
 /* MysqlCluster, set by people: "true" lets a cluster that is being deleted go without its final backup. */
 #define ANNOTATION_SKIP_FINAL_BACKUP "kubemysql.dev/skip-final-backup"
 

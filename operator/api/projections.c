@@ -238,6 +238,8 @@ static struct kube_object *project_custom(struct json_slice object, struct error
         json_slice_member(meta.annotations, ANNOTATION_CONFIRMED_LOST), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, stop_server),
         json_slice_member(meta.annotations, ANNOTATION_STOP_SERVER), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, roll_again),
+        json_slice_member(meta.annotations, ANNOTATION_ROLL_AGAIN), KUBE_LABEL_MAX);
     texts_add(&texts, offsetof(struct custom_object, restore_in_place),
         json_slice_member(meta.annotations, ANNOTATION_RESTORE_IN_PLACE), IN_PLACE_WISH_SIZE);
     texts_add(&texts, offsetof(struct custom_object, skip_final_backup),
@@ -344,12 +346,24 @@ static bool container_problem(struct json_slice container, struct pod_problem *r
     return true;
 }
 
+/* A restart counts when the next one is made: until then the last end counts beside it. */
+static int ends_of(struct json_slice container)
+{
+    int restarts = clamp_int(json_slice_int(json_slice_member(container, "restartCount"), 0));
+    struct json_slice ended = json_slice_get(container, "state", "terminated", NULL);
+    bool waits = is_object_text(json_slice_get(container, "state", "waiting", NULL)) &&
+        is_object_text(json_slice_get(container, "lastState", "terminated", NULL));
+    bool failed = is_object_text(ended) && json_slice_int(json_slice_member(ended, "exitCode"), 0) != 0;
+    return restarts < INT_MAX && (waits || failed) ? restarts + 1 : restarts;
+}
+
 static void scan_containers(struct json_slice statuses, struct pod_object *ret, struct pod_problem *problem)
 {
     struct json_slice container;
     int64_t restarts = ret->restart_count;
     for (const char *cursor = NULL; json_slice_next_element(statuses, &cursor, &container);) {
         restarts += clamp_int(json_slice_int(json_slice_member(container, "restartCount"), 0));
+        ret->most_ends = MAX_OF(ret->most_ends, ends_of(container));
         if (!problem->reason.data)
             container_problem(container, problem);
         if (json_slice_str_eq(json_slice_member(container, "name"), CONTAINER_MYSQL))
@@ -473,6 +487,7 @@ static struct kube_object *project_pod(struct json_slice object, struct error *e
     ret->ready = condition_is(status, "Ready", "True");
     ret->mysql_running = facts.mysql_running;
     ret->restart_count = facts.restart_count;
+    ret->most_ends = facts.most_ends;
     ret->created_ms = created_ms(object);
     ret->init_declares_port = init_declares_port(json_slice_member(object, "spec"));
     return &ret->object;

@@ -42,6 +42,7 @@ struct custom_object {
     const char *set_aside_seen;                   /* likewise ANNOTATION_SET_ASIDE_SEEN, cut at SET_ASIDE_SEEN_MAX */
     const char *confirmed_lost;                   /* likewise ANNOTATION_CONFIRMED_LOST */
     const char *stop_server;                      /* likewise ANNOTATION_STOP_SERVER */
+    const char *roll_again;                       /* likewise ANNOTATION_ROLL_AGAIN */
     const char *restore_in_place;                 /* likewise ANNOTATION_RESTORE_IN_PLACE */
     const char *skip_final_backup;                /* likewise ANNOTATION_SKIP_FINAL_BACKUP */
     const char *drill_of;                         /* MysqlCluster: label LABEL_DRILL, "" if none */
@@ -80,6 +81,7 @@ struct pod_object {
     const char *terminal;       /* label kubemysql.dev/terminal */
     const char *mounts_changed; /* annotation; "" none */
     int restart_count;          /* sum of all containers */
+    int most_ends;              /* how often that container has ended which ended most often */
     int64_t created_ms;         /* wall clock, in whole seconds; 0: unknown */
     /* Why it does not run, for people: not schedulable, image cannot be pulled, container's last words. "" if nothing is known. */
     const char *check_words; /* of container "check" that ended well: what it has to say all the same */

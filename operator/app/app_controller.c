@@ -12,6 +12,7 @@
 #include "operator/app/app_desired.h"
 #include "operator/kube/kube_condition.h"
 #include "operator/plan/ownership.h"
+#include "operator/runtime/reconcile_context.h"
 
 /* All that matters is watched; this mends what a watch may have missed. */
 #define APP_RECHECK_MS (5 * 60 * 1000)
@@ -31,9 +32,8 @@ struct app_controller {
 
 /* One reconcile under way. */
 struct visit {
+    struct reconcile_context context;
     struct app_controller *controller;
-    struct reconcile *run;
-    char *key, *ns, *name, *uid;
     int64_t generation;
     struct app app;       /* borrows ns, name */
     json_t *last;         /* the status before; NULL: none */
@@ -43,30 +43,22 @@ struct visit {
     bool is_done[APP_CHILD_COUNT]; /* it is as wanted */
     char reason[KUBE_CONDITION_REASON_MAX], message[KUBE_CONDITION_MESSAGE_MAX];
     bool is_stalled;
-    struct error error;
 };
 
-static void visit_child(struct visit *visit);
+enum visit_phase {
+    VISIT_DONE = RECONCILE_DONE,
+    VISIT_CHILD, /* each in turn, then the status */
+    VISIT_REPORT,
+};
 
-/* ---- the end ---- */
-
-static void visit_finish(struct visit *visit)
+static void visit_free(void *work)
 {
-    struct app_controller *controller = visit->controller;
-    struct reconcile *run = visit->run;
-    struct error error = visit->error;
-    bool is_blocked = *visit->reason != '\0';
-    int64_t blocked_ms =
-        controller->options.blocked_recheck_ms ? controller->options.blocked_recheck_ms : APP_BLOCKED_RECHECK_MS;
+    struct visit *visit = work;
     app_release(&visit->app);
     json_decref(visit->last);
     json_decref(visit->manifest);
-    free(visit->key);
-    free(visit->ns);
-    free(visit->name);
-    free(visit->uid);
+    reconcile_context_release(&visit->context);
     free(visit);
-    reconcile_finish(run, error.kind ? &error : NULL, is_blocked ? blocked_ms : APP_RECHECK_MS);
 }
 
 static void refuse(struct visit *visit, const char *reason, bool is_stalled, const char *message)
@@ -80,21 +72,11 @@ static void refuse(struct visit *visit, const char *reason, bool is_stalled, con
 
 /* ---- status ---- */
 
-static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    struct visit *visit = arg;
-    if (!err)
-        informer_observe_write(visit->controller->apps, answer);
-    else if (err->kind != ERROR_NOT_FOUND && !visit->error.kind)
-        visit->error = *err;
-    visit_finish(visit);
-}
-
 static const struct kube_object *find_child(const struct visit *visit, enum app_child child)
 {
     const struct kube_object *object =
-        store_get(informer_store(visit->controller->children[child].informer), visit->key);
-    struct kube_uid ours = kube_uid_parse(visit->uid, strlen(visit->uid));
+        store_get(informer_store(visit->controller->children[child].informer), visit->context.key);
+    struct kube_uid ours = kube_uid_parse(visit->context.uid, strlen(visit->context.uid));
     return object && kube_uid_eq(object->owner, ours) ? object : NULL;
 }
 
@@ -105,7 +87,7 @@ static json_t *make_status(const struct visit *visit)
     _cleanup_(json_decrefp) json_t *deployment_status =
         deployment ? app_projection_parse(((const struct deployment_object *)deployment)->status) : NULL;
     if (visit->is_done[APP_DEPLOYMENT] && visit->is_done[APP_SERVICE])
-        app_applied_hash(&visit->app, visit->uid, visit->digests, hash);
+        app_applied_hash(&visit->app, visit->context.uid, visit->digests, hash);
     const struct app_view view = {
         .app = &visit->app,
         .generation = visit->generation,
@@ -119,37 +101,31 @@ static json_t *make_status(const struct visit *visit)
     return app_status(&view, visit->last, clock_realtime_ms());
 }
 
-static void visit_report(struct visit *visit)
+static int phase_report(void *work)
 {
-    if (visit->error.kind == ERROR_CONFLICT) { /* tried again at once, so nothing is said of it */
-        visit_finish(visit);
-        return;
-    }
+    struct visit *visit = work;
+    struct app_controller *controller = visit->controller;
+    int64_t blocked_ms =
+        controller->options.blocked_recheck_ms ? controller->options.blocked_recheck_ms : APP_BLOCKED_RECHECK_MS;
+    const struct reconcile_write write = {.informer = controller->apps, .next = VISIT_DONE};
+    if (visit->context.error.kind == ERROR_CONFLICT) /* tried again at once, so nothing is said of it */
+        return VISIT_DONE;
+    reconcile_again_in(&visit->context, *visit->reason ? blocked_ms : APP_RECHECK_MS);
     json_t *status = make_status(visit);
     if (app_status_same(status, visit->last)) {
         json_decref(status);
-        visit_finish(visit);
-        return;
+        return VISIT_DONE;
     }
-    json_t *body =
-        json_build("{s:s, s:s, s:{s:s, s:s, s:s}, s:o}", "apiVersion", KM_API_GROUP_VERSION, "kind", kube_kind_app.kind,
-            "metadata", "name", visit->name, "namespace", visit->ns, "uid", visit->uid, "status", status);
-    kube_apply_status(visit->controller->client, visit->controller->app_resource, body, on_status_written, visit);
-    json_decref(body);
+    reconcile_apply_status(&visit->context, controller->app_resource, status, NULL, &write);
+    return PHASES_WAIT;
 }
 
 /* ---- children ---- */
 
-static void next_child(struct visit *visit)
-{
-    visit->child++;
-    visit_child(visit);
-}
-
-static void child_fail(struct visit *visit, const struct error *err)
+static int child_failed(struct visit *visit, const struct error *err)
 {
     struct error error = *err;
-    error_prefix(&error, "%s %s", app_child_kind(visit->child), visit->name);
+    error_prefix(&error, "%s %s", app_child_kind(visit->child), visit->context.name);
     if (err->kind == ERROR_EXISTS)
         refuse(visit, "ForeignObject", true, error.message);
     else if (err->kind == ERROR_INVALID || err->kind == ERROR_FORBIDDEN)
@@ -158,62 +134,66 @@ static void child_fail(struct visit *visit, const struct error *err)
         refuse(visit, "NamespaceTerminating", false, error.message);
     else {
         refuse(visit, "Retrying", false, error.message);
-        visit->error = error;
+        visit->context.error = error;
     }
-    next_child(visit);
+    visit->child++;
+    return VISIT_CHILD;
 }
 
-static void child_done(struct visit *visit, uint64_t digest)
+static int child_done(struct visit *visit, uint64_t digest)
 {
     visit->digests[visit->child] = digest;
     visit->is_done[visit->child] = true;
-    next_child(visit);
+    visit->child++;
+    return VISIT_CHILD;
 }
 
-static void on_child_written(void *arg, const struct kube_answer *answer, const struct error *err)
+static void on_child_written(void *work, const struct kube_answer *answer, const struct error *err)
 {
-    struct visit *visit = arg;
+    struct visit *visit = work;
+    int next;
     if (err) {
         struct error again = *err;
         if (err->kind == ERROR_EXISTS || err->kind == ERROR_NOT_FOUND) /* made or removed since it was read */
             again.kind = ERROR_CONFLICT;
-        child_fail(visit, &again);
-        return;
+        next = child_failed(visit, &again);
+    } else {
+        informer_observe_write(visit->controller->children[visit->child].informer, answer);
+        next = child_done(visit, kube_object_digest(answer->raw));
     }
-    informer_observe_write(visit->controller->children[visit->child].informer, answer);
-    child_done(visit, kube_object_digest(answer->raw));
+    phases_go_on(&visit->context.phases, next);
 }
 
-static void on_child_read(void *arg, const struct kube_answer *answer, const struct error *err)
+static void write_child(struct visit *visit, const struct kube_answer *answer)
 {
-    struct visit *visit = arg;
-    struct kube_client *client = visit->controller->client;
     const struct kube_resource *resource = visit->controller->children[visit->child].resource;
-    struct error problem = ERROR_INIT;
-    if (err && err->kind == ERROR_NOT_FOUND) {
-        kube_create(client, resource, visit->ns, visit->manifest, on_child_written, visit);
-        return;
-    }
-    if (err || ownership_check(answer->object, json_object_get(visit->manifest, "metadata"), &problem) < 0) {
-        child_fail(visit, err ? err : &problem);
-        return;
-    }
     json_t *next = app_next_state(answer->object, visit->manifest, visit->child);
     if (json_equal(next, answer->object))
-        child_done(visit, kube_object_digest(answer->raw));
+        phases_go_on(&visit->context.phases, child_done(visit, kube_object_digest(answer->raw)));
     else
-        kube_update(client, resource, NULL, next, on_child_written, visit);
+        kube_update(visit->context.client, resource, NULL, next, on_child_written, visit);
     json_decref(next);
 }
 
-static void on_service_removed(void *arg, const struct kube_answer *answer, const struct error *err)
+static void on_child_read(void *work, const struct kube_answer *answer, const struct error *err)
+{
+    struct visit *visit = work;
+    const struct kube_resource *resource = visit->controller->children[visit->child].resource;
+    struct error problem = ERROR_INIT;
+    if (err && err->kind == ERROR_NOT_FOUND)
+        kube_create(visit->context.client, resource, visit->context.ns, visit->manifest, on_child_written, visit);
+    else if (err || ownership_check(answer->object, json_object_get(visit->manifest, "metadata"), &problem) < 0)
+        phases_go_on(&visit->context.phases, child_failed(visit, err ? err : &problem));
+    else
+        write_child(visit, answer);
+}
+
+static void on_service_removed(void *work, const struct kube_answer *answer, const struct error *err)
 {
     UNUSED(answer);
-    struct visit *visit = arg;
-    if (err && err->kind != ERROR_NOT_FOUND)
-        child_fail(visit, err);
-    else
-        child_done(visit, 0);
+    struct visit *visit = work;
+    bool failed = err && err->kind != ERROR_NOT_FOUND;
+    phases_go_on(&visit->context.phases, failed ? child_failed(visit, err) : child_done(visit, 0));
 }
 
 static void remove_service(struct visit *visit, const struct kube_object *service)
@@ -221,29 +201,34 @@ static void remove_service(struct visit *visit, const struct kube_object *servic
     char uid[KUBE_UID_TEXT_SIZE];
     kube_uid_print(service->uid, uid);
     const struct kube_delete_options options = {.uid = uid, .grace_seconds = -1};
-    kube_delete(visit->controller->client, visit->controller->children[APP_SERVICE].resource, visit->ns, visit->name,
-        &options, on_service_removed, visit);
+    kube_delete(visit->context.client, visit->controller->children[APP_SERVICE].resource, visit->context.ns,
+        visit->context.name, &options, on_service_removed, visit);
 }
 
-/* Each in turn, then the status. */
-static void visit_child(struct visit *visit)
+static int phase_child(void *work)
 {
+    struct visit *visit = work;
     json_decref(visit->manifest);
     visit->manifest = NULL;
-    if (visit->child == APP_CHILD_COUNT) {
-        visit_report(visit);
-        return;
-    }
+    if (visit->child == APP_CHILD_COUNT)
+        return VISIT_REPORT;
     const struct kube_object *there = find_child(visit, visit->child);
-    visit->manifest = app_manifest(&visit->app, visit->uid, visit->child);
+    visit->manifest = app_manifest(&visit->app, visit->context.uid, visit->child);
     if (visit->manifest)
-        kube_get(visit->controller->client, visit->controller->children[visit->child].resource, visit->ns, visit->name,
-            on_child_read, visit);
+        kube_get(visit->context.client, visit->controller->children[visit->child].resource, visit->context.ns,
+            visit->context.name, on_child_read, visit);
     else if (there && !there->deleting)
         remove_service(visit, there);
     else
-        child_done(visit, 0);
+        return child_done(visit, 0);
+    return PHASES_WAIT;
 }
+
+static const phase_fn phases[] = {
+    [VISIT_DONE] = reconcile_done,
+    [VISIT_CHILD] = phase_child,
+    [VISIT_REPORT] = phase_report,
+};
 
 /* ---- reconcile ---- */
 
@@ -255,19 +240,15 @@ static bool is_as_applied(struct visit *visit)
         const struct kube_object *there = find_child(visit, child);
         visit->digests[child] = there ? there->digest : 0;
     }
-    app_applied_hash(&visit->app, visit->uid, visit->digests, hash);
+    app_applied_hash(&visit->app, visit->context.uid, visit->digests, hash);
     return str_eq(json_path_str(visit->last, "appliedHash", NULL), hash);
 }
 
 static struct visit *visit_new(struct app_controller *controller, const struct app_object *object, struct reconcile *run)
 {
     struct visit *visit = xnew(struct visit);
+    reconcile_context_init(visit, run, controller->client, object->ns, object->name, object->uid, visit_free);
     visit->controller = controller;
-    visit->run = run;
-    visit->key = xstrdup(object->object.key);
-    visit->ns = xstrdup(object->ns);
-    visit->name = xstrdup(object->name);
-    visit->uid = xstrdup(object->uid);
     visit->generation = object->object.generation;
     visit->last = app_projection_parse(object->status);
     return visit;
@@ -277,7 +258,7 @@ static bool visit_is_accepted(struct visit *visit, const struct app_object *obje
 {
     struct api_problems problems = {.count = 0};
     _cleanup_(json_decrefp) json_t *spec = app_projection_parse(object->spec);
-    if (app_parse(visit->ns, visit->name, spec, &visit->app, &problems) == 0)
+    if (app_parse(visit->context.ns, visit->context.name, spec, &visit->app, &problems) == 0)
         return true;
     struct strbuf text;
     strbuf_init(&text, KUBE_CONDITION_MESSAGE_MAX - 1);
@@ -296,14 +277,13 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
         return;
     }
     struct visit *visit = visit_new(controller, object, run);
-    if (!visit_is_accepted(visit, object)) {
-        visit_report(visit);
-    } else if (is_as_applied(visit)) {
-        visit->is_done[APP_DEPLOYMENT] = visit->is_done[APP_SERVICE] = true;
-        visit_report(visit);
-    } else {
-        visit_child(visit);
+    int first = VISIT_REPORT;
+    if (visit_is_accepted(visit, object)) {
+        bool as_applied = is_as_applied(visit);
+        visit->is_done[APP_DEPLOYMENT] = visit->is_done[APP_SERVICE] = as_applied;
+        first = as_applied ? VISIT_REPORT : VISIT_CHILD;
     }
+    reconcile_context_start(&visit->context, phases, first);
 }
 
 /* ---- set-up ---- */

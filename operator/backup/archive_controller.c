@@ -35,71 +35,46 @@ struct archive_controller {
     struct archive_memories memories;
 };
 
-/* ---- the end of a turn ---- */
+enum turn_phase {
+    TURN_DONE = RECONCILE_DONE,
+    TURN_SECRETS,
+    TURN_STORE, /* the pod in front of a volume */
+    TURN_ACT,   /* what agents are told, and the decision */
+    TURN_STATUS,
+};
 
 /* NULL when it was forgotten meanwhile: the cluster is gone, or another one. */
 static struct archive_memory *memory_of(const struct archive_turn *turn)
 {
-    struct archive_memory *memory = archive_memories_find(&turn->controller->memories, turn->key);
+    struct archive_memory *memory = archive_memories_find(&turn->controller->memories, turn->context.key);
     return memory && str_eq(memory->uid, turn->history) ? memory : NULL;
-}
-
-static void turn_finish(struct archive_turn *turn)
-{
-    struct reconcile *run = turn->run;
-    struct error error = turn->error;
-    const struct archive_controller_options *options = &turn->controller->options;
-    int64_t again_ms = options->recheck_ms > 0 ? options->recheck_ms : ARCHIVE_RECHECK_MS;
-    bool goes_on = turn->accepted && turn->spec.archives;
-    archive_turn_release(turn);
-    free(turn);
-    reconcile_finish(run, error.kind ? &error : NULL, error.kind || !goes_on ? 0 : again_ms);
-}
-
-static void turn_note(struct archive_turn *turn, const struct error *err, const char *what)
-{
-    if (turn->error.kind)
-        return;
-    turn->error = *err;
-    error_prefix(&turn->error, "%s", what);
 }
 
 /* ---- the status ---- */
 
-static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    struct archive_turn *turn = arg;
-    if (!err)
-        informer_observe_write(turn->controller->options.clusters, answer);
-    else if (err->kind != ERROR_NOT_FOUND)
-        turn_note(turn, err, "status.backup.archive");
-    turn_finish(turn);
-}
-
 static void tell_gap(const struct archive_turn *turn)
 {
     char when[CLOCK_RFC3339_SIZE];
-    const struct event_target target = {
-        .resource = turn->controller->cluster_resource, .ns = turn->ns, .name = turn->name, .uid = turn->uid};
+    const struct event_target target = reconcile_target(&turn->context, turn->controller->cluster_resource);
     clock_format_rfc3339(turn->decision.summary.gap_ms, when);
     event_record(manager_events(turn->controller->manager), &target, EVENT_WARNING, "BinlogsLost",
-        "transactions before %s were in no binary log any more when they were to be archived: no restore goes over that moment; make a backup",
+        "transactions before %s were in no binary log any more when they were to be archived: no restore goes over "
+        "that moment; make a backup",
         when);
 }
 
-static void write_status(struct archive_turn *turn)
+static int phase_status(void *work)
 {
-    if (!turn->decision.write) {
-        turn_finish(turn);
-        return;
-    }
+    struct archive_turn *turn = work;
+    const struct reconcile_write write = {
+        .informer = turn->controller->options.clusters, .what = "status.backup.archive", .next = TURN_DONE};
+    if (!turn->decision.write)
+        return TURN_DONE;
     if (turn->decision.new_gap)
         tell_gap(turn);
-    json_t *patch = json_build(
-        "{s:{s:s}, s:o}", "metadata", "uid", turn->uid, "status", archive_summary_patch(&turn->decision.summary));
-    kube_patch(turn->controller->client, turn->controller->cluster_resource, turn->ns, turn->name, "status",
-        KUBE_PATCH_MERGE, patch, on_status_written, turn);
-    json_decref(patch);
+    reconcile_patch_status(
+        &turn->context, turn->controller->cluster_resource, archive_summary_patch(&turn->decision.summary), &write);
+    return PHASES_WAIT;
 }
 
 /* ---- agents ---- */
@@ -107,7 +82,7 @@ static void write_status(struct archive_turn *turn)
 static void send_task(const struct archive_turn *turn, const struct archive_task *task, char digest[static 17])
 {
     struct task_sender *sender =
-        *turn->primary ? agent_fleet_archive(turn->controller->sources.fleet, turn->key, turn->primary) : NULL;
+        *turn->primary ? agent_fleet_archive(turn->controller->sources.fleet, turn->context.key, turn->primary) : NULL;
     struct strbuf text;
     archive_task_digest(task, digest);
     if (!sender)
@@ -125,12 +100,12 @@ static int end_tasks(const struct archive_turn *turn)
     struct agent_fleet *fleet = turn->controller->sources.fleet;
     for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
         char pod[DERIVED_NAME_SIZE];
-        cluster_pod_name(pod, turn->name, ordinal);
-        const struct agent_watch *watch = agent_fleet_get(fleet, turn->key, pod);
+        cluster_pod_name(pod, turn->context.name, ordinal);
+        const struct agent_watch *watch = agent_fleet_get(fleet, turn->context.key, pod);
         if (!watch || !agent_watch_connected(watch))
             continue;
         task_sender_drop(agent_watch_archive(watch), SENDER);
-        const struct agent_status *status = agent_fleet_status(fleet, turn->key, pod);
+        const struct agent_status *status = agent_fleet_status(fleet, turn->context.key, pod);
         if (!status || !*status->archive.task)
             continue;
         task_sender_end(agent_watch_archive(watch), status->archive.task);
@@ -144,8 +119,8 @@ static void drop_others(const struct archive_turn *turn)
 {
     for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
         char pod[DERIVED_NAME_SIZE];
-        cluster_pod_name(pod, turn->name, ordinal);
-        struct task_sender *sender = agent_fleet_archive(turn->controller->sources.fleet, turn->key, pod);
+        cluster_pod_name(pod, turn->context.name, ordinal);
+        struct task_sender *sender = agent_fleet_archive(turn->controller->sources.fleet, turn->context.key, pod);
         if (sender && !str_eq(pod, turn->primary))
             task_sender_drop(sender, SENDER);
     }
@@ -195,8 +170,8 @@ static void start_sweep(const struct archive_turn *turn, struct archive_memory *
     if (!memory->keys.tls && memory->keys.ca_pem)
         ca_only = http_tls_new(&(struct http_tls_options){.ca_pem = memory->keys.ca_pem});
     const struct archive_sweep_request request = {
-        .ns = turn->ns,
-        .cluster = turn->name,
+        .ns = turn->context.ns,
+        .cluster = turn->context.name,
         .uid = turn->history,
         .store = &task->store,
         .tls = memory->keys.tls ? memory->keys.tls : ca_only,
@@ -216,8 +191,8 @@ static void start_sweep(const struct archive_turn *turn, struct archive_memory *
 static const struct agent_status *primary_status(const struct archive_turn *turn)
 {
     struct agent_fleet *fleet = turn->controller->sources.fleet;
-    const struct agent_watch *watch = *turn->primary ? agent_fleet_get(fleet, turn->key, turn->primary) : NULL;
-    return watch && agent_watch_connected(watch) ? agent_fleet_status(fleet, turn->key, turn->primary) : NULL;
+    const struct agent_watch *watch = *turn->primary ? agent_fleet_get(fleet, turn->context.key, turn->primary) : NULL;
+    return watch && agent_watch_connected(watch) ? agent_fleet_status(fleet, turn->context.key, turn->primary) : NULL;
 }
 
 static struct archive_view view_of(const struct archive_turn *turn, const struct archive_memory *memory,
@@ -287,7 +262,7 @@ static void act(struct archive_turn *turn, struct archive_memory *memory)
         snprintf(reason, sizeof(reason), "%s", BACKUP_STORE_AGENT_OUTDATED);
     else if (archive_turn_task(turn, &turn->controller->sources, memory, &task, reason, message)) {
         const struct task_sender *sender =
-            agent_fleet_archive(turn->controller->sources.fleet, turn->key, turn->primary);
+            agent_fleet_archive(turn->controller->sources.fleet, turn->context.key, turn->primary);
         if (!turn->paused)
             send_task(turn, &task, digest);
         const char *failure = sender && !turn->paused ? task_sender_error(sender, digest) : "";
@@ -299,10 +274,10 @@ static void act(struct archive_turn *turn, struct archive_memory *memory)
         archive_task_release(&task);
     }
     decide(turn, memory, reason, message);
-    write_status(turn);
 }
 
-/* Nothing is archived any more. The status tells of it until no agent goes on: whoever comes after us then knows that there is something to end. */
+/* Nothing is archived any more. The status tells of it until no agent goes on: whoever comes after us then knows that
+ * there is something to end. */
 static void stop(struct archive_turn *turn, struct archive_memory *memory)
 {
     int left = turn->paused ? 0 : end_tasks(turn);
@@ -310,18 +285,19 @@ static void stop(struct archive_turn *turn, struct archive_memory *memory)
     decide(turn, memory, "", "");
     memory->since_ms = 0;
     turn->decision.write = turn->decision.write && left == 0 && !turn->paused;
-    write_status(turn);
 }
 
-static void carry_on(struct archive_turn *turn)
+static int phase_act(void *work)
 {
+    struct archive_turn *turn = work;
     struct archive_memory *memory = memory_of(turn);
     if (!memory)
-        turn_finish(turn);
-    else if (turn->spec.archives)
+        return TURN_DONE;
+    if (turn->spec.archives)
         act(turn, memory);
     else
         stop(turn, memory);
+    return TURN_STATUS;
 }
 
 /* ---- the pod in front of a volume ---- */
@@ -340,10 +316,10 @@ static bool is_needed(const struct archive_turn *turn, const struct pod_object *
     size_t cursor = 0;
     for (const struct kube_object *each; (each = store_next(backups, &cursor));) {
         const struct custom_object *backup = (const struct custom_object *)each;
-        if (str_empty(backup->claim) || !is_open(backup) || !str_eq(backup->ns, turn->ns) ||
-            !str_eq(backup->cluster_name, turn->name))
+        if (str_empty(backup->claim) || !is_open(backup) || !str_eq(backup->ns, turn->context.ns) ||
+            !str_eq(backup->cluster_name, turn->context.name))
             continue;
-        if (store_pod_find(&turn->controller->sources, turn->ns, turn->name, backup->claim) == pod)
+        if (store_pod_find(&turn->controller->sources, turn->context.ns, turn->context.name, backup->claim) == pod)
             return true;
     }
     return false;
@@ -352,13 +328,13 @@ static bool is_needed(const struct archive_turn *turn, const struct pod_object *
 /* Others than the one that is wanted: it was switched off, or goes elsewhere now. */
 static void plan_removals(const struct archive_turn *turn, const struct pod_object *wanted, struct plan *plan)
 {
-    _cleanup_(freep) char *prefix = xasprintf("%s-" BACKUP_STORE_FOR_BACKUPS "-", turn->name);
+    _cleanup_(freep) char *prefix = xasprintf("%s-" BACKUP_STORE_FOR_BACKUPS "-", turn->context.name);
     const struct store *pods = informer_store(turn->controller->sources.pods);
     size_t cursor = 0;
     for (const struct kube_object *each; (each = store_next(pods, &cursor));) {
         const struct pod_object *pod = (const struct pod_object *)each;
-        if (pod != wanted && str_starts_with(pod->name, prefix) && str_eq(pod->ns, turn->ns) &&
-            str_eq(pod->cluster, turn->name) && !pod->object.deleting && !is_needed(turn, pod))
+        if (pod != wanted && str_starts_with(pod->name, prefix) && str_eq(pod->ns, turn->context.ns) &&
+            str_eq(pod->cluster, turn->context.name) && !pod->object.deleting && !is_needed(turn, pod))
             plan_add_delete(plan, PLAN_POD, pod->ns, pod->name, pod->uid, "nobody needs the volume any more");
     }
 }
@@ -370,36 +346,49 @@ static uint64_t tidy_digest(const struct archive_turn *turn)
     return hash64(where, &turn->spec.archives, sizeof(turn->spec.archives)) | 1;
 }
 
-static void on_plan_done(void *arg, const struct plan *plan, const struct error *err)
+static void on_plan_done(void *work, const struct plan *plan, const struct error *err)
 {
     UNUSED(plan);
-    struct archive_turn *turn = arg;
+    struct archive_turn *turn = work;
     struct archive_memory *memory = memory_of(turn);
     if (err)
-        turn_note(turn, err, "the pod that serves the volume");
+        reconcile_fail(&turn->context, err, "the pod that serves the volume");
     else if (memory)
         memory->tidied_for = tidy_digest(turn);
-    carry_on(turn);
+    phases_go_on(&turn->context.phases, TURN_ACT);
 }
 
-static void tend_store(struct archive_turn *turn, struct archive_memory *memory)
+static struct plan *store_plan(const struct archive_turn *turn, const struct archive_memory *memory)
 {
     const struct backup_destination *destination = &turn->spec.destination;
+    const struct backup_sources *sources = &turn->controller->sources;
     struct plan *plan = plan_new();
     bool wants = turn->spec.archives && destination->kind == BACKUP_DESTINATION_VOLUME;
-    if (wants && !turn->paused)
-        store_pod_plan(&turn->controller->sources, turn->ns, turn->name, destination, true,
+    if (turn->paused)
+        return plan;
+    if (wants)
+        store_pod_plan(sources, turn->context.ns, turn->context.name, destination, true,
             "binary logs are archived to the volume", plan);
-    if (memory->tidied_for != tidy_digest(turn) && !turn->paused)
+    if (memory->tidied_for != tidy_digest(turn))
         plan_removals(turn,
-            wants ? store_pod_find(&turn->controller->sources, turn->ns, turn->name, destination->claim) : NULL, plan);
+            wants ? store_pod_find(sources, turn->context.ns, turn->context.name, destination->claim) : NULL, plan);
+    return plan;
+}
+
+static int phase_store(void *work)
+{
+    struct archive_turn *turn = work;
+    struct archive_memory *memory = memory_of(turn);
+    if (!memory)
+        return TURN_DONE;
+    struct plan *plan = store_plan(turn, memory);
     if (!plan_is_empty(plan)) {
         plan_execute(turn->controller->loop, &turn->controller->targets, plan, NULL, on_plan_done, turn);
-        return;
+        return PHASES_WAIT;
     }
     plan_free(plan);
     memory->tidied_for = tidy_digest(turn);
-    carry_on(turn);
+    return TURN_ACT;
 }
 
 /* ---- Secrets ---- */
@@ -414,37 +403,44 @@ static bool secrets_are_due(const struct archive_turn *turn, const struct archiv
 }
 
 /* Without them the turn goes on: what is known of the archive is told all the same. */
-static void on_secrets(void *arg, struct task_keys *keys, const struct error *err)
+static void on_secrets(void *work, struct task_keys *keys, const struct error *err)
 {
-    struct archive_turn *turn = arg;
+    struct archive_turn *turn = work;
     struct archive_memory *memory = memory_of(turn);
     if (err)
-        turn_note(turn, err, "Secrets of spec.backup");
+        reconcile_fail(&turn->context, err, "Secrets of spec.backup");
     else if (memory) {
         task_keys_take(&memory->keys, keys);
         memory->keys_ms = MAX_OF(loop_now_ms(turn->controller->loop), 1);
         memory->keys_for = backup_secrets_meant(turn->spec.document);
     }
-    if (memory)
-        tend_store(turn, memory);
-    else
-        turn_finish(turn);
+    phases_go_on(&turn->context.phases, TURN_STORE);
+}
+
+static int phase_secrets(void *work)
+{
+    struct archive_turn *turn = work;
+    struct archive_controller *controller = turn->controller;
+    struct archive_memory *memory =
+        archive_memories_get(&controller->memories, turn->context.key, turn->history, controller);
+    if (turn->spec.archives && memory->since_ms == 0)
+        memory->since_ms = turn->now_ms;
+    if (!secrets_are_due(turn, memory))
+        return TURN_STORE;
+    backup_secrets_read(turn->context.client, controller->targets.kinds[PLAN_SECRET].resource, &turn->wish,
+        "spec.backup", on_secrets, turn);
+    return PHASES_WAIT;
 }
 
 /* ---- reconcile ---- */
 
-static void begin(struct archive_turn *turn)
-{
-    struct archive_controller *controller = turn->controller;
-    struct archive_memory *memory = archive_memories_get(&controller->memories, turn->key, turn->history, controller);
-    if (turn->spec.archives && memory->since_ms == 0)
-        memory->since_ms = turn->now_ms;
-    if (secrets_are_due(turn, memory))
-        backup_secrets_read(controller->client, controller->targets.kinds[PLAN_SECRET].resource, &turn->wish,
-            "spec.backup", on_secrets, turn);
-    else
-        tend_store(turn, memory);
-}
+static const phase_fn phases[] = {
+    [TURN_DONE] = reconcile_done,
+    [TURN_SECRETS] = phase_secrets,
+    [TURN_STORE] = phase_store,
+    [TURN_ACT] = phase_act,
+    [TURN_STATUS] = phase_status,
+};
 
 /* A spec that cannot be read changes nothing. */
 static void reconcile(void *arg, const char *key, struct reconcile *run)
@@ -459,14 +455,12 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
         reconcile_finish(run, NULL, 0);
         return;
     }
-    struct archive_turn *turn = xnew(struct archive_turn);
+    struct archive_turn *turn = archive_turn_new(cluster, run, controller->client);
     turn->controller = controller;
-    turn->run = run;
-    archive_turn_look(turn, cluster);
-    if (turn->accepted)
-        begin(turn);
-    else
-        turn_finish(turn);
+    if (turn->accepted && turn->spec.archives)
+        reconcile_again_in(
+            &turn->context, controller->options.recheck_ms > 0 ? controller->options.recheck_ms : ARCHIVE_RECHECK_MS);
+    reconcile_context_start(&turn->context, phases, turn->accepted ? TURN_SECRETS : TURN_DONE);
 }
 
 /* ---- set-up ---- */

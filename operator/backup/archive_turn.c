@@ -22,44 +22,43 @@ static void read_spec(struct archive_turn *turn)
     turn->paused = json_path_bool(turn->document, "paused", false);
     turn->rests = json_path_int(turn->document, "replicas", 1) == 0;
     turn->wish = (struct mysql_backup){
-        .ns = turn->ns,
-        .name = turn->name,
-        .cluster = turn->name,
+        .ns = turn->context.ns,
+        .name = turn->context.name,
+        .cluster = turn->context.name,
         .destination = turn->spec.destination,
         .encryption = turn->spec.encryption,
     };
 }
 
-void archive_turn_look(struct archive_turn *turn, const struct custom_object *cluster)
+static void archive_turn_free(void *work)
 {
+    struct archive_turn *turn = work;
+    json_decref(turn->document);
+    reconcile_context_release(&turn->context);
+    free(turn);
+}
+
+struct archive_turn *archive_turn_new(
+    const struct custom_object *cluster, struct reconcile *run, struct kube_client *client)
+{
+    struct archive_turn *turn = xnew(struct archive_turn);
     _cleanup_(json_decrefp) json_t *status = custom_object_status(cluster);
-    turn->key = xstrdup(cluster->object.key);
-    turn->ns = xstrdup(cluster->ns);
-    turn->name = xstrdup(cluster->name);
-    turn->uid = xstrdup(cluster->uid);
+    reconcile_context_init(turn, run, client, cluster->ns, cluster->name, cluster->uid, archive_turn_free);
     turn->now_ms = clock_realtime_ms();
     turn->document = custom_object_spec(cluster);
     read_spec(turn);
     snprintf(turn->primary, sizeof(turn->primary), "%s", json_path_str(status, "currentPrimary", ""));
     cluster_history_name(
-        turn->uid, json_path_int(status, "restoreInPlace.taken", 0), turn->history, sizeof(turn->history));
+        turn->context.uid, json_path_int(status, "restoreInPlace.taken", 0), turn->history, sizeof(turn->history));
     archive_summary_decode(status, &turn->written);
-}
-
-void archive_turn_release(struct archive_turn *turn)
-{
-    json_decref(turn->document);
-    free(turn->key);
-    free(turn->ns);
-    free(turn->name);
-    free(turn->uid);
+    return turn;
 }
 
 /* ---- backups ---- */
 
 static bool is_of_cluster(const struct archive_turn *turn, const struct custom_object *backup)
 {
-    return str_eq(backup->cluster_name, turn->name) && str_eq(backup->ns, turn->ns);
+    return str_eq(backup->cluster_name, turn->context.name) && str_eq(backup->ns, turn->context.ns);
 }
 
 static uint64_t digest_of_backups(const struct archive_turn *turn, const struct store *store)
@@ -140,18 +139,19 @@ static void make_task(const struct archive_turn *turn, const struct backup_sourc
 {
     struct strbuf folder;
     strbuf_init(&folder, 512);
-    binlog_folder_of(turn->ns, turn->name, turn->history, &folder);
+    binlog_folder_of(turn->context.ns, turn->context.name, turn->history, &folder);
     *ret = (struct archive_task){
         .folder = strbuf_detach(&folder, NULL),
         .interval_s = (uint32_t)turn->spec.archive_interval_s,
         .compression = turn->spec.compression,
         .sealed = memory->keys.sealed,
     };
-    copy_name(ret->ns, sizeof(ret->ns), turn->ns);
-    copy_name(ret->cluster, sizeof(ret->cluster), turn->name);
+    copy_name(ret->ns, sizeof(ret->ns), turn->context.ns);
+    copy_name(ret->cluster, sizeof(ret->cluster), turn->context.name);
     copy_name(ret->cluster_uid, sizeof(ret->cluster_uid), turn->history);
     memcpy(ret->key, memory->keys.key, sizeof(ret->key));
-    store_pod_describe(sources, turn->ns, turn->name, &turn->spec.destination, &memory->keys, &ret->store);
+    store_pod_describe(
+        sources, turn->context.ns, turn->context.name, &turn->spec.destination, &memory->keys, &ret->store);
 }
 
 bool archive_turn_has_keys(const struct archive_turn *turn, const struct archive_memory *memory)
@@ -174,7 +174,8 @@ bool archive_turn_task(const struct archive_turn *turn, const struct backup_sour
         snprintf(message, KUBE_CONDITION_MESSAGE_MAX, "%s", memory->keys.message);
         return false;
     }
-    if (claim && !store_pod_serves(store_pod_find(sources, turn->ns, turn->name, claim), waits, sizeof(waits))) {
+    if (claim &&
+        !store_pod_serves(store_pod_find(sources, turn->context.ns, turn->context.name, claim), waits, sizeof(waits))) {
         snprintf(reason, KUBE_CONDITION_REASON_MAX, "StoreUnavailable");
         snprintf(message, KUBE_CONDITION_MESSAGE_MAX,
             "spec.backup.destination.persistentVolumeClaim: the pod that serves the volume is not ready: %s", waits);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_turn.h: one reconcile of one cluster under way, as the controller of archives sees it: what it looks at. Of archive_controller.c only.
+ * archive_turn.h: one reconcile of one cluster under way, as the controller of archives sees it: what it looks at. Of
+ * archive_controller.c only.
  */
 #ifndef KM_ARCHIVE_TURN_H
 #define KM_ARCHIVE_TURN_H
 
 #include "operator/backup/archive_memory.h"
 #include "operator/backup/store_pod.h"
+#include "operator/runtime/reconcile_context.h"
 
 struct archive_controller;
 
 /* Nothing in it points into the caches. */
 struct archive_turn {
+    struct reconcile_context context;
     struct archive_controller *controller;
-    struct reconcile *run;
-    char *key, *ns, *name, *uid;
     char history[64];   /* what it is filed under (cluster_history_name) */
     int64_t now_ms;     /* wall clock */
     json_t *document;   /* the cluster's spec, which `spec` and `wish` borrow */
@@ -25,13 +26,13 @@ struct archive_turn {
     char primary[DERIVED_NAME_SIZE];
     struct archive_summary written; /* the status as it is */
     struct archive_decision decision;
-    struct error error;
 };
 
-/* cluster: as it is in the cache now. */
-void archive_turn_look(struct archive_turn *turn, const struct custom_object *cluster);
-void archive_turn_release(struct archive_turn *turn);
-/* Completed backups of the cluster in the place where its binary logs go, and whether one is not over: into the memory, unless they are there already. */
+/* cluster: as it is in the cache now. Freed by reconcile_done, the last of its phases. */
+struct archive_turn *archive_turn_new(
+    const struct custom_object *cluster, struct reconcile *run, struct kube_client *client);
+/* Completed backups of the cluster in the place where its binary logs go, and whether one is not over: into the memory,
+ * unless they are there already. */
 void archive_turn_look_at_backups(
     const struct archive_turn *turn, const struct backup_sources *sources, struct archive_memory *memory);
 /* Those that the memory holds are of the Secrets that the spec names now. */

@@ -92,7 +92,7 @@ static void close_attempt(struct backup_step *step, const char *reason, const ch
     snprintf(failure->message, sizeof(failure->message), "%.*s", (int)sizeof(failure->message) - 1, message);
     *next->id = *next->donor_process = *next->location = '\0';
     next->received = false;
-    next->raw_bytes = next->stored_bytes = next->bytes_per_second = 0;
+    next->raw_bytes = next->stored_bytes = next->bytes_per_second = next->estimated_bytes = 0;
 }
 
 static int64_t retry_delay_ms(int failures, bool refused)
@@ -309,6 +309,7 @@ static void complete(const struct backup_snapshot *snapshot, struct backup_step 
     next->raw_bytes = job->raw_bytes;
     next->stored_bytes = job->stored_bytes;
     next->data_bytes = job->data_bytes;
+    next->estimated_bytes = 0;
     next->bytes_per_second = job->raw_bytes / (uint64_t)MAX_OF(took_s, 1);
     snprintf(next->gtid, sizeof(next->gtid), "%s", job->gtid);
     snprintf(next->server_version, sizeof(next->server_version), "%s", job->server_version);
@@ -359,6 +360,7 @@ static void take_progress(const struct backup_report *report, struct backup_step
     next->raw_bytes = report->raw_bytes;
     next->stored_bytes = report->stored_bytes;
     next->bytes_per_second = report->bytes_per_second;
+    next->estimated_bytes = report->estimate_bytes;
 }
 
 static void decide_untaken(

@@ -12,9 +12,11 @@
     }
 static const struct metric_desc desc_time =
     GAUGE("last_success_timestamp_seconds", "When the newest backup of the cluster was completed.");
-static const struct metric_desc desc_age = GAUGE("age_seconds", "How old it is.");
-static const struct metric_desc desc_size = GAUGE("size_bytes", "How many bytes of it are stored.");
-static const struct metric_desc desc_duration = GAUGE("duration_seconds", "How long it took.");
+static const struct metric_desc desc_age =
+    GAUGE("age_seconds", "How old the newest completed backup of the cluster is.");
+static const struct metric_desc desc_size =
+    GAUGE("size_bytes", "How many bytes of the newest completed backup are stored.");
+static const struct metric_desc desc_duration = GAUGE("duration_seconds", "How long the newest completed backup took.");
 static const struct metric_desc desc_running = GAUGE("running", "Backups of the cluster that are taken now.");
 static const struct metric_desc desc_failures = {
     .name = "kubemysql_backup_failures_total",
@@ -122,6 +124,8 @@ void backup_metrics_free(struct backup_metrics *metrics)
 void backup_metrics_note(
     struct backup_metrics *metrics, const struct backup_snapshot *snapshot, const struct backup_status *written)
 {
+    struct metric *failures = /* 0 from the first status of a backup on, so that increase() sees the first failure */
+        metric_of2(metrics->failures, snapshot->ns, str_or_empty(snapshot->backup.cluster));
     if (written->phase == BACKUP_PHASE_FAILED && snapshot->last.phase != BACKUP_PHASE_FAILED)
-        metric_inc(metric_of2(metrics->failures, snapshot->ns, str_or_empty(snapshot->backup.cluster)));
+        metric_inc(failures);
 }

@@ -9,6 +9,7 @@
 /* More writes of one visit than a backup ever needs in a row: what is left comes with the next. */
 #define WRITES_MAX 6
 #define RELEASE_AGAIN_MS 1000
+#define IDLE_MS (10 * 60 * 1000)
 
 /* ---- what is remembered ---- */
 
@@ -42,7 +43,7 @@ static void withdraw_task(const struct backup_visit *visit, struct backup_memory
 {
     struct backup_sender *sender = *memory->donor ? sender_of(visit, memory->donor) : NULL;
     if (sender)
-        backup_sender_want(sender, visit->key, NULL);
+        backup_sender_want(sender, visit->context.key, NULL);
     *memory->donor = '\0';
 }
 
@@ -75,7 +76,7 @@ static void send_task(const struct backup_visit *visit, struct backup_memory *me
     memcpy(task.key, memory->keys.key, sizeof(task.key));
     store_pod_describe(
         &visit->controller->sources, snapshot->ns, backup->cluster, &backup->destination, &memory->keys, &task.store);
-    backup_sender_want(sender, visit->key, &task);
+    backup_sender_want(sender, visit->context.key, &task);
     snprintf(memory->donor, sizeof(memory->donor), "%s", snapshot->last.donor);
     backup_task_release(&task);
 }
@@ -115,7 +116,7 @@ static void start_job(const struct backup_visit *visit, struct backup_memory *me
     backup_store_release(&store);
 }
 
-static void act(struct backup_visit *visit, struct backup_memory *memory)
+static int act(struct backup_visit *visit, struct backup_memory *memory)
 {
     struct backup_sender *ender = *visit->step.end_donor ? sender_of(visit, visit->step.end_donor) : NULL;
     if (ender)
@@ -128,39 +129,39 @@ static void act(struct backup_visit *visit, struct backup_memory *memory)
         start_job(visit, memory, BACKUP_JOB_CHECK);
     else if (visit->step.act == BACKUP_ACT_REMOVE)
         start_job(visit, memory, BACKUP_JOB_REMOVE);
-    if (!backup_visit_tend_store(visit))
-        backup_visit_finish(visit, NULL);
+    return backup_visit_tend_store(visit, BACKUP_VISIT_DONE);
 }
 
 /* The pod in front of the volume goes before our finalizer does: afterwards nobody would know of it. Its end brings us
  * back. */
-static void release(struct backup_visit *visit)
+static int release(struct backup_visit *visit)
 {
-    visit->again_ms = RELEASE_AGAIN_MS;
-    if (!backup_visit_tend_store(visit))
-        backup_visit_write_finalizer(visit, false);
+    visit->context.again_ms = RELEASE_AGAIN_MS;
+    return backup_visit_tend_store(visit, BACKUP_VISIT_RELEASE);
 }
 
-static void decide(struct backup_visit *visit)
+static int phase_release(void *work)
 {
-    if (!backup_visit_look(visit)) {
-        backup_visit_finish(visit, NULL);
-        return;
-    }
+    return backup_visit_write_finalizer(work, false);
+}
+
+static int phase_decide(void *work)
+{
+    struct backup_visit *visit = work;
+    if (!backup_visit_look(visit))
+        return BACKUP_VISIT_DONE;
     struct backup_memory *memory = backup_visit_memory(visit);
     remember(visit, memory);
-    visit->again_ms = visit->step.again_ms;
+    visit->context.again_ms = visit->step.again_ms > 0 ? visit->step.again_ms : IDLE_MS;
     if (visit->writes >= WRITES_MAX) {
-        visit->again_ms = BACKUP_SECRETS_FRESH_MS;
-        backup_visit_finish(visit, NULL);
-    } else if (!backup_status_same(&visit->step.next, &visit->snapshot.last))
-        backup_visit_write_status(visit);
-    else if (visit->step.act == BACKUP_ACT_HOLD)
-        backup_visit_write_finalizer(visit, true);
-    else if (visit->step.act == BACKUP_ACT_RELEASE)
-        release(visit);
-    else
-        act(visit, memory);
+        visit->context.again_ms = BACKUP_SECRETS_FRESH_MS;
+        return BACKUP_VISIT_DONE;
+    }
+    if (!backup_status_same(&visit->step.next, &visit->snapshot.last))
+        return backup_visit_write_status(visit);
+    if (visit->step.act == BACKUP_ACT_HOLD)
+        return backup_visit_write_finalizer(visit, true);
+    return visit->step.act == BACKUP_ACT_RELEASE ? release(visit) : act(visit, memory);
 }
 
 /* ---- Secrets ---- */
@@ -191,39 +192,69 @@ static bool secrets_are_due(const struct backup_visit *visit, const struct backu
 
 /* Without them the visit goes on: deadlines and deletions do not wait for an API server that answers only some
  * questions. */
-static void on_secrets(void *arg, struct task_keys *keys, const struct error *err)
+static void on_secrets(void *work, struct task_keys *keys, const struct error *err)
 {
-    struct backup_visit *visit = arg;
+    struct backup_visit *visit = work;
     struct backup_memory *memory = backup_visit_memory(visit);
     if (err)
-        visit->error = *err;
+        reconcile_fail(&visit->context, err, NULL);
     else if (memory) {
         task_keys_take(&memory->keys, keys);
         memory->keys_ms = MAX_OF(loop_now_ms(visit->controller->loop), 1);
         memory->keys_for = visit->keys_for;
     }
-    decide(visit);
+    phases_go_on(&visit->context.phases, BACKUP_VISIT_DECIDE);
 }
 
-static void go_on(struct backup_visit *visit)
+static int phase_look(void *work)
 {
+    struct backup_visit *visit = work;
     const struct backup_memory *memory = backup_visit_memory(visit);
-    if (!backup_visit_look(visit) || !secrets_are_due(visit, memory)) {
-        decide(visit);
-        return;
-    }
+    if (!backup_visit_look(visit) || !secrets_are_due(visit, memory))
+        return BACKUP_VISIT_DECIDE;
     visit->keys_for = backup_secrets_meant(visit->snapshot.backup.document);
-    backup_secrets_read(visit->controller->client, visit->controller->targets.kinds[PLAN_SECRET].resource,
+    backup_secrets_read(visit->context.client, visit->controller->targets.kinds[PLAN_SECRET].resource,
         &visit->snapshot.backup, "spec", on_secrets, visit);
+    return PHASES_WAIT;
 }
+
+/* ---- the beginning and the end ---- */
+
+static void visit_free(void *work)
+{
+    struct backup_visit *visit = work;
+    struct backup_memory *memory = backup_visit_memory(visit);
+    if (memory)
+        *memory->begins_with = '\0';
+    backup_visit_drop_look(visit);
+    reconcile_context_release(&visit->context);
+    free(visit);
+}
+
+/* Somebody else's pod of that name: only they can change that. */
+static int phase_done(void *work)
+{
+    struct backup_visit *visit = work;
+    if (visit->context.error.kind == ERROR_EXISTS) {
+        visit->context.error.kind = ERROR_NONE;
+        reconcile_again_in(&visit->context, BACKUP_RECHECK_MS);
+    }
+    return reconcile_done(work);
+}
+
+static const phase_fn phases[] = {
+    [BACKUP_VISIT_DONE] = phase_done,
+    [BACKUP_VISIT_LOOK] = phase_look,
+    [BACKUP_VISIT_DECIDE] = phase_decide,
+    [BACKUP_VISIT_WRITTEN] = backup_visit_tell,
+    [BACKUP_VISIT_RELEASE] = phase_release,
+};
 
 void backup_visit_start(struct backup_controller *controller, const struct custom_object *object, struct reconcile *run)
 {
     struct backup_visit *visit = xnew(struct backup_visit);
+    reconcile_context_init(visit, run, controller->client, object->ns, object->name, object->uid, visit_free);
+    visit->context.again_ms = IDLE_MS;
     visit->controller = controller;
-    visit->run = run;
-    visit->go_on = go_on;
-    visit->key = xstrdup(object->object.key);
-    visit->uid = xstrdup(object->uid);
-    go_on(visit);
+    reconcile_context_start(&visit->context, phases, BACKUP_VISIT_LOOK);
 }

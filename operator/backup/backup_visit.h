@@ -11,6 +11,7 @@
 #include "operator/backup/backup_decide.h"
 #include "operator/backup/backup_gather.h"
 #include "operator/plan/plan_executor.h"
+#include "operator/runtime/reconcile_context.h"
 
 struct backup_controller {
     struct manager *manager;
@@ -26,18 +27,21 @@ struct backup_controller {
 };
 
 struct backup_visit {
+    struct reconcile_context context;
     struct backup_controller *controller;
-    struct reconcile *run;
-    /* After a write: looks again, reads Secrets if they are due, and decides again. The end if the object is gone. */
-    void (*go_on)(struct backup_visit *visit);
-    char *key, *uid;
     struct backup_snapshot snapshot;
     bool looked;
     struct backup_step step;
     uint64_t keys_for; /* Secrets that are being read: backup_secrets_meant */
-    int writes;        /* of the status, in this visit */
-    int64_t again_ms;
-    struct error error;
+    int writes;        /* of the object, in this visit */
+};
+
+enum backup_visit_phase {
+    BACKUP_VISIT_DONE = RECONCILE_DONE,
+    BACKUP_VISIT_LOOK,    /* at the object; Secrets are read if they are due */
+    BACKUP_VISIT_DECIDE,  /* by another look, and acted upon; a write comes back to LOOK */
+    BACKUP_VISIT_WRITTEN, /* the status: it is told */
+    BACKUP_VISIT_RELEASE, /* our finalizer goes */
 };
 
 /* ---- backup_visit.c ---- */
@@ -46,18 +50,20 @@ struct backup_visit {
 struct backup_memory *backup_visit_memory(const struct backup_visit *visit);
 /* Gathers and decides anew. False: the object is gone. */
 bool backup_visit_look(struct backup_visit *visit);
-/* Ends the visit; what err says comes again with back-off. NULL: well. */
-void backup_visit_finish(struct backup_visit *visit, const struct error *err);
+/* Lets go of the look. */
+void backup_visit_drop_look(struct backup_visit *visit);
 
-/* ---- backup_writes.c ---- */
+/* ---- backup_writes.c: what a phase may return ---- */
 
-/* Writes step.next under the version that was read; then go_on, or the end. */
-void backup_visit_write_status(struct backup_visit *visit);
-/* Adds or removes our finalizer; then likewise. */
-void backup_visit_write_finalizer(struct backup_visit *visit, bool wanted);
-/* Makes or removes the pod in front of the volume, then backup_visit_finish. False: there is nothing to do, and
- * nothing was done. */
-bool backup_visit_tend_store(struct backup_visit *visit);
+/* Writes step.next under the version that was read. */
+int backup_visit_write_status(struct backup_visit *visit);
+/* Tells of the status that was written. */
+int backup_visit_tell(void *work);
+/* Adds or removes our finalizer. */
+int backup_visit_write_finalizer(struct backup_visit *visit, bool wanted);
+/* Makes or removes the pod in front of the volume, and ends the visit; where there is nothing to do `otherwise` comes
+ * next. */
+int backup_visit_tend_store(struct backup_visit *visit, int otherwise);
 
 /* ---- backup_reconcile.c ---- */
 

@@ -64,43 +64,22 @@ static void fleet_check(void *arg, const char *cluster_key, const char *pod, con
     strbuf_release(&text);
 }
 
-/* ---- the end of a turn ---- */
+/* ---- the phases of a turn ---- */
 
-static int64_t again_ms(const struct drill_turn *turn, bool moved)
-{
-    const struct drill_controller_options *options = &turn->controller->options;
-    const struct drill_summary *summary = &turn->decision.summary;
-    int64_t ret = options->recheck_ms > 0 ? options->recheck_ms : RECHECK_MS;
-    if (moved)
-        return SOON_MS;
-    if (summary->phase != DRILL_PHASE_NONE)
-        ret = MIN_OF(ret, UNDER_WAY_MS);
-    if (summary->next_ms > 0)
-        ret = MIN_OF(ret, MAX_OF(0, summary->next_ms - turn->now_ms) + EARLY_MS);
-    return ret;
-}
-
-static void turn_finish(struct drill_turn *turn, bool moved)
-{
-    struct reconcile *run = turn->run;
-    struct error error = turn->error;
-    int64_t again = again_ms(turn, moved);
-    drill_turn_free(turn);
-    reconcile_finish(run, error.kind ? &error : NULL, error.kind ? 0 : again);
-}
-
-static void turn_fail(struct drill_turn *turn, const struct error *err, const char *what)
-{
-    turn->error = *err;
-    error_prefix(&turn->error, "%s", what);
-    turn_finish(turn, false);
-}
+enum turn_phase {
+    TURN_DONE = RECONCILE_DONE,
+    TURN_CLAIM,  /* of a scratch cluster that is gone; then the status */
+    TURN_STATUS, /* the status first; what it says then is acted upon in the next turn */
+    TURN_WRITTEN,
+    TURN_ACT,
+    TURN_CREATE_FAILED,
+    TURN_DELETE, /* the scratch cluster */
+};
 
 static void KM_PRINTF(4, 5)
     tell(const struct drill_turn *turn, enum event_type type, const char *reason, const char *fmt, ...)
 {
-    const struct event_target target = {
-        .resource = turn->controller->cluster_resource, .ns = turn->ns, .name = turn->name, .uid = turn->uid};
+    const struct event_target target = reconcile_target(&turn->context, turn->controller->cluster_resource);
     char text[KUBE_CONDITION_MESSAGE_MAX];
     va_list ap;
     va_start(ap, fmt);
@@ -111,54 +90,38 @@ static void KM_PRINTF(4, 5)
 
 /* ---- acts ---- */
 
-static void on_created(void *arg, const struct kube_answer *answer, const struct error *err)
+static int create_scratch(struct drill_turn *turn)
 {
-    struct drill_turn *turn = arg;
-    if (err && err->kind != ERROR_EXISTS) {
-        tell(turn, EVENT_WARNING, "RestoreDrillBlocked", "MysqlCluster %s cannot be made: %s", turn->written.cluster,
-            err->message);
-        turn_fail(turn, err, "the scratch cluster");
-        return;
-    }
-    if (!err)
-        informer_observe_write(turn->controller->options.clusters, answer);
-    turn_finish(turn, false);
-}
-
-static void create_scratch(struct drill_turn *turn)
-{
-    json_t *object = drill_scratch_object(turn->ns, turn->name, turn->uid, turn->document, &turn->written);
-    kube_create(turn->controller->client, turn->controller->cluster_resource, turn->ns, object, on_created, turn);
+    const struct reconcile_write write = {.informer = turn->controller->options.clusters,
+        .but = ERROR_EXISTS,
+        .next = TURN_DONE,
+        .failed = TURN_CREATE_FAILED};
+    json_t *object =
+        drill_scratch_object(turn->context.ns, turn->context.name, turn->context.uid, turn->document, &turn->written);
+    kube_create(turn->context.client, turn->controller->cluster_resource, turn->context.ns, object,
+        reconcile_on_written, reconcile_expect(&turn->context, &write));
     json_decref(object);
+    return PHASES_WAIT;
 }
 
-static void on_deleted(void *arg, const struct kube_answer *answer, const struct error *err)
+static int phase_create_failed(void *work)
 {
-    UNUSED(answer);
-    struct drill_turn *turn = arg;
-    if (err && err->kind != ERROR_NOT_FOUND)
-        turn_fail(turn, err, "removing the scratch cluster");
-    else
-        turn_finish(turn, false);
+    struct drill_turn *turn = work;
+    tell(turn, EVENT_WARNING, "RestoreDrillBlocked", "MysqlCluster %s cannot be made: %s", turn->written.cluster,
+        turn->context.error.message);
+    error_prefix(&turn->context.error, "the scratch cluster");
+    return TURN_DONE;
 }
 
-static void delete_scratch(struct drill_turn *turn)
+static int phase_delete(void *work)
 {
+    struct drill_turn *turn = work;
     const struct kube_delete_options options = {.uid = turn->scratch_uid, .grace_seconds = -1};
-    kube_delete(turn->controller->client, turn->controller->cluster_resource, turn->ns, turn->written.cluster, &options,
-        on_deleted, turn);
-}
-
-static void on_told(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    struct drill_turn *turn = arg;
-    if (err && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_CONFLICT) {
-        turn_fail(turn, err, "status.verified of the backup");
-        return;
-    }
-    if (!err)
-        informer_observe_write(turn->controller->options.backups, answer);
-    delete_scratch(turn);
+    const struct reconcile_write write = {
+        .what = "removing the scratch cluster", .but = ERROR_NOT_FOUND, .next = TURN_DONE};
+    kube_delete(turn->context.client, turn->controller->cluster_resource, turn->context.ns, turn->written.cluster,
+        &options, reconcile_on_written, reconcile_expect(&turn->context, &write));
+    return PHASES_WAIT;
 }
 
 /* A drill that was called off says nothing of its backup. */
@@ -167,18 +130,32 @@ static bool must_tell_backup(const struct drill_turn *turn)
     return !turn->backup_is_told && turn->written.ended_ms > 0 && turn->written.ended_ms >= turn->written.start_ms;
 }
 
-static void tell_backup(struct drill_turn *turn)
+/* A backup that is gone, or another one of its name, is told nothing. */
+static void on_told(void *work, const struct kube_answer *answer, const struct error *err)
+{
+    struct drill_turn *turn = work;
+    if (err && err->kind == ERROR_NOT_FOUND)
+        turn->context.write.but = ERROR_NOT_FOUND;
+    reconcile_on_written(work, answer, err);
+}
+
+static int tell_backup(struct drill_turn *turn)
 {
     const struct drill_summary *summary = &turn->written;
+    const struct reconcile_write write = {.informer = turn->controller->options.backups,
+        .what = "status.verified of the backup",
+        .but = ERROR_CONFLICT,
+        .next = TURN_DELETE};
     char when[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(summary->ended_ms, when);
     json_t *patch = json_build("{s:{s:s}, s:{s:{s:s, s:s, s:s}}}", "metadata", "uid", summary->backup_uid, "status",
         "verified", "time", when, "result",
         str_eq(summary->reason, DRILL_VERIFIED) ? BACKUP_VERIFIED_PASSED : BACKUP_VERIFIED_FAILED, "message",
         summary->message);
-    kube_patch(turn->controller->client, turn->controller->backup_resource, turn->ns, summary->backup, "status",
-        KUBE_PATCH_MERGE, patch, on_told, turn);
+    kube_patch(turn->context.client, turn->controller->backup_resource, turn->context.ns, summary->backup, "status",
+        KUBE_PATCH_MERGE, patch, on_told, reconcile_expect(&turn->context, &write));
     json_decref(patch);
+    return PHASES_WAIT;
 }
 
 static void ask_for_check(const struct drill_turn *turn)
@@ -192,25 +169,20 @@ static void ask_for_check(const struct drill_turn *turn)
     turn->controller->agents.check(turn->controller->agents.arg, turn->scratch_key, pod, &task);
 }
 
-static void act(struct drill_turn *turn)
+static int phase_act(void *work)
 {
+    struct drill_turn *turn = work;
     switch (turn->decision.act) {
     case DRILL_ACT_CREATE:
-        create_scratch(turn);
-        return;
+        return create_scratch(turn);
     case DRILL_ACT_DELETE:
-        if (must_tell_backup(turn))
-            tell_backup(turn);
-        else
-            delete_scratch(turn);
-        return;
+        return must_tell_backup(turn) ? tell_backup(turn) : TURN_DELETE;
     case DRILL_ACT_CHECK:
         ask_for_check(turn);
-        break;
+        return TURN_DONE;
     default:
-        break;
+        return TURN_DONE;
     }
-    turn_finish(turn, false);
 }
 
 /* ---- the status ---- */
@@ -229,53 +201,49 @@ static void tell_news(const struct drill_turn *turn)
         tell(turn, EVENT_WARNING, "RestoreDrillFailed", "%s: %s", summary->reason, summary->message);
 }
 
-static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
+static int phase_written(void *work)
 {
-    struct drill_turn *turn = arg;
-    if (err && err->kind != ERROR_NOT_FOUND) {
-        turn_fail(turn, err, "status.backup.drill");
-        return;
-    }
-    if (!err) {
-        informer_observe_write(turn->controller->options.clusters, answer);
-        tell_news(turn);
-    }
-    turn_finish(turn, !err);
+    struct drill_turn *turn = work;
+    tell_news(turn);
+    reconcile_again_in(&turn->context, SOON_MS);
+    return TURN_DONE;
 }
 
-/* The status first; what it says then is acted upon in the next turn. */
-static void write_status(struct drill_turn *turn)
+static int phase_status(void *work)
 {
+    struct drill_turn *turn = work;
     const struct drill_summary *summary = &turn->decision.summary;
-    if (drill_summary_same(summary, &turn->written)) {
-        act(turn);
-        return;
-    }
-    json_t *patch = json_build("{s:{s:s}, s:o}", "metadata", "uid", turn->uid, "status", drill_summary_patch(summary));
-    kube_patch(turn->controller->client, turn->controller->cluster_resource, turn->ns, turn->name, "status",
-        KUBE_PATCH_MERGE, patch, on_status_written, turn);
-    json_decref(patch);
-}
-
-static void on_claim_deleted(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    UNUSED(answer);
-    struct drill_turn *turn = arg;
-    if (err && err->kind != ERROR_NOT_FOUND)
-        turn_fail(turn, err, "removing the scratch volume");
-    else
-        write_status(turn);
+    const struct reconcile_write write = {
+        .informer = turn->controller->options.clusters, .what = "status.backup.drill", .next = TURN_WRITTEN};
+    if (drill_summary_same(summary, &turn->written))
+        return TURN_ACT;
+    reconcile_patch_status(&turn->context, turn->controller->cluster_resource, drill_summary_patch(summary), &write);
+    return PHASES_WAIT;
 }
 
 /* A claim that was never bound has no owner yet that it would go with (cluster_volumes.c). */
-static void delete_claim(struct drill_turn *turn)
+static int phase_claim(void *work)
 {
+    struct drill_turn *turn = work;
     char name[DERIVED_NAME_SIZE];
     const struct kube_delete_options options = {.grace_seconds = -1};
+    const struct reconcile_write write = {
+        .what = "removing the scratch volume", .but = ERROR_NOT_FOUND, .next = TURN_STATUS};
     cluster_claim_name(name, turn->written.cluster, 0);
-    kube_delete(
-        turn->controller->client, turn->controller->claim_resource, turn->ns, name, &options, on_claim_deleted, turn);
+    kube_delete(turn->context.client, turn->controller->claim_resource, turn->context.ns, name, &options,
+        reconcile_on_written, reconcile_expect(&turn->context, &write));
+    return PHASES_WAIT;
 }
+
+static const phase_fn phases[] = {
+    [TURN_DONE] = reconcile_done,
+    [TURN_CLAIM] = phase_claim,
+    [TURN_STATUS] = phase_status,
+    [TURN_WRITTEN] = phase_written,
+    [TURN_ACT] = phase_act,
+    [TURN_CREATE_FAILED] = phase_create_failed,
+    [TURN_DELETE] = phase_delete,
+};
 
 /* ---- reconcile ---- */
 
@@ -283,6 +251,17 @@ static int64_t wall_ms(const struct drill_controller *controller)
 {
     const struct drill_controller_options *options = &controller->options;
     return options->now_ms ? options->now_ms(options->now_arg) : clock_realtime_ms();
+}
+
+static void look_again_in_time(struct drill_turn *turn)
+{
+    const struct drill_summary *summary = &turn->decision.summary;
+    int64_t recheck_ms = turn->controller->options.recheck_ms;
+    reconcile_again_in(&turn->context, recheck_ms > 0 ? recheck_ms : RECHECK_MS);
+    if (summary->phase != DRILL_PHASE_NONE)
+        reconcile_again_in(&turn->context, UNDER_WAY_MS);
+    if (summary->next_ms > 0)
+        reconcile_again_in(&turn->context, MAX_OF(0, summary->next_ms - turn->now_ms) + EARLY_MS);
 }
 
 static void reconcile(void *arg, const char *key, struct reconcile *run)
@@ -296,15 +275,13 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
         reconcile_finish(run, NULL, 0);
         return;
     }
-    struct drill_turn *turn = drill_turn_new(&controller->options, cluster, wall_ms(controller));
+    struct drill_turn *turn =
+        drill_turn_new(&controller->options, cluster, run, controller->client, wall_ms(controller));
     turn->controller = controller;
-    turn->run = run;
     drill_turn_decide(turn);
+    look_again_in_time(turn);
     drill_memory_set(&controller->memory, key, &turn->decision.summary);
-    if (turn->decision.act == DRILL_ACT_FINISH)
-        delete_claim(turn);
-    else
-        write_status(turn);
+    reconcile_context_start(&turn->context, phases, turn->decision.act == DRILL_ACT_FINISH ? TURN_CLAIM : TURN_STATUS);
 }
 
 /* ---- set-up ---- */

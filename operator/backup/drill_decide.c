@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/hashmap.h"
+#include "common/restore_reason.h"
 
 /* NAME-drill-HASH, at most CLUSTER_NAME_MAX. */
 #define NAME_KEPT_MAX (CLUSTER_NAME_MAX - (int)sizeof("-drill-01234567") + 1)
@@ -69,12 +70,15 @@ static void fail_overdue(const struct drill_view *view, struct drill_decision *r
 /* What no waiting helps. */
 static bool is_final(const struct drill_scratch *scratch)
 {
-    static const char *const reasons[] = {"BackupDamaged", "BackupMissing", "KeyInvalid", "TargetInvalid"};
-    for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
-        if (str_eq(scratch->restore_reason, reasons[i]))
-            return true;
+    switch (restore_reason_parse(scratch->restore_reason)) {
+    case RESTORE_REASON_BACKUP_DAMAGED:
+    case RESTORE_REASON_BACKUP_MISSING:
+    case RESTORE_REASON_KEY_INVALID:
+    case RESTORE_REASON_TARGET_INVALID:
+        return true;
+    default:
+        return scratch->gave_up;
     }
-    return scratch->gave_up;
 }
 
 static void judge_restore(const struct drill_view *view, struct drill_decision *ret)

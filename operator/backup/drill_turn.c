@@ -61,7 +61,7 @@ static void take_backup(struct drill_turn *turn, const struct custom_object *bac
     struct backup_status *status = xnew(struct backup_status);
     _cleanup_(json_decrefp) json_t *json = custom_object_status(backup);
     backup_status_decode(json, status);
-    bool good = status->phase == BACKUP_PHASE_COMPLETED && str_eq(status->cluster_uid, turn->uid);
+    bool good = status->phase == BACKUP_PHASE_COMPLETED && str_eq(status->cluster_uid, turn->context.uid);
     if (good && status->completion_ms > turn->candidate_ms) {
         str_replace(&turn->candidate_name, backup->name);
         str_replace(&turn->candidate_uid, backup->uid);
@@ -81,7 +81,7 @@ static void look_at_backups(const struct drill_controller_options *options, stru
     turn->backup_is_told = true;
     for (const struct kube_object *each; (each = store_next(store, &cursor));) {
         const struct custom_object *backup = (const struct custom_object *)each;
-        bool ours = str_eq(backup->cluster_name, turn->name) && str_eq(backup->ns, turn->ns);
+        bool ours = str_eq(backup->cluster_name, turn->context.name) && str_eq(backup->ns, turn->context.ns);
         if (ours && !backup->object.deleting)
             take_backup(turn, backup);
     }
@@ -134,14 +134,14 @@ static void look_at_scratch(const struct drill_controller_options *options, stru
     struct drill_scratch *scratch = &turn->scratch;
     if (!*turn->written.cluster)
         return;
-    turn->scratch_key = kube_key(turn->ns, turn->written.cluster);
+    turn->scratch_key = kube_key(turn->context.ns, turn->written.cluster);
     const struct custom_object *cluster =
         (const struct custom_object *)store_get(informer_store(options->clusters), turn->scratch_key);
     if (!cluster)
         return;
     scratch->exists = true;
-    scratch->ours = str_eq(cluster->drill_of, turn->name) &&
-        kube_uid_eq(cluster->object.owner, kube_uid_parse(turn->uid, strlen(turn->uid)));
+    scratch->ours = str_eq(cluster->drill_of, turn->context.name) &&
+        kube_uid_eq(cluster->object.owner, kube_uid_parse(turn->context.uid, strlen(turn->context.uid)));
     scratch->deleting = cluster->object.deleting;
     turn->scratch_uid = xstrdup(cluster->uid);
     _cleanup_(json_decrefp) json_t *status = custom_object_status(cluster);
@@ -152,18 +152,28 @@ static void look_at_scratch(const struct drill_controller_options *options, stru
 
 /* ---- all ---- */
 
-struct drill_turn *drill_turn_new(
-    const struct drill_controller_options *options, const struct custom_object *cluster, int64_t now_ms)
+static void drill_turn_free(void *work)
+{
+    struct drill_turn *turn = work;
+    time_zone_release(&turn->zone);
+    json_decref(turn->document);
+    free(turn->candidate_name);
+    free(turn->candidate_uid);
+    free(turn->scratch_key);
+    free(turn->scratch_uid);
+    reconcile_context_release(&turn->context);
+    free(turn);
+}
+
+struct drill_turn *drill_turn_new(const struct drill_controller_options *options, const struct custom_object *cluster,
+    struct reconcile *run, struct kube_client *client, int64_t now_ms)
 {
     struct drill_turn *turn = xnew(struct drill_turn);
     struct archive_summary *archive = xnew(struct archive_summary);
     _cleanup_(json_decrefp) json_t *status = custom_object_status(cluster);
-    turn->key = xstrdup(cluster->object.key);
-    turn->ns = xstrdup(cluster->ns);
-    turn->name = xstrdup(cluster->name);
-    turn->uid = xstrdup(cluster->uid);
+    reconcile_context_init(turn, run, client, cluster->ns, cluster->name, cluster->uid, drill_turn_free);
     cluster_history_name(
-        turn->uid, json_path_int(status, "restoreInPlace.taken", 0), turn->history, sizeof(turn->history));
+        turn->context.uid, json_path_int(status, "restoreInPlace.taken", 0), turn->history, sizeof(turn->history));
     turn->document = custom_object_spec(cluster);
     turn->leaves = cluster->object.deleting;
     turn->now_ms = now_ms;
@@ -182,8 +192,8 @@ void drill_turn_decide(struct drill_turn *turn)
 {
     struct drill_view *view = xnew(struct drill_view);
     *view = (struct drill_view){
-        .cluster = turn->name,
-        .uid = turn->uid,
+        .cluster = turn->context.name,
+        .uid = turn->context.uid,
         .spec = &turn->spec,
         .zone = turn->has_zone ? &turn->zone : NULL,
         .problem = *turn->problem ? turn->problem : NULL,
@@ -198,19 +208,4 @@ void drill_turn_decide(struct drill_turn *turn)
     };
     drill_decide(view, &turn->decision);
     free(view);
-}
-
-void drill_turn_free(struct drill_turn *turn)
-{
-    time_zone_release(&turn->zone);
-    json_decref(turn->document);
-    free(turn->candidate_name);
-    free(turn->candidate_uid);
-    free(turn->scratch_key);
-    free(turn->scratch_uid);
-    free(turn->key);
-    free(turn->ns);
-    free(turn->name);
-    free(turn->uid);
-    free(turn);
 }

@@ -18,6 +18,7 @@
 #include "operator/backup/schedule_decide.h"
 #include "operator/backup/schedule_metrics.h"
 #include "operator/backup/zone_files.h"
+#include "operator/runtime/reconcile_context.h"
 
 #define RECHECK_MS (5 * 60 * 1000)
 /* Further ones go in the next turn, which begins soon after. */
@@ -41,9 +42,8 @@ struct removal {
 
 /* One reconcile under way. Nothing in it points into the caches. */
 struct turn {
+    struct reconcile_context context;
     struct schedule_controller *controller;
-    struct reconcile *run;
-    char *ns, *name, *uid;
     json_t *document; /* the cluster's spec, which backup borrows */
     struct backup_spec backup;
     bool paused, waits;
@@ -57,49 +57,38 @@ struct turn {
     struct removal removals[REMOVALS_MAX];
     int removal_count, removed;
     bool more_removals;
-    struct error error;
 };
 
-/* ---- the end ---- */
+enum turn_phase {
+    TURN_DONE = RECONCILE_DONE,
+    TURN_CREATE,  /* the backup that is due */
+    TURN_CREATED, /* told, unless somebody came before us */
+    TURN_STATUS,
+    TURN_REMOVE, /* what is not kept any more, one after the other */
+    TURN_REMOVED,
+};
 
-static void turn_free(struct turn *turn)
+static void turn_free(void *work)
 {
+    struct turn *turn = work;
     for (int i = 0; i < turn->removal_count; i++) {
         free(turn->removals[i].name);
         free(turn->removals[i].uid);
     }
     time_zone_release(&turn->zone);
     json_decref(turn->document);
-    free(turn->ns);
-    free(turn->name);
-    free(turn->uid);
+    reconcile_context_release(&turn->context);
     free(turn);
 }
 
-static int64_t again_ms(const struct turn *turn)
+static void look_again_in_time(struct turn *turn)
 {
-    int64_t ret = turn->controller->options.recheck_ms > 0 ? turn->controller->options.recheck_ms : RECHECK_MS;
+    int64_t recheck_ms = turn->controller->options.recheck_ms, next_ms = turn->decision.summary.next_ms;
+    reconcile_again_in(&turn->context, recheck_ms > 0 ? recheck_ms : RECHECK_MS);
     if (turn->more_removals)
-        ret = MIN_OF(ret, REMOVALS_SOON_MS);
-    if (turn->decision.summary.next_ms > 0)
-        ret = MIN_OF(ret, MAX_OF(0, turn->decision.summary.next_ms - turn->now_ms) + EARLY_MS);
-    return ret;
-}
-
-static void turn_finish(struct turn *turn)
-{
-    struct reconcile *run = turn->run;
-    struct error error = turn->error;
-    int64_t again = again_ms(turn);
-    turn_free(turn);
-    reconcile_finish(run, error.kind ? &error : NULL, error.kind ? 0 : again);
-}
-
-static void turn_fail(struct turn *turn, const struct error *err, const char *what)
-{
-    turn->error = *err;
-    error_prefix(&turn->error, "%s", what);
-    turn_finish(turn);
+        reconcile_again_in(&turn->context, REMOVALS_SOON_MS);
+    if (next_ms > 0)
+        reconcile_again_in(&turn->context, MAX_OF(0, next_ms - turn->now_ms) + EARLY_MS);
 }
 
 /* ---- backups of the cluster ---- */
@@ -113,8 +102,8 @@ static int64_t time_of(const char *text)
 /* Of the cluster of that name as it is now, as far as it is known; one that has not begun yet tells no UID. */
 static bool is_ours(const struct turn *turn, const struct custom_object *backup, const struct backup_status *status)
 {
-    return str_eq(backup->ns, turn->ns) && str_eq(backup->cluster_name, turn->name) &&
-        (!*status->cluster_uid || str_eq(status->cluster_uid, turn->uid));
+    return str_eq(backup->ns, turn->context.ns) && str_eq(backup->cluster_name, turn->context.name) &&
+        (!*status->cluster_uid || str_eq(status->cluster_uid, turn->context.uid));
 }
 
 static void note_backup(
@@ -185,7 +174,7 @@ static void look_at_backups(struct turn *turn, struct backup_summary *summary, s
     const struct store *store = informer_store(turn->controller->options.backups);
     for (const struct kube_object *each; (each = store_next(store, &cursor));) {
         const struct custom_object *backup = (const struct custom_object *)each;
-        if (str_eq(backup->cluster_name, turn->name) && str_eq(backup->ns, turn->ns))
+        if (str_eq(backup->cluster_name, turn->context.name) && str_eq(backup->ns, turn->context.ns))
             take_backup(turn, backup, summary, list);
     }
 }
@@ -198,8 +187,8 @@ static bool wants(const struct turn *turn, const struct custom_object *cluster, 
     const char *ns = str_empty(restore->from_namespace) ? cluster->ns : restore->from_namespace;
     const char *name = str_empty(restore->from_cluster) ? cluster->name : restore->from_cluster;
     if (restore->source == RESTORE_SOURCE_BACKUP)
-        return str_eq(cluster->ns, turn->ns) && str_eq(restore->backup, item->name);
-    return restore->source != RESTORE_SOURCE_NONE && str_eq(ns, turn->ns) && str_eq(name, turn->name);
+        return str_eq(cluster->ns, turn->context.ns) && str_eq(restore->backup, item->name);
+    return restore->source != RESTORE_SOURCE_NONE && str_eq(ns, turn->context.ns) && str_eq(name, turn->context.name);
 }
 
 /* Of a cluster that has no data yet. */
@@ -282,117 +271,93 @@ static void choose_removals(struct turn *turn, struct item_list *list)
 
 /* ---- writes ---- */
 
-static struct event_target target_of(const struct turn *turn)
+static void KM_PRINTF(4, 5) tell(const struct turn *turn, enum event_type type, const char *reason, const char *fmt, ...)
 {
-    return (struct event_target){
-        .resource = turn->controller->cluster_resource, .ns = turn->ns, .name = turn->name, .uid = turn->uid};
-}
-
-static void remove_next(struct turn *turn);
-
-static void on_removed(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    UNUSED(answer);
-    struct turn *turn = arg;
-    if (err && err->kind != ERROR_NOT_FOUND) {
-        turn_fail(turn, err, "retention");
-        return;
-    }
-    turn->removed++;
-    remove_next(turn);
-}
-
-static void remove_next(struct turn *turn)
-{
-    if (turn->removed == turn->removal_count) {
-        turn_finish(turn);
-        return;
-    }
-    const struct removal *removal = &turn->removals[turn->removed];
-    const struct kube_delete_options options = {.uid = removal->uid, .grace_seconds = -1};
-    log_info("backup is no longer kept", LOG_STR("namespace", turn->ns), LOG_STR("cluster", turn->name),
-        LOG_STR("backup", removal->name));
-    kube_delete(turn->controller->client, turn->controller->backup_resource, turn->ns, removal->name, &options,
-        on_removed, turn);
-}
-
-static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    struct turn *turn = arg;
-    if (err && err->kind != ERROR_NOT_FOUND) {
-        turn_fail(turn, err, "status.backup");
-        return;
-    }
-    if (!err)
-        informer_observe_write(turn->controller->options.clusters, answer);
-    remove_next(turn);
-}
-
-static void write_status(struct turn *turn)
-{
-    const struct backup_summary *summary = &turn->decision.summary;
-    struct event_target target = target_of(turn);
-    if (backup_summary_same(summary, &turn->written)) {
-        remove_next(turn);
-        return;
-    }
-    if (*summary->problem && !str_eq(summary->problem, turn->written.problem))
-        event_record(manager_events(turn->controller->manager), &target, EVENT_WARNING, "BackupScheduleProblem", "%s",
-            summary->problem);
-    json_t *patch = json_build("{s:{s:s}, s:o}", "metadata", "uid", turn->uid, "status", backup_summary_patch(summary));
-    kube_patch(turn->controller->client, turn->controller->cluster_resource, turn->ns, turn->name, "status",
-        KUBE_PATCH_MERGE, patch, on_status_written, turn);
-    json_decref(patch);
+    struct event_target target = reconcile_target(&turn->context, turn->controller->cluster_resource);
+    char text[KUBE_CONDITION_MESSAGE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    event_record(manager_events(turn->controller->manager), &target, type, reason, "%s", text);
 }
 
 /* A name that is taken: somebody came before us, perhaps ourselves before a crash. */
-static void on_created(void *arg, const struct kube_answer *answer, const struct error *err)
+static int phase_create(void *work)
 {
-    struct turn *turn = arg;
-    if (err && err->kind != ERROR_EXISTS) {
-        turn_fail(turn, err, "MysqlBackup");
-        return;
-    }
-    if (!err) {
-        struct event_target target = target_of(turn);
-        informer_observe_write(turn->controller->options.backups, answer);
-        event_record(manager_events(turn->controller->manager), &target, EVENT_NORMAL, "BackupScheduled",
-            "MysqlBackup %s begins", turn->decision.name);
-    }
-    write_status(turn);
+    struct turn *turn = work;
+    const struct reconcile_write write = {
+        .informer = turn->controller->options.backups, .what = "MysqlBackup", .but = ERROR_EXISTS, .next = TURN_CREATED};
+    json_t *object = json_build("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s, s:s}}, s:o}", "apiVersion", KM_API_GROUP_VERSION,
+        "kind", kube_kind_mysql_backup.kind, "metadata", "name", turn->decision.name, "namespace", turn->context.ns,
+        "labels", LABEL_CLUSTER, turn->context.name, LABEL_SCHEDULED, "true", LABEL_MANAGED_BY, LABEL_MANAGED_BY_US,
+        "spec", backup_spec_of_run(&turn->backup, turn->context.name));
+    kube_create(turn->context.client, turn->controller->backup_resource, turn->context.ns, object, reconcile_on_written,
+        reconcile_expect(&turn->context, &write));
+    json_decref(object);
+    return PHASES_WAIT;
 }
 
-static void create_backup(struct turn *turn)
+static int phase_created(void *work)
 {
-    json_t *object = json_build("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s, s:s}}, s:o}", "apiVersion", KM_API_GROUP_VERSION,
-        "kind", kube_kind_mysql_backup.kind, "metadata", "name", turn->decision.name, "namespace", turn->ns, "labels",
-        LABEL_CLUSTER, turn->name, LABEL_SCHEDULED, "true", LABEL_MANAGED_BY, LABEL_MANAGED_BY_US, "spec",
-        backup_spec_of_run(&turn->backup, turn->name));
-    kube_create(turn->controller->client, turn->controller->backup_resource, turn->ns, object, on_created, turn);
-    json_decref(object);
+    struct turn *turn = work;
+    if (turn->context.written)
+        tell(turn, EVENT_NORMAL, "BackupScheduled", "MysqlBackup %s begins", turn->decision.name);
+    return TURN_STATUS;
 }
+
+static int phase_status(void *work)
+{
+    struct turn *turn = work;
+    const struct backup_summary *summary = &turn->decision.summary;
+    const struct reconcile_write write = {
+        .informer = turn->controller->options.clusters, .what = "status.backup", .next = TURN_REMOVE};
+    if (backup_summary_same(summary, &turn->written))
+        return TURN_REMOVE;
+    if (*summary->problem && !str_eq(summary->problem, turn->written.problem))
+        tell(turn, EVENT_WARNING, "BackupScheduleProblem", "%s", summary->problem);
+    reconcile_patch_status(&turn->context, turn->controller->cluster_resource, backup_summary_patch(summary), &write);
+    return PHASES_WAIT;
+}
+
+static int phase_remove(void *work)
+{
+    struct turn *turn = work;
+    if (turn->removed == turn->removal_count)
+        return TURN_DONE;
+    const struct removal *removal = &turn->removals[turn->removed];
+    const struct kube_delete_options options = {.uid = removal->uid, .grace_seconds = -1};
+    const struct reconcile_write write = {.what = "retention", .but = ERROR_NOT_FOUND, .next = TURN_REMOVED};
+    log_info("backup is no longer kept", LOG_STR("namespace", turn->context.ns), LOG_STR("cluster", turn->context.name),
+        LOG_STR("backup", removal->name));
+    kube_delete(turn->context.client, turn->controller->backup_resource, turn->context.ns, removal->name, &options,
+        reconcile_on_written, reconcile_expect(&turn->context, &write));
+    return PHASES_WAIT;
+}
+
+static int phase_removed(void *work)
+{
+    struct turn *turn = work;
+    turn->removed++;
+    return TURN_REMOVE;
+}
+
+static const phase_fn phases[] = {
+    [TURN_DONE] = reconcile_done,
+    [TURN_CREATE] = phase_create,
+    [TURN_CREATED] = phase_created,
+    [TURN_STATUS] = phase_status,
+    [TURN_REMOVE] = phase_remove,
+    [TURN_REMOVED] = phase_removed,
+};
 
 static void tell_skipped(const struct turn *turn)
 {
-    schedule_memory_note_skipped(&turn->controller->memory, reconcile_key(turn->run));
     char when[CLOCK_RFC3339_SIZE];
-    struct event_target target = target_of(turn);
+    schedule_memory_note_skipped(&turn->controller->memory, turn->context.key);
     clock_format_rfc3339(turn->decision.due_ms, when);
-    event_record(manager_events(turn->controller->manager), &target, EVENT_WARNING, "BackupSkipped",
-        "the backup of %s is left out: MysqlBackup %s still runs", when, turn->running);
-}
-
-static void turn_act(struct turn *turn)
-{
-    schedule_memory_set(&turn->controller->memory, reconcile_key(turn->run),
-        json_is_object(json_object_get(turn->document, "backup")), &turn->decision.summary);
-    if (turn->decision.create) {
-        create_backup(turn);
-        return;
-    }
-    if (turn->decision.skip)
-        tell_skipped(turn);
-    write_status(turn);
+    tell(turn, EVENT_WARNING, "BackupSkipped", "the backup of %s is left out: MysqlBackup %s still runs", when,
+        turn->running);
 }
 
 /* ---- looking ---- */
@@ -426,11 +391,8 @@ static struct turn *turn_new(
     struct schedule_controller *controller, const struct custom_object *cluster, struct reconcile *run)
 {
     struct turn *turn = xnew(struct turn);
+    reconcile_context_init(turn, run, controller->client, cluster->ns, cluster->name, cluster->uid, turn_free);
     turn->controller = controller;
-    turn->run = run;
-    turn->ns = xstrdup(cluster->ns);
-    turn->name = xstrdup(cluster->name);
-    turn->uid = xstrdup(cluster->uid);
     turn->document = custom_object_spec(cluster);
     turn->now_ms =
         controller->options.now_ms ? controller->options.now_ms(controller->options.now_arg) : clock_realtime_ms();
@@ -443,7 +405,7 @@ static void turn_decide(struct turn *turn)
 {
     struct item_list list = {.count = 0};
     struct schedule_view view = {
-        .cluster = turn->name,
+        .cluster = turn->context.name,
         .spec = &turn->backup,
         .now_ms = turn->now_ms,
         .last = turn->written,
@@ -472,7 +434,12 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
     }
     struct turn *turn = turn_new(controller, cluster, run);
     turn_decide(turn);
-    turn_act(turn);
+    look_again_in_time(turn);
+    schedule_memory_set(
+        &controller->memory, key, json_is_object(json_object_get(turn->document, "backup")), &turn->decision.summary);
+    if (turn->decision.skip && !turn->decision.create)
+        tell_skipped(turn);
+    reconcile_context_start(&turn->context, phases, turn->decision.create ? TURN_CREATE : TURN_STATUS);
 }
 
 /* ---- set-up ---- */

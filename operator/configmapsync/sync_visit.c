@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "operator/api/api_kinds.h"
 #include "operator/api/names.h"
+#include "operator/runtime/reconcile_context.h"
 
 /* All that matters is watched; this mends what a watch may have missed. */
 #define SYNC_RECHECK_MS (5 * 60 * 1000)
@@ -17,11 +18,10 @@
 
 /* One reconcile under way. */
 struct visit {
+    struct reconcile_context context; /* sync borrows its ns and name */
     struct sync_controller *controller;
-    struct reconcile *run;
-    char *key, *ns, *name, *uid;
     bool has_finalizer;
-    struct config_map_sync sync; /* borrows ns, name */
+    struct config_map_sync sync;
     struct config_map_sync_status last;
     struct sync_snapshot snapshot;
     /* What the snapshot borrows. */
@@ -32,10 +32,17 @@ struct visit {
     struct sync_decision decision;
     struct sync_outcome outcome;
     size_t next_step, steps_under_way;
-    struct error error; /* of a step or the status */
+    struct config_map_sync_status status; /* to be written */
 };
 
-static void visit_report(struct visit *visit);
+enum visit_phase {
+    VISIT_DONE = RECONCILE_DONE,
+    VISIT_FINALIZER, /* read, and written under the version that was read: a list cannot be changed by halves */
+    VISIT_SOURCE,
+    VISIT_STEPS, /* decided, and run */
+    VISIT_REPORT,
+    VISIT_STATUS,
+};
 
 /* ---- the end ---- */
 
@@ -55,141 +62,71 @@ static void free_seen(struct visit *visit)
     free(visit->copies);
 }
 
-static void visit_free(struct visit *visit)
+static void visit_free(void *work)
 {
+    struct visit *visit = work;
     free_seen(visit);
     sync_decision_release(&visit->decision);
     config_map_sync_release(&visit->sync);
     json_decref(visit->source);
     free(visit->sync_to);
-    free(visit->key);
-    free(visit->ns);
-    free(visit->name);
-    free(visit->uid);
+    reconcile_context_release(&visit->context);
     free(visit);
 }
 
-static void visit_finish(struct visit *visit)
-{
-    const struct sync_controller_options *options = &visit->controller->options;
-    struct reconcile *run = visit->run;
-    struct error error = visit->error;
-    bool is_blocked = *visit->decision.problems.reason != '\0';
-    int64_t blocked_ms = options->blocked_recheck_ms ? options->blocked_recheck_ms : SYNC_BLOCKED_RECHECK_MS;
-    visit_free(visit);
-    reconcile_finish(run, error.kind ? &error : NULL, is_blocked ? blocked_ms : SYNC_RECHECK_MS);
-}
-
+/* An object that is gone is no error: nobody misses what would have been done for it. */
 static void visit_fail(struct visit *visit, const struct error *err)
 {
     if (err->kind != ERROR_NOT_FOUND)
-        visit->error = *err;
-    visit_finish(visit);
+        reconcile_fail(&visit->context, err, NULL);
+    phases_go_on(&visit->context.phases, VISIT_DONE);
 }
 
 /* ---- status ---- */
 
-static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
+static int phase_status(void *work)
 {
-    struct visit *visit = arg;
-    if (!err)
-        informer_observe_write(visit->controller->syncs, answer);
-    else if (err->kind != ERROR_NOT_FOUND && !visit->error.kind)
-        visit->error = *err;
-    visit_finish(visit);
+    struct visit *visit = work;
+    const struct sync_controller *controller = visit->controller;
+    const struct reconcile_write write = {.informer = controller->syncs, .next = VISIT_DONE};
+    if (config_map_sync_status_same(&visit->last, &visit->status))
+        return VISIT_DONE;
+    reconcile_apply_status(
+        &visit->context, controller->sync_resource, config_map_sync_status_encode(&visit->status), NULL, &write);
+    return PHASES_WAIT;
 }
 
-static void write_status(struct visit *visit, const struct config_map_sync_status *status)
+static int phase_report(void *work)
 {
-    if (config_map_sync_status_same(&visit->last, status)) {
-        visit_finish(visit);
-        return;
-    }
-    json_t *body = json_build("{s:s, s:s, s:{s:s, s:s, s:s}, s:o}", "apiVersion", KM_API_GROUP_VERSION, "kind",
-        kube_kind_config_map_sync.kind, "metadata", "name", visit->name, "namespace", visit->ns, "uid", visit->uid,
-        "status", config_map_sync_status_encode(status));
-    kube_apply_status(visit->controller->client, visit->controller->sync_resource, body, on_status_written, visit);
-    json_decref(body);
-}
-
-static void visit_report(struct visit *visit)
-{
-    struct config_map_sync_status status;
-    sync_report(&visit->snapshot, &visit->decision, &visit->outcome, clock_realtime_ms(), &visit->last, &status);
-    write_status(visit, &status);
+    struct visit *visit = work;
+    const struct sync_controller_options *options = &visit->controller->options;
+    if (*visit->decision.problems.reason)
+        reconcile_again_in(
+            &visit->context, options->blocked_recheck_ms ? options->blocked_recheck_ms : SYNC_BLOCKED_RECHECK_MS);
+    sync_report(&visit->snapshot, &visit->decision, &visit->outcome, clock_realtime_ms(), &visit->last, &visit->status);
+    return VISIT_STATUS;
 }
 
 static void report_invalid(struct visit *visit, const struct api_problems *problems)
 {
-    struct config_map_sync_status status;
     struct strbuf text;
     strbuf_init(&text, KUBE_CONDITION_MESSAGE_MAX - 1);
     api_problems_text(problems, &text);
-    sync_report_invalid(visit->snapshot.generation, text.buf, clock_realtime_ms(), &visit->last, &status);
+    sync_report_invalid(visit->snapshot.generation, text.buf, clock_realtime_ms(), &visit->last, &visit->status);
     strbuf_release(&text);
-    write_status(visit, &status);
 }
 
 /* ---- finalizer ---- */
 
-static void visit_read_source(struct visit *visit);
-
-static void on_finalizer_written(void *arg, const struct kube_answer *answer, const struct error *err)
+static int phase_finalizer(void *work)
 {
-    struct visit *visit = arg;
-    if (err) {
-        visit_fail(visit, err);
-        return;
-    }
-    /* One that is being deleted may be gone with its last finalizer: then the watch has the last word. */
-    if (visit->snapshot.is_deleting) {
-        visit_finish(visit);
-        return;
-    }
-    informer_observe_write(visit->controller->syncs, answer);
-    visit_read_source(visit);
-}
-
-/* The others' stay as they are. */
-static json_t *changed_finalizers(const json_t *object, bool wanted)
-{
-    json_t *list = json_array();
-    size_t i;
-    json_t *each;
-    json_array_foreach(json_path(object, "metadata.finalizers"), i, each)
-        if (!str_eq(json_string_value(each), FINALIZER_SYNC))
-            json_array_append(list, each);
-    if (wanted)
-        json_array_append_new(list, json_string(FINALIZER_SYNC));
-    return list;
-}
-
-/* A list cannot be changed by halves: it is read, and written under the version that was read. */
-static void on_read_for_finalizer(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    struct visit *visit = arg;
-    if (err || !str_eq(json_path_str(answer->object, "metadata.uid", NULL), visit->uid)) {
-        struct error gone = {.kind = ERROR_NOT_FOUND};
-        visit_fail(visit, err ? err : &gone);
-        return;
-    }
-    bool wanted = !json_path(answer->object, "metadata.deletionTimestamp");
-    if (wanted != !visit->snapshot.is_deleting) { /* the watch brings it */
-        visit_finish(visit);
-        return;
-    }
-    json_t *patch = json_build("{s:{s:s, s:o}}", "metadata", "resourceVersion",
-        json_path_str(answer->object, "metadata.resourceVersion", ""), "finalizers",
-        changed_finalizers(answer->object, wanted));
-    kube_patch(visit->controller->client, visit->controller->sync_resource, visit->ns, visit->name, NULL,
-        KUBE_PATCH_MERGE, patch, on_finalizer_written, visit);
-    json_decref(patch);
-}
-
-static void visit_write_finalizer(struct visit *visit)
-{
-    kube_get(visit->controller->client, visit->controller->sync_resource, visit->ns, visit->name, on_read_for_finalizer,
-        visit);
+    struct visit *visit = work;
+    const struct sync_controller *controller = visit->controller;
+    const struct reconcile_finalizer finalizer = {
+        controller->sync_resource, FINALIZER_SYNC, !visit->snapshot.is_deleting};
+    const struct reconcile_write write = {.informer = controller->syncs, .next = VISIT_SOURCE};
+    reconcile_write_finalizer(&visit->context, &finalizer, &write);
+    return PHASES_WAIT;
 }
 
 /* ---- steps ---- */
@@ -199,14 +136,17 @@ struct step_run {
     const struct sync_step *step;
 };
 
-static void run_steps(struct visit *visit);
+static void begin_steps(struct visit *visit);
+static int after_steps(const struct visit *visit);
 
 static void step_end(struct step_run *run)
 {
     struct visit *visit = run->visit;
     free(run);
     visit->steps_under_way--;
-    run_steps(visit);
+    begin_steps(visit);
+    if (visit->steps_under_way == 0)
+        phases_go_on(&visit->context.phases, after_steps(visit));
 }
 
 static void step_fail(struct step_run *run, const struct error *err)
@@ -222,7 +162,7 @@ static void step_fail(struct step_run *run, const struct error *err)
         visit->outcome.has_failed = true;
         snprintf(visit->outcome.message, sizeof(visit->outcome.message), "ConfigMap %s/%s: %.300s", run->step->ns,
             run->step->name, err->message);
-        visit->error = *err;
+        reconcile_fail(&visit->context, err, NULL);
     }
     step_end(run);
 }
@@ -247,7 +187,7 @@ static void create_copy(struct step_run *run)
 {
     const struct visit *visit = run->visit;
     json_t *copy = sync_copy_manifest(&visit->sync, run->step->ns, visit->source);
-    kube_create(visit->controller->client, visit->controller->map_resource, run->step->ns, copy, on_copy_written, run);
+    kube_create(visit->context.client, visit->controller->map_resource, run->step->ns, copy, on_copy_written, run);
     json_decref(copy);
 }
 
@@ -282,7 +222,7 @@ static void on_copy_read(void *arg, const struct kube_answer *answer, const stru
         step_end(run);
         return;
     }
-    kube_patch(visit->controller->client, visit->controller->map_resource, run->step->ns, run->step->name, NULL,
+    kube_patch(visit->context.client, visit->controller->map_resource, run->step->ns, run->step->name, NULL,
         KUBE_PATCH_MERGE, patch, on_copy_written, run);
     json_decref(patch);
 }
@@ -318,31 +258,32 @@ static void step_begin(struct visit *visit, const struct sync_step *step)
     kube_delete(controller->client, controller->map_resource, step->ns, step->name, &options, on_copy_removed, run);
 }
 
-/* All copies are gone, as far as we know: nothing holds the ConfigMapSync any more. */
-static void end_deletion(struct visit *visit)
+static void begin_steps(struct visit *visit)
+{
+    while (visit->next_step < visit->decision.step_count && visit->steps_under_way < SYNC_STEPS_AT_ONCE)
+        step_begin(visit, &visit->decision.steps[visit->next_step++]);
+}
+
+static bool has_copies(const struct visit *visit)
 {
     const struct store *copies = informer_store(visit->controller->copies);
     size_t cursor = 0;
     for (const struct kube_object *each; (each = store_next(copies, &cursor));)
-        if (str_eq(((const struct config_map_object *)each)->sync_of, visit->key)) {
-            visit_finish(visit); /* the last one's end brings us back */
-            return;
-        }
-    visit_write_finalizer(visit);
+        if (str_eq(((const struct config_map_object *)each)->sync_of, visit->context.key))
+            return true;
+    return false;
 }
 
-static void run_steps(struct visit *visit)
+static int after_steps(const struct visit *visit)
 {
-    while (visit->next_step < visit->decision.step_count && visit->steps_under_way < SYNC_STEPS_AT_ONCE)
-        step_begin(visit, &visit->decision.steps[visit->next_step++]);
-    if (visit->steps_under_way > 0)
-        return;
-    if (visit->error.kind == ERROR_CONFLICT || (visit->error.kind && visit->snapshot.is_deleting))
-        visit_finish(visit); /* to be tried again at once, so nothing is said of it */
-    else if (!visit->snapshot.is_deleting)
-        visit_report(visit);
-    else
-        end_deletion(visit);
+    bool is_deleting = visit->snapshot.is_deleting;
+    enum error_kind failed = visit->context.error.kind;
+    if (failed == ERROR_CONFLICT || (failed && is_deleting))
+        return VISIT_DONE; /* to be tried again at once, so nothing is said of it */
+    if (!is_deleting)
+        return VISIT_REPORT;
+    /* Once all copies are gone nothing holds the ConfigMapSync any more. The last one's end brings us back. */
+    return has_copies(visit) ? VISIT_DONE : VISIT_FINALIZER;
 }
 
 /* ---- what is seen ---- */
@@ -384,7 +325,7 @@ static void see_copies(struct visit *visit)
     visit->copies = xnew_array(struct sync_copy, store_count(store) + 1);
     for (const struct kube_object *each; (each = store_next(store, &cursor));) {
         const struct config_map_object *copy = (const struct config_map_object *)each;
-        if (str_eq(copy->sync_of, visit->key))
+        if (str_eq(copy->sync_of, visit->context.key))
             visit->copies[n++] = (struct sync_copy){.ns = xstrdup(copy->ns),
                 .name = xstrdup(copy->name),
                 .uid = xstrdup(copy->uid),
@@ -396,13 +337,15 @@ static void see_copies(struct visit *visit)
     visit->snapshot.copy_count = n;
 }
 
-static void visit_decide(struct visit *visit)
+static int phase_steps(void *work)
 {
+    struct visit *visit = work;
     if (!visit->snapshot.is_deleting)
         see_namespaces(visit);
     see_copies(visit);
     sync_decide(&visit->snapshot, &visit->decision);
-    run_steps(visit);
+    begin_steps(visit);
+    return visit->steps_under_way > 0 ? PHASES_WAIT : after_steps(visit);
 }
 
 static void on_source_read(void *arg, const struct kube_answer *answer, const struct error *err)
@@ -419,14 +362,25 @@ static void on_source_read(void *arg, const struct kube_answer *answer, const st
         visit->snapshot.source_digest = config_map_content_digest(answer->raw);
         visit->snapshot.sync_to = visit->sync_to;
     }
-    visit_decide(visit);
+    phases_go_on(&visit->context.phases, VISIT_STEPS);
 }
 
-static void visit_read_source(struct visit *visit)
+static int phase_source(void *work)
 {
-    kube_get(visit->controller->client, visit->controller->map_resource, visit->sync.source_namespace,
+    struct visit *visit = work;
+    kube_get(visit->context.client, visit->controller->map_resource, visit->sync.source_namespace,
         visit->sync.config_map, on_source_read, visit);
+    return PHASES_WAIT;
 }
+
+static const phase_fn phases[] = {
+    [VISIT_DONE] = reconcile_done,
+    [VISIT_FINALIZER] = phase_finalizer,
+    [VISIT_SOURCE] = phase_source,
+    [VISIT_STEPS] = phase_steps,
+    [VISIT_REPORT] = phase_report,
+    [VISIT_STATUS] = phase_status,
+};
 
 /* ---- the beginning ---- */
 
@@ -434,12 +388,8 @@ static struct visit *visit_new(
     struct sync_controller *controller, const struct sync_object *object, struct reconcile *run)
 {
     struct visit *visit = xnew(struct visit);
+    reconcile_context_init(visit, run, controller->client, object->ns, object->name, object->uid, visit_free);
     visit->controller = controller;
-    visit->run = run;
-    visit->key = xstrdup(object->object.key);
-    visit->ns = xstrdup(object->ns);
-    visit->name = xstrdup(object->name);
-    visit->uid = xstrdup(object->uid);
     visit->has_finalizer = object->has_finalizer;
     visit->snapshot = (struct sync_snapshot){.sync = &visit->sync,
         .generation = object->object.generation,
@@ -456,13 +406,14 @@ void sync_visit_start(struct sync_controller *controller, const struct sync_obje
     struct visit *visit = visit_new(controller, object, run);
     struct api_problems problems = {.count = 0};
     _cleanup_(json_decrefp) json_t *spec = sync_object_spec(object);
-    int rc = config_map_sync_parse(visit->ns, visit->name, spec, &visit->sync, &problems);
-    if (visit->snapshot.is_deleting) /* whatever the spec says: copies are known by their annotation */
-        visit_decide(visit);
-    else if (rc < 0)
+    int rc = config_map_sync_parse(visit->context.ns, visit->context.name, spec, &visit->sync, &problems);
+    int first = visit->has_finalizer ? VISIT_SOURCE : VISIT_FINALIZER;
+    reconcile_again_in(&visit->context, SYNC_RECHECK_MS);
+    if (visit->snapshot.is_deleting) { /* whatever the spec says: copies are known by their annotation */
+        first = VISIT_STEPS;
+    } else if (rc < 0) {
         report_invalid(visit, &problems);
-    else if (!visit->has_finalizer)
-        visit_write_finalizer(visit);
-    else
-        visit_read_source(visit);
+        first = VISIT_STATUS;
+    }
+    reconcile_context_start(&visit->context, phases, first);
 }

@@ -4,7 +4,6 @@
 #include "operator/kube/event_recorder.h"
 
 #include "common/alloc.h"
-#include "common/backoff.h"
 #include "common/clock.h"
 #include "common/hashmap.h"
 #include "common/json.h"
@@ -53,7 +52,7 @@ struct event_recorder {
     struct kube_resource resource;
     char *component;
     char *instance;
-    uint64_t random_state;
+    uint64_t last_mark;       /* of the newest name */
     struct list_node waiting; /* aggregates, the first to be recorded first */
     struct loop_timer timer;
     struct hashmap aggregates;
@@ -263,7 +262,6 @@ struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client 
     recorder->resource = *event;
     recorder->component = xstrdup(component);
     recorder->instance = xstrdup(instance);
-    recorder->random_state = random_seed();
     hashmap_init(&recorder->aggregates, aggregate_key);
     hashmap_init(&recorder->buckets, bucket_key);
     list_init(&recorder->aggregates_lru);
@@ -304,10 +302,14 @@ static bool recorder_make_room(struct event_recorder *recorder)
     return false;
 }
 
+/* Nanoseconds, as client-go names events. Times in events have whole seconds, and kubectl keeps events of one second as
+ * the API server lists them: by name. */
 static char *event_name(struct event_recorder *recorder, const char *target_name)
 {
     int room = KUBE_NAME_MAX - 1 - 16;
-    return xasprintf("%.*s.%016llx", room, target_name, (unsigned long long)random_next(&recorder->random_state));
+    uint64_t now = (uint64_t)clock_realtime_us() * 1000;
+    recorder->last_mark = MAX_OF(now, recorder->last_mark + 1);
+    return xasprintf("%.*s.%016llx", room, target_name, (unsigned long long)recorder->last_mark);
 }
 
 static struct aggregate *aggregate_new(

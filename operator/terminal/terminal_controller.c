@@ -14,6 +14,7 @@
 #include "operator/api/ready_conditions.h"
 #include "operator/plan/ownership.h"
 #include "operator/plan/plan_executor.h"
+#include "operator/runtime/reconcile_context.h"
 #include "operator/terminal/terminal_desired.h"
 
 /* Passwords may change without an event that we see. */
@@ -34,10 +35,8 @@ struct terminal_controller {
 
 /* One reconcile under way. */
 struct visit {
+    struct reconcile_context context; /* terminal borrows its ns and name */
     struct terminal_controller *controller;
-    struct reconcile *run;
-    char *key;
-    char *uid;
     int64_t generation;
     struct terminal_status last;
     struct mysql_terminal terminal;
@@ -52,12 +51,17 @@ struct visit {
     struct terminal_tls tls; /* terminal_desired.h */
     char reason[KUBE_CONDITION_REASON_MAX]; /* why it is not served; "" : it is */
     char message[KUBE_CONDITION_MESSAGE_MAX];
-    struct error error;
-    /* mysql_terminal borrows these */
-    char *ns, *name;
 };
 
-static void visit_report(struct visit *visit);
+enum visit_phase {
+    VISIT_DONE = RECONCILE_DONE,
+    VISIT_ACCOUNTS, /* root's password is read */
+    VISIT_CA,       /* what clients of the cluster verify its servers with is read */
+    VISIT_SECRET,   /* of the terminal: read, and written if it is to change */
+    VISIT_POD,
+    VISIT_WITHDRAW, /* neither pod nor Secret, for a terminal that may not enter */
+    VISIT_REPORT,
+};
 
 static const struct kube_resource *resource_of(const struct visit *visit, enum plan_kind kind)
 {
@@ -67,39 +71,24 @@ static const struct kube_resource *resource_of(const struct visit *visit, enum p
 static struct terminal_view view_of(const struct visit *visit)
 {
     struct terminal_view view = {
-        .uid = visit->uid, .terminal = &visit->terminal, .config = &visit->config, .port = visit->port};
-    terminal_names_init(&view.names, visit->name);
+        .uid = visit->context.uid, .terminal = &visit->terminal, .config = &visit->config, .port = visit->port};
+    terminal_names_init(&view.names, visit->context.name);
     return view;
 }
 
 /* ---- the end ---- */
 
-static void visit_free(struct visit *visit)
+static void visit_free(void *work)
 {
+    struct visit *visit = work;
     mysql_terminal_release(&visit->terminal);
     mysql_config_spec_release(&visit->config);
     secret_free(visit->password);
     free(visit->encoded_ca);
     free(visit->secret_uid);
     free(visit->new_version);
-    free(visit->uid);
-    free(visit->key);
-    free(visit->ns);
-    free(visit->name);
+    reconcile_context_release(&visit->context);
     free(visit);
-}
-
-static void visit_finish(struct visit *visit)
-{
-    struct reconcile *run = visit->run;
-    struct error error = visit->error;
-    bool waits = visit->has_members && !visit->knows_server && !visit->tls.verify_option;
-    bool blocked = !str_empty(visit->reason) || waits;
-    visit_free(visit);
-    if (error.kind && error.kind != ERROR_EXISTS)
-        reconcile_finish(run, &error, 0);
-    else
-        reconcile_finish(run, NULL, blocked ? TERMINAL_BLOCKED_RECHECK_MS : TERMINAL_RECHECK_MS);
 }
 
 static void KM_PRINTF(3, 4) refuse(struct visit *visit, const char *reason, const char *fmt, ...)
@@ -114,20 +103,11 @@ static void KM_PRINTF(3, 4) refuse(struct visit *visit, const char *reason, cons
 /* An error of the API ends the visit; a foreign object is a state to report. */
 static void visit_fail(struct visit *visit, const struct error *err)
 {
-    visit->error = *err;
     if (err->kind == ERROR_EXISTS)
         refuse(visit, "ForeignObject", "%s", err->message);
-    visit_report(visit);
-}
-
-static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    struct visit *visit = arg;
-    if (!err)
-        informer_observe_write(visit->controller->options.terminals, answer);
-    else if (err->kind != ERROR_NOT_FOUND && !visit->error.kind)
-        visit->error = *err;
-    visit_finish(visit);
+    else
+        reconcile_fail(&visit->context, err, NULL);
+    phases_go_on(&visit->context.phases, VISIT_REPORT);
 }
 
 static void set_conditions(const struct visit *visit, const struct pod_object *pod, struct terminal_status *status)
@@ -174,72 +154,76 @@ static void set_ready_conditions(const struct visit *visit, struct terminal_stat
 
 static const struct pod_object *find_pod(const struct visit *visit, const char *name)
 {
-    _cleanup_(freep) char *key = kube_key(visit->ns, name);
+    _cleanup_(freep) char *key = kube_key(visit->context.ns, name);
     return (const struct pod_object *)store_get(informer_store(visit->controller->options.pods), key);
 }
 
-static void write_status(struct visit *visit, const struct terminal_status *status)
+static void read_pod(const struct visit *visit, const struct pod_object *pod, struct terminal_status *status)
 {
-    json_t *body = json_build("{s:s, s:s, s:{s:s, s:s, s:s}, s:o}", "apiVersion", KM_API_GROUP_VERSION, "kind",
-        kube_kind_mysql_terminal.kind, "metadata", "name", visit->name, "namespace", visit->ns, "uid", visit->uid,
-        "status", terminal_status_encode(status));
-    kube_apply_status(visit->controller->client, visit->controller->terminal_resource, body, on_status_written, visit);
-    json_decref(body);
+    struct terminal_view view = view_of(visit);
+    status->ready = pod && pod->ready && !pod->object.deleting && str_empty(visit->reason);
+    if (pod)
+        snprintf(status->pod, sizeof(status->pod), "%s", view.names.pod);
+    if (visit->secret_uid)
+        snprintf(status->secret, sizeof(status->secret), "%s", view.names.secret);
+    if (visit->terminal.cluster_name) {
+        struct strbuf host;
+        strbuf_init(&host, sizeof(status->service) - 1);
+        terminal_host(&visit->terminal, &host);
+        snprintf(status->service, sizeof(status->service), "%s", host.buf);
+        strbuf_release(&host);
+    }
 }
 
-static void visit_report(struct visit *visit)
+static int phase_report(void *work)
 {
+    struct visit *visit = work;
+    const struct terminal_controller *controller = visit->controller;
+    const struct reconcile_write write = {.informer = controller->options.terminals, .next = VISIT_DONE};
     struct terminal_view view = view_of(visit);
     const struct pod_object *pod = find_pod(visit, view.names.pod);
     struct terminal_status status = {.observed_generation = visit->generation, .conditions = visit->last.conditions};
-    status.ready = pod && pod->ready && !pod->object.deleting && str_empty(visit->reason);
-    if (pod)
-        snprintf(status.pod, sizeof(status.pod), "%s", view.names.pod);
-    if (visit->secret_uid)
-        snprintf(status.secret, sizeof(status.secret), "%s", view.names.secret);
-    if (visit->terminal.cluster_name) {
-        struct strbuf host;
-        strbuf_init(&host, sizeof(status.service) - 1);
-        terminal_host(&visit->terminal, &host);
-        snprintf(status.service, sizeof(status.service), "%s", host.buf);
-        strbuf_release(&host);
-    }
+    bool waits = visit->has_members && !visit->knows_server && !visit->tls.verify_option;
+    reconcile_again_in(
+        &visit->context, !str_empty(visit->reason) || waits ? TERMINAL_BLOCKED_RECHECK_MS : TERMINAL_RECHECK_MS);
+    read_pod(visit, pod, &status);
     set_conditions(visit, pod, &status);
     set_ready_conditions(visit, &status);
     if (terminal_status_same(&visit->last, &status))
-        visit_finish(visit);
-    else
-        write_status(visit, &status);
+        return VISIT_DONE;
+    reconcile_apply_status(
+        &visit->context, controller->terminal_resource, terminal_status_encode(&status), NULL, &write);
+    return PHASES_WAIT;
 }
 
 /* ---- the pod ---- */
 
-static void on_plan_done(void *arg, const struct plan *plan, const struct error *err)
+static void on_plan_done(void *work, const struct plan *plan, const struct error *err)
 {
     UNUSED(plan);
-    struct visit *visit = arg;
+    struct visit *visit = work;
     if (err)
         visit_fail(visit, err);
     else
-        visit_report(visit);
+        phases_go_on(&visit->context.phases, VISIT_REPORT);
 }
 
 /* It was deleted, or made again, while we read its Secrets: nothing is made for it any more. */
 static bool visit_is_stale(const struct visit *visit)
 {
-    const struct custom_object *now =
-        (const struct custom_object *)store_get(informer_store(visit->controller->options.terminals), visit->key);
-    return !now || now->object.deleting || !str_eq(now->uid, visit->uid);
+    const struct custom_object *now = (const struct custom_object *)store_get(
+        informer_store(visit->controller->options.terminals), visit->context.key);
+    return !now || now->object.deleting || !str_eq(now->uid, visit->context.uid);
 }
 
-static void visit_execute(struct visit *visit, struct plan *plan)
+static int visit_execute(struct visit *visit, struct plan *plan)
 {
     if (plan_is_empty(plan)) {
         plan_free(plan);
-        visit_report(visit);
-        return;
+        return VISIT_REPORT;
     }
     plan_execute(manager_loop(visit->controller->manager), &visit->controller->targets, plan, NULL, on_plan_done, visit);
+    return PHASES_WAIT;
 }
 
 /* The kubelet brings a changed Secret at once to a pod that has changed itself, and else within a minute and a half. */
@@ -250,12 +234,11 @@ static json_t *mounts_patch(const struct visit *visit, const struct pod_object *
 }
 
 /* A pod whose manifest changed, or which has ended, makes room; its deletion brings us back to make the new one. */
-static void visit_pod(struct visit *visit)
+static int phase_pod(void *work)
 {
-    if (visit_is_stale(visit)) {
-        visit_finish(visit);
-        return;
-    }
+    struct visit *visit = work;
+    if (visit_is_stale(visit))
+        return VISIT_DONE;
     struct terminal_view view = view_of(visit);
     const struct pod_object *pod = find_pod(visit, view.names.pod);
     json_t *wanted = terminal_pod(&view);
@@ -265,12 +248,12 @@ static void visit_pod(struct visit *visit)
     struct plan *plan = plan_new();
     if (!pod)
         plan_add_apply(plan, PLAN_POD, NULL, json_incref(wanted), NULL);
-    else if (outdated && !pod->object.deleting && str_eq(pod->terminal, visit->name))
-        plan_add_delete(plan, PLAN_POD, visit->ns, view.names.pod, pod->uid, NULL);
-    else if (!outdated && !pod->object.deleting && visit->new_version && str_eq(pod->terminal, visit->name))
-        plan_add_patch(plan, PLAN_POD, visit->ns, view.names.pod, pod->uid, mounts_patch(visit, pod), NULL);
+    else if (outdated && !pod->object.deleting && str_eq(pod->terminal, visit->context.name))
+        plan_add_delete(plan, PLAN_POD, visit->context.ns, view.names.pod, pod->uid, NULL);
+    else if (!outdated && !pod->object.deleting && visit->new_version && str_eq(pod->terminal, visit->context.name))
+        plan_add_patch(plan, PLAN_POD, visit->context.ns, view.names.pod, pod->uid, mounts_patch(visit, pod), NULL);
     json_decref(wanted);
-    visit_execute(visit, plan);
+    return visit_execute(visit, plan);
 }
 
 /* ---- the Secret ---- */
@@ -284,7 +267,7 @@ static void on_secret_written(void *arg, const struct kube_answer *answer, const
     }
     str_replace(&visit->secret_uid, json_path_str(answer->object, "metadata.uid", NULL));
     str_replace(&visit->new_version, json_path_str(answer->object, "metadata.resourceVersion", NULL));
-    visit_pod(visit);
+    phases_go_on(&visit->context.phases, VISIT_POD);
 }
 
 static char *encoded_my_cnf(const struct visit *visit)
@@ -311,24 +294,24 @@ static json_t *wanted_data(const struct visit *visit)
 static void write_secret(struct visit *visit, const json_t *data)
 {
     if (visit_is_stale(visit)) {
-        visit_finish(visit);
+        phases_go_on(&visit->context.phases, VISIT_DONE);
         return;
     }
     struct terminal_view view = view_of(visit);
-    struct kube_client *client = visit->controller->client;
+    struct kube_client *client = visit->context.client;
     if (visit->secret_uid) {
         json_t *patch = json_build("{s:{s:s}, s:O}", "metadata", "uid", visit->secret_uid, "data", data);
-        kube_patch(client, resource_of(visit, PLAN_SECRET), visit->ns, view.names.secret, NULL, KUBE_PATCH_MERGE, patch,
-            on_secret_written, visit);
+        kube_patch(client, resource_of(visit, PLAN_SECRET), visit->context.ns, view.names.secret, NULL,
+            KUBE_PATCH_MERGE, patch, on_secret_written, visit);
         json_decref(patch);
         return;
     }
     json_t *metadata = terminal_child_metadata(&view);
     json_put_str(metadata, "name", view.names.secret);
-    json_put_str(metadata, "namespace", visit->ns);
+    json_put_str(metadata, "namespace", visit->context.ns);
     json_t *secret = json_build("{s:s, s:s, s:s, s:o, s:O}", "apiVersion", "v1", "kind", "Secret", "type", "Opaque",
         "metadata", metadata, "data", data);
-    kube_create(client, resource_of(visit, PLAN_SECRET), visit->ns, secret, on_secret_written, visit);
+    kube_create(client, resource_of(visit, PLAN_SECRET), visit->context.ns, secret, on_secret_written, visit);
     json_decref(secret);
 }
 
@@ -374,52 +357,73 @@ static void on_secret_read(void *arg, const struct kube_answer *answer, const st
     }
     visit->secret_uid = xstrdup(json_path_str(answer->object, "metadata.uid", NULL));
     if (holds_all(json_path(answer->object, "data"), wanted))
-        visit_pod(visit);
+        phases_go_on(&visit->context.phases, VISIT_POD);
     else
         write_secret(visit, wanted);
 }
 
-static void on_ca_read(void *arg, const struct kube_answer *answer, const struct error *err)
+static int phase_secret(void *work)
 {
-    struct visit *visit = arg;
+    struct visit *visit = work;
+    struct terminal_view view = view_of(visit);
+    kube_get(visit->context.client, resource_of(visit, PLAN_SECRET), visit->context.ns, view.names.secret,
+        on_secret_read, visit);
+    return PHASES_WAIT;
+}
+
+static void on_ca_read(void *work, const struct kube_answer *answer, const struct error *err)
+{
+    struct visit *visit = work;
     if (err && err->kind != ERROR_NOT_FOUND) {
         visit_fail(visit, err);
         return;
     }
     const json_t *data = err ? NULL : json_path(answer->object, "data");
     str_replace(&visit->encoded_ca, json_string_value(json_object_get(data, "ca.crt")));
-    struct terminal_view view = view_of(visit);
-    kube_get(visit->controller->client, resource_of(visit, PLAN_SECRET), visit->ns, view.names.secret, on_secret_read,
-        visit);
+    phases_go_on(&visit->context.phases, VISIT_SECRET);
 }
 
-static void on_accounts_read(void *arg, const struct kube_answer *answer, const struct error *err)
+static int phase_ca(void *work)
 {
-    struct visit *visit = arg;
+    struct visit *visit = work;
+    struct cluster_names names;
+    cluster_names_init(&names, visit->terminal.cluster_name);
+    kube_get(visit->context.client, resource_of(visit, PLAN_SECRET), visit->terminal.cluster_namespace, names.tls,
+        on_ca_read, visit);
+    return PHASES_WAIT;
+}
+
+static void on_accounts_read(void *work, const struct kube_answer *answer, const struct error *err)
+{
+    struct visit *visit = work;
     const char *encoded = err ? NULL : json_path_str(answer->object, "data.root", NULL);
     if (err && err->kind != ERROR_NOT_FOUND) {
         visit_fail(visit, err);
         return;
     }
     visit->password = encoded ? tls_base64_decode(encoded, strlen(encoded), NULL, NULL) : NULL;
-    if (!visit->password) {
+    if (!visit->password)
         refuse(visit, "WaitingForCluster", "spec.cluster: the accounts of MysqlCluster %s are not made yet",
             visit->terminal.cluster_name);
-        visit_report(visit);
-        return;
-    }
+    phases_go_on(&visit->context.phases, visit->password ? VISIT_CA : VISIT_REPORT);
+}
+
+static int phase_accounts(void *work)
+{
+    struct visit *visit = work;
     struct cluster_names names;
     cluster_names_init(&names, visit->terminal.cluster_name);
-    kube_get(visit->controller->client, resource_of(visit, PLAN_SECRET), visit->terminal.cluster_namespace, names.tls,
-        on_ca_read, visit);
+    kube_get(visit->context.client, resource_of(visit, PLAN_SECRET), visit->terminal.cluster_namespace, names.accounts,
+        on_accounts_read, visit);
+    return PHASES_WAIT;
 }
 
 /* ---- consent taken back ---- */
 
 /* A terminal that may not enter (any more) holds neither a client nor a password. */
-static void on_withdrawn_secret_read(void *arg, const struct kube_answer *answer, const struct error *err)
+static void on_withdrawn_secret_read(void *work, const struct kube_answer *answer, const struct error *err)
 {
-    struct visit *visit = arg;
+    struct visit *visit = work;
     if (err && err->kind != ERROR_NOT_FOUND) {
         visit_fail(visit, err);
         return;
@@ -427,20 +431,35 @@ static void on_withdrawn_secret_read(void *arg, const struct kube_answer *answer
     struct terminal_view view = view_of(visit);
     const struct pod_object *pod = find_pod(visit, view.names.pod);
     struct plan *plan = plan_new();
-    if (!err && str_eq(json_path_str(answer->object, "metadata.ownerReferences[0].uid", NULL), visit->uid))
-        plan_add_delete(plan, PLAN_SECRET, visit->ns, view.names.secret,
+    if (!err && str_eq(json_path_str(answer->object, "metadata.ownerReferences[0].uid", NULL), visit->context.uid))
+        plan_add_delete(plan, PLAN_SECRET, visit->context.ns, view.names.secret,
             json_path_str(answer->object, "metadata.uid", NULL), "the cluster does not let the terminal in");
-    if (pod && !pod->object.deleting && str_eq(pod->terminal, visit->name))
-        plan_add_delete(plan, PLAN_POD, visit->ns, view.names.pod, pod->uid, "the cluster does not let the terminal in");
-    visit_execute(visit, plan);
+    if (pod && !pod->object.deleting && str_eq(pod->terminal, visit->context.name))
+        plan_add_delete(
+            plan, PLAN_POD, visit->context.ns, view.names.pod, pod->uid, "the cluster does not let the terminal in");
+    int next = visit_execute(visit, plan);
+    if (next != PHASES_WAIT)
+        phases_go_on(&visit->context.phases, next);
 }
 
-static void visit_withdraw(struct visit *visit)
+static int phase_withdraw(void *work)
 {
+    struct visit *visit = work;
     struct terminal_view view = view_of(visit);
-    kube_get(visit->controller->client, resource_of(visit, PLAN_SECRET), visit->ns, view.names.secret,
+    kube_get(visit->context.client, resource_of(visit, PLAN_SECRET), visit->context.ns, view.names.secret,
         on_withdrawn_secret_read, visit);
+    return PHASES_WAIT;
 }
+
+static const phase_fn phases[] = {
+    [VISIT_DONE] = reconcile_done,
+    [VISIT_ACCOUNTS] = phase_accounts,
+    [VISIT_CA] = phase_ca,
+    [VISIT_SECRET] = phase_secret,
+    [VISIT_POD] = phase_pod,
+    [VISIT_WITHDRAW] = phase_withdraw,
+    [VISIT_REPORT] = phase_report,
+};
 
 /* ---- acceptance ---- */
 
@@ -498,7 +517,7 @@ static bool visit_is_accepted(struct visit *visit, const struct custom_object *o
 {
     struct api_problems problems = {0};
     _cleanup_(json_decrefp) json_t *spec = custom_object_spec(object);
-    if (mysql_terminal_parse(visit->ns, visit->name, spec, &visit->terminal, &problems) < 0) {
+    if (mysql_terminal_parse(visit->context.ns, visit->context.name, spec, &visit->terminal, &problems) < 0) {
         struct strbuf text;
         strbuf_init(&text, KUBE_CONDITION_MESSAGE_MAX - 1);
         api_problems_text(&problems, &text);
@@ -510,10 +529,10 @@ static bool visit_is_accepted(struct visit *visit, const struct custom_object *o
     const char *name = visit->terminal.cluster_name, *ns = visit->terminal.cluster_namespace;
     if (!cluster)
         refuse(visit, "ClusterNotFound", "spec.cluster.name: there is no MysqlCluster %s in namespace %s", name, ns);
-    else if (!namespace_is_allowed(cluster, visit->ns))
+    else if (!namespace_is_allowed(cluster, visit->context.ns))
         refuse(visit, TERMINAL_NOT_ALLOWED,
             "spec.cluster.namespace: MysqlCluster %s/%s does not list namespace %s in its spec.terminalNamespaces", ns,
-            name, visit->ns);
+            name, visit->context.ns);
     else if (!read_config(visit, cluster))
         refuse(visit, "WaitingForCluster", "spec.cluster: MysqlCluster %s/%s is not accepted yet", ns, name);
     return str_empty(visit->reason);
@@ -525,12 +544,8 @@ static struct visit *visit_new(
     struct terminal_controller *controller, const struct custom_object *object, struct reconcile *run)
 {
     struct visit *visit = xnew(struct visit);
+    reconcile_context_init(visit, run, controller->client, object->ns, object->name, object->uid, visit_free);
     visit->controller = controller;
-    visit->run = run;
-    visit->key = xstrdup(object->object.key);
-    visit->uid = xstrdup(object->uid);
-    visit->ns = xstrdup(object->ns);
-    visit->name = xstrdup(object->name);
     visit->generation = object->object.generation;
     _cleanup_(json_decrefp) json_t *status = custom_object_status(object);
     terminal_status_decode(status, &visit->last);
@@ -547,17 +562,10 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
         return;
     }
     struct visit *visit = visit_new(controller, object, run);
-    if (!visit_is_accepted(visit, object)) {
-        if (str_eq(visit->reason, TERMINAL_NOT_ALLOWED))
-            visit_withdraw(visit);
-        else
-            visit_report(visit);
-        return;
-    }
-    struct cluster_names names;
-    cluster_names_init(&names, visit->terminal.cluster_name);
-    kube_get(controller->client, resource_of(visit, PLAN_SECRET), visit->terminal.cluster_namespace, names.accounts,
-        on_accounts_read, visit);
+    int first = VISIT_ACCOUNTS;
+    if (!visit_is_accepted(visit, object))
+        first = str_eq(visit->reason, TERMINAL_NOT_ALLOWED) ? VISIT_WITHDRAW : VISIT_REPORT;
+    reconcile_context_start(&visit->context, phases, first);
 }
 
 /* ---- watches and set-up ---- */

@@ -195,6 +195,30 @@ static void a_cluster_made_again_gets_everything_anew(void **state)
     operator_world_free(world);
 }
 
+/* ---- deleted for good ---- */
+
+static bool delete_cluster(struct operator_world *world)
+{
+    kube_api_double_remove(world->api, PATH_CLUSTER);
+    return true;
+}
+
+static bool claims_are_told_of(struct operator_world *world)
+{
+    _cleanup_(freep) char *dump = kube_api_double_dump(world->api);
+    return strstr(dump, "the cluster is deleted, its data is not") && strstr(dump, "delete pvc data-shop-mysql-0");
+}
+
+static void claims_that_outlive_the_cluster_are_told(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, delete_cluster, claims_are_told_of, quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
 static bool first_child(struct operator_world *world)
 {
     return kube_api_double_get(world->api, PATH_CORE "secrets/shop-mysql-ca") != NULL;
@@ -531,14 +555,15 @@ static uint64_t hash_of_set(struct operator_world *world)
 
 static bool another_version_takes_over(struct operator_world *world)
 {
-    world->version = "0.9.9";
+    world->version = "0.9.9+c0ffee";
     world->numbers[0] = (int64_t)hash_of_set(world);
     return restart(world);
 }
 
 static bool children_have_the_version(struct operator_world *world)
 {
-    return str_eq(world_str(world, PATH_STATEFUL_SET, "metadata.labels[\"" LABEL_VERSION "\"]"), "0.9.9");
+    return str_eq(world_str(world, PATH_STATEFUL_SET, "metadata.labels[\"" LABEL_VERSION "\"]"), "0.9.9-c0ffee") &&
+        str_eq(world_str(world, PATH_CLUSTER, "status.operatorVersion"), "0.9.9+c0ffee");
 }
 
 /* What an exchange of the operator costs: one apply of each child, and the status, which has their hash. And what the
@@ -549,7 +574,7 @@ static void another_version_writes_each_child_once(void **state)
     static const world_step_fn steps[] = {
         UNTIL_SETTLED, another_version_takes_over, has_looked, children_have_the_version, quiet, NULL};
     struct operator_world *world = operator_world_new();
-    world->version = "0.9.8";
+    world->version = "0.9.8+c0ffee";
     world_put_cluster(world, "");
     operator_world_run(world, steps);
     assert_int_equal(kube_api_double_writes(world->api), world->writes_before + CHILD_COUNT + 1);
@@ -597,6 +622,7 @@ int main(void)
         cmocka_unit_test(a_foreign_service_is_left_alone),
         cmocka_unit_test(without_its_secrets_nothing_is_made),
         cmocka_unit_test(a_cluster_made_again_gets_everything_anew),
+        cmocka_unit_test(claims_that_outlive_the_cluster_are_told),
         cmocka_unit_test(a_cluster_may_be_replaced_in_the_middle_of_a_round),
         cmocka_unit_test(a_cluster_may_go_in_the_middle_of_a_round),
         cmocka_unit_test(a_new_mycnf_is_tried_before_members_are_touched),

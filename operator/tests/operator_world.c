@@ -404,6 +404,7 @@ char *world_children(const struct operator_world *world)
     }
     blank(out.buf, "-4000-8000-", 12);
     blank(out.buf, "\"127.", 0);
+    blank(out.buf, "\"kept\":\"", sizeof("2026-01-02T03:04:05Z") - 1);
     return strbuf_detach(&out, NULL);
 }
 

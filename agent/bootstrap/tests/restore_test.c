@@ -90,35 +90,35 @@ static void test_what_follows_from_a_failure(void **state)
         enum restore_place place;
         enum error_kind kind;
         enum restore_retry retry;
-        const char *reason;
+        enum restore_reason reason;
     } rows[] = {
-        {RESTORE_AT_MANIFEST, ERROR_UNAVAILABLE, RESTORE_RETRY, "StoreUnavailable"},
-        {RESTORE_AT_MANIFEST, ERROR_TIMEOUT, RESTORE_RETRY, "StoreUnavailable"},
-        {RESTORE_AT_MANIFEST, ERROR_FORBIDDEN, RESTORE_RETRY_SLOWLY, "StoreRefused"},
-        {RESTORE_AT_MANIFEST, ERROR_NOT_FOUND, RESTORE_RETRY_SLOWLY, "BackupMissing"},
-        {RESTORE_AT_CHECK, ERROR_FORBIDDEN, RESTORE_GIVE_UP, "KeyInvalid"},
-        {RESTORE_AT_CHECK, ERROR_PROTOCOL, RESTORE_GIVE_UP, "BackupDamaged"},
-        {RESTORE_AT_CHECK, ERROR_INVALID, RESTORE_GIVE_UP, "ServerMismatch"},
-        {RESTORE_AT_CHECK, ERROR_TOO_LARGE, RESTORE_RETRY_SLOWLY, "VolumeTooSmall"},
-        {RESTORE_AT_MANIFEST, ERROR_UNAUTHORIZED, RESTORE_RETRY_SLOWLY, "StoreRefused"},
-        {RESTORE_AT_DATA, ERROR_UNAUTHORIZED, RESTORE_GIVE_UP, "KeyInvalid"},
-        {RESTORE_AT_DATA, ERROR_PROTOCOL, RESTORE_GIVE_UP, "BackupDamaged"},
-        {RESTORE_AT_DATA, ERROR_NOT_FOUND, RESTORE_RETRY_SLOWLY, "BackupMissing"},
-        {RESTORE_AT_DATA, ERROR_UNAVAILABLE, RESTORE_RETRY, "StoreUnavailable"},
-        {RESTORE_AT_TOOLS, ERROR_IO, RESTORE_RETRY, "ToolFailed"},
-        {RESTORE_AT_TOOLS, ERROR_INVALID, RESTORE_RETRY, "ToolFailed"},
-        {RESTORE_AT_COPY, ERROR_INVALID, RESTORE_GIVE_UP, "CopyUnusable"},
-        {RESTORE_AT_COPY, ERROR_PROTOCOL, RESTORE_GIVE_UP, "BackupDamaged"},
-        {RESTORE_AT_COPY, ERROR_IO, RESTORE_RETRY, "ToolFailed"},
-        {RESTORE_AT_COPY, ERROR_TOO_LARGE, RESTORE_RETRY_SLOWLY, "VolumeTooSmall"},
+        {RESTORE_AT_MANIFEST, ERROR_UNAVAILABLE, RESTORE_RETRY, RESTORE_REASON_STORE_UNAVAILABLE},
+        {RESTORE_AT_MANIFEST, ERROR_TIMEOUT, RESTORE_RETRY, RESTORE_REASON_STORE_UNAVAILABLE},
+        {RESTORE_AT_MANIFEST, ERROR_FORBIDDEN, RESTORE_RETRY_SLOWLY, RESTORE_REASON_STORE_REFUSED},
+        {RESTORE_AT_MANIFEST, ERROR_NOT_FOUND, RESTORE_RETRY_SLOWLY, RESTORE_REASON_BACKUP_MISSING},
+        {RESTORE_AT_CHECK, ERROR_FORBIDDEN, RESTORE_GIVE_UP, RESTORE_REASON_KEY_INVALID},
+        {RESTORE_AT_CHECK, ERROR_PROTOCOL, RESTORE_GIVE_UP, RESTORE_REASON_BACKUP_DAMAGED},
+        {RESTORE_AT_CHECK, ERROR_INVALID, RESTORE_GIVE_UP, RESTORE_REASON_SERVER_MISMATCH},
+        {RESTORE_AT_CHECK, ERROR_TOO_LARGE, RESTORE_RETRY_SLOWLY, RESTORE_REASON_VOLUME_TOO_SMALL},
+        {RESTORE_AT_MANIFEST, ERROR_UNAUTHORIZED, RESTORE_RETRY_SLOWLY, RESTORE_REASON_STORE_REFUSED},
+        {RESTORE_AT_DATA, ERROR_UNAUTHORIZED, RESTORE_GIVE_UP, RESTORE_REASON_KEY_INVALID},
+        {RESTORE_AT_DATA, ERROR_PROTOCOL, RESTORE_GIVE_UP, RESTORE_REASON_BACKUP_DAMAGED},
+        {RESTORE_AT_DATA, ERROR_NOT_FOUND, RESTORE_RETRY_SLOWLY, RESTORE_REASON_BACKUP_MISSING},
+        {RESTORE_AT_DATA, ERROR_UNAVAILABLE, RESTORE_RETRY, RESTORE_REASON_STORE_UNAVAILABLE},
+        {RESTORE_AT_TOOLS, ERROR_IO, RESTORE_RETRY, RESTORE_REASON_TOOL_FAILED},
+        {RESTORE_AT_TOOLS, ERROR_INVALID, RESTORE_RETRY, RESTORE_REASON_TOOL_FAILED},
+        {RESTORE_AT_COPY, ERROR_INVALID, RESTORE_GIVE_UP, RESTORE_REASON_COPY_UNUSABLE},
+        {RESTORE_AT_COPY, ERROR_PROTOCOL, RESTORE_GIVE_UP, RESTORE_REASON_BACKUP_DAMAGED},
+        {RESTORE_AT_COPY, ERROR_IO, RESTORE_RETRY, RESTORE_REASON_TOOL_FAILED},
+        {RESTORE_AT_COPY, ERROR_TOO_LARGE, RESTORE_RETRY_SLOWLY, RESTORE_REASON_VOLUME_TOO_SMALL},
     };
 
     UNUSED(state);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct error err = {.kind = rows[i].kind};
         struct restore_failure failure = restore_classify(rows[i].place, &err);
-        if (failure.retry != rows[i].retry || !str_eq(failure.reason, rows[i].reason))
-            fail_msg("row %zu: %d %s", i, failure.retry, failure.reason);
+        if (failure.retry != rows[i].retry || failure.reason != rows[i].reason)
+            fail_msg("row %zu: %d %s", i, failure.retry, restore_reason_name(failure.reason));
     }
 }
 
@@ -237,33 +237,44 @@ static void test_children(void **state)
     assert_int_equal(bytes, 12345);
 }
 
-static void test_named_failures(void **state)
+static void test_failures_that_a_child_says(void **state)
 {
     static const struct {
-        const char *said, *reason;
+        const char *said;
+        enum restore_reason reason;
         enum restore_retry retry;
     } rows[] = {
-        {"GapInArchive", "GapInArchive", RESTORE_GIVE_UP},
-        {"BackupTooNew", "BackupTooNew", RESTORE_GIVE_UP},
-        {"BackupDamaged", "BackupDamaged", RESTORE_GIVE_UP},
-        {"TargetNotCovered", "TargetNotCovered", RESTORE_RETRY_SLOWLY},
-        {"StoreUnavailable", "StoreUnavailable", RESTORE_RETRY},
-        {"Cancelled", "ToolFailed", RESTORE_RETRY},
-        {"", "ToolFailed", RESTORE_RETRY},
+        {"GapInArchive", RESTORE_REASON_GAP_IN_ARCHIVE, RESTORE_GIVE_UP},
+        {"BackupTooNew", RESTORE_REASON_BACKUP_TOO_NEW, RESTORE_GIVE_UP},
+        {"BackupDamaged", RESTORE_REASON_BACKUP_DAMAGED, RESTORE_GIVE_UP},
+        {"TargetNotCovered", RESTORE_REASON_TARGET_NOT_COVERED, RESTORE_RETRY_SLOWLY},
+        {"StoreUnavailable", RESTORE_REASON_STORE_UNAVAILABLE, RESTORE_RETRY},
+        {"Cancelled", RESTORE_REASON_TOOL_FAILED, RESTORE_RETRY},
+        {"", RESTORE_REASON_TOOL_FAILED, RESTORE_RETRY},
     };
 
     UNUSED(state);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct restore_failure failure = restore_failure_named(rows[i].said);
-        assert_string_equal(failure.reason, rows[i].reason);
+        struct restore_failure failure = restore_failure_of(restore_reason_parse(rows[i].said));
+        assert_int_equal(failure.reason, rows[i].reason);
         assert_int_equal(failure.retry, rows[i].retry);
     }
+}
+
+static void test_reasons_have_names(void **state)
+{
+    UNUSED(state);
+    for (int reason = 0; reason < RESTORE_REASON_COUNT; reason++)
+        assert_int_equal(restore_reason_parse(restore_reason_name((enum restore_reason)reason)), reason);
+    assert_int_equal(restore_reason_parse(NULL), RESTORE_REASON_NONE);
+    assert_int_equal(restore_reason_parse("OfANewerAgent"), RESTORE_REASON_OTHER);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_named_failures),
+        cmocka_unit_test(test_failures_that_a_child_says),
+        cmocka_unit_test(test_reasons_have_names),
         cmocka_unit_test(test_manifest_fits_server),
         cmocka_unit_test(test_files_need_a_tool),
         cmocka_unit_test(test_what_follows_from_a_failure),

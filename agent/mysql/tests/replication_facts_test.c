@@ -106,12 +106,34 @@ static void test_semi_sync_as_servers_tell_it(void **unused)
         assert_true(semi_sync_of("8.4.0", altered[i]).semi_sync_altered);
 }
 
+/* Decisions look at its beginning, people at all of it; the applier's is the one that counts. */
+static void test_an_error_is_whole(void **unused)
+{
+    static const char applier[] =
+        "Worker 1 failed executing transaction '3E11FA47-71CA-11E1-9E33-C80AA9429562:17' at source log "
+        "shop-mysql-0-bin.000002, end_log_pos 712; Could not execute Update_rows event on table shop.orders; Can't find "
+        "record in 'orders', Error_code: 1032; handler error HA_ERR_KEY_NOT_FOUND; the event's source log "
+        "shop-mysql-0-bin.000002, end_log_pos 712";
+    struct replication_facts facts = {0};
+
+    UNUSED(unused);
+    replication_facts_take(&facts, "Last_IO_Error", "error connecting");
+    assert_string_equal(facts.error_text, "error connecting");
+    replication_facts_take(&facts, "Last_SQL_Error", "");
+    assert_string_equal(facts.error_text, "error connecting");
+    replication_facts_take(&facts, "Last_SQL_Error", applier);
+    assert_string_equal(facts.error_text, applier);
+    assert_string_equal(facts.receiver_error, "error connecting");
+    assert_int_equal(strlen(facts.applier_error), sizeof(facts.applier_error) - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_statement_is_told_by_its_verb),
         cmocka_unit_test(test_a_heartbeat_that_waits_for_a_lock),
         cmocka_unit_test(test_semi_sync_as_servers_tell_it),
+        cmocka_unit_test(test_an_error_is_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,44 @@ static void sizes(void **state)
     assert_string_equal(text, "16384 PiB");
 }
 
+static void progress_is_told(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        struct backup_status status;
+        const char *text;
+    } rows[] = {
+        {{.phase = BACKUP_PHASE_RUNNING}, ""},
+        {{.phase = BACKUP_PHASE_COMPLETED, .raw_bytes = 5}, ""},
+        {{.phase = BACKUP_PHASE_RUNNING, .raw_bytes = 3 * KM_MIB}, "3.0 MiB"},
+        {{.phase = BACKUP_PHASE_RUNNING, .raw_bytes = 3 * KM_MIB, .bytes_per_second = KM_MIB}, "3.0 MiB, 1.0 MiB/s"},
+        {{.phase = BACKUP_PHASE_RUNNING,
+             .raw_bytes = 256 * KM_MIB,
+             .estimated_bytes = 1024 * KM_MIB,
+             .bytes_per_second = 32 * KM_MIB},
+            "256 MiB of about 1.0 GiB (24 %), 32.0 MiB/s, about 24 s left"},
+        {{.phase = BACKUP_PHASE_RUNNING,
+             .raw_bytes = 1024 * KM_MIB,
+             .estimated_bytes = 11 * 1024 * KM_MIB,
+             .bytes_per_second = 8 * KM_MIB},
+            "1.0 GiB of about 11.0 GiB (9 %), 8.0 MiB/s, about 22 min left"},
+        /* more came than was estimated */
+        {{.phase = BACKUP_PHASE_RUNNING,
+             .raw_bytes = 5 * KM_MIB,
+             .estimated_bytes = 4 * KM_MIB,
+             .bytes_per_second = KM_MIB},
+            "5.0 MiB, 1.0 MiB/s"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(strbuf_release) struct strbuf text;
+        strbuf_init(&text, 160);
+        backup_progress_text(&rows[i].status, &text);
+        assert_string_equal(text.buf, rows[i].text);
+        _cleanup_(json_decrefp) json_t *json = backup_status_encode(&rows[i].status);
+        assert_string_equal(json_path_str(json, "progress", ""), rows[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +211,7 @@ int main(void)
         cmocka_unit_test(inheritance),
         cmocka_unit_test(status_round_trip),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(progress_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

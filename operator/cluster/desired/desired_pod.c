@@ -8,6 +8,7 @@
 #include "operator/api/pod_security.h"
 #include "operator/api/pod_template.h"
 #include "operator/cluster/desired/desired.h"
+#include "operator/cluster/state/roll_before.h"
 
 /* A clean shutdown flushes the buffer pool; killing it early costs a crash recovery. */
 #define TERMINATION_GRACE_SECONDS 120
@@ -236,6 +237,8 @@ static void put_hooks(json_t *spec)
 
 json_t *desired_pod_template(const struct cluster_snapshot *snapshot)
 {
+    if (snapshot->before)
+        return json_deep_copy(snapshot->before->template);
     json_t *spec = pod_spec_base(snapshot);
     json_put(spec, "affinity", anti_affinity(snapshot));
     json_put(spec, "initContainers", json_build("[o, o]", container_inject(snapshot), container_init(snapshot)));
@@ -252,6 +255,10 @@ json_t *desired_pod_template(const struct cluster_snapshot *snapshot)
 
 void desired_runtime_hash(const struct cluster_snapshot *snapshot, char out[static 17])
 {
+    if (snapshot->before) {
+        memcpy(out, snapshot->before->runtime, sizeof(snapshot->before->runtime));
+        return;
+    }
     const char *parts[] = {snapshot->config.image_mysql, agent_image(snapshot), snapshot->mycnf_hash};
     uint64_t hash = HASH64_INIT;
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)

@@ -5,6 +5,7 @@
 
 #include "common/alloc.h"
 #include "common/backoff.h"
+#include "common/strbuf.h"
 #include "operator/api/api_kinds.h"
 #include "operator/cluster/reconcile/cluster_maps.h"
 #include "operator/cluster/reconcile/cluster_metrics.h"
@@ -12,6 +13,34 @@
 #include "operator/cluster/reconcile/cluster_secrets.h"
 
 /* ---- reconcile ---- */
+
+/* Those that nobody owns, so that nobody removes them with the cluster. */
+static void list_kept_claims(
+    const struct cluster_controller *controller, const char *ns, const char *name, struct strbuf *out)
+{
+    size_t cursor = 0;
+    for (const struct kube_object *object; (object = store_next(informer_store(controller->sources.claims), &cursor));) {
+        const struct pvc_object *claim = (const struct pvc_object *)object;
+        if (str_eq(claim->ns, ns) && str_eq(claim->cluster, name) && !object->deleting &&
+            kube_uid_is_zero(object->owner))
+            strbuf_addf(out, "%s%s", out->len ? " " : "", claim->name);
+    }
+}
+
+static void tell_of_kept_claims(struct cluster_controller *controller, const char *key)
+{
+    const struct cluster_memory *memory = cluster_memories_find(&controller->memories, key);
+    char ns[KUBE_LABEL_MAX + 1], name[KUBE_NAME_MAX + 1];
+    _cleanup_(strbuf_release) struct strbuf claims;
+    strbuf_init(&claims, 4 * KM_KIB);
+    if (!memory || memory->namespace_ends || kube_key_split(key, ns, name) < 0)
+        return;
+    list_kept_claims(controller, ns, name, &claims);
+    const struct event_target target = {
+        .resource = controller->cluster_resource, .ns = ns, .name = name, .uid = memory->uid};
+    if (claims.len > 0)
+        cluster_events_claims_kept(manager_events(controller->manager), &target, claims.buf);
+}
 
 static void cluster_forget(struct cluster_controller *controller, const char *key)
 {
@@ -26,6 +55,8 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
         (const struct custom_object *)store_get(informer_store(controller->sources.clusters), key);
     if (!object || custom_object_is_going(object) ||
         !namespace_is_watched(controller->options.watch_namespaces, object->ns)) {
+        if (!object || custom_object_is_going(object))
+            tell_of_kept_claims(controller, key);
         cluster_forget(controller, key);
         reconcile_finish(run, NULL, 0);
         return;

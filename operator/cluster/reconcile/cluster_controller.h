@@ -15,7 +15,7 @@
 
 struct cluster_controller_options {
     const char *agent_image;               /* for clusters whose configuration names none; may be NULL */
-    const char *version;                   /* of the operator, for the label LABEL_VERSION; NULL: none */
+    const char *version;                   /* of the operator, for the label LABEL_VERSION and the status; NULL: none */
     const struct strvec *watch_namespaces; /* empty or NULL: all */
     int agent_turns;                       /* clusters that get another agent at a time; 0: any number */
     const char *cluster_domain;            /* of the cluster's DNS; NULL: certificates do without names in it */

@@ -13,6 +13,7 @@
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/restore/restore_store.h"
 #include "operator/cluster/rollout/cluster_scale.h"
+#include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/agent_turn.h"
 #include "operator/cluster/state/final_backup_state.h"
 
@@ -127,6 +128,49 @@ static bool read_spec(
     check_origin(snapshot);
     render_mycnf(snapshot);
     return true;
+}
+
+/* ---- what members are made of ---- */
+
+static void take_back_mycnf(struct cluster_snapshot *snapshot)
+{
+    snapshot->before = NULL;
+    if (!snapshot->wanted_mycnf)
+        return;
+    free(snapshot->mycnf);
+    snapshot->mycnf = steal_ptr(snapshot->wanted_mycnf);
+    memcpy(snapshot->mycnf_hash, snapshot->wanted_mycnf_hash, sizeof(snapshot->mycnf_hash));
+}
+
+static void put_mycnf_before(struct cluster_snapshot *snapshot)
+{
+    snapshot->wanted_mycnf = steal_ptr(snapshot->mycnf);
+    memcpy(snapshot->wanted_mycnf_hash, snapshot->mycnf_hash, sizeof(snapshot->wanted_mycnf_hash));
+    snapshot->mycnf = xstrdup(snapshot->before->mycnf);
+    memcpy(snapshot->mycnf_hash, snapshot->before->mycnf_hash, sizeof(snapshot->mycnf_hash));
+}
+
+/* Before all that looks at the template or my.cnf, and after the StatefulSet was found. */
+static void gather_roll(const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
+{
+    char runtime[17], template[17];
+    take_back_mycnf(snapshot);
+    snapshot->before_kept = memory ? memory->before : NULL;
+    snapshot->before_known = memory && *memory->before_of && str_eq(memory->before_of, snapshot->last.roll.proven);
+    snapshot->before_error = memory ? memory->before_error : NULL;
+    snapshot->before_held = false;
+    *snapshot->roll_wanted = '\0';
+    if (!snapshot->usable)
+        return;
+    desired_runtime_hash(snapshot, runtime);
+    desired_template_hash(snapshot, template);
+    roll_hash(runtime, template, snapshot->roll_wanted);
+    enum roll_target target = roll_target(snapshot);
+    snapshot->before_held = target == ROLL_TARGET_HELD;
+    if (target == ROLL_TARGET_BEFORE) {
+        snapshot->before = snapshot->before_kept;
+        put_mycnf_before(snapshot);
+    }
 }
 
 /* ---- the world ---- */
@@ -332,6 +376,7 @@ static void gather_world(
 {
     _cleanup_(freep) char *key = kube_key(snapshot->ns, snapshot->name);
     gather_children(sources, memory, snapshot);
+    gather_roll(memory, snapshot);
     gather_final_backup(sources, snapshot);
     gather_members(sources, key, snapshot);
     gather_agent_turn(sources, snapshot);
@@ -367,6 +412,8 @@ void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot)
     snapshot->restore_answer = NULL;
     snapshot->template_change = snapshot->template_from = NULL;
     snapshot->restore_task_error = NULL;
+    snapshot->before = snapshot->before_kept = NULL;
+    snapshot->before_error = NULL;
     snapshot->final.make_error = "";
 }
 
@@ -403,6 +450,7 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
         .confirmed_lost = xstrdup(object->confirmed_lost),
         .set_aside_seen = xstrdup(object->set_aside_seen),
         .stop_server = xstrdup(object->stop_server),
+        .roll_again = xstrdup(object->roll_again),
     };
     in_place_wish_read(object->restore_in_place, &ret->in_place_wish);
     _cleanup_(json_decrefp) json_t *status = custom_object_status(object);

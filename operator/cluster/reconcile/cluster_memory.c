@@ -21,6 +21,8 @@ static void memory_free(void *entry)
     free(memory->final_error);
     free(memory->pod_question.refusal);
     free(memory->template_change);
+    roll_before_free(memory->before);
+    free(memory->before_error);
     free(memory->template_from);
     free(memory->figures.changes);
     free(memory->key);
@@ -129,6 +131,12 @@ void cluster_memory_note_awaited(struct cluster_memory *memory, const struct age
     memory->awaited_lapses = primary->semi_sync_lapses;
     memcpy(memory->awaited_boot_id, primary->boot_id, sizeof(memory->awaited_boot_id));
     str_replace(&memory->awaited_position, primary->gtid_executed);
+}
+
+bool cluster_memory_note_end(struct cluster_memory *memory, enum error_kind kind)
+{
+    memory->conflicts = kind == ERROR_CONFLICT ? MIN_OF(memory->conflicts + 1, CLUSTER_CONFLICTS_TOLD) : 0;
+    return kind != ERROR_NONE && (kind != ERROR_CONFLICT || memory->conflicts == CLUSTER_CONFLICTS_TOLD);
 }
 
 void cluster_memory_note_write(struct cluster_memory *memory, const struct error *err)

@@ -11,6 +11,7 @@
 #include "common/hashmap.h"
 #include "operator/cluster/restore/restore_lookup.h"
 #include "operator/cluster/state/cluster_snapshot.h"
+#include "operator/cluster/state/roll_before.h"
 
 /* Changes of the primary that this process has seen the end of. */
 #define CLUSTER_OUTAGE_BUCKETS 12
@@ -83,6 +84,7 @@ struct cluster_memory {
     char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
     int64_t final_tried_ms; /* monotonic; then; 0: never */
     int64_t conflict_since_ms, conflict_ms; /* monotonic, of label writes: the first and the last; 0: never */
+    int conflicts;                          /* reconciles in a row that ended with one */
     struct template_answer template_answer; /* template_question.h */
     int64_t template_asked_ms;              /* monotonic, 0: never */
     char started[17];                       /* see cluster_snapshot.h */
@@ -90,6 +92,11 @@ struct cluster_memory {
     int64_t namespace_asked_ms;             /* monotonic, 0: never */
     struct pod_question_memory pod_question;
     char *template_change, *template_from; /* owned; see cluster_snapshot.h */
+    struct roll_before *before;            /* owned; what is stored (roll_keeper.h); NULL: nothing, or not known */
+    char before_of[17];                    /* status.roll.proven for which it was looked for; "" it was not */
+    char *before_error;                    /* owned; why that failed last time; NULL: it did not */
+    int64_t before_asked_ms;               /* monotonic, 0: never */
+    bool before_asked;                     /* it is under way */
 };
 
 struct cluster_memories {
@@ -118,6 +125,12 @@ void cluster_memory_note_awaited(struct cluster_memory *memory, const struct age
 #define CLUSTER_CONFLICT_RETRY_MS 1000
 #define CLUSTER_CONFLICT_NEWS_MS 10000
 bool cluster_memory_note_conflict(struct cluster_memory *memory, int64_t monotonic_ms);
+
+/* How a reconcile ended; ERROR_NONE: well. True: people are told. A write of what has changed since it was read is refused,
+ * and the next reconcile, which begins at once, reads it anew: so a conflict is told when it has come
+ * CLUSTER_CONFLICTS_TOLD times in a row. */
+#define CLUSTER_CONFLICTS_TOLD 3
+bool cluster_memory_note_end(struct cluster_memory *memory, enum error_kind kind);
 
 /* What a write was answered (namespace_end.h); NULL: it went well. */
 void cluster_memory_note_write(struct cluster_memory *memory, const struct error *err);

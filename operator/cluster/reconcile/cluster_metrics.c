@@ -100,7 +100,7 @@ static const struct metric_desc desc_seed = {
 };
 static const struct metric_desc desc_seed_total = {
     .name = "kubemysql_cluster_seed_total_bytes",
-    .help = "What it will have copied in the end, as its donor estimates.",
+    .help = "What a new member will have copied in the end, as its donor estimates.",
     .type = METRIC_GAUGE,
     .labels = {"namespace", "name", "pod"},
 };

@@ -13,15 +13,16 @@
 
 /* ---- the end ---- */
 
-static void reconcile_free(struct cluster_reconcile *reconcile)
+static void release(void *work)
 {
+    struct cluster_reconcile *reconcile = work;
     cluster_decision_release(&reconcile->decision);
     cluster_snapshot_release(&reconcile->snapshot);
     secret_free(reconcile->user_password);
     free(reconcile->ca_pem);
     json_decref(reconcile->template_before);
     free(reconcile->news);
-    free(reconcile->key);
+    reconcile_context_release(&reconcile->context);
     free(reconcile);
 }
 
@@ -35,28 +36,20 @@ static int64_t recheck_ms(struct cluster_reconcile *reconcile)
 static int phase_done(void *arg)
 {
     struct cluster_reconcile *reconcile = arg;
-    struct reconcile *run = reconcile->run;
-    int64_t again_ms = recheck_ms(reconcile);
-    if (reconcile->again_ms > 0)
-        again_ms = MIN_OF(again_ms, reconcile->again_ms);
-    struct error error = reconcile->error;
-    reconcile_free(reconcile);
-    if (error.kind == ERROR_EXISTS)
-        reconcile_finish(run, NULL, FOREIGN_RECHECK_MS);
-    else if (error.kind)
-        reconcile_finish(run, &error, 0);
-    else
-        reconcile_finish(run, NULL, again_ms);
-    return PHASES_END;
+    reconcile_again_in(&reconcile->context, recheck_ms(reconcile));
+    if (reconcile->context.error.kind == ERROR_EXISTS) {
+        reconcile->context.error.kind = ERROR_NONE;
+        reconcile->context.again_ms = FOREIGN_RECHECK_MS;
+    }
+    return reconcile_done(reconcile);
 }
 
 static int phase_abandoned(void *arg)
 {
     struct cluster_reconcile *reconcile = arg;
-    struct reconcile *run = reconcile->run;
-    reconcile_free(reconcile);
-    reconcile_finish(run, NULL, 0);
-    return PHASES_END;
+    reconcile->context.error.kind = ERROR_NONE;
+    reconcile->context.again_ms = 0;
+    return reconcile_done(reconcile);
 }
 
 /* ---- the beginning ---- */
@@ -64,6 +57,7 @@ static int phase_abandoned(void *arg)
 static const phase_fn phases[CLUSTER_PHASE_COUNT] = {
     [CLUSTER_PHASE_SECRETS] = cluster_phase_secrets,
     [CLUSTER_PHASE_ROLES] = cluster_phase_roles,
+    [CLUSTER_PHASE_INTENDED] = cluster_phase_intended,
     [CLUSTER_PHASE_CHILDREN] = cluster_phase_children,
     [CLUSTER_PHASE_AGENTS] = cluster_phase_agents,
     [CLUSTER_PHASE_BINDING] = cluster_phase_binding,
@@ -77,12 +71,12 @@ void cluster_reconcile_start(
     struct cluster_controller *controller, const char *key, const char *uid, struct reconcile *run)
 {
     struct cluster_reconcile *reconcile = xnew(struct cluster_reconcile);
-    reconcile->controller = controller;
-    reconcile->run = run;
-    reconcile->key = xstrdup(key);
-    reconcile->error_kind = PLAN_KIND_COUNT;
     const struct cluster_memory *memory = cluster_memories_get(&controller->memories, key, uid);
     cluster_gather(&controller->sources, memory, key, clock_realtime_ms(), &reconcile->snapshot);
+    reconcile_context_init(
+        reconcile, run, controller->client, reconcile->snapshot.ns, reconcile->snapshot.name, uid, release);
+    reconcile->controller = controller;
+    reconcile->error_kind = PLAN_KIND_COUNT;
     bool first = memory->secrets_checked_ms == 0 && cluster_reconcile_wants_secrets(reconcile);
-    phases_start(&reconcile->phases, phases, reconcile, first ? CLUSTER_PHASE_SECRETS : CLUSTER_PHASE_ROLES);
+    reconcile_context_start(&reconcile->context, phases, first ? CLUSTER_PHASE_SECRETS : CLUSTER_PHASE_ROLES);
 }

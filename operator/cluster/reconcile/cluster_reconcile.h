@@ -23,7 +23,7 @@
 #include "operator/cluster/rollout/cluster_decide.h"
 #include "operator/cluster/status/cluster_events.h"
 #include "operator/plan/plan_executor.h"
-#include "operator/runtime/phases.h"
+#include "operator/runtime/reconcile_context.h"
 
 struct cluster_controller {
     struct manager *manager;
@@ -40,25 +40,24 @@ struct cluster_controller {
 };
 
 enum cluster_phase {
+    CLUSTER_PHASE_DONE = RECONCILE_DONE, /* the end, with the first error if there was one */
     CLUSTER_PHASE_SECRETS, /* made, completed, renewed. Then roles, or the status if the roles are settled */
     /* The decision. Who is primary stands in the status, under the version that was read, before anybody is told (I2):
      * then the same phase comes again. */
     CLUSTER_PHASE_ROLES,
+    CLUSTER_PHASE_INTENDED,     /* the status says it: it is told */
     CLUSTER_PHASE_CHILDREN,     /* the plan is executed */
     CLUSTER_PHASE_AGENTS,       /* told by the snapshot after the plan */
     CLUSTER_PHASE_BINDING,      /* what applications connect with, after a look at the Secrets */
     CLUSTER_PHASE_STATUS,       /* the report, written if it changed */
     CLUSTER_PHASE_FINAL_BACKUP, /* the last thing, so that one that fails holds up nothing else */
-    CLUSTER_PHASE_DONE,         /* the end, with the first error if there was one */
     CLUSTER_PHASE_ABANDONED,    /* the cluster was deleted meanwhile, or made again: that event brings its key back */
     CLUSTER_PHASE_COUNT,
 };
 
 struct cluster_reconcile {
-    struct phases phases;
+    struct reconcile_context context;
     struct cluster_controller *controller;
-    struct reconcile *run;
-    char *key;
     struct cluster_snapshot snapshot;
     struct cluster_decision decision;
     bool planned;  /* roles were decided */
@@ -71,10 +70,8 @@ struct cluster_reconcile {
     bool template_asked;                   /* the StatefulSet was read before it is applied */
     json_t *template_before;               /* its pod template then; owned; NULL: there was none */
     char template_from[KUBE_NAME_MAX + 1]; /* its update revision then */
-    int64_t again_ms;                      /* look again then, 0: at the usual time */
     enum final_backup_act final_act;       /* after the status */
-    struct error error;                    /* the first one; the reconcile goes on to its report */
-    enum plan_kind error_kind;             /* of what, PLAN_KIND_COUNT: of nothing that is planned */
+    enum plan_kind error_kind;             /* of the context's error; PLAN_KIND_COUNT: of nothing that is planned */
 };
 
 /* The cluster of that key and UID stands in the cache. key and uid are copied. It ends with reconcile_finish. */
@@ -84,6 +81,7 @@ void cluster_reconcile_start(
 /* Phases (phase_fn); arg is the reconcile. */
 int cluster_phase_secrets(void *arg);
 int cluster_phase_roles(void *arg);
+int cluster_phase_intended(void *arg);
 int cluster_phase_children(void *arg);
 int cluster_phase_agents(void *arg);
 int cluster_phase_binding(void *arg);
@@ -98,15 +96,12 @@ void cluster_controller_wake(void *arg, const char *cluster_key);
 struct cluster_memory *cluster_reconcile_memory(const struct cluster_reconcile *reconcile);
 /* After a wait. False if the cluster is not there any more: then the reconcile can only be abandoned. */
 bool cluster_reconcile_look_again(struct cluster_reconcile *reconcile);
-/* The earliest of all counts; 0 is none. */
-void cluster_reconcile_again_in(struct cluster_reconcile *reconcile, int64_t ms);
 /* Any event is an occasion to look whether Secrets are still there, unless the last look is fresh: nobody tells us of
  * them. */
 bool cluster_reconcile_wants_secrets(const struct cluster_reconcile *reconcile);
-/* Under the version that was read: a newer spec is reported by the reconcile that it brings. done: arg is the
- * reconcile. */
-void cluster_reconcile_send_status(struct cluster_reconcile *reconcile, const struct cluster_status *status,
-    void (*done)(void *arg, const struct kube_answer *answer, const struct error *err));
+/* Under the version that was read: a newer spec is reported by the reconcile that it brings. next: the phase after it;
+ * after an error it is CLUSTER_PHASE_DONE. */
+void cluster_reconcile_write_status(struct cluster_reconcile *reconcile, const struct cluster_status *status, int next);
 
 /* ---- cluster_reconcile_agents.c: all of it at once, nothing waits ---- */
 

@@ -9,6 +9,7 @@
 #include "operator/cluster/reconcile/namespace_question.h"
 #include "operator/cluster/reconcile/pod_question.h"
 #include "operator/cluster/reconcile/restore_tend.h"
+#include "operator/cluster/reconcile/roll_keeper.h"
 #include "operator/cluster/reconcile/template_question.h"
 #include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/state/member_view.h"
@@ -27,7 +28,7 @@ static int64_t departed_again_ms(const struct cluster_reconcile *reconcile, cons
     const struct agent_fleet *fleet = reconcile->controller->sources.fleet;
     int64_t rest_ms = member->agent_connected
         ? CLUSTER_DEPARTED_SILENCE_MS - member->silent_ms
-        : AGENT_FLEET_DEPARTED_MS - MAX_OF(0, agent_fleet_departed_ms(fleet, reconcile->key, member->name));
+        : AGENT_FLEET_DEPARTED_MS - MAX_OF(0, agent_fleet_departed_ms(fleet, reconcile->context.key, member->name));
     return MAX_OF(rest_ms, 0) + 10;
 }
 
@@ -41,7 +42,7 @@ void cluster_reconcile_sync_agents(struct cluster_reconcile *reconcile)
     for (int i = 0; i < snapshot->member_count && snapshot->secrets.client_tls; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member->departed)
-            cluster_reconcile_again_in(reconcile, departed_again_ms(reconcile, member));
+            reconcile_again_in(&reconcile->context, departed_again_ms(reconcile, member));
         if (!member->departed && !cluster_member_has_agent(member))
             continue;
         members[count] = (struct agent_fleet_member){.name = member->name, .keep = member->departed};
@@ -55,7 +56,7 @@ void cluster_reconcile_sync_agents(struct cluster_reconcile *reconcile)
         }
         count++;
     }
-    agent_fleet_sync(reconcile->controller->sources.fleet, reconcile->key, members, count);
+    agent_fleet_sync(reconcile->controller->sources.fleet, reconcile->context.key, members, count);
 }
 
 void cluster_reconcile_send_orders(struct cluster_reconcile *reconcile)
@@ -66,16 +67,16 @@ void cluster_reconcile_send_orders(struct cluster_reconcile *reconcile)
     reconcile->decision.primary_obeys = cluster_primary_obeys(snapshot, orders);
     for (int i = 0; i < snapshot->member_count; i++) {
         if (orders->given[i])
-            agent_fleet_order(
-                reconcile->controller->sources.fleet, reconcile->key, snapshot->members[i].name, &orders->orders[i]);
+            agent_fleet_order(reconcile->controller->sources.fleet, reconcile->context.key, snapshot->members[i].name,
+                &orders->orders[i]);
         agent_fleet_repeat_order(
-            reconcile->controller->sources.fleet, reconcile->key, snapshot->members[i].name, orders->repeat[i]);
+            reconcile->controller->sources.fleet, reconcile->context.key, snapshot->members[i].name, orders->repeat[i]);
     }
     cluster_notes_orders(cluster_reconcile_memory(reconcile), snapshot, orders, clock_monotonic_ms());
     if (cluster_notes_check(cluster_reconcile_memory(reconcile), snapshot))
         cluster_events_server_tried(manager_events(reconcile->controller->manager),
             reconcile->controller->cluster_resource, snapshot, cluster_check_cut(snapshot));
-    cluster_reconcile_again_in(reconcile, orders->again_ms);
+    reconcile_again_in(&reconcile->context, orders->again_ms);
     free(orders);
 }
 
@@ -87,8 +88,8 @@ static void send_mycnf(struct cluster_reconcile *reconcile)
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member_takes_up_mycnf(snapshot, member) && member_runs(member))
-            agent_fleet_mycnf(reconcile->controller->sources.fleet, reconcile->key, member->name, snapshot->mycnf_hash,
-                snapshot->mycnf);
+            agent_fleet_mycnf(reconcile->controller->sources.fleet, reconcile->context.key, member->name,
+                snapshot->mycnf_hash, snapshot->mycnf);
     }
 }
 
@@ -97,8 +98,8 @@ static void ask_about_mycnf(struct cluster_reconcile *reconcile)
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
     const struct cluster_member *asked = reconcile->decision.asks_preview ? desired_check_asked(snapshot) : NULL;
     if (asked)
-        agent_fleet_preview(
-            reconcile->controller->sources.fleet, reconcile->key, asked->name, snapshot->mycnf_hash, snapshot->mycnf);
+        agent_fleet_preview(reconcile->controller->sources.fleet, reconcile->context.key, asked->name,
+            snapshot->mycnf_hash, snapshot->mycnf);
 }
 
 static void tend_restore(struct cluster_reconcile *reconcile)
@@ -131,11 +132,18 @@ static void ask_api_server(struct cluster_reconcile *reconcile)
         .changed = cluster_controller_wake,
         .arg = controller,
     };
-    cluster_reconcile_again_in(reconcile, namespace_ask(&asker, memory, snapshot));
+    reconcile_again_in(&reconcile->context, namespace_ask(&asker, memory, snapshot));
     if (reconcile->decision.asks_template)
-        cluster_reconcile_again_in(reconcile, template_ask(&asker, memory, snapshot));
+        reconcile_again_in(&reconcile->context, template_ask(&asker, memory, snapshot));
+    const struct roll_keeper keeper = {.client = controller->client,
+        .sets = controller->targets.kinds[PLAN_STATEFUL_SET].resource,
+        .config_maps = controller->targets.kinds[PLAN_CONFIG_MAP].resource,
+        .memories = &controller->memories,
+        .changed = cluster_controller_wake,
+        .arg = controller};
+    reconcile_again_in(&reconcile->context, roll_keeper_tend(&keeper, memory, snapshot, reconcile->decision.asks_before));
     if (cluster_child_is_as_wanted(snapshot, &reconcile->decision, CHILD_STATEFUL_SET))
-        cluster_reconcile_again_in(reconcile, pod_ask(&asker, memory, snapshot));
+        reconcile_again_in(&reconcile->context, pod_ask(&asker, memory, snapshot));
 }
 
 void cluster_reconcile_look_at_agents(struct cluster_reconcile *reconcile)
@@ -160,7 +168,7 @@ void cluster_reconcile_tell_agents(struct cluster_reconcile *reconcile)
  * change. */
 static bool may_report_later(const struct cluster_reconcile *reconcile)
 {
-    return reconcile->executed && !reconcile->error.kind && controller_has_due(reconcile->controller->runtime);
+    return reconcile->executed && !reconcile->context.error.kind && controller_has_due(reconcile->controller->runtime);
 }
 
 int cluster_phase_agents(void *arg)
@@ -170,11 +178,11 @@ int cluster_phase_agents(void *arg)
         cluster_reconcile_look_at_agents(reconcile);
     cluster_reconcile_tell_agents(reconcile);
     if (may_report_later(reconcile)) {
-        controller_enqueue(reconcile->controller->runtime, reconcile->key);
+        controller_enqueue(reconcile->controller->runtime, reconcile->context.key);
         return CLUSTER_PHASE_DONE;
     }
     if (cluster_primary_is_about_to_change(&reconcile->snapshot)) {
-        cluster_reconcile_again_in(reconcile, CLUSTER_FAILOVER_REPORT_MS);
+        reconcile_again_in(&reconcile->context, CLUSTER_FAILOVER_REPORT_MS);
         return CLUSTER_PHASE_DONE;
     }
     return cluster_reconcile_wants_secrets(reconcile) ? CLUSTER_PHASE_SECRETS : CLUSTER_PHASE_BINDING;

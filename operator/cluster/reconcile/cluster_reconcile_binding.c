@@ -15,16 +15,16 @@ static void on_binding(void *arg, const struct cluster_binding_facts *facts, con
     struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
     memory->binding = *facts;
     memory->binding_due = err != NULL;
-    if (err && !reconcile->error.kind) {
-        reconcile->error = *err;
+    if (err && !reconcile->context.error.kind) {
+        reconcile_fail(&reconcile->context, err, NULL);
         reconcile->error_kind = PLAN_KIND_COUNT;
     }
     if (!str_empty(facts->conflict)) {
         memory->binding_due = true;
-        cluster_reconcile_again_in(reconcile, CONFLICT_RECHECK_MS);
+        reconcile_again_in(&reconcile->context, CONFLICT_RECHECK_MS);
     }
     bool is_there = cluster_reconcile_look_again(reconcile);
-    phases_go_on(&reconcile->phases, is_there ? CLUSTER_PHASE_STATUS : CLUSTER_PHASE_ABANDONED);
+    phases_go_on(&reconcile->context.phases, is_there ? CLUSTER_PHASE_STATUS : CLUSTER_PHASE_ABANDONED);
 }
 
 static enum binding_wish wish_of(const struct cluster_reconcile *reconcile)

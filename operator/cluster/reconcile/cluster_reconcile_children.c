@@ -44,7 +44,7 @@ static bool is_no_news(struct cluster_reconcile *reconcile, const struct plan_ac
     bool is_another = err->kind == ERROR_CONFLICT || err->kind == ERROR_NOT_FOUND;
     if (!is_late || action->kind != PLAN_POD || !is_another)
         return false;
-    cluster_reconcile_again_in(reconcile, CLUSTER_CONFLICT_RETRY_MS);
+    reconcile_again_in(&reconcile->context, CLUSTER_CONFLICT_RETRY_MS);
     return !cluster_memory_note_conflict(cluster_reconcile_memory(reconcile), clock_monotonic_ms());
 }
 
@@ -68,7 +68,7 @@ static void on_set_read(void *arg, const struct kube_answer *answer, const struc
         snprintf(reconcile->template_from, sizeof(reconcile->template_from), "%s",
             json_path_str(answer->object, "status.updateRevision", ""));
     }
-    phases_go_on(&reconcile->phases, CLUSTER_PHASE_CHILDREN);
+    phases_go_on(&reconcile->context.phases, CLUSTER_PHASE_CHILDREN);
 }
 
 /* Told before the first pod is replaced for it, and then with each. */
@@ -94,8 +94,8 @@ static void on_action(
 {
     struct cluster_reconcile *reconcile = arg;
     cluster_memory_note_write(cluster_reconcile_memory(reconcile), err);
-    if (err && !reconcile->error.kind && !is_no_news(reconcile, action, err)) {
-        reconcile->error = *err;
+    if (err && !reconcile->context.error.kind && !is_no_news(reconcile, action, err)) {
+        reconcile_fail(&reconcile->context, err, NULL);
         reconcile->error_kind = action->verb == PLAN_CREATE ? PLAN_KIND_COUNT : action->kind; /* no member's claim */
     }
     if (!err && action->verb == PLAN_APPLY)
@@ -116,7 +116,7 @@ static void on_plan_done(void *arg, const struct plan *plan, const struct error 
     UNUSED(err); /* on_action has it */
     struct cluster_reconcile *reconcile = arg;
     bool is_there = cluster_reconcile_look_again(reconcile);
-    phases_go_on(&reconcile->phases, is_there ? CLUSTER_PHASE_AGENTS : CLUSTER_PHASE_ABANDONED);
+    phases_go_on(&reconcile->context.phases, is_there ? CLUSTER_PHASE_AGENTS : CLUSTER_PHASE_ABANDONED);
 }
 
 int cluster_phase_children(void *arg)

@@ -2,8 +2,6 @@
 #include "common/base.h"
 
 #include "common/clock.h"
-#include "common/json.h"
-#include "operator/api/api_kinds.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 
 void cluster_controller_wake(void *arg, const char *cluster_key)
@@ -14,19 +12,13 @@ void cluster_controller_wake(void *arg, const char *cluster_key)
 
 struct cluster_memory *cluster_reconcile_memory(const struct cluster_reconcile *reconcile)
 {
-    return cluster_memories_get(&reconcile->controller->memories, reconcile->key, reconcile->snapshot.uid);
+    return cluster_memories_get(&reconcile->controller->memories, reconcile->context.key, reconcile->snapshot.uid);
 }
 
 bool cluster_reconcile_look_again(struct cluster_reconcile *reconcile)
 {
-    return cluster_gather_again(&reconcile->controller->sources, cluster_reconcile_memory(reconcile), reconcile->key,
-        clock_realtime_ms(), &reconcile->snapshot);
-}
-
-void cluster_reconcile_again_in(struct cluster_reconcile *reconcile, int64_t ms)
-{
-    if (ms > 0)
-        reconcile->again_ms = reconcile->again_ms > 0 ? MIN_OF(reconcile->again_ms, ms) : ms;
+    return cluster_gather_again(&reconcile->controller->sources, cluster_reconcile_memory(reconcile),
+        reconcile->context.key, clock_realtime_ms(), &reconcile->snapshot);
 }
 
 bool cluster_reconcile_wants_secrets(const struct cluster_reconcile *reconcile)
@@ -44,17 +36,11 @@ bool cluster_reconcile_wants_secrets(const struct cluster_reconcile *reconcile)
         memory->secrets_generation != snapshot->generation || lacks_tls || (memory->binding_due && !reconcile->ca_pem);
 }
 
-/* ---- writing the status ---- */
-
-/* Under the version that was read: a newer spec is reported by the round that it brings. */
-void cluster_reconcile_send_status(struct cluster_reconcile *reconcile, const struct cluster_status *status,
-    void (*done)(void *arg, const struct kube_answer *answer, const struct error *err))
+void cluster_reconcile_write_status(struct cluster_reconcile *reconcile, const struct cluster_status *status, int next)
 {
     const struct cluster_controller *controller = reconcile->controller;
-    const struct cluster_snapshot *snapshot = &reconcile->snapshot;
-    json_t *body = json_build("{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:o}", "apiVersion", KM_API_GROUP_VERSION, "kind",
-        kube_kind_mysql_cluster.kind, "metadata", "name", snapshot->name, "namespace", snapshot->ns, "uid",
-        snapshot->uid, "resourceVersion", snapshot->version, "status", cluster_status_encode(status));
-    kube_apply_status(controller->client, controller->cluster_resource, body, done, reconcile);
-    json_decref(body);
+    const struct reconcile_write write = {
+        .informer = controller->sources.clusters, .what = "status", .next = next, .failed = CLUSTER_PHASE_DONE};
+    reconcile_apply_status(&reconcile->context, controller->cluster_resource, cluster_status_encode(status),
+        reconcile->snapshot.version, &write);
 }

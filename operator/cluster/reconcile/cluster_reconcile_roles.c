@@ -8,20 +8,12 @@
 
 /* ---- what the status must say about roles ---- */
 
-static void on_intent_written(void *arg, const struct kube_answer *answer, const struct error *err)
+int cluster_phase_intended(void *arg)
 {
     struct cluster_reconcile *reconcile = arg;
-    if (err) {
-        reconcile->error = *err;
-        error_prefix(&reconcile->error, "status");
-        phases_go_on(&reconcile->phases, CLUSTER_PHASE_DONE);
-        return;
-    }
-    informer_observe_write(reconcile->controller->sources.clusters, answer);
     cluster_events_tell(manager_events(reconcile->controller->manager), reconcile->controller->cluster_resource,
         &reconcile->snapshot, reconcile->news, reconcile->news_count);
-    bool is_there = cluster_reconcile_look_again(reconcile);
-    phases_go_on(&reconcile->phases, is_there ? CLUSTER_PHASE_ROLES : CLUSTER_PHASE_ABANDONED);
+    return cluster_reconcile_look_again(reconcile) ? CLUSTER_PHASE_ROLES : CLUSTER_PHASE_ABANDONED;
 }
 
 /* Nothing has happened as long as the status does not say so. */
@@ -43,7 +35,7 @@ static void write_intent(struct cluster_reconcile *reconcile)
     cluster_intent_apply(&reconcile->snapshot, intent, &status);
     cluster_history_note(&status.history, &reconcile->snapshot.last.roles, &status.roles, reconcile->snapshot.now_ms);
     keep_news(reconcile, intent);
-    cluster_reconcile_send_status(reconcile, &status, on_intent_written);
+    cluster_reconcile_write_status(reconcile, &status, CLUSTER_PHASE_INTENDED);
     cluster_status_release(&status);
     cluster_decision_release(&reconcile->decision);
     cluster_snapshot_drop_world(&reconcile->snapshot);
@@ -78,8 +70,8 @@ static void decide_plan(struct cluster_reconcile *reconcile)
 static void note_drain(struct cluster_reconcile *reconcile)
 {
     cluster_notes_drain(cluster_reconcile_memory(reconcile), &reconcile->snapshot, &reconcile->decision.intent);
-    cluster_reconcile_again_in(reconcile, reconcile->decision.intent.again_ms);
-    cluster_reconcile_again_in(reconcile, reconcile->decision.gate_again_ms);
+    reconcile_again_in(&reconcile->context, reconcile->decision.intent.again_ms);
+    reconcile_again_in(&reconcile->context, reconcile->decision.gate_again_ms);
 }
 
 int cluster_phase_roles(void *arg)
@@ -98,6 +90,6 @@ int cluster_phase_roles(void *arg)
         return CLUSTER_PHASE_DONE;
     decide_plan(reconcile);
     if (!str_empty(reconcile->snapshot.agent_turn.waits_for))
-        cluster_reconcile_again_in(reconcile, AGENT_TURN_RETRY_MS);
+        reconcile_again_in(&reconcile->context, AGENT_TURN_RETRY_MS);
     return plan_is_empty(reconcile->decision.plan) ? CLUSTER_PHASE_AGENTS : CLUSTER_PHASE_CHILDREN;
 }

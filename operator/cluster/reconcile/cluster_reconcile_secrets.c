@@ -33,12 +33,12 @@ static void on_secrets(void *arg, const struct cluster_secrets_facts *facts,
         str_replace(&reconcile->ca_pem, credentials->ca_pem);
     } else {
         reconcile->snapshot.secrets_failed = !reconcile->planned;
-        if (!reconcile->error.kind) {
-            reconcile->error = *err;
+        if (!reconcile->context.error.kind) {
+            reconcile->context.error = *err;
             reconcile->error_kind = PLAN_SECRET;
         }
     }
-    phases_go_on(&reconcile->phases, phase_after_secrets(reconcile));
+    phases_go_on(&reconcile->context.phases, phase_after_secrets(reconcile));
 }
 
 int cluster_phase_secrets(void *arg)

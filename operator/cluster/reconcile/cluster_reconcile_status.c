@@ -6,6 +6,7 @@
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 #include "operator/cluster/reconcile/final_backup_tend.h"
+#include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/status/cluster_events.h"
 #include "operator/cluster/status/cluster_report.h"
 #include "operator/cluster/status/cluster_report_accounts.h"
@@ -16,10 +17,10 @@
 static void on_final_tended(void *arg, int64_t again_ms, const struct error *err)
 {
     struct cluster_reconcile *reconcile = arg;
-    cluster_reconcile_again_in(reconcile, again_ms);
-    if (err && !reconcile->error.kind)
-        reconcile->error = *err;
-    phases_go_on(&reconcile->phases, CLUSTER_PHASE_DONE);
+    reconcile_again_in(&reconcile->context, again_ms);
+    if (err)
+        reconcile_fail(&reconcile->context, err, NULL);
+    phases_go_on(&reconcile->context.phases, CLUSTER_PHASE_DONE);
 }
 
 int cluster_phase_final_backup(void *arg)
@@ -40,40 +41,30 @@ int cluster_phase_final_backup(void *arg)
 
 /* ---- the status ---- */
 
-static void on_status_written(void *arg, const struct kube_answer *answer, const struct error *err)
-{
-    struct cluster_reconcile *reconcile = arg;
-    if (!err)
-        informer_observe_write(reconcile->controller->sources.clusters, answer);
-    else if (err->kind != ERROR_NOT_FOUND && !reconcile->error.kind) {
-        reconcile->error = *err;
-        error_prefix(&reconcile->error, "status");
-    }
-    phases_go_on(&reconcile->phases, err ? CLUSTER_PHASE_DONE : CLUSTER_PHASE_FINAL_BACKUP);
-}
-
 int cluster_phase_status(void *arg)
 {
     struct cluster_reconcile *reconcile = arg;
     struct cluster_controller *controller = reconcile->controller;
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
-    const struct cluster_outcome outcome = {reconcile->error.kind ? &reconcile->error : NULL, reconcile->error_kind};
+    bool is_told = cluster_memory_note_end(cluster_reconcile_memory(reconcile), reconcile->context.error.kind);
+    const struct cluster_outcome outcome = {is_told ? &reconcile->context.error : NULL, reconcile->error_kind};
     struct cluster_status status;
     cluster_report(snapshot, &reconcile->decision, &outcome, &status);
     reconcile->recheck_soon = snapshot->cluster.password_secret_name || cluster_snapshot_has_mounting_pod(snapshot);
     if (cluster_epoch_spreads(snapshot))
-        cluster_reconcile_again_in(reconcile, CLUSTER_EPOCH_SPREAD_MS);
+        reconcile_again_in(&reconcile->context, CLUSTER_EPOCH_SPREAD_MS);
     if (cluster_notes_report(cluster_reconcile_memory(reconcile), snapshot, reconcile->decision.primary_obeys))
-        cluster_reconcile_again_in(reconcile, CLUSTER_CONFIRM_MS);
+        reconcile_again_in(&reconcile->context, CLUSTER_CONFIRM_MS);
     cluster_figures_set(&cluster_reconcile_memory(reconcile)->figures, snapshot, &status);
     reconcile->final_act = final_backup_next_act(snapshot); /* before the world is let go */
     if (cluster_accounts_are_applied(snapshot))
         memcpy(cluster_reconcile_memory(reconcile)->applied_accounts, snapshot->secrets.account_digests,
             sizeof(snapshot->secrets.account_digests));
+    cluster_reconcile_again_in(reconcile, roll_again_in_ms(&status.roll, snapshot->now_ms));
     bool changed = !cluster_status_same(&snapshot->last, &status);
     if (changed) {
         cluster_events_record(manager_events(controller->manager), controller->cluster_resource, snapshot, &status);
-        cluster_reconcile_send_status(reconcile, &status, on_status_written);
+        cluster_reconcile_write_status(reconcile, &status, CLUSTER_PHASE_FINAL_BACKUP);
         cluster_snapshot_drop_world(&reconcile->snapshot);
     }
     cluster_status_release(&status);

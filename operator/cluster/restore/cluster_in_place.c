@@ -108,9 +108,9 @@ static void judge_backup(const struct cluster_snapshot *snapshot, const struct c
     const struct restore_answer *answer, struct cluster_intent *intent)
 {
     char why[512];
-    const char *reason = in_place_check(answer, primary->agent, why, sizeof(why));
+    enum restore_reason reason = in_place_check(answer, primary->agent, why, sizeof(why));
     if (reason)
-        fail(intent, reason, "%s", why);
+        fail(intent, restore_reason_name(reason), "%s", why);
     else if (find_silent(snapshot))
         cluster_intent_say(intent, "restore in place; waits to hear from %s", find_silent(snapshot)->name);
     else if (has_foreign_before(snapshot, primary))
@@ -132,7 +132,8 @@ static void resolve(const struct cluster_snapshot *snapshot, struct cluster_inte
         return;
     if (!answer || answer->finding == RESTORE_FINDING_NONE)
         cluster_intent_say(intent, "restore in place; waits until the backup is found");
-    else if (answer->finding != RESTORE_FINDING_BACKUP && !str_eq(answer->found.reason, "ApiUnavailable"))
+    else if (answer->finding != RESTORE_FINDING_BACKUP &&
+        restore_reason_parse(answer->found.reason) != RESTORE_REASON_API_UNAVAILABLE)
         fail(intent, answer->found.reason, "%s", in_place_message(answer->found.message));
     else if (answer->finding != RESTORE_FINDING_BACKUP)
         cluster_intent_say(intent, "restore in place; waits: %.300s", answer->found.message);
@@ -206,8 +207,9 @@ static bool has_failed(const struct cluster_snapshot *snapshot, const struct clu
 
 static bool may_pass(const struct agent_status *agent)
 {
-    bool passing = str_eq(agent->seed.reason, "StoreUnavailable") || str_eq(agent->seed.reason, "ToolFailed") ||
-        str_empty(agent->seed.reason);
+    enum restore_reason reason = restore_reason_parse(agent->seed.reason);
+    bool passing = reason == RESTORE_REASON_STORE_UNAVAILABLE || reason == RESTORE_REASON_TOOL_FAILED ||
+        reason == RESTORE_REASON_NONE;
     return passing && !agent->seed.gave_up && agent->seed.attempts < IN_PLACE_ATTEMPTS_MAX;
 }
 
@@ -242,8 +244,7 @@ static void await_restored(
     else if (!member || !member_speaks(member))
         cluster_intent_say(intent, "restore in place on %s; waits to hear from it", name);
     else if (has_failed(snapshot, member) && !may_pass(member->agent)) {
-        fail(intent, str_empty(member->agent->seed.reason) ? "ToolFailed" : member->agent->seed.reason, "%s: %s", name,
-            member->agent->seed.message);
+        fail(intent, member_seed_failure(member), "%s: %s", name, member->agent->seed.message);
         intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     } else if (is_beside(snapshot, member) && find_running(snapshot))
         cluster_intent_say(intent, "restore in place; the backup is restored, waits until %s has stopped to follow",
@@ -418,8 +419,7 @@ static void report_restoring(const struct cluster_snapshot *snapshot, struct clu
     const struct cluster_member *member = restoring(snapshot);
     in_place->reason[0] = in_place->message[0] = '\0';
     if (member && member_is_seeding(member) && member->agent->seed.step == AGENT_SEED_STEP_FAILED)
-        say(in_place, str_empty(member->agent->seed.reason) ? "ToolFailed" : member->agent->seed.reason, "%s: %s",
-            member->name, member->agent->seed.message);
+        say(in_place, member_seed_failure(member), "%s: %s", member->name, member->agent->seed.message);
     else if (in_place_receiver(snapshot) && !str_empty(snapshot->restore_task_error))
         say(in_place, "NotToldYet", "%s", snapshot->restore_task_error);
 }

@@ -4,6 +4,7 @@
 #include "operator/cluster/restore/cluster_restore.h"
 
 #include "common/json.h"
+#include "common/restore_reason.h"
 #include "operator/cluster/restore/restore_store.h"
 #include "operator/cluster/state/member_view.h"
 
@@ -181,7 +182,7 @@ static void report_resolving(const struct cluster_snapshot *snapshot, struct clu
     if (answer->finding == RESTORE_FINDING_FAILED)
         say(restore, answer->found.reason, "%s", answer->found.message);
     else if (answer->finding == RESTORE_FINDING_NOTHING)
-        say(restore, "BackupMissing",
+        say(restore, restore_reason_name(RESTORE_REASON_BACKUP_MISSING),
             "no complete backup is stored there; orEmpty: true would begin with an empty database");
     else if (answer->finding == RESTORE_FINDING_NONE && !cluster_primary(snapshot))
         say(restore, "", "waits for the members' agents");
@@ -193,8 +194,7 @@ static void report_restoring(const struct cluster_snapshot *snapshot, struct clu
     if (!str_empty(snapshot->restore_task_error))
         say(restore, "NotToldYet", "%s", snapshot->restore_task_error);
     else if (primary && member_is_seeding(primary) && primary->agent->seed.step == AGENT_SEED_STEP_FAILED)
-        say(restore, str_empty(primary->agent->seed.reason) ? "ToolFailed" : primary->agent->seed.reason, "%s: %s%s",
-            primary->name, primary->agent->seed.message,
+        say(restore, member_seed_failure(primary), "%s: %s%s", primary->name, primary->agent->seed.message,
             primary->agent->seed.gave_up ? " (not tried again before something changes)" : "");
     else if (primary && !member_speaks(primary))
         say(restore, "", "waits to hear from %s", primary->name);
@@ -211,8 +211,9 @@ static void report_store(const struct cluster_snapshot *snapshot, struct cluster
     const struct pod_object *pod = snapshot->restore_store;
     if (restore_store_is_wanted(snapshot) && restore_store_name(snapshot, name) && !(pod && pod->ready) &&
         is_empty(cluster_primary(snapshot)))
-        say(restore, "StoreUnavailable", "waits for pod %s, which serves the volume%s%s", name,
-            pod && !str_empty(pod->problem_message) ? ": " : "", pod ? str_or_empty(pod->problem_message) : "");
+        say(restore, restore_reason_name(RESTORE_REASON_STORE_UNAVAILABLE),
+            "waits for pod %s, which serves the volume%s%s", name, pod && !str_empty(pod->problem_message) ? ": " : "",
+            pod ? str_or_empty(pod->problem_message) : "");
 }
 
 static void phase_message(const struct cluster_restore *restore, struct strbuf *out)

@@ -12,7 +12,7 @@ static bool is_mariadb(const char *flavour)
     return str_eq(flavour, agent_flavour_name(AGENT_FLAVOUR_MARIADB));
 }
 
-const char *in_place_check(
+enum restore_reason in_place_check(
     const struct restore_answer *answer, const struct agent_status *member, char *why, size_t size)
 {
     bool known = *answer->flavour && *answer->server_version && *member->version;
@@ -20,16 +20,16 @@ const char *in_place_check(
     if (known && (other || !server_series_same(answer->server_version, member->version))) {
         snprintf(why, size, "the backup is of %s %s, the members run %s: it cannot be restored here", answer->flavour,
             answer->server_version, member->version);
-        return "ServerMismatch";
+        return RESTORE_REASON_SERVER_MISMATCH;
     }
     if (member->volume_bytes > 0 && member->volume_free_bytes < answer->data_bytes + IN_PLACE_ROOM_MARGIN) {
         snprintf(why, size,
             "the data volume is too small: the backup goes beside the data and needs %llu MiB, %llu MiB are free",
             (unsigned long long)((answer->data_bytes + IN_PLACE_ROOM_MARGIN) / KM_MIB),
             (unsigned long long)(member->volume_free_bytes / KM_MIB));
-        return "VolumeTooSmall";
+        return RESTORE_REASON_VOLUME_TOO_SMALL;
     }
-    return NULL;
+    return RESTORE_REASON_NONE;
 }
 
 const char *in_place_message(const char *message)

@@ -9,6 +9,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/object_store.h"
+#include "common/restore_reason.h"
 #include "common/strvec.h"
 #include "common/tls.h"
 #include "operator/api/backup_destination.h"
@@ -76,31 +77,31 @@ static void conclude(struct restore_lookup *lookup, enum restore_finding finding
     tell(lookup);
 }
 
-static void KM_PRINTF(3, 4) fail(struct restore_lookup *lookup, const char *reason, const char *fmt, ...)
+static void KM_PRINTF(3, 4) fail(struct restore_lookup *lookup, enum restore_reason reason, const char *fmt, ...)
 {
     struct cluster_restore *found = &lookup->answer.found;
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(found->message, sizeof(found->message), fmt, ap);
     va_end(ap);
-    snprintf(found->reason, sizeof(found->reason), "%s", reason);
+    snprintf(found->reason, sizeof(found->reason), "%s", restore_reason_name(reason));
     conclude(lookup, RESTORE_FINDING_FAILED);
 }
 
-static const char *store_reason(const struct error *err)
+static enum restore_reason store_reason(const struct error *err)
 {
     switch (err->kind) {
     case ERROR_UNAUTHORIZED:
     case ERROR_FORBIDDEN:
     case ERROR_INVALID:
-        return "StoreRefused";
+        return RESTORE_REASON_STORE_REFUSED;
     case ERROR_NOT_FOUND:
-        return "BackupMissing";
+        return RESTORE_REASON_BACKUP_MISSING;
     case ERROR_PROTOCOL:
     case ERROR_TOO_LARGE:
-        return "BackupDamaged";
+        return RESTORE_REASON_BACKUP_DAMAGED;
     default:
-        return "StoreUnavailable";
+        return RESTORE_REASON_STORE_UNAVAILABLE;
     }
 }
 
@@ -135,7 +136,7 @@ static bool take_point(struct restore_lookup *lookup, const char *ns, const char
     if (wish->point == RESTORE_POINT_NONE)
         return true;
     if (str_empty(uid)) {
-        fail(lookup, "BackupUnsuitable",
+        fail(lookup, RESTORE_REASON_BACKUP_UNSUITABLE,
             "backup %s does not tell of which cluster it is: its binary logs cannot be found", found->backup);
         return false;
     }
@@ -156,7 +157,8 @@ static void take_backup(struct restore_lookup *lookup, const json_t *object)
     backup_status_decode(json_object_get(object, "status"), &status);
     strbuf_init(&folder, sizeof(found->folder) - 1);
     if (status.phase != BACKUP_PHASE_COMPLETED || !status.destination || str_empty(status.id)) {
-        fail(lookup, status.phase == BACKUP_PHASE_FAILED ? "BackupFailed" : "BackupIncomplete",
+        fail(lookup,
+            status.phase == BACKUP_PHASE_FAILED ? RESTORE_REASON_BACKUP_FAILED : RESTORE_REASON_BACKUP_INCOMPLETE,
             PATH ".backup.name: MysqlBackup %s is not completed%s%s", lookup->wish.backup,
             str_empty(status.message) ? "" : ": ", status.message);
     } else {
@@ -182,9 +184,10 @@ static void on_backup(void *arg, const struct kube_answer *answer, const struct 
     struct restore_lookup *lookup = arg;
     lookup->reading = NULL;
     if (err && err->kind == ERROR_NOT_FOUND)
-        fail(lookup, "BackupMissing", PATH ".backup.name: there is no MysqlBackup %s", lookup->wish.backup);
+        fail(lookup, RESTORE_REASON_BACKUP_MISSING, PATH ".backup.name: there is no MysqlBackup %s",
+            lookup->wish.backup);
     else if (err)
-        fail(lookup, "ApiUnavailable", PATH ".backup.name: %s", err->message);
+        fail(lookup, RESTORE_REASON_API_UNAVAILABLE, PATH ".backup.name: %s", err->message);
     else
         take_backup(lookup, answer->object);
 }
@@ -230,20 +233,21 @@ static void take_manifest(struct restore_lookup *lookup, const struct object_got
     int fits = 1;
     const unsigned char *key = lookup->keys.sealed ? lookup->keys.key : NULL;
     if (backup_manifest_decode(got->body, got->len, key, &manifest, &err) < 0) {
-        fail(lookup, err.kind == ERROR_FORBIDDEN ? "KeyInvalid" : "BackupDamaged", "%s/" BACKUP_MANIFEST_NAME ": %s",
-            lookup->folder, err.message);
+        fail(lookup, err.kind == ERROR_FORBIDDEN ? RESTORE_REASON_KEY_INVALID : RESTORE_REASON_BACKUP_DAMAGED,
+            "%s/" BACKUP_MANIFEST_NAME ": %s", lookup->folder, err.message);
         return;
     }
     if (lookup->wish.source == RESTORE_SOURCE_LATEST)
         fits = restore_fits(&lookup->wish, &manifest, &err);
     if (fits < 0)
-        fail(lookup, "TargetInvalid", "%s", err.message);
+        fail(lookup, RESTORE_REASON_TARGET_INVALID, "%s", err.message);
     else if (fits == 0) {
         lookup->passed_over++;
         look_at_next_folder(lookup);
     } else if (manifest.sealed && !key)
-        fail(lookup, "KeyInvalid", PATH ".encryption.keySecret: backup %s is encrypted (key %s), and no key is given",
-            manifest.id, manifest.key_id);
+        fail(lookup, RESTORE_REASON_KEY_INVALID,
+            PATH ".encryption.keySecret: backup %s is encrypted (key %s), and no key is given", manifest.id,
+            manifest.key_id);
     else
         take_found(lookup, got, &manifest);
     backup_manifest_release(&manifest);
@@ -257,8 +261,8 @@ static void on_manifest(void *arg, const struct object_got *got, const struct er
     if (err && err->kind == ERROR_NOT_FOUND && latest)
         look_at_next_folder(lookup); /* never completed */
     else if (err && err->kind == ERROR_NOT_FOUND)
-        fail(lookup, "BackupMissing", PATH ".name: no complete backup is stored as %s: %s", lookup->folder,
-            err->message);
+        fail(lookup, RESTORE_REASON_BACKUP_MISSING, PATH ".name: no complete backup is stored as %s: %s",
+            lookup->folder, err->message);
     else if (err)
         fail(lookup, store_reason(err), "%s/" BACKUP_MANIFEST_NAME ": %s", lookup->folder, err->message);
     else
@@ -285,7 +289,7 @@ static void conclude_nothing(struct restore_lookup *lookup)
     if (lookup->passed_over == 0)
         conclude(lookup, RESTORE_FINDING_NOTHING);
     else
-        fail(lookup, "BackupMissing", PATH ".%s: of %d complete backups none is old enough to begin from",
+        fail(lookup, RESTORE_REASON_BACKUP_MISSING, PATH ".%s: of %d complete backups none is old enough to begin from",
             lookup->wish.point == RESTORE_POINT_GTID ? "gtid" : "pointInTime", lookup->passed_over);
 }
 
@@ -324,7 +328,8 @@ static void on_listed(void *arg, const struct error *err)
     struct restore_lookup *lookup = arg;
     lookup->request = NULL;
     if (lookup->folders.n == FOLDERS_MAX)
-        fail(lookup, "BackupMissing", "%s holds more than %d folders: name the backup", lookup->folder, FOLDERS_MAX);
+        fail(lookup, RESTORE_REASON_BACKUP_MISSING, "%s holds more than %d folders: name the backup", lookup->folder,
+            FOLDERS_MAX);
     else if (err)
         fail(lookup, store_reason(err), "looking for backups: %s", err->message);
     else
@@ -369,7 +374,8 @@ static void on_store_keys(void *arg, struct backup_keys *keys, const struct erro
     struct error failure = ERROR_INIT;
     lookup->keys_reading = NULL;
     if (err) {
-        fail(lookup, err->kind == ERROR_NOT_FOUND ? "SecretMissing" : "SecretInvalid", "%s", err->message);
+        fail(lookup, err->kind == ERROR_NOT_FOUND ? RESTORE_REASON_SECRET_MISSING : RESTORE_REASON_SECRET_INVALID, "%s",
+            err->message);
         return;
     }
     backup_keys_release(&lookup->keys);
@@ -377,7 +383,7 @@ static void on_store_keys(void *arg, struct backup_keys *keys, const struct erro
     *keys = (struct backup_keys){.sealed = false};
     take_door(lookup, &lookup->keys.store);
     if (open_store(lookup, &failure) < 0) {
-        fail(lookup, "StoreRefused", PATH ".destination: %s", failure.message);
+        fail(lookup, RESTORE_REASON_STORE_REFUSED, PATH ".destination: %s", failure.message);
     } else if (lookup->wish.source == RESTORE_SOURCE_LATEST) {
         list_folders(lookup);
     } else {

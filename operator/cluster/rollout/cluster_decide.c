@@ -278,7 +278,8 @@ void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluste
 {
     *ret = (struct cluster_decision){.plan = plan_new(), .roll = {.step = ROLL_DONE}};
     bool may_change = snapshot->usable && !snapshot->cluster.paused && !snapshot->secrets_failed;
-    if (may_change && (in_place_is_under_way(snapshot) || !str_empty(snapshot->agent_turn.waits_for)))
+    if (may_change &&
+        (in_place_is_under_way(snapshot) || !str_empty(snapshot->agent_turn.waits_for) || snapshot->before_held))
         ret->gate = GATE_HELD;
     else if (may_change)
         cluster_gate_decide(snapshot, ret);

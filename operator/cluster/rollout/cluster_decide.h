@@ -26,7 +26,8 @@ enum cluster_gate {
     GATE_OPEN,     /* the wanted runtime is in force, or was tried, or nobody is there to be harmed */
     GATE_CHECKING, /* the check pod is at work */
     GATE_REFUSED,  /* it failed: gate_reason, gate_message */
-    GATE_HELD,     /* not looked at while the cluster is restored in place, or waits for its turn (agent_turn.h) */
+    GATE_HELD, /* not looked at while the cluster is restored in place, waits for its turn (agent_turn.h), or what its
+                  members ran before is not read yet (roll_target.h) */
 };
 
 struct cluster_decision {
@@ -37,6 +38,7 @@ struct cluster_decision {
     char gate_reason[KUBE_CONDITION_REASON_MAX];
     char gate_message[CLUSTER_MESSAGE_MAX]; /* GATE_CHECKING: why it takes so long; "" it does not */
     bool asks_template;                     /* the API server is to be asked about the template */
+    bool asks_before;                       /* what the members run is to be stored */
     bool asks_preview;                      /* desired_check_asked is to be asked about my.cnf */
     int64_t gate_again_ms;                  /* the check pod's time: look again then, 0: no need */
     char mycnf_hash[65];                    /* of the my.cnf that members may be given; "" none, as while it is tried */

@@ -4,34 +4,12 @@
 #include "operator/cluster/rollout/cluster_gate.h"
 
 #include "common/agent_api.h"
+#include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/pod_reason.h"
 
 #define START_PREFIX AGENT_CHECK_START ": "
 #define PLACE_PREFIX "podTemplate: no node takes the check pod, which is placed as a member's pod is: "
-
-static bool is_listed(const char *const *list, const char *reason)
-{
-    for (; *list; list++) {
-        if (str_eq(reason, *list))
-            return true;
-    }
-    return false;
-}
-
-bool cluster_is_image_reason(const char *reason)
-{
-    static const char *const reasons[] = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull",
-        "ImageInspectError", "RegistryUnavailable", NULL};
-    return is_listed(reasons, reason);
-}
-
-/* Likewise one that puts it on the template: a Secret of its environment that is not there, a runtime that refuses. */
-static bool is_start_reason(const char *reason)
-{
-    static const char *const reasons[] = {
-        "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError", NULL};
-    return is_listed(reasons, reason);
-}
 
 static void KM_PRINTF(3, 4) say(struct cluster_decision *decision, const char *reason, const char *fmt, ...)
 {
@@ -89,10 +67,10 @@ static void judge_check_pod(const struct cluster_snapshot *snapshot, struct clus
     const struct pod_object *pod = snapshot->check_pod;
     if (pod->phase == POD_PHASE_SUCCEEDED)
         decision->gate = GATE_OPEN;
-    else if (cluster_is_image_reason(pod->problem_reason))
+    else if (pod_reason_is_image(pod->problem_reason))
         refuse(decision, "ImagePullFailed",
             "spec.images: ", str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
-    else if (is_start_reason(pod->problem_reason))
+    else if (pod_reason_is_start(pod->problem_reason))
         refuse(decision, "PodNotStarted", "podTemplate: a pod of it does not start: ",
             str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
     else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), AGENT_CHECK_IMAGE ": "))
@@ -186,6 +164,23 @@ static bool awaits_restart(const struct cluster_snapshot *snapshot)
     return false;
 }
 
+/* What it holds up does no harm meanwhile, and what it is for is lost once the StatefulSet has changed. */
+static void keep_before(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    bool failed = !str_empty(snapshot->before_error);
+    decision->gate = GATE_CHECKING;
+    decision->asks_before = true;
+    say(decision, "", "what the members run is stored first%s%s", failed ? ": " : "",
+        failed ? snapshot->before_error : "");
+}
+
+static void drop_check_pod(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct pod_object *pod = snapshot->check_pod;
+    if (pod && !pod->object.deleting)
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
+}
+
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     static const char prefix[] = "podTemplate: the API server refuses a pod of it: ";
@@ -193,6 +188,11 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
     desired_runtime_hash(snapshot, runtime);
     const struct stateful_set_object *set = snapshot->stateful_set;
     const struct pod_object *pod = snapshot->check_pod;
+    if (snapshot->before) { /* they ran it */
+        decision->gate = GATE_OPEN;
+        drop_check_pod(snapshot, decision);
+        return;
+    }
     bool is_applied = desired_template_is_applied(snapshot), nobody = nobody_has_a_pod(snapshot);
     bool in_force = is_applied && str_eq(set->applied_hash, runtime);
     bool is_untried = in_force && awaits_restart(snapshot) && !str_eq(snapshot->started, runtime);
@@ -208,8 +208,10 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
         say(decision, "TemplateRefused", "%s%s", prefix, snapshot->template_answer.message);
     else if (is_guarded && verdict != TEMPLATE_UNKNOWN)
         ask_check_pod(snapshot, kind, decision);
+    if (is_guarded && decision->gate == GATE_OPEN && roll_must_be_kept(snapshot))
+        keep_before(snapshot, decision);
     bool is_over = in_force && !is_untried;
     bool stale = pod && (is_over || !desired_check_pod_fits(snapshot, pod, kind)) && !has_news(snapshot);
-    if (stale && !pod->object.deleting)
-        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
+    if (stale)
+        drop_check_pod(snapshot, decision);
 }

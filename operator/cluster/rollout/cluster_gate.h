@@ -21,7 +21,8 @@
 /* Until it is news that no scheduler has said anything, or that its containers have not started. */
 #define CHECK_START_MS 60000
 
-/* Fills gate, its reason and message, asks_template and gate_again_ms; the check pod goes into the plan. */
+/* Fills gate, its reason and message, asks_template, asks_before and gate_again_ms; the check pod goes into the plan.
+ */
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision);
 
 /* What the check pod for what is wanted says of values although it takes them, "" nothing; false: it has not ended
@@ -29,8 +30,5 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
 bool cluster_check_words(const struct cluster_snapshot *snapshot, char *ret, size_t size);
 /* The sizes that it started the server with instead of those that are wanted, "" none. */
 const char *cluster_check_cut(const struct cluster_snapshot *snapshot);
-
-/* A waiting container's reason that puts the blame on its image. */
-bool cluster_is_image_reason(const char *reason);
 
 #endif

@@ -4,6 +4,7 @@
 #include "operator/cluster/rollout/cluster_roll.h"
 
 #include "operator/api/names.h"
+#include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/server_series.h"
 #include "operator/cluster/state/stop_wish.h"
@@ -89,6 +90,21 @@ static enum health health_of(const struct cluster_snapshot *snapshot, const stru
     return member_runs(member) ? HEALTH_LIMPING : HEALTH_BROKEN;
 }
 
+/* On its way back it would start an older server on what a newer one has opened. */
+static bool must_stay_ahead(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return snapshot->before && member_is_outdated(snapshot, member) && roll_opened_by_another(snapshot, member);
+}
+
+static const struct cluster_member *find_ahead(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (must_stay_ahead(snapshot, &snapshot->members[i]))
+            return &snapshot->members[i];
+    }
+    return NULL;
+}
+
 /* Highest ordinal first; a primary that runs is not among them unless it is alone. */
 static const struct cluster_member *find_outdated(const struct cluster_snapshot *snapshot, enum health health)
 {
@@ -97,7 +113,7 @@ static const struct cluster_member *find_outdated(const struct cluster_snapshot 
         const struct cluster_member *member = &snapshot->members[i];
         if (health != HEALTH_BROKEN && member == primary && snapshot->scale.effective > 1)
             continue;
-        if (is_being_copied(snapshot, member))
+        if (is_being_copied(snapshot, member) || must_stay_ahead(snapshot, member))
             continue;
         if (member_is_outdated(snapshot, member) && health_of(snapshot, member) == health)
             return member;
@@ -248,6 +264,9 @@ static void choose_step(const struct cluster_snapshot *snapshot, struct roll *ro
         roll_delete(snapshot, roll, limping, why_broken(snapshot, limping));
     else if (next)
         roll_delete(snapshot, roll, next, why_outdated(snapshot, next));
+    else if (find_ahead(snapshot))
+        roll_set(roll, ROLL_WAIT, "wait: %s stays as it is, another version than before may have opened its data",
+            find_ahead(snapshot)->name);
     else
         roll_primary(snapshot, roll);
 }

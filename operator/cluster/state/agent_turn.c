@@ -31,6 +31,8 @@ static bool all_have_the_template(const struct cluster_snapshot *snapshot)
 
 bool agent_turn_is_due(const struct cluster_snapshot *snapshot)
 {
+    if (snapshot->before || snapshot->before_held) /* it had its turn, went back, and stops the others */
+        return false;
     return snapshot->usable && !snapshot->config.image_agent && !has_the_image(snapshot) &&
         snapshot->stateful_set->replicas > 0 && snapshot->last.applied_generation == snapshot->generation &&
         all_have_the_template(snapshot);

@@ -24,6 +24,8 @@ void cluster_snapshot_release(struct cluster_snapshot *snapshot)
     mysql_config_spec_release(&snapshot->config);
     cluster_status_release(&snapshot->last);
     free(snapshot->mycnf);
+    free(snapshot->wanted_mycnf);
+    free(snapshot->roll_again);
     free(snapshot->ns);
     free(snapshot->name);
     free(snapshot->uid);

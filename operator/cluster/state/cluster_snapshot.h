@@ -111,6 +111,8 @@ struct final_backup_facts {
     int64_t start_ms; /* of its last attempt, in whole seconds */
 };
 
+struct roll_before; /* roll_before.h */
+
 /* agent_turn.h */
 struct agent_turn {
     char waits_for[2 * DERIVED_NAME_SIZE]; /* "namespace/name" of a cluster that is on its turn; "" nobody */
@@ -151,6 +153,17 @@ struct cluster_snapshot {
     char mycnf_hash[65];
     const char *default_agent_image;
     struct agent_turn agent_turn;
+    /* After a roll that failed (roll_target.h) members are made of what they ran before, and mycnf is that one's; the
+     * spec's waits in wanted_mycnf meanwhile. */
+    const struct roll_before *before;      /* NULL: members are made of the spec */
+    const struct roll_before *before_kept; /* what is stored for that; NULL: nothing, or not known */
+    bool before_known;                     /* it has been looked for */
+    bool before_held;   /* members are to be made of it, and it is not read yet: their template is left as it is */
+    char *wanted_mycnf; /* NULL unless `before` is set */
+    char wanted_mycnf_hash[65];
+    char roll_wanted[17];               /* roll_hash of what the spec asks for; "" unless usable */
+    const char *before_error;           /* why it could not be stored or read last time; "" or NULL: it could */
+    char *roll_again;                   /* annotation ANNOTATION_ROLL_AGAIN, "" if none */
     const char *operator_version;       /* NULL: its label is left out */
     bool ipv6;                          /* the cluster network's first family: an EndpointSlice cannot change its own */
     char *switchover_to;                /* annotation ANNOTATION_SWITCHOVER_TO, "" if none */

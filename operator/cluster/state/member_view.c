@@ -3,6 +3,7 @@
 
 #include "operator/cluster/state/member_view.h"
 
+#include "common/restore_reason.h"
 #include "operator/instance/agent_watch.h"
 
 const struct cluster_member *cluster_member_named(const struct cluster_snapshot *snapshot, const char *name)
@@ -56,6 +57,12 @@ bool member_may_hold_data(const struct cluster_member *member)
 bool member_is_seeding(const struct cluster_member *member)
 {
     return member_speaks(member) && member->agent->phase == AGENT_PHASE_SEEDING;
+}
+
+const char *member_seed_failure(const struct cluster_member *member)
+{
+    const char *reason = member->agent->seed.reason;
+    return str_empty(reason) ? restore_reason_name(RESTORE_REASON_TOOL_FAILED) : reason;
 }
 
 bool member_is_empty(const struct cluster_member *member)

@@ -3,48 +3,10 @@
 
 #include "operator/cluster/status/cluster_events.h"
 
-#include "operator/api/ready_conditions.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
-
-/* Conditions whose good state is False. */
-static bool good_when_false(const char *type)
-{
-    return str_eq(type, CONDITION_PROGRESSING) || str_eq(type, CONDITION_CHILD_CONFLICT) ||
-        str_eq(type, CONDITION_CERTIFICATE_EXPIRING) || str_eq(type, CONDITION_WRITES_BLOCKED) ||
-        str_eq(type, CONDITION_LAGGING) || str_eq(type, CONDITION_VOLUME_FULL) ||
-        str_eq(type, CONDITION_PASSWORD_SUSPECT);
-}
-
-/* Work in progress is news, but nothing to warn of. */
-static bool is_bad(const struct kube_condition *condition)
-{
-    if (str_eq(condition->type, CONDITION_PROGRESSING))
-        return condition->status == KUBE_CONDITION_TRUE && str_eq(condition->reason, "Retrying");
-    if (str_eq(condition->type, CONDITION_RESTORED) &&
-        (str_eq(condition->reason, "Resolving") || str_eq(condition->reason, "Restoring")))
-        return false;
-    if (str_eq(condition->type, CONDITION_FINAL_BACKUP) &&
-        (str_eq(condition->reason, "Closing") || str_eq(condition->reason, "Running")))
-        return false;
-    if (str_eq(condition->type, CONDITION_STORAGE_RESIZED) && str_eq(condition->reason, "Growing"))
-        return false;
-    return condition->status == (good_when_false(condition->type) ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE);
-}
-
-/* Steps on the way that are over in a moment; and what other conditions say already. */
-static bool is_small_talk(const struct kube_condition *condition)
-{
-    static const char *const summaries[] = {
-        CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED};
-    for (size_t i = 0; i < ARRAY_LEN(summaries); i++) {
-        if (str_eq(condition->type, summaries[i]))
-            return true;
-    }
-    return str_eq(condition->type, CONDITION_PROGRESSING) &&
-        (str_eq(condition->reason, "Applying") || str_eq(condition->reason, "Starting") ||
-            str_eq(condition->reason, "Settled"));
-}
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/condition_news.h"
 
 struct bulletin {
     struct cluster_news *news;
@@ -142,8 +104,8 @@ bool cluster_spec_news(const struct cluster_status *before, const struct cluster
         return false;
     if (before->observed_generation == now->observed_generation)
         return false;
-    tell(&bulletin, is_bad(is) ? EVENT_WARNING : EVENT_NORMAL, is->reason, "%s: generation %lld: %s",
-        CONDITION_ACCEPTED, (long long)now->observed_generation, is->message);
+    tell(&bulletin, is->status == KUBE_CONDITION_FALSE ? EVENT_WARNING : EVENT_NORMAL, is->reason,
+        "%s: generation %lld: %s", CONDITION_ACCEPTED, (long long)now->observed_generation, is->message);
     return true;
 }
 
@@ -177,6 +139,31 @@ int cluster_account_news(const struct cluster_status *before, const struct clust
     return bulletin.count;
 }
 
+static bool is_retained(const struct cluster_status *status, const char *claim)
+{
+    for (int i = 0; i < status->retained_volume_count; i++) {
+        if (str_eq(status->retained_volumes[i], claim))
+            return true;
+    }
+    return false;
+}
+
+bool cluster_claim_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret)
+{
+    struct bulletin bulletin = {.news = ret};
+    _cleanup_(strbuf_release) struct strbuf claims;
+    strbuf_init(&claims, (CLUSTER_REPLICAS_MAX + 1) * (DERIVED_NAME_SIZE + 1));
+    for (int i = 0; i < now->retained_volume_count; i++) {
+        if (!is_retained(before, now->retained_volumes[i]))
+            strbuf_addf(&claims, " %s", now->retained_volumes[i]);
+    }
+    if (claims.len > 0)
+        tell(&bulletin, EVENT_NORMAL, "ClaimsKept",
+            "more members would take these volumes up again; to remove them, with what is on them: kubectl delete pvc%s",
+            claims.buf);
+    return claims.len > 0;
+}
+
 static void record_accounts(struct event_recorder *recorder, const struct event_target *target,
     const struct cluster_status *before, const struct cluster_status *now)
 {
@@ -198,22 +185,17 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
         .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
     for (int i = 0; i < status->conditions.count; i++) {
         const struct kube_condition *now = &status->conditions.items[i];
-        const struct kube_condition *before = kube_conditions_find(&snapshot->last.conditions, now->type);
-        if (before && before->status == now->status && str_eq(before->reason, now->reason))
-            continue;
-        if (is_small_talk(now))
-            continue;
-        bool serves = str_eq(now->type, CONDITION_AVAILABLE) || str_eq(now->type, CONDITION_HEALTHY);
-        if (!before && is_bad(now) && serves && snapshot->last.observed_generation == 0)
-            continue; /* a cluster that was just made is neither available nor healthy: no news */
-        event_record(recorder, &target, is_bad(now) ? EVENT_WARNING : EVENT_NORMAL, now->reason, "%s: %s", now->type,
-            now->message);
+        enum condition_news news = condition_news_of(snapshot, now);
+        if (news != CONDITION_NEWS_NONE)
+            event_record(recorder, &target, news == CONDITION_NEWS_WARNING ? EVENT_WARNING : EVENT_NORMAL, now->reason,
+                "%s: %s", now->type, now->message);
     }
     if (*status->mycnf_adjusted && !str_eq(status->mycnf_adjusted, snapshot->last.mycnf_adjusted))
         event_record(recorder, &target, EVENT_WARNING, "MycnfAdjusted", "the server changes values of my.cnf: %s",
             status->mycnf_adjusted);
     struct cluster_news spec;
     record_news(recorder, &target, &spec, cluster_spec_news(&snapshot->last, status, &spec));
+    record_news(recorder, &target, &spec, cluster_claim_news(&snapshot->last, status, &spec));
     record_accounts(recorder, &target, &snapshot->last, status);
     record_members(recorder, &target, &snapshot->last, status);
 }
@@ -374,6 +356,14 @@ static void tell_of_in_place(
     }
 }
 
+/* No database was ever made for this cluster. */
+static bool takes_data_over(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_member *first = cluster_member_named(snapshot, intent->roles.current_primary);
+    return !snapshot->last.roles.initialized && first && member_speaks(first) &&
+        first->agent->data == AGENT_DATA_DATABASE;
+}
+
 static void tell_of_switchover(
     struct bulletin *bulletin, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
@@ -390,8 +380,11 @@ static void tell_of_switchover(
             "%s does not answer or has lost its data, and does not become primary; %s stays it, epoch %lld", before->to,
             intent->roles.current_primary, (long long)intent->roles.epoch);
     else if (!str_eq(intent->roles.current_primary, snapshot->last.roles.current_primary))
-        tell(bulletin, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld",
-            intent->roles.current_primary, (long long)intent->roles.epoch);
+        tell(bulletin, EVENT_NORMAL, "PrimaryChosen", "%s is the first primary, epoch %lld%s",
+            intent->roles.current_primary, (long long)intent->roles.epoch,
+            takes_data_over(snapshot, intent)
+                ? "; the data on its volume, of a cluster that had this name before, is taken over"
+                : "");
 }
 
 int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,
@@ -417,6 +410,14 @@ void cluster_events_tell(struct event_recorder *recorder, const struct kube_reso
     const struct event_target target = {
         .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
     record_news(recorder, &target, news, count);
+}
+
+void cluster_events_claims_kept(struct event_recorder *recorder, const struct event_target *target, const char *claims)
+{
+    event_record(recorder, target, EVENT_NORMAL, "ClaimsKept",
+        "the cluster is deleted, its data is not: a new cluster of this name takes it over; to remove it: kubectl delete "
+        "pvc %s",
+        claims);
 }
 
 void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,

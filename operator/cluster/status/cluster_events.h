@@ -9,8 +9,8 @@
 #include "operator/cluster/state/cluster_snapshot.h"
 #include "operator/kube/event_recorder.h"
 
-/* One Event for every condition whose status or reason differs between snapshot->last and status, and for members: cluster_member_news. Bad news are
- * Warnings. */
+/* One Event for every condition whose status or reason differs between snapshot->last and status (condition_news.h), and
+ * what is told of the spec, accounts and members. */
 void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_status *status);
 
@@ -33,13 +33,17 @@ int cluster_failover_news(const struct cluster_status *before, const struct clus
  * room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
 int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
-/* Another generation of the spec is accepted, or refused, as the one before: the condition alone does not tell that.
- * False: there is nothing to tell. Pure. */
 /* Passwords that have changed, and that are in force: 0 to CLUSTER_ACCOUNT_NEWS_MAX. */
 #define CLUSTER_ACCOUNT_NEWS_MAX 2
 int cluster_account_news(const struct cluster_status *before, const struct cluster_status *now,
     struct cluster_news ret[static CLUSTER_ACCOUNT_NEWS_MAX]);
+/* Another generation of the spec is accepted, or refused, as the one before: the condition alone does not tell that.
+ * False: there is nothing to tell. Pure. */
 bool cluster_spec_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
+
+/* Claims of members that are not wanted any more, be it that one was never made, and so stay. False: there are no more of
+ * them than before. Pure. */
+bool cluster_claim_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
 #define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 3)
 /* What an intent does to roles: a new primary, a switchover, a failover or a restore that begins, goes on or ends. It is told once the status says so
@@ -48,6 +52,8 @@ int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cl
     struct cluster_news ret[static CLUSTER_INTENT_NEWS_MAX]);
 void cluster_events_tell(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_news *news, int count);
+/* The cluster has gone, and these claims of it have not: "data-shop-mysql-0 data-shop-mysql-1". */
+void cluster_events_claims_kept(struct event_recorder *recorder, const struct event_target *target, const char *claims);
 /* A pod was deleted so that a new one takes its place; why: "replace NAME-mysql-1: it has an older template". */
 void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const char *why);

@@ -12,16 +12,20 @@
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/rollout/cluster_gate.h"
+#include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
+#include "operator/cluster/status/cluster_report_rolled.h"
 #include "operator/cluster/status/cluster_report_room.h"
 #include "operator/cluster/status/cluster_state.h"
 #include "operator/cluster/status/cluster_trouble.h"
 
 /* Renewal begins when a third of a leaf's life is left, so this little is left only if it failed for months. */
 #define CERTIFICATE_WARNING_MS (14LL * 24 * 60 * 60 * 1000)
+
+#define MEMBER_MESSAGE_SIZE sizeof(((struct cluster_instance *)NULL)->message)
 
 #define DATA_LOST                                                                                                        \
     "the volumes of all members are empty, and were not; delete the cluster and make it anew (spec.restoreFrom takes a " \
@@ -48,8 +52,8 @@ static bool children_are_as_wanted(const struct cluster_snapshot *snapshot, cons
     return true;
 }
 
-/* Copies what fits, never half a UTF-8 character: it would not read back as it was written, and the status would never
- * be the same. */
+/* Copies what fits, and says where it is cut. Never half a UTF-8 character: it would not read back as it was written,
+ * and the status would never be the same. */
 static void KM_PRINTF(3, 4) put_text(char *out, size_t size, const char *fmt, ...)
 {
     va_list ap;
@@ -58,11 +62,10 @@ static void KM_PRINTF(3, 4) put_text(char *out, size_t size, const char *fmt, ..
     va_end(ap);
     if (len < (int)size)
         return;
-    size_t end = size - 1;
-    while (end > 0 && ((unsigned char)out[end - 1] & 0xc0) == 0x80)
+    size_t end = size - sizeof("...");
+    while (end > 0 && ((unsigned char)out[end] & 0xc0) == 0x80)
         end--;
-    if (end > 0 && (unsigned char)out[end - 1] >= 0xc0)
-        out[end - 1] = '\0';
+    memcpy(out + end, "...", sizeof("..."));
 }
 
 /* ---- instances ---- */
@@ -234,6 +237,8 @@ static void set_accepted(struct report *report)
         set(report, CONDITION_ACCEPTED, false, "SecretMissing", "%s", text);
     else if (!str_empty(snapshot->last.backup_problem) && json_path(snapshot->cluster.document, "backup"))
         set(report, CONDITION_ACCEPTED, false, "InvalidBackup", "%s", snapshot->last.backup_problem);
+    else if (report->status->roll.phase == ROLL_PHASE_ROLLED_BACK)
+        set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; it is not in force, RolledBack says why");
     else if (decision->gate == GATE_CHECKING)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; the check pod tries it");
     else
@@ -285,7 +290,7 @@ static void set_progressing(struct report *report)
 static void set_no_primary(struct report *report)
 {
     const struct cluster_member *worst = cluster_worst_member(report->snapshot, report->wanted);
-    char message[256] = "";
+    char message[MEMBER_MESSAGE_SIZE] = "";
     if (worst && member_is_stuck(worst))
         instance_message(worst, message, sizeof(message));
     set(report, CONDITION_AVAILABLE, false, "NoPrimary", "no member is primary yet%s%s%s%s", *message ? "; " : "",
@@ -296,7 +301,7 @@ static void set_available(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
     const struct cluster_member *primary = cluster_primary(snapshot);
-    char message[256] = "";
+    char message[MEMBER_MESSAGE_SIZE] = "";
     if (report->wanted == 0 && snapshot->usable)
         set(report, CONDITION_AVAILABLE, false, "Hibernated", "spec.replicas is 0; the data is kept");
     else if (primary && cluster_member_is_ready(primary))
@@ -354,7 +359,7 @@ static void set_healthy(struct report *report)
     const struct agent_problem *problem = NULL;
     const struct cluster_member *ailing = find_ailing(report, &problem);
     const struct cluster_member *primary = cluster_primary(report->snapshot);
-    char message[256] = "";
+    char message[MEMBER_MESSAGE_SIZE] = "";
     if (!report->snapshot->usable && report->wanted == 0)
         set(report, CONDITION_HEALTHY, false, "NotAccepted", "there is nothing until the spec is accepted");
     else if (unready) {
@@ -389,6 +394,8 @@ static void settle_state(struct report *report)
         {CONDITION_VOLUME_FULL, KUBE_CONDITION_TRUE},
         {CONDITION_CHILD_CONFLICT, KUBE_CONDITION_TRUE},
         {CONDITION_DEGRADED, KUBE_CONDITION_TRUE},
+        {CONDITION_ROLLED_BACK, KUBE_CONDITION_TRUE},
+        {CONDITION_ROLLED_BACK, KUBE_CONDITION_FALSE},
     };
     struct cluster_status *status = report->status;
     for (size_t i = 0; i < ARRAY_LEN(said) && status->state == CLUSTER_STATE_HEALTHY; i++) {
@@ -531,7 +538,8 @@ static void report_spec(struct report *report)
         return;
     }
     status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
-    bool is_running = decision->gate == GATE_OPEN && !decision->rolling && report->complete && !report->outcome->error;
+    bool is_running = !snapshot->before && decision->gate == GATE_OPEN && !decision->rolling && report->complete &&
+        !report->outcome->error;
     status->config_spec = json_incref(is_running || !last->config_spec ? snapshot->config.document : last->config_spec);
     status->accepted_spec = snapshot->cluster.paused && last->accepted_spec
         ? mysql_cluster_roles_while_paused(&snapshot->cluster, snapshot->scale.effective, last->accepted_spec)
@@ -539,9 +547,11 @@ static void report_spec(struct report *report)
     status->storage = json_incref(json_object_get(snapshot->cluster.document, "storage"));
     if (snapshot->cluster.storage.volume_source)
         status->storage_volume_source = json_deep_copy(snapshot->cluster.storage.volume_source);
-    bool in_force = str_empty(snapshot->reason) && report->decision->gate == GATE_OPEN && report->complete &&
-        !report->outcome->error;
+    bool in_force = !snapshot->before && str_empty(snapshot->reason) && report->decision->gate == GATE_OPEN &&
+        report->complete && !report->outcome->error;
     status->applied_generation = in_force ? snapshot->generation : last->applied_generation;
+    if (snapshot->before && status->applied_generation == snapshot->generation)
+        status->applied_generation = 0; /* it was, until it went back */
 }
 
 static void report_applied_hash(struct report *report)
@@ -603,6 +613,8 @@ static bool say_what_is_to_do(struct report *report)
         return false;
     if (say_how_to_be_accepted(report, remedy, sizeof(remedy)))
         put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
+    else if (roll_remedy(&status->roll, remedy, sizeof(remedy)))
+        put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
     else if (snapshot->usable && worst && member_trouble_remedy(snapshot, worst, remedy, sizeof(remedy)))
         put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
     else if (snapshot->usable && cluster_room_remedy(snapshot, remedy, sizeof(remedy)))
@@ -617,7 +629,7 @@ static void say_what_is_awaited(struct report *report)
 {
     struct cluster_status *status = report->status;
     const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
-    char message[256];
+    char message[MEMBER_MESSAGE_SIZE];
     if (say_what_is_to_do(report) || !str_empty(status->next_action))
         return;
     if (report->outcome->error && report->outcome->error->kind == ERROR_EXISTS)
@@ -653,11 +665,13 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     report_volumes(&report);
     report_applied_hash(&report);
     report_adjusted(&report);
+    put_text(ret->operator_version, sizeof(ret->operator_version), "%s", str_or_empty(snapshot->operator_version));
     snprintf(ret->data_version, sizeof(ret->data_version), "%s", cluster_data_version(snapshot));
     cluster_report_roles(snapshot, decision->primary_obeys, ret);
     restore_report(snapshot, ret);
     in_place_report(snapshot, ret);
     final_backup_report(snapshot, ret);
+    roll_record(snapshot, decision, &ret->roll);
     say_what_is_awaited(&report);
     set_accepted(&report);
     set_progressing(&report);
@@ -665,6 +679,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_healthy(&report);
     cluster_report_replication_conditions(snapshot, ret);
     cluster_report_room(snapshot, ret);
+    cluster_report_rolled(snapshot, ret);
     set_child_conflict(&report);
     set_password_suspect(&report);
     set_storage_resized(&report);

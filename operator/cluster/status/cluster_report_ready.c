@@ -9,6 +9,7 @@
 
 #define REASON_NOT_ACCEPTED "NotAccepted"
 #define REASON_APPLYING "Applying"
+#define REASON_ROLLED_BACK "RolledBack"
 
 struct view {
     const struct cluster_snapshot *snapshot;
@@ -27,12 +28,15 @@ static bool is_awaited(const char *reason)
 static bool was_applied(const struct view *view)
 {
     return view->last && view->last->observed_generation == view->snapshot->generation &&
-        !str_eq(view->last->reason, REASON_APPLYING) && !str_eq(view->last->reason, REASON_NOT_ACCEPTED);
+        !str_eq(view->last->reason, REASON_APPLYING) && !str_eq(view->last->reason, REASON_ROLLED_BACK) &&
+        !str_eq(view->last->reason, REASON_NOT_ACCEPTED);
 }
 
 /* What begins when this generation has been applied is for something else: a roll, a MysqlConfig that has gone. */
 static bool is_applied(const struct view *view)
 {
+    if (kube_conditions_find(view->conditions, CONDITION_ROLLED_BACK))
+        return false;
     bool goes_on = view->decision->rolling || view->decision->taking_up ||
         !kube_conditions_is_true(view->conditions, CONDITION_ACCEPTED);
     return view->applied_generation == view->snapshot->generation && (!goes_on || was_applied(view));
@@ -53,6 +57,9 @@ static struct ready_reason not_applied(const struct view *view)
     struct ready_reason accepted = ready_reason_of(view->conditions, CONDITION_ACCEPTED, none);
     if (!accepted.holds)
         return (struct ready_reason){false, REASON_NOT_ACCEPTED, accepted.message};
+    struct ready_reason rolled = ready_reason_of(view->conditions, CONDITION_ROLLED_BACK, none);
+    if (rolled.holds)
+        return (struct ready_reason){false, REASON_ROLLED_BACK, rolled.message};
     struct ready_reason progress = ready_reason_of(view->conditions, CONDITION_PROGRESSING, none);
     return (struct ready_reason){
         false, REASON_APPLYING, progress.holds ? progress.message : "what the spec wants is not in force yet"};
@@ -103,6 +110,10 @@ static struct ready_reason stalled(const struct view *view)
     struct ready_reason conflict = ready_reason_of(view->conditions, CONDITION_CHILD_CONFLICT, none);
     if (!accepted.holds && !is_awaited(accepted.reason))
         return (struct ready_reason){true, accepted.reason, accepted.message};
+    const struct kube_condition *rolled = kube_conditions_find(view->conditions, CONDITION_ROLLED_BACK);
+    if (rolled)
+        return (struct ready_reason){
+            true, rolled->status == KUBE_CONDITION_TRUE ? REASON_ROLLED_BACK : rolled->reason, rolled->message};
     if (progress && str_eq(progress->reason, "DataLost"))
         return (struct ready_reason){true, progress->reason, progress->message};
     return conflict.holds ? conflict : none;

@@ -134,6 +134,17 @@ static const struct cluster_member *find_not_following(const struct cluster_snap
     return NULL;
 }
 
+/* The member's own words, where it has any: they are whole, and name the transaction. */
+static const char *why_it_does_not_follow(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    for (int i = 0; member_runs(member) && i < member->agent->problem_count; i++) {
+        const struct agent_problem *problem = &member->agent->problems[i];
+        if (problem->kind == AGENT_PROBLEM_REPLICATION_STOPPED || problem->kind == AGENT_PROBLEM_REPLICATION_REFUSED)
+            return problem->message;
+    }
+    return member_why_not_following(snapshot, member);
+}
+
 static void set_replicated(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_member *ailing = find_not_following(snapshot);
@@ -144,7 +155,7 @@ static void set_replicated(const struct cluster_snapshot *snapshot, struct clust
         set(snapshot, status, CONDITION_REPLICATED, false, "NoPrimary", "no member is primary yet");
     else if (ailing)
         set(snapshot, status, CONDITION_REPLICATED, false, "ReplicaNotFollowing", "%d of %d replicas follow; %s: %s%s",
-            cluster_follower_count(snapshot), replicas, ailing->name, member_why_not_following(snapshot, ailing),
+            cluster_follower_count(snapshot), replicas, ailing->name, why_it_does_not_follow(snapshot, ailing),
             opening_holds_alone(snapshot, cluster_primary(snapshot))
                 ? "; no other member that answers holds the last transactions of the primary"
                 : "");

@@ -5,8 +5,8 @@
 
 #include "common/json.h"
 #include "operator/cluster/rollout/cluster_decide.h"
-#include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/pod_reason.h"
 #include "operator/cluster/state/pod_refusal.h"
 
 /* Reasons of a waiting container that cannot be made: of a Secret, ConfigMap, key or mount that is not there. */
@@ -36,7 +36,7 @@ enum trouble_rank member_trouble_rank(const struct cluster_member *member)
     const char *reason = pod_reason(member);
     if (cluster_member_is_ready(member))
         return TROUBLE_NONE;
-    if (is_refused(member) || cluster_is_image_reason(reason) || is_container_reason(reason))
+    if (is_refused(member) || pod_reason_is_image(reason) || is_container_reason(reason))
         return TROUBLE_BY_USER;
     if (!str_empty(reason))
         return TROUBLE_ENDED;
@@ -56,7 +56,7 @@ const char *member_trouble_reason(const struct cluster_member *member)
 static const char *field_to_blame(const struct cluster_member *member)
 {
     const struct pod_object *pod = member->pod;
-    if (cluster_is_image_reason(pod->problem_reason))
+    if (pod_reason_is_image(pod->problem_reason))
         return str_eq(pod->problem_container, CONTAINER_INJECT) ? " (images.agent)" : " (images.mysql)";
     return member_refuses_mycnf(member) ? " (spec.mycnf)" : "";
 }
@@ -156,7 +156,7 @@ static bool say_remedy(
     if (is_refused(member)) {
         char remedy[256];
         snprintf(out, size, "%s", pod_refusal_remedy(member->refused, snapshot->ns, remedy, sizeof(remedy)));
-    } else if (cluster_is_image_reason(pod_reason(member)))
+    } else if (pod_reason_is_image(pod_reason(member)))
         remedy_image(snapshot, member, out, size);
     else if (is_container_reason(pod_reason(member)))
         snprintf(

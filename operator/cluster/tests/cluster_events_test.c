@@ -333,6 +333,44 @@ static void each_spec_is_told(void **state)
     told(0, EVENT_WARNING, "InvalidSpec", "Accepted: generation 3: spec.port: is wrong");
 }
 
+static void keep_claim(struct cluster_status *status, const char *name)
+{
+    snprintf(status->retained_volumes[status->retained_volume_count++], DERIVED_NAME_SIZE, "%s", name);
+}
+
+/* Of members that have left, and of one that was asked for and taken back before it came. */
+static void claims_that_stay_are_told_once(void **state)
+{
+    UNUSED(state);
+    assert_false(cluster_claim_news(&before, &now, news));
+    keep_claim(&before, "data-shop-mysql-3");
+    keep_claim(&now, "data-shop-mysql-2");
+    keep_claim(&now, "data-shop-mysql-3");
+    assert_true(cluster_claim_news(&before, &now, news));
+    told(0, EVENT_NORMAL, "ClaimsKept",
+        "more members would take these volumes up again; to remove them, with what is on them: kubectl delete pvc "
+        "data-shop-mysql-2");
+    before = now;
+    assert_false(cluster_claim_news(&before, &now, news));
+}
+
+static void data_that_was_there_is_told(void **state)
+{
+    UNUSED(state);
+    static struct agent_status agent = {.phase = AGENT_PHASE_SEEDING, .data = AGENT_DATA_DATABASE};
+    struct cluster_news many[CLUSTER_INTENT_NEWS_MAX];
+    struct cluster_snapshot snapshot = {
+        .member_count = 1, .members = {{.name = "shop-mysql-0", .agent = &agent, .agent_connected = true}}};
+    struct cluster_intent intent = {.roles = {.epoch = 1, .current_primary = "shop-mysql-0"}};
+    assert_int_equal(cluster_intent_news(&snapshot, &intent, many), 1);
+    assert_string_equal(many[0].message,
+        "shop-mysql-0 is the first primary, epoch 1; the data on its volume, of a cluster that had this name before, is "
+        "taken over");
+    agent.data = AGENT_DATA_EMPTY;
+    assert_int_equal(cluster_intent_news(&snapshot, &intent, many), 1);
+    assert_string_equal(many[0].message, "shop-mysql-0 is the first primary, epoch 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +388,8 @@ int main(void)
         cmocka_unit_test_setup(another_donor_is_another_copy, set_up),
         cmocka_unit_test_setup(a_pod_that_goes_has_no_data, set_up),
         cmocka_unit_test_setup(each_spec_is_told, set_up),
+        cmocka_unit_test_setup(claims_that_stay_are_told_once, set_up),
+        cmocka_unit_test_setup(data_that_was_there_is_told, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

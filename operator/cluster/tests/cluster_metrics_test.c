@@ -7,6 +7,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "common/tests/promtool_util.h"
+
 struct rig {
     struct metrics *metrics;
     struct cluster_memories memories;
@@ -137,6 +139,17 @@ static void failovers_are_counted_once(void **state)
     has(text, OUTAGE "_bucket" SHOP ",le=\"+Inf\"} 3\n");
 }
 
+/* Names, types, units and help texts. */
+static void they_are_as_prometheus_wants_them(void **state)
+{
+    static const struct cluster_status none;
+    struct cluster_status status = failed_over(TRANSITION_SERVER_DOWN, 5000, 312);
+    status.state = CLUSTER_STATE_HEALTHY;
+    status.roles.last_switchover = (struct cluster_switchover){.to = "shop-mysql-0", .writes_blocked_ms = 57};
+    render(*state, &nobody, &none);
+    promtool_check_metrics(render(*state, &nobody, &status));
+}
+
 /* It was counted by the operator that led then. */
 static void what_was_before_us_is_not_counted(void **state)
 {
@@ -162,6 +175,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_unknown_has_no_sample, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_replicated_cluster, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failovers_are_counted_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(they_are_as_prometheus_wants_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_before_us_is_not_counted, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,8 @@ static json_t *describe_orders(const struct cluster_snapshot *snapshot)
 /* Bodies of applies have goldens of their own (desired_test). */
 static json_t *describe_plan(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision)
 {
-    static const char *const gates[] = {[GATE_OPEN] = "open", [GATE_CHECKING] = "checking", [GATE_REFUSED] = "refused"};
+    static const char *const gates[] = {
+        [GATE_OPEN] = "open", [GATE_CHECKING] = "checking", [GATE_REFUSED] = "refused", [GATE_HELD] = "held"};
     json_t *stages = plan_describe(decision->plan, true);
     size_t i, j;
     json_t *stage, *action;
@@ -290,6 +291,21 @@ static void conflicts_are_news_once_they_last(void **state)
     assert_false(cluster_memory_note_conflict(&memory, at_ms));
 }
 
+/* A write of what has changed meanwhile is refused once, and done again with what is there. */
+static void a_conflict_is_told_the_third_time(void **state)
+{
+    UNUSED(state);
+    struct cluster_memory memory = {.key = NULL};
+    assert_false(cluster_memory_note_end(&memory, ERROR_CONFLICT));
+    assert_false(cluster_memory_note_end(&memory, ERROR_NONE));
+    assert_false(cluster_memory_note_end(&memory, ERROR_CONFLICT));
+    assert_false(cluster_memory_note_end(&memory, ERROR_CONFLICT));
+    assert_true(cluster_memory_note_end(&memory, ERROR_CONFLICT));
+    assert_true(cluster_memory_note_end(&memory, ERROR_CONFLICT));
+    assert_true(cluster_memory_note_end(&memory, ERROR_INVALID));
+    assert_false(cluster_memory_note_end(&memory, ERROR_CONFLICT));
+}
+
 /* The lost primary is given its time to close itself, whatever the wall clock does. */
 static void fence_time_is_monotonic(void **state)
 {
@@ -354,6 +370,7 @@ int main(void)
         cmocka_unit_test(reports_are_stable),
         cmocka_unit_test(fence_time_is_monotonic),
         cmocka_unit_test(conflicts_are_news_once_they_last),
+        cmocka_unit_test(a_conflict_is_told_the_third_time),
         cmocka_unit_test(awaited_position_is_of_its_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,6 +200,43 @@ static void put_children(struct golden *golden, const json_t *cluster, const jso
     golden->memory.children_known = true;
 }
 
+/* ---- what ran before ---- */
+
+static struct roll_before *make_before(const struct cluster_snapshot *snapshot, const json_t *said)
+{
+    struct roll_before *before = xnew(struct roll_before);
+    *before = (struct roll_before){.template = desired_pod_template(snapshot),
+        .mycnf = xstrdup(snapshot->mycnf),
+        .kept_ms = GOLDEN_NOW_MS - 3600000};
+    desired_runtime_hash(snapshot, before->runtime);
+    desired_template_hash(snapshot, before->template_hash);
+    memcpy(before->hash, snapshot->roll_wanted, sizeof(before->hash));
+    memcpy(before->mycnf_hash, snapshot->mycnf_hash, sizeof(before->mycnf_hash));
+    snprintf(before->version, sizeof(before->version), "%s", json_path_str(said, "version", ""));
+    return before;
+}
+
+/* Into the status go the hashes of that spec, and of the one that "wanted" stands for. */
+static void put_before(struct golden *golden, json_t *cluster, const json_t *said)
+{
+    json_t *roll = json_object_get(json_object_get(cluster, "status"), "roll");
+    if (!said)
+        return;
+    put_cluster(golden, cluster, json_object_get(said, "spec"));
+    look(golden);
+    struct roll_before *before = make_before(&golden->snapshot, said);
+    put_cluster(golden, cluster, json_object_get(said, "refused"));
+    look(golden);
+    json_put_str(roll, "proven", before->hash);
+    if (str_eq(json_path_str(roll, "refused", ""), "wanted"))
+        json_put_str(roll, "refused", golden->snapshot.roll_wanted);
+    if (json_path_bool(said, "stored", true)) {
+        golden->memory.before = before;
+        memcpy(golden->memory.before_of, before->hash, sizeof(before->hash));
+    } else
+        roll_before_free(before);
+}
+
 /* ---- the rest ---- */
 
 /* "check": "look": it looks at the options only. */
@@ -582,6 +619,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_pods(golden, json_object_get(observed, "pods"));
     put_claims(golden, json_object_get(observed, "claims"));
     put_children(golden, cluster, observed);
+    put_before(golden, cluster, json_object_get(observed, "before"));
     put_cluster(golden, cluster, NULL);
     look(golden);
     put_check_pod(golden, observed);
@@ -605,6 +643,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
 void golden_free(struct golden *golden)
 {
     cluster_snapshot_release(&golden->snapshot);
+    roll_before_free(golden->memory.before);
     for (size_t i = 0; i < ARRAY_LEN(golden->informers); i++)
         informer_free(golden->informers[i]);
     kube_client_free(golden->client);

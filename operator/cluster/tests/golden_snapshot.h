@@ -24,6 +24,8 @@
  *   since         {"drainMs": N, "fencedMs": N, "chosenMs": N}: for how long a wish waits for transactions, the old
  *   primary takes no writes, a failover's
  *                 next primary has been chosen
+ *   before        {"spec": ..., "version": "...", "stored": false, "refused": SPEC}: by the status, members ran that spec
+ *                 before a roll, and what it refused is "refused", or what is wanted
  *   secrets       {"userPassword": "secretMissing" | "keyMissing", "failed": true, "certificateDays": N}
  *   error         {"kind": "AlreadyExists", "message": "...", "of": "Service"}: how the plan ended
  * Times are relative to GOLDEN_NOW_MS.

@@ -246,6 +246,18 @@ static void test_what_is_recorded_waits(void **state)
     loop_timer_release(&timer);
 }
 
+/* Listed by name, as those of one second are. */
+static void test_names_are_in_order(void **state)
+{
+    UNUSED(state);
+    record(&target, EVENT_WARNING, "FailoverStarted", "db-0 is lost");
+    record(&target, EVENT_NORMAL, "FailoverChosen", "db-1 takes over");
+    record(&target, EVENT_NORMAL, "FailoverDone", "db-1 is primary");
+    assert_int_equal(write_count, 3);
+    for (size_t i = 1; i < write_count; i++)
+        assert_true(strcmp(writes[i - 1].name, writes[i].name) < 0);
+}
+
 static void test_free_drops_what_waits(void **state)
 {
     UNUSED(state);
@@ -416,6 +428,7 @@ int main(void)
         CASE(test_repetition_counts),
         CASE(test_repetitions_during_a_write_become_one),
         CASE(test_what_is_recorded_waits),
+        CASE(test_names_are_in_order),
         CASE(test_free_drops_what_waits),
         CASE(test_memory_is_bounded_while_all_wait),
         CASE(test_an_expired_event_is_made_anew),

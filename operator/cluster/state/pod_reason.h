@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod_reason.h: what a kubelet's reason for a container that waits blames. Pure. NULL and "" are no reason.
+ */
+#ifndef KM_POD_REASON_H
+#define KM_POD_REASON_H
+
+#include "common/base.h"
+
+/* Its image. */
+bool pod_reason_is_image(const char *reason);
+/* The template: a Secret of its environment that is not there, a runtime that refuses. */
+bool pod_reason_is_start(const char *reason);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/status/condition_news.h"
+
+#include "operator/api/ready_conditions.h"
+#include "operator/cluster/state/cluster_roles.h"
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_trouble.h"
+
+/* Conditions whose good state is False. */
+static bool good_when_false(const char *type)
+{
+    return str_eq(type, CONDITION_PROGRESSING) || str_eq(type, CONDITION_CHILD_CONFLICT) ||
+        str_eq(type, CONDITION_CERTIFICATE_EXPIRING) || str_eq(type, CONDITION_WRITES_BLOCKED) ||
+        str_eq(type, CONDITION_LAGGING) || str_eq(type, CONDITION_VOLUME_FULL) ||
+        str_eq(type, CONDITION_PASSWORD_SUSPECT);
+}
+
+/* Work in progress is news, but nothing to warn of. */
+static bool is_bad(const struct kube_condition *condition)
+{
+    static const struct {
+        const char *type, *reason;
+    } work[] = {
+        {CONDITION_RESTORED, "Resolving"},
+        {CONDITION_RESTORED, "Restoring"},
+        {CONDITION_FINAL_BACKUP, "Closing"},
+        {CONDITION_FINAL_BACKUP, "Running"},
+        {CONDITION_STORAGE_RESIZED, "Growing"},
+        {CONDITION_AVAILABLE, "Hibernated"},
+    };
+    if (str_eq(condition->type, CONDITION_PROGRESSING))
+        return str_eq(condition->reason, "Retrying") || str_eq(condition->reason, "DataLost");
+    for (size_t i = 0; i < ARRAY_LEN(work); i++) {
+        if (str_eq(condition->type, work[i].type) && str_eq(condition->reason, work[i].reason))
+            return false;
+    }
+    if (str_eq(condition->type, CONDITION_ROLLED_BACK))
+        return true;
+    return condition->status == (good_when_false(condition->type) ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE);
+}
+
+/* Steps on the way that are over in a moment; and what other conditions say already. */
+static bool is_small_talk(const struct kube_condition *condition)
+{
+    static const char *const summaries[] = {
+        CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED};
+    for (size_t i = 0; i < ARRAY_LEN(summaries); i++) {
+        if (str_eq(condition->type, summaries[i]))
+            return true;
+    }
+    return str_eq(condition->type, CONDITION_PROGRESSING) &&
+        (str_eq(condition->reason, "Applying") || str_eq(condition->reason, "Starting") ||
+            str_eq(condition->reason, "Settled"));
+}
+
+/* ---- members that come and go ---- */
+
+/* Its pod is being replaced or starts, and nothing is known to be wrong. */
+static bool is_on_its_way(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct pod_object *pod = member->pod;
+    bool has_lost_all =
+        snapshot->last.roles.initialized && member == cluster_primary(snapshot) && member_is_empty(member);
+    if (member_trouble_rank(member) > TROUBLE_STARTING || has_lost_all)
+        return false;
+    if (!pod || pod->object.deleting || member_is_seeding(member))
+        return true;
+    return pod->created_ms > 0 && snapshot->now_ms - pod->created_ms < CONDITION_NEWS_START_MS;
+}
+
+static bool is_as_wanted(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    return cluster_member_is_ready(member) && (member == primary || (primary && member_follows(snapshot, member)));
+}
+
+/* In the course of a switchover the primary is closed, and replicas turn to the other one. */
+static bool is_moving(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    return cluster_transition_is_set(transition) && !transition->failover;
+}
+
+/* All that is missing comes by itself. */
+static bool comes_by_itself(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        bool waits = member_is_wanted(snapshot, member) && !is_as_wanted(snapshot, member);
+        if (waits && !is_on_its_way(snapshot, member) && !(is_moving(snapshot) && cluster_member_is_ready(member)))
+            return false;
+    }
+    return true;
+}
+
+/* It says that members are missing, and nothing worse. */
+static bool is_of_missing_members(const struct kube_condition *condition)
+{
+    static const struct {
+        const char *type, *reason;
+    } missing[] = {
+        {CONDITION_AVAILABLE, "NoPrimary"},
+        {CONDITION_AVAILABLE, "PrimaryNotReady"},
+        {CONDITION_HEALTHY, "NoPrimary"},
+        {CONDITION_HEALTHY, "MemberNotReady"},
+        {CONDITION_REPLICATED, "NoPrimary"},
+        {CONDITION_REPLICATED, "ReplicaNotFollowing"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(missing); i++) {
+        if (str_eq(condition->type, missing[i].type) && str_eq(condition->reason, missing[i].reason))
+            return true;
+    }
+    return false;
+}
+
+enum condition_news condition_news_of(const struct cluster_snapshot *snapshot, const struct kube_condition *now)
+{
+    const struct kube_condition *before = kube_conditions_find(&snapshot->last.conditions, now->type);
+    bool is_of_members = is_of_missing_members(now);
+    if ((before && before->status == now->status && str_eq(before->reason, now->reason)) || is_small_talk(now))
+        return CONDITION_NEWS_NONE;
+    if (!before && is_of_members && snapshot->last.observed_generation == 0)
+        return CONDITION_NEWS_NONE; /* a cluster that was just made is neither available nor healthy */
+    if (!is_bad(now) || (is_of_members && comes_by_itself(snapshot)))
+        return CONDITION_NEWS_NORMAL;
+    return CONDITION_NEWS_WARNING;
+}
