@@ -6,8 +6,9 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")/../.." && pwd)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree/e2e/docs" "$tree/docs" "$tree/deploy/samples" "$tree/crds"
+mkdir -p "$tree/e2e/docs" "$tree/e2e/stories" "$tree/docs" "$tree/deploy/samples" "$tree/crds"
 cp "$here"/e2e/docs/*.py "$tree/e2e/docs/"
+touch "$tree/e2e/stories/docs.sh"
 export PYTHONDONTWRITEBYTECODE=1
 
 expect() { # RC TEXT COMMAND…
@@ -21,7 +22,7 @@ expect() { # RC TEXT COMMAND…
 }
 page() { cat > "$tree/docs/page.md"; }
 printf '# A\n' | tee "$tree/README.md" > "$tree/ARCHITECTURE.md"
-echo docs/page.md > "$tree/e2e/docs/pages"
+echo 'docs docs/page.md' > "$tree/e2e/docs/pages"
 echo 'docs/page.md Two' > "$tree/e2e/docs/tasks"
 printf 'PLACE\tword\n' > "$tree/e2e/docs/substitutions"
 
@@ -67,4 +68,38 @@ expect 1 'page.md:4: commands stand in a fenced block' check.py
 expect 1 '11 blocks are not run, 10 may be' check.py
 { printf '## Two\n'; for _ in {1..11}; do printf '```sh not run: docker\nx\n```\n'; done; printf '```sh\nx\n```\n'; } | page
 expect 0 '11 are not' check.py
+page << 'PAGE'
+## Two
+```js
+// one.js
+1
+```
+```sh
+cat one.js | sed 1d; echo "$WHO"; echo $KUBECONFIG
+```
+```text
+1
+somebody
+…/.kubeconfig
+```
+```sh fails
+echo no; false
+```
+```text
+no
+```
+PAGE
+# shellcheck disable=SC2016 # expanded by run.py
+printf '$WHO\t$ME\n' > "$tree/e2e/docs/substitutions"
+touch "$tree/kubeconfig"
+ME=somebody KUBECONFIG=$tree/kubeconfig expect 0 '2 blocks ran' run.py docs/page.md
+sed -i 's/echo no; false/echo no/' "$tree/docs/page.md"
+ME=somebody KUBECONFIG=$tree/kubeconfig expect 1 'ended with 0' run.py docs/page.md
+rm "$tree/e2e/stories/docs.sh"
+expect 1 'there is no story docs' check.py
+echo '- docs/page.md' > "$tree/e2e/docs/pages"
+expect 1 'it has commands, and no story runs them' check.py
+expect 1 'docs/page.md: 2 run, 0 not' check.py --by-page
+printf '## Two\n%s\n' "$(printf 'x %.0s' {1..70})" | page
+expect 1 '140 characters; 120 at most' check.py
 echo "check-docs-test: ok"

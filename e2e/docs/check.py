@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check.py   what can be said of the documentation without a cluster:
+"""check.py [--by-page]   what can be said of the documentation without a cluster:
 
 - each relative link of any page leads to a file that is there, and its fragment to a heading of it;
-- a page that run.py runs (the file "pages", in their order) has fewer than 300 lines and none of over 200 characters
-  outside of tables, no commands that are indented instead of fenced, and, with more than three headings, links to all of
-  them at its top;
+- a page of the file "pages" has fewer than 300 lines and none of over 120 characters outside of tables and fences, no
+  commands that are indented instead of fenced, and, with more than three headings, links to all of them at its top; a
+  story of the name that stands before it is there, and where none does ("-"), there are no commands to run;
 - each task of the file "tasks" ("PAGE HEADING") has a block of commands that runs;
 - ten blocks at most are not run for reasons of their own.
+
+--by-page prints besides how many blocks of each page are run, and the others with the reason.
 """
 import glob
 import os
@@ -17,12 +19,16 @@ import sys
 import markdown
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LINES_MAX, WIDTH_MAX, NOT_RUN_MAX = 300, 200, 10
+LINES_MAX, WIDTH_MAX, NOT_RUN_MAX = 300, 120, 10
 
 
 def lines_of(name):
     with open(os.path.join(TOP, "e2e/docs", name), encoding="utf-8") as file:
         return [line.rstrip("\n") for line in file if line.strip() and not line.startswith("#")]
+
+
+def listed_pages():
+    return markdown.listed(os.path.join(TOP, "e2e/docs/pages"))
 
 
 def link_problems(path, pages):
@@ -42,7 +48,7 @@ def page_problems(path, page):
     if len(page.lines) > LINES_MAX:
         yield f"{path}: {len(page.lines)} lines; {LINES_MAX} at most"
     for line, text in page.prose:
-        if len(text) > WIDTH_MAX and not text.startswith("|"):
+        if len(text) > WIDTH_MAX and not text.lstrip().startswith(("|", "http", "[", "- [")):
             yield f"{path}:{line}: {len(text)} characters; {WIDTH_MAX} at most"
         if re.match(r"    +(kubectl|deploy/|export|helm|cat|curl) ", text):
             yield f"{path}:{line}: commands stand in a fenced block"
@@ -65,14 +71,21 @@ def problems():
     for path in pages:
         yield from link_problems(path, pages)
     not_run = []
-    for path in lines_of("pages"):
+    run_pages = []
+    for story, path in listed_pages():
         yield from page_problems(path, pages[path])
+        if story != "-":
+            run_pages.append(path)
+            if not os.path.exists(os.path.join(TOP, "e2e/stories", story + ".sh")):
+                yield f"{path}: there is no story {story}"
+        elif any(b.runs for b in pages[path].blocks):
+            yield f"{path}: it has commands, and no story runs them"
         not_run += [b for b in pages[path].blocks if b.why_not and b.why_not not in markdown.LACKING]
     if len(not_run) > NOT_RUN_MAX:
         yield f"{len(not_run)} blocks are not run, {NOT_RUN_MAX} may be"
     for task in lines_of("tasks"):
         path, _, heading = task.partition(" ")
-        blocks = [b for b in pages[path].blocks if b.heading == heading] if path in lines_of("pages") else []
+        blocks = [b for b in pages[path].blocks if b.heading == heading] if path in run_pages else []
         if not any(b.runs for b in blocks):
             yield f"{path}: the task '{heading}' has no block that is run"
 
@@ -81,8 +94,17 @@ def main():
     found = list(problems())
     for problem in found:
         print(problem)
-    blocks = [b for path in lines_of("pages") for b in markdown.Page(os.path.join(TOP, path)).blocks]
-    print(f"docs: {len(found)} problems; {sum(b.runs for b in blocks)} blocks are run, {sum(bool(b.why_not) for b in blocks)} are not")
+    blocks = []
+    for _, path in listed_pages():
+        of_page = [b for b in markdown.Page(os.path.join(TOP, path)).blocks if b.runs or b.why_not]
+        if "--by-page" in sys.argv and of_page:
+            print(f"{path}: {sum(b.runs for b in of_page)} run, {sum(bool(b.why_not) for b in of_page)} not")
+            for block in of_page:
+                if block.why_not:
+                    print(f"  {path}:{block.line} {block.why_not}")
+        blocks += of_page
+    print(f"docs: {len(found)} problems; {sum(b.runs for b in blocks)} blocks are run, "
+          f"{sum(bool(b.why_not) for b in blocks)} are not")
     return 1 if found else 0
 
 

@@ -4,11 +4,13 @@
 A page's fenced blocks:
 
   ```sh                  commands; run.py runs them
+  ```sh fails            commands of which the last one has to fail: what it says is the point
   ```sh not run: WHY     commands that it does not run. WHY is docker, registry or cloud (what no test has), or a sentence;
                          of those with a sentence there are ten at most (check.py)
   ```text                right behind a block of commands: what they print. "…" stands for any text, a line of it alone for
                          any lines; runs of spaces are alike
-  ```yaml                a manifest. One whose first line is "# NAME.yaml" is a file of that name for the commands below it
+  ```yaml, ```python, …  one whose first line is a comment with a file's name ("# shop.yaml", "// connect.js") is a file of
+                         that name for the commands below it
   anything else          is only read
 """
 import re
@@ -33,9 +35,13 @@ class Block:
         return self.language == "sh" and self.why_not is None
 
     @property
+    def fails(self):
+        return self.info == "sh fails"
+
+    @property
     def file_name(self):
-        match = re.match(r"# ([\w.-]+\.ya?ml)\n", self.text) if self.language == "yaml" else None
-        return match.group(1) if match else None
+        match = re.match(r"(?:#|//|<\?php //) ([\w.-]+\.\w+)\n", self.text)
+        return match.group(1) if match and self.language not in ("sh", "text") else None
 
     def where(self):
         return f"{self.page}:{self.line}"
@@ -75,6 +81,12 @@ class Page:
             last.expected = block.text.rstrip("\n").split("\n")
         else:
             self.blocks.append(block)
+
+
+def listed(path):
+    """(story, page) of each line of the file "pages"; story is "-" where no story runs the page's commands."""
+    with open(path, encoding="utf-8") as file:
+        return [tuple(line.split()) for line in file if line.strip() and not line.startswith("#")]
 
 
 def anchor(heading):

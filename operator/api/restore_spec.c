@@ -122,5 +122,5 @@ int restore_spec_check_change(const struct restore_spec *now, const json_t *old,
         return 0;
     return api_problems_add(problems, PATH,
         old ? "cannot change any more: the cluster has its data. It may be taken away"
-            : "cannot be added to a cluster that has data: make a new one, or restore in place (docs/user-guide.md)");
+            : "cannot be added to a cluster that has data: make a new one, or restore in place (docs/restore.md)");
 }
