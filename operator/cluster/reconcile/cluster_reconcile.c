@@ -67,12 +67,24 @@ static const phase_fn phases[CLUSTER_PHASE_COUNT] = {
     [CLUSTER_PHASE_ABANDONED] = phase_abandoned,
 };
 
+/* Of a roll that has ended nothing is needed: it is read again, if it ever is. */
+static void drop_before(struct cluster_memory *memory, struct cluster_snapshot *snapshot)
+{
+    if (!memory->before || str_eq(memory->before->hash, snapshot->last.roll.proven))
+        return;
+    snapshot->before_kept = NULL;
+    roll_before_free(steal_ptr(memory->before));
+    *memory->before_of = '\0';
+    snapshot->before_known = false;
+}
+
 void cluster_reconcile_start(
     struct cluster_controller *controller, const char *key, const char *uid, struct reconcile *run)
 {
     struct cluster_reconcile *reconcile = xnew(struct cluster_reconcile);
-    const struct cluster_memory *memory = cluster_memories_get(&controller->memories, key, uid);
+    struct cluster_memory *memory = cluster_memories_get(&controller->memories, key, uid);
     cluster_gather(&controller->sources, memory, key, clock_realtime_ms(), &reconcile->snapshot);
+    drop_before(memory, &reconcile->snapshot);
     reconcile_context_init(
         reconcile, run, controller->client, reconcile->snapshot.ns, reconcile->snapshot.name, uid, release);
     reconcile->controller = controller;

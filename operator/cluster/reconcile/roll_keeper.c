@@ -26,10 +26,14 @@ static struct cluster_memory *memory_of(const struct look *look)
     return memory && str_eq(memory->uid, look->uid) ? memory : NULL;
 }
 
-/* before: taken over; NULL: there is none. */
+/* before: taken over; NULL, or of something else: what was looked for is not there. */
 static void look_end(struct look *look, struct roll_before *before, const char *problem)
 {
     struct cluster_memory *memory = memory_of(look);
+    if (before && !str_eq(before->hash, look->proven)) {
+        roll_before_free(before);
+        before = NULL;
+    }
     if (memory) {
         memory->before_asked = false;
         free(memory->before_error);
