@@ -177,7 +177,8 @@ static void ask_api_server(struct cluster_reconcile *reconcile)
         .memories = &controller->memories,
         .changed = cluster_controller_wake,
         .arg = controller};
-    reconcile_again_in(&reconcile->context, roll_keeper_tend(&keeper, memory, snapshot, reconcile->decision.asks_before));
+    reconcile_again_in(
+        &reconcile->context, roll_keeper_tend(&keeper, memory, snapshot, reconcile->decision.asks_before));
     if (cluster_child_is_as_wanted(snapshot, &reconcile->decision, CHILD_STATEFUL_SET))
         reconcile_again_in(&reconcile->context, pod_ask(&asker, memory, snapshot));
 }
