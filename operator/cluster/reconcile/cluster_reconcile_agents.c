@@ -101,13 +101,13 @@ static void send_mycnf(struct cluster_reconcile *reconcile)
 static void grant_purge(
     struct cluster_reconcile *reconcile, const struct cluster_member *member, const struct binlog_claims *claims)
 {
-    struct task_sender *sender = agent_fleet_purge(reconcile->controller->sources.fleet, reconcile->key, member->name);
+    struct task_sender *sender = agent_fleet_purge(reconcile->controller->sources.fleet, reconcile->context.key, member->name);
     const char *wish = member->agent->purge_wish;
     _cleanup_(freep) char *text = xasprintf("{\"wish\":\"%s\"}", wish);
     if (!sender)
         return;
     if (!str_eq(member->agent->purge_granted, wish))
-        log_info("binary logs may go: nobody lacks what is in them", LOG_STR("cluster", reconcile->key),
+        log_info("binary logs may go: nobody lacks what is in them", LOG_STR("cluster", reconcile->context.key),
             LOG_STR("member", member->name), LOG_STR("until", member->agent->purge_until),
             LOG_STR("copiedAnew", claims->lapsed ? claims->lapsed->name : ""));
     task_sender_want(sender, "cluster", wish, text);
@@ -125,7 +125,7 @@ static void tend_binlogs(struct cluster_reconcile *reconcile)
         if (claims.is_free)
             grant_purge(reconcile, &snapshot->members[i], &claims);
         else
-            cluster_reconcile_again_in(reconcile, PURGE_AGAIN_MS);
+            reconcile_again_in(&reconcile->context, PURGE_AGAIN_MS);
     }
 }
 
