@@ -58,8 +58,7 @@ bool volume_room_look(
     if (!bytes)
         return false;
     note_filling(room, free_bytes, at_ms);
-    uint64_t lowest = floor_of(room, bytes, extension_bytes, at_ms);
-    room->floor = was_short ? MAX_OF(room->floor, lowest) : lowest;
+    room->floor = floor_of(room, bytes, extension_bytes, at_ms);
     room->bytes = bytes;
     room->free_bytes = free_bytes;
     room->at_ms = at_ms;

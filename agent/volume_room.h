@@ -11,8 +11,9 @@
  *   the next extension of a data file;
  * the last two count up to a quarter of the volume, since nobody could use a small one otherwise.
  *
- * Once there is less than the floor, there is too little until a quarter of the floor more is free; and for so long the
- * floor does not fall, as nobody fills the volume then.
+ * Once there is less than the floor, there is too little until a quarter of the floor more is free. The fastest filling
+ * is forgotten after a minute, also while there is too little: who fills a volume as fast again is closed again, and so
+ * gets what is left above the rest of the floor bit by bit.
  */
 #ifndef KM_AGENT_VOLUME_ROOM_H
 #define KM_AGENT_VOLUME_ROOM_H
