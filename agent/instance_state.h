@@ -60,6 +60,7 @@ struct role_state {
 
     bool closed_for_copy; /* a primary that is kept closed until the copy that it gives is complete */
     bool closed_for_room; /* a primary that is kept closed for writes while a volume has too little room */
+    bool reopens;         /* it was read from while it was closed for room, and is being opened under the same order */
     bool held_for_room;   /* a replica that receives nothing for that reason */
 
     struct hearing hearing;  /* since when the operator and the other members have not been heard */

@@ -193,7 +193,15 @@ bool role_held_for_room(const struct instance_state *state, int64_t now_ms)
 
 bool role_serves_reads(const struct instance_state *state)
 {
-    return state->role.closed_for_room && is_led(state) && state->replication.read_only;
+    const struct role_state *role = &state->role;
+    bool opens = role->reopens && !role->closed_for_copy && !role->isolated && !role->stopping;
+
+    return state->replication.read_only && (opens || (role->closed_for_room && is_led(state)));
+}
+
+bool role_is_being_suspended(const struct instance_state *state)
+{
+    return state->role.closed_for_room && is_led(state) && !state->replication.read_only;
 }
 
 bool role_ends_suspension(const struct instance_state *state)

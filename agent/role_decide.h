@@ -60,8 +60,10 @@ bool role_closed_for_room(const struct instance_state *state, int64_t now_ms);
  * enough others that acknowledge them. */
 bool role_held_for_room(const struct instance_state *state, int64_t now_ms);
 /* Such a primary has done all else that its order asks for: it is read from, and replicas follow it. Not before nobody
- * can write there any more: until then it needs acknowledgements. */
+ * can write there any more: until then it needs acknowledgements. And until it is open again. */
 bool role_serves_reads(const struct instance_state *state);
+/* It is on the way there: writes are being ended, clients stay. */
+bool role_is_being_suspended(const struct instance_state *state);
 /* While writes are being suspended: something else is to be done first, or they need not be any more. */
 bool role_ends_suspension(const struct instance_state *state);
 

@@ -40,7 +40,7 @@ void role_note_order(struct instance_state *state, const struct agent_order *ord
     role->order = *order;
     role->fence = self_fence_of(order);
     memcpy(role->order_hash, hash, sizeof(role->order_hash));
-    role->opened = false;
+    role->opened = role->reopens = false;
     role->retry_ms = 0;
     role->draining_ms = 0;
     error_clear(&role->error);
@@ -166,6 +166,10 @@ bool role_note_room(struct instance_state *state, int64_t now_ms)
     struct role_state *role = &state->role;
     bool changed = closed != role->closed_for_room || held != role->held_for_room;
 
+    if (closed || !state->replication.read_only)
+        role->reopens = false;
+    else if (role->closed_for_room)
+        role->reopens = role_serves_reads(state);
     if (role->closed_for_room && !closed)
         role->opened = false; /* events run again, too */
     if (changed) {

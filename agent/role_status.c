@@ -191,7 +191,8 @@ static const char *primary_reason(const struct instance_state *state)
 {
     if (state->role.closed_for_copy)
         return "the primary is closed until the copy that it gives is complete";
-    return role_done(state) || role_serves_reads(state) ? NULL : "the primary is not open for writes yet";
+    bool serves = role_done(state) || role_serves_reads(state) || role_is_being_suspended(state);
+    return serves ? NULL : "the primary is not open for writes yet";
 }
 
 /* Why a replica that is otherwise right may be too old to be read from; false: it is not. */

@@ -35,7 +35,8 @@ static void test_closed_for_room(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_SUSPEND);
     assert_false(role_beats(&state));
     assert_false(role_serves_reads(&state)); /* replicas go on acknowledging until it is closed */
-    state.action_running = true;             /* accounts: it does not wait for them */
+    assert_true(role_ready(&state, NOW, reason, sizeof(reason)));
+    state.action_running = true; /* accounts: it does not wait for them */
     assert_int_equal(action_of(&state), ROLE_ACTION_SUSPEND);
     state.action_running = false;
 
@@ -49,6 +50,19 @@ static void test_closed_for_room(void **unused)
     assert_true(role_note_room(&state, NOW));
     assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
     assert_false(role_decide(&state, AGENT_PHASE_RUNNING, NOW).stays_closed);
+    assert_true(role_serves_reads(&state)); /* clients stay while it is opened */
+    assert_true(role_ready(&state, NOW, reason, sizeof(reason)));
+    state.role.isolated = true;
+    assert_false(role_ready(&state, NOW, reason, sizeof(reason)));
+    state.role.isolated = false;
+
+    state.role.opened = true;
+    state.replication.read_only = false;
+    assert_false(role_note_room(&state, NOW));
+    assert_false(role_serves_reads(&state));
+    assert_true(role_done(&state));
+    state.replication.read_only = true; /* by somebody else: that is not the room's doing */
+    assert_false(role_note_room(&state, NOW));
     assert_false(role_ready(&state, NOW, reason, sizeof(reason)));
 }
 

@@ -101,7 +101,8 @@ static void send_mycnf(struct cluster_reconcile *reconcile)
 static void grant_purge(
     struct cluster_reconcile *reconcile, const struct cluster_member *member, const struct binlog_claims *claims)
 {
-    struct task_sender *sender = agent_fleet_purge(reconcile->controller->sources.fleet, reconcile->context.key, member->name);
+    struct task_sender *sender =
+        agent_fleet_purge(reconcile->controller->sources.fleet, reconcile->context.key, member->name);
     const char *wish = member->agent->purge_wish;
     _cleanup_(freep) char *text = xasprintf("{\"wish\":\"%s\"}", wish);
     if (!sender)
