@@ -89,7 +89,7 @@ static bool is_confirmed(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct view *view)
 {
     int needed = primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : cluster_confirmed_acks(snapshot);
-    return view->asked == 0 || view->covering >= needed;
+    return view->covering >= needed;
 }
 
 bool opening_is_unconfirmed(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
