@@ -155,6 +155,23 @@ static bool is_behind(const struct ballot *ballot, int reign, const struct vote 
     return false;
 }
 
+/* It holds all that the primary of the reign before holds, which has answered and wrote in it: so all that was ever
+ * acknowledged before its own. Whether it was open then or not, nothing else was acknowledged. */
+static bool holds_all_of_before(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *before = &ballot->reigns.list[i + 1];
+    const struct vote *older = vote_of(ballot, before);
+    if (!older || older == own || !older->history.readable || older->history.reign != i + 1 ||
+        str_empty(before->origin) || ballot->joined.count > 0 || !has_begun(ballot, i + 1, older) ||
+        is_behind(ballot, i + 1, older))
+        return false;
+    if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
+        return !older->history.hides &&
+            member_history_state_holds(own->member->agent->gtid_state, failover_position_of(older->member));
+    enum gtid_relation relation = gtid_set_compare(own->history.known, older->history.known);
+    return relation == GTID_EQUAL || relation == GTID_SUPERSET;
+}
+
 /* False: it is empty, and the one before it decides. */
 static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)
 {
@@ -173,7 +190,7 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
         if (!is_last_word)
             return false;
         own = reign->opened ? own : NULL; /* nobody took writes after it, and it had everything when it was opened */
-    } else if (own && i + 1 < ballot->reigns.count && !has_begun(ballot, i, own))
+    } else if (own && i + 1 < ballot->reigns.count && !has_begun(ballot, i, own) && !holds_all_of_before(ballot, i, own))
         own = NULL;
     if (own && is_behind(ballot, i, own))
         own = NULL;
@@ -186,7 +203,7 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
 
 static void judge(const struct cluster_snapshot *snapshot, struct ballot *ballot)
 {
-    for (int i = 0; i < ballot->reigns.count; i++) {
+    for (int i = 0; i < ballot->reigns.count - ballot->oldest_is_void; i++) {
         if (judge_reign(snapshot, i, ballot))
             return;
     }
@@ -374,6 +391,38 @@ static void skip_unbegun(const struct cluster_snapshot *snapshot, struct ballot 
     }
 }
 
+/* Its primary lacks some of what it had to have before it was opened, and has never had it: it was chosen, and lost what
+ * it had received before that was applied. */
+static bool lacks_its_floor(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *reign = &ballot->reigns.list[i];
+    enum gtid_flavour flavour = member_gtid_flavour(own->member);
+    const char *executed = own->member->agent->gtid_executed;
+    if (reign->floor_is_partial || str_empty(reign->floor) || !own->history.readable || has_begun(ballot, i, own))
+        return false;
+    if (flavour == GTID_MARIADB)
+        return member_history_is_behind(executed, reign->floor);
+    _cleanup_(gtid_set_freep) struct gtid_set *floor = position_parse(flavour, reign->floor);
+    _cleanup_(gtid_set_freep) struct gtid_set *has = position_parse(flavour, executed);
+    enum gtid_relation relation = floor && has ? gtid_set_compare(floor, has) : GTID_EQUAL;
+    return relation == GTID_SUPERSET || relation == GTID_DIVERGED;
+}
+
+/* What bears its origin all the same is older than it. */
+static void look_at_oldest(const struct cluster_snapshot *snapshot, struct ballot *ballot)
+{
+    int oldest = ballot->reigns.count - 1;
+    if (oldest < 0 || ballot->joined.count > 0 || anybody_holds_later(ballot, oldest))
+        return;
+    struct cluster_reign *reign = &ballot->reigns.list[oldest];
+    const struct vote *own = vote_of(ballot, reign);
+    if (!own || str_empty(reign->origin) || reign->epoch < 1 || !lacks_its_floor(ballot, oldest, own))
+        return;
+    snprintf(reign->origin, sizeof(reign->origin), "nobody");
+    ballot->oldest_is_void = true;
+    read_votes(snapshot, ballot);
+}
+
 struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
 {
     struct ballot *ballot = xnew(struct ballot);
@@ -383,6 +432,7 @@ struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
     ballot_join_unknown(&ballot->reigns, &ballot->joined);
     read_votes(snapshot, ballot);
     skip_unbegun(snapshot, ballot);
+    look_at_oldest(snapshot, ballot);
     judge(snapshot, ballot);
     note_extra(ballot);
     find_best(snapshot, ballot);

@@ -13,6 +13,8 @@
  *     acknowledged
  *   - too few have answered: nothing is proven, and nobody may lead
  * If all reigns are empty, whoever holds the floor of the oldest one holds all that was ever acknowledged.
+ *
+ * A reign began when its primary was opened. One that never began is empty, whatever bears its origin.
  */
 #ifndef KM_BALLOT_H
 #define KM_BALLOT_H
@@ -30,6 +32,7 @@ struct ballot {
     struct cluster_reigns reigns;   /* those in force, without those that never began */
     int listed[CLUSTER_REIGNS_MAX]; /* by index in `reigns`: that among those in force */
     struct cluster_reigns skipped;  /* those that never began */
+    bool oldest_is_void;            /* the oldest never began, either; it is listed for its floor */
     /* Those that `reigns` has as one, as it is not known whose transactions they are; none. */
     struct cluster_reigns joined;
     struct vote votes[CLUSTER_REPLICAS_MAX + 1];

@@ -185,7 +185,8 @@ bool member_history_shows_none(const struct cluster_reigns *reigns, const char *
     return true;
 }
 
-static bool state_is_behind(const char *state, const struct gtid_one *one)
+/* The last number of a server of a domain in gtid_binlog_state; 0: it is not named, or the text cannot be read. */
+static uint64_t state_number(const char *state, const struct gtid_one *one)
 {
     for (const char *at = state; *at;) {
         char *end = NULL;
@@ -193,12 +194,12 @@ static bool state_is_behind(const char *state, const struct gtid_one *one)
         unsigned long server = *end == '-' ? strtoul(end + 1, &end, 10) : 0;
         unsigned long long number = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
         if (number == 0 || (*end != ',' && *end != '\0'))
-            return false;
+            return 0;
         if (domain == one->domain && server == one->server)
-            return number < one->number;
+            return number;
         at = end + (*end == ',');
     }
-    return false;
+    return 0;
 }
 
 bool member_history_state_lacks(const char *state, const char *position)
@@ -208,9 +209,21 @@ bool member_history_state_lacks(const char *state, const char *position)
     _cleanup_(gtid_set_freep) struct gtid_set *set = position_parse(GTID_MARIADB, position);
     if (str_empty(state) || !position_is_whole(state))
         return false;
-    for (size_t i = 0; set && gtid_set_position(set, i, &one); i++)
-        lacks |= state_is_behind(state, &one);
+    for (size_t i = 0; set && gtid_set_position(set, i, &one); i++) {
+        uint64_t number = state_number(state, &one);
+        lacks |= number > 0 && number < one.number;
+    }
     return lacks;
+}
+
+bool member_history_state_holds(const char *state, const char *position)
+{
+    struct gtid_one one;
+    _cleanup_(gtid_set_freep) struct gtid_set *set = position_parse(GTID_MARIADB, position);
+    bool holds = set && !str_empty(state) && position_is_whole(state);
+    for (size_t i = 0; holds && gtid_set_position(set, i, &one); i++)
+        holds = state_number(state, &one) >= one.number;
+    return holds;
 }
 
 bool member_history_is_behind(const char *a, const char *b)

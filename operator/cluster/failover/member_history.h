@@ -46,6 +46,9 @@ bool member_history_shows_none(const struct cluster_reigns *reigns, const char *
  * empty state, so what a state does not name is no proof. */
 bool member_history_state_lacks(const char *state, const char *position);
 
+/* MariaDB. True: it has logged the last transaction of each domain of `position`, or a later one of the same server. */
+bool member_history_state_holds(const char *state, const char *position);
+
 /* MariaDB: a lacks the last transaction of b in some domain: a's own last one has a smaller number, or the same number
  * and another server id. False if either cannot be read. */
 bool member_history_is_behind(const char *a, const char *b);
