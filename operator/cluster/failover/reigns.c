@@ -326,6 +326,17 @@ static bool is_of_a_floor(const struct cluster_reigns *reigns, enum gtid_flavour
     return false;
 }
 
+/* The latest reign of which a member holds a transaction is an earlier one than that in force. MariaDB's last one may
+ * hide others; then the member's log says whether one of the reign in force is among them. */
+static bool is_of_earlier(const struct cluster_reigns *reigns, const struct cluster_member *member)
+{
+    int reign = reign_of(reigns, member_gtid_flavour(member), failover_position_of(member));
+    struct cluster_reigns in_force = {.count = 1, .list = {reigns->list[0]}};
+    if (reign >= 0 || member_gtid_flavour(member) != GTID_MARIADB)
+        return reign > 0;
+    return member_history_shows_none(&in_force, member->agent->gtid_state);
+}
+
 bool reigns_is_left_behind(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
@@ -336,8 +347,7 @@ bool reigns_is_left_behind(
     if (reigns.count < 1 || !latest->opened || str_empty(latest->origin) || !str_eq(latest->primary, primary->name))
         return false;
     bool has_written = reign_of(&reigns, flavour, primary->agent->gtid_executed) == 0;
-    bool is_earlier = reign_of(&reigns, flavour, failover_position_of(member)) > 0;
-    return has_written && is_earlier && !is_of_a_floor(&reigns, flavour, member->agent->errant);
+    return has_written && is_of_earlier(&reigns, member) && !is_of_a_floor(&reigns, flavour, member->agent->errant);
 }
 
 bool reigns_set_floor(const struct cluster_snapshot *snapshot, const struct gtid_set *floor, struct cluster_reign *reign)
