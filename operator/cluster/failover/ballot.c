@@ -423,6 +423,68 @@ static void look_at_oldest(const struct cluster_snapshot *snapshot, struct ballo
     read_votes(snapshot, ballot);
 }
 
+/* ---- everybody ---- */
+
+/* names: with commas between them; "" are none */
+static bool have_answered(const struct ballot *ballot, const char *names)
+{
+    while (*names) {
+        size_t len = strcspn(names, ",");
+        bool found = false;
+        for (int i = 0; i < ballot->count && !found; i++) {
+            const char *name = ballot->votes[i].member->name;
+            found = strlen(name) == len && strncmp(name, names, len) == 0;
+        }
+        if (!found)
+            return false;
+        names += len + (names[len] == ',');
+    }
+    return true;
+}
+
+/* Whoever the status names as a primary, too, be it no member any more. */
+static bool primaries_have_answered(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
+{
+    const struct cluster_role_status *roles = &snapshot->last.roles;
+    const struct cluster_transition *transition = &roles->transition;
+    bool have = have_answered(ballot, roles->current_primary) && have_answered(ballot, transition->from) &&
+        have_answered(ballot, transition->to) && have_answered(ballot, transition->before);
+    for (int i = 0; i < roles->reigns.count; i++)
+        have &= have_answered(ballot, roles->reigns.list[i].primary);
+    return have;
+}
+
+static bool everybody_has_answered(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
+{
+    uint64_t members = snapshot->member_count < 64 ? (1ULL << (unsigned)snapshot->member_count) - 1 : UINT64_MAX;
+    return ballot->count > 0 && ballot->count == snapshot->member_count && ballot->count >= snapshot->scale.effective &&
+        (snapshot->last.roles.acknowledgers & ~members) == 0 && primaries_have_answered(snapshot, ballot);
+}
+
+/* MariaDB: by the last transaction of each domain, which both have, or which its log names. */
+static bool holds_all_of(const struct vote *vote, const struct vote *other)
+{
+    enum gtid_flavour flavour = member_gtid_flavour(vote->member);
+    const char *position = failover_position_of(other->member);
+    _cleanup_(gtid_set_freep) struct gtid_set *ours = position_parse(flavour, failover_position_of(vote->member));
+    _cleanup_(gtid_set_freep) struct gtid_set *theirs = position_parse(flavour, position);
+    if (!ours || !theirs || member_gtid_flavour(other->member) != flavour)
+        return false;
+    enum gtid_relation relation = gtid_set_compare(ours, theirs);
+    if (relation == GTID_EQUAL || flavour == GTID_MYSQL)
+        return relation == GTID_EQUAL || relation == GTID_SUPERSET;
+    return member_history_state_holds(vote->member->agent->gtid_state, position);
+}
+
+static bool best_holds_all_there_is(const struct ballot *ballot)
+{
+    for (int i = 0; i < ballot->count; i++) {
+        if (&ballot->votes[i] != ballot->best && !holds_all_of(ballot->best, &ballot->votes[i]))
+            return false;
+    }
+    return true;
+}
+
 struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
 {
     struct ballot *ballot = xnew(struct ballot);
@@ -437,6 +499,8 @@ struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
     note_extra(ballot);
     find_best(snapshot, ballot);
     compare_with_best(ballot);
+    if (ballot->best && everybody_has_answered(snapshot, ballot) && best_holds_all_there_is(ballot))
+        ballot->is_proven = true;
     return ballot;
 }
 

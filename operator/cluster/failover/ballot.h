@@ -15,6 +15,9 @@
  * If all reigns are empty, whoever holds the floor of the oldest one holds all that was ever acknowledged.
  *
  * A reign began when its primary was opened. One that never began is empty, whatever bears its origin.
+ *
+ * Whatever is known of reigns: once every member has answered, all that was ever acknowledged is on one of them, since
+ * whoever wrote it is among them. So one that holds all that each of them holds has everything.
  */
 #ifndef KM_BALLOT_H
 #define KM_BALLOT_H
