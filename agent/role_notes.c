@@ -86,7 +86,8 @@ void role_note_look(struct instance_state *state, const struct replication_facts
 {
     note_blocked(state, facts, started_ms);
     note_stopped(state, facts, started_ms);
-    if (state->role.running != ROLE_ACTION_NONE)
+    /* A suspension lets no commit go, and may take as long as a commit waits for its acknowledgement. */
+    if (state->role.running != ROLE_ACTION_NONE && state->role.running != ROLE_ACTION_SUSPEND)
         return;
     role_note_unacknowledged(state, facts, false);
     if (!state->role.let_go) /* semi-sync is off by our own hand, and nobody new can write */

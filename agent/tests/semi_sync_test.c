@@ -108,6 +108,22 @@ static void test_unacknowledged_commits_are_counted(void **unused)
     assert_int_equal(state.lapses, 4);
 }
 
+/* A close ends what waits by its own hand, and counts it apart. A suspension ends nothing, and may take long. */
+static void test_what_is_let_go_during_a_suspension_counts(void **unused)
+{
+    struct instance_state state = primary();
+    struct replication_facts facts = {.semi_sync_source = true, .unacknowledged = 3, .unacknowledged_known = true};
+
+    UNUSED(unused);
+    state.role.running = ROLE_ACTION_CLOSE;
+    role_note_look(&state, &facts, 1000);
+    assert_int_equal(state.unacknowledged, 0);
+    state.role.running = ROLE_ACTION_SUSPEND;
+    role_note_look(&state, &facts, 1500);
+    assert_int_equal(state.unacknowledged, 3);
+    assert_true(state.lapses >= 3);
+}
+
 /* Of an earlier reign of this server: it has been judged since. One that somebody turned off ended the commits that
  * waited. */
 static void test_whose_unacknowledged_commits_count(void **unused)
@@ -246,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_how_commits_wait),
         cmocka_unit_test(test_only_an_open_primary_has_lapses),
         cmocka_unit_test(test_unacknowledged_commits_are_counted),
+        cmocka_unit_test(test_what_is_let_go_during_a_suspension_counts),
         cmocka_unit_test(test_whose_unacknowledged_commits_count),
         cmocka_unit_test(test_what_was_let_go_before_a_close),
         cmocka_unit_test(test_since_when_commits_wait),
