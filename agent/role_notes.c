@@ -252,12 +252,24 @@ static void note_close(struct instance_state *state, const struct role_result *r
     }
 }
 
+/* It leaves semi-sync as it is: what that is now it was while clients could still write. */
+static void note_suspension(struct instance_state *state, const struct role_result *result)
+{
+    struct replication_facts before = result->facts;
+
+    before.seen = true;
+    before.read_only = false;
+    role_note_lapse(state, &before);
+}
+
 void role_note_result(struct instance_state *state, const struct role_result *result)
 {
     bool closes = state->role.running == ROLE_ACTION_CLOSE;
 
     if (closes)
         note_close(state, result);
+    else if (state->role.running == ROLE_ACTION_SUSPEND && result->has_facts)
+        note_suspension(state, result);
     if (result->has_facts)
         role_note_unacknowledged(state, &result->facts, closes);
 }

@@ -124,6 +124,22 @@ static void test_what_is_let_go_during_a_suspension_counts(void **unused)
     assert_true(state.lapses >= 3);
 }
 
+/* Nobody has looked at it between that and the suspension. */
+static void test_semi_sync_that_was_off_before_a_suspension_counts(void **unused)
+{
+    struct instance_state state = primary();
+    struct role_result result = {.has_facts = true, .facts = {.seen = true, .read_only = true}};
+
+    UNUSED(unused);
+    state.role.order.semi_sync = true;
+    state.role.running = ROLE_ACTION_SUSPEND;
+    role_note_result(&state, &result);
+    assert_int_equal(state.lapses, 1);
+    result.facts.semi_sync_source = result.facts.semi_sync_waits = true;
+    role_note_result(&state, &result);
+    assert_int_equal(state.lapses, 1);
+}
+
 /* Of an earlier reign of this server: it has been judged since. One that somebody turned off ended the commits that
  * waited. */
 static void test_whose_unacknowledged_commits_count(void **unused)
@@ -263,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_only_an_open_primary_has_lapses),
         cmocka_unit_test(test_unacknowledged_commits_are_counted),
         cmocka_unit_test(test_what_is_let_go_during_a_suspension_counts),
+        cmocka_unit_test(test_semi_sync_that_was_off_before_a_suspension_counts),
         cmocka_unit_test(test_whose_unacknowledged_commits_count),
         cmocka_unit_test(test_what_was_let_go_before_a_close),
         cmocka_unit_test(test_since_when_commits_wait),
