@@ -255,6 +255,13 @@ static const struct cluster_member *find_leaving(const struct report *report)
     return NULL;
 }
 
+/* It was applied after the decision: which pods are of an older template is not known before. */
+static bool set_is_unobserved(const struct cluster_snapshot *snapshot)
+{
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    return set && set->observed_generation < set->object.generation;
+}
+
 static void set_progressing(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
@@ -271,7 +278,8 @@ static void set_progressing(struct report *report)
     else if (decision->gate == GATE_CHECKING)
         set(report, CONDITION_PROGRESSING, true, "Checking", "%s",
             str_empty(decision->gate_message) ? "a check pod tries the new image and my.cnf" : decision->gate_message);
-    else if (decision->gate == GATE_OPEN && (decision->rolling || decision->taking_up || !report->complete))
+    else if (decision->gate == GATE_OPEN &&
+        (decision->rolling || decision->taking_up || !report->complete || set_is_unobserved(snapshot)))
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
     else if (cluster_data_is_lost(report->snapshot))
