@@ -95,55 +95,6 @@ static const struct vote *vote_of(const struct ballot *ballot, const struct clus
     return NULL;
 }
 
-/* Who is to follow a primary that has answered is opened when it has all that this one had when it was closed, or all
- * of its binary logs. */
-static bool lacks_some_of_before(const struct ballot *ballot, int i, const struct vote *vote)
-{
-    const struct cluster_reign *before = &ballot->reigns.list[i + 1];
-    const struct vote *older = vote_of(ballot, before);
-    if (!older || older == vote || !older->history.readable || str_empty(before->origin))
-        return false;
-    if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
-        return member_history_is_behind(vote->member->agent->gtid_executed, older->member->agent->gtid_executed);
-    _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(older->history.known, before->origin);
-    _cleanup_(gtid_set_freep) struct gtid_set *lacking = gtid_set_subtract(written, vote->history.known);
-    return !gtid_set_is_empty(lacking);
-}
-
-/* A member receives binary logs in order. So what somebody else holds of a reign is written in it only if that one holds
- * all that its primary had to have before it was opened: its floor, or, where that is not known whole, what the primary
- * before it holds, which has answered. What bears its origin otherwise somebody wrote by hand on the one that was
- * chosen, and it came to a member that follows that one of old. */
-static bool is_out_of_order(const struct ballot *ballot, int i, const struct vote *vote)
-{
-    const struct cluster_reign *reign = &ballot->reigns.list[i];
-    if (vote->history.reign != i || reign->opened || str_empty(reign->origin) || reigns_is_primary(reign, vote->member))
-        return false;
-    return reign->floor_is_partial ? lacks_some_of_before(ballot, i, vote) : !vote->history.reaches_floor;
-}
-
-/* As if that reign were not listed: what bears its origin is of none. */
-static void read_without(const struct ballot *ballot, int i, struct vote *vote)
-{
-    struct cluster_reigns others = ballot->reigns;
-    others.count--;
-    memmove(&others.list[i], &others.list[i + 1], (size_t)(others.count - i) * sizeof(others.list[0]));
-    member_history_release(&vote->history);
-    member_history_read(&others, member_gtid_flavour(vote->member), failover_position_of(vote->member), &vote->history);
-    vote->history.reign += vote->history.reign >= i;
-}
-
-static void look_at_order(struct ballot *ballot)
-{
-    for (int v = 0; v < ballot->count; v++) {
-        struct vote *vote = &ballot->votes[v];
-        for (int i = 0; i + 1 < ballot->reigns.count; i++) {
-            if (vote->history.readable && is_out_of_order(ballot, i, vote))
-                read_without(ballot, i, vote);
-        }
-    }
-}
-
 /* ---- reign by reign ---- */
 
 /* but: NULL anybody */
@@ -343,7 +294,21 @@ static void read_votes(const struct cluster_snapshot *snapshot, struct ballot *b
         if (member_is_held(snapshot, &snapshot->members[i]))
             add_vote(snapshot, &snapshot->members[i], ballot);
     }
-    look_at_order(ballot);
+}
+
+/* Who is to follow a primary that has answered is opened when it has all that this one had when it was closed, or all
+ * of its binary logs. */
+static bool lacks_some_of_before(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *before = &ballot->reigns.list[i + 1];
+    const struct vote *older = vote_of(ballot, before);
+    if (!older || older == own || !older->history.readable || str_empty(before->origin))
+        return false;
+    if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
+        return member_history_is_behind(own->member->agent->gtid_executed, older->member->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(older->history.known, before->origin);
+    _cleanup_(gtid_set_freep) struct gtid_set *lacking = gtid_set_subtract(written, own->history.known);
+    return !gtid_set_is_empty(lacking);
 }
 
 static bool anybody_holds_later(const struct ballot *ballot, int reign)
