@@ -8,6 +8,7 @@
 #include "agent/bootstrap/mycnf_check.h"
 #include "agent/mysql/variables.h"
 #include "common/alloc.h"
+#include "common/option_size.h"
 #include "common/strvec.h"
 
 /* The redo log of older servers is so many files of one size, 2 by default. */
@@ -48,20 +49,6 @@ static const struct {
 
 /* ---- sizes ---- */
 
-/* A number with one of the suffixes of option files; *ret_len: of its text. 0 and length 0: it is none. A number that
- * is too large is the largest. */
-static uint64_t read_size(const char *text, size_t *ret_len)
-{
-    static const char units[] = "KMGTPE";
-    char *end = (char *)(uintptr_t)text;
-    uint64_t number = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
-    const char *unit = end > text && *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
-    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-
-    *ret_len = (size_t)(end - text) + (unit != NULL);
-    return number > UINT64_MAX >> shift ? UINT64_MAX : number << shift;
-}
-
 static void add_size(uint64_t bytes, struct strbuf *out)
 {
     if (bytes % (uint64_t)KM_MIB == 0)
@@ -76,9 +63,10 @@ static bool cut_files(const char *paths, uint64_t most, struct strbuf *out)
     bool is_cut = false;
 
     for (const char *at = paths; *at;) {
-        size_t len = strcspn(at, ";"), name_len = strcspn(at, ":;"), size_len = 0;
+        size_t len = strcspn(at, ";"), name_len = strcspn(at, ":;");
         const char *size = at + MIN_OF(name_len + 1, len);
-        uint64_t bytes = read_size(size, &size_len);
+        uint64_t bytes;
+        size_t size_len = option_size_read(size, &bytes);
         const char *rest = size + size_len;
         strbuf_add(out, at, (size_t)(size - at));
         if (bytes > most)
@@ -106,17 +94,17 @@ static const struct variable_change *option_of(const struct variable_changes *op
 static uint64_t log_file_max(const struct variable_changes *options)
 {
     const struct variable_change *count = option_of(options, "innodb_log_files_in_group");
-    size_t len = 0;
-    uint64_t files = count ? read_size(count->value, &len) : LOG_FILES_DEFAULT;
+    uint64_t files = LOG_FILES_DEFAULT;
 
+    if (count)
+        option_size_read(count->value, &files);
     return TRIAL_SIZE_MAX / MAX_OF(MIN_OF(files, LOG_FILES_MAX), 1);
 }
 
 /* True: the option is to have the value that was appended to `value` instead. */
 static bool cut_value(size_t which, const struct variable_changes *options, const char *given, struct strbuf *value)
 {
-    size_t len = 0;
-    uint64_t most = cuts[which].kind == KIND_LOG_FILE ? log_file_max(options) : cuts[which].most;
+    uint64_t bytes, most = cuts[which].kind == KIND_LOG_FILE ? log_file_max(options) : cuts[which].most;
 
     switch (cuts[which].kind) {
     case KIND_FILES:
@@ -132,7 +120,8 @@ static bool cut_value(size_t which, const struct variable_changes *options, cons
         add_size(most, value);
         break;
     }
-    return read_size(given, &len) > most;
+    option_size_read(given, &bytes);
+    return bytes > most;
 }
 
 int trial_mycnf_add(const char *mycnf, struct strbuf *out, struct strbuf *cut, struct error *err)

@@ -7,6 +7,7 @@
 
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
+#include "common/option_size.h"
 #include "common/strbuf.h"
 
 #define SQL_MAX (16 * KM_KIB)
@@ -183,21 +184,12 @@ static bool is_name(const char *name)
     return len > 0 && len <= NAME_MAX_BYTES && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == len;
 }
 
-/* 32M to 33554432; false if it is no number of bytes. */
-static bool scaled(const char *value, unsigned long long *ret)
+/* 32M to 33554432; false if it is no number of bytes with a suffix. */
+static bool scaled(const char *value, uint64_t *ret)
 {
-    static const char units[] = "KMGTPE";
-    char *end;
+    size_t len = option_size_read(value, ret);
 
-    if (!isdigit((unsigned char)*value))
-        return false;
-    unsigned long long number = strtoull(value, &end, 10);
-    const char *unit = *end && !end[1] ? strchr(units, toupper((unsigned char)*end)) : NULL;
-    if (!unit)
-        return false;
-    unsigned shift = 10 * (unsigned)(unit - units + 1);
-    *ret = number << shift;
-    return *ret >> shift == number;
+    return len > 0 && !value[len] && isalpha((unsigned char)value[len - 1]) && *ret != UINT64_MAX;
 }
 
 static bool is_plain_number(const char *value)
@@ -211,10 +203,10 @@ static bool is_plain_number(const char *value)
 
 static void add_value(struct strbuf *out, const char *value)
 {
-    unsigned long long number;
+    uint64_t number;
 
     if (scaled(value, &number))
-        strbuf_addf(out, "%llu", number);
+        strbuf_addf(out, "%llu", (unsigned long long)number);
     else if (is_plain_number(value))
         strbuf_adds(out, value);
     else

@@ -5,6 +5,7 @@
 
 #include "common/alloc.h"
 #include "common/json.h"
+#include "common/option_size.h"
 
 /* A key that people may not set, and why. Modifiers (loose_, skip_, ...) are taken off before the comparison. */
 struct owned_key {
@@ -384,23 +385,18 @@ static void add_defaults(struct strbuf *out, const json_t *mycnf, int64_t memory
         strbuf_addf(out, "innodb_buffer_pool_size = %lld\n", (long long)pool);
 }
 
-/* Of an option's value; as servers read it ("100M"). 0: not readable. */
+/* Of an option's value. 0: it is none. */
 static int64_t bytes_of(const json_t *value)
 {
-    static const char units[] = "KMGT";
     if (json_is_array(value)) /* the last one holds */
         value = json_array_get(value, json_array_size(value) - 1);
     if (json_is_integer(value))
         return json_integer_value(value);
     const char *text = str_or_empty(json_string_value(value));
-    char *end = NULL;
-    int64_t bytes = strtoll(text, &end, 10);
-    const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
-    if (bytes <= 0 || (*end && (!unit || end[1])))
-        return 0;
-    for (const char *at = units; unit && at <= unit; at++)
-        bytes = bytes > INT64_MAX / 1024 ? INT64_MAX : bytes * 1024;
-    return bytes;
+    uint64_t bytes;
+    text += strspn(text, " \t\n\v\f\r");
+    size_t len = option_size_read(text, &bytes);
+    return text[len] ? 0 : (int64_t)MIN_OF(bytes, (uint64_t)INT64_MAX);
 }
 
 /* Whoever wants smaller ones has them. */
