@@ -147,7 +147,7 @@ static bool is_of_look(const struct sim *sim, int writer, int txn, int64_t looke
 {
     const struct sim_member *at = &sim->members[writer];
     int64_t let_go_ms = sim->txns.all[txn].let_go_ms;
-    bool same = at->server.began_ms <= let_go_ms;
+    bool same = sim->txns.all[txn].server == writer && at->server.began_ms <= let_go_ms;
     bool opened = at->server.opened_ms > 0 && at->server.opened_ms < looked_ms;
     return let_go_ms < looked_ms && (same || opened) && txn_bits_has(&at->disk.log.bits, txn);
 }
