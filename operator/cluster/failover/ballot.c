@@ -95,6 +95,75 @@ static const struct vote *vote_of(const struct ballot *ballot, const struct clus
     return NULL;
 }
 
+/* ---- in which order ---- */
+
+/* The primary of the reign before, which has answered; NULL: nobody else has that is known. */
+static const struct vote *older_than(const struct ballot *ballot, int i, const struct vote *vote)
+{
+    if (i + 1 >= ballot->reigns.count || str_empty(ballot->reigns.list[i + 1].origin))
+        return NULL;
+    const struct vote *older = vote_of(ballot, &ballot->reigns.list[i + 1]);
+    return older && older != vote && older->history.readable ? older : NULL;
+}
+
+static bool lacks_some_written_by(const struct vote *vote, const struct vote *older, const char *origin)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(older->history.known, origin);
+    _cleanup_(gtid_set_freep) struct gtid_set *lacking = gtid_set_subtract(written, vote->history.known);
+    return !gtid_set_is_empty(lacking);
+}
+
+/* Who is to follow a primary that has answered is opened when it has all that this one had when it was closed, or all
+ * of its binary logs. */
+static bool lacks_some_of_before(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct vote *older = older_than(ballot, i, own);
+    if (!older)
+        return false;
+    if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
+        return member_history_is_behind(own->member->agent->gtid_executed, older->member->agent->gtid_executed);
+    return lacks_some_written_by(own, older, ballot->reigns.list[i + 1].origin);
+}
+
+/* MariaDB. What was received and not applied is in no log yet: then numbers alone tell. */
+static bool shows_that_it_lacks(const struct cluster_member *member, const struct cluster_member *older)
+{
+    const char *position = failover_position_of(member), *theirs = failover_position_of(older);
+    return member_history_is_behind(position, theirs) ||
+        (position_same(position, member->agent->gtid_executed) &&
+            member_history_state_lacks(member->agent->gtid_state, theirs));
+}
+
+/* Binary logs are received in order. So what somebody holds of a reign was written in it if that one also holds all
+ * that the primary before had, which has answered. Else somebody wrote by hand: on the one that was chosen and not
+ * opened, and it came to a member that follows that one of old; or on the primary before, after it was closed. */
+static bool is_out_of_order(const struct ballot *ballot, int i, const struct vote *vote)
+{
+    const struct vote *older = older_than(ballot, i, vote);
+    if (!older || !vote->history.readable || vote->history.reign != i || ballot->reigns.list[i].opened)
+        return false;
+    if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
+        return shows_that_it_lacks(vote->member, older->member);
+    return lacks_some_written_by(vote, older, ballot->reigns.list[i + 1].origin);
+}
+
+/* What others than its primary hold of the reign is out of order with all of them: it does not show whether the reign
+ * began. */
+static bool is_disputed(const struct ballot *ballot, int i)
+{
+    const struct vote *own = vote_of(ballot, &ballot->reigns.list[i]);
+    bool any = false;
+    for (int v = 0; v < ballot->count; v++) {
+        const struct vote *vote = &ballot->votes[v];
+        if (vote == own || !vote->history.readable || vote->history.reign != i)
+            continue;
+        if (!is_out_of_order(ballot, i, vote))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 /* ---- reign by reign ---- */
 
 /* but: NULL anybody */
@@ -139,7 +208,8 @@ static bool has_begun(const struct ballot *ballot, int i, const struct vote *own
     const struct cluster_reign *reign = &ballot->reigns.list[i];
     const struct agent_status *agent = own->member->agent;
     uint64_t latest = MAX_OF(agent->opened_epoch, agent->replication.applied_epoch);
-    return reign->opened || (reign->epoch > 0 && latest >= (uint64_t)reign->epoch) || anybody_holds(ballot, i, own);
+    return reign->opened || (reign->epoch > 0 && latest >= (uint64_t)reign->epoch) ||
+        (anybody_holds(ballot, i, own) && !is_disputed(ballot, i));
 }
 
 /* Another member has received more of the reign than its primary holds. So the primary's volume went back in time, and
@@ -197,7 +267,8 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
     ballot->old = own;
     /* What only its primary holds of it proves nothing of those before, unless its floor is all of them. */
     bool counts = anybody_holds(ballot, i, primary) || (own && !reign->floor_is_partial);
-    ballot->is_proven = enough && (counts || is_last_word);
+    ballot->is_disputed = !own && is_disputed(ballot, i);
+    ballot->is_proven = enough && (counts || is_last_word) && !ballot->is_disputed;
     return own || found || !enough || is_last_word;
 }
 
@@ -296,21 +367,6 @@ static void read_votes(const struct cluster_snapshot *snapshot, struct ballot *b
     }
 }
 
-/* Who is to follow a primary that has answered is opened when it has all that this one had when it was closed, or all
- * of its binary logs. */
-static bool lacks_some_of_before(const struct ballot *ballot, int i, const struct vote *own)
-{
-    const struct cluster_reign *before = &ballot->reigns.list[i + 1];
-    const struct vote *older = vote_of(ballot, before);
-    if (!older || older == own || !older->history.readable || str_empty(before->origin))
-        return false;
-    if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
-        return member_history_is_behind(own->member->agent->gtid_executed, older->member->agent->gtid_executed);
-    _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(older->history.known, before->origin);
-    _cleanup_(gtid_set_freep) struct gtid_set *lacking = gtid_set_subtract(written, own->history.known);
-    return !gtid_set_is_empty(lacking);
-}
-
 static bool anybody_holds_later(const struct ballot *ballot, int reign)
 {
     for (int i = 0; i < reign; i++) {
@@ -361,7 +417,7 @@ static bool never_began(const struct cluster_snapshot *snapshot, const struct ba
         return false;
     if (is_noted_as_unopened(ballot, i, own) || wrote_nothing(ballot, i, own))
         return true;
-    if (has_begun(ballot, i, own))
+    if (has_begun(ballot, i, own) || is_disputed(ballot, i))
         return false;
     return lacks_some_of_before(ballot, i, own) ||
         count_answers(snapshot, ballot, reign->primary) >=

@@ -164,7 +164,7 @@ static bool was_open(const struct ballot *ballot, const struct cluster_reign *re
  * acknowledged, if it was open. What one that never was had received is in its relay logs. */
 static bool can_salvage(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
 {
-    if (!ballot->best || ballot->ahead || !ballot->best->history.reaches_floor ||
+    if (!ballot->best || ballot->ahead || ballot->is_disputed || !ballot->best->history.reaches_floor ||
         ballot->decisive == ballot->reigns.count)
         return false;
     int in_force = ballot->reigns.count + ballot->skipped.count;
