@@ -322,6 +322,14 @@ bool cluster_transition_is_set(const struct cluster_transition *transition)
     return *transition->from || *transition->to;
 }
 
+void cluster_transition_before(const struct cluster_transition *transition, int n, char out[static DERIVED_NAME_SIZE])
+{
+    const char *at = transition->before;
+    for (; n > 0 && at; n--)
+        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+    snprintf(out, DERIVED_NAME_SIZE, "%.*s", at ? (int)strcspn(at, ",") : 0, at ? at : "");
+}
+
 bool cluster_transition_same(const struct cluster_transition *a, const struct cluster_transition *b)
 {
     for (size_t i = 0; i < ARRAY_LEN(transition_texts); i++) {

@@ -137,6 +137,8 @@ bool cluster_role_status_same(const struct cluster_role_status *a, const struct 
 
 /* Whether a transition is going on. */
 bool cluster_transition_is_set(const struct cluster_transition *transition);
+/* The nth (from 0) of those who were to be primary before `from`, latest first. "" there is none. */
+void cluster_transition_before(const struct cluster_transition *transition, int n, char out[static DERIVED_NAME_SIZE]);
 bool cluster_transition_same(const struct cluster_transition *a, const struct cluster_transition *b);
 bool cluster_reigns_same(const struct cluster_reigns *a, const struct cluster_reigns *b);
 bool cluster_confirmed_same(const struct cluster_confirmed *a, const struct cluster_confirmed *b);

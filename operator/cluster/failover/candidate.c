@@ -35,15 +35,6 @@ const char *candidate_why_unfit(const struct cluster_snapshot *snapshot, const s
     return why_not_told(snapshot, member);
 }
 
-/* The name of the nth one before `from`, "" if there is none. */
-static void name_before(const struct cluster_snapshot *snapshot, int n, char out[static DERIVED_NAME_SIZE])
-{
-    const char *at = snapshot->last.roles.transition.before;
-    for (; n > 0 && at; n--)
-        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
-    snprintf(out, DERIVED_NAME_SIZE, "%.*s", at ? (int)strcspn(at, ",") : 0, at ? at : "");
-}
-
 static const struct cluster_member *wished(const struct cluster_snapshot *snapshot)
 {
     int ordinal = snapshot->cluster.replication.primary;
@@ -62,9 +53,9 @@ bool candidate_was_tried(const struct cluster_snapshot *snapshot, const struct c
     char name[DERIVED_NAME_SIZE], earlier[DERIVED_NAME_SIZE];
     if (str_eq(member->name, transition->from))
         return transition->reason == TRANSITION_CANNOT_OPEN || transition->reason == TRANSITION_CANNOT_APPLY;
-    name_before(snapshot, 0, name);
+    cluster_transition_before(transition, 0, name);
     for (int n = 1; !str_empty(name); n++) {
-        name_before(snapshot, n, earlier);
+        cluster_transition_before(transition, n, earlier);
         if (str_eq(member->name, name) && !str_empty(earlier))
             return true;
         memcpy(name, earlier, sizeof(name));

@@ -43,14 +43,13 @@ static void add_unlisted(const char *name, int64_t epoch, const char *floor, str
 }
 
 /* Those of a failover out of another change. Each may have been open, or not. */
-static void add_before(const char *before, const char *floor, struct cluster_reigns *ret)
+static void add_before(const struct cluster_transition *transition, const char *floor, struct cluster_reigns *ret)
 {
-    for (const char *at = before; *at;) {
-        char name[DERIVED_NAME_SIZE];
-        int len = (int)strcspn(at, ",");
-        snprintf(name, sizeof(name), "%.*s", len, at);
+    char name[DERIVED_NAME_SIZE];
+    cluster_transition_before(transition, 0, name);
+    for (int n = 1; !str_empty(name); n++) {
         add_unlisted(name, 0, floor, ret);
-        at += len + (at[len] == ',');
+        cluster_transition_before(transition, n, name);
     }
 }
 
@@ -70,13 +69,13 @@ static void read_unlisted(const struct cluster_snapshot *snapshot, struct cluste
         /* Anybody may have been primary last where the status was of the past (failover_from_later). */
         bool is_known = transition->reason != TRANSITION_STATUS_OUTDATED;
         add_unlisted(is_known ? transition->from : "", 0, transition->position, ret);
-        add_before(transition->before, transition->position, ret); /* the one that is lost may never have been open */
+        add_before(transition, transition->position, ret); /* the one that is lost may never have been open */
     } else {
         const char *floor = transition->salvage ? settled : transition->position;
         add_unlisted(transition->to, transition->epoch, floor, ret);
         if (transition->salvage) {
             add_unlisted(transition->from, 0, floor, ret);
-            add_before(transition->before, floor, ret);
+            add_before(transition, floor, ret);
         }
     }
     /* The position of a failover that has chosen holds all that was acknowledged. */
