@@ -132,14 +132,21 @@ void check_acknowledged(struct sim *sim, int member, int txn)
     txn_bits_add(&sim->acked, txn);
 }
 
-/* Who writes: cluster_confirmed.c, find_writer. */
+/* Whose commits are in question: cluster_confirmed.c. */
 static bool is_writer(const struct sim *sim, int member)
 {
     const struct cluster_transition *transition = &sim->api.status.roles.transition;
     bool is_moving = cluster_transition_is_set(transition);
-    return member >= 0 &&
-        member == sim_member_of_host(is_moving ? transition->from : sim->api.status.roles.current_primary) &&
-        (!is_moving || str_empty(transition->to));
+    char name[DERIVED_NAME_SIZE] = "";
+    if (is_moving && !str_empty(transition->to))
+        return false;
+    bool is = member == sim_member_of_host(is_moving ? transition->from : sim->api.status.roles.current_primary);
+    cluster_transition_before(transition, 0, name);
+    for (int n = 1; !str_empty(name); n++) {
+        is |= member == sim_member_of_host(name);
+        cluster_transition_before(transition, n, name);
+    }
+    return is;
 }
 
 /* The look was at the server that let the commit go, or at one that was opened with it. */

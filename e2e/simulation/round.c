@@ -45,16 +45,30 @@ static void send_orders(struct sim *sim, int op, const struct cluster_intent *in
 
 /* ---- writes of the status ---- */
 
-/* By whose word on its commits an operator decides, and how old that is; -1: nobody's. */
-static int look_of_writer(const struct sim_operator *o, int64_t *ret_looked_ms)
+/* By whose words on their commits an operator decides, and how old each is; 0: not by that of this member. As
+ * cluster_confirmed.c. */
+static void look_of_writers(const struct sim_operator *o, int64_t ret_looked_ms[SIM_MEMBERS_MAX])
 {
     const struct cluster_snapshot *snapshot = &o->snapshot;
     const struct cluster_transition *transition = &snapshot->last.roles.transition;
-    const struct cluster_member *member = cluster_transition_is_set(transition)
-        ? cluster_member_named(snapshot, transition->from)
-        : cluster_primary(snapshot);
-    *ret_looked_ms = member && member_speaks(member) ? member->agent->looked_ms : 0;
-    return *ret_looked_ms > 0 ? member->ordinal : -1;
+    bool is_moving = cluster_transition_is_set(transition);
+    char name[DERIVED_NAME_SIZE];
+    snprintf(name, sizeof(name), "%s", is_moving ? transition->from : snapshot->last.roles.current_primary);
+    memset(ret_looked_ms, 0, SIM_MEMBERS_MAX * sizeof(ret_looked_ms[0]));
+    for (int n = 0; !str_empty(name); n++) {
+        const struct cluster_member *member = cluster_member_named(snapshot, name);
+        if (member && member_speaks(member))
+            ret_looked_ms[member->ordinal] = member->agent->looked_ms;
+        cluster_transition_before(transition, n, name);
+    }
+}
+
+static void hear(struct sim *sim, const int64_t looked_ms[SIM_MEMBERS_MAX])
+{
+    for (int member = 0; member < SIM_MEMBERS_MAX; member++) {
+        if (looked_ms[member] > 0)
+            check_heard(sim, member, looked_ms[member]);
+    }
 }
 
 static void begin_write(struct sim *sim, int op, struct cluster_status *status)
@@ -65,7 +79,7 @@ static void begin_write(struct sim *sim, int op, struct cluster_status *status)
     o->writing = true;
     o->landed = o->failed = false;
     o->write_version = o->version;
-    o->write_heard = look_of_writer(o, &o->write_looked_ms);
+    look_of_writers(o, o->write_looked_ms);
     o->land_ms = sim->now_ms + (slow ? sim_between(sim, op, 71, 300, 3000) : sim_between(sim, op, 71, 10, 30));
     o->answer_ms = o->land_ms + (slow ? sim_between(sim, op, 72, 100, 1500) : sim_between(sim, op, 72, 10, 20));
 }
@@ -122,7 +136,7 @@ static void land(struct sim *sim, int op)
     memcpy(&sim->api.status, &read, sizeof(read));
     sim->api.version++;
     o->write_version = sim->api.version;
-    check_heard(sim, o->write_heard, o->write_looked_ms);
+    hear(sim, o->write_looked_ms);
 }
 
 static void end_write(struct sim *sim, int op)
@@ -232,10 +246,10 @@ static bool has_old_pod(const struct sim *sim, const struct sim_operator *o)
 static void note_heard(struct sim *sim, int op)
 {
     const struct sim_operator *o = &sim->operators[op];
-    int64_t looked_ms;
-    int writer = look_of_writer(o, &looked_ms);
+    int64_t looked_ms[SIM_MEMBERS_MAX];
+    look_of_writers(o, looked_ms);
     if (o->version == sim->api.version && sim->api.lease_holder == op)
-        check_heard(sim, writer, looked_ms);
+        hear(sim, looked_ms);
 }
 
 void round_run(struct sim *sim, int op)

@@ -247,8 +247,8 @@ struct sim_operator {
     bool writing, landed, failed;
     int64_t land_ms, answer_ms;
     uint64_t write_version;
-    int write_heard; /* whose word on its commits was decided with, -1: nobody's; and of when */
-    int64_t write_looked_ms;
+    /* Of each member: of when its word on its commits is with which it was decided; 0: it was decided without. */
+    int64_t write_looked_ms[SIM_MEMBERS_MAX];
     struct cluster_status *write;
     char said[512]; /* its next action, as told last */
     /* Of the round that goes on: they are large, and a round comes every 0.3 s. */

@@ -30,23 +30,40 @@ static bool knows_lapses(const struct agent_status *agent, const struct cluster_
         ((int64_t)agent->semi_sync_lapses == confirmed->lapses && str_eq(agent->boot_id, confirmed->lapses_boot_id));
 }
 
+/* It was told to be primary, or its agent was started anew and has not been told anything. */
+static bool takes_writes(const struct cluster_member *writer)
+{
+    const struct agent_status *agent = writer->agent;
+    bool is_untold = agent->role == AGENT_ROLE_NONE && str_empty(agent->order_hash);
+    return member_runs(writer) && (agent->role == AGENT_ROLE_PRIMARY || is_untold) && agent_takes_writes(agent);
+}
+
 /* By its own word commits need not wait, or some have ended without an acknowledgement: nobody else need hold them. An
  * agent that does not count lapses says that there were none. */
-static void weaken_by_its_word(const struct cluster_snapshot *snapshot, struct cluster_confirmed *confirmed)
+static void weaken_by_word_of(const struct cluster_member *writer, struct cluster_confirmed *confirmed)
 {
-    const struct cluster_member *writer = find_writer(snapshot);
     if (!writer || !member_speaks(writer))
         return;
     const struct agent_status *agent = writer->agent;
-    bool is_untold = agent->role == AGENT_ROLE_NONE && str_empty(agent->order_hash); /* its agent was started anew */
-    bool is_primary = agent->role == AGENT_ROLE_PRIMARY || is_untold;
-    bool writes = member_runs(writer) && is_primary && agent_takes_writes(agent);
+    bool writes = takes_writes(writer);
     if ((writes && !agent->semi_sync) || !knows_lapses(agent, confirmed))
         confirmed->semi_sync = false;
     if (writes && agent->semi_sync_acks > 0)
         confirmed->acks = MIN_OF(confirmed->acks, (int)agent->semi_sync_acks);
-    if (writes)
-        cluster_confirmed_set_lapses(agent, confirmed);
+}
+
+/* While nobody is chosen the one that was to follow a primary may never have been open: then the commits in question
+ * are those of one before it. */
+static void weaken_by_those_before(const struct cluster_snapshot *snapshot, struct cluster_confirmed *confirmed)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    char name[DERIVED_NAME_SIZE] = "";
+    if (cluster_transition_is_set(transition) && transition->failover && str_empty(transition->to))
+        cluster_transition_before(transition, 0, name);
+    for (int n = 1; !str_empty(name); n++) {
+        weaken_by_word_of(cluster_member_named(snapshot, name), confirmed);
+        cluster_transition_before(transition, n, name);
+    }
 }
 
 /* An agent counts from 0 on also when its server has followed somebody: who was primary before may have. */
@@ -60,11 +77,15 @@ static bool is_another_reign(const struct cluster_snapshot *snapshot, const stru
 void cluster_confirmed_weaken(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     struct cluster_confirmed *confirmed = &intent->roles.confirmed;
+    const struct cluster_member *writer = find_writer(snapshot);
     bool has_fence = intent->roles.semi_sync || intent->roles.loss_allowed;
     confirmed->semi_sync &= intent->roles.semi_sync;
     if (is_another_reign(snapshot, intent))
         forget_lapses(confirmed);
-    weaken_by_its_word(snapshot, confirmed);
+    weaken_by_those_before(snapshot, confirmed);
+    weaken_by_word_of(writer, confirmed);
+    if (writer && member_speaks(writer) && takes_writes(writer))
+        cluster_confirmed_set_lapses(writer->agent, confirmed);
     confirmed->acks = confirmed->semi_sync ? MIN_OF(confirmed->acks, intent->roles.acks) : 0;
     if (!confirmed->semi_sync)
         forget_lapses(confirmed);
