@@ -21,6 +21,24 @@ static bool is_asked(
     return member != primary && member_acknowledges(snapshot, member);
 }
 
+/* MySQL, of what one server wrote: b lacks some of what a holds. */
+static bool holds_more_of(const char *origin, const struct member_history *a, const struct member_history *b)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *of_a = gtid_set_of_source(a->known, origin);
+    _cleanup_(gtid_set_freep) struct gtid_set *of_b = gtid_set_of_source(b->known, origin);
+    _cleanup_(gtid_set_freep) struct gtid_set *more = gtid_set_subtract(of_a, of_b);
+    return !gtid_set_is_empty(more);
+}
+
+/* Its primary was seen open in the latest reign, and has kept some of what it wrote in it. So it has kept all that was
+ * acknowledged before as well, and only what it wrote itself can be lacking. */
+static bool has_only_its_own_to_lose(
+    const struct cluster_reigns *reigns, enum gtid_flavour flavour, const struct member_history *of_primary)
+{
+    return flavour == GTID_MYSQL && reigns->count > 0 && of_primary->reign == 0 && reigns->list[0].opened &&
+        !str_empty(reigns->list[0].origin);
+}
+
 /* Something of a reign that is in force, and all that the primary holds of it. What is of no reign nobody
  * acknowledged. */
 static bool holds_more(
@@ -31,6 +49,8 @@ static bool holds_more(
     member_history_read(reigns, flavour, failover_position_of(member), &history);
     bool more = history.readable && history.reign < reigns->count && !history.hides &&
         member_history_compare(&history, of_primary) == GTID_SUPERSET;
+    if (more && has_only_its_own_to_lose(reigns, flavour, of_primary))
+        more = holds_more_of(reigns->list[0].origin, &history, of_primary);
     member_history_release(&history);
     return more;
 }
