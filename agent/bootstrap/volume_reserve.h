@@ -6,8 +6,8 @@
  *
  * It is a file of VOLUME_RESERVE_BYTES, state_dir/reserve, made while there is plenty of room. The first process of the
  * container "mysql" empties it before a start for which less than that is free. An empty file says that it was given up:
- * for as long, what is free is told less the reserve, so that nobody opens a primary for writes on it; and it is made
- * again once there is room for it.
+ * while it is empty, the reserve is subtracted from the free room that is reported, so that nobody opens a primary for
+ * writes on it; and it is made again once there is room for it.
  */
 #ifndef KM_AGENT_BOOTSTRAP_VOLUME_RESERVE_H
 #define KM_AGENT_BOOTSTRAP_VOLUME_RESERVE_H
