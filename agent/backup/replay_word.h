@@ -2,8 +2,8 @@
 /*
  * replay_word.h: how init and its child `kube-mysql-agent replay` speak. Pure.
  *
- * The child is told on descriptor 3 (backup_child.h): a task, then one line of struct replay_told, then one line for each batch that was applied. It says lines of struct
- * replay_word on standard error, between those of its log.
+ * The child is told on descriptor 3 (backup_child.h): a task, then one line of struct replay_told, then one line for
+ * each batch that was applied. It says lines of struct replay_word on standard error, between those of its log.
  */
 #ifndef KM_AGENT_BACKUP_REPLAY_WORD_H
 #define KM_AGENT_BACKUP_REPLAY_WORD_H

@@ -2,7 +2,8 @@
 /*
  * restore_status.h: status.restore of a MysqlCluster as a value: which backup its data is made of, and how far that is.
  *
- * What is restored (id, digest) is written before any agent is told, and stays: a restart of the operator goes on with the same backup. A zeroed struct is "none".
+ * What is restored (id, digest) is written before any agent is told, and stays: a restart of the operator goes on with
+ * the same backup. A zeroed struct is "none".
  */
 #ifndef KM_RESTORE_STATUS_H
 #define KM_RESTORE_STATUS_H

@@ -93,7 +93,8 @@ static void send_task(const struct archive_turn *turn, const struct archive_task
     strbuf_release_secret(&text);
 }
 
-/* Whoever still has one would go on with it as soon as it is primary. Returns how many have, of those that are heard. */
+/* Whoever still has one would go on with it as soon as it is primary. Returns how many have, of those that are
+ * heard. */
 static int end_tasks(const struct archive_turn *turn)
 {
     int ret = 0;

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_memory.h: what the controller of archives remembers of each cluster between reconciles, and what it exports of it. Losing it costs a few reads, never correctness.
+ * archive_memory.h: what the controller of archives remembers of each cluster between reconciles, and what it exports
+ * of it. Losing it costs a few reads, never correctness.
  *
- *   kubemysql_cluster_archive_lag_seconds{namespace,name}                      how old what is not archived yet may be; exact at each scrape; none before anything is archived
- *   kubemysql_cluster_archive_gap{namespace,name}                              1: something was lost before it was archived, and no backup was completed since
- *   kubemysql_cluster_archive_segments_total, _bytes_total{namespace,name}     written by the present primary since it is primary
- *   kubemysql_cluster_recoverable_from_timestamp_seconds{namespace,name}       none while nothing can be recovered to
- *   kubemysql_cluster_recoverable_until_timestamp_seconds{namespace,name}      likewise, and while nothing was committed since the backup; exact
+ *   kubemysql_cluster_archive_lag_seconds{namespace,name}
+ *       how old what is not archived yet may be; exact at each scrape; none before anything is archived
+ *   kubemysql_cluster_archive_gap{namespace,name}
+ *       1: something was lost before it was archived, and no backup was completed since
+ *   kubemysql_cluster_archive_segments_total, _bytes_total{namespace,name}
+ *       written by the present primary since it is primary
+ *   kubemysql_cluster_recoverable_from_timestamp_seconds{namespace,name}
+ *       none while nothing can be recovered to
+ *   kubemysql_cluster_recoverable_until_timestamp_seconds{namespace,name}
+ *       likewise, and while nothing was committed since the backup; exact
  * A cluster whose binary logs are not archived has none of them.
  */
 #ifndef KM_ARCHIVE_MEMORY_H

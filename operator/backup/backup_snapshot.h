@@ -2,8 +2,8 @@
 /*
  * backup_snapshot.h: everything a decision about one MysqlBackup may look at, at one moment.
  *
- * Filled by backup_gather from caches, agents' words and the controller's memory, read by the pure functions of this folder. "Now" is part of it. Owns its
- * texts: it may be kept over turns of the loop, though it gets old.
+ * Filled by backup_gather from caches, agents' words and the controller's memory, read by the pure functions of this
+ * folder. "Now" is part of it. Owns its texts: it may be kept over turns of the loop, though it gets old.
  */
 #ifndef KM_BACKUP_SNAPSHOT_H
 #define KM_BACKUP_SNAPSHOT_H

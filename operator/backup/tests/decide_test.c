@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Goldens of the decision about one backup: data/decide/NAME.case.json says in what it differs from the usual (see `usual`), NAME.step.json what comes of it. UPDATE_GOLDENS=1
- * writes what comes out; read the difference before it is committed.
+ * Goldens of the decision about one backup: data/decide/NAME.case.json says in what it differs from the usual (see
+ * `usual`), NAME.step.json what comes of it. UPDATE_GOLDENS=1 writes what comes out; read the difference before it is
+ * committed.
  */
 #include "common/base.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which changes of conditions are Warnings: of every state that the goldens of clusters show, as if it had come about in
- * a cluster of which nothing was said before; and what depends on how a member came to be missing.
+ * Which changes of conditions are Warnings: of every state that the goldens of clusters show, as if it had come about
+ * in a cluster of which nothing was said before; and what depends on how a member came to be missing.
  */
 #include "common/base.h"
 
