@@ -56,11 +56,17 @@ struct archive_report {
     uint64_t from_epoch, from_sequence;  /* of that one; 0: an earlier version does not say, or there is none yet */
     int64_t from_ms;                     /* when that one was archived */
     char until_gtid[POSITION_TOLD_SIZE]; /* all that is archived; told */
-    int64_t until_ms; /* everything that had been committed by then is archived: when the last round that found nothing more to archive began */
-    int64_t newest_ms; /* when the last archived transaction was committed (whole seconds); no restore is sure to reach a later time. 0: not told */
-    int64_t gap_ms;    /* when the last gap was noticed: on its other side the chain begins; 0: none known */
+    /* everything that had been committed by then is archived: when the last round that found nothing more to archive
+     * began */
+    int64_t until_ms;
+    /* when the last archived transaction was committed (whole seconds); no restore is sure to reach a later time. 0:
+     * not told */
+    int64_t newest_ms;
+    int64_t gap_ms; /* when the last gap was noticed: on its other side the chain begins; 0: none known */
     uint64_t segments, stored_bytes; /* by this agent since it is primary */
-    char error_reason[48]; /* of the last round: StoreRefused, StoreUnavailable, ArchiveDamaged, BinlogsUnreadable, ArchiveFailed (the process ended without a word); "" it went well */
+    /* of the last round: StoreRefused, StoreUnavailable, ArchiveDamaged, BinlogsUnreadable, ArchiveFailed (the process
+     * ended without a word); "" it went well */
+    char error_reason[48];
     char message[256];
 };
 json_t *archive_report_encode(const struct archive_report *report); /* NULL when there is no task */

@@ -70,8 +70,9 @@ struct backup_report {
     uint64_t raw_bytes, stored_bytes, estimate_bytes, bytes_per_second;
     char gtid[POSITION_TOLD_SIZE]; /* told (position.h) */
     char digest[65];
-    char error_reason[48]; /* CamelCase: ToolFailed, StoreRefused, StoreUnavailable, ServerLost, Cancelled, KeyInvalid */
-    char message[384];     /* of a failure; the tool's own last words are part of it */
+    /* CamelCase: ToolFailed, StoreRefused, StoreUnavailable, ServerLost, Cancelled, KeyInvalid */
+    char error_reason[48];
+    char message[384]; /* of a failure; the tool's own last words are part of it */
 };
 /* As the member "backup" of a status. NULL when there is nothing to say. */
 json_t *backup_report_encode(const struct backup_report *report);

@@ -72,7 +72,8 @@ struct http_request_options {
     int64_t connect_timeout_ms; /* 0: 10,000 */
     int64_t timeout_ms;         /* whole request; 0: none (streams) */
     int64_t idle_timeout_ms;    /* ERROR_TIMEOUT when no byte comes or goes for so long; 0: none. Streams need it. */
-    size_t max_body; /* gathered 2xx body, 0: HTTP_BODY_MAX; more is ERROR_TOO_LARGE. Others are cut at KUBE_ERROR_BODY_MAX */
+    /* gathered 2xx body, 0: HTTP_BODY_MAX; more is ERROR_TOO_LARGE. Others are cut at KUBE_ERROR_BODY_MAX */
+    size_t max_body;
     size_t receive_buffer_bytes; /* memory of the request while it lasts, 0: 16 KiB; up to 512 KiB for bulk data */
     /* Streams a 2xx body instead of gathering it (other answers are gathered for the error text).
      * Return -1 to end the request: done gets ERROR_CANCELLED. May be NULL. */

@@ -48,7 +48,9 @@ struct object_target {
     const char *connect_to;                              /* "IP:port" to dial instead */
     struct http_tls *tls;    /* a reference is taken; NULL: the system's certificates (ca_bundle.h) */
     int64_t idle_timeout_ms; /* no byte comes or goes; 0: 60 s. Completing an upload gets five times as long */
-    int64_t keys_grace_ms; /* keys that have worked and are refused now: so long new ones are waited for (object_store_set_keys); 0: not at all */
+    /* keys that have worked and are refused now: so long new ones are waited for (object_store_set_keys); 0: not at
+     * all */
+    int64_t keys_grace_ms;
     uint32_t retry_base_ms; /* first pause between tries, doubled each time up to 15 s; 0: 500 ms */
 };
 

@@ -25,7 +25,8 @@ struct archive_end {
     bool damaged;              /* an error was about what is stored, not about the store */
     /* Going back, archive_end_older: `limit` is what the segment at entry `at` begins with. */
     size_t at;
-    struct gtid_set *limit; /* owned; NULL: there is nothing to go back to. What is beyond it in older epochs does not count */
+    /* owned; NULL: there is nothing to go back to. What is beyond it in older epochs does not count */
+    struct gtid_set *limit;
     bool limit_told, begins; /* begins: on the other side of a gap */
     /* Of the newest segment. */
     char writer[64];

@@ -39,8 +39,11 @@ struct archive_order {
     uint64_t epoch;
     char writer[64];
     char flavour[16], server_version[64];
-    const char *executed; /* held as memory.until is. By the server, as it was looked at last: before the logs are read */
-    int64_t named_after_ms; /* segments of this round have later times in their names than any that another child of this agent, or of one before it, has written */
+    /* held as memory.until is. By the server, as it was looked at last: before the logs are read */
+    const char *executed;
+    /* segments of this round have later times in their names than any that another child of this agent, or of one
+     * before it, has written */
+    int64_t named_after_ms;
     struct archive_memory memory;
 };
 

@@ -26,7 +26,8 @@
 /* Who says which transactions the data holds. */
 enum backup_position {
     BACKUP_POSITION_IN_DATA, /* the child finds it there (dump_position.h) */
-    BACKUP_POSITION_ASKED, /* the tool says where the binary log ended, the server is asked what that is (copy_position.h) */
+    /* the tool says where the binary log ended, the server is asked what that is (copy_position.h) */
+    BACKUP_POSITION_ASKED,
     BACKUP_POSITION_TOLD, /* the tool (copy_position_told) */
 };
 

@@ -31,7 +31,8 @@ int replay_told_decode(const char *line, size_t len, struct position_pool *posit
 enum replay_said {
     REPLAY_SAID_NOTHING,
     REPLAY_SAID_PLAN, /* segments, total_bytes */
-    REPLAY_SAID_BATCH, /* number: its file is there, whole; gtid: all that there is once it is applied; at_ms: of its last transaction */
+    /* number: its file is there, whole; gtid: all that there is once it is applied; at_ms: of its last transaction */
+    REPLAY_SAID_BATCH,
     REPLAY_SAID_END,    /* there are no more; gtid, at_ms: as of the last batch */
     REPLAY_SAID_FAILED, /* reason, message */
     REPLAY_SAID_COUNT,

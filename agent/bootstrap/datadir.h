@@ -25,7 +25,8 @@ enum datadir_kind {
     DATADIR_EMPTY,    /* nothing there: to be initialised */
     DATADIR_DATABASE, /* holds a database */
     DATADIR_FOREIGN,  /* holds something else: refuse */
-    DATADIR_STRAY, /* the volume's top folder itself holds a database: refuse rather than start an empty one beside it */
+    /* the volume's top folder itself holds a database: refuse rather than start an empty one beside it */
+    DATADIR_STRAY,
 };
 
 struct datadir_facts {

@@ -129,7 +129,8 @@ static void on_tool_exited(void *arg, const struct subprocess_result *result)
         return;
     }
     stream->drain_until = stream->stored_bytes + BACKUP_PIECE_BYTES;
-    (void)(fcntl(stream->drain_fd, F_SETFL, O_NONBLOCK) < 0); /* not before: the tool's end of the pipe is the same one */
+    /* not before: the tool's end of the pipe is the same one */
+    (void)(fcntl(stream->drain_fd, F_SETFL, O_NONBLOCK) < 0);
     stream->drain_watch = loop_fd_new(stream->options.loop, stream->drain_fd, LOOP_READABLE, on_drain, stream);
 }
 

@@ -52,10 +52,12 @@ struct cluster_replication {
 /* How the loss of a primary is noticed, and what may be done about it. Without effect in a cluster of one. */
 struct cluster_failover_spec {
     bool enabled; /* false: a lost primary waits for a person */
-    bool allow_data_loss; /* async: another member may take over though the lost primary may have had more (the default: never) */
+    /* async: another member may take over though the lost primary may have had more (the default: never) */
+    bool allow_data_loss;
     int64_t silence_ms; /* a member that its source or the operator has not heard of for so long is lost */
     int64_t hung_ms;    /* a server that answers no probe for so long is hung */
-    int64_t writes_blocked_ms; /* a primary whose commits get no acknowledgement for so long, while its replicas have lost it */
+    /* a primary whose commits get no acknowledgement for so long, while its replicas have lost it */
+    int64_t writes_blocked_ms;
     int64_t stalled_ms;    /* a primary whose storage takes no write for so long */
     int64_t start_ms;      /* when all servers have just started: patience with the old primary */
     int64_t self_fence_ms; /* async: a primary that hears of nobody for so long closes itself (I6); never 0 */

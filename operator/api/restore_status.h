@@ -35,7 +35,8 @@ struct cluster_restore {
     char digest[65];
     char gtid[POSITION_TOLD_SIZE]; /* told (position.h): what is longer stands in the manifest */
     char binlogs[256]; /* archived binary logs that are replayed onto it: NAMESPACE/CLUSTER/binlogs/UID; "" none */
-    int64_t until_ms; /* how far; 0 without cluster_restore_until_gtid: all that is archived. Meaningless without binlogs */
+    /* how far; 0 without cluster_restore_until_gtid: all that is archived. Meaningless without binlogs */
+    int64_t until_ms;
     uint64_t bytes;    /* of the tool's stream */
     char reason[48];   /* CamelCase, why it does not go on; "" it does */
     char message[512]; /* for people */

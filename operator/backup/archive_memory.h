@@ -31,10 +31,11 @@ struct archive_memory {
     void *owner; /* whoever made it: for callbacks */
     char *key, *uid;
     struct task_keys keys;
-    int64_t keys_ms;              /* monotonic, when they were read; 0: they are not there */
-    uint64_t keys_for;            /* backup_secrets_meant */
-    int64_t since_ms;             /* wall clock: since when it is wanted; 0: it is not */
-    int64_t noticed_ms, reach_ms; /* wall clock: until when all is archived, and archive_reach_ms of it, as heard last */
+    int64_t keys_ms;   /* monotonic, when they were read; 0: they are not there */
+    uint64_t keys_for; /* backup_secrets_meant */
+    int64_t since_ms;  /* wall clock: since when it is wanted; 0: it is not */
+    /* wall clock: until when all is archived, and archive_reach_ms of it, as heard last */
+    int64_t noticed_ms, reach_ms;
     struct archive_backup *backups; /* completed ones that count, as of: */
     size_t backup_count;
     struct position_pool *texts; /* of those */

@@ -46,7 +46,9 @@ struct plan_action {
     enum plan_kind kind;
     char *ns;
     char *name;
-    char *uid; /* of the live object as last seen; NULL: believed absent (then it is created, never applied, so that nobody's object is taken over) */
+    /* of the live object as last seen; NULL: believed absent (then it is created, never applied, so that nobody's
+     * object is taken over) */
+    char *uid;
     json_t *body; /* apply, patch, create; NULL for delete */
     char *why;    /* for log and events: "roll NAME-mysql-2: my.cnf changed" */
 };

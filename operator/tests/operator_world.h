@@ -55,9 +55,10 @@ struct operator_world {
     size_t acts;        /* writes that were carried out and orders, of all operators */
     size_t acts_before; /* those before step `kill_after_step` */
     int kill_after_step;
-    size_t kill_after;           /* the operator is killed right after this one since that step began; 0: never */
-    struct world_copies *copies; /* if set, it is killed after each act since that step began, in a copy (world_copy.h) */
-    bool is_dead;                /* killed, and the next one has not started yet */
+    size_t kill_after; /* the operator is killed right after this one since that step began; 0: never */
+    /* if set, it is killed after each act since that step began, in a copy (world_copy.h) */
+    struct world_copies *copies;
+    bool is_dead; /* killed, and the next one has not started yet */
     struct loop_timer timer;
     char failure[768]; /* "" while all is well */
     /* For steps to remember something. */
