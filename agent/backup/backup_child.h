@@ -4,7 +4,7 @@
  * agent speaks with them.
  *
  * A child of its own, so that the agent that guards the server does no bulk work and holds no keys longer than it must.
- *   It is told by lines on descriptor 3:
+ * It is told by lines on descriptor 3:
  *   a task (backup_task.h)             the first line
  *   {"keys":{"accessKey":…}}           credentials were rotated
  *   {"commit":{"gtid":…}}              upload: the tool has ended well and this is what its data is
