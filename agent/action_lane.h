@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * action_lane.h: the thread that changes things: system tables after an upgrade, accounts; and the check of a my.cnf, which runs a program.
+ * action_lane.h: the thread that changes things: system tables after an upgrade, accounts; and the check of a my.cnf,
+ * which runs a program.
  *
  * Jobs run one after another with sessions of their own, so that a long one never delays a probe.
  */
@@ -29,8 +30,9 @@ typedef void (*action_done_fn)(void *arg, const struct error *error);
 /* digest: of the accounts as they are then (accounts.h); 0 if they were not applied. */
 typedef void (*action_tended_fn)(
     void *arg, const struct error *error, uint64_t digest, const char *made_with, const char *older_tables);
-/* Upgrades the system tables if an older series wrote them (no member's binary log knows of it), then applies the accounts as far as want->scope
- * goes and, if that is anything, leaves a mark that it was done once. Takes `want`. No change of role may run at the same time. */
+/* Upgrades the system tables if an older series wrote them (no member's binary log knows of it), then applies the
+ * accounts as far as want->scope goes and, if that is anything, leaves a mark that it was done once. Takes `want`. No
+ * change of role may run at the same time. */
 void action_lane_tend(struct action_lane *lane, struct accounts_want *want, const struct server_version *version,
     bool partial_revokes, action_tended_fn fn, void *arg);
 
@@ -47,12 +49,13 @@ void action_lane_let_start(struct action_lane *lane, action_done_fn fn, void *ar
 void action_lane_reload_tls(
     struct action_lane *lane, const struct server_version *version, action_done_fn fn, void *arg);
 
-/* Whether this image's server takes the given my.cnf together with this instance's own lines. -1: too many wait, fn does not run. */
+/* Whether this image's server takes the given my.cnf together with this instance's own lines. -1: too many wait, fn
+ * does not run. */
 int action_lane_check_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,
     action_done_fn fn, void *arg) KM_MUST_CHECK;
 
-/* Takes a changed my.cnf over while the server runs, if every change can be (mysql/variables.h); then run_mycnf is written anew, too.
- * applied, needs_restart: names, valid during the call. */
+/* Takes a changed my.cnf over while the server runs, if every change can be (mysql/variables.h); then run_mycnf is
+ * written anew, too. applied, needs_restart: names, valid during the call. */
 typedef void (*action_applied_fn)(
     void *arg, const struct error *error, const struct strvec *applied, const struct strvec *needs_restart);
 int action_lane_apply_mycnf(struct action_lane *lane, const char *mycnf, size_t len, const char *pod_name,

@@ -11,7 +11,8 @@ static bool is_answer(enum error_kind kind)
     return kind == ERROR_NONE || kind == ERROR_DATABASE || kind == ERROR_UNAUTHORIZED || kind == ERROR_PROTOCOL;
 }
 
-/* A probe takes a millisecond; the order says how long one may take before the server hangs. A probe that was given up is followed by another. */
+/* A probe takes a millisecond; the order says how long one may take before the server hangs. A probe that was given up
+ * is followed by another. */
 static bool probe_hangs(const struct instance_state *state, int64_t now_ms)
 {
     uint32_t limit_ms = state->role.order.hung_ms ? state->role.order.hung_ms : HUNG_DEFAULT_MS;
@@ -25,7 +26,8 @@ static bool is_awaited(const struct instance_state *state)
     return state->last_answer_ms && !is_answer(state->probe_error.kind);
 }
 
-/* This agent came later than the server, which may be serving all the time: that it has not been heard yet proves nothing. */
+/* This agent came later than the server, which may be serving all the time: that it has not been heard yet proves
+ * nothing. */
 static bool is_unknown(const struct instance_state *state, int64_t now_ms)
 {
     return !state->last_answer_ms && !state->seen_gone && state->probe_error.kind == ERROR_NONE &&
@@ -126,8 +128,8 @@ enum accounts_scope agent_accounts_scope(const struct instance_state *state)
 {
     if (!agent_is_primary(state))
         return ACCOUNTS_NONE;
-    /* A commit that waits for acknowledgements would hold the action up, and with it the next change of role. While an ALTER USER waits, MySQL
-     * answers nobody who needs his rights looked up, us included. */
+    /* A commit that waits for acknowledgements would hold the action up, and with it the next change of role. While an
+     * ALTER USER waits, MySQL answers nobody who needs his rights looked up, us included. */
     return state->beat.blocked_since_ms || is_unheard(state) ? ACCOUNTS_LOCAL : ACCOUNTS_LOGGED;
 }
 

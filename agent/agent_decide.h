@@ -35,15 +35,15 @@ struct agent_decision {
     bool tend_events;       /* or that one */
 };
 
-/* The loop turns. What was late because of ourselves (a node that froze, a process that got no CPU) is no fault of the server: the times since when it owes an
- * answer are moved by as much. */
+/* The loop turns. What was late because of ourselves (a node that froze, a process that got no CPU) is no fault of the
+ * server: the times since when it owes an answer are moved by as much. */
 void agent_note_turn(struct instance_state *state, int64_t now_ms);
 /* A probe begins; the latest has ended. */
 void agent_note_probe(struct instance_state *state, int64_t now_ms);
 void agent_note_answer(struct instance_state *state, const struct error *error);
 
-/* The server of this look was started after the last one: it is younger than it was, or has not become as much older as time went by, as after the agent
- * was stopped over the restart of a young server. */
+/* The server of this look was started after the last one: it is younger than it was, or has not become as much older as
+ * time went by, as after the agent was stopped over the restart of a young server. */
 bool agent_server_restarted(const struct uptime_look *last, const struct uptime_look *look);
 
 enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_ms);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_keeper.h: PUT and DELETE /v1/archive (common/archive_task.h): the standing task, a child for each round of archiving (agent/backup/archive_process.h), and what the status says of it.
+ * archive_keeper.h: PUT and DELETE /v1/archive (common/archive_task.h): the standing task, a child for each round of
+ * archiving (agent/backup/archive_process.h), and what the status says of it.
  *
- * Rounds only while this member is the open primary of its order's epoch: every interval, when the server has begun a new binary log, and at once again after one that was full. What a round knew at its end the next one gets; after one that
- * failed, in another epoch or with another task it finds out everything anew. A child that is not to go on is told so, and killed if it does not end soon.
+ * Rounds only while this member is the open primary of its order's epoch: every interval, when the server has begun a
+ * new binary log, and at once again after one that was full. What a round knew at its end the next one gets; after one
+ * that failed, in another epoch or with another task it finds out everything anew. A child that is not to go on is told
+ * so, and killed if it does not end soon.
  */
 #ifndef KM_AGENT_ARCHIVE_KEEPER_H
 #define KM_AGENT_ARCHIVE_KEEPER_H

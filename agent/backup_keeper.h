@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_keeper.h: POST /v1/backups and DELETE /v1/backups/ID: which tool gives the data, one run at a time (backup_run.h), and what the status says of it.
+ * backup_keeper.h: POST /v1/backups and DELETE /v1/backups/ID: which tool gives the data, one run at a time
+ * (backup_run.h), and what the status says of it.
  *
- * MariaDB physical: mariadb-backup as donor.h runs it. MySQL physical, where there is CLONE: our own `copy-out` (copy_process.h), since stock images have no tool that
- * streams; else 400. Logical: mysqldump, mariadb-dump (dump_command.h).
+ * MariaDB physical: mariadb-backup as donor.h runs it. MySQL physical, where there is CLONE: our own `copy-out`
+ * (copy_process.h), since stock images have no tool that streams; else 400. Logical: mysqldump, mariadb-dump
+ * (dump_command.h).
  *
- * What a copy-out that was killed left on the volume is removed when the run is over and when the agent starts; until then there is no other run.
- * Not beside a copy that another member gets, and no such copy beside it. A run that is over is remembered until the next one, for as long as the agent lives.
+ * What a copy-out that was killed left on the volume is removed when the run is over and when the agent starts; until
+ * then there is no other run.
+ * Not beside a copy that another member gets, and no such copy beside it. A run that is over is remembered until the
+ * next one, for as long as the agent lives.
  */
 #ifndef KM_AGENT_BACKUP_KEEPER_H
 #define KM_AGENT_BACKUP_KEEPER_H

@@ -43,9 +43,9 @@ struct binlog_keeper {
     int64_t next_ms;
     bool busy, ending;
     struct wish wish;
-    uint64_t bytes;                                     /* of all logs, as of the latest look; 0: none yet */
-    char granted[AGENT_PURGE_ID_SIZE];                  /* the latest; "" none */
-    char told[sizeof(((struct error *)NULL)->message)]; /* the failure that was logged last */
+    uint64_t bytes;                                       /* of all logs, as of the latest look; 0: none yet */
+    char granted[AGENT_PURGE_ID_SIZE];                    /* the latest; "" none */
+    char logged[sizeof(((struct error *)NULL)->message)]; /* the failure that was logged last */
     /* From submit to done these belong to the thread. */
     enum gtid_flavour flavour;
     struct volume_room room;
@@ -100,7 +100,7 @@ static void name_wish(struct wish *wish)
     snprintf(wish->id, sizeof(wish->id), "%016llx", (unsigned long long)hash);
 }
 
-/* What is behind a position that cannot be told stays: nobody could judge it. */
+/* There is no wish where the position is longer than the status can hold: nobody could judge it. */
 static int make_wish(struct binlog_keeper *keeper, const char *path, struct error *err)
 {
     struct binlog_head head;
@@ -187,9 +187,10 @@ static void done(void *arg)
             LOG_BOOL("forRoom", keeper->wish.for_room), LOG_INT("leftMiB", (int64_t)(keeper->found_bytes / KM_MIB)));
     if (keeper->rotated)
         log_info("a new binary log is begun, as room is lacking");
-    if (keeper->error.kind != ERROR_NONE && !str_eq(keeper->error.message, keeper->told))
+    if (keeper->error.kind != ERROR_NONE && !str_eq(keeper->error.message, keeper->logged))
         log_warn("binary logs could not be looked after", LOG_ERR(&keeper->error));
-    snprintf(keeper->told, sizeof(keeper->told), "%s", keeper->error.kind == ERROR_NONE ? "" : keeper->error.message);
+    snprintf(
+        keeper->logged, sizeof(keeper->logged), "%s", keeper->error.kind == ERROR_NONE ? "" : keeper->error.message);
     keeper->wish = keeper->found;
     keeper->bytes = keeper->found_bytes;
     if (is_other)

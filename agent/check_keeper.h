@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_keeper.h: PUT and DELETE /v1/check (common/check_task.h): the task, its child (check_process.h), and what the status says of it.
+ * check_keeper.h: PUT and DELETE /v1/check (common/check_task.h): the task, its child (check_process.h), and what the
+ * status says of it.
  */
 #ifndef KM_AGENT_CHECK_KEEPER_H
 #define KM_AGENT_CHECK_KEEPER_H

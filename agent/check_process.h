@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_process.h: `kube-mysql-agent check-data`: the child of a check_keeper. Standard input is a task (common/check_task.h); standard output gets reports of it, each a line of JSON:
- * how far it is, at most one a second, and at last the result. Whoever started it kills it; nothing is left behind.
+ * check_process.h: `kube-mysql-agent check-data`: the child of a check_keeper. Standard input is a task
+ * (common/check_task.h); standard output gets reports of it, each a line of JSON: how far it is, at most one a second,
+ * and at last the result. Whoever started it kills it; nothing is left behind.
  */
 #ifndef KM_AGENT_CHECK_PROCESS_H
 #define KM_AGENT_CHECK_PROCESS_H

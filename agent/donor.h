@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * donor.h: GET /v1/backup: this member's data for another member. One stream at a time; a second asker is told when to come again.
+ * donor.h: GET /v1/backup: this member's data for another member. One stream at a time; a second asker is told when to
+ * come again.
  *
- * MariaDB: mariadb-backup of this image, by the socket as the operating system's user, xbstream in frames (frame_stream.h).
- * MySQL: mysqldump of this image, for members that cannot use CLONE (dump_command.h); the others ask the server itself (clone_mysql.h).
+ * MariaDB: mariadb-backup of this image, by the socket as the operating system's user, xbstream in frames
+ * (frame_stream.h).
+ * MySQL: mysqldump of this image, for members that cannot use CLONE (dump_command.h); the others ask the server itself
+ * (clone_mysql.h).
  *
  * All work is the tool's, held back by the receiver's pace: probes and status go on as ever.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * healing.h: what an agent does around a failover besides changing roles, on a thread of its own: sets aside what is about to be lost (set_aside.h), fetches what
- * only the dead primary has (salvage.h), says how a dead server may be started again (start_mode.h). Owns state->healing; everything runs on the loop.
+ * healing.h: what an agent does around a failover besides changing roles, on a thread of its own: sets aside what is
+ * about to be lost (set_aside.h), fetches what only the dead primary has (salvage.h), says how a dead server may be
+ * started again (start_mode.h). Owns state->healing; everything runs on the loop.
  */
 #ifndef KM_AGENT_HEALING_H
 #define KM_AGENT_HEALING_H
@@ -24,8 +25,8 @@ struct healing *healing_new(struct loop *loop, const struct agent_paths *paths, 
 void healing_free(struct healing *healing);
 void healing_set_tls(struct healing *healing, const struct tls_keypair *pair, const char *ca_pem);
 
-/* Before an order is taken up: whether something must be set aside first. Then healing_set_aside does it and calls fn once, later: with ERROR_NONE the order's
- * mark may be written; ERROR_UNAVAILABLE another one is at it. */
+/* Before an order is taken up: whether something must be set aside first. Then healing_set_aside does it and calls fn
+ * once, later: with ERROR_NONE the order's mark may be written; ERROR_UNAVAILABLE another one is at it. */
 bool healing_must_set_aside(const struct healing *healing, const struct agent_order *order);
 void healing_set_aside(struct healing *healing, const struct agent_order *order,
     void (*fn)(void *arg, const struct error *error), void *arg);

@@ -2,9 +2,9 @@
 /*
  * hearing.h: whom a primary has heard of lately, and so whether somebody else may be opened in its place (I6). Pure.
  *
- * What counts is not when a word arrives but how old it is: a request that was on its way while a link was cut may be delivered long after. So who
- * asks says which of our statuses was the last that reached it (agent_status.clock_ms, query asOf): at that time, by our clock, it still
- * heard us and meant what it says.
+ * What counts is not when a word arrives but how old it is: a request that was on its way while a link was cut may be
+ * delivered long after. So who asks says which of our statuses was the last that reached it (agent_status.clock_ms,
+ * query asOf): at that time, by our clock, it still heard us and meant what it says.
  */
 #ifndef KM_AGENT_HEARING_H
 #define KM_AGENT_HEARING_H

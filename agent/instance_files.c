@@ -56,8 +56,8 @@ uint64_t instance_files_tls_signature(const struct agent_paths *paths)
     return add_files(HASH64_INIT, paths->tls_dir, tls_names, ARRAY_LEN(tls_names));
 }
 
-/* A missing file is *ret = NULL. The file's bytes are the password: nothing is trimmed, as it is what every other reader of the Secret
- * sees. */
+/* A missing file is *ret = NULL. The file's bytes are the password: nothing is trimmed, as it is what every other
+ * reader of the Secret sees. */
 static int read_secret(const char *dir, const char *name, char **ret, struct error *err)
 {
     _cleanup_(freep) char *path = xasprintf("%s/%s", dir, name);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * instance_files.h: the mounted files of an instance (account Secrets, instance.json, certificates), read again when they change.
+ * instance_files.h: the mounted files of an instance (account Secrets, instance.json, certificates), read again when
+ * they change.
  *
- * The kubelet swaps whole folders by a symbolic link; a look at inode, size and time of each file once a second finds that.
+ * The kubelet swaps whole folders by a symbolic link; a look at inode, size and time of each file once a second finds
+ * that.
  */
 #ifndef KM_AGENT_INSTANCE_FILES_H
 #define KM_AGENT_INSTANCE_FILES_H
@@ -18,8 +20,8 @@
 uint64_t instance_files_accounts_signature(const struct agent_paths *paths);
 uint64_t instance_files_tls_signature(const struct agent_paths *paths);
 
-/* Account files and instance.json. ret_missing: the name of a file that is needed and not there (static), or NULL; the rest is
- * filled in nevertheless. */
+/* Account files and instance.json. ret_missing: the name of a file that is needed and not there (static), or NULL; the
+ * rest is filled in nevertheless. */
 int instance_files_read_accounts(const struct agent_paths *paths, const char *agent_user, struct accounts_want *ret,
     const char **ret_missing, struct error *err) KM_MUST_CHECK;
 

@@ -84,7 +84,8 @@ struct role_state {
     bool let_go;         /* a close has ended commits that waited, and has not come to its end */
 
     uint64_t source_wanted; /* identifies host, port and password; 0: there is no password */
-    bool prepared; /* the source is named, and has not been asked for anything yet: what the receiver says is of another one */
+    /* the source is named, and has not been asked for anything yet: what the receiver says is of another one */
+    bool prepared;
     uint64_t rotated_epoch;   /* in which the binary log has begun a new file as ordered */
     uint64_t source_followed; /* what was configured; 0: not by this process */
     bool password_unknown;    /* it was not named anew by us: another password than ours may be stored */
@@ -185,7 +186,8 @@ struct instance_state {
     int64_t last_probe_ms;     /* start of the latest probe */
     int64_t last_answer_ms;    /* start of the latest probe that was answered, 0: never since the server came */
     struct uptime_look uptime; /* the latest */
-    int64_t unanswered_since_ms; /* start of the first probe of those that have not been answered; 0: the latest was, or failed at once */
+    /* start of the first probe of those that have not been answered; 0: the latest was, or failed at once */
+    int64_t unanswered_since_ms;
     int64_t last_status_ms;   /* latest collection of counters */
     int64_t stop_retry_ms;    /* the server is not stopped or let start before */
     struct error probe_error; /* of the latest finished probe; ERROR_NONE: it was answered */
@@ -219,10 +221,11 @@ struct instance_state {
     char accounts_wanted_hash[65];
     char accounts_applied_hash[65];
     char older_tables[UPGRADE_VERSION_MAX]; /* what the system tables stay of (bootstrap/upgrade.h); "" the server's */
-    char made_with[MADE_WITH_MAX]; /* as in the status; asked for when accounts are tended, which begins with every server */
-    uint64_t accounts_digest;      /* of what was applied, as the server holds it (accounts.h); 0: not known */
-    bool accounts_incomplete;      /* a file that is needed is missing */
-    bool accounts_once;            /* they were applied to this data folder at some time */
+    /* as in the status; asked for when accounts are tended, which begins with every server */
+    char made_with[MADE_WITH_MAX];
+    uint64_t accounts_digest;           /* of what was applied, as the server holds it (accounts.h); 0: not known */
+    bool accounts_incomplete;           /* a file that is needed is missing */
+    bool accounts_once;                 /* they were applied to this data folder at some time */
     enum accounts_scope accounts_scope; /* of what was applied */
     struct error files_error;           /* the mounted files cannot be used */
     struct error accounts_error;        /* why the latest attempt failed */

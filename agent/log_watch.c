@@ -17,7 +17,8 @@
 #define LOOK_INTERVAL_MS 1000
 #define SECTOR_BYTES 512
 #define DISK_STAT_MAX 1024
-/* More than this in a second is one large transaction. Clients that hang one by one on a dead disk may still get theirs as far as the kernel. */
+/* More than this in a second is one large transaction. Clients that hang one by one on a dead disk may still get theirs
+ * as far as the kernel. */
 #define GROWN_MIN ((uint64_t)(4 * KM_MIB))
 /* Less than that is on the disk at once. */
 #define UNSYNCED_MIN ((uint64_t)(64 * KM_MIB))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * old_data.h: what the running agent does about data.before (datadir_beside.h): says that it is there, and removes it when an order says that it is of no more
- * use. On a thread of its own: that may take long. Owns state->beside; everything else runs on the loop.
+ * old_data.h: what the running agent does about data.before (datadir_beside.h): says that it is there, and removes it
+ * when an order says that it is of no more use. On a thread of its own: that may take long. Owns state->beside;
+ * everything else runs on the loop.
  */
 #ifndef KM_AGENT_OLD_DATA_H
 #define KM_AGENT_OLD_DATA_H

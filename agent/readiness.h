@@ -2,12 +2,13 @@
 /*
  * readiness.h: the answers for the kubelet. Pure.
  *
- * Ready: the server answers, its accounts are made, and it does what it was ordered: role_status.h. A later wish that cannot be met (a Secret is gone, a name is refused) is a
- * problem in the status, but takes no working database out of service.
+ * Ready: the server answers, its accounts are made, and it does what it was ordered: role_status.h. A later wish that
+ * cannot be met (a Secret is gone, a name is refused) is a problem in the status, but takes no working database out of
+ * service.
  *
- * Live never depends on replication, the operator or the API server. It says no only for what a restart may mend: a server that
- * answered once and then is silent for LIVE_HUNG_MS. Crash recovery may take hours and is never cut short; a full volume is not mended by a
- * restart; a server that ended is restarted by the kubelet anyway.
+ * Live never depends on replication, the operator or the API server. It says no only for what a restart may mend: a
+ * server that answered once and then is silent for LIVE_HUNG_MS. Crash recovery may take hours and is never cut short;
+ * a full volume is not mended by a restart; a server that ended is restarted by the kubelet anyway.
  */
 #ifndef KM_AGENT_READINESS_H
 #define KM_AGENT_READINESS_H

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * relay_apply.h: a relay log that was not received but brought as a file is executed by the server's own applier: as on a replica, with its GTIDs, each transaction whole or not
- * at all. A replication channel of its own, which has no receiver; nothing is left of it. Blocking.
+ * relay_apply.h: a relay log that was not received but brought as a file is executed by the server's own applier: as on
+ * a replica, with its GTIDs, each transaction whole or not at all. A replication channel of its own, which has no
+ * receiver; nothing is left of it. Blocking.
  *
- * Facts, tried: statements as mysqlbinlog prints them are no substitute. MariaDB 10.11.19 gives CREATE TABLE ... SELECT one GTID; its client executes it as two
- * transactions, of which the second takes the next one's GTID, and that one is lost without an error. A relay log without the event that names the source's log ends
- * MariaDB's server (signal 11 in compare_log_name). What bears the server's own number is left out, also without an error.
+ * Facts, tried: statements as mysqlbinlog prints them are no substitute. MariaDB 10.11.19 gives CREATE TABLE ... SELECT
+ * one GTID; its client executes it as two transactions, of which the second takes the next one's GTID, and that one is
+ * lost without an error. A relay log without the event that names the source's log ends MariaDB's server (signal 11 in
+ * compare_log_name). What bears the server's own number is left out, also without an error.
  */
 #ifndef KM_AGENT_RELAY_APPLY_H
 #define KM_AGENT_RELAY_APPLY_H

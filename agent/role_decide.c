@@ -14,8 +14,8 @@
 #define ER_SLAVE_FATAL 1593
 #define ER_ACCESS_DENIED_NO_PASSWORD 1698
 #define ER_GTID_OUT_OF_ORDER 1950 /* MariaDB */
-/* MariaDB: a transaction of a parallel applier that comes after one that failed. Last_SQL_Errno may hold this in place of
- * that one's own error, whichever thread ends last. */
+/* MariaDB: a transaction of a parallel applier that comes after one that failed. Last_SQL_Errno may hold this in place
+ * of that one's own error, whichever thread ends last. */
 #define ER_PRIOR_COMMIT_FAILED 1964
 #define CR_SSL_CONNECTION 2026
 #define ER_ACCOUNT_LOCKED 3118

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * salvage.h: the new primary takes over what only the dead one's binary logs hold (after MHA): the receiving side of GET /v1/binlogs/tail.
+ * salvage.h: the new primary takes over what only the dead one's binary logs hold (after MHA): the receiving side of
+ * GET /v1/binlogs/tail.
  *
- * The whole stream is spooled to the volume (state_dir/salvage.binlog, bounded); only when its trailer is good is anything of it used. Then it becomes the relay
- * log of a replication channel of its own (relay_apply.h). What was applied stays: the next attempt asks for what comes after it.
+ * The whole stream is spooled to the volume (state_dir/salvage.binlog, bounded); only when its trailer is good is
+ * anything of it used. Then it becomes the relay log of a replication channel of its own (relay_apply.h). What was
+ * applied stays: the next attempt asks for what comes after it.
  *
- * Safe because the donor's server process is gone (server_exec.h), the logs continue this member's own position without a gap, and the order's epoch keeps the old
- * primary closed when it comes back.
+ * Safe because the donor's server process is gone (server_exec.h), the logs continue this member's own position without
+ * a gap, and the order's epoch keeps the old primary closed when it comes back.
  */
 #ifndef KM_AGENT_SALVAGE_H
 #define KM_AGENT_SALVAGE_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seed_clone.h: the copying part of an attempt to clone: the donor's data comes into data.new and is made consistent there.
+ * seed_clone.h: the copying part of an attempt to clone: the donor's data comes into data.new and is made consistent
+ * there.
  *
- * MariaDB: clone_stream (GET /v1/backup into mbstream), then mariadb-backup --prepare, then one start of the server (clone_finish.h). MySQL: clone_mysql; where
- * CLONE cannot serve (seed_path.h), a dump by clone_stream into load_mysql.
+ * MariaDB: clone_stream (GET /v1/backup into mbstream), then mariadb-backup --prepare, then one start of the server
+ * (clone_finish.h). MySQL: clone_mysql; where CLONE cannot serve (seed_path.h), a dump by clone_stream into load_mysql.
  */
 #ifndef KM_AGENT_SEED_CLONE_H
 #define KM_AGENT_SEED_CLONE_H
@@ -23,7 +24,8 @@ struct seed_clone_options {
     const struct agent_paths *paths;
     const struct init_prepared *prepared;
     const struct agent_order *order; /* outlives the clone */
-    /* Once per seed_clone_copy, from the loop: data.new holds a complete copy, or why not (CANCELLED after seed_clone_cancel). */
+    /* Once per seed_clone_copy, from the loop: data.new holds a complete copy, or why not (CANCELLED after
+     * seed_clone_cancel). */
     void (*copied)(void *arg, const struct error *err);
     void *arg;
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seed_door.h: the TLS door of `init`: GET /v1/status[?watch=1], PUT /v1/role and PUT /v1/restore, for the operator's certificate only (agent_api.h,
- * agent_order.h, backup_task.h).
+ * seed_door.h: the TLS door of `init`: GET /v1/status[?watch=1], PUT /v1/role and PUT /v1/restore, for the operator's
+ * certificate only (agent_api.h, agent_order.h, backup_task.h).
  *
- * Certificates are read from the mounted files and again when they change; until they are usable the door stays shut and the log says why.
+ * Certificates are read from the mounted files and again when they change; until they are usable the door stays shut
+ * and the log says why.
  */
 #ifndef KM_AGENT_SEED_DOOR_H
 #define KM_AGENT_SEED_DOOR_H

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seed_restore.h: the copying part of an attempt to restore: a stored backup comes into data.new and is made a database there.
+ * seed_restore.h: the copying part of an attempt to restore: a stored backup comes into data.new and is made a database
+ * there.
  *
- *   manifest   read from the store and checked: digest, mac (so: the key), family and series of the server, room on the volume. Nothing is touched before
- *   archive    if binary logs are to be replayed: whether they lead from the backup to the target (seed_replay.h). Likewise
+ *   manifest   read from the store and checked: digest, mac (so: the key), family and series of the server, room on the
+ *              volume. Nothing is touched before
+ *   archive    if binary logs are to be replayed: whether they lead from the backup to the target (seed_replay.h).
+ *              Likewise
  *   data       restore_stream into mbstream, into load_mysql's server, or into our own `unpack` (MySQL's files)
  *   prepare    seed_prepare (MariaDB's files), seed_settle (MySQL's)
  *   replay     seed_replay; the position that is taken over is the one that was reached
- * `data` (or `data.restored`, of a restore beside the data) gets its name last, by seed_restore_finish (I8). After a crash at any point the next attempt begins anew.
+ * `data` (or `data.restored`, of a restore beside the data) gets its name last, by seed_restore_finish (I8). After a
+ * crash at any point the next attempt begins anew.
  *
  * The task holds keys: it is kept encoded in memory that is wiped, and goes to `download` by a pipe (I9).
  */
@@ -33,7 +37,8 @@ struct seed_restore_options {
     const struct agent_order *order; /* outlives it */
     const char *task;                /* encoded, as it came (it was decoded once); copied. Secret */
     size_t task_len;
-    /* Once per seed_restore_copy, from the loop: data.new holds a complete database, or why not (CANCELLED after seed_restore_cancel). */
+    /* Once per seed_restore_copy, from the loop: data.new holds a complete database, or why not (CANCELLED after
+     * seed_restore_cancel). */
     void (*copied)(void *arg, const struct error *err);
     void *arg;
 };

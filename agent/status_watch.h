@@ -2,8 +2,8 @@
 /*
  * status_watch.h: GET /v1/status[?watch=1] for whoever has a status: the running agent and `init`.
  *
- * Each client that watches gets one JSON line per change and at least one every AGENT_STATUS_INTERVAL_MS; one that does not read gets the newest
- * when it does again. The caller has checked who asks.
+ * Each client that watches gets one JSON line per change and at least one every AGENT_STATUS_INTERVAL_MS; one that does
+ * not read gets the newest when it does again. The caller has checked who asks.
  */
 #ifndef KM_AGENT_STATUS_WATCH_H
 #define KM_AGENT_STATUS_WATCH_H

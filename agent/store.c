@@ -14,10 +14,12 @@
 #include "common/loop.h"
 
 #define LOOK_INTERVAL_MS 1000
-/* A store that has not been able to open for so long ends: the kubelet starts it again, and why stands in the pod's status, where the operator reads it. */
+/* A store that has not been able to open for so long ends: the kubelet starts it again, and why stands in the pod's
+ * status, where the operator reads it. */
 #define OPEN_MAX_MS 10000
 /* It ends when no request is under way and all answers are sent, so that none is cut off when its pod is replaced; at
- * the latest then, before the kubelet's patience ends (terminationGracePeriodSeconds in operator/api/backup_store_pod.c). */
+ * the latest then, before the kubelet's patience ends (terminationGracePeriodSeconds in
+ * operator/api/backup_store_pod.c). */
 #define DRAIN_MAX_MS 8000
 #define DRAIN_LOOK_MS 50
 

@@ -119,7 +119,8 @@ struct agent_instance_config {
     char *database;   /* to be made, NULL: none */
     char *username;   /* to be made with all rights on `database`; password in AGENT_ACCOUNTS_DIR/user; NULL: none */
     bool require_tls; /* spec.tls.mode Required: accounts that are made at any host may not enter without TLS */
-    char *made_with; /* for `check` only: agent_status.made_with of a member, which the my.cnf must fit; NULL: not known */
+    /* for `check` only: agent_status.made_with of a member, which the my.cnf must fit; NULL: not known */
+    char *made_with;
     /* for `check` only: agent_status.version of the primary, whose data the image must read; NULL: not known */
     char *data_version;
     uint64_t binlog_max_bytes; /* spec.binlogs.maxSize; 0: none */
@@ -199,8 +200,10 @@ struct agent_status {
     bool ready;
     char ready_reason[128]; /* why not, "" if ready */
     bool read_only;
-    bool accounts_applied; /* root, system accounts, database and user are as configured; made by a primary, arrived at the others */
-    char accounts_hash[65]; /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
+    /* root, system accounts, database and user are as configured; made by a primary, arrived at the others */
+    bool accounts_applied;
+    /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
+    char accounts_hash[65];
     char mycnf_hash[65]; /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
     /* "innodb_page_size=16384 lower_case_table_names=0 …": what the data was made with and keeps
      * (agent/bootstrap/made_with.h); "" not known */
@@ -211,9 +214,9 @@ struct agent_status {
     uint64_t volume_free_bytes;
     uint64_t volume_floor_bytes; /* a primary with less is closed for writes (agent/volume_room.h); 0: not told */
     uint64_t binlog_bytes;       /* of all binary logs; 0: nobody looked, as nothing limits them */
-    /* Binary logs that this member wishes to remove (agent/binlog_limit.h): those before purge_until, which begins behind
-     * purge_after (told: position.h). purge_wish: identifies that wish; "" none. purge_for_room: because room is lacking.
-     * purge_granted: the wish that was granted last. */
+    /* Binary logs that this member wishes to remove (agent/binlog_limit.h): those before purge_until, which begins
+     * behind purge_after (told: position.h). purge_wish: identifies that wish; "" none. purge_for_room: because room is
+     * lacking. purge_granted: the wish that was granted last. */
     char purge_wish[AGENT_PURGE_ID_SIZE], purge_granted[AGENT_PURGE_ID_SIZE];
     char purge_until[AGENT_BINLOG_NAME_SIZE];
     char purge_after[POSITION_TOLD_SIZE];
@@ -221,10 +224,12 @@ struct agent_status {
     int64_t probe_us; /* how long the last successful probe took */
     int64_t certificate_not_after_ms;
     int64_t now_ms; /* this node's wall clock, when the status was encoded */
-    int64_t clock_ms; /* the agent's own monotonic clock then: who asks for something tells the last one it has (hearing.h) */
+    /* the agent's own monotonic clock then: who asks for something tells the last one it has (hearing.h) */
+    int64_t clock_ms;
     uint32_t position_max;    /* bytes of a position that the agent can be told; 0: POSITION_OLD_MAX */
     uint32_t volume_protocol; /* AGENT_VOLUME_PROTOCOL of its version */
-    int64_t looked_ms; /* by that clock, when the server was asked for what is said here of transactions; 0: it was not */
+    /* by that clock, when the server was asked for what is said here of transactions; 0: it was not */
+    int64_t looked_ms;
 
     /* The order in force (agent_order.h). */
     uint64_t epoch; /* the largest one ever accepted by this member */
@@ -235,7 +240,8 @@ struct agent_status {
     uint64_t noted_since;
     enum agent_role role; /* ordered */
     char order_hash[17];  /* "" if this process has no order */
-    bool order_done; /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
+    /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
+    bool order_done;
     bool writable; /* clients can write here */
     /* The order's leave_threads and keep_stopped, as last told; keeps_stopped by an agent that was restarted since,
      * too. */
@@ -280,11 +286,14 @@ struct agent_status {
     uint64_t semi_sync_lapses;
     uint32_t waiting_commits;  /* primary: commits that wait now */
     int64_t writes_blocked_ms; /* primary: since when no commit has got through although some wait; 0: they do */
-    int64_t stalled_ms; /* primary: since when a write of the agent's own hangs, though not on acknowledgements: storage; 0: none does */
-    bool isolated;       /* it closed itself (self_fence_ms); until the next order */
-    char set_aside[256]; /* what was set aside last: "FOLDER: TRANSACTIONS" (I7), "" nothing; read from the volume at start */
+    /* primary: since when a write of the agent's own hangs, though not on acknowledgements: storage; 0: none does */
+    int64_t stalled_ms;
+    bool isolated; /* it closed itself (self_fence_ms); until the next order */
+    /* what was set aside last: "FOLDER: TRANSACTIONS" (I7), "" nothing; read from the volume at start */
+    char set_aside[256];
     char salvaged[256]; /* primary: transactions that were taken over from salvage_host; "" none */
-    uint32_t long_transactions; /* primary: of clients, open for more than a second with writes, or statements that hold writes up */
+    /* primary: of clients, open for more than a second with writes, or statements that hold writes up */
+    uint32_t long_transactions;
     char long_transaction[160]; /* the oldest: "thread 17 of app@10.1.2.3, 42 s: UPDATE" */
 
     enum agent_data data;
@@ -300,9 +309,10 @@ struct agent_status {
         uint64_t bytes_per_second;
         uint32_t attempts;
         char message[256];
-        char task[AGENT_RESTORE_ID_SIZE]; /* the restore that this process has been told how to do (PUT /v1/restore); "" none */
-        char reason[48];                  /* of a failed restore, CamelCase (restore_check.h); "" none */
-        bool gave_up;                     /* nothing is tried before another task or order comes */
+        /* the restore that this process has been told how to do (PUT /v1/restore); "" none */
+        char task[AGENT_RESTORE_ID_SIZE];
+        char reason[48]; /* of a failed restore, CamelCase (restore_check.h); "" none */
+        bool gave_up;    /* nothing is tried before another task or order comes */
     } seed;
     uint32_t serving_backups;      /* streams that this agent gives now */
     struct backup_report backup;   /* the last one that this process was told to take */

@@ -42,11 +42,13 @@ enum agent_seed {
     AGENT_SEED_KEEP,       /* the data that is there is this cluster's: start with it */
     AGENT_SEED_INITIALISE, /* make a new database; an error if data is there */
     AGENT_SEED_CLONE,      /* copy it from the donor; an error if data is there, unless `replace` */
-    AGENT_SEED_RESTORE, /* make it of a stored backup: the task of PUT /v1/restore with restore_id (backup_task.h); likewise */
+    /* make it of a stored backup: the task of PUT /v1/restore with restore_id (backup_task.h); likewise */
+    AGENT_SEED_RESTORE,
     /* The same, but beside the data that is there, which stays as it is: in data.restored, under restore_number
      * (agent/bootstrap/datadir_beside.h). Then it waits: the status shows the number as besideNumber. */
     AGENT_SEED_RESTORE_BESIDE,
-    AGENT_SEED_TAKE_RESTORED, /* what waits beside it under restore_number becomes the data; the old is kept as data.before */
+    /* what waits beside it under restore_number becomes the data; the old is kept as data.before */
+    AGENT_SEED_TAKE_RESTORED,
     AGENT_SEED_COUNT,
 };
 
@@ -114,8 +116,9 @@ struct agent_order {
     char donor_host[AGENT_HOST_SIZE]; /* clone: a member's name, as source_host */
     uint32_t donor_port;
     uint32_t donor_agent_port;
-    char restore_id[AGENT_RESTORE_ID_SIZE]; /* restore, restoreBeside: of the backup, and of the task that says how to get it */
-    uint64_t restore_number;                /* restoreBeside, takeRestored: which one of this cluster's, from 1 */
+    /* restore, restoreBeside: of the backup, and of the task that says how to get it */
+    char restore_id[AGENT_RESTORE_ID_SIZE];
+    uint64_t restore_number; /* restoreBeside, takeRestored: which one of this cluster's, from 1 */
 
     enum agent_mark mark;
     /* With mark reseed: first the binary logs that hold what the source has not, and a list of it, are set aside on the

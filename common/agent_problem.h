@@ -41,7 +41,7 @@ enum agent_problem_kind {
 
 extern const char *const agent_problem_names[AGENT_PROBLEM_KIND_COUNT]; /* "", "AccountsFailed", ... */
 
-/* An error of replication as servers word it, with the transaction's GTID. */
+/* The server's message of an error of replication, with the transaction's GTID. */
 #define AGENT_PROBLEM_MESSAGE_SIZE 448
 
 struct agent_problem {

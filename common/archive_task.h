@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_task.h: what a primary's agent is told about the archive of binary logs (binlog_segment.h), and what it says of it. JSON; secrets as in backup_task.h.
+ * archive_task.h: what a primary's agent is told about the archive of binary logs (binlog_segment.h), and what it says
+ * of it. JSON; secrets as in backup_task.h.
  *
- *   PUT    /v1/archive   operator only. Body: a task. 200: in force, also when it was. Another word of it changes keys, interval or destination. 400 names what is wrong.
+ *   PUT    /v1/archive   operator only. Body: a task. 200: in force, also when it was. Another word of it changes keys,
+ *                        interval or destination. 400 names what is wrong.
  *   DELETE /v1/archive   nothing is archived any more; what is on its way ends. 200, also when there was none.
  *
- * Idempotent and standing: the operator repeats it until the status shows the task's digest, and after a restart of the agent (another boot_id). An agent archives only
- * while it is the open primary of the epoch that its order names; at any other time it keeps the task and rests. Each round is a child of its own (`kube-mysql-agent archive`) that
- * finds out from the store where the archive ends: nothing is remembered that could be wrong after a crash.
+ * Idempotent and standing: the operator repeats it until the status shows the task's digest, and after a restart of the
+ * agent (another boot_id). An agent archives only while it is the open primary of the epoch that its order names; at
+ * any other time it keeps the task and rests. Each round is a child of its own (`kube-mysql-agent archive`) that finds
+ * out from the store where the archive ends: nothing is remembered that could be wrong after a crash.
  */
 #ifndef KM_COMMON_ARCHIVE_TASK_H
 #define KM_COMMON_ARCHIVE_TASK_H
@@ -43,7 +46,8 @@ int archive_task_decode(const char *text, size_t len, struct archive_task *ret, 
 /* 16 hex digits and a NUL: of everything in it, keys by a hash only. */
 void archive_task_digest(const struct archive_task *task, char out[static 17]);
 
-/* Part of an agent's status ("archive"). Of the chain that ends with the newest segment, has no gap in it, and that the task's key opens: with another key a chain begins, though nothing is missing. */
+/* Part of an agent's status ("archive"). Of the chain that ends with the newest segment, has no gap in it, and that the
+ * task's key opens: with another key a chain begins, though nothing is missing. */
 struct archive_report {
     char task[17];                       /* digest of the task in force; "" none */
     bool known;                          /* what follows was read from the store in the life of this agent as primary */
@@ -52,11 +56,17 @@ struct archive_report {
     uint64_t from_epoch, from_sequence;  /* of that one; 0: an earlier version does not say, or there is none yet */
     int64_t from_ms;                     /* when that one was archived */
     char until_gtid[POSITION_TOLD_SIZE]; /* all that is archived; told */
-    int64_t until_ms; /* everything that had been committed by then is archived: when the last round that found nothing more to archive began */
-    int64_t newest_ms; /* when the last archived transaction was committed (whole seconds); no restore is sure to reach a later time. 0: not told */
-    int64_t gap_ms;    /* when the last gap was noticed: on its other side the chain begins; 0: none known */
+    /* everything that had been committed by then is archived: when the last round that found nothing more to archive
+     * began */
+    int64_t until_ms;
+    /* when the last archived transaction was committed (whole seconds); no restore is sure to reach a later time. 0:
+     * not told */
+    int64_t newest_ms;
+    int64_t gap_ms; /* when the last gap was noticed: on its other side the chain begins; 0: none known */
     uint64_t segments, stored_bytes; /* by this agent since it is primary */
-    char error_reason[48]; /* of the last round: StoreRefused, StoreUnavailable, ArchiveDamaged, BinlogsUnreadable, ArchiveFailed (the process ended without a word); "" it went well */
+    /* of the last round: StoreRefused, StoreUnavailable, ArchiveDamaged, BinlogsUnreadable, ArchiveFailed (the process
+     * ended without a word); "" it went well */
+    char error_reason[48];
     char message[256];
 };
 json_t *archive_report_encode(const struct archive_report *report); /* NULL when there is no task */

@@ -5,14 +5,18 @@
  *   FOLDER/manifest.json     written last, removed first: without it there is no backup, whatever else lies there
  *   FOLDER/data-000001 …     the pieces: one stream, cut every piece_bytes; each an object of parts of part_bytes
  *
- * FOLDER is NAMESPACE/CLUSTER/backups/ID below the destination's prefix. IDs are unique and sort by time: 20261121T204512Z-NAME-ATTEMPT.
+ * FOLDER is NAMESPACE/CLUSTER/backups/ID below the destination's prefix. IDs are unique and sort by time:
+ * 20261121T204512Z-NAME-ATTEMPT.
  *
- *   stream  = the tool's own bytes (xbstream, SQL, tar), then compressed (one zstd frame with content checksum), then sealed (backup_seal.h)
- *   digest of a piece    = SHA-256 over the 32-byte SHA-256 of each of its parts, in order: each byte is hashed once, for the request's signature and for this
+ *   stream               = the tool's own bytes (xbstream, SQL, tar), then compressed (one zstd frame with content
+ *                          checksum), then sealed (backup_seal.h)
+ *   digest of a piece    = SHA-256 over the 32-byte SHA-256 of each of its parts, in order: each byte is hashed once,
+ *                          for the request's signature and for this
  *   digest of a backup   = SHA-256 of manifest.json as stored
  *
- * A sealed backup's manifest carries `mac`, an HMAC-SHA-256 with a key derived from the user's, over the document without it (keys sorted, compact): pieces cannot be
- * swapped between backups, nor its position changed, by somebody who has not the key. Readers refuse a manifest that they do not understand wholly (`format`).
+ * A sealed backup's manifest carries `mac`, an HMAC-SHA-256 with a key derived from the user's, over the document
+ * without it (keys sorted, compact): pieces cannot be swapped between backups, nor its position changed, by somebody
+ * who has not the key. Readers refuse a manifest that they do not understand wholly (`format`).
  */
 #ifndef KM_COMMON_BACKUP_MANIFEST_H
 #define KM_COMMON_BACKUP_MANIFEST_H
@@ -75,8 +79,9 @@ void backup_manifest_add_piece(struct backup_manifest *manifest, uint64_t bytes,
 /* user_key: of a sealed one; else NULL. */
 void backup_manifest_encode(
     const struct backup_manifest *manifest, const unsigned char user_key[BACKUP_KEY_BYTES], struct strbuf *out);
-/* Checks everything that can be checked without the key: sums of sizes, names, limits. ERROR_PROTOCOL names the member. With user_key also the mac: ERROR_FORBIDDEN
- * when it is another key's (by key_id) or the manifest was altered. *ret must be released in any case of success. */
+/* Checks everything that can be checked without the key: sums of sizes, names, limits. ERROR_PROTOCOL names the member.
+ * With user_key also the mac: ERROR_FORBIDDEN when it is another key's (by key_id) or the manifest was altered. *ret
+ * must be released in any case of success. */
 int backup_manifest_decode(const char *text, size_t len, const unsigned char user_key[BACKUP_KEY_BYTES],
     struct backup_manifest *ret, struct error *err) KM_MUST_CHECK;
 /* "data-000001" for index 0. */

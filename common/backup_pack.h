@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_pack.h: between a tool's own bytes and what is stored of a backup: compressed (one zstd frame with content checksum), then sealed (backup_seal.h), each if wished.
+ * backup_pack.h: between a tool's own bytes and what is stored of a backup: compressed (one zstd frame with content
+ * checksum), then sealed (backup_seal.h), each if wished.
  *
- * Pure, synchronous, of bounded memory: a writer holds what zstd's window takes (about 1 MiB at level 1) and one sealed frame; a reader the window (refused beyond
- * PACK_WINDOW_LOG_MAX) and what it was given. A byte that is wrong anywhere is an error of the reader, at the latest of its end: by the seal, or by zstd's checksum.
- * Without both there is nothing here that could notice (the digests of the pieces do).
+ * Pure, synchronous, of bounded memory: a writer holds what zstd's window takes (about 1 MiB at level 1) and one sealed
+ * frame; a reader the window (refused beyond PACK_WINDOW_LOG_MAX) and what it was given. A byte that is wrong anywhere
+ * is an error of the reader, at the latest of its end: by the seal, or by zstd's checksum. Without both there is
+ * nothing here that could notice (the digests of the pieces do).
  */
 #ifndef KM_COMMON_BACKUP_PACK_H
 #define KM_COMMON_BACKUP_PACK_H
@@ -40,7 +42,8 @@ void pack_writer_end(struct pack_writer *writer, struct strbuf *out);
 struct pack_reader;
 struct pack_reader *pack_reader_new(const struct pack_options *options);
 void pack_reader_free(struct pack_reader *reader);
-/* len: up to PACK_FEED_MAX. Only when pack_reader_get has nothing more to give. ERROR_PROTOCOL says what is damaged; then nothing more may be asked of it. */
+/* len: up to PACK_FEED_MAX. Only when pack_reader_get has nothing more to give. ERROR_PROTOCOL says what is damaged;
+ * then nothing more may be asked of it. */
 int pack_reader_put(struct pack_reader *reader, const char *data, size_t len, struct error *err) KM_MUST_CHECK;
 /* How many bytes of the tool were written to buf (size > 0); 0: it needs more input. */
 ssize_t pack_reader_get(struct pack_reader *reader, char *buf, size_t size, struct error *err) KM_MUST_CHECK;

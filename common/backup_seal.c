@@ -236,7 +236,8 @@ static int damaged(const struct seal_reader *reader, uint64_t frame, struct erro
     return error_set(err, ERROR_PROTOCOL, "frame %llu is damaged", (unsigned long long)frame);
 }
 
-/* A writer fills every frame but the last one, so its length tells which one this must be; a lie about it is another nonce. */
+/* A writer fills every frame but the last one, so its length tells which one this must be; a lie about it is another
+ * nonce. */
 static int open_frame(struct seal_reader *reader, size_t len, struct error *err)
 {
     EVP_CIPHER_CTX *context = reader->cipher.context;

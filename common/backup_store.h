@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_store.h: where objects are, as a task says it (backup_task.h, archive_task.h): a bucket, or the door in front of a volume.
+ * backup_store.h: where objects are, as a task says it (backup_task.h, archive_task.h): a bucket, or the door in front
+ * of a volume.
  *
  * Secrets are in it: wiped on release, never logged (I9).
  */
@@ -32,7 +33,8 @@ void backup_store_release(struct backup_store *store); /* wipes secrets */
 void backup_store_take_keys(struct backup_store *to, const struct backup_store *from);
 
 json_t *backup_store_encode(const struct backup_store *store);
-/* The member "store" of a task. *store must be released in any case. ERROR_INVALID names the member that is wrong, never its value. */
+/* The member "store" of a task. *store must be released in any case. ERROR_INVALID names the member that is wrong,
+ * never its value. */
 int backup_store_decode(const json_t *document, struct backup_store *store, struct error *err) KM_MUST_CHECK;
 
 /* A client of it (object_store.h); tls and keys_grace_ms as in object_target. NULL with ERROR_INVALID. */

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_task.h: what an agent is told about a backup or a restore, and what it says of it. JSON; secrets are in it (keys of a bucket, of the encryption): it travels over mutual
- * TLS and through pipes only, is never logged, never in a status, and wiped after use (I9).
+ * backup_task.h: what an agent is told about a backup or a restore, and what it says of it. JSON; secrets are in it
+ * (keys of a bucket, of the encryption): it travels over mutual TLS and through pipes only, is never logged, never in a
+ * status, and wiped after use (I9).
  *
- *   POST   /v1/backups        operator only. Body: a task. 202 it runs, or is over (the status tells): the same id again changes only keys (credentials were
- *                             rotated). 409 another one runs. 400 names the member that is wrong.
- *   DELETE /v1/backups/ID     ends it: the tool is killed, the upload aborted, what was stored of it removed as far as the store answers. 200, also when it is not known.
- *   PUT    /v1/restore        operator only, door of `init`. Body: a task: what an order with seed "restore" and that id is about.
+ *   POST   /v1/backups        operator only. Body: a task. 202 it runs, or is over (the status tells): the same id
+ *                             again changes only keys (credentials were rotated). 409 another one runs. 400 names the
+ *                             member that is wrong.
+ *   DELETE /v1/backups/ID     ends it: the tool is killed, the upload aborted, what was stored of it removed as far as
+ *                             the store answers. 200, also when it is not known.
+ *   PUT    /v1/restore        operator only, door of `init`. Body: a task: what an order with seed "restore" and that
+ *                             id is about.
  *
- * A task is known to an agent for as long as it lives: after a restart the operator finds its id nowhere and begins anew, under another one.
+ * A task is known to an agent for as long as it lives: after a restart the operator finds its id nowhere and begins
+ * anew, under another one.
  */
 #ifndef KM_COMMON_BACKUP_TASK_H
 #define KM_COMMON_BACKUP_TASK_H
@@ -65,8 +70,9 @@ struct backup_report {
     uint64_t raw_bytes, stored_bytes, estimate_bytes, bytes_per_second;
     char gtid[POSITION_TOLD_SIZE]; /* told (position.h) */
     char digest[65];
-    char error_reason[48]; /* CamelCase: ToolFailed, StoreRefused, StoreUnavailable, ServerLost, Cancelled, KeyInvalid */
-    char message[384];     /* of a failure; the tool's own last words are part of it */
+    /* CamelCase: ToolFailed, StoreRefused, StoreUnavailable, ServerLost, Cancelled, KeyInvalid */
+    char error_reason[48];
+    char message[384]; /* of a failure; the tool's own last words are part of it */
 };
 /* As the member "backup" of a status. NULL when there is nothing to say. */
 json_t *backup_report_encode(const struct backup_report *report);

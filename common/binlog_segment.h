@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * binlog_segment.h: what is archived of a cluster's binary logs: a chain of segments, each some whole transactions of one primary. Pure.
+ * binlog_segment.h: what is archived of a cluster's binary logs: a chain of segments, each some whole transactions of
+ * one primary. Pure.
  *
- *   FOLDER/EEEEEEEEEE-SSSSSSSSSS-20261121T204512Z.log     packed (backup_pack.h): one binary log as binlog_tail.h gives it (`relay`), whole transactions only
+ *   FOLDER/EEEEEEEEEE-SSSSSSSSSS-20261121T204512Z.log     packed (backup_pack.h): one binary log as binlog_tail.h gives
+ *                                                         it (`relay`), whole transactions only
  *   FOLDER/EEEEEEEEEE-SSSSSSSSSS-20261121T204512Z.json    written after it, removed before it: makes the segment exist
  *
- * FOLDER is NAMESPACE/CLUSTER/binlogs/UID below the destination's prefix; UID is the MysqlCluster's: a cluster of the same name that is made anew begins another
- * chain. E is the epoch of the primary that wrote it, S counts from 1 in each epoch, the time is when it was archived (UTC), all fixed in width: names sort in
- * the order of the chain.
+ * FOLDER is NAMESPACE/CLUSTER/binlogs/UID below the destination's prefix; UID is the MysqlCluster's: a cluster of the
+ * same name that is made anew begins another chain. E is the epoch of the primary that wrote it, S counts from 1 in
+ * each epoch, the time is when it was archived (UTC), all fixed in width: names sort in the order of the chain.
  *
- * The chain. `after` is what had been executed before a segment's first transaction, `until` what is with its last one. Within an epoch each segment begins where the
- * one before it ends: same GTIDs, and its `previous` is the SHA-256 of that one's .json as stored. The first segment of an epoch has `previous` ""; it begins where the
- * archive ended, or earlier: a primary's log may have held transactions at its end that nobody had acknowledged, and that the next primary never had. So what a chain says is:
- * of each epoch everything up to the `after` of the next epoch's first segment. A segment that begins where nothing ends is the other side of a gap (`gap`): no restore
- * goes over it. (Within an epoch it has a `previous`, too.) The first one of a folder begins where its server's logs do, and is no gap.
+ * The chain. `after` is what had been executed before a segment's first transaction, `until` what is with its last one.
+ * Within an epoch each segment begins where the one before it ends: same GTIDs, and its `previous` is the SHA-256 of
+ * that one's .json as stored. The first segment of an epoch has `previous` ""; it begins where the archive ended, or
+ * earlier: a primary's log may have held transactions at its end that nobody had acknowledged, and that the next
+ * primary never had. So what a chain says is: of each epoch everything up to the `after` of the next epoch's first
+ * segment. A segment that begins where nothing ends is the other side of a gap (`gap`): no restore goes over it.
+ * (Within an epoch it has a `previous`, too.) The first one of a folder begins where its server's logs do, and is no
+ * gap.
  *
- * Two writers of one epoch (an agent that was restarted while its child went on) make the same sequence number twice, with different times: the one that a successor names in
- * `previous` counts, else, at the end of an epoch, the one that goes further (`until`).
+ * Two writers of one epoch (an agent that was restarted while its child went on) make the same sequence number twice,
+ * with different times: the one that a successor names in `previous` counts, else, at the end of an epoch, the one that
+ * goes further (`until`).
  *
- * A sealed segment carries a mac as a backup's manifest does, and its own salt: its log is sealed with a key of its own.
+ * A sealed segment carries a mac as a backup's manifest does, and its own salt: its log is sealed with a key of its
+ * own.
  */
 #ifndef KM_COMMON_BINLOG_SEGMENT_H
 #define KM_COMMON_BINLOG_SEGMENT_H
@@ -55,8 +62,8 @@ void binlog_folder_of(const char *ns, const char *cluster, const char *uid, stru
 
 struct binlog_segment {
     struct binlog_segment_name name; /* in the document, too: it must be the object's */
-    /* The first segment of the chain up to this one in which nothing is missing and that one key opens; so an archive's newest segment tells where it begins, unless retention
-     * has removed that. sequence 0: it does not say. */
+    /* The first segment of the chain up to this one in which nothing is missing and that one key opens; so an archive's
+     * newest segment tells where it begins, unless retention has removed that. sequence 0: it does not say. */
     struct binlog_segment_name chain;
     char ns[64], cluster[64], cluster_uid[64];
     char writer[64]; /* the member */

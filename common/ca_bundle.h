@@ -2,8 +2,9 @@
 /*
  * ca_bundle.h: the file with the certificate authorities that a server is held against when nobody named others.
  *
- * $SSL_CERT_FILE, as OpenSSL and Go take it; else the system's, where distributions have it; else the one beside the program: images of databases often have none, so
- * `kube-mysql-agent copy` brings its own along (images/ca-certificates.sh).
+ * $SSL_CERT_FILE, as OpenSSL and Go take it; else the system's, where distributions have it; else the one beside the
+ * program: images of databases often have none, so `kube-mysql-agent copy` brings its own along
+ * (images/ca-certificates.sh).
  */
 #ifndef KM_COMMON_CA_BUNDLE_H
 #define KM_COMMON_CA_BUNDLE_H

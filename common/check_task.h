@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_task.h: whether restored data can be used: every table is checked (CHECK TABLE), and that the server has what the backup stood for. JSON.
+ * check_task.h: whether restored data can be used: every table is checked (CHECK TABLE), and that the server has what
+ * the backup stood for. JSON.
  *
- *   PUT    /v1/check   operator only. Body: a task. 200: it is in force, also when it was. One of another id replaces what runs. 400 names what is wrong.
+ *   PUT    /v1/check   operator only. Body: a task. 200: it is in force, also when it was. One of another id replaces
+ *                      what runs. 400 names what is wrong.
  *   DELETE /v1/check   nothing is checked any more, and nothing is told of it. 200, also when there was none.
  *
- * A standing task: the operator repeats it until the status shows its id, and after a restart of the agent (another boot_id), which begins anew. It begins once the server answers and
- * ends by itself; the report stays. The work is a child's (`kube-mysql-agent check-data`), one table after another, names in pages: memory does not grow with the data.
+ * A standing task: the operator repeats it until the status shows its id, and after a restart of the agent (another
+ * boot_id), which begins anew. It begins once the server answers and ends by itself; the report stays. The work is a
+ * child's (`kube-mysql-agent check-data`), one table after another, names in pages: memory does not grow with the data.
  */
 #ifndef KM_COMMON_CHECK_TASK_H
 #define KM_COMMON_CHECK_TASK_H

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * frame_stream.h: the body of GET /v1/backup: a copy of a database between two texts that say what it is and that it is whole. Pure.
+ * frame_stream.h: the body of GET /v1/backup: a copy of a database between two texts that say what it is and that it is
+ * whole. Pure.
  *
  *   stream  = magic header data* trailer        and nothing after it
  *   magic   = "KMSTRM1\n"
  *   frame   = type (1 byte: 'H', 'D', 'T'), length (4 bytes, big endian), payload
  *   header  = JSON: what follows, so that a receiver can refuse before it starts
- *   data    = bytes of the backup tool's own format, in pieces of any size up to FRAME_DATA_MAX; an empty piece is a sign of life
+ *   data    = bytes of the backup tool's own format, in pieces of any size up to FRAME_DATA_MAX; an empty piece is a
+ *             sign of life
  *   trailer = JSON: how it ended, how many bytes of data there were, their digest, the GTID position they stand for
  *
- * The digest is a SHA-256 unless the header says "digest":"poly1305" and names a key (stream_digest.h): for receivers that asked for it
- * (GET /v1/backup?digest=poly1305), so that old and new agents understand each other.
+ * The digest is a SHA-256 unless the header says "digest":"poly1305" and names a key (stream_digest.h): for receivers
+ * that asked for it (GET /v1/backup?digest=poly1305), so that old and new agents understand each other.
  *
- * A stream without a trailer that says "ok" and fits what arrived is worth nothing, however many bytes it has (I8). The reader keeps no
- * data: it hands pieces on as they come and holds at most one text of FRAME_TEXT_MAX bytes.
+ * A stream without a trailer that says "ok" and fits what arrived is worth nothing, however many bytes it has (I8). The
+ * reader keeps no data: it hands pieces on as they come and holds at most one text of FRAME_TEXT_MAX bytes.
  */
 #ifndef KM_COMMON_FRAME_STREAM_H
 #define KM_COMMON_FRAME_STREAM_H
@@ -101,8 +103,8 @@ void frame_reader_init(struct frame_reader *reader, const struct frame_reader_op
 void frame_reader_release(struct frame_reader *reader);
 /* Bytes as they come. ERROR_PROTOCOL: they are no such stream. After a failure nothing more may be fed. */
 int frame_reader_feed(struct frame_reader *reader, const char *data, size_t len, struct error *err) KM_MUST_CHECK;
-/* The peer has ended: 0 if the stream is complete, the trailer says ok, and its count and digest are those of what arrived.
- * ERROR_PROTOCOL: truncated or damaged; ERROR_UNAVAILABLE: the donor says that it failed. Its position
+/* The peer has ended: 0 if the stream is complete, the trailer says ok, and its count and digest are those of what
+ * arrived. ERROR_PROTOCOL: truncated or damaged; ERROR_UNAVAILABLE: the donor says that it failed. Its position
  * is the reader's. */
 int frame_reader_finish(struct frame_reader *reader, struct stream_trailer *ret, struct error *err) KM_MUST_CHECK;
 

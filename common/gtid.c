@@ -13,8 +13,8 @@ enum { UUID_LEN = 36, TAG_MAX = 32 };
 
 /*
  * One flat, sorted array serves both families.
- * MySQL: `source` is "uuid" or "uuid:tag"; [first, last] are transaction numbers; ranges of a source neither overlap nor touch.
- * MariaDB: `domain` has exactly one range, [1, last], last executed by `server`.
+ * MySQL: `source` is "uuid" or "uuid:tag"; [first, last] are transaction numbers; ranges of a source neither overlap
+ * nor touch. MariaDB: `domain` has exactly one range, [1, last], last executed by `server`.
  */
 struct gtid_range {
     char source[UUID_LEN + 1 + TAG_MAX + 1];
@@ -75,7 +75,8 @@ static int compare_ranges(const void *left, const void *right)
     return a->server < b->server ? -1 : a->server > b->server;
 }
 
-/* Sorts, and joins ranges of one source that overlap or touch. For MariaDB that keeps the furthest position of each domain. */
+/* Sorts, and joins ranges of one source that overlap or touch. For MariaDB that keeps the furthest position of each
+ * domain. */
 static void normalise(struct gtid_set *set)
 {
     if (set->n < 2)

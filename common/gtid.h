@@ -39,11 +39,14 @@ enum gtid_relation {
     GTID_SUPERSET, /* a holds more than b */
     GTID_DIVERGED, /* each holds something that the other lacks */
 };
-/* Both of the same flavour. MariaDB: compared per domain by sequence number; same sequence from two servers is DIVERGED. */
+/* Both of the same flavour. MariaDB: compared per domain by sequence number; same sequence from two servers is
+ * DIVERGED. */
 enum gtid_relation gtid_set_compare(const struct gtid_set *a, const struct gtid_set *b);
-/* a minus b: what a has executed and b has not (errant transactions). MariaDB: the positions of a that are ahead. New set. */
+/* a minus b: what a has executed and b has not (errant transactions). MariaDB: the positions of a that are ahead. New
+ * set. */
 struct gtid_set *gtid_set_subtract(const struct gtid_set *a, const struct gtid_set *b);
-/* What both hold. MariaDB: per domain the position that is behind; of two servers' transactions of the same number neither is in it. New set. */
+/* What both hold. MariaDB: per domain the position that is behind; of two servers' transactions of the same number
+ * neither is in it. New set. */
 struct gtid_set *gtid_set_intersect(const struct gtid_set *a, const struct gtid_set *b);
 /* MySQL: the transactions that the server of this UUID wrote, under any tag. New set. */
 struct gtid_set *gtid_set_of_source(const struct gtid_set *set, const char *uuid);

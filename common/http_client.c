@@ -22,8 +22,8 @@ struct http_client {
     struct list_node sets;
     struct http_connections *current;
     struct list_node requests;
-    /* Requests that something must happen to which could not while libcurl was on the stack, or inside the caller's call;
-     * worked off by sweep(). */
+    /* Requests that something must happen to which could not while libcurl was on the stack, or inside the caller's
+     * call; worked off by sweep(). */
     struct list_node todo;
     struct loop_timer sweep_timer;
     unsigned inside_curl;
@@ -457,9 +457,10 @@ static void build_headers(struct http_request *request, const struct http_reques
 }
 
 /*
- * libcurl by itself sends a request once more when a reused connection dies without an answer, POST or not. With CURLOPT_POSTFIELDS
- * a write could so take effect twice behind our caller's back. A body that is handed out once and cannot be rewound makes it fail
- * instead (CURLE_SEND_FAIL_REWIND), and the caller decides. A body that is empty needs no rewinding; there on_request_begins says no.
+ * libcurl by itself sends a request once more when a reused connection dies without an answer, POST or not. With
+ * CURLOPT_POSTFIELDS a write could so take effect twice behind our caller's back. A body that is handed out once and
+ * cannot be rewound makes it fail instead (CURLE_SEND_FAIL_REWIND), and the caller decides. A body that is empty needs
+ * no rewinding; there on_request_begins says no.
  */
 static size_t on_body_wanted(char *out, size_t size, size_t count, void *arg)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_client.h: HTTP/1.1 and HTTP/2 requests on the loop (libcurl multi, CURLMOPT_SOCKETFUNCTION/TIMERFUNCTION on libevent).
+ * http_client.h: HTTP/1.1 and HTTP/2 requests on the loop (libcurl multi, CURLMOPT_SOCKETFUNCTION/TIMERFUNCTION on
+ * libevent).
  *
  * A client keeps its connections alive and multiplexes over one HTTP/2 connection per host where the server speaks it
- * (CURLOPT_PIPEWAIT). A request is started with a struct that is copied; its callbacks run on the loop: `data` zero or more times, then
- * `done` exactly once, unless cancelled. Never inside http_client_start, never after http_request_cancel.
+ * (CURLOPT_PIPEWAIT). A request is started with a struct that is copied; its callbacks run on the loop: `data` zero or
+ * more times, then `done` exactly once, unless cancelled. Never inside http_client_start, never after
+ * http_request_cancel.
  * Redirects are answers like others, proxies of the environment are ignored, nothing is decompressed.
  * https://curl.se/libcurl/c/libcurl-multi.html
  */
@@ -34,7 +36,8 @@ struct http_tls *http_tls_new(const struct http_tls_options *options);
 struct http_tls *http_tls_ref(struct http_tls *tls);
 void http_tls_unref(struct http_tls *tls);
 
-/* Why the server's certificate is not taken: then there was no answer, err is UNAVAILABLE or INVALID and has the details. */
+/* Why the server's certificate is not taken: then there was no answer, err is UNAVAILABLE or INVALID and has the
+ * details. */
 enum http_distrust {
     HTTP_DISTRUST_NONE,
     HTTP_DISTRUST_AUTHORITY, /* nobody whom we trust has signed it */
@@ -69,13 +72,15 @@ struct http_request_options {
     int64_t connect_timeout_ms; /* 0: 10,000 */
     int64_t timeout_ms;         /* whole request; 0: none (streams) */
     int64_t idle_timeout_ms;    /* ERROR_TIMEOUT when no byte comes or goes for so long; 0: none. Streams need it. */
-    size_t max_body; /* gathered 2xx body, 0: HTTP_BODY_MAX; more is ERROR_TOO_LARGE. Others are cut at KUBE_ERROR_BODY_MAX */
+    /* gathered 2xx body, 0: HTTP_BODY_MAX; more is ERROR_TOO_LARGE. Others are cut at KUBE_ERROR_BODY_MAX */
+    size_t max_body;
     size_t receive_buffer_bytes; /* memory of the request while it lasts, 0: 16 KiB; up to 512 KiB for bulk data */
     /* Streams a 2xx body instead of gathering it (other answers are gathered for the error text).
      * Return -1 to end the request: done gets ERROR_CANCELLED. May be NULL. */
     int (*data)(void *arg, const char *data, size_t len);
-    /* err is NULL when an HTTP answer arrived complete, whatever its status; else why not (UNAVAILABLE, TIMEOUT, PROTOCOL,
-     * TOO_LARGE, CANCELLED; INVALID for a bad URL or certificate text). err->code is the errno of a failed connect.
+    /* err is NULL when an HTTP answer arrived complete, whatever its status; else why not (UNAVAILABLE, TIMEOUT,
+     * PROTOCOL, TOO_LARGE, CANCELLED; INVALID for a bad URL or certificate text). err->code is the errno of a failed
+     * connect.
      * Both are valid during the call only. The request is freed after it returns. */
     void (*done)(void *arg, const struct http_response *response, const struct error *err);
     void *arg;
@@ -85,7 +90,8 @@ struct http_client *http_client_new(struct loop *loop);
 /* Cancels everything in flight (no callbacks). Not from inside a callback of its own. */
 void http_client_free(struct http_client *client);
 struct http_request *http_client_start(struct http_client *client, const struct http_request_options *options);
-/* Of the answer, while `data` or `done` of this request runs. Header: the last one of that name, NULL if there is none; valid during the callback. */
+/* Of the answer, while `data` or `done` of this request runs. Header: the last one of that name, NULL if there is none;
+ * valid during the callback. */
 int http_request_status(const struct http_request *request);
 const char *http_request_header(const struct http_request *request, const char *name);
 /* Ends it now; no callback follows. Fine from inside its own data callback; not from its done. */
@@ -96,8 +102,8 @@ void http_request_pause(struct http_request *request);
 void http_request_resume(struct http_request *request);
 /* Connections open and requests in flight: metrics. */
 void http_client_stats(const struct http_client *client, size_t *ret_connections, size_t *ret_in_flight);
-/* The next request dials anew (after a change of certificates, or when the peer seems hung): idle connections are closed
- * now, those in use when their last request is done. */
+/* The next request dials anew (after a change of certificates, or when the peer seems hung): idle connections are
+ * closed now, those in use when their last request is done. */
 void http_client_drop_idle(struct http_client *client);
 
 #endif

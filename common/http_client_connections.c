@@ -14,8 +14,8 @@
 
 /* Streams per HTTP/2 connection: one connection carries every watch and every write (libcurl's own default is 100). */
 #define STREAMS_MAX 1000L
-/* libcurl opens another connection for each request beyond the streams that the server allows (often 100), and one for each
- * that a server without HTTP/2 has to serve at a time. Further ones wait. */
+/* libcurl opens another connection for each request beyond the streams that the server allows (often 100), and one for
+ * each that a server without HTTP/2 has to serve at a time. Further ones wait. */
 #define CONNECTIONS_PER_HOST_MAX 128L
 /* A host that vanished is noticed after so long, whether data is under way (TCP_USER_TIMEOUT) or not (keep-alive). */
 #define KEEPALIVE_IDLE_S 10L
@@ -220,8 +220,8 @@ static void learn_ports(struct socket_watch *watch)
         watch->peer_port = port_of(&address);
 }
 
-/* CURLINFO_ACTIVESOCKET knows the socket only when the transfer is over, so the ports have to tell. The socket asked for goes to the
- * front of the list: an HTTP/2 connection is asked for again and again, thousands of others never. */
+/* CURLINFO_ACTIVESOCKET knows the socket only when the transfer is over, so the ports have to tell. The socket asked
+ * for goes to the front of the list: an HTTP/2 connection is asked for again and again, thousands of others never. */
 int http_connections_socket_of(struct http_connections *set, void *easy)
 {
     long local_port = 0;

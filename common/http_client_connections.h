@@ -42,10 +42,10 @@ const char *http_connections_add(struct http_connections *set, void *easy);
 void http_connections_remove(struct http_connections *set, void *easy, bool completed);
 /* The descriptor that the running transfer uses, or -1. */
 int http_connections_socket_of(struct http_connections *set, void *easy);
-/* Acts next turn as if the socket were readable; -1 is ignored. To be called whenever an HTTP/2 transfer has been given data, and when one is
- * taken away: libcurl 7.88 (cf_h2_recv) stops in the middle of what it has read from a connection when the buffer of one stream is full,
- * and after that stream has been served it goes on only when the socket becomes readable again, which may be never. Looking
- * again until that yields nothing delivers the rest. */
+/* Acts next turn as if the socket were readable; -1 is ignored. To be called whenever an HTTP/2 transfer has been given
+ * data, and when one is taken away: libcurl 7.88 (cf_h2_recv) stops in the middle of what it has read from a connection
+ * when the buffer of one stream is full, and after that stream has been served it goes on only when the socket becomes
+ * readable again, which may be never. Looking again until that yields nothing delivers the rest. */
 void http_connections_look_again(struct http_connections *set, int fd);
 /* The next transfer that ended (still to be removed) with its CURLcode, or NULL. */
 void *http_connections_next_finished(struct http_connections *set, int *ret_code);

@@ -2,9 +2,10 @@
 /*
  * http_connection.c: one connection: its life, what comes in, what goes out (http_connection.h).
  *
- * Small answers go through the bufferevent. Bulk data over TLS goes to OpenSSL at once, record by record from where it lies, as long as the socket takes it: in the
- * bufferevent it would be copied twice more into fresh memory, and each piece would cost a turn of the loop and two calls of epoll_ctl. What the socket does not take
- * becomes the bufferevent's, which goes on with the record that OpenSSL has begun.
+ * Small answers go through the bufferevent. Bulk data over TLS goes to OpenSSL at once, record by record from where it
+ * lies, as long as the socket takes it: in the bufferevent it would be copied twice more into fresh memory, and each
+ * piece would cost a turn of the loop and two calls of epoll_ctl. What the socket does not take becomes the
+ * bufferevent's, which goes on with the record that OpenSSL has begun.
  */
 #include "common/base.h"
 
@@ -191,8 +192,9 @@ static void set_cork(const struct http_connection *connection, int on)
     setsockopt(bufferevent_getfd(connection->bev), IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
 }
 
-/* A record that is begun must go on with the same bytes, in one chunk of the buffer (OpenSSL refuses less): so it is added by itself, to a buffer that is empty. An
- * error of the connection is found again and reported by the bufferevent. */
+/* A record that is begun must go on with the same bytes, in one chunk of the buffer (OpenSSL refuses less): so it is
+ * added by itself, to a buffer that is empty. An error of the connection is found again and reported by the
+ * bufferevent. */
 static void write_records(struct http_connection *connection, SSL *ssl, struct iovec *parts, int count)
 {
     char gathered[RECORD_BYTES];

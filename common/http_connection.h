@@ -25,7 +25,8 @@ enum http_connection_state {
     HTTP_CONNECTION_READING,   /* between requests, or a request is not complete yet */
     HTTP_CONNECTION_HANDLING,  /* the exchange is the handler's */
     HTTP_CONNECTION_FLUSHING,  /* the answer is complete but not sent; then READING or LINGERING */
-    HTTP_CONNECTION_LINGERING, /* our side is shut; what still comes is thrown away, or a reset would overtake the answer */
+    /* our side is shut; what still comes is thrown away, or a reset would overtake the answer */
+    HTTP_CONNECTION_LINGERING,
 };
 
 struct http_connection {

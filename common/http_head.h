@@ -2,8 +2,8 @@
 /*
  * http_head.h: the head of an HTTP/1 request, from bytes to a struct. Pure; for http_server.
  *
- * Strict where leniency has led to request smuggling (RFC 9112): lines end with CRLF, no folded or repeated framing fields, no transfer
- * codings (a body needs Content-Length; others are told 411), no control bytes.
+ * Strict where leniency has led to request smuggling (RFC 9112): lines end with CRLF, no folded or repeated framing
+ * fields, no transfer codings (a body needs Content-Length; others are told 411), no control bytes.
  */
 #ifndef KM_COMMON_HTTP_HEAD_H
 #define KM_COMMON_HTTP_HEAD_H

@@ -55,8 +55,9 @@ static bool read_step(const char **p, struct step *step)
 }
 
 /*
- * Follows path. Returns the value or NULL; *ret_stuck (may be NULL) is then the length of the path up to a value that is there,
- * is not null and cannot have the next step (a string where an object was expected); untouched if something is just absent.
+ * Follows path. Returns the value or NULL; *ret_stuck (may be NULL) is then the length of the path up to a value that
+ * is there, is not null and cannot have the next step (a string where an object was expected); untouched if something
+ * is just absent.
  */
 static const json_t *follow(const json_t *root, const char *path, size_t *ret_stuck)
 {

@@ -18,8 +18,8 @@ static inline void list_init(struct list_node *head)
 }
 
 /*
- * The static analyzer does not follow unlinking: it believes that a node which was freed is still in the list. A function
- * that it cannot see into makes it forget.
+ * The static analyzer does not follow unlinking: it believes that a node which was freed is still in the list. A
+ * function that it cannot see into makes it forget.
  */
 #ifdef __clang_analyzer__
 struct list_node *list_next(const struct list_node *node);

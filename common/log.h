@@ -5,8 +5,8 @@
  *     log_info("cluster accepted", LOG_STR("cluster", key), LOG_INT("generation", gen));
  *
  * Two formats: JSON ({"time":...,"level":"info","msg":...,fields}) and text for terminals
- * (`12:34:56.789 INFO  cluster accepted cluster=a/b generation=3`). A record longer than LOG_RECORD_MAX is cut and says so.
- * The configuration is process-wide and set once in main() before any thread starts; writing is thread-safe
+ * (`12:34:56.789 INFO  cluster accepted cluster=a/b generation=3`). A record longer than LOG_RECORD_MAX is cut and says
+ * so. The configuration is process-wide and set once in main() before any thread starts; writing is thread-safe
  * (one write(2) a record). Values are copied out at once, nothing is kept. Never log secrets (I9).
  */
 #ifndef KM_COMMON_LOG_H

@@ -2,8 +2,8 @@
 /*
  * loop.h: the one event loop of a process (libevent), its timers, descriptors and signals.
  *
- * One thread owns the loop and all state hung on it. Callbacks run from loop_run, exactly once per arming, never inside the call that
- * armed them and never after the matching _cancel/_free.
+ * One thread owns the loop and all state hung on it. Callbacks run from loop_run, exactly once per arming, never inside
+ * the call that armed them and never after the matching _cancel/_free.
  */
 #ifndef KM_COMMON_LOOP_H
 #define KM_COMMON_LOOP_H

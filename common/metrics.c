@@ -340,7 +340,11 @@ static int compare_series(const void *a, const void *b)
 void metrics_write_head(struct strbuf *out, const struct metric_desc *desc)
 {
     static const char *const types[] = {
-        [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_HISTOGRAM] = "histogram", [METRIC_UNTYPED] = "untyped"};
+        [METRIC_COUNTER] = "counter",
+        [METRIC_GAUGE] = "gauge",
+        [METRIC_HISTOGRAM] = "histogram",
+        [METRIC_UNTYPED] = "untyped",
+    };
     strbuf_addf(out, "# HELP %s ", desc->name);
     add_escaped(out, desc->help, strlen(desc->help), false);
     strbuf_addf(out, "\n# TYPE %s %s\n", desc->name, types[desc->type]);

@@ -3,9 +3,9 @@
  * metrics.h: a registry of counters, gauges and histograms, rendered in the Prometheus text format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/).
  *
- * A registry belongs to one thread (the loop). A family is declared once; a series is a family plus label values. Label values
- * come from small closed sets or from our own objects, never from a peer's free text, and a family refuses more than
- * METRICS_SERIES_MAX series: further ones are counted in kubemysql_metrics_dropped_series_total.
+ * A registry belongs to one thread (the loop). A family is declared once; a series is a family plus label values. Label
+ * values come from small closed sets or from our own objects, never from a peer's free text, and a family refuses more
+ * than METRICS_SERIES_MAX series: further ones are counted in kubemysql_metrics_dropped_series_total.
  */
 #ifndef KM_COMMON_METRICS_H
 #define KM_COMMON_METRICS_H
@@ -18,7 +18,8 @@
 #define METRICS_SERIES_MAX 20000
 #define METRICS_BUCKETS_MAX 20
 
-/* METRIC_UNTYPED: a value of somebody else under the name that its users know, whatever the conventions ask of a counter. */
+/* METRIC_UNTYPED: a value of somebody else under the name that its users know, whatever the conventions ask of a
+ * counter. */
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_UNTYPED };
 
 struct metrics;       /* the registry */
@@ -59,8 +60,9 @@ double metric_value(const struct metric *metric);
 void metrics_on_collect(struct metrics *metrics, void (*collect)(void *arg), void *arg);
 void metrics_render(struct metrics *metrics, struct strbuf *out);
 
-/* Figures of many objects that keep their own: a renderer writes them after the families, so that no series is held between scrapes. It
- * writes a family's head once and all its samples right behind it. label_values: as many as desc names labels. */
+/* Figures of many objects that keep their own: a renderer writes them after the families, so that no series is held
+ * between scrapes. It writes a family's head once and all its samples right behind it. label_values: as many as desc
+ * names labels. */
 void metrics_on_render(struct metrics *metrics, void (*render)(void *arg, struct strbuf *out), void *arg);
 void metrics_write_head(struct strbuf *out, const struct metric_desc *desc);
 void metrics_write_sample(

@@ -58,7 +58,8 @@ static double count_fds(void)
     return count - 1; /* the folder's own */
 }
 
-/* proc(5), stat: field 22 is the start in clock ticks since boot; fields are counted behind the name, which may hold anything. */
+/* proc(5), stat: field 22 is the start in clock ticks since boot; fields are counted behind the name, which may hold
+ * anything. */
 static double start_seconds(void)
 {
     _cleanup_(strbuf_release) struct strbuf text;

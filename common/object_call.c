@@ -16,7 +16,8 @@
 /* How often it is looked whether the keys have changed. */
 #define KEYS_LOOK_MS 200
 #define SHOWN_MAX ((size_t)100)
-/* Larger bodies ask first (Expect: 100-continue) once a try has failed: a server that refuses without reading would cut us off before its answer is read. */
+/* Larger bodies ask first (Expect: 100-continue) once a try has failed: a server that refuses without reading would cut
+ * us off before its answer is read. */
 #define ASK_FIRST_BYTES ((size_t)(64 * KM_KIB))
 
 struct object_call {
@@ -130,7 +131,8 @@ static int64_t keys_wait_left_ms(const struct object_call *call)
     return call->refused_ms + call->store->keys_grace_ms - loop_now_ms(call->store->loop);
 }
 
-/* Whoever revokes the old keys before everybody has the new ones must not end hours of work. But keys that never worked are wrong. */
+/* Whoever revokes the old keys before everybody has the new ones must not end hours of work. But keys that never worked
+ * are wrong. */
 static bool wait_for_keys(struct object_call *call)
 {
     struct object_store *store = call->store;

@@ -64,7 +64,8 @@ static int on_data(void *arg, struct http_request *http, const char *data, size_
     return r->data(r->data_arg, data, len); /* r may be gone after this */
 }
 
-/* Nothing lies behind the byte that was asked for: is it the end, or far beyond? Not all servers say how long the object is when they refuse a range. */
+/* Nothing lies behind the byte that was asked for: is it the end, or far beyond? Not all servers say how long the
+ * object is when they refuse a range. */
 static void on_looked(void *arg, const struct object_answer *answer, const struct error *err)
 {
     struct reading *r = arg;

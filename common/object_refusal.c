@@ -133,7 +133,8 @@ bool object_blames_keys(const struct object_answer *answer, const struct error *
     return err->kind == ERROR_UNAUTHORIZED && !str_eq(answer->code, "RequestTimeTooSkewed");
 }
 
-/* What a person can do about it. The door of a volume is not a person's: its certificates are renewed by the operator, so that heals. */
+/* What a person can do about it. The door of a volume is not a person's: its certificates are renewed by the operator,
+ * so that heals. */
 void object_explain_distrust(const struct object_store *store, enum http_distrust distrust, struct error *err)
 {
     static const struct {

@@ -9,7 +9,8 @@
 #include "common/s3_store.h"
 #include "common/volume_store.h"
 
-/* 1,000 entries with keys of up to 1,024 bytes, each of which may be a reference of six, do not come in practice; half of it does. */
+/* 1,000 entries with keys of up to 1,024 bytes, each of which may be a reference of six, do not come in practice; half
+ * of it does. */
 #define PAGE_MAX ((size_t)(4 * KM_MIB))
 #define ANSWER_MAX ((size_t)(64 * KM_KIB))
 #define QUERY_MAX ((size_t)(8 * KM_KIB))

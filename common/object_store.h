@@ -10,10 +10,14 @@
  * repeated by itself with back-off as long as that is safe and promising (no answer, 500, 502, 503, 504, 429,
  * RequestTimeout), at most OBJECT_TRIES_MAX times. `done` callbacks come once, from the loop, never inside the call
  * that started them, never after a cancel. Errors:
- *   NOT_FOUND no such bucket, object or upload     UNAUTHORIZED, FORBIDDEN wrong key, no right (with the server's own code and message)
- *   CONFLICT  PreconditionFailed                    INVALID      the target is not usable (its field is named)
- *             or its certificate is not trusted: one try, as whoever reads the error must do something
- *   PROTOCOL  no answer of such a server, or damaged       UNAVAILABLE, TIMEOUT  after all tries        TOO_LARGE  more than was allowed
+ *   NOT_FOUND                no such bucket, object or upload
+ *   UNAUTHORIZED, FORBIDDEN  wrong key, no right (with the server's own code and message)
+ *   CONFLICT                 PreconditionFailed
+ *   INVALID                  the target is not usable (its field is named), or its certificate is not trusted: one try,
+ *                            as whoever reads the error must do something
+ *   PROTOCOL                 no answer of such a server, or damaged
+ *   UNAVAILABLE, TIMEOUT     after all tries
+ *   TOO_LARGE                more than was allowed
  * Keys are never in an error's text.
  */
 #ifndef KM_COMMON_OBJECT_STORE_H
@@ -44,7 +48,9 @@ struct object_target {
     const char *connect_to;                              /* "IP:port" to dial instead */
     struct http_tls *tls;    /* a reference is taken; NULL: the system's certificates (ca_bundle.h) */
     int64_t idle_timeout_ms; /* no byte comes or goes; 0: 60 s. Completing an upload gets five times as long */
-    int64_t keys_grace_ms; /* keys that have worked and are refused now: so long new ones are waited for (object_store_set_keys); 0: not at all */
+    /* keys that have worked and are refused now: so long new ones are waited for (object_store_set_keys); 0: not at
+     * all */
+    int64_t keys_grace_ms;
     uint32_t retry_base_ms; /* first pause between tries, doubled each time up to 15 s; 0: 500 ms */
 };
 
@@ -54,10 +60,11 @@ struct object_upload;  /* one object that arrives in parts */
 
 /* NULL with ERROR_INVALID. */
 struct object_store *object_store_new(struct loop *loop, const struct object_target *target, struct error *err);
-/* Cancels what is under way (no callbacks); uploads that were not completed stay on the server until somebody aborts them. NULL is fine. */
+/* Cancels what is under way (no callbacks); uploads that were not completed stay on the server until somebody aborts
+ * them. NULL is fine. */
 void object_store_free(struct object_store *store);
-/* Credentials were rotated: from the next request (or try) on, those included that were refused and wait (keys_grace_ms). Keys that hold what keys do not have (a
- * blank, a line break) are not taken; the log says so. */
+/* Credentials were rotated: from the next request (or try) on, those included that were refused and wait
+ * (keys_grace_ms). Keys that hold what keys do not have (a blank, a line break) are not taken; the log says so. */
 void object_store_set_keys(
     struct object_store *store, const char *access_key, const char *secret_key, const char *session_token);
 
@@ -66,7 +73,8 @@ void object_request_cancel(struct object_request *request);
 
 /* ---- whole small objects ---- */
 
-/* Requests: the pointer is good until done is called, or cancel. A cancel is fine from callbacks of others and from `data` and `each` of its own. */
+/* Requests: the pointer is good until done is called, or cancel. A cancel is fine from callbacks of others and from
+ * `data` and `each` of its own. */
 
 /* The body is copied; at most OBJECT_PART_MIN bytes. Takes effect whole or not at all. */
 struct object_request *object_put(
@@ -81,8 +89,9 @@ struct object_request *object_get(
 
 /* ---- streams ---- */
 
-/* From byte `offset` on (at the end: no byte comes, which is no error). A connection that breaks in the middle is continued behind the last byte that `data` took (Range, If-Match with the first answer's ETag).
- * data: return -1 to end it (done gets CANCELLED). */
+/* From byte `offset` on (at the end: no byte comes, which is no error). A connection that breaks in the middle is
+ * continued behind the last byte that `data` took (Range, If-Match with the first answer's ETag). data: return -1 to
+ * end it (done gets CANCELLED). */
 struct object_request *object_read(struct object_store *store, const char *name, uint64_t offset,
     int (*data)(void *arg, const char *data, size_t len), object_done_fn done, void *arg);
 void object_request_pause(struct object_request *request);
@@ -96,8 +105,9 @@ struct object_upload *object_upload_begin(
  * 32 bytes (signed as the payload's hash). */
 void object_upload_part(struct object_upload *upload, int number, const void *data, size_t len,
     const unsigned char sha256[static 32], object_done_fn done, void *arg);
-/* All parts are done, and there is at least one. The object exists when done came without an error, whole and once, also when answers were lost. Frees nothing: call
- * object_upload_free, which is fine from inside any of its callbacks. */
+/* All parts are done, and there is at least one. The object exists when done came without an error, whole and once,
+ * also when answers were lost. Frees nothing: call object_upload_free, which is fine from inside any of its
+ * callbacks. */
 void object_upload_complete(struct object_upload *upload, object_done_fn done, void *arg);
 /* What is under way ends without a callback; the server forgets the parts, also those that were on their way. */
 void object_upload_abort(struct object_upload *upload, object_done_fn done, void *arg);
@@ -111,8 +121,9 @@ struct object_entry {
     uint64_t bytes;
     int64_t modified_ms; /* 0: a common prefix */
 };
-/* All whose name begins with `under`, in the order of their names, over as many pages as it takes; delimiter: '/' groups what lies deeper, 0: none. each: return -1 to end it (done gets CANCELLED).
- * With a delimiter objects come in order, and so do common prefixes, but not the two together: AWS tells the objects of a page first. */
+/* All whose name begins with `under`, in the order of their names, over as many pages as it takes; delimiter: '/'
+ * groups what lies deeper, 0: none. each: return -1 to end it (done gets CANCELLED). With a delimiter objects come in
+ * order, and so do common prefixes, but not the two together: AWS tells the objects of a page first. */
 struct object_request *object_list(struct object_store *store, const char *under, char delimiter,
     int (*each)(void *arg, const struct object_entry *entry), object_done_fn done, void *arg);
 /* One that is not there counts as deleted. */
@@ -120,8 +131,9 @@ struct object_request *object_delete(struct object_store *store, const char *nam
 /* Ends uploads that somebody left below `under`. Not in a folder that another process still writes to. */
 struct object_request *object_abort_uploads(
     struct object_store *store, const char *under, object_done_fn done, void *arg);
-/* Deletes everything in the folder `under` (not ""; with or without a slash at its end, "a" is not "ab"), aborts the uploads that were left there, and looks again: done without an error when nothing is left. first: the object
- * that goes before all others (a backup's manifest); NULL: none. */
+/* Deletes everything in the folder `under` (not ""; with or without a slash at its end, "a" is not "ab"), aborts the
+ * uploads that were left there, and looks again: done without an error when nothing is left. first: the object that
+ * goes before all others (a backup's manifest); NULL: none. */
 struct object_request *object_delete_tree(
     struct object_store *store, const char *under, const char *first, object_done_fn done, void *arg);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * s3_sign.h: Signature Version 4 of requests to S3: pure, no clock, no I/O. The payload's hash is always the real one, never UNSIGNED-PAYLOAD.
- * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+ * s3_sign.h: Signature Version 4 of requests to S3: pure, no clock, no I/O. The payload's hash is always the real one,
+ * never UNSIGNED-PAYLOAD. https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
  */
 #ifndef KM_COMMON_S3_SIGN_H
 #define KM_COMMON_S3_SIGN_H

@@ -6,13 +6,15 @@
  * On the wire, for whoever speaks the other side (/B/KEY is the path; nothing else is ever sent; answers as in S3's
  * reference, errors as its Error documents):
  *   PUT    /B/KEY                                    body; answer: ETag
- *   GET    /B/KEY    [Range: bytes=N-] [If-Match: E] 200, or 206 with Content-Range; ETag. 404 NoSuchKey, 412 PreconditionFailed, 416 InvalidRange
+ *   GET    /B/KEY    [Range: bytes=N-] [If-Match: E] 200, or 206 with Content-Range; ETag. 404 NoSuchKey,
+ *                                                    412 PreconditionFailed, 416 InvalidRange
  *   HEAD   /B/KEY                                    Content-Length, ETag
  *   DELETE /B/KEY                                    204, also when it is not there
  *   GET    /B?[continuation-token=T&][delimiter=%2F&]list-type=2&max-keys=1000&prefix=P
  *   POST   /B/KEY?uploads=                           UploadId
  *   PUT    /B/KEY?partNumber=N&uploadId=ID           body; answer: ETag. 404 NoSuchUpload
- *   POST   /B/KEY?uploadId=ID                        body: the parts' numbers and ETags. 404 NoSuchUpload, also after it was completed
+ *   POST   /B/KEY?uploadId=ID                        body: the parts' numbers and ETags. 404 NoSuchUpload, also after
+ *                                                    it was completed
  *   DELETE /B/KEY?uploadId=ID                        204; 404 NoSuchUpload
  *   GET    /B?[key-marker=K&]max-uploads=1000&prefix=P[&upload-id-marker=U]&uploads=
  * Each carries x-amz-content-sha256, hex of the body that belongs to it, signed or not. Bodies of 64 KiB and more

@@ -95,8 +95,8 @@ static void on_doctype(
     refuse(arg, "a DOCTYPE");
 }
 
-/* Amazon sends blanks while it completes an upload, so that the connection lives; an XML declaration behind them is none
- * to a parser. */
+/* Amazon sends blanks while it completes an upload, so that the connection lives; an XML declaration behind them is
+ * none to a parser. */
 static size_t count_blanks(const char *text, size_t len)
 {
     size_t count = 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stored_document.h: what the documents that describe stored things have in common (backup_manifest.h, binlog_segment.h): they are understood wholly or refused, nothing in
- * them is cut, and those of sealed things carry a mac. Pure.
+ * stored_document.h: what the documents that describe stored things have in common (backup_manifest.h,
+ * binlog_segment.h): they are understood wholly or refused, nothing in them is cut, and those of sealed things carry a
+ * mac. Pure.
  *
- *   format      a number that the reader must know; members that it does not know are refused
- *   salt, keyId, mac   all or none: mac is an HMAC-SHA-256 over the document without it (keys sorted, compact), with a key derived from the user's by `mac_info`
+ *   format             a number that the reader must know; members that it does not know are refused
+ *   salt, keyId, mac   all or none: mac is an HMAC-SHA-256 over the document without it (keys sorted, compact), with a
+ *                      key derived from the user's by `mac_info`
  *
  * Errors are ERROR_PROTOCOL and name the member; of the mac and of keys ERROR_FORBIDDEN.
  */

@@ -2,9 +2,9 @@
 /*
  * strbuf.h: a growing byte string with a maximum.
  *
- * Always NUL-terminated (buf is never NULL after init; an empty one points at a static ""), may hold NUL bytes. The maximum
- * given at init is never exceeded: what does not fit is dropped whole (no half additions) and `overflowed` stays true
- * until reset. Callers that build something which must be complete check it once at the end.
+ * Always NUL-terminated (buf is never NULL after init; an empty one points at a static ""), may hold NUL bytes. The
+ * maximum given at init is never exceeded: what does not fit is dropped whole (no half additions) and `overflowed`
+ * stays true until reset. Callers that build something which must be complete check it once at the end.
  */
 #ifndef KM_COMMON_STRBUF_H
 #define KM_COMMON_STRBUF_H

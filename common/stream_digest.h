@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream_digest.h: the check over a stream's data that its two ends compare (frame_stream.h): a SHA-256, or Poly1305 with a key made for this one stream.
+ * stream_digest.h: the check over a stream's data that its two ends compare (frame_stream.h): a SHA-256, or Poly1305
+ * with a key made for this one stream.
  *
- * What travels is guarded against others by TLS. The check is there for what TLS does not see: bytes that one of the ends lost, doubled or mixed up. A
- * one-time authenticator is as good at that (a stream of a TiB that differs passes with a probability of about 2^-66, D. J. Bernstein, "The Poly1305-AES
- * message-authentication code", theorem 3.3) and takes 0.09 s of a processor for a GiB, SHA-256 0.7 s even with instructions of its own.
+ * What travels is guarded against others by TLS. The check is there for what TLS does not see: bytes that one of the
+ * ends lost, doubled or mixed up. A one-time authenticator is as good at that (a stream of a TiB that differs passes
+ * with a probability of about 2^-66, D. J. Bernstein, "The Poly1305-AES message-authentication code", theorem 3.3) and
+ * takes 0.09 s of a processor for a GiB, SHA-256 0.7 s even with instructions of its own.
  */
 #ifndef KM_COMMON_STREAM_DIGEST_H
 #define KM_COMMON_STREAM_DIGEST_H
@@ -33,7 +35,8 @@ struct stream_digest {
 /* A SHA-256. */
 void stream_digest_init(struct stream_digest *digest);
 void stream_digest_release(struct stream_digest *digest);
-/* Before anything was added: Poly1305 with this key instead. key: 64 characters of hex. -1: it is none, or this OpenSSL has no Poly1305. */
+/* Before anything was added: Poly1305 with this key instead. key: 64 characters of hex. -1: it is none, or this OpenSSL
+ * has no Poly1305. */
 int stream_digest_use_poly1305(struct stream_digest *digest, const char *key) KM_MUST_CHECK;
 /* False: this OpenSSL has none (it may be confined to what FIPS knows). */
 bool stream_digest_has_poly1305(void);

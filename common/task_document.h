@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * task_document.h: what tasks have in common (backup_task.h, archive_task.h): a key, and texts that are whole or refused. Pure.
+ * task_document.h: what tasks have in common (backup_task.h, archive_task.h): a key, and texts that are whole or
+ * refused. Pure.
  *
  * Secrets are in them: what holds one is wiped. Errors are ERROR_INVALID and name the member, never its value.
  */

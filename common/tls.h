@@ -2,8 +2,8 @@
 /*
  * tls.h: keys, certificates and TLS contexts (OpenSSL 3).
  *
- * The operator owns one CA per cluster (ECDSA P-256) and issues a leaf for the agents and one for itself. PEM text in, PEM text out;
- * nothing is written to disk here. Key text is secret: freed with secret_free (I9).
+ * The operator owns one CA per cluster (ECDSA P-256) and issues a leaf for the agents and one for itself. PEM text in,
+ * PEM text out; nothing is written to disk here. Key text is secret: freed with secret_free (I9).
  */
 #ifndef KM_COMMON_TLS_H
 #define KM_COMMON_TLS_H
@@ -41,7 +41,8 @@ struct tls_cert_info {
 };
 /* Reads the first certificate of the text. ERROR_INVALID if it is none. */
 int tls_cert_inspect(const char *cert_pem, struct tls_cert_info *ret, struct error *err) KM_MUST_CHECK;
-/* Key fits certificate, certificate was signed by ca_pem, valid at now_ms, and names every dns_name. ERROR_INVALID says what is wrong. */
+/* Key fits certificate, certificate was signed by ca_pem, valid at now_ms, and names every dns_name. ERROR_INVALID says
+ * what is wrong. */
 int tls_cert_check(const struct tls_keypair *pair, const char *ca_pem, const char *const *dns_names, int64_t now_ms,
     struct error *err) KM_MUST_CHECK;
 
@@ -59,7 +60,8 @@ void *tls_server_context(struct tls_server *server);
 char *tls_random_password(size_t len);
 /* Lower-case hex SHA-256. */
 void tls_sha256_hex(const void *data, size_t len, char out[static 65]);
-/* Base64 (RFC 4648, padded). encode: caller frees. decode: NUL-terminated heap copy, NULL + ERROR_INVALID if malformed; ret_len may be NULL. */
+/* Base64 (RFC 4648, padded). encode: caller frees. decode: NUL-terminated heap copy, NULL + ERROR_INVALID if malformed;
+ * ret_len may be NULL. */
 char *tls_base64_encode(const void *data, size_t len);
 char *tls_base64_decode(const char *text, size_t len, size_t *ret_len, struct error *err);
 

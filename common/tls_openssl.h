@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tls_openssl.h: what the files of tls.h share: OpenSSL types with cleanup, its error queue as struct error. Private to them.
+ * tls_openssl.h: what the files of tls.h share: OpenSSL types with cleanup, its error queue as struct error. Private to
+ * them.
  */
 #ifndef KM_COMMON_TLS_OPENSSL_H
 #define KM_COMMON_TLS_OPENSSL_H

@@ -2,8 +2,8 @@
 /*
  * worker.h: one thread for blocking work (a MySQL session, a long tool), one queue, results back on the loop.
  *
- * Ownership moves with the message: job->arg belongs to the thread from submit until `done` runs on the loop. Jobs run one at a
- * time, in order. Nothing else is shared.
+ * Ownership moves with the message: job->arg belongs to the thread from submit until `done` runs on the loop. Jobs run
+ * one at a time, in order. Nothing else is shared.
  */
 #ifndef KM_COMMON_WORKER_H
 #define KM_COMMON_WORKER_H
@@ -29,8 +29,8 @@ int worker_submit(struct worker *worker, const struct worker_job *job) KM_MUST_C
 size_t worker_pending(const struct worker *worker);
 /* Monotonic ms since when the running job runs, 0 if idle: hang detection from the loop. */
 int64_t worker_busy_since_ms(const struct worker *worker);
-/* Waits for the running job, drops the queued ones, runs all `done`s in order (they cannot submit any more), joins. Fine from
- * inside a `done`. NULL is fine. */
+/* Waits for the running job, drops the queued ones, runs all `done`s in order (they cannot submit any more), joins.
+ * Fine from inside a `done`. NULL is fine. */
 void worker_free(struct worker *worker);
 
 #endif

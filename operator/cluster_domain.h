@@ -16,7 +16,8 @@
 
 /* A host name of lower-case letters, digits, dashes and dots. */
 bool cluster_domain_is_valid(const char *domain);
-/* What the text of a resolv.conf tells, CLUSTER_DOMAIN_DEFAULT if that is nothing. The last search list counts. Pure. */
+/* What the text of a resolv.conf tells, CLUSTER_DOMAIN_DEFAULT if that is nothing. The last search list counts.
+ * Pure. */
 void cluster_domain_of_resolv_conf(const char *text, char ret[static CLUSTER_DOMAIN_MAX + 1]);
 /* The same of a file; one that cannot be read tells nothing. */
 void cluster_domain_find(const char *path, char ret[static CLUSTER_DOMAIN_MAX + 1]);

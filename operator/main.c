@@ -14,8 +14,8 @@
 
 #define EXIT_USAGE 2
 
-/* One arena and early return of memory: the heap follows what we keep instead of the largest list we ever read. Large blocks (bodies,
- * tables) come from mmap and go back at once. */
+/* One arena and early return of memory: the heap follows what we keep instead of the largest list we ever read. Large
+ * blocks (bodies, tables) come from mmap and go back at once. */
 static void tune_malloc(void)
 {
     mallopt(M_ARENA_MAX, 1);

@@ -2,7 +2,8 @@
 /*
  * options.h: the operator's command line.
  *
- * Flags win over the environment: POD_NAME and POD_NAMESPACE (downward API) are the defaults for the identity and the Lease's namespace.
+ * Flags win over the environment: POD_NAME and POD_NAMESPACE (downward API) are the defaults for the identity and the
+ * Lease's namespace.
  */
 #ifndef KM_OPERATOR_OPTIONS_H
 #define KM_OPERATOR_OPTIONS_H

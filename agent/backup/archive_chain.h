@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_chain.h: what the names of an archive's objects alone tell (common/binlog_segment.h): where it ends, how far back from there nothing is missing, what nobody needs. Pure.
+ * archive_chain.h: what the names of an archive's objects alone tell (common/binlog_segment.h): where it ends, how far
+ * back from there nothing is missing, what nobody needs. Pure.
  */
 #ifndef KM_AGENT_BACKUP_ARCHIVE_CHAIN_H
 #define KM_AGENT_BACKUP_ARCHIVE_CHAIN_H
@@ -14,9 +15,11 @@
 /* A description is not written later than this after its log was named. */
 #define ARCHIVE_WRITE_MAX_MS ((int64_t)12 * 3600 * 1000)
 
-/* The segments that were written for the newest place: *ret_first to *ret_end - 1, those without a description among them. False: the archive is empty. */
+/* The segments that were written for the newest place: *ret_first to *ret_end - 1, those without a description among
+ * them. False: the archive is empty. */
 bool archive_chain_newest(const struct segment_list *chain, size_t *ret_first, size_t *ret_end);
-/* The oldest segment with a description from which on up to entry `newest` no sequence number is missing and no epoch's first one, but not one before `from`. */
+/* The oldest segment with a description from which on up to entry `newest` no sequence number is missing and no epoch's
+ * first one, but not one before `from`. */
 size_t archive_chain_begin(const struct segment_list *chain, size_t newest, const struct binlog_segment_name *from);
 /* A log alone, old enough. */
 bool archive_entry_is_orphan(const struct segment_entry *entry, int64_t now_ms);

@@ -138,7 +138,8 @@ static void meet_own(struct history *history, const struct binlog_transaction *t
     history->own_last_s = transaction->at_s;
 }
 
-/* All that the newest segment names is here, but it is not what was archived: the server has lost that, and given its numbers to others. */
+/* All that the newest segment names is here, but it is not what was archived: the server has lost that, and given its
+ * numbers to others. */
 static bool is_given_anew(const struct history *history)
 {
     return history->own_seen && history->own_last_s != history->wish->own_last_s;
@@ -266,7 +267,8 @@ static int reach_back(const struct archive_logs *logs, struct candidate *candida
     return 0;
 }
 
-/* own: of the newest end. The first one that is in this history becomes the start; *ret->agrees tells whether there is one. */
+/* own: of the newest end. The first one that is in this history becomes the start; *ret->agrees tells whether there is
+ * one. */
 static int try_candidates(const struct archive_logs *logs, const struct archive_wish *own, struct candidate *candidates,
     size_t count, struct archive_start *ret, struct error *err)
 {

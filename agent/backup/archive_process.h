@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_process.h: `kube-mysql-agent archive`: one round of archiving binary logs (archive_round.h), told as archive_word.h says. Ends 0 when the round went well.
+ * archive_process.h: `kube-mysql-agent archive`: one round of archiving binary logs (archive_round.h), told as
+ * archive_word.h says. Ends 0 when the round went well.
  */
 #ifndef KM_AGENT_BACKUP_ARCHIVE_PROCESS_H
 #define KM_AGENT_BACKUP_ARCHIVE_PROCESS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_round.h: one round: from the archive's end as the store says it to what the server's binary logs hold beyond it, one segment after the other.
+ * archive_round.h: one round: from the archive's end as the store says it to what the server's binary logs hold beyond
+ * it, one segment after the other.
  */
 #ifndef KM_AGENT_BACKUP_ARCHIVE_ROUND_H
 #define KM_AGENT_BACKUP_ARCHIVE_ROUND_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_segment.h: one segment on its way from a server's binary logs into the archive: first which bytes (archive_segment_add, as transactions are met), then all of it read
- * again, packed and stored: the log, then the description that makes it a segment (archive_segment_write).
+ * archive_segment.h: one segment on its way from a server's binary logs into the archive: first which bytes
+ * (archive_segment_add, as transactions are met), then all of it read again, packed and stored: the log, then the
+ * description that makes it a segment (archive_segment_write).
  *
  * Memory: two parts and what packing takes, whatever the size.
  */
@@ -36,7 +37,8 @@ void archive_segment_add(struct archive_segment *segment, const char *path, cons
     const struct binlog_transaction *transaction);
 void archive_segment_reset(struct archive_segment *segment); /* empty again */
 
-/* described: everything but sizes, times, digest and seal, which are filled in. logs_failed: it was not the store. ret_digest: of the .json. */
+/* described: everything but sizes, times, digest and seal, which are filled in. logs_failed: it was not the store.
+ * ret_digest: of the .json. */
 int archive_segment_write(const struct archive_segment *segment, struct archive_store *store,
     const struct archive_task *task, struct binlog_segment *described, char ret_digest[static 65],
     bool *ret_logs_failed, struct error *err) KM_MUST_CHECK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_store.h: an object store for a process that has nothing else to do: each call waits for its end by turning the loop. Of several calls none is under way at a time
- * but one part of an upload beside what is prepared for the next.
+ * archive_store.h: an object store for a process that has nothing else to do: each call waits for its end by turning
+ * the loop. Of several calls none is under way at a time but one part of an upload beside what is prepared for the
+ * next.
  *
  * `cancelled` ends every wait with ERROR_CANCELLED; what was on its way may or may not take effect.
  */

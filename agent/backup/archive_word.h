@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_word.h: what the agent and `kube-mysql-agent archive` say to each other. One round of one child: on descriptor 3 a task (archive_task.h, the only line with secrets), then an
- * order; on standard output a word after each segment and one at the end, each a line of JSON, the last one counts. The end of descriptor 3 ends the child at once.
+ * archive_word.h: what the agent and `kube-mysql-agent archive` say to each other. One round of one child: on
+ * descriptor 3 a task (archive_task.h, the only line with secrets), then an order; on standard output a word after each
+ * segment and one at the end, each a line of JSON, the last one counts. The end of descriptor 3 ends the child at once.
  */
 #ifndef KM_AGENT_BACKUP_ARCHIVE_WORD_H
 #define KM_AGENT_BACKUP_ARCHIVE_WORD_H
@@ -16,7 +17,8 @@
 /* Two positions, and the rest. */
 #define ARCHIVE_WORD_MAX (2 * POSITION_TEXT_MAX + (size_t)(64 * KM_KIB))
 
-/* What a round knew at its end. The next one of the same agent may rely on it as far as the store and the logs say the same; without one everything is found out anew. */
+/* What a round knew at its end. The next one of the same agent may rely on it as far as the store and the logs say the
+ * same; without one everything is found out anew. */
 struct archive_memory {
     bool known;
     struct binlog_segment_name newest; /* sequence 0: the archive is empty */
@@ -37,8 +39,11 @@ struct archive_order {
     uint64_t epoch;
     char writer[64];
     char flavour[16], server_version[64];
-    const char *executed; /* held as memory.until is. By the server, as it was looked at last: before the logs are read */
-    int64_t named_after_ms; /* segments of this round have later times in their names than any that another child of this agent, or of one before it, has written */
+    /* held as memory.until is. By the server, as it was looked at last: before the logs are read */
+    const char *executed;
+    /* segments of this round have later times in their names than any that another child of this agent, or of one
+     * before it, has written */
+    int64_t named_after_ms;
     struct archive_memory memory;
 };
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_child.h: what the processes that move a backup (`kube-mysql-agent upload`, `download`) share, and how the agent speaks with them.
+ * backup_child.h: what the processes that move a backup (`kube-mysql-agent upload`, `download`) share, and how the
+ * agent speaks with them.
  *
- * A child of its own, so that the agent that guards the server does no bulk work and holds no keys longer than it must. It is told by lines on descriptor 3:
+ * A child of its own, so that the agent that guards the server does no bulk work and holds no keys longer than it must.
+ * It is told by lines on descriptor 3:
  *   a task (backup_task.h)             the first line
  *   {"keys":{"accessKey":…}}           credentials were rotated
  *   {"commit":{"gtid":…}}              upload: the tool has ended well and this is what its data is
- * The end of descriptor 3 without a commit ends an upload: nothing is left of it. It tells by lines: of struct backup_report as JSON, twice a second, the last one says
- * Completed or Failed. Secrets are in the task only: the process dumps no core and nobody of the same user can trace it.
+ * The end of descriptor 3 without a commit ends an upload: nothing is left of it. It tells by lines: of struct
+ * backup_report as JSON, twice a second, the last one says Completed or Failed. Secrets are in the task only: the
+ * process dumps no core and nobody of the same user can trace it.
  */
 #ifndef KM_AGENT_BACKUP_BACKUP_CHILD_H
 #define KM_AGENT_BACKUP_BACKUP_CHILD_H
@@ -21,7 +24,8 @@
 #define BACKUP_CHILD_LINE_MAX ((size_t)(BACKUP_TASK_MAX + KM_KIB))
 /* How often progress is told. */
 #define BACKUP_CHILD_TELL_MS 500
-/* An upload whose keys are refused in its middle: the operator reads their Secret every 15 s, so new ones have come by then, or do not come. */
+/* An upload whose keys are refused in its middle: the operator reads their Secret every 15 s, so new ones have come by
+ * then, or do not come. */
 #define UPLOAD_KEYS_GRACE_MS 60000
 
 struct backup_child_options {
@@ -61,9 +65,11 @@ int backup_report_parse(const char *line, struct backup_report *ret, struct erro
 
 /* First of all. */
 void backup_child_hide(void);
-/* Blocking: whether *rest, which may hold one already, begins with a line of descriptor 3 now; *ret_len: without its break. Whoever has read it wipes and consumes it. */
+/* Blocking: whether *rest, which may hold one already, begins with a line of descriptor 3 now; *ret_len: without its
+ * break. Whoever has read it wipes and consumes it. */
 int backup_child_read_line(struct strbuf *rest, size_t *ret_len, struct error *err) KM_MUST_CHECK;
-/* Blocking: the first line of descriptor 3. What came behind it stays in *rest (init by the caller with BACKUP_CHILD_LINE_MAX). */
+/* Blocking: the first line of descriptor 3. What came behind it stays in *rest (init by the caller with
+ * BACKUP_CHILD_LINE_MAX). */
 int backup_child_read_task(struct backup_task *ret, struct strbuf *rest, struct error *err) KM_MUST_CHECK;
 struct object_store *backup_child_open_store(
     struct loop *loop, const struct backup_child_options *options, const struct backup_store *store, struct error *err);

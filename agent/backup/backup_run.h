@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_run.h: one run of a backup, seen from the agent: a tool whose standard output is the standard input of `kube-mysql-agent upload` (backup_child.h), by a pipe of the
- * kernel, and the word in the end that makes a backup of it.
+ * backup_run.h: one run of a backup, seen from the agent: a tool whose standard output is the standard input of
+ * `kube-mysql-agent upload` (backup_child.h), by a pipe of the kernel, and the word in the end that makes a backup of
+ * it.
  *
- * The commit is sent when the tool has ended well and its position is known; every other end closes the child's descriptor 3, and the child removes what it has stored.
- * If the child itself was killed, a second one is started only to do that. The report says which of both failed first, with the tool's own last words.
+ * The commit is sent when the tool has ended well and its position is known; every other end closes the child's
+ * descriptor 3, and the child removes what it has stored.
+ * If the child itself was killed, a second one is started only to do that. The report says which of both failed first,
+ * with the tool's own last words.
  */
 #ifndef KM_AGENT_BACKUP_BACKUP_RUN_H
 #define KM_AGENT_BACKUP_BACKUP_RUN_H
@@ -23,7 +26,8 @@
 /* Who says which transactions the data holds. */
 enum backup_position {
     BACKUP_POSITION_IN_DATA, /* the child finds it there (dump_position.h) */
-    BACKUP_POSITION_ASKED, /* the tool says where the binary log ended, the server is asked what that is (copy_position.h) */
+    /* the tool says where the binary log ended, the server is asked what that is (copy_position.h) */
+    BACKUP_POSITION_ASKED,
     BACKUP_POSITION_TOLD, /* the tool (copy_position_told) */
 };
 
@@ -45,7 +49,8 @@ struct backup_run;
 
 /* NULL: a program or a pipe could not be made. */
 struct backup_run *backup_run_start(const struct backup_run_options *options, struct error *err);
-/* Kills both; what was stored stays: cancel first, and wait for `ended`. The worker must be idle or gone. NULL is fine. */
+/* Kills both; what was stored stays: cancel first, and wait for `ended`. The worker must be idle or gone. NULL is
+ * fine. */
 void backup_run_free(struct backup_run *run);
 void backup_run_cancel(struct backup_run *run);
 void backup_run_set_keys(struct backup_run *run, const struct backup_store *keys);

@@ -2,13 +2,15 @@
 /*
  * copy_position.h: which transactions a copy by mariadb-backup holds, exactly.
  *
- * The tool says where the binary log ended under its lock, and @@gtid_current_pos there: "MySQL binlog position: filename 'binlog.000001', position
- * '23984779', GTID of the last change '0-1-42035'" (with no transaction ever, the last part is missing).
+ * The tool says where the binary log ended under its lock, and @@gtid_current_pos there: "MySQL binlog position:
+ * filename 'binlog.000001', position '23984779', GTID of the last change '0-1-42035'" (with no transaction ever, the
+ * last part is missing).
  *
- * Facts, tried on MariaDB 10.11.19: a replica's gtid_slave_pos is updated after the commit, outside of that lock. So on a replica that applies, the GTID is
- * often one transaction too old (in 2 of the first 8 copies tried), and replicating from it ends with a duplicate key. File and offset are right: what the
- * binary log holds is what the tables hold. So the donor's server is asked for the GTIDs at this offset (BINLOG_GTID_POS); what the tool said counts
- * for domains that the binary log does not know.
+ * Facts, tried on MariaDB 10.11.19: a replica's gtid_slave_pos is updated after the commit, outside of that lock. So on
+ * a replica that applies, the GTID is often one transaction too old (in 2 of the first 8 copies tried), and replicating
+ * from it ends with a duplicate key. File and offset are right: what the binary log holds is what the tables hold. So
+ * the donor's server is asked for the GTIDs at this offset (BINLOG_GTID_POS); what the tool said counts for domains
+ * that the binary log does not know.
  */
 #ifndef KM_AGENT_BACKUP_COPY_POSITION_H
 #define KM_AGENT_BACKUP_COPY_POSITION_H

@@ -14,8 +14,9 @@ struct data_size {
     uint64_t redo_bytes; /* redo logs: a server on the copy makes its own of this size */
 };
 
-/* Sums the files below dir, but for those that no copy holds: binary and relay logs (top-level names that end in a number of six digits), temporary
- * tablespaces. Blocking: a stat per file. Files that vanish meanwhile count nothing. */
+/* Sums the files below dir, but for those that no copy holds: binary and relay logs (top-level names that end in a
+ * number of six digits), temporary tablespaces. Blocking: a stat per file. Files that vanish meanwhile count
+ * nothing. */
 int data_size_estimate(const char *dir, struct data_size *ret, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * download.h: a stored backup back as the tool's own bytes. The manifest first; then piece by piece, opened and unpacked as they come, in bounded memory.
+ * download.h: a stored backup back as the tool's own bytes. The manifest first; then piece by piece, opened and
+ * unpacked as they come, in bounded memory.
  *
- * Data is handed on before the last digest is known, and is worth something only when `ended` came without an error: then every piece had its size and its digest, the
- * seal its last frame, zstd its checksum, and the whole its number of bytes. Whoever takes the data must throw it away otherwise (I8).
+ * Data is handed on before the last digest is known, and is worth something only when `ended` came without an error:
+ * then every piece had its size and its digest, the seal its last frame, zstd its checksum, and the whole its number of
+ * bytes. Whoever takes the data must throw it away otherwise (I8).
  */
 #ifndef KM_AGENT_BACKUP_DOWNLOAD_H
 #define KM_AGENT_BACKUP_DOWNLOAD_H
@@ -21,7 +23,8 @@ struct download_options {
     struct loop *loop;
     struct object_store *store;
     const struct backup_task *task; /* not copied; lives as long. Its digest, if any, must be the manifest's */
-    /* Takes what it can now and returns how much; less than len: download_writable is called when it goes on. -1: nobody takes it any more. */
+    /* Takes what it can now and returns how much; less than len: download_writable is called when it goes on. -1:
+     * nobody takes it any more. */
     ssize_t (*write)(void *arg, const char *data, size_t len);
     void (*ended)(void *arg, const struct error *err); /* once, from the loop; the download may be freed inside */
     void *arg;

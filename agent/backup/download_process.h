@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * download_process.h: `kube-mysql-agent download`: a stored backup as the tool's own bytes on standard output (download.h), told as backup_child.h says; progress on standard error,
- * between the lines of the log (a line that has "state" is a report).
+ * download_process.h: `kube-mysql-agent download`: a stored backup as the tool's own bytes on standard output
+ * (download.h), told as backup_child.h says; progress on standard error, between the lines of the log (a line that has
+ * "state" is a report).
  *
  * Ends 0 when everything was right to the last byte, and only then. Standard output must be a pipe.
  */

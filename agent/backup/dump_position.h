@@ -2,11 +2,13 @@
 /*
  * dump_position.h: which transactions a dump holds, by what it says itself. Pure.
  *
- *   mariadb-dump   -- SET GLOBAL gtid_slave_pos='0-1-5,1-2-7'; in the head, or (tried with 10.11.19) as one of the last lines
+ *   mariadb-dump   -- SET GLOBAL gtid_slave_pos='0-1-5,1-2-7'; in the head, or (tried with 10.11.19) as one of the
+ *                  last lines
  *   mysqldump      SET @@GLOBAL.GTID_PURGED= followed by a comment of its own and '3e11fa47-…:1-5,
  *                  4f22…:1-3'; over as many lines as it takes
  *
- * In the head they stand before the first table. Only the first DUMP_HEAD_MAX and the last DUMP_TAIL_MAX bytes are looked at.
+ * In the head they stand before the first table. Only the first DUMP_HEAD_MAX and the last DUMP_TAIL_MAX bytes are
+ * looked at.
  */
 #ifndef KM_AGENT_BACKUP_DUMP_POSITION_H
 #define KM_AGENT_BACKUP_DUMP_POSITION_H

@@ -2,8 +2,9 @@
 /*
  * pace.h: how fast a backup is sent: so many bytes a second. Pure: "now" is an argument.
  *
- * What is sent goes at once and is paid for afterwards: the next may go when as much time has passed as it takes at that rate. Who comes late by a little has not lost it,
- * so that a timer's delays do not add up; who comes late by more (the tool was slow) does not catch up.
+ * What is sent goes at once and is paid for afterwards: the next may go when as much time has passed as it takes at
+ * that rate. Who comes late by a little has not lost it, so that a timer's delays do not add up; who comes late by more
+ * (the tool was slow) does not catch up.
  */
 #ifndef KM_AGENT_BACKUP_PACE_H
 #define KM_AGENT_BACKUP_PACE_H

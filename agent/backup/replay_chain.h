@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay_chain.h: the segments of an archive as replay_plan.c sees them: sorted, duplicates settled, descriptions read when they are asked for. Pure but for the caller's
- * function that reads.
+ * replay_chain.h: the segments of an archive as replay_plan.c sees them: sorted, duplicates settled, descriptions read
+ * when they are asked for. Pure but for the caller's function that reads.
  *
  * A slot is a place in the chain (epoch, sequence) with the one or more segments that were written for it.
  */

@@ -2,8 +2,9 @@
 /*
  * replay_cut.h: of each transaction of an archive, in the order of the chain: whether it is replayed. Pure.
  *
- * Fed with every transaction of every step of a plan (replay_plan.h); ends for good at the first one that lies beyond the target. What a backup holds beyond that is an error, too:
- * so a backup that is too new is noticed even where no description says so.
+ * Fed with every transaction of every step of a plan (replay_plan.h); ends for good at the first one that lies beyond
+ * the target. What a backup holds beyond that is an error, too: so a backup that is too new is noticed even where no
+ * description says so.
  */
 #ifndef KM_AGENT_BACKUP_REPLAY_CUT_H
 #define KM_AGENT_BACKUP_REPLAY_CUT_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay_fetch.h: the archived transactions of a plan, fetched, checked and cut, as relay logs of bounded size in a folder.
+ * replay_fetch.h: the archived transactions of a plan, fetched, checked and cut, as relay logs of bounded size in a
+ * folder.
  *
- * A segment is unpacked into a file first. Only when its size, digest, seal and the number of its transactions are right (I8) is anything of it appended to the batch: whole
- * transactions, and the events between them (descriptions, names of logs). A batch gets its name when it is whole. Blocking; memory: one buffer and what unpacking takes.
+ * A segment is unpacked into a file first. Only when its size, digest, seal and the number of its transactions are
+ * right (I8) is anything of it appended to the batch: whole transactions, and the events between them (descriptions,
+ * names of logs). A batch gets its name when it is whole. Blocking; memory: one buffer and what unpacking takes.
  */
 #ifndef KM_AGENT_BACKUP_REPLAY_FETCH_H
 #define KM_AGENT_BACKUP_REPLAY_FETCH_H

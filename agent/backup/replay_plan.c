@@ -83,7 +83,8 @@ static bool is_beyond(const struct replay_plan *plan, const struct replay_meta *
     return plan->wish.until_ms && meta->first_ms > plan->wish.until_ms;
 }
 
-/* What the backup holds of a domain that the target does not name came before it, or behind it: only the chain tells. */
+/* What the backup holds of a domain that the target does not name came before it, or behind it: only the chain
+ * tells. */
 static bool names_all_domains(const struct gtid_set *target, const struct gtid_set *have)
 {
     struct gtid_one own;
@@ -99,7 +100,8 @@ static bool names_all_domains(const struct gtid_set *target, const struct gtid_s
     return true;
 }
 
-/* MariaDB's positions say by themselves whether they are behind, reached, or passed. 1: reached, there is nothing to replay. */
+/* MariaDB's positions say by themselves whether they are behind, reached, or passed. 1: reached, there is nothing to
+ * replay. */
 static int check_positions(struct replay_plan *plan, struct error *err)
 {
     struct gtid_one wanted;
@@ -310,7 +312,8 @@ static int take(struct replay_plan *plan, const struct view *view, bool is_new, 
     return ends;
 }
 
-/* Whether something before the target tells that the backup's last transaction is not later. Retention may leave an archive that begins with a lost tail, of which nothing counts. */
+/* Whether something before the target tells that the backup's last transaction is not later. Retention may leave an
+ * archive that begins with a lost tail, of which nothing counts. */
 static bool tells_of_backup(const struct replay_plan *plan)
 {
     return plan->last || (!plan->target && plan->wish.until_ms >= plan->wish.backup_ms);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay_plan.h: which archived segments (common/binlog_segment.h) are replayed on a restored backup, and where each is cut; or why they cannot be. Pure: names come from a
- * listing, descriptions (.json) by a function of the caller's, only as many as are needed.
+ * replay_plan.h: which archived segments (common/binlog_segment.h) are replayed on a restored backup, and where each is
+ * cut; or why they cannot be. Pure: names come from a listing, descriptions (.json) by a function of the caller's, only
+ * as many as are needed.
  *
- * What a chain says: of each epoch's transactions those that all later epochs had when they began (`limit`). From the backup's own position on nothing may be missing: every
- * segment must begin with what is there by then, sequence numbers have no hole, each names the one before it by its digest.
+ * What a chain says: of each epoch's transactions those that all later epochs had when they began (`limit`). From the
+ * backup's own position on nothing may be missing: every segment must begin with what is there by then, sequence
+ * numbers have no hole, each names the one before it by its digest.
  *
- * Which to read: names carry the time when a segment was archived, so the search begins with the newest one that was archived well before the backup was begun, and goes back
- * from there if that holds transactions that the backup (of a replica that lagged) does not have.
+ * Which to read: names carry the time when a segment was archived, so the search begins with the newest one that was
+ * archived well before the backup was begun, and goes back from there if that holds transactions that the backup (of a
+ * replica that lagged) does not have.
  */
 #ifndef KM_AGENT_BACKUP_REPLAY_PLAN_H
 #define KM_AGENT_BACKUP_REPLAY_PLAN_H

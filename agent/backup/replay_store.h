@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay_store.h: a store (object_store.h) for a process that does one thing after the other: each call runs the loop until it has its answer.
+ * replay_store.h: a store (object_store.h) for a process that does one thing after the other: each call runs the loop
+ * until it has its answer.
  */
 #ifndef KM_AGENT_BACKUP_REPLAY_STORE_H
 #define KM_AGENT_BACKUP_REPLAY_STORE_H

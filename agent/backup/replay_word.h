@@ -2,8 +2,8 @@
 /*
  * replay_word.h: how init and its child `kube-mysql-agent replay` speak. Pure.
  *
- * The child is told on descriptor 3 (backup_child.h): a task, then one line of struct replay_told, then one line for each batch that was applied. It says lines of struct
- * replay_word on standard error, between those of its log.
+ * The child is told on descriptor 3 (backup_child.h): a task, then one line of struct replay_told, then one line for
+ * each batch that was applied. It says lines of struct replay_word on standard error, between those of its log.
  */
 #ifndef KM_AGENT_BACKUP_REPLAY_WORD_H
 #define KM_AGENT_BACKUP_REPLAY_WORD_H
@@ -31,7 +31,8 @@ int replay_told_decode(const char *line, size_t len, struct position_pool *posit
 enum replay_said {
     REPLAY_SAID_NOTHING,
     REPLAY_SAID_PLAN, /* segments, total_bytes */
-    REPLAY_SAID_BATCH, /* number: its file is there, whole; gtid: all that there is once it is applied; at_ms: of its last transaction */
+    /* number: its file is there, whole; gtid: all that there is once it is applied; at_ms: of its last transaction */
+    REPLAY_SAID_BATCH,
     REPLAY_SAID_END,    /* there are no more; gtid, at_ms: as of the last batch */
     REPLAY_SAID_FAILED, /* reason, message */
     REPLAY_SAID_COUNT,

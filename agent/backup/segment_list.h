@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segment_list.h: the names of an archive's objects (common/binlog_segment.h) as entries: one for the .json and the .log of a segment, in the order of the chain. Pure.
+ * segment_list.h: the names of an archive's objects (common/binlog_segment.h) as entries: one for the .json and the
+ * .log of a segment, in the order of the chain. Pure.
  */
 #ifndef KM_AGENT_BACKUP_SEGMENT_LIST_H
 #define KM_AGENT_BACKUP_SEGMENT_LIST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_exchange.h: one HTTP request being served: its job on a worker thread and its response. Shared by store_server.c,
- * store_receive.c (request bodies) and store_send.c (response bodies); private to them.
+ * store_exchange.h: one HTTP request being served: its job on a worker thread and its response. Shared by
+ * store_server.c, store_receive.c (request bodies) and store_send.c (response bodies); private to them.
  */
 #ifndef KM_AGENT_BACKUP_STORE_EXCHANGE_H
 #define KM_AGENT_BACKUP_STORE_EXCHANGE_H

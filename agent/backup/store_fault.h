@@ -35,7 +35,8 @@ struct store_fault {
     char message[256];
 };
 
-/* Both return -1. From errno: a full volume (ENOSPC, EDQUOT, EFBIG) is INSUFFICIENT_STORAGE, else INTERNAL; ": strerror" is appended. */
+/* Both return -1. From errno: a full volume (ENOSPC, EDQUOT, EFBIG) is INSUFFICIENT_STORAGE, else INTERNAL;
+ * ": strerror" is appended. */
 int store_fault_set(struct store_fault *fault, enum store_code code, const char *fmt, ...) KM_PRINTF(3, 4);
 int store_fault_errno(struct store_fault *fault, int errnum, const char *fmt, ...) KM_PRINTF(3, 4);
 /* If it is this one, all is well: 0 and STORE_OK. Else -1. */

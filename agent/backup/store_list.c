@@ -199,7 +199,8 @@ static enum walked visit_level(struct walk *walk, int dir, const char *path, con
     return result;
 }
 
-/* path: "" or with a slash at its end. start: what names in this folder begin with. Calls itself through visit_folder, at most STORE_DEPTH_MAX deep. */
+/* path: "" or with a slash at its end. start: what names in this folder begin with. Calls itself through visit_folder,
+ * at most STORE_DEPTH_MAX deep. */
 static enum walked walk_folder( // NOLINT(misc-no-recursion): folders lie in folders
     struct walk *walk, int dir, const char *path, const char *start, unsigned depth)
 {

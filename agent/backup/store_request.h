@@ -13,8 +13,8 @@
  *   DELETE /v1/uploads/ID/NAME               ends it
  *   DELETE /v1/uploads?prefix=P              ends all whose names begin so
  *
- * Names become paths below a folder. So they are strict: letters, digits and "-_." in segments of at most 255 bytes with one slash between them; no segment is
- * empty or begins with a dot (".", "..", what is hidden).
+ * Names become paths below a folder. So they are strict: letters, digits and "-_." in segments of at most 255 bytes
+ * with one slash between them; no segment is empty or begins with a dot (".", "..", what is hidden).
  */
 #ifndef KM_AGENT_BACKUP_STORE_REQUEST_H
 #define KM_AGENT_BACKUP_STORE_REQUEST_H

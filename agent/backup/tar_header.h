@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tar_header.h: ustar's header block as it lies in an archive (IEEE Std 1003.1, pax, "ustar Interchange Format"). For tar_write.c and tar_read.c only.
+ * tar_header.h: ustar's header block as it lies in an archive (IEEE Std 1003.1, pax, "ustar Interchange Format"). For
+ * tar_write.c and tar_read.c only.
  */
 #ifndef KM_AGENT_BACKUP_TAR_HEADER_H
 #define KM_AGENT_BACKUP_TAR_HEADER_H

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tar_stream.h: regular files and folders as a POSIX archive (pax interchange format over ustar, IEEE Std 1003.1 "pax"), which any `tar` unpacks. Pure.
+ * tar_stream.h: regular files and folders as a POSIX archive (pax interchange format over ustar, IEEE Std 1003.1
+ * "pax"), which any `tar` unpacks. Pure.
  *
  *   archive = entry* and two blocks of zeros, nothing after them; all in blocks of 512 bytes
  *   entry   = [extended header 'x' with its records] header ('0' a file, '5' a folder) content, filled up with zeros
  *
- * The writer puts path and size into an extended header only where ustar's own fields have no room (100 bytes; 8 GiB), and nothing of the machine: no owner, no
- * time, modes 0600 and 0700. So the same files give the same bytes.
+ * The writer puts path and size into an extended header only where ustar's own fields have no room (100 bytes; 8 GiB),
+ * and nothing of the machine: no owner, no time, modes 0600 and 0700. So the same files give the same bytes.
  *
- * The reader takes what the writer makes and no more: no links, devices, sparse files, global headers, other records; no absolute paths, no "." or "..", no control
- * characters; a checksum, filling and end that are right; at most max_bytes of content. It keeps no content: pieces are handed on as they come, and at most one
- * block and one set of records (TAR_RECORDS_MAX) wait here.
+ * The reader takes what the writer makes and no more: no links, devices, sparse files, global headers, other records;
+ * no absolute paths, no "." or "..", no control characters; a checksum, filling and end that are right; at most
+ * max_bytes of content. It keeps no content: pieces are handed on as they come, and at most one block and one set of
+ * records (TAR_RECORDS_MAX) wait here.
  */
 #ifndef KM_AGENT_BACKUP_TAR_STREAM_H
 #define KM_AGENT_BACKUP_TAR_STREAM_H
@@ -39,7 +41,8 @@ bool tar_path_is_valid(const char *path);
 
 /* ---- writing ---- */
 
-/* Appends an entry's header. Its content follows: exactly size bytes and tar_filling(size) zeros. ERROR_INVALID: a path that no reader takes. */
+/* Appends an entry's header. Its content follows: exactly size bytes and tar_filling(size) zeros. ERROR_INVALID: a path
+ * that no reader takes. */
 int tar_write_entry(const struct tar_entry *entry, struct strbuf *out, struct error *err) KM_MUST_CHECK;
 size_t tar_filling(uint64_t size);
 void tar_write_end(struct strbuf *out);
@@ -47,7 +50,8 @@ void tar_write_end(struct strbuf *out);
 /* ---- reading ---- */
 
 struct tar_reader_ops {
-    /* -1 ends it with *err. A folder comes before what is in it only if the writer said so: that is the callee's to check. */
+    /* -1 ends it with *err. A folder comes before what is in it only if the writer said so: that is the callee's to
+     * check. */
     int (*entry)(void *arg, const struct tar_entry *entry, struct error *err);
     int (*data)(void *arg, const char *data, size_t len, struct error *err); /* of the last entry */
     int (*file_end)(void *arg, struct error *err);                           /* all of a file has come */
@@ -69,7 +73,8 @@ struct tar_reader {
 
 void tar_reader_init(struct tar_reader *reader, const struct tar_reader_ops *ops, uint64_t max_bytes, void *arg);
 void tar_reader_release(struct tar_reader *reader);
-/* Bytes as they come. ERROR_PROTOCOL: they are no such archive; ERROR_TOO_LARGE: more than max_bytes; or the callee's. After a failure nothing more may be fed. */
+/* Bytes as they come. ERROR_PROTOCOL: they are no such archive; ERROR_TOO_LARGE: more than max_bytes; or the callee's.
+ * After a failure nothing more may be fed. */
 int tar_reader_feed(struct tar_reader *reader, const char *data, size_t len, struct error *err) KM_MUST_CHECK;
 /* Nothing more comes. ERROR_PROTOCOL: the archive is not whole. */
 int tar_reader_finish(const struct tar_reader *reader, struct error *err) KM_MUST_CHECK;

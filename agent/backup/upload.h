@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * upload.h: raw bytes of a backup on their way into an object store: packed (backup_pack.h), cut into pieces and parts, sent, and made a backup by the manifest (backup_manifest.h).
+ * upload.h: raw bytes of a backup on their way into an object store: packed (backup_pack.h), cut into pieces and parts,
+ * sent, and made a backup by the manifest (backup_manifest.h).
  *
- * Memory: two parts and what packing takes. While both parts wait or are sent, upload_room is 0: whoever feeds holds the tool back. `changed` tells when to look again.
- * The manifest is written when the data has ended (upload_end_data) and the commit is there (upload_commit), in whichever order. On every other way out (a request that
- * failed for good, upload_abort) the parts under way are given up, everything in the folder is deleted, as far as the store answers within UPLOAD_CLEAN_MS, and `ended` says why.
+ * Memory: two parts and what packing takes. While both parts wait or are sent, upload_room is 0: whoever feeds holds
+ * the tool back. `changed` tells when to look again.
+ * The manifest is written when the data has ended (upload_end_data) and the commit is there (upload_commit), in
+ * whichever order. On every other way out (a request that failed for good, upload_abort) the parts under way are given
+ * up, everything in the folder is deleted, as far as the store answers within UPLOAD_CLEAN_MS, and `ended` says why.
  * A manifest that is on its way is waited for first: whether it arrived must be known before it is deleted.
  */
 #ifndef KM_AGENT_BACKUP_UPLOAD_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * upload_process.h: `kube-mysql-agent upload`: a tool's bytes from standard input into an object store (upload.h), told as backup_child.h says; progress on standard output.
+ * upload_process.h: `kube-mysql-agent upload`: a tool's bytes from standard input into an object store (upload.h), told
+ * as backup_child.h says; progress on standard output.
  *
  * Ends 0 when the manifest is written, and only then. Standard input must be a pipe.
  */

@@ -12,7 +12,8 @@
 #include "common/error.h"
 #include "common/strvec.h"
 
-/* mariadb-backup --prepare of data.new: what to run after it was unpacked. ERROR_NOT_FOUND: this image has no such tool. */
+/* mariadb-backup --prepare of data.new: what to run after it was unpacked. ERROR_NOT_FOUND: this image has no such
+ * tool. */
 int clone_prepare_command(const struct agent_paths *paths, struct strvec *argv, struct error *err) KM_MUST_CHECK;
 /*
  * One start of this image's server on the prepared copy, without network and binary log; it ends by itself. Without

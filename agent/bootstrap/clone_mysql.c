@@ -36,8 +36,9 @@
 /* The scratch server's own files, and a margin. */
 #define SCRATCH_FREE_MIN (192ULL * KM_MIB)
 /*
- * Fact, tried on 9.7.4: a receiver that loses its donor tries to reconnect for five minutes, silently, which is of use only while that server process
- * lives. So once nothing has arrived for a while, it is tried whether the donor's server can be reached at all.
+ * Fact, tried on 9.7.4: a receiver that loses its donor tries to reconnect for five minutes, silently, which is of use
+ * only while that server process lives. So once nothing has arrived for a while, it is tried whether the donor's server
+ * can be reached at all.
  */
 #define STILL_MS 5000
 #define DONOR_GONE_MS 20000

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clone_mysql.h: MySQL copies itself: a scratch server of this image runs CLONE INSTANCE FROM the donor into data.new (8.0.22 and later).
- * https://dev.mysql.com/doc/refman/8.0/en/clone-plugin-remote.html
+ * clone_mysql.h: MySQL copies itself: a scratch server of this image runs CLONE INSTANCE FROM the donor into data.new
+ * (8.0.22 and later). https://dev.mysql.com/doc/refman/8.0/en/clone-plugin-remote.html
  *
- * The scratch server has a data folder of its own (state_dir/scratch), no network, and this member's my.cnf, because donor and recipient must have the same
- * plugins and page size. With DATA DIRECTORY the copy is complete when the statement ends, and nothing has to be started again (no error 3707). GTIDs
- * come along (mysql.gtid_executed), server_uuid does not (auto.cnf): tried on 9.7.4.
+ * The scratch server has a data folder of its own (state_dir/scratch), no network, and this member's my.cnf, because
+ * donor and recipient must have the same plugins and page size. With DATA DIRECTORY the copy is complete when the
+ * statement ends, and nothing has to be started again (no error 3707). GTIDs come along (mysql.gtid_executed),
+ * server_uuid does not (auto.cnf): tried on 9.7.4.
  *
  * Lives on the loop; statements run on the given worker and a second one of its own, which asks how far it is.
  */

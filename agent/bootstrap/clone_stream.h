@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clone_stream.h: a donor's copy arrives: GET /v1/backup over mutual TLS, frames checked as they come, their data unpacked by the image's own tool. Lives on
- * the loop.
+ * clone_stream.h: a donor's copy arrives: GET /v1/backup over mutual TLS, frames checked as they come, their data
+ * unpacked by the image's own tool. Lives on the loop.
  *
- * The unpacking tool's pace is the donor's: what its pipe does not take stops the transfer; at most one receive buffer of data waits here. Nothing that
- * was unpacked is worth anything before `done` came without an error: the trailer was good, and the tool has written all of it (I8).
+ * The unpacking tool's pace is the donor's: what its pipe does not take stops the transfer; at most one receive buffer
+ * of data waits here. Nothing that was unpacked is worth anything before `done` came without an error: the trailer was
+ * good, and the tool has written all of it (I8).
  */
 #ifndef KM_AGENT_BOOTSTRAP_CLONE_STREAM_H
 #define KM_AGENT_BOOTSTRAP_CLONE_STREAM_H

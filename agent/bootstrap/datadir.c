@@ -29,7 +29,8 @@ static bool has_name(const char *dir, const char *name)
 
 static bool looks_like_database(const char *dir)
 {
-    /* ibdata1 alone may be the first seconds of an initialisation that somebody else did; the system schema comes later. */
+    /* ibdata1 alone may be the first seconds of an initialisation that somebody else did; the system schema comes
+     * later. */
     return has_name(dir, "ibdata1") && (has_name(dir, "mysql") || has_name(dir, "mysql.ibd"));
 }
 
@@ -78,7 +79,8 @@ int datadir_parse_version(const char *text, enum agent_flavour flavour, struct s
 
 static void read_version(const char *dir, struct datadir_facts *facts)
 {
-    /* MariaDB: mysql_upgrade_info, since 11.0 mariadb_upgrade_info. MySQL: mysql_upgrade_info, since 8.4 mysql_upgrade_history. */
+    /* MariaDB: mysql_upgrade_info, since 11.0 mariadb_upgrade_info. MySQL: mysql_upgrade_info, since 8.4
+     * mysql_upgrade_history. */
     static const char *const files[] = {"mysql_upgrade_history", "mariadb_upgrade_info", "mysql_upgrade_info"};
 
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {

@@ -34,7 +34,8 @@ static int check_space(const struct agent_paths *paths, struct error *err)
     return 0;
 }
 
-/* mariadb-install-db is a shell script that runs the server in --bootstrap mode. No anonymous accounts, no test database. */
+/* mariadb-install-db is a shell script that runs the server in --bootstrap mode. No anonymous accounts, no test
+ * database. */
 static int install_mariadb(const struct agent_paths *paths, const char *options, const char *user, const char *base_dir,
     struct strvec *argv, struct error *err)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * init.h: what `init` does before it asks anybody: the image's server is found, its configuration and init-file are written, the data folder is looked at.
+ * init.h: what `init` does before it asks anybody: the image's server is found, its configuration and init-file are
+ * written, the data folder is looked at.
  *
- * What becomes of the data is the operator's decision: seed.h. Every step can be repeated; a crash at any point is mended by the next run (I10).
+ * What becomes of the data is the operator's decision: seed.h. Every step can be repeated; a crash at any point is
+ * mended by the next run (I10).
  */
 #ifndef KM_AGENT_BOOTSTRAP_INIT_H
 #define KM_AGENT_BOOTSTRAP_INIT_H

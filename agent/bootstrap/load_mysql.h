@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * load_mysql.h: a server of this image that takes a dump, a donor's or a stored one: made empty in data.new, without network and binary log, with this
- * member's my.cnf. A client of the image reads the statements from its standard input (clone_stream.h, restore_stream.h) and gives them to it.
+ * load_mysql.h: a server of this image that takes a dump, a donor's or a stored one: made empty in data.new, without
+ * network and binary log, with this member's my.cnf. A client of the image reads the statements from its standard input
+ * (clone_stream.h, restore_stream.h) and gives them to it.
  *
- * After a clean shutdown data.new is a whole database with the accounts of the dump. MySQL's knows the GTIDs as its own (the dump sets gtid_purged), MariaDB's has
- * to be told them (seed_position.h).
+ * After a clean shutdown data.new is a whole database with the accounts of the dump. MySQL's knows the GTIDs as its own
+ * (the dump sets gtid_purged), MariaDB's has to be told them (seed_position.h).
  *
- * The same server also executes what is archived on top of a restored database (`existing`, agent/seed_replay.h): also without a binary log, so that nothing gets a GTID that
- * it had not before, and as a server number that no member has, because an applier leaves out what bears its own.
+ * The same server also executes what is archived on top of a restored database (`existing`, agent/seed_replay.h): also
+ * without a binary log, so that nothing gets a GTID that it had not before, and as a server number that no member has,
+ * because an applier leaves out what bears its own.
  *
  * Lives on the loop; what blocks runs on the given worker.
  */
@@ -31,7 +33,8 @@ struct load_mysql_options {
     const struct agent_paths *paths; /* data.new is empty, but for `existing` */
     bool existing;                   /* data.new holds a database */
     bool replace;                    /* where there is no room to begin, the data that is there goes first */
-    /* Once: it takes statements, or why not (CANCELLED after load_mysql_cancel; INVALID: it has ended by itself, its own words are in the message). */
+    /* Once: it takes statements, or why not (CANCELLED after load_mysql_cancel; INVALID: it has ended by itself, its
+     * own words are in the message). */
     void (*ready)(void *arg, const struct error *err);
     /* Once, after load_mysql_stop: data.new holds what was loaded. INVALID as above. */
     void (*stopped)(void *arg, const struct error *err);

@@ -13,7 +13,8 @@ struct agent_paths {
     char *data_new_dir;  /* volume_dir/data.new: an initialisation that is not complete */
     char *data_old_dir;  /* volume_dir/data.old: the data, where it cannot be exchanged with data.new (datadir.h) */
     char *data_gone_dir; /* volume_dir/data.gone: data that is being removed */
-    char *data_restored_dir; /* volume_dir/data.restored: a restored database that waits beside the data (datadir_beside.h) */
+    /* volume_dir/data.restored: a restored database that waits beside the data (datadir_beside.h) */
+    char *data_restored_dir;
     char *data_aside_dir;  /* volume_dir/data.aside: the data while data.restored takes its place */
     char *data_before_dir; /* volume_dir/data.before: the data from before the last restore in place */
     char *state_dir;       /* volume_dir/.kube-mysql */

@@ -45,7 +45,7 @@ enum restore_place {
     RESTORE_AT_COPY,     /* a server on MySQL's files (agent/seed_settle.h) */
 };
 struct restore_failure restore_classify(enum restore_place place, const struct error *err);
-/* Tools end with words of their own on a full volume: of a failure RESTORE_AT_TOOLS or RESTORE_AT_COPY, at once after
+/* Each tool reports a full volume with another message: of a failure RESTORE_AT_TOOLS or RESTORE_AT_COPY, at once after
  * it. It becomes TOO_LARGE if the volume is full. */
 void restore_check_full(enum restore_place place, uint64_t free_bytes, struct error *err);
 /* Of a reason that a child says; one that is of no failure, or not known, is TOOL_FAILED. */

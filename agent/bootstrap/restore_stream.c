@@ -35,8 +35,8 @@ struct restore_stream {
     enum error_kind download_kind; /* by its own word; ERROR_NONE: it has said none */
     struct loop_timer end;         /* `done` comes from the loop, outside of the children's callbacks */
     uint64_t bytes, stored_bytes;
-    /* Our own end of their pipe. A tool may choke on bytes whose piece turns out to be damaged only at its end: so what it does not take any more is read here and
-     * thrown away, until the download has had its say on that piece. */
+    /* Our own end of their pipe. A tool may choke on bytes whose piece turns out to be damaged only at its end: so what
+     * it does not take any more is read here and thrown away, until the download has had its say on that piece. */
     int drain_fd;
     struct loop_fd *drain_watch;
     uint64_t drained, drain_until; /* bytes; of stored_bytes */
@@ -56,7 +56,8 @@ static void describe(const struct end *end, const char *what, enum error_kind ki
         end->term_signal ? end->term_signal : end->exit_code, *end->line ? end->line : "it said nothing");
 }
 
-/* A download whose reader has gone fails, too, and so may a tool whose data ends early: the other one's word counts more. */
+/* A download whose reader has gone fails, too, and so may a tool whose data ends early: the other one's word counts
+ * more. */
 static bool is_tools_fault(const struct restore_stream *stream)
 {
     if (!stream->tool_end.is_there || (ended_well(&stream->tool_end) && stream->drained == 0))
@@ -128,7 +129,8 @@ static void on_tool_exited(void *arg, const struct subprocess_result *result)
         return;
     }
     stream->drain_until = stream->stored_bytes + BACKUP_PIECE_BYTES;
-    (void)(fcntl(stream->drain_fd, F_SETFL, O_NONBLOCK) < 0); /* not before: the tool's end of the pipe is the same one */
+    /* not before: the tool's end of the pipe is the same one */
+    (void)(fcntl(stream->drain_fd, F_SETFL, O_NONBLOCK) < 0);
     stream->drain_watch = loop_fd_new(stream->options.loop, stream->drain_fd, LOOP_READABLE, on_drain, stream);
 }
 
@@ -154,7 +156,8 @@ static void on_tool_line(void *arg, const char *line)
     log_debug("unpacking", LOG_STR("line", line));
 }
 
-/* Reasons of its reports (backup_task.h) as kinds, by which restore_check.h judges; what nobody took any more was the tool's end. */
+/* Reasons of its reports (backup_task.h) as kinds, by which restore_check.h judges; what nobody took any more was the
+ * tool's end. */
 static enum error_kind kind_of(const char *reason)
 {
     static const struct {

@@ -2,8 +2,8 @@
 /*
  * seed_decide.h: what `init` does next about the data folder. Pure.
  *
- * The operator decides, this only refuses what would lose data or start without any: an order that does not fit what lies on the volume is answered
- * in words and nothing is touched (I7, I8).
+ * The operator decides, this only refuses what would lose data or start without any: an order that does not fit what
+ * lies on the volume is answered in words and nothing is touched (I7, I8).
  */
 #ifndef KM_AGENT_BOOTSTRAP_SEED_DECIDE_H
 #define KM_AGENT_BOOTSTRAP_SEED_DECIDE_H

@@ -77,7 +77,8 @@ static int tell_server(struct session *session, const char *gtid, struct error *
     if (!set)
         return -1;
     gtid_set_free(set);
-    /* The binary log begins after the position: a replica that wants older transactions is refused instead of missing them. */
+    /* The binary log begins after the position: a replica that wants older transactions is refused instead of missing
+     * them. */
     if (set_global(session, "gtid_binlog_state", gtid, &failure) < 0 && failure.code != BINLOG_NOT_EMPTY) {
         if (failure.kind != ERROR_DATABASE)
             return error_set_code(err, failure.kind, failure.code, "%s", failure.message);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * self_fence.h: run_dir/self-fence.json: the server is or may be open under an order that wants it closed when nobody is heard (agent_order.h: self_fence_ms).
+ * self_fence.h: run_dir/self-fence.json: the server is or may be open under an order that wants it closed when nobody
+ * is heard (agent_order.h: self_fence_ms).
  *
- * An agent that is started anew beside a server that serves has no order: by this it knows what the one before had promised (I6). Written before such an order is
- * taken up, removed when another one is. In the run folder: a pod that is gone has no server that is open.
+ * An agent that is started anew beside a server that serves has no order: by this it knows what the one before had
+ * promised (I6). Written before such an order is taken up, removed when another one is. In the run folder: a pod that
+ * is gone has no server that is open.
  */
 #ifndef KM_AGENT_BOOTSTRAP_SELF_FENCE_H
 #define KM_AGENT_BOOTSTRAP_SELF_FENCE_H

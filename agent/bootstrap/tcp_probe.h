@@ -9,7 +9,8 @@
 
 #include "common/error.h"
 
-/* 0: one of the host's addresses takes connections. timeout_ms: for each address; the name's resolution has the resolver's. ERROR_UNAVAILABLE. */
+/* 0: one of the host's addresses takes connections. timeout_ms: for each address; the name's resolution has the
+ * resolver's. ERROR_UNAVAILABLE. */
 int tcp_probe(const char *host, uint16_t port, int timeout_ms, struct error *err) KM_MUST_CHECK;
 
 #endif

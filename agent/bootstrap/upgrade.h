@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * upgrade.h: MariaDB's system tables after an upgrade of the image. MySQL (8.0.16 and later) upgrades its own at the start.
+ * upgrade.h: MariaDB's system tables after an upgrade of the image. MySQL (8.0.16 and later) upgrades its own at the
+ * start.
  */
 #ifndef KM_AGENT_BOOTSTRAP_UPGRADE_H
 #define KM_AGENT_BOOTSTRAP_UPGRADE_H

@@ -44,7 +44,9 @@ int volume_reserve_make(const struct agent_paths *paths, struct error *err)
     if (failed && (!was_there || ftruncate(fd, 0) < 0))
         unlink(path);
     close(fd);
-    return failed ? error_set_errno(err, failed, "keeping %llu MiB free by %s", VOLUME_RESERVE_BYTES / KM_MIB, path) : 0;
+    if (failed)
+        return error_set_errno(err, failed, "keeping %llu MiB free by %s", VOLUME_RESERVE_BYTES / KM_MIB, path);
+    return 0;
 }
 
 bool volume_reserve_start(const struct agent_paths *paths)

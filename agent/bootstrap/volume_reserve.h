@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * volume_reserve.h: room on the data volume that nobody uses, so that a server can still start on a volume that is full:
- * each start makes files anew (temporary tablespaces, a binary log), and one that finds no room for them ends at once,
- * again and again.
+ * volume_reserve.h: room on the data volume that nobody uses, so that a server can still start on a volume that is
+ * full: each start makes files anew (temporary tablespaces, a binary log), and one that finds no room for them ends at
+ * once, again and again.
  *
  * It is a file of VOLUME_RESERVE_BYTES, state_dir/reserve, made while there is plenty of room. The first process of the
- * container "mysql" empties it before a start for which less than that is free. An empty file says that it was given up:
- * for as long, what is free is told less the reserve, so that nobody opens a primary for writes on it; and it is made
- * again once there is room for it.
+ * container "mysql" empties it before a start for which less than that is free. An empty file says that it was given
+ * up: while it is empty, the reserve is subtracted from the free room that is reported, so that nobody opens a primary
+ * for writes on it; and it is made again once there is room for it.
  */
 #ifndef KM_AGENT_BOOTSTRAP_VOLUME_RESERVE_H
 #define KM_AGENT_BOOTSTRAP_VOLUME_RESERVE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of a stored backup into the reader of archives: what it hands on must be safe to make, as much as was announced, and the same in whatever pieces it comes; what it
- * takes the writer can write again.
+ * Bytes of a stored backup into the reader of archives: what it hands on must be safe to make, as much as was
+ * announced, and the same in whatever pieces it comes; what it takes the writer can write again.
  */
 #include "common/base.h"
 

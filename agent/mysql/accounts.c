@@ -381,7 +381,8 @@ static void take_hash(void *arg, unsigned count, const char *const *names, const
 }
 
 /* MariaDB's mysql.user is a view with a definer: reading it waits for LOCK_grant, which CREATE USER holds while its
- * commit waits for an acknowledgement, and no time-out ends that. A lock on the table itself heeds lock_wait_timeout. */
+ * commit waits for an acknowledgement, and no time-out ends that. A lock on the table itself heeds
+ * lock_wait_timeout. */
 static const char *table_of(const struct dialect *dialect)
 {
     return dialect->family == AGENT_FLAVOUR_MARIADB ? "mysql.global_priv" : "mysql.user";

@@ -2,16 +2,17 @@
 /*
  * accounts.h: the accounts, database and user a cluster asks for, as SQL.
  *
- * The plan is pure: what is wanted in, statements out. Every statement can be repeated; nothing is ever dropped: a user whose name was
- * taken out of the spec stays as it is (somebody may be working with it), as does a database.
+ * The plan is pure: what is wanted in, statements out. Every statement can be repeated; nothing is ever dropped: a user
+ * whose name was taken out of the spec stays as it is (somebody may be working with it), as does a database.
  *
  * TLS: root@'%' enters with it alone, wherever the server can say so. With `require_tls` that holds of all accounts at
  * '%' that are made here; a note beside the record says that it was done, so that without it they are set free again,
  * and whoever has an account of ours altered by hand (REQUIRE SSL, without the note) keeps that. Accounts at localhost
  * are never bound to it: REQUIRE SSL refuses sockets, too.
  *
- * Only a primary makes them; the others get them by replication, and look whether they are there (accounts_look). What is in nobody's binary
- * log comes first, as it waits for no acknowledgement: after a change of passwords replicas may have to get in before any can be given.
+ * Only a primary makes them; the others get them by replication, and look whether they are there (accounts_look). What
+ * is in nobody's binary log comes first, as it waits for no acknowledgement: after a change of passwords replicas may
+ * have to get in before any can be given.
  */
 #ifndef KM_AGENT_MYSQL_ACCOUNTS_H
 #define KM_AGENT_MYSQL_ACCOUNTS_H
@@ -69,16 +70,16 @@ void accounts_plan_release(struct accounts_plan *plan);
 /* Runs the plan up to the first failure; the error says at which account, and never holds a password. */
 int accounts_apply(struct session *session, const struct accounts_plan *plan, struct error *err) KM_MUST_CHECK;
 
-/* Whether root@'%' and replication@'%' are there, and the hash of the wish that a primary has carried out ("": none has), as far as this
- * server has got. The row comes after the accounts, here as in the binary log. */
+/* Whether root@'%' and replication@'%' are there, and the hash of the wish that a primary has carried out ("": none
+ * has), as far as this server has got. The row comes after the accounts, here as in the binary log. */
 int accounts_look(struct session *session, const struct dialect *dialect, bool *ret_present, char ret_hash[static 65],
     struct error *err) KM_MUST_CHECK;
 
 /* Whether an earlier plan has bound accounts to TLS (require_tls), and none has set them free since. */
 int accounts_look_tls(struct session *session, bool *ret_noted, struct error *err) KM_MUST_CHECK;
 
-/* What the server holds of the system accounts, password hashes included, as a number: another one means that somebody has changed, added or
- * dropped one. 0: it cannot be read. */
+/* What the server holds of the system accounts, password hashes included, as a number: another one means that somebody
+ * has changed, added or dropped one. 0: it cannot be read. */
 uint64_t accounts_digest(struct session *session, const struct dialect *dialect);
 
 #endif

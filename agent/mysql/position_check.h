@@ -2,8 +2,9 @@
 /*
  * position_check.h: whether a server that was restored has all that its backup stood for.
  *
- * MySQL: gtid_executed says it. MariaDB counts per domain, and this server has written on since (accounts, heartbeats), under a number of its own: what it wrote itself
- * says nothing of what it was given. So of gtid_binlog_state, which has the last one of every server, its own are left out, unless the wanted position names that number.
+ * MySQL: gtid_executed says it. MariaDB counts per domain, and this server has written on since (accounts, heartbeats),
+ * under a number of its own: what it wrote itself says nothing of what it was given. So of gtid_binlog_state, which has
+ * the last one of every server, its own are left out, unless the wanted position names that number.
  */
 #ifndef KM_AGENT_MYSQL_POSITION_CHECK_H
 #define KM_AGENT_MYSQL_POSITION_CHECK_H
@@ -21,7 +22,8 @@
 int position_check(struct session *session, const struct dialect *dialect, const char *wanted,
     char ret_executed[static POSITION_TOLD_SIZE], struct error *err) KM_MUST_CHECK;
 
-/* Pure. Of a MariaDB's positions those that another server wrote; all of them if `wanted` names this server's number. Appends. */
+/* Pure. Of a MariaDB's positions those that another server wrote; all of them if `wanted` names this server's number.
+ * Appends. */
 void position_of_others(const char *positions, uint32_t server_id, const char *wanted, struct strbuf *out);
 
 #endif

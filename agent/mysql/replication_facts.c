@@ -179,8 +179,8 @@ static void take_worker(void *arg, unsigned count, const char *const *names, con
         row_value_copy(facts->error_text, sizeof(facts->error_text), values[0]);
 }
 
-/* MySQL's coordinator tells which transaction failed, and the worker why; 3030: another one failed before it. Without the
- * performance schema nobody says more. */
+/* MySQL's coordinator tells which transaction failed, and the worker why; 3030: another one failed before it. Without
+ * the performance schema nobody says more. */
 static int observe_worker(struct session *session, struct replication_facts *facts, struct error *err)
 {
     struct error failure = ERROR_INIT;

@@ -35,7 +35,8 @@ struct replication_facts {
     uint32_t source_port;
     bool source_tls; /* with the server's name verified, by GTID, as our account */
     enum agent_thread receiver, applier;
-    bool relay_logs_last; /* an applier that is started while the receiver is off goes on with what was received; MariaDB drops it */
+    /* an applier that is started while the receiver is off goes on with what was received; MariaDB drops it */
+    bool relay_logs_last;
     bool relay_logs_kept;   /* the server was started such that it kept them (relay_keep.h) */
     bool relay_logs_synced; /* each transaction that is received is on the disk before it is acknowledged */
     /* MariaDB: positions of files count, not GTIDs: only while relay logs are applied (relay_recover.h). */
@@ -59,8 +60,9 @@ struct replication_facts {
     bool semi_sync_gives;    /* as the server does: the source that is connected gets them */
     uint32_t semi_sync_clients;
     uint32_t waiting_commits;
-    bool gives_clone; /* MySQL: a copy of it is being made by CLONE; only asked while commits wait or nobody may write */
-    bool copy_waits;  /* who copies it waits for commits to end, while some wait for an acknowledgement */
+    /* MySQL: a copy of it is being made by CLONE; only asked while commits wait or nobody may write */
+    bool gives_clone;
+    bool copy_waits;           /* who copies it waits for commits to end, while some wait for an acknowledgement */
     uint64_t acknowledged;     /* commits, since the server's start */
     uint64_t unacknowledged;   /* commits that ended without, likewise */
     bool unacknowledged_known; /* the server was asked for these counts */
@@ -72,8 +74,8 @@ struct replication_facts {
     int64_t beat_us;      /* the source's clock */
     int64_t beat_read_us; /* ours, when the row was read */
 
-    /* The system tables were asked: an account or an event that is being made locks them for as long as its commit waits
-     * for an acknowledgement. Otherwise what follows is as it was (replication_facts_keep). */
+    /* The system tables were asked: an account or an event that is being made locks them for as long as its commit
+     * waits for an acknowledgement. Otherwise what follows is as it was (replication_facts_keep). */
     bool system_tables_seen;
     bool accounts_present; /* accounts.h: accounts_look */
     char accounts_hash[65];

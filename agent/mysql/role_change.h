@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * role_change.h: the statements that make a server what it was ordered to be. Each function can be repeated, starts by looking at the
- * server, and does only what is missing. None waits for longer than its bounds; what takes longer is called again.
+ * role_change.h: the statements that make a server what it was ordered to be. Each function can be repeated, starts by
+ * looking at the server, and does only what is missing. None waits for longer than its bounds; what takes longer is
+ * called again.
  */
 #ifndef KM_AGENT_MYSQL_ROLE_CHANGE_H
 #define KM_AGENT_MYSQL_ROLE_CHANGE_H
@@ -43,18 +44,20 @@ struct role_open_wish {
     bool events;                   /* the event scheduler runs */
     bool stays_closed;             /* all but the last step: nobody can write, no events run */
     const atomic_bool *superseded; /* another order has come: it is not opened any more; may be NULL */
-    /* All that was received is executed, and nothing is followed any more: what remains to be done before it is opened; may be NULL. *ret_go: false: not yet. */
+    /* All that was received is executed, and nothing is followed any more: what remains to be done before it is opened;
+     * may be NULL. *ret_go: false: not yet. */
     int (*before)(void *arg, struct session *session, const struct dialect *dialect, bool *ret_go, struct error *err);
     void *arg;
 };
 
-/* To primary: everything in wait_for and everything received is applied, then the server follows nobody any more, commits wait for
- * acknowledgements if wished, then clients can write and events run. *ret_done: false when it needs another call. ERROR_CONFLICT: wait_for cannot
- * come, as the server follows nobody. */
+/* To primary: everything in wait_for and everything received is applied, then the server follows nobody any more,
+ * commits wait for acknowledgements if wished, then clients can write and events run. *ret_done: false when it needs
+ * another call. ERROR_CONFLICT: wait_for cannot come, as the server follows nobody. */
 int role_open(struct session *session, const struct dialect *dialect, const struct role_open_wish *wish, bool *ret_done,
     struct error *err) KM_MUST_CHECK;
 
-/* To a replica that receives nothing: its applier goes on with what it has received. What is received is final after that. */
+/* To a replica that receives nothing: its applier goes on with what it has received. What is received is final after
+ * that. */
 int role_hold(struct session *session, const struct dialect *dialect, struct error *err) KM_MUST_CHECK;
 
 /* Follows the source. Read-only must be on. */

@@ -22,7 +22,8 @@
 #define HANG_MAX_MS 60000 /* after that only its answer to the first session is waited for */
 #define CLOSE_ATTEMPTS 3
 #define CLEARING_S 3 /* how long the server waits for what is being killed, each time */
-/* MariaDB's barrier while commits are let go: for so long it does not give up by itself, whatever stops the agent meanwhile; less than the session's patience. */
+/* MariaDB's barrier while commits are let go: for so long it does not give up by itself, whatever stops the agent
+ * meanwhile; less than the session's patience. */
 #define FIRM_S 50
 #define GRACE_MS 20 /* commits that are being acknowledged are not in the way for longer */
 #define LOOK_MS 5   /* between two looks at the connections; doubled up to */
@@ -51,7 +52,8 @@ bool role_is_client(const char *user, const char *database, const char *command,
     return strcasecmp(str_or_empty(command), "Daemon") != 0;
 }
 
-/* Of the agent itself: accounts, events. A write that went on after the server was closed would be errant, and its commit may be the one that waits. */
+/* Of the agent itself: accounts, events. A write that went on after the server was closed would be errant, and its
+ * commit may be the one that waits. */
 static bool is_own_write(const char *user, const char *agent_user, const char *state, const char *text)
 {
     static const char *const verbs[] = {
@@ -147,9 +149,10 @@ static int crowd_look(struct crowd *crowd, struct session *session, struct error
     return session_query(session, "SHOW PROCESSLIST", take_connection, crowd, err);
 }
 
-/* One statement of MariaDB for all. Softly: the connection is shut, so nobody is told anything any more, but a commit goes on waiting for its
- * acknowledgement. Killed otherwise it stops waiting, for all whose commits it leads as well (MYSQL_BIN_LOG::trx_group_commit_leader,
- * Repl_semi_sync_master::commit_trx), and their clients were told that they are done before their turn to be killed had come. */
+/* One statement of MariaDB for all. Softly: the connection is shut, so nobody is told anything any more, but a commit
+ * goes on waiting for its acknowledgement. Killed otherwise it stops waiting, for all whose commits it leads as well
+ * (MYSQL_BIN_LOG::trx_group_commit_leader, Repl_semi_sync_master::commit_trx), and their clients were told that they
+ * are done before their turn to be killed had come. */
 static int kill_softly(struct session *session, const struct strbuf *ids, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf sql;
@@ -222,8 +225,8 @@ int role_admit_clients(struct session *session, const struct dialect *dialect, s
     return session_exec(session, "SET GLOBAL offline_mode = 0, GLOBAL transaction_read_only = 0", err);
 }
 
-/* MySQL only, where semi-sync is turned off while commits wait. That takes up to a second, and for so long the barrier has come no further than
- * read_only: administrators, who can still connect, may only read. */
+/* MySQL only, where semi-sync is turned off while commits wait. That takes up to a second, and for so long the barrier
+ * has come no further than read_only: administrators, who can still connect, may only read. */
 static int shut_newcomers_out(struct closing *closing, struct session *session, struct error *err)
 {
     if (!closing->dialect->offline_mode)
@@ -234,8 +237,9 @@ static int shut_newcomers_out(struct closing *closing, struct session *session, 
     return 0;
 }
 
-/* MariaDB, where all who wait are shut: semi-sync is off for as long as it takes them to see that. One statement, so that it is never off without the barrier,
- * and not for longer either, if the agent is stopped or dies in the midst of this. */
+/* MariaDB, where all who wait are shut: semi-sync is off for as long as it takes them to see that. One statement, so
+ * that it is never off without the barrier, and not for longer either, if the agent is stopped or dies in the midst of
+ * this. */
 static int end_waiting(
     struct session *session, const struct dialect *dialect, unsigned long long barrier, struct error *err)
 {
@@ -322,8 +326,8 @@ static int kill_others(struct session *session, struct crowd *crowd, struct erro
     return 0;
 }
 
-/* No connection is left for a second session, and the barrier does not stand while the first one makes room for it. So nobody is let go here: semi-sync
- * off without a barrier, and a newcomer is told of a commit that nobody has. */
+/* No connection is left for a second session, and the barrier does not stand while the first one makes room for it. So
+ * nobody is let go here: semi-sync off without a barrier, and a newcomer is told of a commit that nobody has. */
 static int make_room(struct closing *closing, struct error *err)
 {
     const struct session_options options = session_options_of(closing->barrier);
@@ -372,7 +376,8 @@ static int take_back(const struct closing *closing, struct error *err)
     return session_exec(closing->other, sql, err);
 }
 
-/* Nobody may be let go behind a barrier that gives up by itself: its time may be over before theirs. So another one takes its place. */
+/* Nobody may be let go behind a barrier that gives up by itself: its time may be over before theirs. So another one
+ * takes its place. */
 static int make_firm(struct closing *closing, struct error *err)
 {
     struct error failure = ERROR_INIT;
@@ -399,7 +404,8 @@ static int clear_until_answered(struct closing *closing, struct error *err)
     crowd_init(&crowd, closing->barrier, closing->dialect, session_id(closing->barrier));
     do {
         struct error failure = ERROR_INIT;
-        /* A server that hangs lets nobody in, but has our first statement: what is in its way must go as soon as the server goes on. */
+        /* A server that hangs lets nobody in, but has our first statement: what is in its way must go as soon as the
+         * server goes on. */
         if (!closing->other)
             closing->other = session_open(&options, &failure);
         if (closing->other)
@@ -503,8 +509,9 @@ int role_close(struct session *session, const struct dialect *dialect, uint32_t 
     return kill_remaining(session, dialect, err);
 }
 
-/* MySQL's thread that takes acknowledgements looks up once in a second as long as it has a replica to listen to. The statement that turns semi-sync off waits
- * for that with a lock in its hand without which nobody can connect: so that is waited for before. */
+/* MySQL's thread that takes acknowledgements looks up once in a second as long as it has a replica to listen to. The
+ * statement that turns semi-sync off waits for that with a lock in its hand without which nobody can connect: so that
+ * is waited for before. */
 static int dismiss_replicas(
     struct session *session, struct crowd *crowd, const atomic_bool *superseded, struct error *err)
 {

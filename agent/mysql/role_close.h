@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * role_close.h: a primary that stops being one. What clients are told is what replicas have: who waits for an acknowledgement that does not come
- * loses the connection first, and only then its commit is let go (I3).
+ * role_close.h: a primary that stops being one. What clients are told is what replicas have: who waits for an
+ * acknowledgement that does not come loses the connection first, and only then its commit is let go (I3).
  *
- * Of commits that go to the binary log together one, the leader, waits for the acknowledgement in the name of all. When MariaDB's leader is
- * killed, and when semi-sync is turned off, all of them are done, and who is still connected is told so. So:
+ * Of commits that go to the binary log together one, the leader, waits for the acknowledgement in the name of all. When
+ * MariaDB's leader is killed, and when semi-sync is turned off, all of them are done, and who is still connected is
+ * told so. So:
  *
- *   1. one session sets the server read-only. As long as this is pending nobody's new statement can write, not even an administrator's, though
- *      what is open can still be committed;
- *   2. another one looks who is connected. Replicas are cut off if a commit waits for them, so that no other group begins to wait meanwhile;
- *      then all clients are killed, which shuts their sockets. MariaDB's softly (KILL SOFT): a leader goes on waiting, so nobody it leads is let
- *      go before he is shut, too. MySQL's wait ends for nobody by that;
- *   3. once all are shut, semi-sync is turned off and the commits end. MariaDB's is on again when nobody waits any more; before, 1 is asked anew
- *      so that it does not give up meanwhile, and one statement sees that it is pending, turns semi-sync off and on again. MySQL's stays off;
- *      as its barrier may already be past read_only, which stops no administrator, newcomers are made to read only before all are killed.
+ *   1. one session sets the server read-only. As long as this is pending nobody's new statement can write, not even an
+ *      administrator's, though what is open can still be committed;
+ *   2. another one looks who is connected. Replicas are cut off if a commit waits for them, so that no other group
+ *      begins to wait meanwhile; then all clients are killed, which shuts their sockets. MariaDB's softly (KILL SOFT):
+ *      a leader goes on waiting, so nobody it leads is let go before he is shut, too. MySQL's wait ends for nobody by
+ *      that;
+ *   3. once all are shut, semi-sync is turned off and the commits end. MariaDB's is on again when nobody waits any
+ *      more; before, 1 is asked anew so that it does not give up meanwhile, and one statement sees that it is pending,
+ *      turns semi-sync off and on again. MySQL's stays off;
+ *      as its barrier may already be past read_only, which stops no administrator, newcomers are made to read only
+ *      before all are killed.
  *
- * Where no connection is left for the second session, room is made for it (room.h): without it there is no barrier during 3.
+ * Where no connection is left for the second session, room is made for it (room.h): without it there is no barrier
+ * during 3.
  *
- * An XA transaction that was prepared before can be committed by another connection during 2; that MariaDB's wait ends for it is not prevented.
+ * An XA transaction that was prepared before can be committed by another connection during 2; that MariaDB's wait ends
+ * for it is not prevented.
  */
 #ifndef KM_AGENT_MYSQL_ROLE_CLOSE_H
 #define KM_AGENT_MYSQL_ROLE_CLOSE_H
@@ -47,9 +53,9 @@ struct closing_look {
 int role_close(struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct closing_look *look,
     struct error *err) KM_MUST_CHECK;
 
-/* On a server that is closed: commits wait for nobody any more. MariaDB's accounts with READ ONLY ADMIN may have written since; the connections of
- * those that wait are gone before. With MySQL its own replicas are disconnected, and up to two seconds are waited so that newcomers need not; once
- * *superseded (may be NULL) no longer. */
+/* On a server that is closed: commits wait for nobody any more. MariaDB's accounts with READ ONLY ADMIN may have
+ * written since; the connections of those that wait are gone before. With MySQL its own replicas are disconnected, and
+ * up to two seconds are waited so that newcomers need not; once *superseded (may be NULL) no longer. */
 int role_release(struct session *session, const struct dialect *dialect, const atomic_bool *superseded,
     struct error *err) KM_MUST_CHECK;
 

@@ -2,8 +2,9 @@
 /*
  * server_status.h: the server's counters that we export, as one fixed array, and as Prometheus metrics.
  *
- * Names and types are those of mysqld_exporter (mysql_global_status_*, mysql_global_variables_*, mysql_slave_status_*), so dashboards and
- * alerts that exist go on working: a status variable that only grows has no "_total" and is untyped. Collecting happens on a worker thread, exporting on the loop; a struct server_status is a plain value between.
+ * Names and types are those of mysqld_exporter (mysql_global_status_*, mysql_global_variables_*, mysql_slave_status_*),
+ * so dashboards and alerts that exist go on working: a status variable that only grows has no "_total" and is untyped.
+ * Collecting happens on a worker thread, exporting on the loop; a struct server_status is a plain value between.
  */
 #ifndef KM_AGENT_MYSQL_SERVER_STATUS_H
 #define KM_AGENT_MYSQL_SERVER_STATUS_H
@@ -21,7 +22,8 @@ struct server_status {
 void server_status_clear(struct server_status *status);
 
 enum server_status_source { SOURCE_STATUS, SOURCE_VARIABLE, SOURCE_REPLICA };
-/* Takes one name and value as the server prints them; names we do not export are ignored. "ON"/"Yes" are 1, "OFF"/"No" 0. */
+/* Takes one name and value as the server prints them; names we do not export are ignored. "ON"/"Yes" are 1,
+ * "OFF"/"No" 0. */
 void server_status_take(
     struct server_status *status, enum server_status_source source, const char *name, const char *value);
 

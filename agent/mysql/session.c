@@ -73,8 +73,8 @@ static void set_options(MYSQL *mysql, const struct session_options *options)
     socket_plugin_select(mysql);
 }
 
-/* sql_log_off keeps statements out of the general log; wait_timeout lets an idle session live. MariaDB: nothing of ours is written in the domain of a server's start
- * (start_domain.h). */
+/* sql_log_off keeps statements out of the general log; wait_timeout lets an idle session live. MariaDB: nothing of ours
+ * is written in the domain of a server's start (start_domain.h). */
 static int prepare(struct session *session, struct error *err)
 {
     return session_exec(session,

@@ -2,14 +2,14 @@
 /*
  * session.h: one connection to the mysqld of this pod, by its unix socket, as the operating system's user.
  *
- * No password exists: the server takes the socket peer's identity (MariaDB: unix_socket, MySQL: auth_socket). A self-contained
- * agent cannot load MySQL's authentication plugins (dlopen), and libmariadb's built-in ones wait for a challenge that never
- * comes; so a plugin of our own answers with nothing, which is what the server's side asks for. Oracle's libmysqlclient
- * needs no such plugin (make check-libmysqlclient, 9.7). What it lacks no session of ours uses: MariaDB's ways in by
- * ed25519, PARSEC and GSSAPI, and, but for a plugin file, mysql_native_password.
+ * No password exists: the server takes the socket peer's identity (MariaDB: unix_socket, MySQL: auth_socket). A
+ * self-contained agent cannot load MySQL's authentication plugins (dlopen), and libmariadb's built-in ones wait for a
+ * challenge that never comes; so a plugin of our own answers with nothing, which is what the server's side asks for.
+ * Oracle's libmysqlclient needs no such plugin (make check-libmysqlclient, 9.7). What it lacks no session of ours uses:
+ * MariaDB's ways in by ed25519, PARSEC and GSSAPI, and, but for a plugin file, mysql_native_password.
  *
- * A session belongs to one thread at a time. Every session runs with utf8mb4, its statements stay out of the general and slow logs,
- * and sql_mode is fixed, so quoting (sql_text.h) means the same everywhere.
+ * A session belongs to one thread at a time. Every session runs with utf8mb4, its statements stay out of the general
+ * and slow logs, and sql_mode is fixed, so quoting (sql_text.h) means the same everywhere.
  */
 #ifndef KM_AGENT_MYSQL_SESSION_H
 #define KM_AGENT_MYSQL_SESSION_H

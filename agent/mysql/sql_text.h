@@ -2,8 +2,8 @@
 /*
  * sql_text.h: names and strings in SQL text.
  *
- * Sessions of the agent run with utf8mb4 and an sql_mode without NO_BACKSLASH_ESCAPES and ANSI_QUOTES (session.h), so the
- * rules here are the server's: https://dev.mysql.com/doc/refman/8.0/en/string-literals.html. Pure.
+ * Sessions of the agent run with utf8mb4 and an sql_mode without NO_BACKSLASH_ESCAPES and ANSI_QUOTES (session.h), so
+ * the rules here are the server's: https://dev.mysql.com/doc/refman/8.0/en/string-literals.html. Pure.
  */
 #ifndef KM_AGENT_MYSQL_SQL_TEXT_H
 #define KM_AGENT_MYSQL_SQL_TEXT_H

@@ -2,8 +2,9 @@
 /*
  * variables.h: what a changed my.cnf changes, and whether the running server can take it over by SET GLOBAL.
  *
- * All or nothing: when one variable wants a restart (or is refused), none is changed, those set before it are set back. Whether a variable can be
- * changed is found out by setting it to what it is. Options with the prefix loose_ that the server does not know count as changed.
+ * All or nothing: when one variable wants a restart (or is refused), none is changed, those set before it are set back.
+ * Whether a variable can be changed is found out by setting it to what it is. Options with the prefix loose_ that the
+ * server does not know count as changed.
  */
 #ifndef KM_AGENT_MYSQL_VARIABLES_H
 #define KM_AGENT_MYSQL_VARIABLES_H
@@ -29,7 +30,8 @@ struct variable_changes {
 };
 void variable_changes_release(struct variable_changes *changes);
 
-/* Pure. Options of [mysqld] sections that differ between two whole files, where the last setting of an option counts. */
+/* Pure. Options of [mysqld] sections that differ between two whole files, where the last setting of an option
+ * counts. */
 int variables_diff(
     const char *old_text, const char *new_text, struct variable_changes *ret, struct error *err) KM_MUST_CHECK;
 /* Pure. "SET GLOBAL x = 33554432" for 32M; false: only a restart can. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When rounds begin, what they are told, what is made of their words. The child is a shell that writes down what it hears and says what the test has laid ready. */
+/* When rounds begin, what they are told, what is made of their words. The child is a shell that writes down what it
+ * hears and says what the test has laid ready. */
 #include "common/base.h"
 
 #include "agent/archive_keeper.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_rig.h: members (replication_rig.h), a store, the process that archives (`kube-mysql-agent archive`) run by hand, and what a reader makes of the archive afterwards.
+ * archive_rig.h: members (replication_rig.h), a store, the process that archives (`kube-mysql-agent archive`) run by
+ * hand, and what a reader makes of the archive afterwards.
  */
 #ifndef KM_AGENT_TESTS_ARCHIVE_RIG_H
 #define KM_AGENT_TESTS_ARCHIVE_RIG_H
@@ -42,8 +43,9 @@ void archive_rig_catch_up(struct archive_rig *rig, unsigned member, struct archi
 
 /* Transactions in a member's own logs that are not in `after`. */
 void archive_rig_expected(struct archive_rig *rig, unsigned member, const struct gtid_set *after, struct gtid_list *ret);
-/* All that the chain says, in its order, by the rule of common/binlog_segment.h; *ret_after: what the first segment begins with. Checks digests, seals, and that the segments are joined.
- * from_epoch: segments of earlier epochs are left out. */
+/* All that the chain says, in its order, by the rule of common/binlog_segment.h; *ret_after: what the first segment
+ * begins with. Checks digests, seals, and that the segments are joined. from_epoch: segments of earlier epochs are left
+ * out. */
 void archive_rig_read(struct archive_rig *rig, uint64_t from_epoch, struct gtid_set **ret_after, struct gtid_list *ret);
 void archive_rig_assert_same(const struct archive_rig *rig, struct gtid_list *archived, struct gtid_list *expected);
 /* Files of the archive in the store whose names end so. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A backup by order, from a real server through the agent into a folder that `store` serves, and back; and everything that can end it in the middle: the tool, the upload, the agent or
- * the store is killed, the store refuses, somebody cancels. Afterwards nothing is left that looks like a backup (I8).
+ * A backup by order, from a real server through the agent into a folder that `store` serves, and back; and everything
+ * that can end it in the middle: the tool, the upload, the agent or the store is killed, the store refuses, somebody
+ * cancels. Afterwards nothing is left that looks like a backup (I8).
  */
 #include "common/base.h"
 

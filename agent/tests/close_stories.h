@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * close_stories.h: what clients are told when a semi-sync primary is closed under them: three real servers and agents on loopback, orders by HTTP
- * as the operator would send them. The same for every family. Times are printed, not asserted.
+ * close_stories.h: what clients are told when a semi-sync primary is closed under them: three real servers and agents
+ * on loopback, orders by HTTP as the operator would send them. The same for every family. Times are printed, not
+ * asserted.
  */
 #ifndef KM_AGENT_TESTS_CLOSE_STORIES_H
 #define KM_AGENT_TESTS_CLOSE_STORIES_H

@@ -729,7 +729,8 @@ static void test_server_refuses_copy(void **state)
     agent_rig_kill(&init);
 }
 
-/* A server is on the copy already when another task comes, then when init is killed: it begins anew, to the same end. */
+/* A server is on the copy already when another task comes, then when init is killed: it begins anew, to the same
+ * end. */
 static void test_another_task_in_the_midst(void **state)
 {
     struct world *world = *state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * healing_stories.h: what becomes of transactions that only a dead primary has: taken over, cut off, set aside. Three real servers and agents on loopback, orders
- * by HTTP as the operator would send them. The cases share the members and run in order.
+ * healing_stories.h: what becomes of transactions that only a dead primary has: taken over, cut off, set aside. Three
+ * real servers and agents on loopback, orders by HTTP as the operator would send them. The cases share the members and
+ * run in order.
  */
 #ifndef KM_AGENT_TESTS_HEALING_STORIES_H
 #define KM_AGENT_TESTS_HEALING_STORIES_H

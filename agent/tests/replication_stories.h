@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replication_stories.h: three real servers, three agents, orders by HTTP, no Kubernetes. The cases share the members and run in order; they are
- * the same for every family.
+ * replication_stories.h: three real servers, three agents, orders by HTTP, no Kubernetes. The cases share the members
+ * and run in order; they are the same for every family.
  */
 #ifndef KM_AGENT_TESTS_REPLICATION_STORIES_H
 #define KM_AGENT_TESTS_REPLICATION_STORIES_H

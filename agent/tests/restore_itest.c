@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stored backup becomes the data of a new member: a donor with a real server, its backup by `upload` in a folder that `store` serves, a member whose init restores it; and what becomes
- * of backups that somebody has touched, of wrong keys, of small volumes, and of an init that is killed. Likewise in place of data that is there.
+ * A stored backup becomes the data of a new member: a donor with a real server, its backup by `upload` in a folder that
+ * `store` serves, a member whose init restores it; and what becomes of backups that somebody has touched, of wrong
+ * keys, of small volumes, and of an init that is killed. Likewise in place of data that is there.
  */
 #include "common/base.h"
 
@@ -100,7 +101,8 @@ static char *donor_position(const struct restore_world *world)
     return position;
 }
 
-/* As the donor's agent does: the tool into `upload`, told what to do and, since nobody writes, at once what the data is. */
+/* As the donor's agent does: the tool into `upload`, told what to do and, since nobody writes, at once what the data
+ * is. */
 static void back_up(struct restore_world *world, const char *id, const unsigned char *key, bool logical)
 {
     struct agent_rig *donor = world->pods->donor;
@@ -345,7 +347,8 @@ static void test_mended_by_another_task(void **state)
     assert_true(agent_rig_has(world->pods->member, "vol/data/ibdata1"));
 }
 
-/* What makes another restore of it, though the order's id is the same, ends an attempt that waits for its store: it must not come to its end. */
+/* What makes another restore of it, though the order's id is the same, ends an attempt that waits for its store: it
+ * must not come to its end. */
 static void test_another_task_in_the_midst(void **state)
 {
     struct restore_world *world = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seed_mysql_stories.h: MySQL seeds itself: real servers on loopback, and everything that can go wrong between them. seed_itest is MariaDB's.
+ * seed_mysql_stories.h: MySQL seeds itself: real servers on loopback, and everything that can go wrong between them.
+ * seed_itest is MariaDB's.
  */
 #ifndef KM_AGENT_TESTS_SEED_MYSQL_STORIES_H
 #define KM_AGENT_TESTS_SEED_MYSQL_STORIES_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seed_rig.h: pods for tests of seeding: a donor that is a primary, a member without data, room for a third one; all of one CA, as in one cluster.
+ * seed_rig.h: pods for tests of seeding: a donor that is a primary, a member without data, room for a third one; all of
+ * one CA, as in one cluster.
  */
 #ifndef KM_AGENT_TESTS_SEED_RIG_H
 #define KM_AGENT_TESTS_SEED_RIG_H
@@ -58,7 +59,8 @@ void seed_rig_has_own_server_id(const struct agent_rig *rig);
 uint16_t seed_rig_start_liar(struct seed_rig *world, const struct http_route *routes, void *arg);
 void seed_rig_end_helper(struct seed_rig *world);
 
-/* Writes on the donor, in the helper process: its procedure d.write_on goes on for as long as d.go holds rows, and fills d.live. */
+/* Writes on the donor, in the helper process: its procedure d.write_on goes on for as long as d.go holds rows, and
+ * fills d.live. */
 void seed_rig_start_writer(struct seed_rig *world);
 void seed_rig_stop_writer(struct seed_rig *world);
 

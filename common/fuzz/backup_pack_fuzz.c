@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stored bytes of anybody: bounded memory, the same verdict and the same output however they were split; and whatever is packed comes back.
- * The first byte chooses: compressed, sealed, or the way back.
+ * Stored bytes of anybody: bounded memory, the same verdict and the same output however they were split; and whatever
+ * is packed comes back. The first byte chooses: compressed, sealed, or the way back.
  */
 #include "common/base.h"
 

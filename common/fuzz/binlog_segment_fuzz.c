@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A segment's description of anybody, a name of an object, a task: refused, or whole; what was accepted is written and read as the same. */
+/* A segment's description of anybody, a name of an object, a task: refused, or whole; what was accepted is written and
+ * read as the same. */
 #include "common/base.h"
 
 #include "common/alloc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of a donor: the reader never reads outside of its input, never hands out more than came, and gives the same verdict however the input was
- * split.
+ * Bytes of a donor: the reader never reads outside of its input, never hands out more than came, and gives the same
+ * verdict however the input was split.
  */
 #include "common/base.h"
 

@@ -42,7 +42,8 @@ static void check_laws(const struct gtid_set *a, const struct gtid_set *b)
         (relation == GTID_SUBSET) == (back == GTID_SUPERSET) && (relation == GTID_DIVERGED) == (back == GTID_DIVERGED));
     enum gtid_relation of_part = gtid_set_compare(more, a);
     CHECK(of_part == GTID_EQUAL || of_part == GTID_SUBSET);
-    _cleanup_(gtid_set_freep) struct gtid_set *rest = gtid_set_subtract(more, b); /* taking away twice changes nothing */
+    /* taking away twice changes nothing */
+    _cleanup_(gtid_set_freep) struct gtid_set *rest = gtid_set_subtract(more, b);
     CHECK(gtid_set_compare(rest, more) == GTID_EQUAL);
     CHECK(gtid_set_compare(a, a) == GTID_EQUAL);
 }

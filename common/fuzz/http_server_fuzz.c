@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of a peer into the server: first the head parser alone, then a real connection over loopback. The first byte says where the
- * rest is split into two writes, so that requests arrive in pieces.
+ * Bytes of a peer into the server: first the head parser alone, then a real connection over loopback. The first byte
+ * says where the rest is split into two writes, so that requests arrive in pieces.
  */
 #include "common/base.h"
 
@@ -18,7 +18,8 @@
 #include "common/http_head.h"
 #include "common/loop.h"
 
-/* Below LINGER_MS of the server, which would hide a connection that is never noticed; far above a scheduler's delays. */
+/* Below LINGER_MS of the server, which would hide a connection that is never noticed; far above a scheduler's
+ * delays. */
 #define GONE_WAIT_MS 1500
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three claims about the scanner: it never reads outside its input (exact heap copies, address sanitizer); what the cutter reports
- * does not depend on how the input was split; and for documents that jansson accepts it reports what jansson sees.
+ * Three claims about the scanner: it never reads outside its input (exact heap copies, address sanitizer); what the
+ * cutter reports does not depend on how the input was split; and for documents that jansson accepts it reports what
+ * jansson sees.
  */
 #include "common/base.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three claims about S3's answers: nothing is read outside of the text (exact heap copies, address sanitizer); what is handed out stands in a document that is whole: cut
- * by its last byte that counts it is refused, and nothing of it is handed out; and paths, texts and fields keep their bounds.
+ * Three claims about S3's answers: nothing is read outside of the text (exact heap copies, address sanitizer); what is
+ * handed out stands in a document that is whole: cut by its last byte that counts it is refused, and nothing of it is
+ * handed out; and paths, texts and fields keep their bounds.
  */
 #include "common/base.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sealed stream: what OpenSSL's maker says of keys (values from an independent implementation), round trips, and everything that must be refused. */
+/* The sealed stream: what OpenSSL's maker says of keys (values from an independent implementation), round trips, and
+ * everything that must be refused. */
 #include "common/base.h"
 
 #include "common/backup_seal.h"

@@ -4,13 +4,13 @@
  *
  * A story with doubles waits most of its time: for the next tick, the next try, the next poll. All its parties live in
  * one thread and one event loop, so while that loop finds nothing ready, nothing happens but that time passes. After
- * clock_stand_still no time passes while the thread computes, or waits for the processor: a story goes on a busy machine
- * as it goes on a quiet one. When nothing is ready and a timer is set, the clocks (clock_gettime, so also clock.h,
- * libevent and libcurl) show at once the time at which it is due.
+ * clock_stand_still no time passes while the thread computes, or waits for the processor: a story goes on a busy
+ * machine as it goes on a quiet one. When nothing is ready and a timer is set, the clocks (clock_gettime, so also
+ * clock.h, libevent and libcurl) show at once the time at which it is due.
  *
  * What is under way between two sockets of the process is not overtaken by a timer: before time passes, a datagram goes
- * from a socket of loopback to itself, behind all that was sent before, and it is waited for in real time. Not for tests
- * with other processes or threads, whose clocks are real.
+ * from a socket of loopback to itself, behind all that was sent before, and it is waited for in real time. Not for
+ * tests with other processes or threads, whose clocks are real.
  *
  * Who turns without waiting for anything stops the clock for ever. That is a fault, and ends the test: CLOCK_TURNS_MAX.
  *

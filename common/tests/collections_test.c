@@ -55,7 +55,8 @@ static void test_hashmap_basics(void **state)
     hashmap_release(NULL, NULL);
 }
 
-/* Random puts and removes against a plain array; in the end every member is found, iterated once, and gone after removal. */
+/* Random puts and removes against a plain array; in the end every member is found, iterated once, and gone after
+ * removal. */
 static void test_hashmap_against_a_model(void **state)
 {
     UNUSED(state);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client against nghttpd (Debian's nghttp2-server): HTTP/2 with one connection for everything. Skipped without it. */
+/* The client against nghttpd (Debian's nghttp2-server): HTTP/2 with one connection for everything. Skipped without
+ * it. */
 #include "common/base.h"
 
 #include <arpa/inet.h>

@@ -85,7 +85,8 @@ static char bulk_byte(unsigned at)
     return (char)(at * 31 + at / 251 + at / 65537);
 }
 
-/* As the donor of a copy does: two parts, of all lengths around that of a TLS record, and no piece while one is not sent. */
+/* As the donor of a copy does: two parts, of all lengths around that of a TLS record, and no piece while one is not
+ * sent. */
 static bool produce_piece(struct world *w)
 {
     static char piece[100 * KM_KIB];
@@ -384,7 +385,8 @@ static void bulk_done(void *arg, const struct http_response *response, const str
     outcome_done(&((struct world *)arg)->out, response, err);
 }
 
-/* The whole arrives, in order, whether the receiver keeps up or not; and while it takes nothing, the producer is held back. */
+/* The whole arrives, in order, whether the receiver keeps up or not; and while it takes nothing, the producer is held
+ * back. */
 static void test_bulk(void **state)
 {
     struct world *w = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of object storage against a real S3 server (e2e/s3): signatures are checked, pages are pages, parts are parts. KM_TEST_S3 names the file that e2e/s3/up.sh writes. */
+/* The client of object storage against a real S3 server (e2e/s3): signatures are checked, pages are pages, parts are
+ * parts. KM_TEST_S3 names the file that e2e/s3/up.sh writes. */
 #include "common/base.h"
 
 #include <openssl/sha.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of object storage against a bucket in memory that fails at every request in every way (s3_double.h); uploads: object_upload_test.c. */
+/* The client of object storage against a bucket in memory that fails at every request in every way (s3_double.h);
+ * uploads: object_upload_test.c. */
 #include "common/base.h"
 
 #include "common/object_store.h"
@@ -173,7 +174,8 @@ static void test_operations_give_up(void **state)
             if (failed == (made <= i % requests))
                 fail_msg("%s, %s from request %u of %u: %s", operations[op].name, s3_fault_names[fault], i % requests,
                     made, failed ? w->out.err.message : "no error");
-            /* Deletions of a tree go four at a time; and libcurl repeats a GET by itself when a connection that was used before breaks. */
+            /* Deletions of a tree go four at a time; and libcurl repeats a GET by itself when a connection that was
+             * used before breaks. */
             if (failed)
                 assert_in_range(made - i % requests, 1, s3_fault_heals(fault) ? 2 * 4 * OBJECT_TRIES_MAX : 4);
             if (failed && fault == S3_FAULT_403)
@@ -388,7 +390,8 @@ static void refused_now(struct object_world *w)
     assert_non_null(strstr(w->out.err.message, "InvalidAccessKeyId"));
 }
 
-/* The old keys are revoked before we have the new ones: what is under way waits for them, wrong ones in between included. */
+/* The old keys are revoked before we have the new ones: what is under way waits for them, wrong ones in between
+ * included. */
 static void test_revoked_keys(void **state)
 {
     struct object_world *w = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Multipart uploads against a bucket that fails at every request in every way. What counts is what is in the bucket afterwards. */
+/* Multipart uploads against a bucket that fails at every request in every way. What counts is what is in the bucket
+ * afterwards. */
 #include "common/base.h"
 
 #include <openssl/sha.h>
@@ -49,7 +50,8 @@ static void test_upload(void **state)
     object_world_empty(w);
 }
 
-/* One or five answers in a row are spoiled, before or after their effect: the upload succeeds, once and whole, and leaves nothing behind. */
+/* One or five answers in a row are spoiled, before or after their effect: the upload succeeds, once and whole, and
+ * leaves nothing behind. */
 static void test_upload_heals(void **state)
 {
     struct object_world *w = *state;
@@ -85,7 +87,8 @@ static const enum error_kind lasting_kinds[S3_FAULT_COUNT] = {
     [S3_FAULT_403] = ERROR_FORBIDDEN,
 };
 
-/* It lasts: an error of that kind after all tries, and once the server is well again an abort leaves nothing, whatever had happened. */
+/* It lasts: an error of that kind after all tries, and once the server is well again an abort leaves nothing, whatever
+ * had happened. */
 static void test_upload_fails_cleanly(void **state)
 {
     struct object_world *w = *state;

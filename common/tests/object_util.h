@@ -24,8 +24,8 @@ struct object_result {
 
 void object_result_init(struct object_result *result, struct loop *loop);
 void object_result_release(struct object_result *result);
-/* Turns the loop until done has come once (a minute at most), and expects that kind (ERROR_NONE: success). Ready for the next one afterwards, body and names stay
- * until object_result_clear. */
+/* Turns the loop until done has come once (a minute at most), and expects that kind (ERROR_NONE: success). Ready for
+ * the next one afterwards, body and names stay until object_result_clear. */
 void object_result_expect(struct object_result *result, enum error_kind kind);
 void object_result_clear(struct object_result *result);
 

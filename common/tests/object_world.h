@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_world.h: a loop, a bucket that can fail (s3_double.h), a store with the prefix "pre/fix" and data for three parts: for the tests of object_store.
+ * object_world.h: a loop, a bucket that can fail (s3_double.h), a store with the prefix "pre/fix" and data for three
+ * parts: for the tests of object_store.
  */
 #ifndef KM_COMMON_TESTS_OBJECT_WORLD_H
 #define KM_COMMON_TESTS_OBJECT_WORLD_H

@@ -7,9 +7,9 @@
 
 #include "common/base.h"
 
-/* `promtool check metrics`: names, types, units and help texts as the conventions want them. Skips the test where there is
- * no promtool (Debian's package prometheus, which `make deps` installs); fails it, and prints why, when something is said
- * against the text. */
+/* `promtool check metrics`: names, types, units and help texts as the conventions want them. Skips the test where there
+ * is no promtool (Debian's package prometheus, which `make deps` installs); fails it, and prints why, when something is
+ * said against the text. */
 void promtool_check_metrics(const char *text);
 
 #endif

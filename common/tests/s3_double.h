@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * s3_double.h: a bucket in memory behind a port of loopback, for tests: what object_store.h says about the wire, with faults. Bodies up to HTTP_SERVER_BODY_MAX, parts
- * of any size. Payload hashes and the access key are checked, signatures are not: a real server does that (object_store_itest.c).
+ * s3_double.h: a bucket in memory behind a port of loopback, for tests: what object_store.h says about the wire, with
+ * faults. Bodies up to HTTP_SERVER_BODY_MAX, parts of any size. Payload hashes and the access key are checked,
+ * signatures are not: a real server does that (object_store_itest.c).
  */
 #ifndef KM_COMMON_TESTS_S3_DOUBLE_H
 #define KM_COMMON_TESTS_S3_DOUBLE_H
@@ -34,7 +35,8 @@ void s3_double_free(struct s3_double *s3);
 /* endpoint, bucket and path style; short times. */
 struct object_target s3_double_target(const struct s3_double *s3);
 
-/* From request `at` on (counted from 0 since this call), `times` requests fail so; after: they have had their effect. */
+/* From request `at` on (counted from 0 since this call), `times` requests fail so; after: they have had their
+ * effect. */
 void s3_double_fail(struct s3_double *s3, enum s3_fault fault, unsigned at, unsigned times, bool after);
 /* The next `times` requests are answered with these words. */
 void s3_double_say(struct s3_double *s3, unsigned times, int status, const char *body);

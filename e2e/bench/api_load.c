@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_load.c: sends requests to the API server as fast as it takes them, or one by one. Helper of the benchmarks; built by lib.sh.
+ * api_load.c: sends requests to the API server as fast as it takes them, or one by one. Helper of the benchmarks; built
+ * by lib.sh.
  *
  *   api_load FILE [IN_FLIGHT]     KUBECONFIG says where
  *
- * Each line of FILE is METHOD, TAB, path with query, TAB, body (JSON on one line). An apply is a PATCH. SLEEP, TAB, milliseconds: a pause
- * (with IN_FLIGHT 1). IN_FLIGHT requests (64) share one HTTP/2 connection; nothing is parsed, so this is as little work as a client can do.
- * Prints "SENT FAILED MILLISECONDS CPU_MILLISECONDS"; the first failures go to standard error.
+ * Each line of FILE is METHOD, TAB, path with query, TAB, body (JSON on one line). An apply is a PATCH. SLEEP, TAB,
+ * milliseconds: a pause (with IN_FLIGHT 1). IN_FLIGHT requests (64) share one HTTP/2 connection; nothing is parsed, so
+ * this is as little work as a client can do. Prints "SENT FAILED MILLISECONDS CPU_MILLISECONDS"; the first failures go
+ * to standard error.
  */
 #include "common/base.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_latency PORT PATH CLIENTS SECONDS: CLIENTS keep-alive connections to 127.0.0.1, each asking again as soon as it has its answer.
- * Prints "requests N per_second N p50_us N p99_us N max_us N status CODE". For agent_bench.sh. */
+/* http_latency PORT PATH CLIENTS SECONDS: CLIENTS keep-alive connections to 127.0.0.1, each asking again as soon as it
+ * has its answer. Prints "requests N per_second N p50_us N p99_us N max_us N status CODE". For agent_bench.sh. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdint.h>

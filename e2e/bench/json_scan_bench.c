@@ -2,9 +2,11 @@
 /*
  * How fast a list of Pods is cut into its items, as ratios to reading the same bytes (memcpy) and to jansson's parser.
  *
- *     gcc -std=gnu17 -O2 -D_GNU_SOURCE -I. e2e/bench/json_scan_bench.c build/libcommon.a -ljansson -o build/json_scan_bench
+ *     gcc -std=gnu17 -O2 -D_GNU_SOURCE -I. e2e/bench/json_scan_bench.c build/libcommon.a -ljansson -o
+ *     build/json_scan_bench
  *
- * Prints one line per way, best of several rounds in processor time; numbers of different machines do not compare, the ratios do.
+ * Prints one line per way, best of several rounds in processor time; numbers of different machines do not compare, the
+ * ratios do.
  */
 #include "common/base.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operator.h: two operators, of which one leads. What they decide is decided by operator/cluster; rounds, streams, orders on their way, caches, the lease
- * and writes that conflict are modelled here after cluster_reconcile_*.c, agent_watch.c and order_sender.c.
+ * operator.h: two operators, of which one leads. What they decide is decided by operator/cluster; rounds, streams,
+ * orders on their way, caches, the lease and writes that conflict are modelled here after cluster_reconcile_*.c,
+ * agent_watch.c and order_sender.c.
  */
 #ifndef KM_SIMULATION_OPERATOR_H
 #define KM_SIMULATION_OPERATOR_H

@@ -2,12 +2,13 @@
 /*
  * txn.h: transactions and what servers hold of them.
  *
- * A transaction is a number that only the simulation knows; its GTID is what servers and decisions see. So two transactions of one GTID are
- * two here, as they are on disks.
- * MySQL: the numbers of one source are executed in their order, and nowhere is one left out (replica_preserve_commit_order, one source at a
- * time, and a source sends all that a replica lacks): a set is a largest number for each source.
- * MariaDB: gtid_binlog_state, the largest number of each server id. Data that was initialised has the server id of its ordinal (the source of
- * that number), each copy one of its own (agent/bootstrap/server_id.h).
+ * A transaction is a number that only the simulation knows; its GTID is what servers and decisions see. So two
+ * transactions of one GTID are two here, as they are on disks.
+ * MySQL: the numbers of one source are executed in their order, and nowhere is one left out
+ * (replica_preserve_commit_order, one source at a time, and a source sends all that a replica lacks): a set is a
+ * largest number for each source.
+ * MariaDB: gtid_binlog_state, the largest number of each server id. Data that was initialised has the server id of its
+ * ordinal (the source of that number), each copy one of its own (agent/bootstrap/server_id.h).
  */
 #ifndef KM_SIMULATION_TXN_H
 #define KM_SIMULATION_TXN_H
@@ -65,7 +66,8 @@ struct txn_set {
     uint32_t upto[TXN_SOURCES_MAX];
 };
 
-/* A binary log. What is committed in the engine is a prefix of it, and what the engine would still have after a crash a prefix of that. */
+/* A binary log. What is committed in the engine is a prefix of it, and what the engine would still have after a crash a
+ * prefix of that. */
 struct txn_log {
     uint16_t entries[TXNS_MAX];
     int count, committed, durable;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault_client.h: what the tools of the fault bed share: clocks in nanoseconds, passwords, connections that a deadline of milliseconds can end.
+ * fault_client.h: what the tools of the fault bed share: clocks in nanoseconds, passwords, connections that a deadline
+ * of milliseconds can end.
  *
- * libmariadb counts its time-outs in seconds. Here a second thread ends what takes too long: it shuts the socket down, and the call fails.
+ * libmariadb counts its time-outs in seconds. Here a second thread ends what takes too long: it shuts the socket down,
+ * and the call fails.
  */
 #ifndef KM_E2E_FAULT_CLIENT_H
 #define KM_E2E_FAULT_CLIENT_H
@@ -105,7 +107,8 @@ static inline int64_t session_number(struct session *session, const char *sql, i
     return number;
 }
 
-/* Whether a server greets there within limit_ms (one that is frozen accepts, but says nothing); mysql_real_connect would wait for a second at least. */
+/* Whether a server greets there within limit_ms (one that is frozen accepts, but says nothing); mysql_real_connect
+ * would wait for a second at least. */
 static inline bool somebody_greets(const char *host, const char *port, int limit_ms)
 {
     const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};

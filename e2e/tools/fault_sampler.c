@@ -4,10 +4,12 @@
  *
  *   fault_sampler USER PASSWORD-FILE PERIOD-US NAME SOCKET [NAME SOCKET ...]
  *
- * A sample is an INSERT that is rolled back: it needs no acknowledgement and leaves no trace. One line on stdout at the end of each run of equal samples:
- * "NAME STATE START-NS END-NS" with STATE open, closed (the server refused as read-only), away (no answer, or another error); START is when the first
- * sample of the run was answered, END when the last one was asked for: the member was so for all of that time, however long an answer lay unread. END may be
- * before START. The very first sample of a member has a line of its own, at once. A pause of more than GAP_MS between samples ends a run. Clock:
+ * A sample is an INSERT that is rolled back: it needs no acknowledgement and leaves no trace. One line on stdout at the
+ * end of each run of equal samples:
+ * "NAME STATE START-NS END-NS" with STATE open, closed (the server refused as read-only), away (no answer, or another
+ * error); START is when the first sample of the run was answered, END when the last one was asked for: the member was
+ * so for all of that time, however long an answer lay unread. END may be before START. The very first sample of a
+ * member has a line of its own, at once. A pause of more than GAP_MS between samples ends a run. Clock:
  * CLOCK_MONOTONIC. SIGTERM ends it.
  */
 #include "fault_client.h"

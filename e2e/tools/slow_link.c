@@ -4,8 +4,9 @@
  *
  *   slow_link QUEUE DELAY-MS LOSS-PERCENT
  *
- * Packets come by a rule "-j NFQUEUE --queue-num QUEUE" in the namespace it runs in; each is let through DELAY-MS later, in order, or dropped. Prints
- * "ready" when it has the queue. Ends with SIGTERM; the kernel then drops what waits. Netlink as in linux/netfilter/nfnetlink_queue.h.
+ * Packets come by a rule "-j NFQUEUE --queue-num QUEUE" in the namespace it runs in; each is let through DELAY-MS
+ * later, in order, or dropped. Prints "ready" when it has the queue. Ends with SIGTERM; the kernel then drops what
+ * waits. Netlink as in linux/netfilter/nfnetlink_queue.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sql_writer.c: a client as an application is one: one connection, one small transaction after the other, and a retry after each error. It writes
- * down what was acknowledged and how long it had to wait, and reads everything again at the end.
+ * sql_writer.c: a client as an application is one: one connection, one small transaction after the other, and a retry
+ * after each error. It writes down what was acknowledged and how long it had to wait, and reads everything again at the
+ * end.
  *
  *   sql_writer HOST PORT USER PASSWORD-FILE SECONDS [PAUSE-US]
  *
- * Table writer.t is made if it is not there. Row N is written until the server says yes; then row N + 1. A line "GAP start-ms length-ms errors" for every
- * pause of GAP_MS or more between two acknowledgements (start: wall clock), at the end one JSON line:
+ * Table writer.t is made if it is not there. Row N is written until the server says yes; then row N + 1. A line
+ * "GAP start-ms length-ms errors" for every pause of GAP_MS or more between two acknowledgements (start: wall clock),
+ * at the end one JSON line:
  *   {"acknowledged":N,"missing":M,"errors":E,"lost":L,"maxGapMs":G}
- * errors: attempts that failed and were tried again; lost: rows that no attempt within RETRY_MS brought through. `missing` counts acknowledged rows
- * that are not there when read at the end: any is lost data. Ends by itself; SIGTERM, or a file that
- * SQL_WRITER_STOP names, ends it early with the same last line. Exit code 0 only if
- * nothing is missing or lost. With SQL_WRITER_ONCE set it ends with the first attempt that fails, and reads nothing again (missing: -1): for a server
- * that goes for good. With SQL_WRITER_PATIENT set it has no time-outs for reads and writes, as clients have none by
- * default.
+ * errors: attempts that failed and were tried again; lost: rows that no attempt within RETRY_MS brought through.
+ * `missing` counts acknowledged rows that are not there when read at the end: any is lost data. Ends by itself;
+ * SIGTERM, or a file that SQL_WRITER_STOP names, ends it early with the same last line. Exit code 0 only if nothing is
+ * missing or lost. With SQL_WRITER_ONCE set it ends with the first attempt that fails, and reads nothing again
+ * (missing: -1): for a server that goes for good. With SQL_WRITER_PATIENT set it has no time-outs for reads and writes,
+ * as clients have none by default.
  */
 #include <errno.h>
 #include <mysql.h>

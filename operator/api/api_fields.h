@@ -2,8 +2,9 @@
 /*
  * api_fields.h: our kinds' fields as tables: type, bounds, allowed values.
  *
- * One checker reads the tables; a test holds them against the CRDs in both directions, so no field is silently ignored and the
- * operator refuses what the API server refuses (an older CRD or a server that skipped validation changes nothing).
+ * One checker reads the tables; a test holds them against the CRDs in both directions, so no field is silently ignored
+ * and the operator refuses what the API server refuses (an older CRD or a server that skipped validation changes
+ * nothing).
  * Paths are relative to the checked object. "[]" behind a name: every element of an array; "{}": every value of a map.
  */
 #ifndef KM_API_FIELDS_H
@@ -37,7 +38,8 @@ struct api_field {
     const char *(*check)(const char *value);
 };
 
-/* `fields` ends with a row whose path is NULL. `prefix` goes before paths in problems ("spec"). null members count as absent. */
+/* `fields` ends with a row whose path is NULL. `prefix` goes before paths in problems ("spec"). null members count as
+ * absent. */
 void api_fields_check(
     const json_t *object, const char *prefix, const struct api_field *fields, struct api_problems *problems);
 

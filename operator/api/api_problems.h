@@ -2,8 +2,8 @@
 /*
  * api_problems.h: what is wrong with an object that somebody wrote, each with the path of the field.
  *
- * A bounded list (the first API_PROBLEMS_MAX are kept, the rest is counted), so that a person sees more than one mistake at a time.
- * A plain value: no init beyond zeroes, no release. Messages never quote passwords.
+ * A bounded list (the first API_PROBLEMS_MAX are kept, the rest is counted), so that a person sees more than one
+ * mistake at a time. A plain value: no init beyond zeroes, no release. Messages never quote passwords.
  */
 #ifndef KM_API_PROBLEMS_H
 #define KM_API_PROBLEMS_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_status.h: what MysqlCluster.status.backup says of the archive of binary logs (spec.backup.binlogs), as a value: recoverableFrom, recoverableUntil, archive.
+ * archive_status.h: what MysqlCluster.status.backup says of the archive of binary logs (spec.backup.binlogs), as a
+ * value: recoverableFrom, recoverableUntil, archive.
  *
- * Written by the controller of archives as a merge patch; the cluster controller makes the condition BinlogsArchived of its reason and message. Times are wall clock in
- * milliseconds, 0: not set. A zeroed struct is "not archived".
+ * Written by the controller of archives as a merge patch; the cluster controller makes the condition BinlogsArchived of
+ * its reason and message. Times are wall clock in milliseconds, 0: not set. A zeroed struct is "not archived".
  */
 #ifndef KM_ARCHIVE_STATUS_H
 #define KM_ARCHIVE_STATUS_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_destination.h: where backups lie: `destination` of a MysqlBackup, of MysqlCluster.spec.backup and of spec.restoreFrom; and what they are sealed with.
+ * backup_destination.h: where backups lie: `destination` of a MysqlBackup, of MysqlCluster.spec.backup and of
+ * spec.restoreFrom; and what they are sealed with.
  *
- * The rows of these fields are BACKUP_DESTINATION_FIELDS and BACKUP_ENCRYPTION_FIELDS of field_tables.c, so each kind has them at its own path; the same block of
- * schema stands in each CRD. What one field alone cannot tell is checked here. Pure.
+ * The rows of these fields are BACKUP_DESTINATION_FIELDS and BACKUP_ENCRYPTION_FIELDS of field_tables.c, so each kind
+ * has them at its own path; the same block of schema stands in each CRD. What one field alone cannot tell is checked
+ * here. Pure.
  *
  * All pointers are borrowed from the document that was read. A zeroed struct is "none".
  */
@@ -43,9 +45,11 @@ struct backup_destination {
     const json_t *size; /* of the claim that is made when there is none; NULL: none is made */
 };
 
-/* `json` is the value of the field "destination"; NULL is fine. Never fails: what is not there or of another type is left out. */
+/* `json` is the value of the field "destination"; NULL is fine. Never fails: what is not there or of another type is
+ * left out. */
 void backup_destination_read(const json_t *json, struct backup_destination *ret);
-/* Exactly one destination, a CA only where there is TLS. For a `json` whose types are right (api_fields_check); absent is fine. `path`: "spec.destination". Returns 0 or -1. */
+/* Exactly one destination, a CA only where there is TLS. For a `json` whose types are right (api_fields_check); absent
+ * is fine. `path`: "spec.destination". Returns 0 or -1. */
 int backup_destination_check(const json_t *json, const char *path, struct api_problems *problems);
 /* Whether both mean the same objects: Secrets and how the server is reached do not matter. */
 bool backup_destination_same_place(const struct backup_destination *a, const struct backup_destination *b);

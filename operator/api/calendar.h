@@ -2,8 +2,8 @@
 /*
  * calendar.h: days and dates of the Gregorian calendar. Pure.
  *
- * A day is counted from 1970-01-01 (0), which was a Thursday. Months are 1..12, days of a month 1..31, days of a week 0 (Sunday)..6.
- * Good for every year from -10,000 to 100,000.
+ * A day is counted from 1970-01-01 (0), which was a Thursday. Months are 1..12, days of a month 1..31, days of a week 0
+ * (Sunday)..6. Good for every year from -10,000 to 100,000.
  */
 #ifndef KM_CALENDAR_H
 #define KM_CALENDAR_H

@@ -93,7 +93,8 @@ struct cluster_instance {
     char seed_donor[DERIVED_NAME_SIZE]; /* pod; "" if none */
     int seed_percent;                   /* 0..100; 0 also if unknown */
     uint64_t seed_bytes, seed_total_bytes, seed_bytes_per_second; /* 0: none yet, unknown */
-    char set_aside[256]; /* what its volume holds of transactions that the cluster has not (I7): "FOLDER: GTIDS"; "" nothing */
+    /* what its volume holds of transactions that the cluster has not (I7): "FOLDER: GTIDS"; "" nothing */
+    char set_aside[256];
 };
 
 /* Of all positions of a status and of what is decided from it. */
@@ -125,7 +126,8 @@ struct cluster_status {
     int updated_replicas;      /* pods of the newest template */
     char next_action[512];     /* what the operator would do next and what blocks it; "" if nothing is to do */
     char operator_version[64]; /* of who wrote it, with the commit: "0.2.0+b4fa498c0ffe"; "" not known */
-    char data_version[64]; /* VERSION() of the server that ran on the primary's data last, also while none runs; "" unknown */
+    /* VERSION() of the server that ran on the primary's data last, also while none runs; "" unknown */
+    char data_version[64];
     char mycnf_adjusted[272];   /* at least what a projection keeps: values of the my.cnf in force that the server has
                                    changed, in its words; "" none */
     char applied_hash[17];      /* hash of the children that were last applied and answered well, "" if not all */

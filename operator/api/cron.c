@@ -182,7 +182,8 @@ static const char *expand(const char *text)
     return text;
 }
 
-/* Whether some month that counts has a day that counts. A 29 February comes, on any day of the week, within 40 years. */
+/* Whether some month that counts has a day that counts. A 29 February comes, on any day of the week, within 40
+ * years. */
 static bool ever_happens(const struct cron *cron)
 {
     if (!cron->any_day && !cron->any_weekday)
@@ -307,7 +308,8 @@ static bool find_wall(const struct cron *cron, int64_t from_s, int64_t until_s, 
 
 /* ---- spans of constant offset ---- */
 
-/* The runs of one span: those of its own wall times from own_s on, and one at its start for what a gap before it has skipped. */
+/* The runs of one span: those of its own wall times from own_s on, and one at its start for what a gap before it has
+ * skipped. */
 struct span_runs {
     int64_t start_s, own_s, end_s;
     int32_t offset_s;

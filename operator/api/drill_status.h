@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drill_status.h: what MysqlCluster.status.backup says of restore drills (spec.backup.drill), as a value: lastVerifiedRestore, drill.
+ * drill_status.h: what MysqlCluster.status.backup says of restore drills (spec.backup.drill), as a value:
+ * lastVerifiedRestore, drill.
  *
- * The journal of the controller of drills: which one is under way stands here before anything of it is made. The cluster controller makes the condition RestoreVerified of reason and message.
- * Times are wall clock in milliseconds, 0: not set. A zeroed struct is "none". Large (6 KiB).
+ * The journal of the controller of drills: which one is under way stands here before anything of it is made. The
+ * cluster controller makes the condition RestoreVerified of reason and message. Times are wall clock in milliseconds,
+ * 0: not set. A zeroed struct is "none". Large (6 KiB).
  */
 #ifndef KM_DRILL_STATUS_H
 #define KM_DRILL_STATUS_H
@@ -27,7 +29,8 @@ enum drill_phase {
 };
 extern const char *const drill_phase_names[DRILL_PHASE_COUNT];
 
-/* Reasons that this operator finds itself; others are of the restore (status.restore.reason of a cluster) or of the check (check_task.h). */
+/* Reasons that this operator finds itself; others are of the restore (status.restore.reason of a cluster) or of the
+ * check (check_task.h). */
 #define DRILL_VERIFIED "Verified"
 #define DRILL_NOT_YET "NotYet"
 #define DRILL_NO_BACKUP "NoBackup" /* nothing to try yet */

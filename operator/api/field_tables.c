@@ -114,7 +114,8 @@ static const char *check_namespace_or_all(const char *value)
     return strcmp(value, "*") == 0 ? NULL : check_namespace(value);
 }
 
-/* https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html, without its finer points: servers differ in them. */
+/* https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html, without its finer points: servers
+ * differ in them. */
 static const char *check_bucket(const char *value)
 {
     size_t len = strlen(value);

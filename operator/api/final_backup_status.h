@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * final_backup_status.h: status.finalBackup of a MysqlCluster as a value: the last backup of a cluster that is being deleted, and how far it is.
+ * final_backup_status.h: status.finalBackup of a MysqlCluster as a value: the last backup of a cluster that is being
+ * deleted, and how far it is.
  *
- * It is the journal: each step stands here before it is taken, so that a restart of the operator goes on with the same one. A zeroed struct is "none".
- * Times are wall clock in milliseconds, 0: not set.
+ * It is the journal: each step stands here before it is taken, so that a restart of the operator goes on with the same
+ * one. A zeroed struct is "none". Times are wall clock in milliseconds, 0: not set.
  */
 #ifndef KM_FINAL_BACKUP_STATUS_H
 #define KM_FINAL_BACKUP_STATUS_H

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * in_place_status.h: status.restoreInPlace of a MysqlCluster as a value: the last restore of an existing cluster from a backup, and how far it is.
+ * in_place_status.h: status.restoreInPlace of a MysqlCluster as a value: the last restore of an existing cluster from a
+ * backup, and how far it is.
  *
- * Like status.restore it is a journal: each step stands here before any agent is told, so whoever comes next goes on with it. A zeroed struct is "none".
+ * Like status.restore it is a journal: each step stands here before any agent is told, so whoever comes next goes on
+ * with it. A zeroed struct is "none".
  */
 #ifndef KM_IN_PLACE_STATUS_H
 #define KM_IN_PLACE_STATUS_H
@@ -50,8 +52,8 @@ void cluster_in_place_release(struct cluster_in_place *in_place);
 /* None is under way. */
 bool cluster_in_place_is_over(const struct cluster_in_place *in_place);
 
-/* What binary logs and backups of the cluster are filed under: its UID, and "-rN" after its Nth restore in place was taken: another history, whose positions must not be
- * mixed with those before. */
+/* What binary logs and backups of the cluster are filed under: its UID, and "-rN" after its Nth restore in place was
+ * taken: another history, whose positions must not be mixed with those before. */
 void cluster_history_name(const char *uid, int64_t taken, char *out, size_t size);
 
 #endif

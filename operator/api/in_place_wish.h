@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * in_place_wish.h: what the annotation kubemysql.dev/restore-in-place of a MysqlCluster asks for: BACKUP or BACKUP@POINT, where BACKUP is a MysqlBackup of the
- * namespace, and POINT a time (RFC 3339), "latest", or a GTID set: as backup.name, pointInTime and gtid of spec.restoreFrom.
+ * in_place_wish.h: what the annotation kubemysql.dev/restore-in-place of a MysqlCluster asks for: BACKUP or
+ * BACKUP@POINT, where BACKUP is a MysqlBackup of the namespace, and POINT a time (RFC 3339), "latest", or a GTID set:
+ * as backup.name, pointInTime and gtid of spec.restoreFrom.
  */
 #ifndef KM_IN_PLACE_WISH_H
 #define KM_IN_PLACE_WISH_H

@@ -131,7 +131,8 @@ static const struct base_line default_lines[] = {
     {"skip_name_resolve", {"skip_name_resolve", "name_resolve"}}, /* no DNS lookup per connection */
     {"loose_mysqlx = OFF", {"mysqlx"}},                           /* MySQL's second protocol: memory and a port that nobody asked for */
     {"local_infile = OFF", {"local_infile"}}, /* LOAD DATA LOCAL lets whoever plays the server read a client's files */
-    /* A week of binary logs; MariaDB's default keeps them until the volume is full. The first for MySQL 5.7 and MariaDB 10.5. */
+    /* A week of binary logs; MariaDB's default keeps them until the volume is full. The first for MySQL 5.7 and MariaDB
+     * 10.5. */
     {"loose_expire_logs_days = 7", {"expire_logs_days", "binlog_expire_logs_seconds"}},
     {"loose_binlog_expire_logs_seconds = 604800", {"expire_logs_days", "binlog_expire_logs_seconds"}},
 };
@@ -150,7 +151,8 @@ static const char *strip_modifiers(const char *key)
     return key;
 }
 
-/* MariaDB takes filters of one connection, too: NAME.replicate_do_db. All other dots belong to components' variables. */
+/* MariaDB takes filters of one connection, too: NAME.replicate_do_db. All other dots belong to components'
+ * variables. */
 static const char *strip_connection(const char *key)
 {
     const char *dot = strrchr(key, '.');
@@ -158,7 +160,8 @@ static const char *strip_connection(const char *key)
     return str_starts_with(rest, "replicate_") ? rest : key;
 }
 
-/* Servers take abbreviations of options for the whole, in option files too: `datadi` is datadir. So a key that an owned one begins with is owned. */
+/* Servers take abbreviations of options for the whole, in option files too: `datadi` is datadir. So a key that an owned
+ * one begins with is owned. */
 static bool owned_matches(const struct owned_key *owned, const char *key)
 {
     size_t len = strlen(owned->key);
@@ -430,8 +433,8 @@ void mycnf_render(const json_t *mycnf, const struct mycnf_terms *terms, struct s
 }
 
 /*
- * Beside the pool a server needs about 150 MiB (threads, dictionaries, performance schema) and some for each connection. So: a quarter of
- * small limits, half from 512 MiB, two thirds from 4 GiB; whole MiB.
+ * Beside the pool a server needs about 150 MiB (threads, dictionaries, performance schema) and some for each
+ * connection. So: a quarter of small limits, half from 512 MiB, two thirds from 4 GiB; whole MiB.
  */
 int64_t mycnf_buffer_pool_bytes(int64_t memory_limit_bytes)
 {

@@ -2,16 +2,18 @@
 /*
  * mycnf.h: from spec.mycnf maps to the my.cnf in ConfigMap NAME-mysql-config.
  *
- * The file has one section, [mysqld], and the same bytes for every member, so that its hash says who runs it. Lines, in order:
- * what the operator must own, its defaults (which people may change), people's keys in alphabetical order. The agent appends what differs
- * between members or flavours and is no business of people (it comes last, so it wins):
+ * The file has one section, [mysqld], and the same bytes for every member, so that its hash says who runs it. Lines, in
+ * order: what the operator must own, its defaults (which people may change), people's keys in alphabetical order. The
+ * agent appends what differs between members or flavours and is no business of people (it comes last, so it wins):
  *   datadir socket pid_file tmpdir secure_file_priv server_id report_host read_only super_read_only init_file ssl_*
- * The operator need not know the flavour: options that only one family or only some versions know carry the prefix `loose_`, which makes a server
- * that does not know them warn instead of fail. https://dev.mysql.com/doc/refman/8.4/en/option-modifiers.html
+ * The operator need not know the flavour: options that only one family or only some versions know carry the prefix
+ * `loose_`, which makes a server that does not know them warn instead of fail.
+ * https://dev.mysql.com/doc/refman/8.4/en/option-modifiers.html
  *
- * Keys: '-' and '_' are the same and '_' is written. Values: string, number, boolean (ON/OFF; a bare line for skip_* = true), array of
- * those (the option is repeated, e.g. plugin_load_add); null takes an inherited key away. Values are quoted and escaped where the format needs it, so a
- * value can never become another line or section. https://dev.mysql.com/doc/refman/8.4/en/option-files.html
+ * Keys: '-' and '_' are the same and '_' is written. Values: string, number, boolean (ON/OFF; a bare line for skip_* =
+ * true), array of those (the option is repeated, e.g. plugin_load_add); null takes an inherited key away. Values are
+ * quoted and escaped where the format needs it, so a value can never become another line or section.
+ * https://dev.mysql.com/doc/refman/8.4/en/option-files.html
  */
 #ifndef KM_MYCNF_H
 #define KM_MYCNF_H
@@ -28,7 +30,8 @@
 #define MYCNF_KEYS_MAX 300
 #define MYCNF_TEXT_MAX (256 * KM_KIB)
 
-/* Adds a problem for every key that is owned by the operator, malformed, or given twice ('-' and '_'), and for bad values. NULL is fine. */
+/* Adds a problem for every key that is owned by the operator, malformed, or given twice ('-' and '_'), and for bad
+ * values. NULL is fine. */
 void mycnf_validate(const json_t *mycnf, const char *prefix, struct api_problems *problems);
 /* A new object with normalised keys: over laid over base. Either may be NULL. Inputs that mycnf_validate refuses give
  * keys that it refuses. */

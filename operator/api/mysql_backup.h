@@ -3,7 +3,8 @@
  * mysql_backup.h: MysqlBackup.spec, read and checked; its status as a value.
  *
  * Same life cycle as mysql_cluster.h: pointers are owned by `document` (or borrowed from the caller: ns, name).
- * A backup without a destination takes that of its cluster's spec.backup, and with it what else it leaves out: mysql_backup_inherit.
+ * A backup without a destination takes that of its cluster's spec.backup, and with it what else it leaves out:
+ * mysql_backup_inherit.
  */
 #ifndef KM_MYSQL_BACKUP_H
 #define KM_MYSQL_BACKUP_H
@@ -44,7 +45,8 @@ int mysql_backup_parse(
     const char *ns, const char *name, json_t *spec, struct mysql_backup *ret, struct api_problems *problems);
 /* cluster_backup: spec.backup of the cluster, NULL is fine. Nothing if the backup has a destination of its own. */
 void mysql_backup_inherit(struct mysql_backup *backup, const json_t *cluster_backup);
-/* What a backup that runs, or ran, was begun with stands in its status: from there, whatever others have become since. */
+/* What a backup that runs, or ran, was begun with stands in its status: from there, whatever others have become
+ * since. */
 void mysql_backup_take_used(struct mysql_backup *backup, const json_t *destination, const json_t *encryption);
 void mysql_backup_release(struct mysql_backup *backup);
 

@@ -155,7 +155,8 @@ static void check_account(const struct mysql_cluster *cluster, struct api_proble
         api_problems_add(problems, "spec.username", "needs spec.database, on which it gets all rights");
 }
 
-/* A hibernated cluster keeps its wish. What cannot be is not wished: whoever goes on in spite of the problem sees no such member. */
+/* A hibernated cluster keeps its wish. What cannot be is not wished: whoever goes on in spite of the problem sees no
+ * such member. */
 static void check_replication(struct mysql_cluster *cluster, struct api_problems *problems)
 {
     if (cluster->replicas == 0 || cluster->replication.primary < cluster->replicas)

@@ -2,8 +2,9 @@
 /*
  * mysql_cluster.h: MysqlCluster.spec, read, checked, with defaults; and the effective configuration.
  *
- * Life cycle: mysql_cluster_parse fills a struct (zeroed is valid and empty), mysql_cluster_release drops it. Strings and json_t
- * pointers are owned by `document`, to which the struct holds a reference. Meant for the length of one reconcile.
+ * Life cycle: mysql_cluster_parse fills a struct (zeroed is valid and empty), mysql_cluster_release drops it. Strings
+ * and json_t pointers are owned by `document`, to which the struct holds a reference. Meant for the length of one
+ * reconcile.
  * When parse reports problems the struct still holds what could be read, but nothing may be applied from it.
  */
 #ifndef KM_MYSQL_CLUSTER_H
@@ -51,10 +52,12 @@ struct cluster_replication {
 /* How the loss of a primary is noticed, and what may be done about it. Without effect in a cluster of one. */
 struct cluster_failover_spec {
     bool enabled; /* false: a lost primary waits for a person */
-    bool allow_data_loss; /* async: another member may take over though the lost primary may have had more (the default: never) */
+    /* async: another member may take over though the lost primary may have had more (the default: never) */
+    bool allow_data_loss;
     int64_t silence_ms; /* a member that its source or the operator has not heard of for so long is lost */
     int64_t hung_ms;    /* a server that answers no probe for so long is hung */
-    int64_t writes_blocked_ms; /* a primary whose commits get no acknowledgement for so long, while its replicas have lost it */
+    /* a primary whose commits get no acknowledgement for so long, while its replicas have lost it */
+    int64_t writes_blocked_ms;
     int64_t stalled_ms;    /* a primary whose storage takes no write for so long */
     int64_t start_ms;      /* when all servers have just started: patience with the old primary */
     int64_t self_fence_ms; /* async: a primary that hears of nobody for so long closes itself (I6); never 0 */
@@ -110,7 +113,8 @@ struct mysql_cluster {
     bool paused;              /* nothing is applied, rolled or copied; the members are led on */
 };
 
-/* spec may be NULL (an object without one): that is a problem. Returns 0, or -1 with problems. `ns` and `name` must outlive ret. */
+/* spec may be NULL (an object without one): that is a problem. Returns 0, or -1 with problems. `ns` and `name` must
+ * outlive ret. */
 int mysql_cluster_parse(
     const char *ns, const char *name, json_t *spec, struct mysql_cluster *ret, struct api_problems *problems);
 /* What of a spec roles and orders are made of: replication, failover, and the replicas that the cluster is led with.
@@ -123,14 +127,14 @@ void mysql_cluster_keep_replication(struct mysql_cluster *cluster, const json_t 
 void mysql_cluster_keep_roles(struct mysql_cluster *cluster, const json_t *accepted);
 void mysql_cluster_release(struct mysql_cluster *cluster);
 
-/* The effective configuration: named_spec (MysqlConfig.spec, NULL if the cluster names none) with the inline spec over it, the cluster's
- * mycnf over mycnf, its podTemplate over podTemplate. Problems carry the path where the person finds them. The document of *ret is what
- * status.configSpec shows. Returns 0, or -1 with problems and *ret untouched. */
+/* The effective configuration: named_spec (MysqlConfig.spec, NULL if the cluster names none) with the inline spec over
+ * it, the cluster's mycnf over mycnf, its podTemplate over podTemplate. Problems carry the path where the person finds
+ * them. The document of *ret is what status.configSpec shows. Returns 0, or -1 with problems and *ret untouched. */
 int mysql_cluster_resolve(const struct mysql_cluster *cluster, const json_t *named_spec, struct mysql_config_spec *ret,
     struct api_problems *problems);
 
-/* What cannot be changed once volumes exist: between claims and volumeSource, to another storageClassName, to a smaller size.
- * old_storage is spec.storage as it was last in force (status.storage); NULL: nothing is. Returns 0 or -1. */
+/* What cannot be changed once volumes exist: between claims and volumeSource, to another storageClassName, to a smaller
+ * size. old_storage is spec.storage as it was last in force (status.storage); NULL: nothing is. Returns 0 or -1. */
 /* Storage that was left out is what is in force, and a claim of CLUSTER_STORAGE_DEFAULT for a new cluster: no default
  * of the CRD, which would change clusters that exist together with it. in_force: NULL: none yet. */
 void mysql_cluster_fill_storage(json_t *spec, const json_t *in_force);

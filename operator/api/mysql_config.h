@@ -2,9 +2,9 @@
 /*
  * mysql_config.h: MysqlConfig.spec, read: a template for a server version or implementation.
  *
- * A cluster's effective configuration is the named MysqlConfig with spec.config.spec over it, key by key (mysql_config_merge).
- * Strings and json_t pointers in the struct are owned by `document`, to which the struct holds a reference. Release with
- * mysql_config_spec_release; a zeroed struct is valid and empty.
+ * A cluster's effective configuration is the named MysqlConfig with spec.config.spec over it, key by key
+ * (mysql_config_merge). Strings and json_t pointers in the struct are owned by `document`, to which the struct holds a
+ * reference. Release with mysql_config_spec_release; a zeroed struct is valid and empty.
  */
 #ifndef KM_MYSQL_CONFIG_H
 #define KM_MYSQL_CONFIG_H
@@ -33,8 +33,9 @@ struct mysql_config_spec {
     int64_t memory_limit_bytes;    /* resources.limits.memory, 0: none */
 };
 
-/* Checks every field of an object of MysqlConfig.spec's form; adds problems under `prefix` ("spec", "spec.config.spec", or
- * "MysqlConfig NAME: spec"). NULL is an empty spec. images.mysql may be missing: only the merged spec must have it. */
+/* Checks every field of an object of MysqlConfig.spec's form; adds problems under `prefix` ("spec", "spec.config.spec",
+ * or "MysqlConfig NAME: spec"). NULL is an empty spec. images.mysql may be missing: only the merged spec must have
+ * it. */
 void mysql_config_check(const json_t *spec, const char *prefix, struct api_problems *problems);
 
 /* A new document: `over` over `base`, key by key; pod templates by pod_template_merge. Either may be NULL. */

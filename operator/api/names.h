@@ -2,10 +2,10 @@
 /*
  * names.h: what the objects of a cluster or terminal are called; labels, annotations, finalizers.
  *
- * The longest cluster name is 46 characters: the StatefulSet controller labels pods with `controller-revision-hash: NAME-mysql-HASH`
- * (HASH up to 10 characters), and a label value holds 63. Services are RFC 1035 labels: they begin with a letter and hold no dots, so a cluster's
- * name does too. All other derived names then fit: NAME-mysql-replicas (61), data-NAME-mysql-9 (59).
- * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+ * The longest cluster name is 46 characters: the StatefulSet controller labels pods with `controller-revision-hash:
+ * NAME-mysql-HASH` (HASH up to 10 characters), and a label value holds 63. Services are RFC 1035 labels: they begin
+ * with a letter and hold no dots, so a cluster's name does too. All other derived names then fit: NAME-mysql-replicas
+ * (61), data-NAME-mysql-9 (59). https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
  */
 #ifndef KM_NAMES_H
 #define KM_NAMES_H
@@ -51,7 +51,8 @@
 /* ---- annotations ---- */
 #define ANNOTATION_PREFIX "kubemysql.dev/"
 #define ANNOTATION_APPLIED_HASH "kubemysql.dev/applied-hash" /* children: hash of what we applied */
-/* StatefulSet: the members get an agent of this image, in turn with other clusters (operator/cluster/state/agent_turn.h). */
+/* StatefulSet: the members get an agent of this image, in turn with other clusters
+ * (operator/cluster/state/agent_turn.h). */
 #define ANNOTATION_AGENT_TURN "kubemysql.dev/agent-turn"
 /* StatefulSet: hash of its pod template. */
 #define ANNOTATION_APPLIED_TEMPLATE "kubemysql.dev/applied-template"
@@ -59,7 +60,8 @@
  * itself. */
 #define ANNOTATION_MOUNTS_CHANGED "kubemysql.dev/mounts-changed"
 #define ANNOTATION_PASSWORD_HASH "kubemysql.dev/accounts-hash" /* Secret NAME-mysql-accounts */
-/* MysqlCluster, set by people: the pod of a lost primary, by somebody who has made sure that it serves nobody any more. */
+/* MysqlCluster, set by people: the pod of a lost primary, by somebody who has made sure that it serves nobody any
+ * more. */
 /* Names of folders, separated by commas: what was set aside there (I7) is known to somebody, and no longer named. */
 #define ANNOTATION_SET_ASIDE_SEEN "kubemysql.dev/set-aside-seen"
 #define SET_ASIDE_SEEN_MAX 1024

@@ -10,8 +10,8 @@
 /* From here on a higher level costs time and gains nothing for texts of this size. */
 #define LEVEL 5
 
-/* What most clusters have in common; the frequent words stand at the end, where the distance to them is short. Nothing breaks when
- * messages change: they are packed less well until they are changed here, too. */
+/* What most clusters have in common; the frequent words stand at the end, where the distance to them is short. Nothing
+ * breaks when messages change: they are packed less well until they are changed here, too. */
 static const char dictionary[] =
     "\"lastSwitchover\":{\"from\":\"to\":\"reason\":\"result\":\"startedAt\":\"transition\":{\"step\":\"seed\":{\"donor\":\"percent\":"
     "\"volumes\":[\"data-\"],\"retainedVolumes\":[\"storageClassName\":\"resources\":{\"requests\":{\"storage\":\"10Gi\"}}"

@@ -2,9 +2,9 @@
 /*
  * packed_text.h: texts that wait in a cache, compressed.
  *
- * Specs and statuses of our kinds are nine tenths the same words. With a sample of them as dictionary 1.9 KB become 0.15 KB,
- * in 15 microseconds each way. A text of other words is packed less well and comes back just the same. Only for memory: the form may
- * change with every version.
+ * Specs and statuses of our kinds are nine tenths the same words. With a sample of them as dictionary 1.9 KB become
+ * 0.15 KB, in 15 microseconds each way. A text of other words is packed less well and comes back just the same. Only
+ * for memory: the form may change with every version.
  */
 #ifndef KM_PACKED_TEXT_H
 #define KM_PACKED_TEXT_H

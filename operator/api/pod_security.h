@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_security.h: the security contexts of every pod that we make: the `restricted` Pod Security profile with a read-only root file system.
+ * pod_security.h: the security contexts of every pod that we make: the `restricted` Pod Security profile with a
+ * read-only root file system.
  *
  * https://kubernetes.io/docs/concepts/security/pod-security-standards/
  */

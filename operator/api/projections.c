@@ -47,7 +47,8 @@ static void texts_add_log(struct texts *texts, size_t offset, struct json_slice 
     texts->items[texts->count++] = (struct text){.offset = offset, .value = value, .max = max, .log = true};
 }
 
-/* Copies one text, unescaped and cut at the maximum (not within a UTF-8 sequence). Returns the bytes used with the NUL. */
+/* Copies one text, unescaped and cut at the maximum (not within a UTF-8 sequence). Returns the bytes used with the
+ * NUL. */
 static size_t text_copy(const struct text *text, struct strbuf *scratch, char *out)
 {
     const char *data = text->value.data;

@@ -2,8 +2,9 @@
 /*
  * projections.h: what the caches keep of each kind that we watch (see kube_object.h for the rule).
  *
- * Every struct begins with struct kube_object and is one block: strings point into it, never NULL ("" if absent) unless said so, and live
- * as long as the object. Our own kinds keep spec and status as compressed JSON text, parsed for the length of a reconcile.
+ * Every struct begins with struct kube_object and is one block: strings point into it, never NULL ("" if absent) unless
+ * said so, and live as long as the object. Our own kinds keep spec and status as compressed JSON text, parsed for the
+ * length of a reconcile.
  */
 #ifndef KM_PROJECTIONS_H
 #define KM_PROJECTIONS_H
@@ -83,7 +84,8 @@ struct pod_object {
     int restart_count;          /* sum of all containers */
     int most_ends;              /* how often that container has ended which ended most often */
     int64_t created_ms;         /* wall clock, in whole seconds; 0: unknown */
-    /* Why it does not run, for people: not schedulable, image cannot be pulled, container's last words. "" if nothing is known. */
+    /* Why it does not run, for people: not schedulable, image cannot be pulled, container's last words. "" if nothing
+     * is known. */
     const char *check_words; /* of container "check" that ended well: what it has to say all the same */
     const char *problem_container;
     const char *problem_reason; /* Unschedulable, ImagePullBackOff, CrashLoopBackOff, Error, OOMKilled, ... */

@@ -31,7 +31,8 @@ static const struct suffix suffixes[] = {
     {"Ei", 0, 60},
 };
 
-/* Digits with at most one point; *ret_scale is how many stood behind it. Returns where they end, NULL if there are none. */
+/* Digits with at most one point; *ret_scale is how many stood behind it. Returns where they end, NULL if there are
+ * none. */
 static const char *read_digits(const char *text, uint64_t *ret_mantissa, int *ret_scale)
 {
     uint64_t mantissa = 0;

@@ -2,9 +2,11 @@
 /*
  * restore_spec.h: `spec.restoreFrom` of a MysqlCluster: which stored backup its first member is made of.
  *
- * One of three ways to name it: `backup` (a MysqlBackup of the namespace), `name` (of the stored backup, status.id of the MysqlBackup that made it), `latest` (the newest that
- * is whole). The last two are looked for in `destination` (by default spec.backup.destination of the cluster itself), among the backups of `cluster` (by default one of
- * the cluster's own name). `pointInTime` or `gtid` say to which point archived binary logs are replayed onto it; without them it is restored to its own end. Pointers are borrowed from the document that was read. A zeroed struct is "none".
+ * One of three ways to name it: `backup` (a MysqlBackup of the namespace), `name` (of the stored backup, status.id of
+ * the MysqlBackup that made it), `latest` (the newest that is whole). The last two are looked for in `destination` (by
+ * default spec.backup.destination of the cluster itself), among the backups of `cluster` (by default one of the
+ * cluster's own name). `pointInTime` or `gtid` say to which point archived binary logs are replayed onto it; without
+ * them it is restored to its own end. Pointers are borrowed from the document that was read. A zeroed struct is "none".
  */
 #ifndef KM_RESTORE_SPEC_H
 #define KM_RESTORE_SPEC_H
@@ -45,7 +47,8 @@ struct restore_spec {
 void restore_spec_read(const json_t *spec, struct restore_spec *ret);
 /* For a spec whose types are right: exactly one source, and what goes with it. Returns 0 or -1. */
 int restore_spec_check(const json_t *spec, struct api_problems *problems);
-/* old: spec.restoreFrom by which the cluster's data came to be; NULL: it came otherwise. What is done cannot be wished otherwise; taking the wish away is fine. */
+/* old: spec.restoreFrom by which the cluster's data came to be; NULL: it came otherwise. What is done cannot be wished
+ * otherwise; taking the wish away is fine. */
 int restore_spec_check_change(const struct restore_spec *now, const json_t *old, struct api_problems *problems);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * restore_status.h: status.restore of a MysqlCluster as a value: which backup its data is made of, and how far that is.
  *
- * What is restored (id, digest) is written before any agent is told, and stays: a restart of the operator goes on with the same backup. A zeroed struct is "none".
+ * What is restored (id, digest) is written before any agent is told, and stays: a restart of the operator goes on with
+ * the same backup. A zeroed struct is "none".
  */
 #ifndef KM_RESTORE_STATUS_H
 #define KM_RESTORE_STATUS_H
@@ -34,7 +35,8 @@ struct cluster_restore {
     char digest[65];
     char gtid[POSITION_TOLD_SIZE]; /* told (position.h): what is longer stands in the manifest */
     char binlogs[256]; /* archived binary logs that are replayed onto it: NAMESPACE/CLUSTER/binlogs/UID; "" none */
-    int64_t until_ms; /* how far; 0 without cluster_restore_until_gtid: all that is archived. Meaningless without binlogs */
+    /* how far; 0 without cluster_restore_until_gtid: all that is archived. Meaningless without binlogs */
+    int64_t until_ms;
     uint64_t bytes;    /* of the tool's stream */
     char reason[48];   /* CamelCase, why it does not go on; "" it does */
     char message[512]; /* for people */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * roll_status.h: MysqlCluster.status.roll as a value: which template and my.cnf all members ran last, and what became of
- * the last roll that failed.
+ * roll_status.h: MysqlCluster.status.roll as a value: which template and my.cnf all members ran last, and what became
+ * of the last roll that failed.
  *
  * A pair of template and my.cnf is named by a hash of 16 hex digits (roll_target.h). A zeroed struct is "nothing is
  * known". What is absent or malformed is read as empty.

@@ -154,7 +154,8 @@ static int64_t rule_day_of(const struct time_zone_day *day, int year)
     return ret < first + calendar_month_days(year, day->month) ? ret : ret - 7;
 }
 
-/* The changes of the years around, ascending. Of two at the same time the later year's counts: daylight saving all year is written so. */
+/* The changes of the years around, ascending. Of two at the same time the later year's counts: daylight saving all year
+ * is written so. */
 static void rule_changes(
     const struct time_zone_rule *rule, int64_t utc_s, struct time_zone_change ret[static RULE_CHANGES])
 {

@@ -2,11 +2,13 @@
 /*
  * time_zone.h: what clocks on the wall show somewhere: TZif files (RFC 8536), read from memory. Pure.
  *
- * Versions 2 and later only: 64-bit times and the rule for the time behind the table. Everything is bounded (TIME_ZONE_FILE_MAX,
- * TIME_ZONE_CHANGES_MAX) and checked; files that count leap seconds ("right/...") are refused, since clocks of computers do not.
+ * Versions 2 and later only: 64-bit times and the rule for the time behind the table. Everything is bounded
+ * (TIME_ZONE_FILE_MAX, TIME_ZONE_CHANGES_MAX) and checked; files that count leap seconds ("right/...") are refused,
+ * since clocks of computers do not.
  *
- * A zone is a sequence of spans of constant offset. Where the offset grows, wall times are skipped (a gap); where it shrinks, wall times come
- * twice (an overlap). Times are seconds of UTC since 1970 within TIME_ZONE_SECONDS_MAX of it; wall times are the same plus the offset.
+ * A zone is a sequence of spans of constant offset. Where the offset grows, wall times are skipped (a gap); where it
+ * shrinks, wall times come twice (an overlap). Times are seconds of UTC since 1970 within TIME_ZONE_SECONDS_MAX of it;
+ * wall times are the same plus the offset.
  *
  * Life cycle: time_zone_utc and time_zone_parse fill a plain value; time_zone_release drops what it holds.
  */
@@ -62,7 +64,8 @@ struct time_zone_span {
 /* The span that holds this time. */
 void time_zone_span_at(const struct time_zone *zone, int64_t utc_s, struct time_zone_span *ret);
 
-/* What is wrong with a name as one of the IANA's ("Europe/Berlin"), NULL if nothing: it is a path below a folder, and must not leave it. */
+/* What is wrong with a name as one of the IANA's ("Europe/Berlin"), NULL if nothing: it is a path below a folder, and
+ * must not leave it. */
 const char *time_zone_name_check(const char *name);
 
 #endif

@@ -55,9 +55,9 @@ static struct archive_memory *memory_of(const struct archive_turn *turn)
 static void tell_gap(const struct archive_turn *turn)
 {
     char when[CLOCK_RFC3339_SIZE];
-    const struct event_target target = reconcile_target(&turn->context, turn->controller->cluster_resource);
     clock_format_rfc3339(turn->decision.summary.gap_ms, when);
-    event_record(manager_events(turn->controller->manager), &target, EVENT_WARNING, "BinlogsLost",
+    reconcile_tell(&turn->context, manager_events(turn->controller->manager), turn->controller->cluster_resource,
+        EVENT_WARNING, "BinlogsLost",
         "transactions before %s were in no binary log any more when they were to be archived: no restore goes over "
         "that moment; make a backup",
         when);
@@ -93,7 +93,8 @@ static void send_task(const struct archive_turn *turn, const struct archive_task
     strbuf_release_secret(&text);
 }
 
-/* Whoever still has one would go on with it as soon as it is primary. Returns how many have, of those that are heard. */
+/* Whoever still has one would go on with it as soon as it is primary. Returns how many have, of those that are
+ * heard. */
 static int end_tasks(const struct archive_turn *turn)
 {
     int ret = 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_controller.h: the controller of archived binary logs (MysqlCluster.spec.backup.binlogs): tells the primary's agent what to archive and where (archive_task.h), says how that stands, and
- * removes segments that no backup needs any more.
+ * archive_controller.h: the controller of archived binary logs (MysqlCluster.spec.backup.binlogs): tells the primary's
+ * agent what to archive and where (archive_task.h), says how that stands, and removes segments that no backup needs any
+ * more.
  *
- * Reconciles clusters. One turn: Secrets if they are due → the pod in front of a volume, which stands as long as binary logs are archived to it → the task, for the current primary alone; when
- * nothing is to be archived any more, the end of it for every agent that still has one → status.backup.{recoverableFrom, recoverableUntil, archive} as a merge patch, beside what others write → now and then
- * a sweep of the store. The condition BinlogsArchived is the cluster controller's, by that status.
+ * Reconciles clusters. One turn: Secrets if they are due → the pod in front of a volume, which stands as long as binary
+ * logs are archived to it → the task, for the current primary alone; when nothing is to be archived any more, the end
+ * of it for every agent that still has one → status.backup.{recoverableFrom, recoverableUntil, archive} as a merge
+ * patch, beside what others write → now and then a sweep of the store. The condition BinlogsArchived is the cluster
+ * controller's, by that status.
  *
  * Events on the cluster: BinlogsLost (a gap). What the condition says has its own.
  */

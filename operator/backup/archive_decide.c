@@ -72,7 +72,8 @@ static bool is_heard(const struct archive_view *view)
     return view->report && view->report->known;
 }
 
-/* A restore goes from a backup up to what is archived: there may be nothing in between. Where nothing was committed since the backup there is no later moment to go to. */
+/* A restore goes from a backup up to what is archived: there may be nothing in between. Where nothing was committed
+ * since the backup there is no later moment to go to. */
 static void set_recoverable(const struct archive_view *view, struct archive_summary *summary)
 {
     const struct archive_report *report = view->report;

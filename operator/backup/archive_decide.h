@@ -2,10 +2,12 @@
 /*
  * archive_decide.h: how the archive of a cluster's binary logs stands, and what of that must be written. Pure.
  *
- * Up to date is an archive that holds everything up to a moment that is not older than three intervals, and not older than a minute: rounds come once in an interval, and one may be
- * lost. A gap is told until a backup was completed behind it: from there a restore can go on again.
+ * Up to date is an archive that holds everything up to a moment that is not older than three intervals, and not older
+ * than a minute: rounds come once in an interval, and one may be lost. A gap is told until a backup was completed
+ * behind it: from there a restore can go on again.
  *
- * The time until which all is archived moves with every round. The status follows once in ARCHIVE_STATUS_MS at most, unless something else has changed, too.
+ * The time until which all is archived moves with every round. The status follows once in ARCHIVE_STATUS_MS at most,
+ * unless something else has changed, too.
  */
 #ifndef KM_ARCHIVE_DECIDE_H
 #define KM_ARCHIVE_DECIDE_H
@@ -59,8 +61,9 @@ struct archive_decision {
 };
 
 void archive_decide(const struct archive_view *view, struct archive_decision *ret);
-/* The latest moment that a restore can go to: all that was committed by then is archived, and a transaction that is not earlier shows it. Nothing else in an archive tells a replay that nothing is
- * missing. Agents that do not tell of that transaction are believed. */
+/* The latest moment that a restore can go to: all that was committed by then is archived, and a transaction that is not
+ * earlier shows it. Nothing else in an archive tells a replay that nothing is missing. Agents that do not tell of that
+ * transaction are believed. */
 int64_t archive_reach_ms(const struct archive_report *report);
 /* After how long without a word an archive is behind. */
 int64_t archive_patience_ms(int interval_s);

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_memory.h: what the controller of archives remembers of each cluster between reconciles, and what it exports of it. Losing it costs a few reads, never correctness.
+ * archive_memory.h: what the controller of archives remembers of each cluster between reconciles, and what it exports
+ * of it. Losing it costs a few reads, never correctness.
  *
- *   kubemysql_cluster_archive_lag_seconds{namespace,name}                      how old what is not archived yet may be; exact at each scrape; none before anything is archived
- *   kubemysql_cluster_archive_gap{namespace,name}                              1: something was lost before it was archived, and no backup was completed since
- *   kubemysql_cluster_archive_segments_total, _bytes_total{namespace,name}     written by the present primary since it is primary
- *   kubemysql_cluster_recoverable_from_timestamp_seconds{namespace,name}       none while nothing can be recovered to
- *   kubemysql_cluster_recoverable_until_timestamp_seconds{namespace,name}      likewise, and while nothing was committed since the backup; exact
+ *   kubemysql_cluster_archive_lag_seconds{namespace,name}
+ *       how old what is not archived yet may be; exact at each scrape; none before anything is archived
+ *   kubemysql_cluster_archive_gap{namespace,name}
+ *       1: something was lost before it was archived, and no backup was completed since
+ *   kubemysql_cluster_archive_segments_total, _bytes_total{namespace,name}
+ *       written by the present primary since it is primary
+ *   kubemysql_cluster_recoverable_from_timestamp_seconds{namespace,name}
+ *       none while nothing can be recovered to
+ *   kubemysql_cluster_recoverable_until_timestamp_seconds{namespace,name}
+ *       likewise, and while nothing was committed since the backup; exact
  * A cluster whose binary logs are not archived has none of them.
  */
 #ifndef KM_ARCHIVE_MEMORY_H
@@ -25,10 +31,11 @@ struct archive_memory {
     void *owner; /* whoever made it: for callbacks */
     char *key, *uid;
     struct task_keys keys;
-    int64_t keys_ms;              /* monotonic, when they were read; 0: they are not there */
-    uint64_t keys_for;            /* backup_secrets_meant */
-    int64_t since_ms;             /* wall clock: since when it is wanted; 0: it is not */
-    int64_t noticed_ms, reach_ms; /* wall clock: until when all is archived, and archive_reach_ms of it, as heard last */
+    int64_t keys_ms;   /* monotonic, when they were read; 0: they are not there */
+    uint64_t keys_for; /* backup_secrets_meant */
+    int64_t since_ms;  /* wall clock: since when it is wanted; 0: it is not */
+    /* wall clock: until when all is archived, and archive_reach_ms of it, as heard last */
+    int64_t noticed_ms, reach_ms;
     struct archive_backup *backups; /* completed ones that count, as of: */
     size_t backup_count;
     struct position_pool *texts; /* of those */

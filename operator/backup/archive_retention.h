@@ -2,9 +2,10 @@
 /*
  * archive_retention.h: which segments of an archive of binary logs nobody needs any more (binlog_segment.h). Pure.
  *
- * A restore replays from the position of its backup. So a segment is where all restores may begin when what it is behind (`after`) is held by every backup that is left; what is older than that segment
- * nobody needs: not even the end of an epoch that a failover left behind, which no later position ever holds. No clock takes part in this. On top of it what was
- * archived in the last hour stays, so that nothing is removed under somebody who looks at it.
+ * A restore replays from the position of its backup. So a segment is where all restores may begin when what it is
+ * behind (`after`) is held by every backup that is left; what is older than that segment nobody needs: not even the end
+ * of an epoch that a failover left behind, which no later position ever holds. No clock takes part in this. On top of
+ * it what was archived in the last hour stays, so that nothing is removed under somebody who looks at it.
  */
 #ifndef KM_ARCHIVE_RETENTION_H
 #define KM_ARCHIVE_RETENTION_H
@@ -46,7 +47,8 @@ bool archive_may_begin_at(const struct binlog_segment *segment, const struct arc
 /* So many of the first entries go when all restores may begin with entry `at`. */
 size_t archive_cut(const struct archive_batch *batch, size_t at, int64_t now_ms);
 
-/* Finds, by looking at few, a late entry with which all may begin. Begin with {0, count}; false: `low` is the answer, 0: none was found. */
+/* Finds, by looking at few, a late entry with which all may begin. Begin with {0, count}; false: `low` is the answer,
+ * 0: none was found. */
 struct archive_search {
     size_t low, high;
 };

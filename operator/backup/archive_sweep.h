@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_sweep.h: removes from a store the segments of archived binary logs that no stored backup needs any more (archive_retention.h). Asynchronous.
+ * archive_sweep.h: removes from a store the segments of archived binary logs that no stored backup needs any more
+ * (archive_retention.h). Asynchronous.
  *
  * What counts is what is stored: every backup of the cluster (its UID) whose manifest is there, be there a MysqlBackup
  * of it or not, and those that the caller knows of. A store that does not answer, or a manifest that cannot be read,

@@ -37,7 +37,8 @@ void archive_turn_look_at_backups(
     const struct archive_turn *turn, const struct backup_sources *sources, struct archive_memory *memory);
 /* Those that the memory holds are of the Secrets that the spec names now. */
 bool archive_turn_has_keys(const struct archive_turn *turn, const struct archive_memory *memory);
-/* The task for the primary. False: it cannot be given; reason and message say why. The task must be released if true. */
+/* The task for the primary. False: it cannot be given; reason and message say why. The task must be released if
+ * true. */
 bool archive_turn_task(const struct archive_turn *turn, const struct backup_sources *sources,
     const struct archive_memory *memory, struct archive_task *ret, char reason[static KUBE_CONDITION_REASON_MAX],
     char message[static KUBE_CONDITION_MESSAGE_MAX]);

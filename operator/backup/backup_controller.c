@@ -78,7 +78,8 @@ static void map_pod(void *arg, const struct kube_object *object, controller_emit
         each_of_cluster(&of, emit, emit_arg);
 }
 
-/* What a backup takes from a cluster: that it is there, its spec, its image; who is closed, if it waits for its last one. Members speak for themselves. */
+/* What a backup takes from a cluster: that it is there, its spec, its image; who is closed, if it waits for its last
+ * one. Members speak for themselves. */
 static bool cluster_matters(const struct kube_object *old_object, const struct kube_object *new_object)
 {
     if (!old_object || !new_object || new_object->deleting ||

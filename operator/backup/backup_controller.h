@@ -2,8 +2,9 @@
 /*
  * backup_controller.h: the controller of MysqlBackup: wires caches, decisions, agents, the store and writes.
  *
- * One visit: Secrets if they are due → gather → decide → the status, if it is another one, and again from gather → what the step says: a task for the donor, a job in the store,
- * our finalizer, the pod in front of a volume. A restart at any point starts over from the status.
+ * One visit: Secrets if they are due → gather → decide → the status, if it is another one, and again from gather → what
+ * the step says: a task for the donor, a job in the store, our finalizer, the pod in front of a volume. A restart at
+ * any point starts over from the status.
  */
 #ifndef KM_BACKUP_CONTROLLER_H
 #define KM_BACKUP_CONTROLLER_H

@@ -442,7 +442,8 @@ static void decide_running(const struct backup_snapshot *snapshot, struct backup
 
 /* ---- leftovers ---- */
 
-/* A donor that said so itself has ended it. One that was given up, and is not heard since, may still send, and write a manifest after its folder was removed. */
+/* A donor that said so itself has ended it. One that was given up, and is not heard since, may still send, and write a
+ * manifest after its folder was removed. */
 static bool may_write_again(const struct backup_snapshot *snapshot, const struct backup_attempt *attempt)
 {
     static const char *const given_up[] = {
@@ -519,7 +520,8 @@ static bool remove_folder(
     return false;
 }
 
-/* A donor that still sends is told to end first; one that is not heard cannot be waited for. True while there is something left. */
+/* A donor that still sends is told to end first; one that is not heard cannot be waited for. True while there is
+ * something left. */
 static bool clean_attempts(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
     struct backup_attempt *left = first_leftover(snapshot, &step->next);

@@ -2,9 +2,10 @@
 /*
  * backup_decide.h: what to do next about one MysqlBackup: pure.
  *
- * Whatever is done outside was written to the status before (I10): the controller writes `next` if it differs from what was read, looks again and decides again;
- * only a step that changes no status is acted on. So an attempt has its id and its donor in the status before any agent hears of it, and one that
- * failed stands there, with what is left of it, before anything is removed.
+ * Whatever is done outside was written to the status before (I10): the controller writes `next` if it differs from what
+ * was read, looks again and decides again; only a step that changes no status is acted on. So an attempt has its id and
+ * its donor in the status before any agent hears of it, and one that failed stands there, with what is left of it,
+ * before anything is removed.
  *
  *   Pending → Running → Completed
  *      ↑ back-off ↓  ↘ Failed (deadline, BACKUP_ATTEMPTS_MAX attempts, a spec that can never be)
@@ -20,7 +21,8 @@
 #define BACKUP_UNTAKEN_MS 120000
 #define BACKUP_RETRY_BASE_MS 10000
 #define BACKUP_RETRY_MAX_MS 300000
-/* A store that refuses: somebody must change something. Four times as long after each, up to the second; at once when a Secret has changed. */
+/* A store that refuses: somebody must change something. Four times as long after each, up to the second; at once when a
+ * Secret has changed. */
 #define BACKUP_REFUSED_BASE_MS 60000
 #define BACKUP_REFUSED_MAX_MS 3600000
 #define BACKUP_METHOD_IMPOSSIBLE "MethodImpossible" /* the image lacks what the method takes: not tried again */
@@ -31,7 +33,8 @@
 #define BACKUP_JOB_RETRY_MS 15000
 /* What could be done, and is to be done once more. */
 #define BACKUP_JOB_AGAIN_MS 1000
-/* The folder of an attempt whose donor is not heard is removed again after this time: who is cut off from us may still reach the store. */
+/* The folder of an attempt whose donor is not heard is removed again after this time: who is cut off from us may still
+ * reach the store. */
 #define BACKUP_SWEEP_MS (30 * 60 * 1000LL)
 /* Leftovers of attempts are given up this long after the end, or after the deletion. */
 #define BACKUP_CLEAN_MS (24 * 3600 * 1000LL)

@@ -2,7 +2,8 @@
 /*
  * backup_donor.h: which member a backup is taken from: pure.
  *
- * The replica that lags least, else the primary; who failed before comes last. Nobody that is seeding, held, down, or has a backup already.
+ * The replica that lags least, else the primary; who failed before comes last. Nobody that is seeding, held, down, or
+ * has a backup already.
  */
 #ifndef KM_BACKUP_DONOR_H
 #define KM_BACKUP_DONOR_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_job.h: work in the store that takes longer than a turn of the loop: whether a backup is whole, and its removal.
+ * backup_job.h: work in the store that takes longer than a turn of the loop: whether a backup is whole, and its
+ * removal.
  *
- * CHECK reads manifest.json, its digest, with a key also its seal, and the list of the folder: all pieces must be there in their sizes. Their bytes were checked when they were
- * written and are again when they are read. REMOVE deletes the folder, manifest first. Either ends within BACKUP_JOB_MAX_MS.
+ * CHECK reads manifest.json, its digest, with a key also its seal, and the list of the folder: all pieces must be there
+ * in their sizes. Their bytes were checked when they were written and are again when they are read. REMOVE deletes the
+ * folder, manifest first. Either ends within BACKUP_JOB_MAX_MS.
  */
 #ifndef KM_BACKUP_JOB_H
 #define KM_BACKUP_JOB_H

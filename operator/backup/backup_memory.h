@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_memory.h: what the controller remembers of each MysqlBackup between reconciles: keys for a while, work in the store, figures for metrics. Losing it costs a few reads
- * and a look into the store, never correctness.
+ * backup_memory.h: what the controller remembers of each MysqlBackup between reconciles: keys for a while, work in the
+ * store, figures for metrics. Losing it costs a few reads and a look into the store, never correctness.
  */
 #ifndef KM_BACKUP_MEMORY_H
 #define KM_BACKUP_MEMORY_H

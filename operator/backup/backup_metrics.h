@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * backup_metrics.h: figures of the backups of each cluster, labels namespace and name (the cluster's):
- *   kubemysql_backup_last_success_timestamp_seconds, _age_seconds, _size_bytes, _duration_seconds   of the newest one that is there
- *   kubemysql_backup_failures_total   that this process has seen fail for good
- *   kubemysql_backup_running          that are taken now
+ *   kubemysql_backup_last_success_timestamp_seconds, _age_seconds, _size_bytes, _duration_seconds
+ *       of the newest one that is there
+ *   kubemysql_backup_failures_total
+ *       that this process has seen fail for good
+ *   kubemysql_backup_running
+ *       that are taken now
  */
 #ifndef KM_BACKUP_METRICS_H
 #define KM_BACKUP_METRICS_H

@@ -2,8 +2,8 @@
 /*
  * backup_snapshot.h: everything a decision about one MysqlBackup may look at, at one moment.
  *
- * Filled by backup_gather from caches, agents' words and the controller's memory, read by the pure functions of this folder. "Now" is part of it. Owns its
- * texts: it may be kept over turns of the loop, though it gets old.
+ * Filled by backup_gather from caches, agents' words and the controller's memory, read by the pure functions of this
+ * folder. "Now" is part of it. Owns its texts: it may be kept over turns of the loop, though it gets old.
  */
 #ifndef KM_BACKUP_SNAPSHOT_H
 #define KM_BACKUP_SNAPSHOT_H
@@ -26,7 +26,8 @@ struct backup_member {
     bool is_primary; /* the cluster's; it is open for writes */
     bool is_replica; /* follows its source, both threads run */
     bool is_held;    /* told to follow nobody, or to be nothing */
-    bool is_closed; /* the primary of a cluster that is being deleted, which takes no writes any more (final_backup.h) */
+    /* the primary of a cluster that is being deleted, which takes no writes any more (final_backup.h) */
+    bool is_closed;
     bool has_data, seeding;
     bool is_outdated; /* its agent does not understand the pod in front of a volume */
     bool lag_known;

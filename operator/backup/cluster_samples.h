@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster_samples.h: a family of metrics with labels namespace and name, written cluster by cluster. A family without a sample is not there at all.
+ * cluster_samples.h: a family of metrics with labels namespace and name, written cluster by cluster. A family without a
+ * sample is not there at all.
  */
 #ifndef KM_CLUSTER_SAMPLES_H
 #define KM_CLUSTER_SAMPLES_H

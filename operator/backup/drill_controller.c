@@ -76,18 +76,6 @@ enum turn_phase {
     TURN_DELETE, /* the scratch cluster */
 };
 
-static void KM_PRINTF(4, 5)
-    tell(const struct drill_turn *turn, enum event_type type, const char *reason, const char *fmt, ...)
-{
-    const struct event_target target = reconcile_target(&turn->context, turn->controller->cluster_resource);
-    char text[KUBE_CONDITION_MESSAGE_MAX];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    event_record(manager_events(turn->controller->manager), &target, type, reason, "%s", text);
-}
-
 /* ---- acts ---- */
 
 static int create_scratch(struct drill_turn *turn)
@@ -107,7 +95,8 @@ static int create_scratch(struct drill_turn *turn)
 static int phase_create_failed(void *work)
 {
     struct drill_turn *turn = work;
-    tell(turn, EVENT_WARNING, "RestoreDrillBlocked", "MysqlCluster %s cannot be made: %s", turn->written.cluster,
+    reconcile_tell(&turn->context, manager_events(turn->controller->manager), turn->controller->cluster_resource,
+        EVENT_WARNING, "RestoreDrillBlocked", "MysqlCluster %s cannot be made: %s", turn->written.cluster,
         turn->context.error.message);
     error_prefix(&turn->context.error, "the scratch cluster");
     return TURN_DONE;
@@ -190,15 +179,18 @@ static int phase_act(void *work)
 static void tell_news(const struct drill_turn *turn)
 {
     const struct drill_summary *summary = &turn->decision.summary;
+    const struct kube_resource *cluster = turn->controller->cluster_resource;
+    struct event_recorder *events = manager_events(turn->controller->manager);
     if (*summary->problem && !str_eq(summary->problem, turn->written.problem))
-        tell(turn, EVENT_WARNING, "RestoreDrillProblem", "%s", summary->problem);
+        reconcile_tell(&turn->context, events, cluster, EVENT_WARNING, "RestoreDrillProblem", "%s", summary->problem);
     if (turn->decision.news == DRILL_NEWS_BEGUN)
-        tell(turn, EVENT_NORMAL, "RestoreDrillStarted", "MysqlBackup %s is restored into MysqlCluster %s",
-            summary->backup, summary->cluster);
+        reconcile_tell(&turn->context, events, cluster, EVENT_NORMAL, "RestoreDrillStarted",
+            "MysqlBackup %s is restored into MysqlCluster %s", summary->backup, summary->cluster);
     else if (turn->decision.news == DRILL_NEWS_VERIFIED)
-        tell(turn, EVENT_NORMAL, "RestoreVerified", "%s", summary->message);
+        reconcile_tell(&turn->context, events, cluster, EVENT_NORMAL, "RestoreVerified", "%s", summary->message);
     else if (turn->decision.news == DRILL_NEWS_FAILED)
-        tell(turn, EVENT_WARNING, "RestoreDrillFailed", "%s: %s", summary->reason, summary->message);
+        reconcile_tell(&turn->context, events, cluster, EVENT_WARNING, "RestoreDrillFailed", "%s: %s", summary->reason,
+            summary->message);
 }
 
 static int phase_written(void *work)

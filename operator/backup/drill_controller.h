@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drill_controller.h: the controller of restore drills (MysqlCluster.spec.backup.drill): what drill_decide.h says, carried out.
+ * drill_controller.h: the controller of restore drills (MysqlCluster.spec.backup.drill): what drill_decide.h says,
+ * carried out.
  *
- * Reconciles clusters. Its own part of the world: it creates and deletes scratch clusters (label LABEL_DRILL, owned by the cluster that is tried), deletes their claims, gives their agents the
- * task of the check, and writes status.backup.{lastVerifiedRestore, drill} and MysqlBackup.status.verified as merge patches. All else of a scratch cluster is the cluster
- * controller's, as of any cluster; the condition RestoreVerified is, too, by that status.
+ * Reconciles clusters. Its own part of the world: it creates and deletes scratch clusters (label LABEL_DRILL, owned by
+ * the cluster that is tried), deletes their claims, gives their agents the task of the check, and writes
+ * status.backup.{lastVerifiedRestore, drill} and MysqlBackup.status.verified as merge patches. All else of a scratch
+ * cluster is the cluster controller's, as of any cluster; the condition RestoreVerified is, too, by that status.
  *
- * Events on the cluster: RestoreDrillStarted, RestoreVerified, RestoreDrillFailed, RestoreDrillBlocked (the scratch cluster could not be made), RestoreDrillProblem.
+ * Events on the cluster: RestoreDrillStarted, RestoreVerified, RestoreDrillFailed, RestoreDrillBlocked (the scratch
+ * cluster could not be made), RestoreDrillProblem.
  */
 #ifndef KM_DRILL_CONTROLLER_H
 #define KM_DRILL_CONTROLLER_H

@@ -2,16 +2,21 @@
 /*
  * drill_decide.h: what a cluster's restore drill needs now. Pure.
  *
- * A drill restores the newest completed backup into a scratch cluster of one member (drill_scratch.h), which goes the way of any restore; here is only what begins, judges and ends it.
- *   1. its time has come, and there is a backup   status: Restoring, with the scratch cluster's name: before anything is made
+ * A drill restores the newest completed backup into a scratch cluster of one member (drill_scratch.h), which goes the
+ * way of any restore; here is only what begins, judges and ends it.
+ *   1. its time has come, and there is a backup    status: Restoring, with the scratch cluster's name: before anything
+ *                                                  is made
  *   2. Restoring: the scratch cluster is made, and made again when somebody took it away
- *   3. its data is there and its member is open    status: Checking; the member's agent is asked to check (check_task.h)
+ *   3. its data is there and its member is open    status: Checking; the member's agent is asked to check
+ *                                                  (check_task.h)
  *   4. passed, failed, or over its deadline        status: Removing, with what came of it
  *   5. Removing: the backup is told, the scratch cluster and its claim are deleted; nothing of it is left: status: none
- * Each act may be repeated, and each follows from the status and from what is there: an operator that dies anywhere leaves nothing that its successor does not end.
+ * Each act may be repeated, and each follows from the status and from what is there: an operator that dies anywhere
+ * leaves nothing that its successor does not end.
  * The name of the scratch cluster follows from the cluster's UID and the time: no drill finds the volume of another.
  *
- * Of the times of the schedule only the last one that was missed counts. A time that comes while there is no backup waits for the first one; one that comes while a drill runs is left out.
+ * Of the times of the schedule only the last one that was missed counts. A time that comes while there is no backup
+ * waits for the first one; one that comes while a drill runs is left out.
  */
 #ifndef KM_DRILL_DECIDE_H
 #define KM_DRILL_DECIDE_H

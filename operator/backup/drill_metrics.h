@@ -2,10 +2,14 @@
 /*
  * drill_metrics.h: how each cluster's restore drills stand, for Prometheus, written from memory at each scrape.
  *
- *   kubemysql_cluster_last_verified_restore_timestamp_seconds{namespace,name}        when a restore was tried last and went well; none before the first one
- *   kubemysql_cluster_last_restore_drill_failure_timestamp_seconds{namespace,name}   when one failed last; none if none did
- *   kubemysql_cluster_restore_drill_failures_total{namespace,name}                   drills that failed, as the status counts them
- *   kubemysql_cluster_restore_drill_running{namespace,name}                          1: one is under way
+ *   kubemysql_cluster_last_verified_restore_timestamp_seconds{namespace,name}
+ *       when a restore was tried last and went well; none before the first one
+ *   kubemysql_cluster_last_restore_drill_failure_timestamp_seconds{namespace,name}
+ *       when one failed last; none if none did
+ *   kubemysql_cluster_restore_drill_failures_total{namespace,name}
+ *       drills that failed, as the status counts them
+ *   kubemysql_cluster_restore_drill_running{namespace,name}
+ *       1: one is under way
  * A cluster without drills has none of them.
  */
 #ifndef KM_DRILL_METRICS_H

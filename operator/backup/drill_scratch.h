@@ -2,9 +2,10 @@
 /*
  * drill_scratch.h: the scratch cluster of a restore drill. Pure.
  *
- * A MysqlCluster of one member, owned by the cluster whose backup is tried: same configuration, images, storage and pod template, data restored from that backup. It has no backup of its own
- * (so no schedule, no drill, and nothing is archived into anybody's folder), accounts and passwords of its own, none of the labels that Services of people may select on, and its volume
- * goes with it. Its server runs no events: what events do, they would do twice.
+ * A MysqlCluster of one member, owned by the cluster whose backup is tried: same configuration, images, storage and pod
+ * template, data restored from that backup. It has no backup of its own (so no schedule, no drill, and nothing is
+ * archived into anybody's folder), accounts and passwords of its own, none of the labels that Services of people may
+ * select on, and its volume goes with it. Its server runs no events: what events do, they would do twice.
  */
 #ifndef KM_DRILL_SCRATCH_H
 #define KM_DRILL_SCRATCH_H

@@ -2,17 +2,20 @@
 /*
  * retention.h: which backups of a schedule go. Pure.
  *
- * Of the good ones (completed) stay: the `last` newest; the newest of each of the last `daily` days and `weekly` weeks (Monday
- * to Sunday) on which there is one, in the schedule's time zone, by the time they began; all that are at most `days` days older than the newest good one. So age
- * alone removes nothing: while no new one succeeds, all stay. Whatever is asked for:
+ * Of the good ones (completed) stay: the `last` newest; the newest of each of the last `daily` days and `weekly` weeks
+ * (Monday to Sunday) on which there is one, in the schedule's time zone, by the time they began; all that are at most
+ * `days` days older than the newest good one. So age alone removes nothing: while no new one succeeds, all stay.
+ * Whatever is asked for:
  *  - the newest good one stays;
- *  - the newest good one that was complete at the floor stays: from there a restore to any later time begins. The floor is what the caller says,
- *    and with `days` also the beginning of those days;
+ *  - the newest good one that was complete at the floor stays: from there a restore to any later time begins. The floor
+ *    is what the caller says, and with `days` also the beginning of those days;
  *  - the newest one that a drill has proven stays;
  *  - what is held (somebody restores from it) stays.
- * A good one whose drill failed is doubtful. A drill may fail for other reasons than its backup, so that takes no protection from it. But it takes no sound one's place, either: the rules
- * hold for all good ones, and once more for those that are not doubtful, as if the others were not there. What either keeps stays.
- * Without `keep` all good ones stay. Of those that failed the newest RETENTION_FAILED_MAX stay: they hold no data, only the reason.
+ * A good one whose drill failed is doubtful. A drill may fail for other reasons than its backup, so that takes no
+ * protection from it. But it takes no sound one's place, either: the rules hold for all good ones, and once more for
+ * those that are not doubtful, as if the others were not there. What either keeps stays.
+ * Without `keep` all good ones stay. Of those that failed the newest RETENTION_FAILED_MAX stay: they hold no data, only
+ * the reason.
  * Deciding after each backup leaves the same as deciding once at the end.
  */
 #ifndef KM_RETENTION_H

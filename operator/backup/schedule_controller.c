@@ -271,17 +271,6 @@ static void choose_removals(struct turn *turn, struct item_list *list)
 
 /* ---- writes ---- */
 
-static void KM_PRINTF(4, 5) tell(const struct turn *turn, enum event_type type, const char *reason, const char *fmt, ...)
-{
-    struct event_target target = reconcile_target(&turn->context, turn->controller->cluster_resource);
-    char text[KUBE_CONDITION_MESSAGE_MAX];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    event_record(manager_events(turn->controller->manager), &target, type, reason, "%s", text);
-}
-
 /* A name that is taken: somebody came before us, perhaps ourselves before a crash. */
 static int phase_create(void *work)
 {
@@ -302,7 +291,8 @@ static int phase_created(void *work)
 {
     struct turn *turn = work;
     if (turn->context.written)
-        tell(turn, EVENT_NORMAL, "BackupScheduled", "MysqlBackup %s begins", turn->decision.name);
+        reconcile_tell(&turn->context, manager_events(turn->controller->manager), turn->controller->cluster_resource,
+            EVENT_NORMAL, "BackupScheduled", "MysqlBackup %s begins", turn->decision.name);
     return TURN_STATUS;
 }
 
@@ -315,7 +305,8 @@ static int phase_status(void *work)
     if (backup_summary_same(summary, &turn->written))
         return TURN_REMOVE;
     if (*summary->problem && !str_eq(summary->problem, turn->written.problem))
-        tell(turn, EVENT_WARNING, "BackupScheduleProblem", "%s", summary->problem);
+        reconcile_tell(&turn->context, manager_events(turn->controller->manager), turn->controller->cluster_resource,
+            EVENT_WARNING, "BackupScheduleProblem", "%s", summary->problem);
     reconcile_patch_status(&turn->context, turn->controller->cluster_resource, backup_summary_patch(summary), &write);
     return PHASES_WAIT;
 }
@@ -356,8 +347,8 @@ static void tell_skipped(const struct turn *turn)
     char when[CLOCK_RFC3339_SIZE];
     schedule_memory_note_skipped(&turn->controller->memory, turn->context.key);
     clock_format_rfc3339(turn->decision.due_ms, when);
-    tell(turn, EVENT_WARNING, "BackupSkipped", "the backup of %s is left out: MysqlBackup %s still runs", when,
-        turn->running);
+    reconcile_tell(&turn->context, manager_events(turn->controller->manager), turn->controller->cluster_resource,
+        EVENT_WARNING, "BackupSkipped", "the backup of %s is left out: MysqlBackup %s still runs", when, turn->running);
 }
 
 /* ---- looking ---- */

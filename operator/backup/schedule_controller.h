@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schedule_controller.h: the controller of schedules: MysqlBackups as MysqlCluster.spec.backup.schedule asks for, and their retention.
+ * schedule_controller.h: the controller of schedules: MysqlBackups as MysqlCluster.spec.backup.schedule asks for, and
+ * their retention.
  *
- * Reconciles clusters. Its own part of the world: it creates MysqlBackups with the label LABEL_SCHEDULED, deletes such (never others), and writes
- * status.lastBackupTime and its members of status.backup as a merge patch, beside the cluster controller's server-side apply, which does not own them.
- * Running a backup, and removing the data of one that is deleted, is the backup controller's.
+ * Reconciles clusters. Its own part of the world: it creates MysqlBackups with the label LABEL_SCHEDULED, deletes such
+ * (never others), and writes status.lastBackupTime and its members of status.backup as a merge patch, beside the
+ * cluster controller's server-side apply, which does not own them. Running a backup, and removing the data of one that
+ * is deleted, is the backup controller's.
  *
- * Backups belong to their cluster by its UID: those of an earlier cluster of the same name are neither counted nor removed. While some cluster is still
- * being restored from backups of this one, or is to be, in place, too, those that it may need are held.
+ * Backups belong to their cluster by its UID: those of an earlier cluster of the same name are neither counted nor
+ * removed. While some cluster is still being restored from backups of this one, or is to be, in place, too, those that
+ * it may need are held.
  *
  * Events on the cluster: BackupScheduled, BackupSkipped, BackupScheduleProblem.
  */

@@ -2,8 +2,9 @@
 /*
  * schedule_decide.h: what a cluster's schedule asks for now. Pure.
  *
- * A run has a time, and the time makes its name (CLUSTER-YYYYMMDDHHMM, in UTC), so whoever makes it, however often, makes one object. Which times are dealt with
- * stands in the status: `schedule`, in the words of the spec, and `lastScheduleTime`. From there follows everything:
+ * A run has a time, and the time makes its name (CLUSTER-YYYYMMDDHHMM, in UTC), so whoever makes it, however often,
+ * makes one object. Which times are dealt with stands in the status: `schedule`, in the words of the spec, and
+ * `lastScheduleTime`. From there follows everything:
  *  - a schedule that is new, or another than before, begins now: no time before counts;
  *  - of the times since lastScheduleTime only the last one counts: what was missed is caught up once;
  *  - while a run is not over the next one is left out, not put behind it;

@@ -2,11 +2,16 @@
 /*
  * schedule_metrics.h: how each cluster's backups stand, for Prometheus, written from memory at each scrape.
  *
- *   kubemysql_cluster_last_backup_timestamp_seconds{namespace,name}           when the newest backup was completed; none without one
- *   kubemysql_cluster_last_backup_failure_timestamp_seconds{namespace,name}   when the newest one that failed did; none without one
- *   kubemysql_cluster_next_backup_timestamp_seconds{namespace,name}           of the schedule; none without one
- *   kubemysql_cluster_backup_problem{namespace,name}                          1: there is a schedule and it cannot be kept; only with spec.backup
- *   kubemysql_cluster_backups_skipped_total{namespace,name}                   runs left out because the one before was not over, seen by this process
+ *   kubemysql_cluster_last_backup_timestamp_seconds{namespace,name}
+ *       when the newest backup was completed; none without one
+ *   kubemysql_cluster_last_backup_failure_timestamp_seconds{namespace,name}
+ *       when the newest one that failed did; none without one
+ *   kubemysql_cluster_next_backup_timestamp_seconds{namespace,name}
+ *       of the schedule; none without one
+ *   kubemysql_cluster_backup_problem{namespace,name}
+ *       1: there is a schedule and it cannot be kept; only with spec.backup
+ *   kubemysql_cluster_backups_skipped_total{namespace,name}
+ *       runs left out because the one before was not over, seen by this process
  * A cluster that is forgotten has none of them.
  */
 #ifndef KM_SCHEDULE_METRICS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_pod.h: the pod in front of a volume that backups and archived binary logs of a cluster lie on (backup_store_pod.h): how it is, how it should be, how it is reached; and
- * the same for a bucket, which needs none.
+ * store_pod.h: the pod in front of a volume that backups and archived binary logs of a cluster lie on
+ * (backup_store_pod.h): how it is, how it should be, how it is reached; and the same for a bucket, which needs none.
  */
 #ifndef KM_STORE_POD_H
 #define KM_STORE_POD_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_sender.h: gives one agent the task of a backup (backup_task.h) by POST /v1/backups until its status shows the backup's id, and again when its keys change; ends one by
- * DELETE. Part of agent_watch.
+ * backup_sender.h: gives one agent the task of a backup (backup_task.h) by POST /v1/backups until its status shows the
+ * backup's id, and again when its keys change; ends one by DELETE. Part of agent_watch.
  *
- * How it is given, again and again, is task_sender.h's. A task's keys may change under the same id: then it is given once more.
+ * How it is given, again and again, is task_sender.h's. A task's keys may change under the same id: then it is given
+ * once more.
  */
 #ifndef KM_BACKUP_SENDER_H
 #define KM_BACKUP_SENDER_H
@@ -25,7 +26,8 @@ struct backup_sender *backup_sender_new_for_restores(struct loop *loop, struct h
     const struct agent_target *target, void (*changed)(void *arg), void *arg);
 /* No callback follows; a request under way may still reach the agent. NULL is fine. */
 void backup_sender_free(struct backup_sender *sender);
-/* task NULL: none any more, if it was this owner's; else what others want stays. A task replaces whatever was wanted. Copied. */
+/* task NULL: none any more, if it was this owner's; else what others want stays. A task replaces whatever was wanted.
+ * Copied. */
 void backup_sender_want(struct backup_sender *sender, const char *owner, const struct backup_task *task);
 /* Ends the backup of this id; fine to repeat, and while nothing is known of it. */
 void backup_sender_end(struct backup_sender *sender, const char *id);

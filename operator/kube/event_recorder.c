@@ -14,7 +14,8 @@
 #define EVENT_MESSAGE_MAX 1024 /* validation of core/v1 Event */
 #define EVENT_REASON_MAX 128   /* likewise */
 #define AGGREGATE_WINDOW_MS (10LL * 60 * 1000)
-/* A cluster of three that is made, loses a member and moves its primary has thirty things to say, the last one the most important. */
+/* A cluster of three that is made, loses a member and moves its primary has thirty things to say, the last one the most
+ * important. */
 #define SPAM_BURST 100
 #define SPAM_REFILL_MS (30LL * 1000)
 #define KEY_SIZE 96

@@ -11,8 +11,8 @@
  * made, they would stand in the API server's queue before the writes that clients wait for. What waits when a process
  * is killed is lost with it.
  *
- * Names of events grow with time, so what is listed by name, as the API server and kubectl do within a second, is in the
- * order in which it was recorded.
+ * Names of events grow with time, so what is listed by name, as the API server and kubectl do within a second, is in
+ * the order in which it was recorded.
  *
  * A repetition while the first write waits or is still under way is counted and written when that ends, so an object
  * never has two writes of one event in flight. An event that the server has already expired (404) is made anew.

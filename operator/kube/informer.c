@@ -7,8 +7,8 @@
 #include "common/log.h"
 #include "operator/kube/reflector.h"
 
-/* Objects that we deleted and whose DELETED event is still to come. More than these at once only means that some of them
- * show for a moment again. */
+/* Objects that we deleted and whose DELETED event is still to come. More than these at once only means that some of
+ * them show for a moment again. */
 #define TOMBSTONES_MAX 64
 
 /* kube_object.list_mark while a list is in progress. */
@@ -130,8 +130,8 @@ static bool same_version(const struct kube_object *object, struct json_slice ver
     return version.len == len + 2 && memcmp(version.data + 1, object->resource_version, len) == 0;
 }
 
-/* Unchanged objects are only marked. Others wait in `pending` until the list is complete, so that a list which fails leaves
- * everything as it was. */
+/* Unchanged objects are only marked. Others wait in `pending` until the list is complete, so that a list which fails
+ * leaves everything as it was. */
 static void on_list_object(void *arg, struct json_slice object)
 {
     struct informer *informer = arg;
@@ -420,8 +420,9 @@ int64_t informer_silence_ms(const struct informer *informer)
 /* ---- read your writes ---- */
 
 /*
- * Whether the state in an answer belongs into the store. What is not there may be deleted since: the answer of a write can
- * come after the watch told of the deletion. If the watch has passed the answer's version, it would have shown the object.
+ * Whether the state in an answer belongs into the store. What is not there may be deleted since: the answer of a write
+ * can come after the watch told of the deletion. If the watch has passed the answer's version, it would have shown the
+ * object.
  */
 static bool write_is_news(struct informer *informer, const struct kube_object *object)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * informer.h: a store kept equal to the API server by a reflector (list, then watch), with handlers told of every change.
+ * informer.h: a store kept equal to the API server by a reflector (list, then watch), with handlers told of every
+ * change.
  *
- * The reflector lists in pages (limit, continue), cutting the body while it streams and projecting one object at a time, then watches from the
- * list's resourceVersion with bookmarks. A watch that ends is resumed from the last resourceVersion seen; 410 or an ERROR event "Expired" leads to a
- * clean relist: objects whose resourceVersion did not change are kept, vanished ones are deleted with a notification, so handlers see
- * exactly the differences and memory does not double. A continue token that expired restarts the list. Back-off 100 ms to 10 s with
- * jitter; a watch silent for longer than its server-side timeout plus a grace is considered lost.
+ * The reflector lists in pages (limit, continue), cutting the body while it streams and projecting one object at a
+ * time, then watches from the list's resourceVersion with bookmarks. A watch that ends is resumed from the last
+ * resourceVersion seen; 410 or an ERROR event "Expired" leads to a clean relist: objects whose resourceVersion did not
+ * change are kept, vanished ones are deleted with a notification, so handlers see exactly the differences and memory
+ * does not double. A continue token that expired restarts the list. Back-off 100 ms to 10 s with jitter; a watch silent
+ * for longer than its server-side timeout plus a grace is considered lost.
  */
 #ifndef KM_INFORMER_H
 #define KM_INFORMER_H
@@ -49,8 +51,8 @@ bool informer_synced(const struct informer *informer);
 void informer_on_sync(struct informer *informer, void (*fn)(void *arg), void *arg);
 const struct store *informer_store(const struct informer *informer);
 const struct kube_resource *informer_resource(const struct informer *informer);
-/* Read your writes: puts the answer of a successful write into the store (handlers are told), unless the store already holds a newer or
- * equal one (resourceVersions are compared as numbers; incomparable ones wait for the watch). */
+/* Read your writes: puts the answer of a successful write into the store (handlers are told), unless the store already
+ * holds a newer or equal one (resourceVersions are compared as numbers; incomparable ones wait for the watch). */
 void informer_observe_write(struct informer *informer, const struct kube_answer *answer);
 /* A delete was answered with success and the object is gone for good (not merely terminating). */
 void informer_observe_delete(struct informer *informer, const char *key);

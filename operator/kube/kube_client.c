@@ -13,7 +13,8 @@
 #include "operator/kube/kube_client_private.h"
 #include "operator/kube/kube_token.h"
 
-/* Far above what one API server writes: KUBE_INFLIGHT_MAX is the brake that follows its pace, this one only stops a runaway. */
+/* Far above what one API server writes: KUBE_INFLIGHT_MAX is the brake that follows its pace, this one only stops a
+ * runaway. */
 #define QPS_DEFAULT 2000.0
 #define BURST_DEFAULT 4000.0
 #define MAX_ATTEMPTS_DEFAULT 5

@@ -2,15 +2,17 @@
 /*
  * kube_client.h: one API server, asynchronous verbs.
  *
- * One HTTP/2 connection (http_client), bounded requests in flight (KUBE_INFLIGHT_MAX), a queue, a token bucket (`qps`, `burst`). The one retry policy:
- *  - 429 and 503 with Retry-After: wait as told (at most a minute); other 5xx, lost or refused connection, time-out: back off from
- *    100 ms to 5 s. Retried here for verbs that are safe to repeat: get, list, apply, status apply, and delete with a UID precondition;
- *    at most `max_attempts` in all, then the error goes to the caller. create, update and patch are repeated only when the request provably
- *    did not start (refused connection, 429).
+ * One HTTP/2 connection (http_client), bounded requests in flight (KUBE_INFLIGHT_MAX), a queue, a token bucket (`qps`,
+ * `burst`). The one retry policy:
+ *  - 429 and 503 with Retry-After: wait as told (at most a minute); other 5xx, lost or refused connection, time-out:
+ *    back off from 100 ms to 5 s. Retried here for verbs that are safe to repeat: get, list, apply, status apply, and
+ *    delete with a UID precondition;
+ *    at most `max_attempts` in all, then the error goes to the caller. create, update and patch are repeated only when
+ *    the request provably did not start (refused connection, 429).
  *  - 409 and everything else 4xx goes to the caller at once: only it knows what to read again.
  *  - 401: the token file is read again and the request is tried once more.
- * `done` runs on the loop exactly once unless cancelled; `object` is the parsed answer (borrowed; NULL on error or when the
- * answer was metav1.Status of a delete), `raw` the same bytes as text, so a caller can project without re-encoding.
+ * `done` runs on the loop exactly once unless cancelled; `object` is the parsed answer (borrowed; NULL on error or when
+ * the answer was metav1.Status of a delete), `raw` the same bytes as text, so a caller can project without re-encoding.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/
  */
 #ifndef KM_KUBE_CLIENT_H
@@ -38,7 +40,8 @@ struct kube_client_options {
     double burst;       /* 0: 4000 */
     int max_attempts;   /* 0: 5 */
     int64_t timeout_ms; /* of one attempt, 0: 30,000; watches have their own */
-    /* Asked before each attempt of a request that is no GET; false ends it with ERROR_CANCELLED: who no longer leads must not write. NULL: yes. */
+    /* Asked before each attempt of a request that is no GET; false ends it with ERROR_CANCELLED: who no longer leads
+     * must not write. NULL: yes. */
     bool (*may_write)(void *arg);
     void *may_write_arg;
     struct metrics *metrics; /* requests by verb, resource and code, their time, in flight, warnings; may be NULL */
@@ -68,8 +71,9 @@ struct kube_request *kube_create(struct kube_client *client, const struct kube_r
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation */
 struct kube_request *kube_try_create(struct kube_client *client, const struct kube_resource *resource, const char *ns,
     const json_t *object, kube_done_fn done, void *arg);
-/* Server-side apply, force=true, our field manager. object carries apiVersion, kind, metadata.name (and namespace). If it carries metadata.uid
- * or metadata.resourceVersion they act as preconditions (409 Conflict when they do not match). */
+/* Server-side apply, force=true, our field manager. object carries apiVersion, kind, metadata.name (and namespace). If
+ * it carries metadata.uid or metadata.resourceVersion they act as preconditions (409 Conflict when they do not
+ * match). */
 struct kube_request *kube_apply(struct kube_client *client, const struct kube_resource *resource, const json_t *object,
     kube_done_fn done, void *arg);
 /* Server-side apply to the status subresource. */
@@ -108,7 +112,8 @@ struct kube_stream_ops {
 struct kube_request *kube_stream(struct kube_client *client, const char *path, int64_t idle_timeout_ms,
     const struct kube_stream_ops *ops, void *arg);
 
-/* Maps an HTTP status and a metav1.Status body to *err (kind by code and reason; message from the body). Pure. Returns -1. */
+/* Maps an HTTP status and a metav1.Status body to *err (kind by code and reason; message from the body). Pure. Returns
+ * -1. */
 int kube_error_from_status(struct error *err, int http_status, const char *body, size_t len);
 /* Finds the versions of `count` kinds: one GET /apis; retried by policy. Both arrays stay valid until done. */
 void kube_discover(struct kube_client *client, const struct kube_kind *const *kinds, size_t count,

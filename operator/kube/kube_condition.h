@@ -34,7 +34,8 @@ struct kube_conditions {
     int count;
 };
 
-/* Adds or replaces by type; the transition time becomes now_ms only if status differs from what was there. type is static. */
+/* Adds or replaces by type; the transition time becomes now_ms only if status differs from what was there. type is
+ * static. */
 void kube_conditions_set(struct kube_conditions *conditions, const char *type, enum kube_condition_status status,
     const char *reason, int64_t observed_generation, int64_t now_ms, const char *message_fmt, ...) KM_PRINTF(7, 8);
 const struct kube_condition *kube_conditions_find(const struct kube_conditions *conditions, const char *type);

@@ -2,9 +2,9 @@
 /*
  * kube_config.h: where the API server is and who we are.
  *
- * Reads a kubeconfig (YAML or JSON; clusters, users, contexts; *-data and file forms; token and tokenFile; relative paths are relative to
- * the file) or the in-cluster service account. exec and auth-provider plugins are refused with a clear message.
- * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
+ * Reads a kubeconfig (YAML or JSON; clusters, users, contexts; *-data and file forms; token and tokenFile; relative
+ * paths are relative to the file) or the in-cluster service account. exec and auth-provider plugins are refused with a
+ * clear message. https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
 #ifndef KM_KUBE_CONFIG_H
 #define KM_KUBE_CONFIG_H
@@ -36,7 +36,8 @@ int kube_config_parse(const char *yaml, size_t len, const char *base_dir, const 
     struct error *err) KM_MUST_CHECK;
 /* KUBERNETES_SERVICE_HOST/PORT and the files below dir (NULL: KUBE_SERVICE_ACCOUNT_DIR). */
 int kube_config_load_in_cluster(const char *dir, struct kube_config *ret, struct error *err) KM_MUST_CHECK;
-/* path (flag) if not NULL, else $KUBECONFIG (first existing file of the list), else in-cluster if its environment is there, else ~/.kube/config. */
+/* path (flag) if not NULL, else $KUBECONFIG (first existing file of the list), else in-cluster if its environment is
+ * there, else ~/.kube/config. */
 int kube_config_load(const char *path, const char *context, struct kube_config *ret, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -38,7 +38,8 @@ extern const struct kube_kind kube_kind_pod, kube_kind_service, kube_kind_endpoi
 
 /* "apps/v1" or "v1". */
 void kube_resource_api_version(const struct kube_resource *resource, struct strbuf *out);
-/* "/apis/apps/v1/namespaces/NS/statefulsets/NAME/status". ns NULL: all namespaces or cluster scope; name, subresource may be NULL. */
+/* "/apis/apps/v1/namespaces/NS/statefulsets/NAME/status". ns NULL: all namespaces or cluster scope; name, subresource
+ * may be NULL. */
 void kube_resource_path(const struct kube_resource *resource, const char *ns, const char *name, const char *subresource,
     struct strbuf *out);
 

@@ -243,7 +243,8 @@ static void elector_read(struct leader_elector *elector)
         kube_get(elector->client, &elector->resource, elector->options.ns, elector->options.name, on_read, elector));
 }
 
-/* In the middle between our own deadline, which leaves time for a decent end, and the moment from which others may lead. */
+/* In the middle between our own deadline, which leaves time for a decent end, and the moment from which others may
+ * lead. */
 static void elector_guard(struct leader_elector *elector)
 {
     const struct leader_elector_options *options = &elector->options;

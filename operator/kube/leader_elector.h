@@ -2,24 +2,28 @@
 /*
  * leader_elector.h: one leader among replicas by a coordination.k8s.io/v1 Lease.
  *
- * As client-go: the lease is taken when it is free, released, or unrenewed for lease_duration as seen by OUR monotonic clock since we last saw it
- * change (clocks of others do not matter). The leader renews every retry_period; when renew_deadline passes without success it stops leading
- * before others may start. Writes carry resourceVersion. On release (SIGTERM) holderIdentity is emptied, so the next takes over at once;
- * a watch on the Lease tells the others without waiting for their retry, so a standby does not poll. Leader election does not fence (I2):
- * epochs do. Still nobody should work after its lease: leader_elector_is_leader asks the clock, and with `guard` the process is ended if it
- * runs on half-way between its own deadline and the end of the lease (lease_guard.h).
+ * As client-go: the lease is taken when it is free, released, or unrenewed for lease_duration as seen by OUR monotonic
+ * clock since we last saw it change (clocks of others do not matter). The leader renews every retry_period; when
+ * renew_deadline passes without success it stops leading before others may start. Writes carry resourceVersion. On
+ * release (SIGTERM) holderIdentity is emptied, so the next takes over at once;
+ * a watch on the Lease tells the others without waiting for their retry, so a standby does not poll. Leader election
+ * does not fence (I2): epochs do. Still nobody should work after its lease: leader_elector_is_leader asks the clock,
+ * and with `guard` the process is ended if it runs on half-way between its own deadline and the end of the lease
+ * (lease_guard.h).
  *
- * The durations. While nobody leads, databases serve but none fails over, so a crash should cost seconds, not the 15 of client-go: half a second more
- * than lease_duration since the last renewal. The renew deadline leaves room for two attempts through an API server's
- * pause of almost three seconds: give the client a time-out of half of what is left after retry_period, then the second one follows at once, on another
- * connection in case the first one's was dead. Two seconds lie between the
- * deadline and the first moment at which another one may lead. Renewing once a second costs the API server one small write a second, whatever the
- * number of databases, and every standby one event.
+ * The durations. While nobody leads, databases serve but none fails over, so a crash should cost seconds, not the 15 of
+ * client-go: half a second more than lease_duration since the last renewal. The renew deadline leaves room for two
+ * attempts through an API server's pause of almost three seconds: give the client a time-out of half of what is left
+ * after retry_period, then the second one follows at once, on another connection in case the first one's was dead. Two
+ * seconds lie between the deadline and the first moment at which another one may lead. Renewing once a second costs the
+ * API server one small write a second, whatever the number of databases, and every standby one event.
  *
- * Writes are merge patches, so labels and fields of others stay. A request that takes longer than half the renew deadline is given up and
- * tried again. Give the elector a kube_client of its own: its renewals must not wait behind the queue of the controllers.
+ * Writes are merge patches, so labels and fields of others stay. A request that takes longer than half the renew
+ * deadline is given up and tried again. Give the elector a kube_client of its own: its renewals must not wait behind
+ * the queue of the controllers.
  * RBAC: leases get, list, watch, patch (resourceNames: the name), create.
- * https://kubernetes.io/docs/concepts/architecture/leases/ ; fields: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/
+ * https://kubernetes.io/docs/concepts/architecture/leases/ ; fields:
+ * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/
  */
 #ifndef KM_LEADER_ELECTOR_H
 #define KM_LEADER_ELECTOR_H
@@ -53,8 +57,8 @@ struct leader_elector *leader_elector_new(struct loop *loop, struct kube_client 
     const struct kube_resource *lease, const struct leader_elector_options *options);
 /* started_leading, stopped_leading and new_leader run from the loop. */
 void leader_elector_start(struct leader_elector *elector);
-/* Gives the lease back if we hold it, then calls done from the loop, once; after at most a renew deadline. We do not lead any more from the
- * call on, and stopped_leading is not called. */
+/* Gives the lease back if we hold it, then calls done from the loop, once; after at most a renew deadline. We do not
+ * lead any more from the call on, and stopped_leading is not called. */
 void leader_elector_release(struct leader_elector *elector, void (*done)(void *arg), void *arg);
 /* Also false as soon as the renew deadline has passed, even if no timer ran yet (the process was stopped). */
 bool leader_elector_is_leader(const struct leader_elector *elector);

@@ -5,9 +5,10 @@
  *   list ──complete──▶ watch ──ended──▶ (back-off) ──▶ watch from the last resourceVersion seen
  *    ▲  └─failed─▶ (back-off) ─▶ list     └─ 410, ERROR "Expired", a stream that goes back in time ─▶ list
  *
- * Lists are read without a resourceVersion, so the API server answers from etcd with everything written before (a consistent read).
- * resourceVersion=0 would be cheaper for the server, but may be answered from a watch cache that lags behind; acting on such a view is how
- * controllers harm live objects, and a list that is older than what we saw before would undo it.
+ * Lists are read without a resourceVersion, so the API server answers from etcd with everything written before (a
+ * consistent read). resourceVersion=0 would be cheaper for the server, but may be answered from a watch cache that lags
+ * behind; acting on such a view is how controllers harm live objects, and a list that is older than what we saw before
+ * would undo it.
  * The next page is asked for as soon as the current one has named its continue token, while its objects still stream
  * (LIST_PAGES_AHEAD): the server's work on one page and ours on another overlap.
  *

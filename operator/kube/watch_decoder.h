@@ -2,8 +2,8 @@
 /*
  * watch_decoder.h: the bytes of a watch, one event at a time.
  *
- * A watch answers with JSON documents, one per line: {"type":"ADDED","object":{...}}. Fed with arbitrary chunks; a line longer than
- * KUBE_OBJECT_MAX fails the watch. Pure.
+ * A watch answers with JSON documents, one per line: {"type":"ADDED","object":{...}}. Fed with arbitrary chunks; a line
+ * longer than KUBE_OBJECT_MAX fails the watch. Pure.
  */
 #ifndef KM_WATCH_DECODER_H
 #define KM_WATCH_DECODER_H

@@ -2,9 +2,10 @@
 /*
  * managed_fields.h: who owns which field of an object that we created by POST and apply since: pure.
  *
- * What a manager wrote by POST or PUT and what it applied are separate entries of metadata.managedFields, even for one manager. A field that
- * an apply no longer names goes away only when nobody else owns it, so the entry of our own creation would keep it for ever. Adopting moves
- * that entry's fields into our applied one; the next apply then takes away what it does not name.
+ * What a manager wrote by POST or PUT and what it applied are separate entries of metadata.managedFields, even for one
+ * manager. A field that an apply no longer names goes away only when nobody else owns it, so the entry of our own
+ * creation would keep it for ever. Adopting moves that entry's fields into our applied one; the next apply then takes
+ * away what it does not name.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#upgrading-from-client-side-apply-to-server-side-apply
  */
 #ifndef KM_MANAGED_FIELDS_H
@@ -14,8 +15,8 @@
 
 #include <jansson.h>
 
-/* A JSON patch that adopts, with the object's resourceVersion as precondition; NULL if there is nothing to adopt: no entry of
- * `manager` with operation Update. Caller drops it. */
+/* A JSON patch that adopts, with the object's resourceVersion as precondition; NULL if there is nothing to adopt: no
+ * entry of `manager` with operation Update. Caller drops it. */
 json_t *managed_fields_adopt(const json_t *object, const char *manager);
 
 #endif

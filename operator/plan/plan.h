@@ -2,9 +2,10 @@
 /*
  * plan.h: what to write next, as data.
  *
- * A decision is pure: it looks at a snapshot and returns a plan. A plan is a short list of stages; the actions of one stage are independent
- * of each other, a stage starts when all actions before it succeeded. Nothing in a plan waits for the world: what needs waiting is a further
- * reconcile, which looks again. So a crash between any two actions is harmless (I10).
+ * A decision is pure: it looks at a snapshot and returns a plan. A plan is a short list of stages; the actions of one
+ * stage are independent of each other, a stage starts when all actions before it succeeded. Nothing in a plan waits for
+ * the world: what needs waiting is a further reconcile, which looks again. So a crash between any two actions is
+ * harmless (I10).
  */
 #ifndef KM_PLAN_H
 #define KM_PLAN_H
@@ -45,7 +46,9 @@ struct plan_action {
     enum plan_kind kind;
     char *ns;
     char *name;
-    char *uid; /* of the live object as last seen; NULL: believed absent (then it is created, never applied, so that nobody's object is taken over) */
+    /* of the live object as last seen; NULL: believed absent (then it is created, never applied, so that nobody's
+     * object is taken over) */
+    char *uid;
     json_t *body; /* apply, patch, create; NULL for delete */
     char *why;    /* for log and events: "roll NAME-mysql-2: my.cnf changed" */
 };

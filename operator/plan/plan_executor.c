@@ -158,8 +158,8 @@ static void apply_start(struct step *step)
     kube_apply(targets->client, targets->kinds[action->kind].resource, action->body, on_applied, step);
 }
 
-/* Something of this name is there that is not in our caches: somebody else's, ours with its labels torn off, or ours from a creation whose
- * answer was lost. */
+/* Something of this name is there that is not in our caches: somebody else's, ours with its labels torn off, or ours
+ * from a creation whose answer was lost. */
 static void on_looked(void *arg, const struct kube_answer *answer, const struct error *err)
 {
     struct step *step = arg;

@@ -40,8 +40,8 @@ typedef void (*plan_action_fn)(
 /* The plan ended; err NULL: all of it. The plan is freed after this returns. */
 typedef void (*plan_done_fn)(void *arg, const struct plan *plan, const struct error *err);
 
-/* Takes the plan. targets is borrowed until done. An empty plan is done on the next turn of the loop. There is no cancel: at
- * the end of the process kube_client_free drops what is in flight. */
+/* Takes the plan. targets is borrowed until done. An empty plan is done on the next turn of the loop. There is no
+ * cancel: at the end of the process kube_client_free drops what is in flight. */
 void plan_execute(struct loop *loop, const struct plan_targets *targets, struct plan *plan, plan_action_fn action_done,
     plan_done_fn done, void *arg);
 

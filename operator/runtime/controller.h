@@ -32,9 +32,11 @@ struct controller_options {
 
 struct controller *controller_new(
     struct loop *loop, const struct reconciler *reconciler, const struct controller_options *options);
-/* Runs in work end with it and must not be finished any more: free what would finish them first (the reconciler, the kube_client). */
+/* Runs in work end with it and must not be finished any more: free what would finish them first (the reconciler, the
+ * kube_client). */
 void controller_free(struct controller *controller);
-/* While the gate says false no reconcile starts: the manager asks whether we still lead. Looked at again at the next enqueue or finish. */
+/* While the gate says false no reconcile starts: the manager asks whether we still lead. Looked at again at the next
+ * enqueue or finish. */
 void controller_set_gate(struct controller *controller, bool (*gate)(void *arg), void *arg);
 void controller_start(struct controller *controller);
 /* No new reconciles; those in work go on. */
@@ -48,8 +50,8 @@ bool controller_has_due(const struct controller *controller);
 void controller_enqueue(struct controller *controller, const char *key);
 void controller_enqueue_after(struct controller *controller, const char *key, int64_t delay_ms);
 
-/* Feeds the queue from an informer. map turns a changed object into keys by calling emit (zero or more); it is called for the old and the new
- * object of a change. predicate (may be NULL) filters changes first. */
+/* Feeds the queue from an informer. map turns a changed object into keys by calling emit (zero or more); it is called
+ * for the old and the new object of a change. predicate (may be NULL) filters changes first. */
 typedef void (*controller_emit_fn)(void *emit_arg, const char *key);
 typedef void (*controller_map_fn)(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg);
 typedef bool (*controller_predicate_fn)(const struct kube_object *old_object, const struct kube_object *new_object);

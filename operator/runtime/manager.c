@@ -15,7 +15,8 @@
 
 #define DISCOVERY_RETRY_MS 1000
 #define DISCOVERY_RETRY_MAX_MS 15000
-/* Reconciles take milliseconds; one that waits for something is taken up by the next leader, who should not wait for it. */
+/* Reconciles take milliseconds; one that waits for something is taken up by the next leader, who should not wait for
+ * it. */
 #define DRAIN_MAX_MS 500
 #define RELEASE_MAX_MS 1000
 #define DRAIN_POLL_MS 5

@@ -3,16 +3,17 @@
  * manager.h: the life of the operator process.
  *
  *   serve /healthz /readyz /metrics → connect and discover → set up → start informers → all synced: stand for the lease
- *   → lead: start controllers → on SIGTERM or SIGINT: stop controllers, let running reconciles end (at most 500 ms), release the lease
- *   (at most 1 s more), leave with 0. A second signal ends it at once (exit code 1).
+ *   → lead: start controllers → on SIGTERM or SIGINT: stop controllers, let running reconciles end (at most 500 ms),
+ *   release the lease (at most 1 s more), leave with 0. A second signal ends it at once (exit code 1).
  *
- * Discovery that fails (no connection, a kind that is not there yet) is repeated with back-off for as long as it takes: CRDs and operator may
- * be installed in any order. Losing the lease ends the process (exit code 1): a fresh one starts clean. From the moment at which it may be lost no reconcile
- * starts, the client writes nothing (kube_client.h: may_write), and whoever talks to others asks manager_leads first; what was under way when the
- * process was stopped is cut off by lease_guard.h. A standby has its caches warm, and nothing else: no reconcile has run, so no agent
- * is connected to and no Secret was read. /healthz fails when the loop
- * did not turn for 10 s or an informer is silent beyond repair; /readyz is true once the informers are synced (a standby is ready too) and
- * until the first signal. After the first sync the heap that the first lists needed goes back to the system.
+ * Discovery that fails (no connection, a kind that is not there yet) is repeated with back-off for as long as it takes:
+ * CRDs and operator may be installed in any order. Losing the lease ends the process (exit code 1): a fresh one starts
+ * clean. From the moment at which it may be lost no reconcile starts, the client writes nothing (kube_client.h:
+ * may_write), and whoever talks to others asks manager_leads first; what was under way when the process was stopped is
+ * cut off by lease_guard.h. A standby has its caches warm, and nothing else: no reconcile has run, so no agent is
+ * connected to and no Secret was read. /healthz fails when the loop did not turn for 10 s or an informer is silent
+ * beyond repair; /readyz is true once the informers are synced (a standby is ready too) and until the first signal.
+ * After the first sync the heap that the first lists needed goes back to the system.
  */
 #ifndef KM_MANAGER_H
 #define KM_MANAGER_H
@@ -55,8 +56,8 @@ struct http_client *manager_http(struct manager *manager);
 struct metrics *manager_metrics(struct manager *manager);
 struct event_recorder *manager_events(struct manager *manager); /* after set-up */
 
-/* Kinds must be declared before manager_run; the resource is filled by discovery. Pointers stay valid; declaring a kind again gives the same
- * pointer, so setup code asks here too. At most MANAGER_KINDS_MAX. */
+/* Kinds must be declared before manager_run; the resource is filled by discovery. Pointers stay valid; declaring a kind
+ * again gives the same pointer, so setup code asks here too. At most MANAGER_KINDS_MAX. */
 #define MANAGER_KINDS_MAX 32
 const struct kube_resource *manager_use_kind(struct manager *manager, const struct kube_kind *kind);
 /* Runs after discovery: `setup` makes informers (manager_informer) and controllers (manager_controller). */

@@ -6,6 +6,7 @@
 #include "common/alloc.h"
 #include "common/json.h"
 #include "common/strbuf.h"
+#include "operator/kube/kube_condition.h"
 
 #define API_VERSION_MAX 256
 
@@ -54,6 +55,18 @@ void reconcile_again_in(struct reconcile_context *context, int64_t ms)
 struct event_target reconcile_target(const struct reconcile_context *context, const struct kube_resource *resource)
 {
     return (struct event_target){.resource = resource, .ns = context->ns, .name = context->name, .uid = context->uid};
+}
+
+void reconcile_tell(const struct reconcile_context *context, struct event_recorder *recorder,
+    const struct kube_resource *resource, enum event_type type, const char *reason, const char *fmt, ...)
+{
+    const struct event_target target = reconcile_target(context, resource);
+    char text[KUBE_CONDITION_MESSAGE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    event_record(recorder, &target, type, reason, "%s", text);
 }
 
 int reconcile_done(void *work)

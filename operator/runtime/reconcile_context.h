@@ -80,6 +80,10 @@ void reconcile_fail(struct reconcile_context *context, const struct error *err, 
 void reconcile_again_in(struct reconcile_context *context, int64_t ms);
 /* Events about the object. Borrows from the context. */
 struct event_target reconcile_target(const struct reconcile_context *context, const struct kube_resource *resource);
+/* Records one. Its message is cut at KUBE_CONDITION_MESSAGE_MAX, as one of a condition is. */
+void reconcile_tell(const struct reconcile_context *context, struct event_recorder *recorder,
+    const struct kube_resource *resource, enum event_type type, const char *reason, const char *fmt, ...)
+    KM_PRINTF(6, 7);
 
 /* The last phase: releases the work and finishes the run. */
 int reconcile_done(void *work);

@@ -8,8 +8,9 @@
 #include "common/heap.h"
 
 /*
- * One block a key. A key is in one of three states: waiting (in the heap), processing (handed out), or neither, and then it is kept only
- * because its failures are remembered. due_ms means "when" while waiting and "when again" (INT64_MAX: not) while processing.
+ * One block a key. A key is in one of three states: waiting (in the heap), processing (handed out), or neither, and
+ * then it is kept only because its failures are remembered. due_ms means "when" while waiting and "when again"
+ * (INT64_MAX: not) while processing.
  */
 struct entry {
     int64_t due_ms;
@@ -155,7 +156,8 @@ void workqueue_done(struct workqueue *queue, const char *key, int64_t now_ms)
     queue->processing--;
     int64_t again_ms = entry->due_ms;
     entry->due_ms = INT64_MAX;
-    /* What was added meanwhile queues up behind those that waited while we worked: one busy key cannot starve the others. */
+    /* What was added meanwhile queues up behind those that waited while we worked: one busy key cannot starve the
+     * others. */
     if (again_ms != INT64_MAX)
         entry_schedule(queue, entry, MAX_OF(again_ms, now_ms));
     else

@@ -2,8 +2,8 @@
 /*
  * workqueue.h: keys waiting to be reconciled: de-duplicated, delayed, backed off per key. After client-go's workqueue.
  *
- * A key that is added while it is being processed comes again after workqueue_done. Adding a waiting key changes nothing, except that the
- * earlier time wins. Pure but for the time passed in: no timers, no threads.
+ * A key that is added while it is being processed comes again after workqueue_done. Adding a waiting key changes
+ * nothing, except that the earlier time wins. Pure but for the time passed in: no timers, no threads.
  */
 #ifndef KM_WORKQUEUE_H
 #define KM_WORKQUEUE_H

@@ -43,7 +43,8 @@ void terminal_my_cnf(const struct mysql_terminal *terminal, int port, const char
     const struct terminal_tls *tls, struct strbuf *out);
 /* {labels, ownerReferences} of the children. */
 json_t *terminal_child_metadata(const struct terminal_view *view);
-/* Label kubemysql.dev/role of the pod is "terminal-HASH" of its own manifest: pods cannot be changed, a new hash means a new pod. */
+/* Label kubemysql.dev/role of the pod is "terminal-HASH" of its own manifest: pods cannot be changed, a new hash means
+ * a new pod. */
 json_t *terminal_pod(const struct terminal_view *view);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The archive of binary logs as an agent double has it: a task, and a report of rounds that always go well unless the test says otherwise. */
+/* The archive of binary logs as an agent double has it: a task, and a report of rounds that always go well unless the
+ * test says otherwise. */
 #include "common/base.h"
 
 #include "common/clock.h"

@@ -1,30 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent_double.h: the agents, servers and volumes of one cluster inside the test: what the operator's orders lead to, without a server.
+ * agent_double.h: the agents, servers and volumes of one cluster inside the test: what the operator's orders lead to,
+ * without a server.
  *
- * An agent double is one member: a volume, which outlives its pods, and at most one pod's process on an address of loopback of its own
- * (127.X.Y.Z, port AGENT_PORT_TLS) with the certificate of Secret NAME-mysql-tls. It serves GET /v1/status?watch=1 and PUT /v1/role by the
- * rules of agent_order.h; POST /v1/mycnf/apply takes up any my.cnf; POST and DELETE /v1/backups by those of backup_task.h, PUT and DELETE /v1/archive by those of archive_task.h. First the process is `init`, which waits for an order with `seed`; then, under another boot id, the agent beside a server
- * that is read-only and follows nobody until it is told what to be.
+ * An agent double is one member: a volume, which outlives its pods, and at most one pod's process on an address of
+ * loopback of its own (127.X.Y.Z, port AGENT_PORT_TLS) with the certificate of Secret NAME-mysql-tls. It serves GET
+ * /v1/status?watch=1 and PUT /v1/role by the rules of agent_order.h; POST /v1/mycnf/apply takes up any my.cnf; POST and
+ * DELETE /v1/backups by those of backup_task.h, PUT and DELETE /v1/archive by those of archive_task.h. First the
+ * process is `init`, which waits for an order with `seed`; then, under another boot id, the agent beside a server that
+ * is read-only and follows nobody until it is told what to be.
  *
- * Data is a number: there is one history of transactions, and a member has executed the first N of them. Whoever was opened last adds to
- * it all the time. Transactions beside the history (`errant`) can be planted, or come about: a commit that waited for acknowledgements when its server
- * ended, or that was written on after another one was opened. Who is opened decides what the history is: what others have beyond it is errant then.
- * A commit counts as acknowledged when as many members have received it as the primary was told to wait for; without semi-sync at once,
- * unless spec.failover.dataLoss is allow. Relay logs do not outlive a server, nor an order to be nothing (the worst that MariaDB does).
+ * Data is a number: there is one history of transactions, and a member has executed the first N of them. Whoever was
+ * opened last adds to it all the time. Transactions beside the history (`errant`) can be planted, or come about: a
+ * commit that waited for acknowledgements when its server ended, or that was written on after another one was opened.
+ * Who is opened decides what the history is: what others have beyond it is errant then.
+ * A commit counts as acknowledged when as many members have received it as the primary was told to wait for; without
+ * semi-sync at once, unless spec.failover.dataLoss is allow. Relay logs do not outlive a server, nor an order to be
+ * nothing (the worst that MariaDB does).
  *
  * Rules that hold whatever happens; the first one that is broken is kept as `failure` and fails the test:
- *   - two members never take writes at the same time (I1): an old primary may still be open when another one is opened after a failover, but then
- *     no commit on it can ever be acknowledged again
+ *   - two members never take writes at the same time (I1): an old primary may still be open when another one is opened
+ *     after a failover, but then no commit on it can ever be acknowledged again
  *   - an order of an epoch is given only after the status of the cluster says that epoch and that primary (I2)
  *   - orders of one epoch do not differ in whether commits wait, and for how many acknowledgements
  *   - who is opened has every transaction that was ever acknowledged, and none that is not of the history (I3, I4)
  *   - who is told to acknowledge stands among the status' acknowledgers
  *   - errant transactions are set aside on the volume before they are replaced (I7)
  *   - a backup is restored only when the status of the cluster names it, and by a task of the same id (I2)
- *   - a restore in place is taken only after the status says so, and nobody follows, or is opened with, a history from before it
+ *   - a restore in place is taken only after the status says so, and nobody follows, or is opened with, a history from
+ *     before it
  *   - a database is made only where there is none: neither in the status of the cluster nor on another volume (I8)
- *   - a copy comes from a running member with data, and replaces data only on a volume that is not the last with all transactions
+ *   - a copy comes from a running member with data, and replaces data only on a volume that is not the last with all
+ *     transactions
  *   - nobody but the operator gives orders
  *   - to archive binary logs only the primary is told that the status of the cluster names
  *   - a task is given only after the status of a MysqlBackup names its id and this member (I10)
@@ -167,7 +174,8 @@ void agent_double_recover(struct agent_double *agent);
 void agent_double_wipe(struct agent_double *agent);
 bool agent_double_is_past_init(const struct agent_double *agent);
 bool agent_double_is_ready(const struct agent_double *agent);
-/* What the preStop hook says: a primary that others could follow waits for its successor, as long as an operator listens. */
+/* What the preStop hook says: a primary that others could follow waits for its successor, as long as an operator
+ * listens. */
 bool agent_double_may_stop(const struct agent_double *agent);
 bool agent_double_is_open(const struct agent_double *agent);
 

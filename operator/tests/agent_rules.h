@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent_rules.h: what must hold whatever the operator orders, held against the status as the API server has it (the invariants I1 to I8). For agent_model.c only; what is
- * broken is told by agent_model_fail.
+ * agent_rules.h: what must hold whatever the operator orders, held against the status as the API server has it (the
+ * invariants I1 to I8). For agent_model.c only; what is broken is told by agent_model_fail.
  */
 #ifndef KM_AGENT_RULES_H
 #define KM_AGENT_RULES_H

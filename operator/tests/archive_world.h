@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive_world.h: an operator_world with a cluster that has a bucket for its binary logs; for stories about their archive.
+ * archive_world.h: an operator_world with a cluster that has a bucket for its binary logs; for stories about their
+ * archive.
  */
 #ifndef KM_ARCHIVE_WORLD_H
 #define KM_ARCHIVE_WORLD_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The archive of binary logs by the whole operator: who is told what, what the status says of it, whatever happens on the way. */
+/* The archive of binary logs by the whole operator: who is told what, what the status says of it, whatever happens on
+ * the way. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -171,7 +171,8 @@ static bool all_are_over(struct operator_world *world)
     return true;
 }
 
-/* Each minute of the schedule comes when the backup of the one before is over, and the schedule knows it: else it would be left out. */
+/* Each minute of the schedule comes when the backup of the one before is over, and the schedule knows it: else it would
+ * be left out. */
 static bool minutes_go_by(struct operator_world *world)
 {
     bool is_waiting = *world_str(world, PATH_CLUSTER, "status.backup.nextBackupTime") != '\0';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_world.h: an operator_world with a cluster of two, a bucket, its keys, and agents that take backups; for stories about one MysqlBackup, ns1/first.
+ * backup_world.h: an operator_world with a cluster of two, a bucket, its keys, and agents that take backups; for
+ * stories about one MysqlBackup, ns1/first.
  */
 #ifndef KM_BACKUP_WORLD_H
 #define KM_BACKUP_WORLD_H

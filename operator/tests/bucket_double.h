@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bucket_double.h: a bucket inside the test: objects in memory behind HTTP on loopback, as far as the operator itself asks for (get, list, delete, uploads: none). Who writes
- * is the test. Nothing is signed or checked: that is common/object_store's business. Faults: every answer is `fail_status` while that is set.
+ * bucket_double.h: a bucket inside the test: objects in memory behind HTTP on loopback, as far as the operator itself
+ * asks for (get, list, delete, uploads: none). Who writes is the test. Nothing is signed or checked: that is
+ * common/object_store's business. Faults: every answer is `fail_status` while that is set.
  */
 #ifndef KM_BUCKET_DOUBLE_H
 #define KM_BUCKET_DOUBLE_H

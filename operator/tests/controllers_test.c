@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The controllers as a whole against the API double: what the world looks like in the end, whatever happens on the way. */
+/* The controllers as a whole against the API double: what the world looks like in the end, whatever happens on the
+ * way. */
 #include "common/base.h"
 
 #include <setjmp.h>

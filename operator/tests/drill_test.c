@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The controller of restore drills against an API server inside the test: a clock that the test moves, a scratch cluster and its agent that the test plays, an operator killed after each act. */
+/* The controller of restore drills against an API server inside the test: a clock that the test moves, a scratch
+ * cluster and its agent that the test plays, an operator killed after each act. */
 #include "common/base.h"
 
 #include <setjmp.h>

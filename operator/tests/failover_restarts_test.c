@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An operator that dies after every single write and order of a failover: the next one ends it as if nothing had been (I10). */
+/* An operator that dies after every single write and order of a failover: the next one ends it as if nothing had been
+ * (I10). */
 #include "common/base.h"
 
 #include <setjmp.h>
@@ -36,7 +37,8 @@ static bool healed(struct operator_world *world)
         str_eq(role_story_status(world, "lastFailover.to"), "shop-mysql-1") && world_agent(world, 0)->following == 1;
 }
 
-/* Both at once: an operator that has just begun may say Degraded until it has heard of every member, and is quiet before that. */
+/* Both at once: an operator that has just begun may say Degraded until it has heard of every member, and is quiet
+ * before that. */
 static bool healed_and_quiet(struct operator_world *world)
 {
     return role_story_quiet(world) && healed(world) && history_is(world, "Failover", "Election");

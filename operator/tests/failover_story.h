@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * failover_story.h: what stories of failovers share: things that happen to members, and how it is seen that all went well.
+ * failover_story.h: what stories of failovers share: things that happen to members, and how it is seen that all went
+ * well.
  */
 #ifndef KM_FAILOVER_STORY_H
 #define KM_FAILOVER_STORY_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A primary that is lost, against doubles of its agents: what is open afterwards, and what it has. The doubles hold the invariants. */
+/* A primary that is lost, against doubles of its agents: what is open afterwards, and what it has. The doubles hold the
+ * invariants. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cluster that is deleted goes only when its last backup holds all that it had (deletion.finalBackup), whatever happens on the way. */
+/* A cluster that is deleted goes only when its last backup holds all that it had (deletion.finalBackup), whatever
+ * happens on the way. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An existing cluster that gets the data of a stored backup, against doubles of the API server and of its agents, which hold the invariants. */
+/* An existing cluster that gets the data of a stored backup, against doubles of the API server and of its agents, which
+ * hold the invariants. */
 #include "common/base.h"
 
 #include <setjmp.h>

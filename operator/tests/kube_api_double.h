@@ -2,12 +2,13 @@
 /*
  * kube_api_double.h: an API server inside the test: HTTP on a port of loopback, objects in memory, faults by script.
  *
- * Speaks get, paged list (limit, continue, snapshots), watch (resume from a resourceVersion, bookmarks, selectors, timeoutSeconds), create, update, apply,
- * merge patch, status subresource, delete with preconditions, /apis and /version. See kube_api_store.h for the rules it keeps. Runs on the
- * same loop as what is tested, so a test is deterministic but for the kernel's sockets.
+ * Speaks get, paged list (limit, continue, snapshots), watch (resume from a resourceVersion, bookmarks, selectors,
+ * timeoutSeconds), create, update, apply, merge patch, status subresource, delete with preconditions, /apis and
+ * /version. See kube_api_store.h for the rules it keeps. Runs on the same loop as what is tested, so a test is
+ * deterministic but for the kernel's sockets.
  *
- * A request is matched against the faults in the order in which they were added; the first that fits and is due is used. What
- * no fault catches is answered normally.
+ * A request is matched against the faults in the order in which they were added; the first that fits and is due is
+ * used. What no fault catches is answered normally.
  */
 #ifndef KM_KUBE_API_DOUBLE_H
 #define KM_KUBE_API_DOUBLE_H
@@ -29,7 +30,8 @@ void kube_api_double_config(const struct kube_api_double *api, struct kube_confi
 
 /* ---- the world ---- */
 
-/* path: "/api/v1/namespaces/NS/pods/NAME". Writes as another client would: status is taken from the object, watches are told. */
+/* path: "/api/v1/namespaces/NS/pods/NAME". Writes as another client would: status is taken from the object, watches are
+ * told. */
 void kube_api_double_put(struct kube_api_double *api, const char *path, const json_t *object);
 /* creationTimestamp of new objects from now on; the text is borrowed. */
 void kube_api_double_created(struct kube_api_double *api, const char *time);
@@ -41,7 +43,8 @@ bool kube_api_double_remove(struct kube_api_double *api, const char *path);
 const json_t *kube_api_double_get(const struct kube_api_double *api, const char *path);
 /* Objects of a collection "/api/v1/configmaps"; NULL: all. */
 size_t kube_api_double_count(const struct kube_api_double *api, const char *collection);
-/* The whole world as canonical text without what differs from run to run (uid, resourceVersion, generation): to compare two ends. Caller frees. */
+/* The whole world as canonical text without what differs from run to run (uid, resourceVersion, generation): to compare
+ * two ends. Caller frees. */
 char *kube_api_double_dump(const struct kube_api_double *api);
 
 /* Nothing is created any more, as in a namespace that is being deleted: 403, cause NamespaceTerminating. */

@@ -2,11 +2,12 @@
 /*
  * kube_api_store.h: the objects behind kube_api_double: a tiny etcd with the rules of an API server.
  *
- * Objects are immutable jansson trees, replaced by every write; a history of changes serves watches. Rules kept: resourceVersion grows
- * by one with each change and by none for a write that changes nothing; uid and creationTimestamp are ours; generation grows with changes outside
- * of metadata and status; status is written through the status subresource only; a deleted object with finalizers waits for them;
- * dependents of a removed owner go with it. Server-side apply is approximated for a single manager: merge, and what the manager applied
- * last time but not now goes; lists are replaced whole.
+ * Objects are immutable jansson trees, replaced by every write; a history of changes serves watches. Rules kept:
+ * resourceVersion grows by one with each change and by none for a write that changes nothing; uid and creationTimestamp
+ * are ours; generation grows with changes outside of metadata and status; status is written through the status
+ * subresource only; a deleted object with finalizers waits for them;
+ * dependents of a removed owner go with it. Server-side apply is approximated for a single manager: merge, and what the
+ * manager applied last time but not now goes; lists are replaced whole.
  */
 #ifndef KM_KUBE_API_STORE_H
 #define KM_KUBE_API_STORE_H
@@ -70,7 +71,8 @@ void kube_api_store_write(struct kube_api_store *store, enum kube_api_write how,
 /* preconditions: DeleteOptions.preconditions or NULL. */
 void kube_api_store_delete(struct kube_api_store *store, const struct kube_api_path *path, const json_t *preconditions,
     struct kube_api_result *ret);
-/* Puts the object as it is (status included), as if a controller or kubelet had done it; only the metadata that is ours is filled in. */
+/* Puts the object as it is (status included), as if a controller or kubelet had done it; only the metadata that is ours
+ * is filled in. */
 const json_t *kube_api_store_force(struct kube_api_store *store, const struct kube_api_path *path, const json_t *object);
 /* Forgets history and open pages: resuming from before now gives 410. */
 void kube_api_store_compact(struct kube_api_store *store);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_double.h: StatefulSet controller, volume provisioner and kubelet of the test, for the one StatefulSet of operator_world.
+ * kubernetes_double.h: StatefulSet controller, volume provisioner and kubelet of the test, for the one StatefulSet of
+ * operator_world.
  *
- * Every wanted pod without an object gets one, with a bound claim of its own and an agent double behind its address; its revision is a hash of the
- * template. Pods beyond the wanted number are deleted. A pod is ready when its agent says so. A deleted pod stays, with a
- * deletionTimestamp, until its preStop hook lets it go (agent_double_may_stop). Claims stay.
+ * Every wanted pod without an object gets one, with a bound claim of its own and an agent double behind its address;
+ * its revision is a hash of the template. Pods beyond the wanted number are deleted. A pod is ready when its agent says
+ * so. A deleted pod stays, with a deletionTimestamp, until its preStop hook lets it go (agent_double_may_stop). Claims
+ * stay.
  */
 #ifndef KM_KUBERNETES_DOUBLE_H
 #define KM_KUBERNETES_DOUBLE_H
@@ -17,7 +19,8 @@
 struct kubernetes_double {
     struct kube_api_double *api;
     struct agent_doubles *agents;
-    /* resourceVersions at which the status said all there is to say: nothing is composed and compared until they change */
+    /* resourceVersions at which the status said all there is to say: nothing is composed and compared until they
+     * change */
     char set_version[24];
     char set_revision[24];
     struct {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operator_world.h: the whole operator (manager, controllers) against doubles of the API server, of what Kubernetes does with the objects
- * (kubernetes_double.h) and of the agents in the pods (agent_double.h), all on one loop, driven by a script.
+ * operator_world.h: the whole operator (manager, controllers) against doubles of the API server, of what Kubernetes
+ * does with the objects (kubernetes_double.h) and of the agents in the pods (agent_double.h), all on one loop, driven
+ * by a script.
  *
- * A script is a list of steps. A step looks at the world, may change it (as people would), and says true when it is through; it is asked again
- * every few milliseconds until then. After the last step the operator is told to stop by SIGTERM.
+ * A script is a list of steps. A step looks at the world, may change it (as people would), and says true when it is
+ * through; it is asked again every few milliseconds until then. After the last step the operator is told to stop by
+ * SIGTERM.
  *
- * An operator can be killed after any of its writes and orders (`kill_after`): from then on nothing that it does has an effect, and a new one starts
- * that knows nothing.
+ * An operator can be killed after any of its writes and orders (`kill_after`): from then on nothing that it does has an
+ * effect, and a new one starts that knows nothing.
  */
 #ifndef KM_OPERATOR_WORLD_H
 #define KM_OPERATOR_WORLD_H
@@ -47,14 +49,16 @@ struct operator_world {
     const char *version;                             /* as in cluster_controller_options */
     const char *agent_image;                         /* likewise */
     int agent_turns;                                 /* likewise */
-    /* The clock of schedules, and theirs alone, stands still: it shows the time at which the world began, and so much more. */
+    /* The clock of schedules, and theirs alone, stands still: it shows the time at which the world began, and so much
+     * more. */
     int64_t schedule_base_ms, schedule_ahead_ms;
     size_t acts;        /* writes that were carried out and orders, of all operators */
     size_t acts_before; /* those before step `kill_after_step` */
     int kill_after_step;
-    size_t kill_after;           /* the operator is killed right after this one since that step began; 0: never */
-    struct world_copies *copies; /* if set, it is killed after each act since that step began, in a copy (world_copy.h) */
-    bool is_dead;                /* killed, and the next one has not started yet */
+    size_t kill_after; /* the operator is killed right after this one since that step began; 0: never */
+    /* if set, it is killed after each act since that step began, in a copy (world_copy.h) */
+    struct world_copies *copies;
+    bool is_dead; /* killed, and the next one has not started yet */
     struct loop_timer timer;
     char failure[768]; /* "" while all is well */
     /* For steps to remember something. */
@@ -67,7 +71,8 @@ struct operator_world {
 
 struct operator_world *operator_world_new(void);
 void operator_world_free(struct operator_world *world);
-/* Runs the operator until the steps are through; a step that does not get through in time fails the test. Once in a world's life. */
+/* Runs the operator until the steps are through; a step that does not get through in time fails the test. Once in a
+ * world's life. */
 void operator_world_run(struct operator_world *world, const world_step_fn *steps);
 /* For steps: the operator is killed now. */
 void world_kill_operator(struct operator_world *world);
@@ -91,9 +96,11 @@ const char *world_missing_child(const struct operator_world *world);
 struct agent_double *world_agent(const struct operator_world *world, int ordinal);
 /* Of the pod of a member; "" if there is none. */
 const char *world_pod_str(const struct operator_world *world, int ordinal, const char *member);
-/* All but Secrets, Events and the cluster itself, without what depends on time, chance, addresses or the way it went. Caller frees. */
+/* All but Secrets, Events and the cluster itself, without what depends on time, chance, addresses or the way it went.
+ * Caller frees. */
 char *world_children(const struct operator_world *world);
-/* The cluster's agents told it of: "" unless nothing is under way, all members of the spec are there and do what they should. */
+/* The cluster's agents told it of: "" unless nothing is under way, all members of the spec are there and do what they
+ * should. */
 bool world_is_settled(struct operator_world *world);
 /* A step: the check pod is there; its server takes everything. */
 bool world_check_passes(struct operator_world *world);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods that the API server refuses: the StatefulSet controller alone hears of it, and yet the status tells its words. */
+/* Pods that the API server refuses: the StatefulSet controller alone hears of it, and yet the status tells its
+ * words. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A new cluster that is made of a stored backup, against doubles of the API server, of a bucket and of its agents, which hold the invariants. */
+/* A new cluster that is made of a stored backup, against doubles of the API server, of a bucket and of its agents,
+ * which hold the invariants. */
 #include "common/base.h"
 
 #include <setjmp.h>
@@ -530,7 +531,8 @@ static void test_or_empty(void **state)
     free_world(world, s3);
 }
 
-/* Begun at noon, completed five minutes later: the one of the day before is the newest from which noon can be reached. */
+/* Begun at noon, completed five minutes later: the one of the day before is the newest from which noon can be
+ * reached. */
 static void test_latest_before_a_point(void **state)
 {
     UNUSED(state);

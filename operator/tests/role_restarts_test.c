@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An operator that dies after every single write and order of a switchover and of a clone: the next one ends it as if nothing had been (I10). */
+/* An operator that dies after every single write and order of a switchover and of a clone: the next one ends it as if
+ * nothing had been (I10). */
 #include "common/base.h"
 
 #include <setjmp.h>

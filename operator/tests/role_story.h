@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * role_story.h: stories about roles that are told again and again, with an operator that dies after each of its acts (I10).
+ * role_story.h: stories about roles that are told again and again, with an operator that dies after each of its acts
+ * (I10).
  */
 #ifndef KM_ROLE_STORY_H
 #define KM_ROLE_STORY_H
@@ -15,7 +16,8 @@ struct role_story {
     int begin;                  /* step */
 };
 
-/* Once undisturbed, then killed after act 1, 2, ... N since the story began: every end must be the same. Fails if there are fewer acts. */
+/* Once undisturbed, then killed after act 1, 2, ... N since the story began: every end must be the same. Fails if there
+ * are fewer acts. */
 void role_story_dies_at_every_step(const struct role_story *story, size_t at_least);
 
 /* Text below the cluster's status. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schedule_stage.h: the controller of schedules alone, against an API server inside the test, with a clock that the test moves; a story is a list of steps.
+ * schedule_stage.h: the controller of schedules alone, against an API server inside the test, with a clock that the
+ * test moves; a story is a list of steps.
  *
  * One cluster: ns1/shop.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stored_backup.h: what a donor that is done leaves in a bucket: one piece of ten bytes and its manifest; and what it then reports.
+ * stored_backup.h: what a donor that is done leaves in a bucket: one piece of ten bytes and its manifest; and what it
+ * then reports.
  */
 #ifndef KM_STORED_BACKUP_H
 #define KM_STORED_BACKUP_H

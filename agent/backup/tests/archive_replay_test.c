@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the archive's own writer makes of random histories (failovers, lost tails, copied members, forgetful agents) the restore's own reader turns back into what the last primary has. */
+/* What the archive's own writer makes of random histories (failovers, lost tails, copied members, forgetful agents) the
+ * restore's own reader turns back into what the last primary has. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole rounds: logs written by the test, a bucket in memory. What the store says is all that must be known, whatever failed before. */
+/* Whole rounds: logs written by the test, a bucket in memory. What the store says is all that must be known, whatever
+ * failed before. */
 #include "common/base.h"
 
 #include "agent/backup/archive_round.h"

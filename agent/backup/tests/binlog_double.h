@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * binlog_double.h: a data folder with binary logs in it, written by the test: index, files with descriptions, lists of GTIDs, transactions of one statement.
+ * binlog_double.h: a data folder with binary logs in it, written by the test: index, files with descriptions, lists of
+ * GTIDs, transactions of one statement.
  */
 #ifndef KM_AGENT_BACKUP_TESTS_BINLOG_DOUBLE_H
 #define KM_AGENT_BACKUP_TESTS_BINLOG_DOUBLE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder becomes an archive that `tar` reads, too, and a folder again; and nothing of it is left where it came from. */
+/* A folder becomes an archive that `tar` reads, too, and a folder again; and nothing of it is left where it came
+ * from. */
 #include "common/base.h"
 
 #include "agent/backup/copy_folder.h"
@@ -204,7 +205,8 @@ static void test_refused(void **state)
     assert_int_equal(err.kind, ERROR_EXISTS);
 }
 
-/* What cannot be listed is not taken for all there is: not in the folder itself (seven entries and the end), nor in the first one below. */
+/* What cannot be listed is not taken for all there is: not in the folder itself (seven entries and the end), nor in the
+ * first one below. */
 static void test_unreadable_folder(void **state)
 {
     _cleanup_(freep) char *from = xasprintf("%s/from", (char *)*state);

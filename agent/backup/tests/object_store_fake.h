@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_store_fake.h: object_store.h in memory, for one test program: it defines the functions, so it is included once, by the test itself.
+ * object_store_fake.h: object_store.h in memory, for one test program: it defines the functions, so it is included
+ * once, by the test itself.
  *
- * Every operation ends one turn of the loop later. Operation number fail_at (from 1 on) fails with fail_kind, before or after it took effect; all later ones too if it is
- * `down`. What must never be asked for aborts.
+ * Every operation ends one turn of the loop later. Operation number fail_at (from 1 on) fails with fail_kind, before or
+ * after it took effect; all later ones too if it is `down`. What must never be asked for aborts.
  */
 #ifndef KM_AGENT_BACKUP_TESTS_OBJECT_STORE_FAKE_H
 #define KM_AGENT_BACKUP_TESTS_OBJECT_STORE_FAKE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which segments are replayed, and where each is cut: by tables for every refusal, and by random histories with failovers, lost tails and two writers at once. */
+/* Which segments are replayed, and where each is cut: by tables for every refusal, and by random histories with
+ * failovers, lost tails and two writers at once. */
 #include "common/base.h"
 
 #include "agent/backup/replay_plan.h"

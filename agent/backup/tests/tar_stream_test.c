@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The archive of a copy: what is written byte by byte, what is read of it in pieces of any size, and what no reader takes. */
+/* The archive of a copy: what is written byte by byte, what is read of it in pieces of any size, and what no reader
+ * takes. */
 #include "common/base.h"
 
 #include "agent/backup/tar_stream.h"

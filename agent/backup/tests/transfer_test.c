@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Upload and download against a store in memory: every operation failing in turn, every byte that came back wrong, memory, pauses. */
+/* Upload and download against a store in memory: every operation failing in turn, every byte that came back wrong,
+ * memory, pauses. */
 #include "common/base.h"
 
 #include <setjmp.h>

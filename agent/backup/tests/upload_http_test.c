@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An upload over HTTP to a bucket that fails: each request in turn, in every way, before and after its effect, once and as often as it is tried; and a connection that
- * breaks anywhere. Afterwards the backup is there and can be read, or nothing of it, nor of an upload, is left. transfer_test.c does the same with operations.
+ * An upload over HTTP to a bucket that fails: each request in turn, in every way, before and after its effect, once and
+ * as often as it is tried; and a connection that breaks anywhere. Afterwards the backup is there and can be read, or
+ * nothing of it, nor of an upload, is left. transfer_test.c does the same with operations.
  */
 #include "common/base.h"
 

@@ -240,7 +240,8 @@ static void test_uploads_that_are_not_whole(void **state)
     object_upload_complete(upload, object_result_done, &w->out);
     object_result_expect(&w->out, ERROR_INVALID);
     part(w, upload, 1, ERROR_NONE);
-    object_upload_part(upload, 2, w->data, PART, sha256, object_result_done, &w->out); /* spoilt on its way, each time */
+    /* spoilt on its way, each time */
+    object_upload_part(upload, 2, w->data, PART, sha256, object_result_done, &w->out);
     object_result_expect(&w->out, ERROR_PROTOCOL);
     object_upload_complete(upload, object_result_done, &w->out);
     object_result_expect(&w->out, ERROR_INVALID);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* I8: whatever system call a replacement is killed at, the next start finds a whole database or none, and goes on from there. */
+/* I8: whatever system call a replacement is killed at, the next start finds a whole database or none, and goes on from
+ * there. */
 #include "common/base.h"
 
 #include <setjmp.h>
@@ -169,7 +170,8 @@ static int run_take(void *arg)
     return take(arg, NULL);
 }
 
-/* Whenever it is killed both are there, and the next start has one of them; taking it once more ends as it would have. */
+/* Whenever it is killed both are there, and the next start has one of them; taking it once more ends as it would
+ * have. */
 static bool try_take(void *arg, unsigned nth)
 {
     struct agent_paths paths;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a backup can become this member's data, what follows from a failure, and the two children that bring it: with others in their places. */
+/* Whether a backup can become this member's data, what follows from a failure, and the two children that bring it: with
+ * others in their places. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an order writes while the volume is full: a member must be able to take up an epoch, or no failover would end. */
+/* What an order writes while the volume is full: a member must be able to take up an epoch, or no failover would
+ * end. */
 #include "common/base.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a row of CHECK TABLE means, and which positions count. The rest is tried with real servers: agent/tests/check_stories.c. */
+/* What a row of CHECK TABLE means, and which positions count. The rest is tried with real servers:
+ * agent/tests/check_stories.c. */
 #include "common/base.h"
 
 #include "agent/mysql/table_check.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the spec of each kind, as a status, and as an object that the caches project: no crash, no leak; what is accepted renders. */
+/* Any bytes as the spec of each kind, as a status, and as an object that the caches project: no crash, no leak; what is
+ * accepted renders. */
 #include "common/base.h"
 
 #include "common/json.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a schedule in zones with gaps and overlaps of any size: no crash, and the runs before and behind any time agree with each other. */
+/* Any text as a schedule in zones with gaps and overlaps of any size: no crash, and the runs before and behind any time
+ * agree with each other. */
 #include "common/base.h"
 
 #include "operator/api/cron.h"

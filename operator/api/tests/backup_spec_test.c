@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spec.backup: what is read, what is refused, with the path of the field; what a run takes of it; its part of the status. */
+/* spec.backup: what is read, what is refused, with the path of the field; what a run takes of it; its part of the
+ * status. */
 #include "common/base.h"
 
 #include "operator/api/backup_spec.h"

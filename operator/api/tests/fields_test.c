@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CRDs and the tables of api_fields.h say the same: every field of a CRD has a row and every row a field, of the same type, bounds and
- * allowed values; a pattern accepts what the row's check accepts. So no field is silently ignored.
+ * The CRDs and the tables of api_fields.h say the same: every field of a CRD has a row and every row a field, of the
+ * same type, bounds and allowed values; a pattern accepts what the row's check accepts. So no field is silently
+ * ignored.
  */
 #include "common/base.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spec.restoreFrom: what is read of the point in time, and what is refused, with the path of the field; what the status keeps of it. */
+/* spec.restoreFrom: what is read of the point in time, and what is refused, with the path of the field; what the status
+ * keeps of it. */
 #include "common/base.h"
 
 #include "operator/api/restore_spec.h"

@@ -39,7 +39,8 @@ static int64_t at(const char *text)
     return ms / 1000;
 }
 
-/* Kinds of zones: north, south, whole-day daylight saving, negative daylight saving, half an hour, odd offsets, rules that follow the moon, none. */
+/* Kinds of zones: north, south, whole-day daylight saving, negative daylight saving, half an hour, odd offsets, rules
+ * that follow the moon, none. */
 static const char *const zones[] = {"Europe/Berlin", "Europe/Dublin", "America/New_York", "America/St_Johns",
     "America/Sao_Paulo", "America/Nuuk", "Australia/Lord_Howe", "Australia/Sydney", "Asia/Kolkata", "Asia/Kathmandu",
     "Asia/Gaza", "Africa/Casablanca", "Africa/Cairo", "Pacific/Apia", "Pacific/Kiritimati", "Pacific/Chatham",

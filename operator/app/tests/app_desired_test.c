@@ -8,7 +8,6 @@
 
 #include "operator/app/app_desired.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
@@ -16,6 +15,7 @@
 #include "common/fs.h"
 #include "common/json.h"
 #include "common/strvec.h"
+#include "common/tests/folder_util.h"
 
 #define DATA "operator/app/tests/data"
 #define SUFFIX ".case.json"
@@ -83,16 +83,7 @@ static void manifests_and_status_are_the_goldens(void **state)
     UNUSED(state);
     struct strvec names;
     strvec_init(&names);
-    DIR *dir = opendir(DATA);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        size_t len = strlen(entry->d_name), suffix = strlen(SUFFIX);
-        if (len > suffix && str_eq(entry->d_name + len - suffix, SUFFIX))
-            strvec_pushf(&names, "%.*s", (int)(len - suffix), entry->d_name);
-    }
-    closedir(dir);
-    strvec_sort(&names);
-    assert_true(names.n >= 8);
+    folder_list(DATA, SUFFIX, 8, &names);
     for (size_t i = 0; i < names.n; i++)
         check_case(names.v[i]);
     strvec_release(&names);

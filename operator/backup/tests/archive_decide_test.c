@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The archive of binary logs: when it is up to date, behind, broken; from when to when one can restore; how often that is written. */
+/* The archive of binary logs: when it is up to date, behind, broken; from when to when one can restore; how often that
+ * is written. */
 #include "common/base.h"
 
 #include "operator/backup/archive_decide.h"

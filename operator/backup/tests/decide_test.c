@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Goldens of the decision about one backup: data/decide/NAME.case.json says in what it differs from the usual (see `usual`), NAME.step.json what comes of it. UPDATE_GOLDENS=1
- * writes what comes out; read the difference before it is committed.
+ * Goldens of the decision about one backup: data/decide/NAME.case.json says in what it differs from the usual (see
+ * `usual`), NAME.step.json what comes of it. UPDATE_GOLDENS=1 writes what comes out; read the difference before it is
+ * committed.
  */
 #include "common/base.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
@@ -13,6 +13,8 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/json_fields.h"
+#include "common/strvec.h"
+#include "common/tests/folder_util.h"
 #include "operator/backup/backup_decide.h"
 #include "operator/backup/backup_donor.h"
 #include "operator/cluster/tests/golden_snapshot.h"
@@ -169,19 +171,13 @@ static bool check_case(const char *name)
 static void goldens(void **state)
 {
     UNUSED(state);
-    DIR *folder = opendir(DATA);
-    int cases = 0, bad = 0;
-    assert_non_null(folder);
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        size_t len = strlen(entry->d_name);
-        if (len <= strlen(SUFFIX) || strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX) != 0)
-            continue;
-        _cleanup_(freep) char *name = xstrndup(entry->d_name, len - strlen(SUFFIX));
-        cases++;
-        bad += !check_case(name);
-    }
-    closedir(folder);
-    assert_true(cases >= 30);
+    struct strvec names;
+    int bad = 0;
+    strvec_init(&names);
+    folder_list(DATA, SUFFIX, 30, &names);
+    for (size_t i = 0; i < names.n; i++)
+        bad += !check_case(names.v[i]);
+    strvec_release(&names);
     assert_int_equal(bad, 0);
 }
 

@@ -285,7 +285,8 @@ static size_t count_good(const struct world *world)
     return ret;
 }
 
-/* Whatever is asked for: the last good one and the link stay, what is held stays, failures are few, and no more is kept than can be asked for. */
+/* Whatever is asked for: the last good one and the link stay, what is held stays, failures are few, and no more is kept
+ * than can be asked for. */
 static void test_what_always_stays(void **state)
 {
     UNUSED(state);
@@ -317,7 +318,8 @@ static void test_what_always_stays(void **state)
     free(world);
 }
 
-/* Whatever drills found, what would have stayed without them stays; and what would stay if those that they doubt were not there. */
+/* Whatever drills found, what would have stayed without them stays; and what would stay if those that they doubt were
+ * not there. */
 static void test_drills_only_keep(void **state)
 {
     UNUSED(state);

@@ -151,8 +151,8 @@ static void KM_PRINTF(3, 4)
     next->retry_ms = snapshot->now_ms + retry_delay_ms(next->failures);
 }
 
-/* Of this cluster and of all that it had: taken from who was closed, since it is. The start is told in whole seconds; who is closed under another epoch was
- * restarted in between, which takes longer. */
+/* Of this cluster and of all that it had: taken from who was closed, since it is. The start is told in whole seconds;
+ * who is closed under another epoch was restarted in between, which takes longer. */
 static bool holds_everything(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_final_backup *last = &snapshot->last.roles.final_backup;

@@ -2,17 +2,21 @@
 /*
  * final_backup.h: the last backup of a cluster that is being deleted (deletion.finalBackup). Pure.
  *
- *   0. as long as the cluster lives: a finalizer on it (final_backup_next_act), and no owner on its claims (cluster_volumes.h)
- *   1. it is deleted; long transactions are waited for as before a switchover. Status: Closing, epoch + 1: the route is emptied, then the primary is
- *      ordered to be nothing
- *   2. the primary says that it takes no writes under that epoch. Status: Running, with the name of a MysqlBackup. What it has now is all there will ever be
+ *   0. as long as the cluster lives: a finalizer on it (final_backup_next_act), and no owner on its claims
+ *      (cluster_volumes.h)
+ *   1. it is deleted; long transactions are waited for as before a switchover. Status: Closing, epoch + 1: the route is
+ *      emptied, then the primary is ordered to be nothing
+ *   2. the primary says that it takes no writes under that epoch. Status: Running, with the name of a MysqlBackup. What
+ *      it has now is all there will ever be
  *   3. that MysqlBackup is made, without an owner, to be taken from that member alone (backup_donor.c)
  *   4. it is Completed, by that member, since it was closed. Status: Completed
  *   5. claims get their owner by deletion.volumes, and the finalizer is taken away
- * Meanwhile everything else goes on, failovers too: who takes over from the closed primary is open for a moment, under another epoch; so 1 comes again, and
- * what was taken before does not count. One that fails is followed by another, until finalBackupDeadlineSeconds have passed. Then the cluster stays
- * closed until somebody decides: data that was asked to be saved is not dropped because time has passed.
- * Nothing is saved of a cluster that was never open for writes and whose members have no data. One that is stopped (replicas: 0) is woken as far as its primary.
+ * Meanwhile everything else goes on, failovers too: who takes over from the closed primary is open for a moment, under
+ * another epoch; so 1 comes again, and what was taken before does not count. One that fails is followed by another,
+ * until finalBackupDeadlineSeconds have passed. Then the cluster stays closed until somebody decides: data that was
+ * asked to be saved is not dropped because time has passed.
+ * Nothing is saved of a cluster that was never open for writes and whose members have no data. One that is stopped
+ * (replicas: 0) is woken as far as its primary.
  */
 #ifndef KM_FINAL_BACKUP_H
 #define KM_FINAL_BACKUP_H

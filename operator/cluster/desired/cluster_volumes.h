@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster_volumes.h: the volume claims of a cluster: growth in place, and their owner (volume_owner.h): pure. Claims are
- * never deleted here, and never shrunk.
+ * cluster_volumes.h: the volume claims of a cluster: growth in place, and their owner (volume_owner.h): pure. Claims
+ * are never deleted here, and never shrunk.
  */
 #ifndef KM_CLUSTER_VOLUMES_H
 #define KM_CLUSTER_VOLUMES_H

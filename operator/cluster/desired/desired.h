@@ -74,8 +74,8 @@ json_t *desired_config_map(const struct cluster_snapshot *snapshot);
 json_t *desired_service_account(const struct cluster_snapshot *snapshot);
 /* The ConfigMap that keeps what the members run, before a roll; what of it is to be read still is missing. */
 json_t *desired_before(const struct cluster_snapshot *snapshot);
-/* A new document: the same with what the StatefulSet and NAME-mysql-config hold, as the API server gives them. NULL: one
- * of them lacks what is needed. */
+/* A new document: the same with what the StatefulSet and NAME-mysql-config hold, as the API server gives them. NULL:
+ * one of them lacks what is needed. */
 json_t *desired_before_fill(const json_t *draft, const json_t *set, const json_t *config_map);
 /* instance.json of the agents' contract. */
 char *desired_instance_json(const struct cluster_snapshot *snapshot);

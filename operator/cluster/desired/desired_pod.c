@@ -138,11 +138,12 @@ static json_t *container_mysql(const struct cluster_snapshot *snapshot)
         json_build("[{s:s, s:i, s:s}]", "name", "mysql", "containerPort", MYSQL_PORT, "protocol", "TCP"));
     /* What a server that cannot start says of its data goes to its log only; from there it comes into the status. */
     json_put_str(object, "terminationMessagePolicy", "FallbackToLogsOnError");
-    /* A crash recovery may take hours: until the server has answered once nobody judges it by the clock, the day is only there because the field
-     * needs an end. */
+    /* A crash recovery may take hours: until the server has answered once nobody judges it by the clock, the day is
+     * only there because the field needs an end. */
     json_put(object, "startupProbe", http_probe("/startup", 1, 5, 86400));
-    /* Says nothing more, but a kubelet takes a container that has a startup probe and no readiness probe for ready only when it next looks at the whole pod, up to a
-     * minute later: https://github.com/kubernetes/kubernetes/issues/95140 */
+    /* Says nothing more, but a kubelet takes a container that has a startup probe and no readiness probe for ready only
+     * when it next looks at the whole pod, up to a minute later:
+     * https://github.com/kubernetes/kubernetes/issues/95140 */
     json_put(object, "readinessProbe", http_probe("/startup", 1, 5, 3));
     /* Two minutes without progress by the agent's judgement; a restart of the agent alone takes seconds. */
     json_put(object, "livenessProbe", http_probe("/live", 10, 5, 12));
@@ -226,8 +227,8 @@ static void put_hook(json_t *spec, const char *container, const char *command, i
     }
 }
 
-/* A primary is moved before its server is stopped, and the agent stays until then (agent/pre_stop.h). How long there is says the merged
- * template. */
+/* A primary is moved before its server is stopped, and the agent stays until then (agent/pre_stop.h). How long there is
+ * says the merged template. */
 static void put_hooks(json_t *spec)
 {
     int64_t grace = MAX_OF(0, json_path_int(spec, "terminationGracePeriodSeconds", TERMINATION_GRACE_SECONDS));
@@ -246,7 +247,8 @@ json_t *desired_pod_template(const struct cluster_snapshot *snapshot)
     json_put(spec, "volumes", volumes(snapshot));
     json_t *labels = cluster_labels(snapshot->name);
     json_object_update_new(labels, cluster_selector_labels(snapshot->name));
-    /* Nothing of my.cnf: servers take up what they can while they run, and who needs a restart gets one (cluster_roll). */
+    /* Nothing of my.cnf: servers take up what they can while they run, and who needs a restart gets one
+     * (cluster_roll). */
     json_t *template = json_build("{s:{s:o}, s:o}", "metadata", "labels", labels, "spec", spec);
     pod_template_merge(template, snapshot->config.pod_template);
     put_hooks(json_object_get(template, "spec"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * candidate.h: whether a member can be opened instead of a lost primary, and which of two that hold the same is opened: pure.
+ * candidate.h: whether a member can be opened instead of a lost primary, and which of two that hold the same is opened:
+ * pure.
  */
 #ifndef KM_CANDIDATE_H
 #define KM_CANDIDATE_H
@@ -11,8 +12,9 @@
 const char *candidate_why_unfit(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* It was chosen in the failover that goes on, and given up as it did not open. */
 bool candidate_was_tried(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-/* Both hold the same: one that stays, one that has not failed to open, one whose volume has room (where none has, the database still goes on), the wished
- * one, one that no roll waits for, one on another node than the lost one, one that has less to apply. */
+/* Both hold the same: one that stays, one that has not failed to open, one whose volume has room (where none has, the
+ * database still goes on), the wished one, one that no roll waits for, one on another node than the lost one, one that
+ * has less to apply. */
 bool candidate_is_better_equal(
     const struct cluster_snapshot *snapshot, const struct cluster_member *a, const struct cluster_member *b);
 

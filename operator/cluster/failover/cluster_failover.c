@@ -210,8 +210,8 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
 
 /* ---- a status of the past ---- */
 
-/* Of one that takes writes: it is no primary by its order, and so is being closed. It has taken up a later epoch than the
- * one under which it was opened. An agent of an earlier version does not tell that one. */
+/* Of one that takes writes: it is no primary by its order, and so is being closed. It has taken up a later epoch than
+ * the one under which it was opened. An agent of an earlier version does not tell that one. */
 static bool is_closing(const struct agent_status *agent)
 {
     return agent->role != AGENT_ROLE_PRIMARY && agent->opened_epoch > 0;

@@ -6,8 +6,10 @@
  *   ServerDown            its agent says that there is no server, or one that does not answer yet
  *   ServerHung            its agent says that the server answers no probe (spec.failover.hungMilliseconds)
  *   StorageStalled        its agent's own writes hang, though not on acknowledgements (stalledMilliseconds)
- *   AcknowledgementsLost  commits wait (writesBlockedMilliseconds), and the replicas that could acknowledge say that they have lost it
- *   MemberLost            its agent is silent (silenceMilliseconds), and the replicas that we hear say that they have lost it, too
+ *   AcknowledgementsLost  commits wait (writesBlockedMilliseconds), and the replicas that could acknowledge say that
+ *                         they have lost it
+ *   MemberLost            its agent is silent (silenceMilliseconds), and the replicas that we hear say that they have
+ *                         lost it, too
  *
  * Where the primary's pod was deleted by force, its agent's silence is not waited for: kubelet ends it, so it is enough
  * that the replicas have lost its server.

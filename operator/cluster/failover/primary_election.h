@@ -2,8 +2,9 @@
 /*
  * primary_election.h: who should be primary: pure.
  *
- * Two questions: who is the first primary of a cluster (nothing is known but what lies on the volumes), and who takes over in a planned
- * switchover. Either answers with a member, or with NULL and the reason in words (it becomes status.nextAction).
+ * Two questions: who is the first primary of a cluster (nothing is known but what lies on the volumes), and who takes
+ * over in a planned switchover. Either answers with a member, or with NULL and the reason in words (it becomes
+ * status.nextAction).
  */
 #ifndef KM_PRIMARY_ELECTION_H
 #define KM_PRIMARY_ELECTION_H
@@ -14,9 +15,9 @@
 #define ELECTION_LAG_MAX_MS 5000
 
 /*
- * Every member whose volume may hold data must have spoken, and servers with data must run (read-only), so that their positions can be
- * compared: the one that holds the most wins. All empty: the wished one, else the lowest ordinal that has spoken. Different histories are
- * never joined: then spec.replication.primary must say whose is right.
+ * Every member whose volume may hold data must have spoken, and servers with data must run (read-only), so that their
+ * positions can be compared: the one that holds the most wins. All empty: the wished one, else the lowest ordinal that
+ * has spoken. Different histories are never joined: then spec.replication.primary must say whose is right.
  */
 const struct cluster_member *election_first(const struct cluster_snapshot *snapshot, char *why, size_t size);
 

@@ -19,7 +19,8 @@ static void list_kept_claims(
     const struct cluster_controller *controller, const char *ns, const char *name, struct strbuf *out)
 {
     size_t cursor = 0;
-    for (const struct kube_object *object; (object = store_next(informer_store(controller->sources.claims), &cursor));) {
+    const struct store *claims = informer_store(controller->sources.claims);
+    for (const struct kube_object *object; (object = store_next(claims, &cursor));) {
         const struct pvc_object *claim = (const struct pvc_object *)object;
         if (str_eq(claim->ns, ns) && str_eq(claim->cluster, name) && !object->deleting &&
             kube_uid_is_zero(object->owner))

@@ -2,8 +2,8 @@
 /*
  * cluster_controller.h: the controller of MysqlCluster: wires caches, decisions and writes.
  *
- * One reconcile: snapshot → decide → execute the plan → Secrets if they are due → report → write the status if it changed. A cluster whose
- * Secrets were never made gets them before anything else.
+ * One reconcile: snapshot → decide → execute the plan → Secrets if they are due → report → write the status if it
+ * changed. A cluster whose Secrets were never made gets them before anything else.
  * A restart at any point starts over from what the API server holds.
  */
 #ifndef KM_CLUSTER_CONTROLLER_H
@@ -28,7 +28,8 @@ struct cluster_controller_options {
 
 /* Before manager_run: names the kinds that it needs, so that discovery looks for them. */
 void cluster_controller_use_kinds(struct manager *manager);
-/* In the manager's setup: makes its own informers and the controller; freed with the manager. Options are copied, what they point to is borrowed. */
+/* In the manager's setup: makes its own informers and the controller; freed with the manager. Options are copied, what
+ * they point to is borrowed. */
 void cluster_controller_setup(struct manager *manager, const struct cluster_controller_options *options);
 
 #endif

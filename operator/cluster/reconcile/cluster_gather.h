@@ -28,8 +28,8 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
     int64_t now_ms, struct cluster_snapshot *ret);
 /* Before waiting: lets go of every pointer into caches and agents. What is parsed stays. */
 void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot);
-/* Looks again after something was waited for. What was parsed stays while the caches hold the same versions. False if the cluster is
- * gone, or another one has its name; the snapshot then only serves to be released. */
+/* Looks again after something was waited for. What was parsed stays while the caches hold the same versions. False if
+ * the cluster is gone, or another one has its name; the snapshot then only serves to be released. */
 bool cluster_gather_again(const struct cluster_sources *sources, const struct cluster_memory *memory, const char *key,
     int64_t now_ms, struct cluster_snapshot *snapshot);
 

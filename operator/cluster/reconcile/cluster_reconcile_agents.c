@@ -3,6 +3,7 @@
 
 #include "common/alloc.h"
 #include "common/backoff.h"
+#include "common/json.h"
 #include "common/log.h"
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/reconcile/cluster_notes.h"
@@ -104,9 +105,10 @@ static void grant_purge(
     struct task_sender *sender =
         agent_fleet_purge(reconcile->controller->sources.fleet, reconcile->context.key, member->name);
     const char *wish = member->agent->purge_wish;
-    _cleanup_(freep) char *text = xasprintf("{\"wish\":\"%s\"}", wish);
     if (!sender)
         return;
+    _cleanup_(json_decrefp) json_t *grant = json_build("{s:s}", "wish", wish);
+    _cleanup_(freep) char *text = json_text(grant);
     if (!str_eq(member->agent->purge_granted, wish))
         log_info("binary logs may go: nobody lacks what is in them", LOG_STR("cluster", reconcile->context.key),
             LOG_STR("member", member->name), LOG_STR("until", member->agent->purge_until),

@@ -19,11 +19,12 @@ struct final_backup_tender {
     struct cluster_memories *memories;
 };
 
-/* `again_ms`: look again then, 0: when something happens. A MysqlBackup that could not be made is no error here: it is remembered, and told by the status. */
+/* `again_ms`: look again then, 0: when something happens. A MysqlBackup that could not be made is no error here: it is
+ * remembered, and told by the status. */
 typedef void (*final_backup_done_fn)(void *arg, int64_t again_ms, const struct error *err);
 
-/* `act` as it was when the snapshot knew the world, which it need not any more. Copies what it needs. `done` runs once: at once if nothing is to be written
- * now, else from the loop. */
+/* `act` as it was when the snapshot knew the world, which it need not any more. Copies what it needs. `done` runs once:
+ * at once if nothing is to be written now, else from the loop. */
 void final_backup_tend(const struct final_backup_tender *tender, const struct cluster_snapshot *snapshot,
     enum final_backup_act act, final_backup_done_fn done, void *arg);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * restore_tend.h: keeps the lookup of a cluster's restore and the task of its first primary as its status wants them. Cheap; called in every round.
+ * restore_tend.h: keeps the lookup of a cluster's restore and the task of its first primary as its status wants them.
+ * Cheap; called in every round.
  */
 #ifndef KM_RESTORE_TEND_H
 #define KM_RESTORE_TEND_H

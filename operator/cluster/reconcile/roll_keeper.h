@@ -5,7 +5,8 @@
  * the cluster's memory and wakes its controller.
  *
  * What is stored for the template and my.cnf that are in force is never stored over: a crash between the writes of the
- * two leaves my.cnf of the one beside the template of the other. One of that name that is not the cluster's is an error.
+ * two leaves my.cnf of the one beside the template of the other. One of that name that is not the cluster's is an
+ * error.
  */
 #ifndef KM_ROLL_KEEPER_H
 #define KM_ROLL_KEEPER_H

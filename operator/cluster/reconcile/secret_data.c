@@ -98,8 +98,8 @@ static struct tls_cert_request leaf_request(
     };
 }
 
-/* The former CA's certificate alone (not what it followed itself: a bundle never grows beyond two), while leaves that it signed may be about.
- * NULL if there is none. Caller frees. */
+/* The former CA's certificate alone (not what it followed itself: a bundle never grows beyond two), while leaves that
+ * it signed may be about. NULL if there is none. Caller frees. */
 static char *former_ca(const char *pem, int64_t now_ms)
 {
     static const char end_line[] = "-----END CERTIFICATE-----";

@@ -2,8 +2,9 @@
 /*
  * secret_data.h: what the Secrets of a cluster should hold, given what they hold: pure but for fresh randomness.
  *
- * Each function looks at the decoded data of an existing Secret (an object of base64 strings, or NULL if the Secret is absent) and returns a
- * merge patch for `data`: keys to add or replace, null for keys to remove; an empty object if nothing is to be done.
+ * Each function looks at the decoded data of an existing Secret (an object of base64 strings, or NULL if the Secret is
+ * absent) and returns a merge patch for `data`: keys to add or replace, null for keys to remove; an empty object if
+ * nothing is to be done.
  */
 #ifndef KM_SECRET_DATA_H
 #define KM_SECRET_DATA_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backup_keys.h: what a destination and its encryption need out of Secrets, read by name: the keys of a bucket, a CA, the key that seals. Asynchronous.
+ * backup_keys.h: what a destination and its encryption need out of Secrets, read by name: the keys of a bucket, a CA,
+ * the key that seals. Asynchronous.
  *
  * The result holds secrets: it stays in memory, is wiped by backup_keys_release, and no message quotes it (I9).
  */
@@ -26,8 +27,8 @@ struct backup_keys_request {
     const char *ns;                         /* of the Secrets; copied, as the rest */
     const json_t *destination, *encryption; /* in the words of a spec; encryption NULL: none */
     const char *path;                       /* of both in messages: "spec.restoreFrom" */
-    /* Once, from the loop. keys: to be taken over (by copying the struct and zeroing this one) or left; NULL with an error: NOT_FOUND, FORBIDDEN or INVALID names field and
-     * Secret; others are the API server's. */
+    /* Once, from the loop. keys: to be taken over (by copying the struct and zeroing this one) or left; NULL with an
+     * error: NOT_FOUND, FORBIDDEN or INVALID names field and Secret; others are the API server's. */
     void (*done)(void *arg, struct backup_keys *keys, const struct error *err);
     void *arg;
 };

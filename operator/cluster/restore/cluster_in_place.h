@@ -2,14 +2,18 @@
 /*
  * cluster_in_place.h: an existing cluster gets the data of a stored backup (annotation restore-in-place). Pure.
  *
- *   1. status: Resolving. A lookup (restore_lookup.h) finds the backup; what can be said against it is said while the cluster serves
- *   2. status: Restoring, epoch + 1. All are told to be nothing; the primary's pod is replaced, and its `init` restores the backup beside the data, which stays
- *   3. it is there, and all others say that they follow nobody. Status: Taking, epoch + 1, the others' data is stale. `init` makes it the data and keeps the old as data.before; it becomes primary
+ *   1. status: Resolving. A lookup (restore_lookup.h) finds the backup; what can be said against it is said while the
+ *      cluster serves
+ *   2. status: Restoring, epoch + 1. All are told to be nothing; the primary's pod is replaced, and its `init` restores
+ *      the backup beside the data, which stays
+ *   3. it is there, and all others say that they follow nobody. Status: Taking, epoch + 1, the others' data is stale.
+ *      `init` makes it the data and keeps the old as data.before; it becomes primary
  *   4. it is open. Status: Reseeding. The others mark their volumes, lose their pods, and are seeded by copies
  *   5. all follow. Status: Completed; data.before is removed
- * Until 3 nothing is lost: what fails, and a wish that is taken back, ends in Failed, epoch + 1, and the old data serves. From 3 on there is no way back.
- * Who is stale stands in the status with 3: such a member never serves, follows, or keeps its data, whenever it comes back. No failover, switchover or roll happens in 2
- * and 3, and none while a pod of a wanted member is stale.
+ * Until 3 nothing is lost: what fails, and a wish that is taken back, ends in Failed, epoch + 1, and the old data
+ * serves. From 3 on there is no way back.
+ * Who is stale stands in the status with 3: such a member never serves, follows, or keeps its data, whenever it comes
+ * back. No failover, switchover or roll happens in 2 and 3, and none while a pod of a wanted member is stale.
  * A wish is carried out once: another value is another wish; taking it away makes room for the same one again.
  */
 #ifndef KM_CLUSTER_IN_PLACE_H
@@ -18,7 +22,8 @@
 #include "operator/cluster/state/cluster_roles.h"
 #include "operator/cluster/state/in_place_state.h"
 
-/* How often a member may fail with what may pass, like a store that does not answer, before the old data serves again. */
+/* How often a member may fail with what may pass, like a store that does not answer, before the old data serves
+ * again. */
 #define IN_PLACE_ATTEMPTS_MAX 5
 
 /* While it holds: all that there is to intend. */

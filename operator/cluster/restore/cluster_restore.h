@@ -7,8 +7,9 @@
  *   3. status: Restoring, with the backup's id and its manifest's digest (I2: before any agent is told)
  *   4. the first primary is ordered to restore it, and told how (restore_task); the others clone that one as ever
  *   5. it has been open for writes: Completed
- * Volumes that hold data are kept (Skipped). Only latest with orEmpty, and a store that has answered that it holds nothing, lead to a new database (Empty).
- * Whatever fails stands in the condition Restored and in status.restore, and is tried again where that can help; another spec.restoreFrom begins anew.
+ * Volumes that hold data are kept (Skipped). Only latest with orEmpty, and a store that has answered that it holds
+ * nothing, lead to a new database (Empty). Whatever fails stands in the condition Restored and in status.restore, and
+ * is tried again where that can help; another spec.restoreFrom begins anew.
  */
 #ifndef KM_CLUSTER_RESTORE_H
 #define KM_CLUSTER_RESTORE_H

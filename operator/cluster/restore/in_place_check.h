@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * in_place_check.h: what speaks against a restore in place, as far as can be said while the cluster still serves. Pure. The member's agent checks all of it again, and the key, by
- * the manifest itself, before anything is written.
+ * in_place_check.h: what speaks against a restore in place, as far as can be said while the cluster still serves. Pure.
+ * The member's agent checks all of it again, and the key, by the manifest itself, before anything is written.
  */
 #ifndef KM_IN_PLACE_CHECK_H
 #define KM_IN_PLACE_CHECK_H

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * restore_lookup.h: the part of a restore that waits for others: finds out which stored backup is meant (from a MysqlBackup, or from the store itself), and makes the task by
- * which an agent gets it (backup_task.h), with keys out of Secrets. One per cluster that is being restored; lives on the loop.
+ * restore_lookup.h: the part of a restore that waits for others: finds out which stored backup is meant (from a
+ * MysqlBackup, or from the store itself), and makes the task by which an agent gets it (backup_task.h), with keys out
+ * of Secrets. One per cluster that is being restored; lives on the loop.
  *
- * Answers are given to the pure half (cluster_restore.h). What failed, and "nothing is stored", is looked for again every RESTORE_LOOKUP_RETRY_MS; Secrets are read again as often
- * while a task is wanted, so that rotated keys reach the agent.
+ * Answers are given to the pure half (cluster_restore.h). What failed, and "nothing is stored", is looked for again
+ * every RESTORE_LOOKUP_RETRY_MS; Secrets are read again as often while a task is wanted, so that rotated keys reach the
+ * agent.
  */
 #ifndef KM_RESTORE_LOOKUP_H
 #define KM_RESTORE_LOOKUP_H
@@ -35,7 +37,8 @@ struct restore_lookup *restore_lookup_new(const struct restore_lookup_options *o
 /* Ends what runs; wipes the task. NULL is fine. */
 void restore_lookup_free(struct restore_lookup *lookup);
 
-/* How the pod in front of a volume is reached, and how we show ourselves there; before what follows, whenever it may have changed. Copied; a reference is taken. */
+/* How the pod in front of a volume is reached, and how we show ourselves there; before what follows, whenever it may
+ * have changed. Copied; a reference is taken. */
 void restore_lookup_set_door(struct restore_lookup *lookup, const struct backup_store *door, struct http_tls *tls);
 
 /* Which one it is. Repeating the same wish costs nothing while it is looked for, or when it was found. */

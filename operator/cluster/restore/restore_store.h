@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * restore_store.h: the pod that serves a volume of backups while a cluster is restored from it (backup_store_pod.h): whether it should be there, and how it is reached. Pure.
+ * restore_store.h: the pod that serves a volume of backups while a cluster is restored from it (backup_store_pod.h):
+ * whether it should be there, and how it is reached. Pure.
  */
 #ifndef KM_RESTORE_STORE_H
 #define KM_RESTORE_STORE_H
@@ -14,7 +15,8 @@ bool restore_store_name(const struct cluster_snapshot *snapshot, char out[static
 bool restore_store_is_wanted(const struct cluster_snapshot *snapshot);
 /* Made while it is wanted, removed afterwards. */
 void restore_store_decide(const struct cluster_snapshot *snapshot, struct plan *plan);
-/* Fills in how it is reached (endpoint, bucket, connect_to, server_name; what was there is freed). False: it does not serve yet. */
+/* Fills in how it is reached (endpoint, bucket, connect_to, server_name; what was there is freed). False: it does not
+ * serve yet. */
 bool restore_store_door(const struct cluster_snapshot *snapshot, struct backup_store *store);
 
 #endif

@@ -152,8 +152,8 @@ static bool is_of_its_series(const struct cluster_member *donor, const struct cl
 }
 
 /* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile, and a donor
- * that hangs for a moment, as was seen when a dump began, goes on. Else one of its own series, another one than the last
- * attempt failed with, a replica rather than the primary. */
+ * that hangs for a moment, as was seen when a dump began, goes on. Else one of its own series, another one than the
+ * last attempt failed with, a replica rather than the primary. */
 static const struct cluster_member *choose_donor(
     const struct cluster_snapshot *snapshot, const struct cluster_orders *orders, const struct cluster_member *receiver)
 {
@@ -436,9 +436,9 @@ static bool is_held_by_another(
 
 /* All replicas have something of their own, so nobody follows until one of them is copied anew, and commits would wait
  * for ever. What is that one's own must belong to no reign that can have acknowledged it: the primary has all the rest.
- * While earlier reigns are listed, the rest must lie on another one as well: the primary's volume may be lost during the
- * copy. Of several it is the one that holds least: what the others acknowledged stays on two volumes for longest. NULL:
- * there is none. */
+ * While earlier reigns are listed, the rest must lie on another one as well: the primary's volume may be lost during
+ * the copy. Of several it is the one that holds least: what the others acknowledged stays on two volumes for longest.
+ * NULL: there is none. */
 static const struct cluster_member *first_of_errant(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {

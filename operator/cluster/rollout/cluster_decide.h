@@ -3,15 +3,16 @@
  * cluster_decide.h: from a snapshot to the next plan: pure.
  *
  * What is written, in this order, each only if the live object is not already as wanted:
- *   1. ServiceAccount, ConfigMap, Services, EndpointSlice, PodDisruptionBudget, MysqlTerminal; the StatefulSet after them
- *      with the ConfigMap's text: members whose `init` cannot go on with the one before lose their pods
+ *   1. ServiceAccount, ConfigMap, Services, EndpointSlice, PodDisruptionBudget, MysqlTerminal; the StatefulSet after
+ *      them with the ConfigMap's text: members whose `init` cannot go on with the one before lose their pods
  *   2. volume claims: growth, owner by deletion.volumes
  *   3. labels of pods by role; a member that is to be seeded again loses its pod
  *   4. when nothing of 1 is left to do: the next step of a roll
- * A changed runtime (image, my.cnf, user) or pod template of a cluster with ready members is tried first (cluster_gate.h): until that went well
- * neither ConfigMap nor StatefulSet is touched, so a my.cnf that the server rejects, an image that cannot be pulled or a template that no node
- * takes never reaches a running member.
- * After that servers are given the my.cnf while they run; the caller does that, when the children are as wanted (cluster_may_give_mycnf).
+ * A changed runtime (image, my.cnf, user) or pod template of a cluster with ready members is tried first
+ * (cluster_gate.h): until that went well neither ConfigMap nor StatefulSet is touched, so a my.cnf that the server
+ * rejects, an image that cannot be pulled or a template that no node takes never reaches a running member.
+ * After that servers are given the my.cnf while they run; the caller does that, when the children are as wanted
+ * (cluster_may_give_mycnf).
  */
 #ifndef KM_CLUSTER_DECIDE_H
 #define KM_CLUSTER_DECIDE_H
@@ -59,7 +60,8 @@ void cluster_decision_release(struct cluster_decision *decision);
 /* The child is there as this decision wants it: what was just applied counts, by the snapshot after the plan. */
 bool cluster_child_is_as_wanted(
     const struct cluster_snapshot *snapshot, const struct cluster_decision *decision, enum cluster_child child);
-/* The members may take up the snapshot's my.cnf now: it is the one that was decided on, and who starts anew finds it, too. */
+/* The members may take up the snapshot's my.cnf now: it is the one that was decided on, and who starts anew finds it,
+ * too. */
 bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision);
 
 /* Whose pod goes next because its volume is marked: the mark makes the next `init` ask for a copy. One at a time, and

@@ -27,7 +27,8 @@ static bool is_serving(const struct cluster_snapshot *snapshot, const struct clu
     return !member_speaks(member) || member_is_open(snapshot, member) || member_follows(snapshot, member);
 }
 
-/* A copy that arrives is not thrown away: hours perhaps, and a server of another series could not have it from the same donor. */
+/* A copy that arrives is not thrown away: hours perhaps, and a server of another series could not have it from the same
+ * donor. */
 static bool is_being_copied(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return snapshot->last.roles.initialized && member != cluster_primary(snapshot) && member_is_being_cloned(member);

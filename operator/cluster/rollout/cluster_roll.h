@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster_roll.h: which pod is replaced next when the template has changed (updateStrategy OnDelete), or my.cnf in what a server cannot change
- * while it runs: pure.
+ * cluster_roll.h: which pod is replaced next when the template has changed (updateStrategy OnDelete), or my.cnf in what
+ * a server cannot change while it runs: pure.
  *
- * One at a time, each ready before the next; the primary last, after another member has taken over. A member that is not serving anyway goes first: that is what heals
- * a roll that ran into a bad template. A changed my.cnf is given to the servers first (mycnf_sender.h): only those that cannot take all of it up are
- * replaced, and none before all that run have said whether they can.
+ * One at a time, each ready before the next; the primary last, after another member has taken over. A member that is
+ * not serving anyway goes first: that is what heals a roll that ran into a bad template. A changed my.cnf is given to
+ * the servers first (mycnf_sender.h): only those that cannot take all of it up are replaced, and none before all that
+ * run have said whether they can.
  * A copy that arrives is waited for, whatever template its member has.
  *
- * A member that needs a copy, and whose new server takes none of the older series, is not waited for, as it would be for ever, as long as the
- * others can acknowledge without the next one.
+ * A member that needs a copy, and whose new server takes none of the older series, is not waited for, as it would be
+ * for ever, as long as the others can acknowledge without the next one.
  */
 #ifndef KM_CLUSTER_ROLL_H
 #define KM_CLUSTER_ROLL_H

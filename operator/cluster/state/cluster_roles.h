@@ -51,8 +51,8 @@
  * a later time, as its word is a second old at most when it is sent, and its stream is given up after
  * failover.silenceMilliseconds. */
 #define CLUSTER_STOPPED_MS 3000
-/* Whether a member that is to be copied anew is still needed is looked at after so long, and up to twice that: positions
- * are no news. Never in step with the agents, or the same one would always have told its position last. */
+/* Whether a member that is to be copied anew is still needed is looked at after so long, and up to twice that:
+ * positions are no news. Never in step with the agents, or the same one would always have told its position last. */
 #define CLUSTER_NEEDED_MS 173
 /* A replica whose data has turned out to differ from its source's is seeded anew after so long. */
 #define CLUSTER_DIVERGED_MS 60000

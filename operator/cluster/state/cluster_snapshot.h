@@ -56,7 +56,8 @@ struct cluster_member {
     const struct agent_status *agent; /* the last word, NULL: never heard */
     bool agent_connected;             /* that word is from a standing stream */
     int64_t silent_ms; /* since its last word, or since we began to listen; INT64_MAX: there is no agent to listen to */
-    bool agent_awaited; /* there should be an agent, and nobody has tried to speak with it yet: a restart of ours, a new pod */
+    /* there should be an agent, and nobody has tried to speak with it yet: a restart of ours, a new pod */
+    bool agent_awaited;
     /* Its pod was deleted by force, and `agent` is the word of that pod's agent: kubelet gives it about a second. While
      * that speaks, the pod that takes its place is left out; later that one's word is awaited, and silent_ms is
      * INT64_MAX. */
@@ -128,7 +129,8 @@ struct cluster_snapshot {
     int64_t drain_since_ms;  /* since when a wish to move the primary waits for long transactions, 0: it does not */
     int64_t fenced_since_ms; /* since when the old primary of a switchover takes no writes, 0: it does */
     int64_t lost_since_ms;   /* since when the primary is not open for writes, 0: it is */
-    int64_t held_ms; /* failover: for how long somebody has not received from the lost one, as far as we saw; 0: nobody */
+    /* failover: for how long somebody has not received from the lost one, as far as we saw; 0: nobody */
+    int64_t held_ms;
     struct failover_times failover_times;
     /* What the primary had committed when it was first seen to go by the order of that hash, after so many lapses,
      * while its word on acknowledgements is not believed yet. */

@@ -28,7 +28,8 @@ bool member_has_volume(const struct cluster_member *member);
 bool member_may_hold_data(const struct cluster_member *member);
 /* It is in `init`: there is no server yet. */
 bool member_is_seeding(const struct cluster_member *member);
-/* Why its last attempt to get its data failed (restore_reason.h): by name, since a newer agent may know more of them. */
+/* Why its last attempt to get its data failed (restore_reason.h): by name, since a newer agent may know more of
+ * them. */
 const char *member_seed_failure(const struct cluster_member *member);
 /* Its agent says that nothing is on its volume, and there is no server. */
 bool member_is_empty(const struct cluster_member *member);

@@ -25,3 +25,10 @@ bool pod_reason_is_start(const char *reason)
         "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError", NULL};
     return is_listed(reasons, reason);
 }
+
+bool pod_reason_is_container(const char *reason)
+{
+    static const char *const reasons[] = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+        "PreCreateHookError", "PostStartHookError", "StartError", "ContainerCannotRun", NULL};
+    return is_listed(reasons, reason);
+}

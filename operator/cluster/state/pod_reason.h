@@ -11,5 +11,8 @@
 bool pod_reason_is_image(const char *reason);
 /* The template: a Secret of its environment that is not there, a runtime that refuses. */
 bool pod_reason_is_start(const char *reason);
+/* Anything that a container cannot be made or begun for: of those of the template, and of its hooks and its command,
+ * which one node alone may refuse. A report blames it; the template is not held back for it. */
+bool pod_reason_is_container(const char *reason);
 
 #endif

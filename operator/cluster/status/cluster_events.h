@@ -9,8 +9,8 @@
 #include "operator/cluster/state/cluster_snapshot.h"
 #include "operator/kube/event_recorder.h"
 
-/* One Event for every condition whose status or reason differs between snapshot->last and status (condition_news.h), and
- * what is told of the spec, accounts and members. */
+/* One Event for every condition whose status or reason differs between snapshot->last and status (condition_news.h),
+ * and what is told of the spec, accounts and members. */
 void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_status *status);
 
@@ -24,13 +24,13 @@ struct cluster_news {
     char message[1024 + 8]; /* longer than an Event's may be: the recorder cuts it, between characters, and says so */
 };
 
-/* What a new status tells of failovers that the one before did not: begun, whom it waits for, who was chosen, what may be lost, how it ended. Pure.
- * Returns how many of ret are filled. */
+/* What a new status tells of failovers that the one before did not: begun, whom it waits for, who was chosen, what may
+ * be lost, how it ended. Pure. Returns how many of ret are filled. */
 int cluster_failover_news(const struct cluster_status *before, const struct cluster_status *now,
     const struct cluster_failover_spec *spec, struct cluster_news ret[static CLUSTER_NEWS_MAX]);
 
-/* What a new status tells of members: a copy that begins, its end, its failure; transactions that were set aside. At most one of each for a member, so ret has
- * room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
+/* What a new status tells of members: a copy that begins, its end, its failure; transactions that were set aside. At
+ * most one of each for a member, so ret has room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
 int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
 /* Passwords that have changed, and that are in force: 0 to CLUSTER_ACCOUNT_NEWS_MAX. */
@@ -41,13 +41,14 @@ int cluster_account_news(const struct cluster_status *before, const struct clust
  * False: there is nothing to tell. Pure. */
 bool cluster_spec_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
-/* Claims of members that are not wanted any more, be it that one was never made, and so stay. False: there are no more of
- * them than before. Pure. */
+/* Claims of members that are not wanted any more, be it that one was never made, and so stay. False: there are no more
+ * of them than before. Pure. */
 bool cluster_claim_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
 #define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 3)
-/* What an intent does to roles: a new primary, a switchover, a failover or a restore that begins, goes on or ends. It is told once the status says so
- * (cluster_events_tell): the snapshot has forgotten by then what this is made of. Pure. */
+/* What an intent does to roles: a new primary, a switchover, a failover or a restore that begins, goes on or ends. It
+ * is told once the status says so (cluster_events_tell): the snapshot has forgotten by then what this is made of.
+ * Pure. */
 int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,
     struct cluster_news ret[static CLUSTER_INTENT_NEWS_MAX]);
 void cluster_events_tell(struct event_recorder *recorder, const struct kube_resource *resource,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster_report_rolled.h: what the status says of a roll that failed (roll_target.h): the condition RolledBack, and what
- * a person has to do. Pure.
+ * cluster_report_rolled.h: what the status says of a roll that failed (roll_target.h): the condition RolledBack, and
+ * what a person has to do. Pure.
  */
 #ifndef KM_CLUSTER_REPORT_ROLLED_H
 #define KM_CLUSTER_REPORT_ROLLED_H

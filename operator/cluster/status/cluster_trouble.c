@@ -9,18 +9,6 @@
 #include "operator/cluster/state/pod_reason.h"
 #include "operator/cluster/state/pod_refusal.h"
 
-/* Reasons of a waiting container that cannot be made: of a Secret, ConfigMap, key or mount that is not there. */
-static bool is_container_reason(const char *reason)
-{
-    static const char *const known[] = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
-        "PreCreateHookError", "PostStartHookError", "StartError", "ContainerCannotRun"};
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        if (str_eq(reason, known[i]))
-            return true;
-    }
-    return false;
-}
-
 static const char *pod_reason(const struct cluster_member *member)
 {
     return member->pod ? member->pod->problem_reason : "";
@@ -36,7 +24,7 @@ enum trouble_rank member_trouble_rank(const struct cluster_member *member)
     const char *reason = pod_reason(member);
     if (cluster_member_is_ready(member))
         return TROUBLE_NONE;
-    if (is_refused(member) || pod_reason_is_image(reason) || is_container_reason(reason))
+    if (is_refused(member) || pod_reason_is_image(reason) || pod_reason_is_container(reason))
         return TROUBLE_BY_USER;
     if (!str_empty(reason))
         return TROUBLE_ENDED;
@@ -158,7 +146,7 @@ static bool say_remedy(
         snprintf(out, size, "%s", pod_refusal_remedy(member->refused, snapshot->ns, remedy, sizeof(remedy)));
     } else if (pod_reason_is_image(pod_reason(member)))
         remedy_image(snapshot, member, out, size);
-    else if (is_container_reason(pod_reason(member)))
+    else if (pod_reason_is_container(pod_reason(member)))
         snprintf(
             out, size, "make what container %s is made of, or take it out of the podTemplate", pod->problem_container);
     else if (str_eq(pod_reason(member), "Unschedulable"))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Restores in place as a table: from what stands in the status and what members say to the next step and to what they are told. */
+/* Restores in place as a table: from what stands in the status and what members say to the next step and to what they
+ * are told. */
 #include "common/base.h"
 
 #include "operator/cluster/restore/cluster_in_place.h"

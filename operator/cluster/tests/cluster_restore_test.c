@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A new cluster that is made of a stored backup: what its status becomes, what its first member is told, what people see. */
+/* A new cluster that is made of a stored backup: what its status becomes, what its first member is told, what people
+ * see. */
 #include "common/base.h"
 
 #include "operator/cluster/restore/cluster_restore.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of which server the data is, when an image is judged by it: of the one that runs on the primary's, or ran there last. */
+/* Of which server the data is, when an image is judged by it: of the one that runs on the primary's, or ran there
+ * last. */
 #include "common/base.h"
 
 #include <setjmp.h>

@@ -7,7 +7,6 @@
  */
 #include "common/base.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
@@ -15,6 +14,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/strvec.h"
+#include "common/tests/folder_util.h"
 #include "operator/cluster/failover/cluster_confirmed.h"
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/status/cluster_state.h"
@@ -224,21 +224,12 @@ static bool role_case_passes(const char *name)
     return ok;
 }
 
-static void all_pass(const char *folder, const char *suffix, bool (*passes)(const char *name), size_t at_least)
+static void all_pass(const char *folder, const char *suffix, bool (*passes)(const char *name), size_t least)
 {
     struct strvec names;
     int failed = 0;
     strvec_init(&names);
-    DIR *dir = opendir(folder);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        size_t len = strlen(entry->d_name);
-        if (len > strlen(suffix) && str_eq(entry->d_name + len - strlen(suffix), suffix))
-            strvec_pushf(&names, "%.*s", (int)(len - strlen(suffix)), entry->d_name);
-    }
-    closedir(dir);
-    strvec_sort(&names);
-    assert_true(names.n >= at_least);
+    folder_list(folder, suffix, least, &names);
     for (size_t i = 0; i < names.n; i++)
         failed += !passes(names.v[i]);
     strvec_release(&names);

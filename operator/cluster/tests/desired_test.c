@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Goldens of the manifests: data/desired/NAME.cluster.json gives NAME.desired.json, an array of all objects of the cluster. Every pod in it is
- * held against the `restricted` profile (deploy/check-restricted.sh reads the same files).
+ * Goldens of the manifests: data/desired/NAME.cluster.json gives NAME.desired.json, an array of all objects of the
+ * cluster. Every pod in it is held against the `restricted` profile (deploy/check-restricted.sh reads the same files).
  */
 #include "common/base.h"
 
@@ -129,7 +129,8 @@ static void an_empty_dir_cluster_with_ipv6(void **state)
     check_case("ephemeral-ipv6");
 }
 
-/* What decides about the place of a member's pod decides about the check pod's; the other is created by dry run only. */
+/* What decides about the place of a member's pod decides about the check pod's; the other is created by dry run
+ * only. */
 static void pods_of_a_template_that_is_tried(void **state)
 {
     UNUSED(state);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last backup of a cluster that is being deleted: what its status becomes, what its primary is told, what is written, what people see. */
+/* The last backup of a cluster that is being deleted: what its status becomes, what its primary is told, what is
+ * written, what people see. */
 #include "common/base.h"
 
 #include "operator/cluster/deletion/final_backup.h"

@@ -6,9 +6,8 @@
  * NAME.observed.json  the rest of the world, all of it optional:
  *   config        a MysqlConfig
  *   children      "settled": as wanted and remembered; else {CHILD: STATE} over settled ones, with CHILD as
- *   "Service/shop-mysql" and STATE one of
- *                 "absent", "drifted" (edited since our last write), "unknown" (as wanted, but not remembered),
- *                 "foreign"
+ *                 "Service/shop-mysql" and STATE one of "absent", "drifted" (edited since our last write), "unknown"
+ *                 (as wanted, but not remembered), "foreign"
  *   statefulSet   merge patch onto the live set (status, annotations, spec)
  *   appliedSpec   spec that the children were made from, if not the cluster's own: what is in force before a change
  *   pods, claims  merge patches onto ready members' pods and bound claims, by ordinal; null: there is none
@@ -16,17 +15,17 @@
  *   checkPod      merge patch onto the check pod of the wanted runtime
  *   terminal      merge patch onto the MysqlTerminal that we would make
  *   agents        merge patches onto what the agents of ready members say, by ordinal; null: it does not speak. The
- *   first member is primary
- *                 under epoch 1 and the others follow, unless the status of the cluster has an epoch of its own
+ *                 first member is primary under epoch 1 and the others follow, unless the status of the cluster has an
+ *                 epoch of its own
  *   cutOff        [ordinals] of members whose agents have said that, and are not heard any more
  *   unheardMs     {ordinal: for how long no stream to it stood}
  *   mycnf         verdicts on the wanted my.cnf, by ordinal: {"verdict": "pending" | "applied" | "needsRestart" |
- *   "failed", "text": "..."} awaited       [ordinals] of members whose agents nobody has tried to reach yet
+ *                 "failed", "text": "..."}
+ *   awaited       [ordinals] of members whose agents nobody has tried to reach yet
  *   since         {"drainMs": N, "fencedMs": N, "chosenMs": N}: for how long a wish waits for transactions, the old
- *   primary takes no writes, a failover's
- *                 next primary has been chosen
- *   before        {"spec": ..., "version": "...", "stored": false, "refused": SPEC}: by the status, members ran that spec
- *                 before a roll, and what it refused is "refused", or what is wanted
+ *                 primary takes no writes, a failover's next primary has been chosen
+ *   before        {"spec": ..., "version": "...", "stored": false, "refused": SPEC}: by the status, members ran that
+ *                 spec before a roll, and what it refused is "refused", or what is wanted
  *   secrets       {"userPassword": "secretMissing" | "keyMissing", "failed": true, "certificateDays": N}
  *   error         {"kind": "AlreadyExists", "message": "...", "of": "Service"}: how the plan ended
  * Times are relative to GOLDEN_NOW_MS.

@@ -6,13 +6,13 @@
  */
 #include "common/base.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
 #include "common/alloc.h"
 #include "common/json.h"
 #include "common/strvec.h"
+#include "common/tests/folder_util.h"
 #include "operator/api/ready_conditions.h"
 #include "operator/cluster/tests/golden_snapshot.h"
 
@@ -130,25 +130,12 @@ static json_t *verdict_of(const char *name, const json_t *status, int64_t genera
     return ret;
 }
 
-static void list_names(const char *folder, const char *suffix, struct strvec *names)
-{
-    DIR *dir = opendir(folder);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        size_t len = strlen(entry->d_name);
-        if (len > strlen(suffix) && str_eq(entry->d_name + len - strlen(suffix), suffix))
-            strvec_pushf(names, "%.*s", (int)(len - strlen(suffix)), entry->d_name);
-    }
-    closedir(dir);
-    strvec_sort(names);
-}
-
 static void judge_folder(const char *folder, const char *suffix, const char *key, const char *golden)
 {
     struct strvec names;
     _cleanup_(json_decrefp) json_t *verdicts = json_object();
     strvec_init(&names);
-    list_names(folder, suffix, &names);
+    folder_list(folder, suffix, 31, &names);
     for (size_t i = 0; i < names.n; i++) {
         _cleanup_(freep) char *path = xasprintf("%s/%s%s", folder, names.v[i], suffix);
         _cleanup_(json_decrefp) json_t *document = golden_read(path);

@@ -9,9 +9,10 @@
 #include "operator/cluster/rollout/cluster_roll.h"
 
 /*
- * A world in letters, one for each ordinal: R ready, N not ready (new template: upper case, old: lower case), d leaving, - no pod.
- * New template, but an older my.cnf: u serves and may yet take the new one up, f likewise but failed once, m serves and needs a restart, x its server is
- * down, s its server starts.
+ * A world in letters, one for each ordinal: R ready, N not ready (new template: upper case, old: lower case), d
+ * leaving, - no pod.
+ * New template, but an older my.cnf: u serves and may yet take the new one up, f likewise but failed once, m serves and
+ * needs a restart, x its server is down, s its server starts.
  */
 struct model {
     struct agent_status agents[CLUSTER_REPLICAS_MAX + 1];
@@ -193,8 +194,8 @@ static void an_older_view_of_the_set_waits(void **state)
     assert_int_equal(roll.step, ROLL_WAIT);
 }
 
-/* One thing that the world does: a leaving pod goes, a missing one is made, a new one becomes ready, a server is up, takes its my.cnf or cannot.
- * False: nothing is left to do. */
+/* One thing that the world does: a leaving pod goes, a missing one is made, a new one becomes ready, a server is up,
+ * takes its my.cnf or cannot. False: nothing is left to do. */
 static bool the_world_moves(char *letters, uint64_t *random)
 {
     size_t len = strlen(letters);
@@ -219,7 +220,8 @@ static int count_leaving(const char *letters)
     return count;
 }
 
-/* From any state: never a second pod on its way out by our doing, never a serving one while another is not, and an end. */
+/* From any state: never a second pod on its way out by our doing, never a serving one while another is not, and an
+ * end. */
 static void a_roll_is_safe_and_ends(void **state)
 {
     UNUSED(state);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent_pki_util.h: the certificates of a cluster as its Secrets hold them, for tests that speak mutual TLS: a CA, an agent's, an operator's.
+ * agent_pki_util.h: the certificates of a cluster as its Secrets hold them, for tests that speak mutual TLS: a CA, an
+ * agent's, an operator's.
  */
 #ifndef KM_AGENT_PKI_UTIL_H
 #define KM_AGENT_PKI_UTIL_H

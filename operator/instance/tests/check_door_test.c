@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The task of a check reaches an agent by way of the fleet, is given until the status shows it, and again to a new process. Against an HTTP server with mutual TLS, as an agent has one. */
+/* The task of a check reaches an agent by way of the fleet, is given until the status shows it, and again to a new
+ * process. Against an HTTP server with mutual TLS, as an agent has one. */
 #include "common/base.h"
 
 #include <setjmp.h>

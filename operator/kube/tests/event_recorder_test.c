@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder against a kube_client that is replaced at link time: it keeps what is written and answers when the test says so.
+ * The recorder against a kube_client that is replaced at link time: it keeps what is written and answers when the test
+ * says so.
  */
 #include "common/base.h"
 

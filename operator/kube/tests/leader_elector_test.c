@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Electors against a scripted API server that lives in this file: it stands in for kube_client and informer at link time, answers
- * from the loop, and can fail, lose or delay any request. Several electors share it.
+ * Electors against a scripted API server that lives in this file: it stands in for kube_client and informer at link
+ * time, answers from the loop, and can fail, lose or delay any request. Several electors share it.
  */
 #include "common/base.h"
 

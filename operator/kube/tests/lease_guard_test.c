@@ -78,7 +78,8 @@ static void test_a_process_that_runs_on_is_ended(void **state)
 {
     UNUSED(state);
     assert_int_equal(end_of(start_child(false, 10 * LATE_MS)), 1);
-    assert_true(lease_guard_now_ms() >= shared->deadline_ms); /* what it did last may be older: it does not always run */
+    /* what it did last may be older: it does not always run */
+    assert_true(lease_guard_now_ms() >= shared->deadline_ms);
     assert_true(worked_ms() > 0);
     assert_true(worked_ms() < shared->deadline_ms + LATE_MS / 2);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole managers, each a process of its own, against a real API server (KM_TEST_KUBECONFIG): who leads, how it is handed over, how a
- * process ends. The executable runs itself as `manager_itest member COMPONENT MODE`.
+ * Whole managers, each a process of its own, against a real API server (KM_TEST_KUBECONFIG): who leads, how it is
+ * handed over, how a process ends. The executable runs itself as `manager_itest member COMPONENT MODE`.
  */
 #include "common/base.h"
 
@@ -37,7 +37,8 @@ static void reconcile_now(void *arg, const char *key, struct reconcile *run)
     reconcile_finish(run, NULL, 0);
 }
 
-/* One reconcile that goes on for ever: it writes its name and the time into the config map called as the component, again and again. */
+/* One reconcile that goes on for ever: it writes its name and the time into the config map called as the component,
+ * again and again. */
 struct scribe {
     struct manager *manager;
     const char *map;

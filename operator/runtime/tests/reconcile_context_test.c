@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every reconcile begins with. The controller, the client and the cache are replaced at link time: the test sees
- * what is asked of them, and gives the answers.
+ * What every reconcile begins with. The controller, the client, the cache and the recorder of Events are replaced at
+ * link time: the test sees what is asked of them, and gives the answers.
  */
 #include "common/base.h"
 
@@ -13,6 +13,7 @@
 #include "common/alloc.h"
 #include "common/json.h"
 #include "common/strbuf.h"
+#include "operator/kube/kube_condition.h"
 
 enum { DONE = RECONCILE_DONE, WRITE, NEXT, FAILED };
 
@@ -31,6 +32,7 @@ static struct {
     kube_done_fn done;
     void *arg;
     int observed;
+    char *event;
     /* the end */
     int released, finished;
     enum error_kind error;
@@ -101,6 +103,20 @@ void informer_observe_write(struct informer *informer, const struct kube_answer 
     UNUSED(informer);
     assert_non_null(answer);
     seen.observed++;
+}
+
+void event_record(struct event_recorder *recorder, const struct event_target *target, enum event_type type,
+    const char *reason, const char *fmt, ...)
+{
+    _cleanup_(freep) char *text = NULL;
+    va_list ap;
+    UNUSED(recorder);
+    va_start(ap, fmt);
+    assert_true(vasprintf(&text, fmt, ap) >= 0);
+    va_end(ap);
+    free(seen.event);
+    seen.event = xasprintf("%s %s/%s %s %s %s: %s", target->resource->kind->kind, target->ns, target->name, target->uid,
+        type == EVENT_WARNING ? "Warning" : "Normal", reason, text);
 }
 
 /* ---- a work of three phases ---- */
@@ -203,6 +219,25 @@ static void the_first_error_counts_and_backs_off(void **state)
     assert_int_equal(seen.error, ERROR_TIMEOUT);
     assert_string_equal(seen.message, "the pod: no answer");
     assert_int_equal(seen.again_ms, 0);
+}
+
+/* ---- Events ---- */
+
+static void an_event_is_about_the_object_and_no_longer_than_a_condition(void **state)
+{
+    static const char head[] = "Thing shop/db uid-1 Warning Late: 7 of ";
+    char longer[2 * KUBE_CONDITION_MESSAGE_MAX];
+    UNUSED(state);
+    struct work *work = begin();
+    reconcile_tell(&work->context, NULL, &resource, EVENT_WARNING, "Late", "%d of %s", 7, "100%s");
+    assert_string_equal(seen.event, "Thing shop/db uid-1 Warning Late: 7 of 100%s");
+    memset(longer, 'x', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
+    reconcile_tell(&work->context, NULL, &resource, EVENT_WARNING, "Late", "7 of %s", longer);
+    assert_int_equal(strlen(seen.event), strlen(head) - strlen("7 of ") + KUBE_CONDITION_MESSAGE_MAX - 1);
+    free(seen.event);
+    seen.event = NULL;
+    end(work);
 }
 
 /* ---- writes ---- */
@@ -342,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_an_error_it_comes_again_at_the_earliest_time),
         cmocka_unit_test(the_first_error_counts_and_backs_off),
+        cmocka_unit_test(an_event_is_about_the_object_and_no_longer_than_a_condition),
         cmocka_unit_test(a_write_goes_on_as_it_is_expected),
         cmocka_unit_test(a_status_is_written_under_the_version_that_was_read),
         cmocka_unit_test(the_status_of_an_object_that_is_gone_is_no_error),
