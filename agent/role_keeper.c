@@ -353,6 +353,7 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
         .drain = role_drains(role, now_ms),
         .salvage = keeper->state->healing.salvage,
         .stays_closed = decision->stays_closed,
+        .was_writable = keeper->state->replication.seen && !keeper->state->replication.read_only,
         .root = decision->root,
         .room = keeper->state->room,
         .positions = position_pool_new(2 * POSITION_TEXT_MAX),

@@ -17,6 +17,7 @@
 #include "agent/mysql/role_close.h"
 #include "agent/mysql/role_suspend.h"
 #include "agent/mysql/room.h"
+#include "agent/mysql/semi_sync.h"
 #include "agent/mysql/session.h"
 #include "agent/mysql/start_domain.h"
 #include "agent/salvage.h"
@@ -117,6 +118,17 @@ static int salvage(void *arg, struct session *session, const struct dialect *dia
         : error_set(err, ERROR_TOO_LARGE, "the set of executed transactions is too long to be asked with");
 }
 
+/* An opening sets semi-sync as ordered: what it was until then no later look finds. */
+static int look_before(struct role_lane *lane, const struct dialect *dialect, struct error *err)
+{
+    if (!lane->job.was_writable)
+        return 0;
+    if (semi_sync_observe(lane->session, dialect, &lane->result.look.facts, err) < 0)
+        return -1;
+    lane->result.look.taken = true;
+    return 0;
+}
+
 static int open_for_writes(struct role_lane *lane, const struct dialect *dialect, struct error *err)
 {
     const struct agent_order *order = &lane->job.order;
@@ -134,6 +146,8 @@ static int open_for_writes(struct role_lane *lane, const struct dialect *dialect
         return -1;
     wish.events = events_wished(mycnf.buf);
 
+    if (look_before(lane, dialect, err) < 0)
+        return -1;
     return role_open(lane->session, dialect, &wish, &lane->result.done, err);
 }
 

@@ -31,6 +31,7 @@ struct role_job {
     enum salvage_step salvage;       /* open: ASK for the position, or apply what was FETCHED */
     const char *fetched;             /* what that is */
     bool stays_closed;               /* open: all but for writes */
+    bool was_writable;               /* open: clients may write already */
     bool root;                       /* suspend: as role_suspend_wish */
     struct volume_room room;         /* suspend: as it was when it began */
     uint64_t note_change;            /* catch_up_note.h: to be synced before anything is changed; 0: nothing */
@@ -44,7 +45,7 @@ struct role_result {
     bool has_facts;
     struct replication_facts facts; /* as it is after the change */
     int64_t took_us;
-    struct closing_look look; /* close */
+    struct closing_look look; /* close; open, where clients could write before */
     bool dropped;             /* follow: something that was received */
     enum relay_outcome relay; /* recover */
     char relay_why[128];      /* recover: RELAY_BROKEN */

@@ -252,6 +252,16 @@ static void note_close(struct instance_state *state, const struct role_result *r
     }
 }
 
+/* Clients could write before it was opened under this order. */
+static void note_before_opening(struct instance_state *state, const struct role_result *result)
+{
+    struct replication_facts before = result->look.facts;
+
+    before.seen = result->look.taken;
+    before.read_only = false;
+    role_note_lapse(state, &before);
+}
+
 /* It leaves semi-sync as it is: what that is now it was while clients could still write. */
 static void note_suspension(struct instance_state *state, const struct role_result *result)
 {
@@ -270,6 +280,8 @@ void role_note_result(struct instance_state *state, const struct role_result *re
         note_close(state, result);
     else if (state->role.running == ROLE_ACTION_SUSPEND && result->has_facts)
         note_suspension(state, result);
+    else if (state->role.running == ROLE_ACTION_OPEN)
+        note_before_opening(state, result);
     if (result->has_facts)
         role_note_unacknowledged(state, &result->facts, closes);
 }

@@ -272,6 +272,26 @@ static void test_a_new_agent_finds_semi_sync_off(void **unused)
     assert_int_equal(state.lapses, 0);
 }
 
+/* An order was carried out on a server that clients could write to already: it set semi-sync right, and no look found
+ * what that had been until then. */
+static void test_an_opening_finds_semi_sync_off(void **unused)
+{
+    struct role_result result = {.done = true, .look = {.taken = true}};
+    struct instance_state state = primary();
+
+    UNUSED(unused);
+    state.role.order.semi_sync = true;
+    state.role.running = ROLE_ACTION_OPEN;
+    role_note_result(&state, &result);
+    assert_int_equal(state.lapses, 1);
+    result.look.facts = (struct replication_facts){.semi_sync_source = true, .semi_sync_waits = true};
+    role_note_result(&state, &result);
+    assert_int_equal(state.lapses, 1);
+    result.look = (struct closing_look){.taken = false}; /* it was read-only until then */
+    role_note_result(&state, &result);
+    assert_int_equal(state.lapses, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_since_when_commits_wait),
         cmocka_unit_test(test_lapses_count_until_it_is_closed),
         cmocka_unit_test(test_a_new_agent_finds_semi_sync_off),
+        cmocka_unit_test(test_an_opening_finds_semi_sync_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,6 +238,10 @@ static void open_server(struct sim *sim, int member, struct role_result *out)
 {
     struct sim_member *at = &sim->members[member];
     const struct sim_job *job = &at->agent.job;
+    if (!at->server.read_only) {
+        agent_look(sim, member, &out->look.facts);
+        out->look.taken = true;
+    }
     bool there = is_received(sim, member, job->order.wait_for) || has_executed(sim, member, job->order.wait_for);
     if (!there && !at->disk.configured)
         fail(out, "not all that is waited for is here");
