@@ -5,6 +5,8 @@
 # schedules fail without a mistake, a mistake that only moves them to other seeds is no find: of a kind that fails without one more than two must fail, and twice as
 # many as fail no more; of another kind one is enough.
 #
+# Beside it, how many of the kept schedules (regressions/) fail with the mistake: they are what every change has to pass.
+#
 # COUNT (1500) schedules at most, from SEED (1) on, for LIMIT (300) seconds at most; JOBS (2) mistakes at a time; WITHOUT: kinds of faults to leave out. Nothing
 # outside of a temporary folder is written.
 set -euo pipefail
@@ -117,6 +119,13 @@ judge() {
     awk '{ printf "%s%d %s", (NR > 1 ? ", " : ""), $1, $2 }'); $gone fail no more)"
 }
 
+# kept TREE: " kept: N of M fail"
+kept() {
+  (cd "$1" && timeout "$LIMIT" build/simulate --keep-going e2e/simulation/regressions/*.json 2>&1 || true) |
+    awk '/^simulation: / { sub(/[^0-9]*/, ""); n = $1; for (i = 1; i < NF; i++) if ($(i + 1) == "with") bad = $i; all = 1 }
+      END { if (all) printf "; kept: %d of %d fail", bad, n; else printf "; kept: they do not end" }'
+}
+
 try() { # try FOLDER NAME FILE EXPRESSION
   local tree=$1 name=$2 file=$3 expression=$4 new moved
   cp "$tree/$file" "$tree/kept"
@@ -126,8 +135,9 @@ try() { # try FOLDER NAME FILE EXPRESSION
     return
   fi
   if make -C "$tree" --no-print-directory QUIET=1 WERROR=0 build/simulate > "$tree/log" 2>&1; then
-    judge "$tree" "$name" $((COUNT / 8)) || judge "$tree" "$name" "$COUNT" ||
-      echo "$name not found in $COUNT ($new fail, $moved fail no more)"
+    { judge "$tree" "$name" $((COUNT / 8)) || judge "$tree" "$name" "$COUNT" ||
+      echo "$name not found in $COUNT ($new fail, $moved fail no more)"; } > "$tree/said"
+    echo "$(cat "$tree/said")$(kept "$tree")"
   else
     echo "$name DOES NOT BUILD: $(grep -m1 error "$tree/log")"
   fi
