@@ -121,7 +121,7 @@ judge() {
 
 # kept TREE: " kept: N of M fail"
 kept() {
-  (cd "$1" && timeout "$LIMIT" build/simulate --keep-going e2e/simulation/regressions/*.json 2>&1 || true) |
+  { timeout "$LIMIT" "$1/build/simulate" --keep-going e2e/simulation/regressions/*.json 2>&1 || true; } |
     awk '/^simulation: / { sub(/[^0-9]*/, ""); n = $1; for (i = 1; i < NF; i++) if ($(i + 1) == "with") bad = $i; all = 1 }
       END { if (all) printf "; kept: %d of %d fail", bad, n; else printf "; kept: they do not end" }'
 }
