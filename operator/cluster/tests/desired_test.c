@@ -266,9 +266,8 @@ static void the_set_names_pods_that_are_in_its_way(void **state)
         const char *awaited;
     } rows[] = {
         {"none", "{'0': {}, '1': {}, '2': {}}", true, ""},
-        {"the cluster was made anew",
-            "{'0': " LEAVES_OF(OLD_SET_UID) ", '1': {}, '2': " LEAVES_OF(OLD_SET_UID) "}", false,
-            "shop-mysql-0,shop-mysql-2"},
+        {"the cluster was made anew", "{'0': " LEAVES_OF(OLD_SET_UID) ", '1': {}, '2': " LEAVES_OF(OLD_SET_UID) "}",
+            false, "shop-mysql-0,shop-mysql-2"},
         {"and its set is there", "{'0': {}, '2': " LEAVES_OF(OLD_SET_UID) "}", true, "shop-mysql-2"},
         {"the set replaces its own", "{'0': {}, '1': {}, '2': " LEAVES_OF(SET_UID) "}", true, ""},
         {"the set adopts those that stay", "{'0': {'metadata': {" OWNER(OLD_SET_UID) "}}}", true, ""},
@@ -284,8 +283,7 @@ static void the_set_names_pods_that_are_in_its_way(void **state)
         struct stateful_set_object set = {.object.uid = kube_uid_parse(SET_UID, strlen(SET_UID)), .replicas = 3};
         golden->snapshot.stateful_set = rows[i].has_set ? &set : NULL;
         _cleanup_(json_decrefp) json_t *made = desired_stateful_set(&golden->snapshot);
-        const char *awaited =
-            json_path_str(made, "metadata.annotations[\"" ANNOTATION_AWAITED_PODS "\"]", "");
+        const char *awaited = json_path_str(made, "metadata.annotations[\"" ANNOTATION_AWAITED_PODS "\"]", "");
         if (!str_eq(awaited, rows[i].awaited))
             fail_msg("%s: it awaits '%s', not '%s'", rows[i].why, awaited, rows[i].awaited);
         golden_free(golden);
