@@ -7,6 +7,10 @@
 # Kubernetes lets pass what an update does not touch. Only an update of the part in question has to mend it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# kubectl remembers for six hours what it has found, and would take `mysqlclusters` for those of the other group.
+KUBECACHEDIR=$(mktemp -d)
+export KUBECACHEDIR
+trap 'rm -rf "$KUBECACHEDIR"' EXIT
 group=check.kubemysql.dev
 kinds=(mysqlconfigs mysqlclusters mysqlterminals mysqlbackups)
 
@@ -36,7 +40,7 @@ for kind in "${kinds[@]}"; do
 done
 [[ -n ${found[*]// /} ]] || exit 0
 
-trap 'twins | kubectl delete --wait=false --ignore-not-found -f - > /dev/null' EXIT
+trap 'twins | kubectl delete --wait=false --ignore-not-found -f - > /dev/null; rm -rf "$KUBECACHEDIR"' EXIT
 twins | kubectl apply --server-side --force-conflicts -f - > /dev/null
 for ((tries = 0; tries < 150; tries++)); do
   ready && break || sleep 0.2

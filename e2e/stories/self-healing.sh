@@ -29,6 +29,20 @@ kn scale sts db-mysql --replicas=0 > /dev/null
 wait_until 20 "replicas are as wanted" field_is sts db-mysql .spec.replicas 1
 wait_ready db 1
 
+say "deleted and made anew at once, while a pod of the old StatefulSet is still there"
+held() { kn patch pod db-mysql-0 --type=merge -p "{\"metadata\": {\"finalizers\": $1}}" > /dev/null; }
+trap 'held null || true' EXIT
+old=$(field pod db-mysql-0 .metadata.uid)
+held '["kubemysql.dev/e2e"]'
+kn delete myc db > /dev/null
+cluster db mariadb
+wait_until 60 "the StatefulSet names the pod" field_is sts db-mysql '.metadata.annotations.kubemysql\.dev/awaited-pods' db-mysql-0
+sleep 22 # by then the StatefulSet controller pauses for 20 s
+expect_eq "pod that is held" "$(field pod db-mysql-0 .metadata.uid)" "$old"
+held null
+wait_until 8 "the next pod" eval '[[ $(field pod db-mysql-0 .metadata.uid) =~ . && $(field pod db-mysql-0 .metadata.uid) != "$old" ]]'
+wait_ready db 1
+
 say "what people add themselves stays"
 kn annotate svc db-mysql-primary mine=kept > /dev/null
 sleep 2

@@ -56,6 +56,8 @@
 #define ANNOTATION_AGENT_TURN "kubemysql.dev/agent-turn"
 /* StatefulSet: hash of its pod template. */
 #define ANNOTATION_APPLIED_TEMPLATE "kubemysql.dev/applied-template"
+/* StatefulSet: pods of its predecessor that are leaving, and whose names it needs (operator/cluster/desired/desired.h). */
+#define ANNOTATION_AWAITED_PODS "kubemysql.dev/awaited-pods"
 /* On pods: when what they mount was changed last. A kubelet brings new content at once to a pod that has changed
  * itself. */
 #define ANNOTATION_MOUNTS_CHANGED "kubemysql.dev/mounts-changed"

@@ -353,6 +353,28 @@ static bool note_uid(struct operator_world *world)
     return true;
 }
 
+/* What the status says to be in force, and what the member's agent has been given, is what was tried. */
+static void a_write_is_judged(void *arg)
+{
+    struct operator_world *world = arg;
+    const char *text = world_str(world, PATH_CORE "configmaps/shop-mysql-config", "data[\"my.cnf\"]");
+    int64_t generation = world_int(world, PATH_CLUSTER, "metadata.generation");
+    bool is_applied = strstr(text, "77") != NULL;
+    if (world->numbers[0]++ == 0)
+        change_mycnf(world);
+    else if (!is_applied && world_int(world, PATH_CLUSTER, "status.appliedGeneration") == generation)
+        snprintf(world->failure, sizeof(world->failure), "what nobody has tried yet is told to be in force");
+}
+
+/* The plan's first stage mends the Service, its second the StatefulSet: the spec changes between them. */
+static bool break_two_stages(struct operator_world *world)
+{
+    kube_api_double_on_write(world->api, a_write_is_judged, world);
+    world_edit_json(world, PATH_CORE "services/shop-mysql-primary", "{'spec': {'ports': null}}");
+    world_edit_json(world, PATH_STATEFUL_SET, "{'spec': {'replicas': 7}}");
+    return true;
+}
+
 /* By what the agent says of its server. */
 static bool mycnf_is_taken_up(struct operator_world *world)
 {
@@ -372,6 +394,26 @@ static void a_server_that_takes_up_its_mycnf_keeps_its_pod(void **state)
     operator_world_run(world, steps);
     assert_string_equal(world_pod_str(world, 0, "metadata.uid"), world->uid);
     assert_int_equal(world_int(world, PATH_CLUSTER, "status.updatedReplicas"), 1);
+    operator_world_free(world);
+}
+
+static bool mycnf_is_given(struct operator_world *world)
+{
+    if (!mycnf_is_taken_up(world))
+        snprintf(world->failure, sizeof(world->failure), "the member was given a my.cnf that nobody has tried yet");
+    return true;
+}
+
+static void a_spec_that_changes_in_the_middle_of_a_round_is_tried(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, note_uid, mycnf_is_taken_up, break_two_stages, check_pod_runs,
+        members_are_untouched, mycnf_is_given, check_succeeds, new_mycnf_is_applied, mycnf_is_taken_up, settled, quiet,
+        NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    assert_int_equal(world_int(world, PATH_CLUSTER, "status.appliedGeneration"), 2);
     operator_world_free(world);
 }
 
@@ -628,6 +670,7 @@ int main(void)
         cmocka_unit_test(a_cluster_may_go_in_the_middle_of_a_round),
         cmocka_unit_test(a_new_mycnf_is_tried_before_members_are_touched),
         cmocka_unit_test(a_server_that_takes_up_its_mycnf_keeps_its_pod),
+        cmocka_unit_test(a_spec_that_changes_in_the_middle_of_a_round_is_tried),
         cmocka_unit_test(a_terminal_comes_and_goes_with_the_field),
         cmocka_unit_test(a_terminal_says_how_it_is),
         cmocka_unit_test(somebody_elses_terminal_stays),

@@ -60,6 +60,10 @@ json_t *desired_member_claim(const struct cluster_snapshot *snapshot, const stru
 json_t *desired_object(
     const struct cluster_snapshot *snapshot, const char *api_version, const char *kind, const char *name);
 json_t *desired_pod_template(const struct cluster_snapshot *snapshot);
+/* Bears in ANNOTATION_AWAITED_PODS the members' pods that another set left behind and that are being deleted, as after
+ * the cluster or its StatefulSet was deleted and made anew: when one of them has gone the set changes. The StatefulSet
+ * controller pauses for longer and longer, a quarter of an hour at most, while a pod of another owner has the name that
+ * it needs. The end of such a pod is no event of its set, a change of the set is. */
 json_t *desired_stateful_set(const struct cluster_snapshot *snapshot);
 json_t *desired_service(const struct cluster_snapshot *snapshot);
 json_t *desired_service_primary(const struct cluster_snapshot *snapshot);

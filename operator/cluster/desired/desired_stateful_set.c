@@ -2,6 +2,7 @@
 #include "common/base.h"
 
 #include "common/json.h"
+#include "common/strbuf.h"
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/state/cluster_roles.h"
 
@@ -29,6 +30,25 @@ static json_t *claim_template(const struct cluster_snapshot *snapshot)
         "name", VOLUME_DATA, "labels", labels, "spec", spec);
 }
 
+static bool is_in_the_way(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    return member->pod && member->pod->object.deleting && member->ordinal < cluster_wanted_pods(snapshot) &&
+        !(set && kube_uid_eq(member->pod->object.owner, set->object.uid));
+}
+
+static void put_awaited_pods(const struct cluster_snapshot *snapshot, json_t *annotations)
+{
+    _cleanup_(strbuf_release) struct strbuf names;
+    strbuf_init(&names, ARRAY_LEN(snapshot->members) * DERIVED_NAME_SIZE);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (is_in_the_way(snapshot, &snapshot->members[i]))
+            strbuf_addf(&names, "%s%s", names.len > 0 ? "," : "", snapshot->members[i].name);
+    }
+    if (names.len > 0)
+        json_put_str(annotations, ANNOTATION_AWAITED_PODS, names.buf);
+}
+
 json_t *desired_stateful_set(const struct cluster_snapshot *snapshot)
 {
     char runtime[17], template[17];
@@ -39,6 +59,7 @@ json_t *desired_stateful_set(const struct cluster_snapshot *snapshot)
         json_build("{s:s, s:s}", ANNOTATION_APPLIED_HASH, runtime, ANNOTATION_APPLIED_TEMPLATE, template);
     if (snapshot->agent_turn.marked)
         json_put_str(annotations, ANNOTATION_AGENT_TURN, snapshot->default_agent_image);
+    put_awaited_pods(snapshot, annotations);
     json_put(json_object_get(set, "metadata"), "annotations", annotations);
     json_t *spec = json_build("{s:i, s:s, s:s, s:{s:s}, s:i, s:{s:o}, s:o}", "replicas", cluster_wanted_pods(snapshot),
         "serviceName", snapshot->names.service, "podManagementPolicy", "Parallel", "updateStrategy", "type", "OnDelete",

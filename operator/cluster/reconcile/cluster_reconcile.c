@@ -22,6 +22,7 @@ static void release(void *work)
     free(reconcile->ca_pem);
     json_decref(reconcile->template_before);
     free(reconcile->news);
+    free(reconcile->decided_config_version);
     reconcile_context_release(&reconcile->context);
     free(reconcile);
 }

@@ -60,8 +60,10 @@ struct cluster_reconcile {
     struct cluster_controller *controller;
     struct cluster_snapshot snapshot;
     struct cluster_decision decision;
-    bool planned;  /* roles were decided */
-    bool executed; /* there was a plan */
+    bool planned;                 /* roles were decided */
+    int64_t decided_generation;   /* of the spec that the plan is for; 0: there is no plan yet */
+    char *decided_config_version; /* of its MysqlConfig; owned */
+    bool executed;                /* there was a plan */
     bool recheck_soon;
     char *user_password, *ca_pem; /* of the last look at the Secrets, for what applications connect with; NULL: none */
     int intents;                  /* written so far */
@@ -96,6 +98,10 @@ void cluster_controller_wake(void *arg, const char *cluster_key);
 struct cluster_memory *cluster_reconcile_memory(const struct cluster_reconcile *reconcile);
 /* After a wait. False if the cluster is not there any more: then the reconcile can only be abandoned. */
 bool cluster_reconcile_look_again(struct cluster_reconcile *reconcile);
+/* The phase after a wait: `next`; or the end, if the cluster is not there any more, or if what it is to be has changed
+ * since the plan was decided. That event brings its key back. Until then no agent is given a my.cnf and no status says
+ * to be in force what nobody has tried. */
+int cluster_reconcile_go_on(struct cluster_reconcile *reconcile, int next);
 /* Any event is an occasion to look whether Secrets are still there, unless the last look is fresh: nobody tells us of
  * them. */
 bool cluster_reconcile_wants_secrets(const struct cluster_reconcile *reconcile);

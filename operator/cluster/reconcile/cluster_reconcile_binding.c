@@ -23,8 +23,7 @@ static void on_binding(void *arg, const struct cluster_binding_facts *facts, con
         memory->binding_due = true;
         reconcile_again_in(&reconcile->context, CONFLICT_RECHECK_MS);
     }
-    bool is_there = cluster_reconcile_look_again(reconcile);
-    phases_go_on(&reconcile->context.phases, is_there ? CLUSTER_PHASE_STATUS : CLUSTER_PHASE_ABANDONED);
+    phases_go_on(&reconcile->context.phases, cluster_reconcile_go_on(reconcile, CLUSTER_PHASE_STATUS));
 }
 
 static enum binding_wish wish_of(const struct cluster_reconcile *reconcile)

@@ -115,8 +115,7 @@ static void on_plan_done(void *arg, const struct plan *plan, const struct error 
     UNUSED(plan);
     UNUSED(err); /* on_action has it */
     struct cluster_reconcile *reconcile = arg;
-    bool is_there = cluster_reconcile_look_again(reconcile);
-    phases_go_on(&reconcile->context.phases, is_there ? CLUSTER_PHASE_AGENTS : CLUSTER_PHASE_ABANDONED);
+    phases_go_on(&reconcile->context.phases, cluster_reconcile_go_on(reconcile, CLUSTER_PHASE_AGENTS));
 }
 
 int cluster_phase_children(void *arg)

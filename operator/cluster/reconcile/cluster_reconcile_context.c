@@ -21,6 +21,23 @@ bool cluster_reconcile_look_again(struct cluster_reconcile *reconcile)
         reconcile->context.key, clock_realtime_ms(), &reconcile->snapshot);
 }
 
+static bool is_overtaken(const struct cluster_reconcile *reconcile)
+{
+    return reconcile->decided_generation > 0 &&
+        (reconcile->snapshot.generation != reconcile->decided_generation ||
+            !str_eq(reconcile->snapshot.config_version, reconcile->decided_config_version));
+}
+
+int cluster_reconcile_go_on(struct cluster_reconcile *reconcile, int next)
+{
+    if (!cluster_reconcile_look_again(reconcile))
+        return CLUSTER_PHASE_ABANDONED;
+    if (!is_overtaken(reconcile))
+        return next;
+    controller_enqueue(reconcile->controller->runtime, reconcile->context.key);
+    return CLUSTER_PHASE_DONE;
+}
+
 bool cluster_reconcile_wants_secrets(const struct cluster_reconcile *reconcile)
 {
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;

@@ -64,6 +64,9 @@ static void decide_plan(struct cluster_reconcile *reconcile)
     struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
     if (!memory->children_known && snapshot->usable)
         seed_memory(memory, snapshot);
+    free(reconcile->decided_config_version);
+    reconcile->decided_generation = snapshot->generation;
+    reconcile->decided_config_version = xstrdup(snapshot->config_version);
     cluster_decide_plan(snapshot, &reconcile->decision);
 }
 

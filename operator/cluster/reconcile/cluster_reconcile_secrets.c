@@ -9,13 +9,12 @@
 
 static int phase_after_secrets(struct cluster_reconcile *reconcile)
 {
-    if (!cluster_reconcile_look_again(reconcile))
-        return CLUSTER_PHASE_ABANDONED;
-    if (!reconcile->planned)
-        return CLUSTER_PHASE_ROLES;
+    int next = cluster_reconcile_go_on(reconcile, reconcile->planned ? CLUSTER_PHASE_BINDING : CLUSTER_PHASE_ROLES);
+    if (next != CLUSTER_PHASE_BINDING)
+        return next;
     cluster_reconcile_look_at_agents(reconcile);
     cluster_reconcile_tell_agents(reconcile);
-    return CLUSTER_PHASE_BINDING;
+    return next;
 }
 
 static void on_secrets(void *arg, const struct cluster_secrets_facts *facts,

@@ -247,6 +247,50 @@ static void the_port_of_init_stays_where_it_is(void **state)
     }
 }
 
+/* ---- pods of a set that was deleted ---- */
+
+#define SET_UID "0a000000-0000-4000-8000-00000000000a"
+#define OWNER(uid) "'ownerReferences': [{'uid': '" uid "', 'controller': true}]"
+#define LEAVES_OF(uid) "{'metadata': {'deletionTimestamp': '2026-02-02T02:39:50Z', " OWNER(uid) "}}"
+#define OLD_SET_UID "0c000000-0000-4000-8000-00000000000c"
+
+static const char *const awaited_pods_cluster =
+    "{'metadata': {'generation': 1}, 'spec': {'replicas': 3, 'config': {'spec': {'images': {'mysql': 'mysql:8.4'}}}, "
+    "'storage': {'resources': {'requests': {'storage': '1Gi'}}}}}";
+
+/* Or the StatefulSet controller, which pauses after each failure, would learn of their end a quarter of an hour late. */
+static void the_set_names_pods_that_are_in_its_way(void **state)
+{
+    static const struct {
+        const char *why, *pods;
+        bool has_set;
+        const char *awaited;
+    } rows[] = {
+        {"none", "{'0': {}, '1': {}, '2': {}}", true, ""},
+        {"the cluster was made anew", "{'0': " LEAVES_OF(OLD_SET_UID) ", '1': {}, '2': " LEAVES_OF(OLD_SET_UID) "}",
+            false, "shop-mysql-0,shop-mysql-2"},
+        {"and its set is there", "{'0': {}, '2': " LEAVES_OF(OLD_SET_UID) "}", true, "shop-mysql-2"},
+        {"the set replaces its own", "{'0': {}, '1': {}, '2': " LEAVES_OF(SET_UID) "}", true, ""},
+        {"the set adopts those that stay", "{'0': {'metadata': {" OWNER(OLD_SET_UID) "}}}", true, ""},
+        {"a name that it does not need", "{'0': {}, '1': {}, '2': {}, '3': " LEAVES_OF(OLD_SET_UID) "}", true, ""},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(freep) char *text = xasprintf("{'pods': %s}", rows[i].pods);
+        _cleanup_(json_decrefp) json_t *cluster = parse(awaited_pods_cluster);
+        _cleanup_(json_decrefp) json_t *observed = parse(text);
+        struct golden *golden = golden_new(cluster, observed);
+        struct stateful_set_object set = {.object.uid = kube_uid_parse(SET_UID, strlen(SET_UID)), .replicas = 3};
+        golden->snapshot.stateful_set = rows[i].has_set ? &set : NULL;
+        _cleanup_(json_decrefp) json_t *made = desired_stateful_set(&golden->snapshot);
+        const char *awaited = json_path_str(made, "metadata.annotations[\"" ANNOTATION_AWAITED_PODS "\"]", "");
+        if (!str_eq(awaited, rows[i].awaited))
+            fail_msg("%s: it awaits '%s', not '%s'", rows[i].why, awaited, rows[i].awaited);
+        golden_free(golden);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_look_needs_less),
         cmocka_unit_test(the_route_goes_back_while_the_old_primary_cannot_be_fenced),
         cmocka_unit_test(the_port_of_init_stays_where_it_is),
+        cmocka_unit_test(the_set_names_pods_that_are_in_its_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
