@@ -31,8 +31,9 @@ enum role_action {
     ROLE_ACTION_FOLLOW,
     ROLE_ACTION_PREPARE, /* all but the start of following */
     ROLE_ACTION_ROTATE,
-    ROLE_ACTION_HOLD,    /* receives no more, goes on applying */
-    ROLE_ACTION_RECOVER, /* what was received before the server's start is looked after, before anything drops it */
+    ROLE_ACTION_HOLD,        /* receives no more, goes on applying */
+    ROLE_ACTION_END_WRITERS, /* of a server that is closed for writes, which some may write on nevertheless (MariaDB) */
+    ROLE_ACTION_RECOVER,     /* what was received before the server's start is looked after, before anything drops it */
     ROLE_ACTION_COUNT
 };
 
@@ -62,6 +63,10 @@ struct role_state {
     bool closed_for_room; /* a primary that is kept closed for writes while a volume has too little room */
     bool reopens;         /* it was read from while it was closed for room, and is being opened under the same order */
     bool held_for_room;   /* a replica that receives nothing for that reason */
+    bool open_for_root;   /* closed for room, and administrators may write, as the order in force wishes */
+    uint64_t root_until_ms; /* of the last order, by the operator's clock; 0: nobody wishes it */
+    int64_t root_end_ms;    /* when that wish ends by ours, whatever is said of it again */
+    int64_t writers_ms;     /* when writers were ended last (ROLE_ACTION_END_WRITERS) */
 
     struct hearing hearing;  /* since when the operator and the other members have not been heard */
     struct self_fence fence; /* as noted in the run folder, by this agent or the one before */

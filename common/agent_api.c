@@ -208,7 +208,9 @@ static const struct json_field fields[] = {
     FIELD("writable", BOOL, CHANGE_COUNTS, writable),
     FIELD("leavesThreads", BOOL, CHANGE_COUNTS, leaves_threads),
     FIELD("keepsStopped", BOOL, CHANGE_COUNTS, keeps_stopped),
+    FIELD("openForRootUntilMs", U64, CHANGE_COUNTS, root_until_ms),
     FIELD("closedForRoom", BOOL, CHANGE_COUNTS, closed_for_room),
+    FIELD("openForRoot", BOOL, CHANGE_COUNTS, open_for_root),
     FIELD("roomyReplicas", U32, CHANGE_COUNTS, roomy_replicas),
     FIELD("gtidReceived", POSITION, CHANGE_COUNTS, gtid_received),
     FIELD("errantTransactions", TEXT, CHANGE_COUNTS, errant),
@@ -260,7 +262,7 @@ static const struct json_field fields[] = {
 unsigned agent_status_asides(const struct agent_status *status)
 {
     return (status->leaves_threads ? AGENT_ASIDE_LEAVE_THREADS : 0) |
-        (status->keeps_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0);
+        (status->keeps_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0) | agent_aside_of_root(status->root_until_ms);
 }
 
 static json_t *problems_encode(const struct agent_status *status)

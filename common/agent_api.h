@@ -13,7 +13,7 @@
  *   GET  /v1/status[?watch=1]
  *       also to members, without watch: a replica compares its clock and its transactions with its source's;
  *       ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got; &room=short that its volume
- *       has too little room (agent/others_room.h)
+ *       has too little room, &floor=last that it has hardly any (agent/others_room.h)
  *   PUT  /v1/role[?asOf=MS]                      agent_order.h; operator only
  *   POST /v1/backups, DELETE /v1/backups/ID      backup_task.h; operator only
  *   PUT  /v1/archive, DELETE /v1/archive         archive_task.h; operator only
@@ -237,12 +237,14 @@ struct agent_status {
     char order_hash[17];  /* "" if this process has no order */
     bool order_done; /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
     bool writable; /* clients can write here */
-    /* The order's leave_threads and keep_stopped, as last told; keeps_stopped by an agent that was restarted since,
-     * too. */
+    /* The order's leave_threads, keep_stopped and root_until_ms, as last told; keeps_stopped by an agent that was
+     * restarted since, too. */
     bool leaves_threads, keeps_stopped;
+    uint64_t root_until_ms;
     /* Primary: it has done what its order asks for but for writes, which it takes again, under the order in force then,
      * when its volume has enough room. */
     bool closed_for_room;
+    bool open_for_root; /* closed_for_room, and root may write as the order wishes: administrators, not applications */
     uint32_t roomy_replicas; /* primary: replicas that have told it that their volumes have room */
 
     const char *gtid_received; /* executed and what waits in relay logs; likewise */
