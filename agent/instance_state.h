@@ -74,6 +74,7 @@ struct role_state {
     bool leaving;            /* the server will be stopped: it begins to follow nobody (server_exec.h) */
     bool nobody_stays;       /* as last ordered: no other member could take over (agent_order.h) */
     bool leave_threads;      /* likewise */
+    bool lock_left;          /* likewise */
     bool keep_stopped;       /* likewise; before any order: as the volume says (server_exec.h) */
     bool marked_stopped;     /* the volume says so */
     bool started;  /* both threads were started by us in this life of the server, and we have not stopped any */
@@ -225,9 +226,13 @@ struct instance_state {
     char accounts_applied_hash[65];
     char older_tables[UPGRADE_VERSION_MAX]; /* what the system tables stay of (bootstrap/upgrade.h); "" the server's */
     char made_with[MADE_WITH_MAX]; /* as in the status; asked for when accounts are tended, which begins with every server */
-    uint64_t accounts_digest;      /* of what was applied, as the server holds it (accounts.h); 0: not known */
-    bool accounts_incomplete;      /* a file that is needed is missing */
-    bool accounts_once;            /* they were applied to this data folder at some time */
+    /* What the spec no longer names, as this primary has looked last; and what it names, as it was made last. */
+    struct accounts_left left;
+    bool named_known;
+    char named_user[65], named_database[65]; /* "" none */
+    uint64_t accounts_digest;           /* of what was applied, as the server holds it (accounts.h); 0: not known */
+    bool accounts_incomplete;           /* a file that is needed is missing */
+    bool accounts_once;                 /* they were applied to this data folder at some time */
     enum accounts_scope accounts_scope; /* of what was applied */
     struct error files_error;           /* the mounted files cannot be used */
     struct error accounts_error;        /* why the latest attempt failed */

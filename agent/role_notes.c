@@ -31,6 +31,7 @@ bool role_note_epoch(
     role->epoch = order->epoch;
     role->nobody_stays = order->nobody_stays;
     role->leave_threads = order->leave_threads;
+    role->lock_left = order->lock_left && order->role == AGENT_ROLE_PRIMARY;
     role->keep_stopped = order->keep_stopped && order->role != AGENT_ROLE_PRIMARY;
     note_root_wish(role, order, now_ms);
     if (order->mark != AGENT_MARK_NONE)

@@ -377,6 +377,7 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     ret->leaves_threads = role->leave_threads;
     ret->keeps_stopped = role->keep_stopped;
     ret->root_until_ms = role->root_until_ms;
+    ret->locks_left = role->lock_left;
     if (role->marked_stopped && ret->phase == AGENT_PHASE_DOWN)
         agent_status_add_problem(ret, AGENT_PROBLEM_SERVER_STOPPED,
             "its server is kept stopped, as the cluster's annotation says; taking that away starts it");

@@ -200,6 +200,11 @@ struct agent_status {
     char ready_reason[128]; /* why not, "" if ready */
     bool read_only;
     bool accounts_applied; /* root, system accounts, database and user are as configured; made by a primary, arrived at the others */
+    /* Primary: it has made what spec.username and spec.database named then ("": nothing); and what was made for them
+     * before, is there, and is named no more (agent/mysql/accounts_left.h): names, separated by commas. */
+    bool named_known;
+    char named_user[65], named_database[65];
+    char left_accounts[576], locked_accounts[576], left_databases[1088];
     char accounts_hash[65]; /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
     char mycnf_hash[65]; /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
     /* "innodb_page_size=16384 lower_case_table_names=0 …": what the data was made with and keeps
@@ -237,9 +242,9 @@ struct agent_status {
     char order_hash[17];  /* "" if this process has no order */
     bool order_done; /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
     bool writable; /* clients can write here */
-    /* The order's leave_threads, keep_stopped and root_until_ms, as last told; keeps_stopped by an agent that was
-     * restarted since, too. */
-    bool leaves_threads, keeps_stopped;
+    /* The order's leave_threads, keep_stopped, lock_left and root_until_ms, as last told; keeps_stopped by an agent that
+     * was restarted since, too. */
+    bool leaves_threads, keeps_stopped, locks_left;
     uint64_t root_until_ms;
     /* Primary: it has done what its order asks for but for writes, which it takes again, under the order in force then,
      * when its volume has enough room. */
