@@ -690,6 +690,7 @@ void cluster_order(
             continue;
         ret->orders[i] = base_order(snapshot);
         ret->orders[i].nobody_stays = nobody_stays;
+        ret->orders[i].lock_left = snapshot->lock_left && &snapshot->members[i] == cluster_primary(snapshot);
         ret->orders[i].keep_stopped = may_stop_now(snapshot, &snapshot->members[i]);
         ret->repeat[i] = must_repeat(snapshot, &snapshot->members[i]);
         ret->given[i] = order_member(snapshot, ret, &snapshot->members[i], &ret->orders[i], &ret->again_ms) &&
