@@ -40,6 +40,7 @@ struct action {
     action_tended_fn tended_fn;
     struct accounts_want *want;
     uint64_t digest;
+    struct accounts_left left;
     char made_with[MADE_WITH_MAX];
     char older_tables[UPGRADE_VERSION_MAX];
     struct server_version version;
@@ -73,6 +74,20 @@ static void action_free(struct action *action)
     free(action);
 }
 
+static void finish_tending(const struct action *action)
+{
+    const struct action_tended tended = {
+        .digest = action->digest,
+        .left = action->left,
+        .username = action->want->username,
+        .database = action->want->database,
+        .made_with = action->made_with,
+        .older_tables = action->older_tables,
+    };
+
+    action->tended_fn(action->arg, &action->error, &tended);
+}
+
 static void finish(void *arg)
 {
     struct action *action = arg;
@@ -82,7 +97,7 @@ static void finish(void *arg)
     if (action->applied_fn)
         action->applied_fn(action->arg, &action->error, &action->applied, &action->needs_restart);
     else if (action->tended_fn)
-        action->tended_fn(action->arg, &action->error, action->digest, action->made_with, action->older_tables);
+        finish_tending(action);
     else
         action->fn(action->arg, &action->error);
     action_free(action);
@@ -145,18 +160,30 @@ static void fill_zones(struct session *session)
         log_warn("named time zones may be unknown to the server", LOG_ERR(&err));
 }
 
+static int ask_facts(const struct action *action, struct session *session, struct accounts_facts *ret, struct error *err)
+{
+    const struct accounts_want *want = action->want;
+
+    if (want->scope != ACCOUNTS_LOGGED)
+        return 0;
+    if (want->lock_left && accounts_left_look(session, dialect_for(&action->version), &ret->left, err) < 0)
+        return -1;
+    return accounts_look_tls(session, &ret->tls_noted, err);
+}
+
 static int tend(struct action *action, struct error *err)
 {
     struct action_lane *lane = action->lane;
     _cleanup_(session_closep) struct session *session = NULL;
+    const struct dialect *dialect = dialect_for(&action->version);
     struct accounts_facts facts = {.partial_revokes = action->partial_revokes};
     struct accounts_plan plan;
 
     if (upgrade_system_tables(lane->paths, lane->options.user, &action->version, action->older_tables, err) < 0)
         return -1;
     session = session_open(&lane->options, err);
-    if (!session || (action->want->scope == ACCOUNTS_LOGGED && accounts_look_tls(session, &facts.tls_noted, err) < 0) ||
-        accounts_plan_make(action->want, dialect_for(&action->version), &facts, &plan, err) < 0)
+    if (!session || ask_facts(action, session, &facts, err) < 0 ||
+        accounts_plan_make(action->want, dialect, &facts, &plan, err) < 0)
         return -1;
     int rc = accounts_apply(session, &plan, err);
     accounts_plan_release(&plan);
@@ -167,7 +194,9 @@ static int tend(struct action *action, struct error *err)
         fill_zones(session);
     if (action->want->scope == ACCOUNTS_NONE)
         return 0;
-    action->digest = accounts_digest(session, dialect_for(&action->version));
+    action->digest = accounts_digest(session, dialect);
+    if (accounts_left_look(session, dialect, &action->left, NULL) < 0) /* the next probe may */
+        action->left = (struct accounts_left){.is_known = false};
     leave_mark(lane->paths);
     return 0;
 }

@@ -27,9 +27,14 @@ void action_lane_free(struct action_lane *lane);
  * from within action_lane_free. */
 typedef void (*action_done_fn)(void *arg, const struct error *error);
 
-/* digest: of the accounts as they are then (accounts.h); 0 if they were not applied. */
-typedef void (*action_tended_fn)(
-    void *arg, const struct error *error, uint64_t digest, const char *made_with, const char *older_tables);
+/* What was found of a server whose accounts were tended; valid during the call. */
+struct action_tended {
+    uint64_t digest;                 /* of the accounts as they are then (accounts.h); 0: they were not applied */
+    struct accounts_left left;       /* likewise */
+    const char *username, *database; /* as wanted; NULL: none */
+    const char *made_with, *older_tables;
+};
+typedef void (*action_tended_fn)(void *arg, const struct error *error, const struct action_tended *tended);
 /* Upgrades the system tables if an older series wrote them (no member's binary log knows of it), then applies the
  * accounts as far as want->scope goes and, if that is anything, leaves a mark that it was done once. Takes `want`. No
  * change of role may run at the same time. */

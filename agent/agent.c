@@ -238,6 +238,23 @@ static void watch_accounts(struct agent *agent)
     state->accounts_retry_ms = 0;
 }
 
+static void take_left(struct agent *agent, const struct accounts_left *left)
+{
+    if (!left->is_known)
+        return;
+    agent->state.left = *left;
+    accounts_left_without(&agent->state.left, agent->want.username, agent->want.database);
+}
+
+/* What an action changes meanwhile it looks at itself. */
+static void take_probed_left(struct agent *agent)
+{
+    const struct instance_state *state = &agent->state;
+
+    if (!state->action_running && state->probe_started_ms > state->role.finished_ms)
+        take_left(agent, &state->observed.left);
+}
+
 static void on_probe(void *arg, struct probe_result *result)
 {
     struct agent *agent = arg;
@@ -258,6 +275,7 @@ static void on_probe(void *arg, struct probe_result *result)
             role_keeper_server_gone(agent->roles);
         role_keeper_observed(agent->roles, &result->replication, state->probe_started_ms);
         watch_accounts(agent);
+        take_probed_left(agent);
         if (result->observed.has_status) {
             state->last_status_ms = state->probe_started_ms;
         } else {
@@ -374,18 +392,23 @@ static void on_reloaded(void *arg, const struct error *error)
         log_warn("the server goes on with the certificates it has", LOG_ERR(error));
 }
 
-static void note_accounts(struct agent *agent)
+static void note_accounts(struct agent *agent, const struct action_tended *tended)
 {
     struct instance_state *state = &agent->state;
 
     state->accounts_once = true;
+    if (agent->accounts_scope == ACCOUNTS_LOGGED) {
+        state->named_known = true;
+        snprintf(state->named_user, sizeof(state->named_user), "%s", str_or_empty(tended->username));
+        snprintf(state->named_database, sizeof(state->named_database), "%s", str_or_empty(tended->database));
+    }
+    take_left(agent, &tended->left);
     if (state->accounts_applied == state->accounts_wanted)
         memcpy(state->accounts_applied_hash, agent->want.hash, sizeof(agent->want.hash));
     log_info("accounts are applied", LOG_BOOL("logged", agent->accounts_scope == ACCOUNTS_LOGGED));
 }
 
-static void on_tended(
-    void *arg, const struct error *error, uint64_t digest, const char *made_with, const char *older_tables)
+static void on_tended(void *arg, const struct error *error, const struct action_tended *tended)
 {
     struct agent *agent = arg;
     struct instance_state *state = &agent->state;
@@ -399,13 +422,13 @@ static void on_tended(
         state->accounts_retry_ms = clock_monotonic_ms() + ACCOUNTS_RETRY_MS;
     } else {
         error_clear(&state->accounts_error);
-        snprintf(state->made_with, sizeof(state->made_with), "%s", made_with);
-        snprintf(state->older_tables, sizeof(state->older_tables), "%s", older_tables);
+        snprintf(state->made_with, sizeof(state->made_with), "%s", tended->made_with);
+        snprintf(state->older_tables, sizeof(state->older_tables), "%s", tended->older_tables);
         state->accounts_applied = agent->accounts_generation;
         state->accounts_scope = agent->accounts_scope;
-        state->accounts_digest = digest;
+        state->accounts_digest = tended->digest;
         if (agent->accounts_scope > ACCOUNTS_NONE)
-            note_accounts(agent);
+            note_accounts(agent, tended);
     }
     agent_turn(agent);
 }
@@ -467,6 +490,7 @@ static void act(struct agent *agent, const struct agent_decision *decision, int6
         begin_action(agent);
         agent->accounts_generation = state->accounts_wanted;
         agent->accounts_scope = want->scope = agent_accounts_scope(state);
+        want->lock_left = state->role.lock_left;
         action_lane_tend(
             agent->actions, want, &state->observed.version, state->observed.partial_revokes, on_tended, agent);
     }

@@ -136,7 +136,9 @@ enum accounts_scope agent_accounts_scope(const struct instance_state *state)
 /* A member that is no primary has its system tables upgraded. */
 static bool wants_accounts(const struct instance_state *state, int64_t now_ms)
 {
-    bool all = state->accounts_wanted == state->accounts_applied && state->accounts_scope >= agent_accounts_scope(state);
+    enum accounts_scope scope = agent_accounts_scope(state);
+    bool locks = scope == ACCOUNTS_LOGGED && state->role.lock_left && accounts_left_are_open(&state->left);
+    bool all = state->accounts_wanted == state->accounts_applied && state->accounts_scope >= scope && !locks;
     bool told_soon = agent_is_primary(state) && is_unheard(state) && !state->beat.blocked_since_ms;
 
     if (told_soon) /* by the next beat, whether replicas are on their way or cannot get in */

@@ -15,6 +15,7 @@ enum {
     M_VOLUME_FREE,
     M_VOLUME_FLOOR,
     M_CLOSED_FOR_ROOM,
+    M_OPEN_FOR_ROOT,
     M_CERTIFICATE,
     M_PROBLEMS,
     M_ROLE,
@@ -44,6 +45,8 @@ static const struct metric_desc descs[M_COUNT] = {
         METRIC_GAUGE, {NULL}, {0}},
     [M_CLOSED_FOR_ROOM] = {"kubemysql_agent_closed_for_room",
         "Whether this primary is closed for writes, as a data volume has too little room.", METRIC_GAUGE, {NULL}, {0}},
+    [M_OPEN_FOR_ROOT] = {"kubemysql_agent_open_for_root",
+        "Whether root may write on this primary, which is closed for writes, to make room.", METRIC_GAUGE, {NULL}, {0}},
     [M_CERTIFICATE] = {"kubemysql_agent_certificate_expiry_timestamp_seconds", "When the agent's certificate ends.",
         METRIC_GAUGE, {NULL}, {0}},
     [M_PROBLEMS] = {"kubemysql_agent_problems", "Problems that a person should know; the member's status names them.",
@@ -155,6 +158,7 @@ void agent_metrics_status(struct agent_metrics *metrics, const struct agent_stat
     metric_set(metric_of(metrics->families[M_VOLUME_FREE]), (double)status->volume_free_bytes);
     metric_set(metric_of(metrics->families[M_VOLUME_FLOOR]), (double)status->volume_floor_bytes);
     metric_set(metric_of(metrics->families[M_CLOSED_FOR_ROOM]), status->closed_for_room);
+    metric_set(metric_of(metrics->families[M_OPEN_FOR_ROOT]), status->open_for_root);
     metric_set(metric_of(metrics->families[M_CERTIFICATE]), (double)status->certificate_not_after_ms / 1e3);
     metric_set(metric_of(metrics->families[M_PROBLEMS]), status->problem_count);
     set_replication(metrics, status);

@@ -114,7 +114,8 @@ static void hear(struct agent_server *server, struct http_exchange *exchange, co
     if (as_of)
         role_keeper_heard(server->view->roles, member, strtoll(as_of, NULL, 10));
     if (!str_empty(member))
-        role_keeper_heard_room(server->view->roles, member, str_eq(http_exchange_query(exchange, "room"), "short"));
+        role_keeper_heard_room(server->view->roles, member, str_eq(http_exchange_query(exchange, "room"), "short"),
+            str_eq(http_exchange_query(exchange, "floor"), "last"));
 }
 
 /* Members have certificates of the same CA, and databases run in their pods: only the operator is served. */

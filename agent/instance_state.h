@@ -31,8 +31,9 @@ enum role_action {
     ROLE_ACTION_FOLLOW,
     ROLE_ACTION_PREPARE, /* all but the start of following */
     ROLE_ACTION_ROTATE,
-    ROLE_ACTION_HOLD,    /* receives no more, goes on applying */
-    ROLE_ACTION_RECOVER, /* what was received before the server's start is looked after, before anything drops it */
+    ROLE_ACTION_HOLD,        /* receives no more, goes on applying */
+    ROLE_ACTION_END_WRITERS, /* of a server that is closed for writes, which some may write on nevertheless (MariaDB) */
+    ROLE_ACTION_RECOVER,     /* what was received before the server's start is looked after, before anything drops it */
     ROLE_ACTION_COUNT
 };
 
@@ -62,6 +63,10 @@ struct role_state {
     bool closed_for_room; /* a primary that is kept closed for writes while a volume has too little room */
     bool reopens;         /* it was read from while it was closed for room, and is being opened under the same order */
     bool held_for_room;   /* a replica that receives nothing for that reason */
+    bool open_for_root;   /* closed for room, and administrators may write, as the order in force wishes */
+    uint64_t root_until_ms; /* of the last order, by the operator's clock; 0: nobody wishes it */
+    int64_t root_end_ms;    /* when that wish ends by ours, whatever is said of it again */
+    int64_t writers_ms;     /* when writers were ended last (ROLE_ACTION_END_WRITERS) */
 
     struct hearing hearing;  /* since when the operator and the other members have not been heard */
     struct self_fence fence; /* as noted in the run folder, by this agent or the one before */
@@ -69,6 +74,7 @@ struct role_state {
     bool leaving;            /* the server will be stopped: it begins to follow nobody (server_exec.h) */
     bool nobody_stays;       /* as last ordered: no other member could take over (agent_order.h) */
     bool leave_threads;      /* likewise */
+    bool lock_left;          /* likewise */
     bool keep_stopped;       /* likewise; before any order: as the volume says (server_exec.h) */
     bool marked_stopped;     /* the volume says so */
     bool started;  /* both threads were started by us in this life of the server, and we have not stopped any */
@@ -223,6 +229,10 @@ struct instance_state {
     char older_tables[UPGRADE_VERSION_MAX]; /* what the system tables stay of (bootstrap/upgrade.h); "" the server's */
     /* as in the status; asked for when accounts are tended, which begins with every server */
     char made_with[MADE_WITH_MAX];
+    /* What the spec no longer names, as this primary has looked last; and what it names, as it was made last. */
+    struct accounts_left left;
+    bool named_known;
+    char named_user[65], named_database[65]; /* "" none */
     uint64_t accounts_digest;           /* of what was applied, as the server holds it (accounts.h); 0: not known */
     bool accounts_incomplete;           /* a file that is needed is missing */
     bool accounts_once;                 /* they were applied to this data folder at some time */

@@ -6,7 +6,7 @@
 #include "common/hashmap.h"
 
 /* A newcomer takes the place of the one that has been silent for longest. */
-void others_room_note(struct others_room *room, const char *name, bool is_short, int64_t now_ms)
+void others_room_note(struct others_room *room, const char *name, bool is_short, bool is_last, int64_t now_ms)
 {
     uint64_t who = hash64(HASH64_INIT, name, strlen(name));
     size_t place = 0;
@@ -21,25 +21,45 @@ void others_room_note(struct others_room *room, const char *name, bool is_short,
     }
     room->members[place].who = who;
     room->members[place].ms = now_ms;
-    room->members[place].is_short = is_short;
+    room->members[place].is_short = is_short || is_last;
+    room->members[place].is_last = is_last;
 }
 
-static uint32_t count(const struct others_room *room, bool is_short, int64_t now_ms)
-{
-    uint32_t found = 0;
+struct others_count {
+    uint32_t all, is_short, is_last;
+};
 
-    for (size_t i = 0; i < OTHERS_ROOM_MAX; i++)
-        found += room->members[i].ms && now_ms - room->members[i].ms < OTHERS_ROOM_MS &&
-            room->members[i].is_short == is_short;
+static struct others_count count(const struct others_room *room, int64_t now_ms)
+{
+    struct others_count found = {0};
+
+    for (size_t i = 0; i < OTHERS_ROOM_MAX; i++) {
+        if (!room->members[i].ms || now_ms - room->members[i].ms >= OTHERS_ROOM_MS)
+            continue;
+        found.all++;
+        found.is_short += room->members[i].is_short;
+        found.is_last += room->members[i].is_last;
+    }
     return found;
 }
 
 uint32_t others_room_count(const struct others_room *room, int64_t now_ms)
 {
-    return count(room, false, now_ms);
+    struct others_count found = count(room, now_ms);
+
+    return found.all - found.is_short;
 }
 
 bool others_room_lacks(const struct others_room *room, uint32_t acks, int64_t now_ms)
 {
-    return count(room, true, now_ms) > 0 && count(room, false, now_ms) < MAX_OF(acks, 1U);
+    struct others_count found = count(room, now_ms);
+
+    return found.is_short > 0 && found.all - found.is_short < MAX_OF(acks, 1U);
+}
+
+bool others_room_is_last(const struct others_room *room, uint32_t acks, int64_t now_ms)
+{
+    struct others_count found = count(room, now_ms);
+
+    return found.is_last > 0 && found.all - found.is_last < MAX_OF(acks, 1U);
 }

@@ -5,7 +5,7 @@
  *
  * A replica says so with each question to its source's agent (agent_api.h: GET /v1/status?room=short|enough). What it
  * said counts for OTHERS_ROOM_MS: one that fell silent for want of room has none. One that says nothing of it, as of an
- * earlier version, counts as one that has room.
+ * earlier version, counts as one that has room. One that says "floor=last" as well has less than VOLUME_LAST_FLOOR.
  */
 #ifndef KM_AGENT_OTHERS_ROOM_H
 #define KM_AGENT_OTHERS_ROOM_H
@@ -19,14 +19,16 @@ struct others_room {
     struct {
         uint64_t who; /* hash of its name */
         int64_t ms;   /* 0: nobody */
-        bool is_short;
+        bool is_short, is_last;
     } members[OTHERS_ROOM_MAX];
 };
 
-void others_room_note(struct others_room *room, const char *name, bool is_short, int64_t now_ms);
+void others_room_note(struct others_room *room, const char *name, bool is_short, bool is_last, int64_t now_ms);
 /* Replicas that have room. */
 uint32_t others_room_count(const struct others_room *room, int64_t now_ms);
 /* Somebody is short of it, and fewer than `acks` (0 counts as 1) others have some. */
 bool others_room_lacks(const struct others_room *room, uint32_t acks, int64_t now_ms);
+/* Likewise, of those that have hardly any. */
+bool others_room_is_last(const struct others_room *room, uint32_t acks, int64_t now_ms);
 
 #endif

@@ -50,6 +50,14 @@ static struct session *open_session(struct probe_lane *lane, struct error *err)
     return session;
 }
 
+/* What cannot be read now is read the next time. */
+static void look_at_accounts(struct session *session, const struct dialect *dialect, struct observation *observed)
+{
+    observed->accounts_digest = accounts_digest(session, dialect);
+    if (accounts_left_look(session, dialect, &observed->left, NULL) < 0)
+        observed->left = (struct accounts_left){.is_known = false};
+}
+
 static int look(struct probe_lane *lane, struct error *err)
 {
     struct probe_result *result = &lane->result;
@@ -66,7 +74,7 @@ static int look(struct probe_lane *lane, struct error *err)
     if (replication_facts_observe(lane->session, dialect, lane->options.user, &result->replication, err) < 0)
         return -1;
     if (lane->with_status && result->replication.system_tables_seen)
-        result->observed.accounts_digest = accounts_digest(lane->session, dialect);
+        look_at_accounts(lane->session, dialect, &result->observed);
     if (lane->beat_late &&
         replication_beat_locked(lane->session, lane->options.user, &result->replication.beat_locked, err) < 0)
         return -1;

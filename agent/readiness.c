@@ -125,6 +125,12 @@ static void fill_accounts(const struct instance_state *state, struct agent_statu
                         : facts->accounts_present && strcmp(facts->accounts_hash, state->accounts_wanted_hash) == 0;
 
     json_copy_text(ret->accounts_hash, sizeof(ret->accounts_hash), hash);
+    if (primary && state->named_known) {
+        ret->named_known = true;
+        json_copy_text(ret->named_user, sizeof(ret->named_user), state->named_user);
+        json_copy_text(ret->named_database, sizeof(ret->named_database), state->named_database);
+        accounts_left_fill_status(&state->left, ret);
+    }
     ret->accounts_applied =
         done && state->accounts_wanted && !state->accounts_incomplete && state->files_error.kind == ERROR_NONE;
 }

@@ -153,7 +153,8 @@ void role_note_lapse(struct instance_state *state, const struct replication_fact
     bool fewer = facts->semi_sync_acks > 0 && facts->semi_sync_acks < acks;
     bool lapsed = !facts->semi_sync_source || !facts->semi_sync_waits || facts->semi_sync_altered || fewer;
 
-    if ((is_semi_sync_primary(role) || role->waits_open) && facts->seen && !facts->read_only && lapsed)
+    if ((is_semi_sync_primary(role) || role->waits_open) && facts->seen && (!facts->read_only || role->open_for_root) &&
+        lapsed)
         state->lapses++;
 }
 
@@ -191,17 +192,39 @@ bool role_held_for_room(const struct instance_state *state, int64_t now_ms)
     return follows && state->room.is_short && is_spare && (role->held_for_room || (ends && is_told));
 }
 
+static bool is_at_last_floor(const struct instance_state *state, int64_t now_ms)
+{
+    const struct agent_order *order = &state->role.order;
+
+    return state->room.is_last || (order->semi_sync && others_room_is_last(&state->others, order->acks, now_ms));
+}
+
+bool role_opens_for_root(const struct instance_state *state, int64_t now_ms)
+{
+    const struct role_state *role = &state->role;
+    bool is_closing = role->closed_for_copy || role->isolated || role->stopping;
+
+    return role->closed_for_room && role->root_until_ms && now_ms < role->root_end_ms && !is_closing &&
+        !is_at_last_floor(state, now_ms);
+}
+
+/* For applications. */
+static bool is_shut(const struct instance_state *state)
+{
+    return state->replication.read_only || state->replication.root_only;
+}
+
 bool role_serves_reads(const struct instance_state *state)
 {
     const struct role_state *role = &state->role;
     bool opens = role->reopens && !role->closed_for_copy && !role->isolated && !role->stopping;
 
-    return state->replication.read_only && (opens || (role->closed_for_room && is_led(state)));
+    return is_shut(state) && (opens || (role->closed_for_room && is_led(state)));
 }
 
 bool role_is_being_suspended(const struct instance_state *state)
 {
-    return state->role.closed_for_room && is_led(state) && !state->replication.read_only;
+    return state->role.closed_for_room && is_led(state) && !is_shut(state);
 }
 
 bool role_ends_suspension(const struct instance_state *state)
@@ -209,7 +232,7 @@ bool role_ends_suspension(const struct instance_state *state)
     const struct role_state *role = &state->role;
 
     return role->running == ROLE_ACTION_SUSPEND &&
-        (!role->closed_for_room || role->closed_for_copy || role->isolated || role->stopping);
+        ((role->has_order && !role->closed_for_room) || role->closed_for_copy || role->isolated || role->stopping);
 }
 
 /* What the agent before this one had promised. */
@@ -237,17 +260,41 @@ bool role_is_isolated(const struct instance_state *state, int64_t now_ms)
         hearing_is_alone(&role->hearing, (int64_t)role->order.self_fence_ms, role->order.self_fence_members, now_ms);
 }
 
-static struct role_decision decide_primary(const struct instance_state *state)
+/* What root writes waits for acknowledgements as the order says, and comes after all that had to be executed before. */
+static bool opens_root_now(const struct instance_state *state)
+{
+    return state->role.open_for_root && is_led(state);
+}
+
+static bool is_suspended(const struct instance_state *state)
+{
+    bool by_root_only = opens_root_now(state) && state->replication.has_super_read_only;
+
+    return by_root_only ? state->replication.root_only : state->replication.read_only;
+}
+
+static bool wants_end_of_writers(const struct instance_state *state, int64_t now_ms)
+{
+    const struct role_state *role = &state->role;
+
+    return role->closed_for_room && !state->replication.has_super_read_only && is_at_last_floor(state, now_ms) &&
+        now_ms - role->writers_ms >= WRITERS_END_MS;
+}
+
+static struct role_decision decide_primary(const struct instance_state *state, int64_t now_ms)
 {
     struct role_decision decision = {.action = ROLE_ACTION_NONE, .urgent = true};
 
     if (state->role.closed_for_copy || state->role.isolated || state->role.stopping)
         decision.action = is_closed(state) ? ROLE_ACTION_NONE : ROLE_ACTION_CLOSE;
-    else if (state->role.closed_for_room && !state->replication.read_only)
+    else if (state->role.closed_for_room && !is_suspended(state))
         decision.action = ROLE_ACTION_SUSPEND;
     else if (state->role.closed_for_room ? !is_led(state) : !is_open(state))
         decision.action = state->role.relay == RELAY_DONE ? ROLE_ACTION_OPEN : ROLE_ACTION_RECOVER;
+    else if (wants_end_of_writers(state, now_ms))
+        decision.action = ROLE_ACTION_END_WRITERS;
     decision.stays_closed = state->role.closed_for_room;
+    decision.root = opens_root_now(state);
     return decision;
 }
 
@@ -497,8 +544,10 @@ static struct role_decision decide_without_order(const struct instance_state *st
 {
     bool may_be_open = !state->role.isolated && !state->seen_gone;
     bool close = !may_be_open && state->replication.seen && !is_closed(state);
+    /* Until when the agent before this one had opened it for root is not known. */
+    enum role_action otherwise = state->replication.root_only ? ROLE_ACTION_SUSPEND : ROLE_ACTION_NONE;
 
-    return (struct role_decision){.action = close ? ROLE_ACTION_CLOSE : ROLE_ACTION_NONE, .urgent = true};
+    return (struct role_decision){.action = close ? ROLE_ACTION_CLOSE : otherwise, .urgent = true};
 }
 
 static struct role_decision decide_by_role(const struct instance_state *state, int64_t now_ms)
@@ -509,7 +558,7 @@ static struct role_decision decide_by_role(const struct instance_state *state, i
         return decide_without_order(state);
     switch (state->role.order.role) {
     case AGENT_ROLE_PRIMARY:
-        decision = decide_primary(state);
+        decision = decide_primary(state, now_ms);
         break;
     case AGENT_ROLE_REPLICA:
         decision = decide_replica(state, now_ms);
@@ -543,7 +592,8 @@ struct role_decision role_decide(const struct instance_state *state, enum agent_
     bool in_vain = waits_in_vain(state, now_ms);
     /* Accounts are statements too: they must not meet a change of roles half-way. One whose commit waits in vain never
      * ends by itself: closing ends it. Nor does a volume that fills up wait for them. */
-    bool ends = (in_vain && decision.action == ROLE_ACTION_CLOSE) || decision.action == ROLE_ACTION_SUSPEND;
+    bool ends = (in_vain && decision.action == ROLE_ACTION_CLOSE) || decision.action == ROLE_ACTION_SUSPEND ||
+        decision.action == ROLE_ACTION_END_WRITERS;
     if (state->action_running && !hangs && !ends)
         return (struct role_decision){.action = ROLE_ACTION_NONE};
     /* The statement that closes a server which hangs lies ready in its socket: the first thing that is done when it

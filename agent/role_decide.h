@@ -28,7 +28,7 @@ struct role_decision {
     bool restart;      /* follow: a thread that failed, too */
     bool urgent;       /* close: nothing may go on; what runs or waits is ended at once */
     bool stays_closed; /* open: all but for writes */
-    bool root;         /* suspend: administrators may write */
+    bool root;         /* suspend: administrators may write, where the server can tell them from others */
 };
 
 struct role_decision role_decide(const struct instance_state *state, enum agent_phase phase, int64_t now_ms);
@@ -59,6 +59,11 @@ bool role_closed_for_room(const struct instance_state *state, int64_t now_ms);
 /* A replica receives nothing once less than half of its floor is free, as long as its source takes writes and has
  * enough others that acknowledge them. */
 bool role_held_for_room(const struct instance_state *state, int64_t now_ms);
+/* It is open for root all the same: an order wishes it (agent_order.h: root_until_ms), and there is more room than the
+ * last floor, here and on the members whose acknowledgements it needs. */
+bool role_opens_for_root(const struct instance_state *state, int64_t now_ms);
+/* Where the server cannot keep administrators from writing, those who write are ended below the last floor. */
+#define WRITERS_END_MS 1000
 /* Such a primary has done all else that its order asks for: it is read from, and replicas follow it. Not before nobody
  * can write there any more: until then it needs acknowledgements. And until it is open again. */
 bool role_serves_reads(const struct instance_state *state);

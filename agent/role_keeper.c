@@ -281,6 +281,7 @@ static const char *const action_texts[ROLE_ACTION_COUNT] = {
     [ROLE_ACTION_PREPARE] = "ready to follow its source",
     [ROLE_ACTION_ROTATE] = "its binary log begins a new file",
     [ROLE_ACTION_HOLD] = "receives no more",
+    [ROLE_ACTION_END_WRITERS] = "those who wrote were ended",
     [ROLE_ACTION_RECOVER] = "what was received before the start is looked after",
 };
 
@@ -371,7 +372,9 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
     role_note_begin(role, decision, now_ms);
     relay_notes_keep(&keeper->notes, keeper->state);
     /* These drop nothing, and wait for no disk. */
-    if (decision->action != ROLE_ACTION_CLOSE && decision->action != ROLE_ACTION_SUSPEND)
+    bool drops_nothing = decision->action == ROLE_ACTION_CLOSE || decision->action == ROLE_ACTION_SUSPEND ||
+        decision->action == ROLE_ACTION_END_WRITERS;
+    if (!drops_nothing)
         job.note_change = catch_up_note_unsynced(&keeper->notes.catch_up);
     role_lane_start(keeper->lane, &job);
 }
@@ -395,6 +398,16 @@ static void note_room(struct instance_state *state, int64_t now_ms)
                                              : "no longer held for lack of room");
 }
 
+static void note_root(struct instance_state *state, int64_t now_ms)
+{
+    if (!role_note_root(state, now_ms))
+        return;
+    if (state->role.open_for_root)
+        log_warn("open for root, to make room", LOG_INT("seconds", (state->role.root_end_ms - now_ms + 999) / 1000));
+    else
+        log_info("no longer open for root");
+}
+
 static void note_isolation(struct instance_state *state, int64_t now_ms)
 {
     if (role_note_isolation(state, now_ms))
@@ -414,9 +427,9 @@ void role_keeper_heard(struct role_keeper *keeper, const char *member, int64_t a
         hearing_operator(&keeper->state->role.hearing, as_of_ms, now_ms);
 }
 
-void role_keeper_heard_room(struct role_keeper *keeper, const char *member, bool is_short)
+void role_keeper_heard_room(struct role_keeper *keeper, const char *member, bool is_short, bool is_last)
 {
-    others_room_note(&keeper->state->others, member, is_short, clock_monotonic_ms());
+    others_room_note(&keeper->state->others, member, is_short, is_last, clock_monotonic_ms());
 }
 
 static void note_stopping(struct role_keeper *keeper)
@@ -438,6 +451,7 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
     note_room(state, now_ms);
     note_isolation(state, now_ms);
     note_stopping(keeper);
+    note_root(state, now_ms);
     if (role_ends_suspension(state))
         role_lane_supersede(keeper->lane);
     healing_turn(keeper->healing);

@@ -38,8 +38,8 @@ void role_keeper_server_gone(struct role_keeper *keeper);
 /* The operator (member NULL) or another member has asked for something, as of a clock_ms of ours: it is not alone
  * (I6). */
 void role_keeper_heard(struct role_keeper *keeper, const char *member, int64_t as_of_ms);
-/* A replica says whether its volume has too little room. */
-void role_keeper_heard_room(struct role_keeper *keeper, const char *member, bool is_short);
+/* A replica says whether its volume has too little room, or hardly any. */
+void role_keeper_heard_room(struct role_keeper *keeper, const char *member, bool is_short, bool is_last);
 /* A look at the server that began at started_ms: taken over unless a change of role came in between. */
 void role_keeper_observed(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms);
 /* Changes of role need a connection and the server has none left: one with these options is to be made by a session

@@ -168,6 +168,21 @@ static int suspend(struct role_lane *lane, const struct dialect *dialect, struct
     return role_suspend(lane->session, dialect, &wish, &lane->result.done, err);
 }
 
+static bool everybody_ends(void *arg, int64_t age_ms)
+{
+    UNUSED(arg);
+    UNUSED(age_ms);
+    return true;
+}
+
+/* Done: it is worth a word. */
+static int end_writers(struct role_lane *lane, const struct dialect *dialect, struct error *err)
+{
+    const struct role_suspend_wish wish = {.ends = everybody_ends};
+
+    return role_end_writers(lane->session, dialect, &wish, &lane->result.done, err);
+}
+
 static int recover(struct role_lane *lane, const struct dialect *dialect, struct error *err)
 {
     struct role_result *result = &lane->result;
@@ -192,6 +207,8 @@ static int change(struct role_lane *lane, const struct dialect *dialect, struct 
             lane->session, dialect, MIN_OF(lane->job.order.drain_ms, (uint32_t)DRAIN_MAX_MS), &lane->result.look, err);
     case ROLE_ACTION_SUSPEND:
         return suspend(lane, dialect, err);
+    case ROLE_ACTION_END_WRITERS:
+        return end_writers(lane, dialect, err);
     case ROLE_ACTION_STOP:
         return role_stop(lane->session, dialect, err);
     case ROLE_ACTION_HOLD:

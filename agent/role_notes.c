@@ -10,6 +10,16 @@
 
 /* ---- orders ---- */
 
+/* Clocks of nodes differ: only how long it lasts is believed, and of one wish only what is said first, or less. */
+static void note_root_wish(struct role_state *role, const struct agent_order *order, int64_t now_ms)
+{
+    uint64_t until_ms = order->role == AGENT_ROLE_PRIMARY ? order->root_until_ms : 0;
+    int64_t end_ms = now_ms + (int64_t)MIN_OF(order->root_ms, (uint32_t)AGENT_ROOT_MAX_MS);
+
+    role->root_end_ms = until_ms == role->root_until_ms ? MIN_OF(role->root_end_ms, end_ms) : end_ms;
+    role->root_until_ms = until_ms;
+}
+
 bool role_note_epoch(
     struct instance_state *state, const struct agent_order *order, const char hash[static 17], int64_t now_ms)
 {
@@ -21,7 +31,9 @@ bool role_note_epoch(
     role->epoch = order->epoch;
     role->nobody_stays = order->nobody_stays;
     role->leave_threads = order->leave_threads;
+    role->lock_left = order->lock_left && order->role == AGENT_ROLE_PRIMARY;
     role->keep_stopped = order->keep_stopped && order->role != AGENT_ROLE_PRIMARY;
+    note_root_wish(role, order, now_ms);
     if (order->mark != AGENT_MARK_NONE)
         role->mark = order->mark;
     if (new_epoch)
@@ -131,6 +143,7 @@ void role_note_server_gone(struct instance_state *state, int64_t now_ms)
         role->has_order = false;
         role->order = (struct agent_order){0};
         role->order_hash[0] = '\0';
+        role->root_until_ms = 0;
     }
 }
 
@@ -167,7 +180,7 @@ bool role_note_room(struct instance_state *state, int64_t now_ms)
     struct role_state *role = &state->role;
     bool changed = closed != role->closed_for_room || held != role->held_for_room;
 
-    if (closed || !state->replication.read_only)
+    if (closed || (!state->replication.read_only && !state->replication.root_only))
         role->reopens = false;
     else if (role->closed_for_room)
         role->reopens = role_serves_reads(state);
@@ -179,6 +192,17 @@ bool role_note_room(struct instance_state *state, int64_t now_ms)
     }
     role->closed_for_room = closed;
     role->held_for_room = held;
+    return changed;
+}
+
+bool role_note_root(struct instance_state *state, int64_t now_ms)
+{
+    bool opens = role_opens_for_root(state, now_ms);
+    bool changed = opens != state->role.open_for_root;
+
+    if (changed)
+        state->role.retry_ms = 0;
+    state->role.open_for_root = opens;
     return changed;
 }
 
@@ -219,6 +243,8 @@ void role_note_begin(struct role_state *role, const struct role_decision *decisi
     }
     if (decision->restart)
         role->restarted_ms = now_ms;
+    if (decision->action == ROLE_ACTION_END_WRITERS)
+        role->writers_ms = now_ms;
     if (decision->action != ROLE_ACTION_ROTATE)
         role->started = false;
     role->running = decision->action;

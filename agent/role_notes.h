@@ -45,6 +45,8 @@ bool role_note_isolation(struct instance_state *state, int64_t now_ms);
 bool role_note_copy(struct instance_state *state, int64_t now_ms);
 /* True: whether it is closed, or held, for lack of room has changed. */
 bool role_note_room(struct instance_state *state, int64_t now_ms);
+/* After that. True: whether it is open for root has changed. */
+bool role_note_root(struct instance_state *state, int64_t now_ms);
 /* The heartbeat is to be written. */
 bool role_beats(const struct instance_state *state);
 /* A heartbeat written after the server was closed would be errant: one that is under way may end first. accepted_ms: of

@@ -362,7 +362,9 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     ret->looked_ms = state->replication_ms;
     ret->closed_for_room = ret->phase == AGENT_PHASE_RUNNING && role_serves_reads(state);
     ret->roomy_replicas = role->order.role == AGENT_ROLE_PRIMARY ? others_room_count(&state->others, now_ms) : 0;
-    ret->writable = ret->phase == AGENT_PHASE_RUNNING && facts->seen && !facts->read_only;
+    ret->open_for_root =
+        ret->closed_for_room && role->open_for_root && (facts->root_only || !facts->has_super_read_only);
+    ret->writable = ret->phase == AGENT_PHASE_RUNNING && facts->seen && !facts->read_only && !ret->closed_for_room;
     ret->gtid_executed = facts->gtid_executed;
     ret->gtid_received = facts->gtid_received;
     ret->gtid_state = facts->gtid_state;
@@ -374,6 +376,8 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     fill_primary(state, now_ms, ret);
     ret->leaves_threads = role->leave_threads;
     ret->keeps_stopped = role->keep_stopped;
+    ret->root_until_ms = role->root_until_ms;
+    ret->locks_left = role->lock_left;
     if (role->marked_stopped && ret->phase == AGENT_PHASE_DOWN)
         agent_status_add_problem(ret, AGENT_PROBLEM_SERVER_STOPPED,
             "its server is kept stopped, as the cluster's annotation says; taking that away starts it");

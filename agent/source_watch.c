@@ -84,7 +84,7 @@ bool source_watch_take(struct instance_state *state, const struct agent_status *
     view->epoch = theirs->epoch;
     view->is_primary = theirs->role == AGENT_ROLE_PRIMARY;
     view->is_open = view->is_primary && ((theirs->order_done && theirs->writable) || theirs->closed_for_room);
-    view->takes_no_writes = theirs->closed_for_room;
+    view->takes_no_writes = theirs->closed_for_room && !theirs->open_for_root;
     view->others_have_room = !theirs->semi_sync || theirs->roomy_replicas >= MAX_OF(theirs->semi_sync_acks, 1U);
     /* One that has yet to be opened may still have to execute what we have. */
     if (!source_watch_is_calm(theirs) || role_awaits_source(state))
@@ -170,9 +170,9 @@ static void on_timer(void *arg)
     }
     _cleanup_(strbuf_release) struct strbuf url;
     strbuf_init(&url, URL_MAX);
-    strbuf_addf(&url, "https://%s:%u/v1/status?from=%s&asOf=%lld&room=%s", watch->host, watch->port,
+    strbuf_addf(&url, "https://%s:%u/v1/status?from=%s&asOf=%lld&room=%s%s", watch->host, watch->port,
         str_or_empty(watch->state->instance), (long long)watch->state->source.clock_ms,
-        watch->state->room.is_short ? "short" : "enough");
+        watch->state->room.is_short ? "short" : "enough", watch->state->room.is_last ? "&floor=last" : "");
     agent_identity_add(&url, watch->pod, NULL);
     struct http_request_options options = {
         .method = "GET",

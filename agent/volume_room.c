@@ -65,6 +65,7 @@ bool volume_room_look(
     room->is_short = free_bytes < (was_short ? volume_room_enough(room) : room->floor);
     if (room->is_short && !was_short)
         room->short_since_ms = at_ms;
+    room->is_last = free_bytes < VOLUME_LAST_FLOOR + (room->is_last ? VOLUME_LAST_FLOOR / 4 : 0);
     return room->is_short != was_short;
 }
 

@@ -20,13 +20,15 @@
 
 #include "common/base.h"
 
+#include "common/agent_order.h"
+
 #define VOLUME_FLOOR_MIN (64ULL * KM_MIB)
 #define VOLUME_FLOOR_PERCENT 3
 #define VOLUME_FLOOR_PERCENT_MAX (2048ULL * KM_MIB)
 #define VOLUME_FILLING_S 10
 #define VOLUME_FILLING_WINDOW_S 60
-/* As long as an annotation opens a primary for root, it is closed for root, too, below this. */
-#define VOLUME_LAST_FLOOR (32ULL * KM_MIB)
+/* Below this a primary is closed for root, too, whatever an annotation says. */
+#define VOLUME_LAST_FLOOR AGENT_ROOT_FLOOR_BYTES
 /* People should hear of it before writes end. */
 #define VOLUME_WARN_PERCENT 5
 
@@ -36,6 +38,7 @@ struct volume_room {
     uint64_t floor;
     bool is_short; /* less is free than the floor, or was, and not enough more is */
     int64_t short_since_ms;
+    bool is_last; /* less is free than VOLUME_LAST_FLOOR, or was, and not a quarter of it more is */
 
     /* How fast it fills. */
     int64_t since_ms; /* the look that the second under way began with; 0: none */

@@ -179,6 +179,12 @@ static const struct json_field fields[] = {
     FIELD("readOnly", BOOL, CHANGE_COUNTS, read_only),
     FIELD("accountsApplied", BOOL, CHANGE_COUNTS, accounts_applied),
     FIELD("accountsHash", TEXT, CHANGE_COUNTS, accounts_hash),
+    FIELD("namedKnown", BOOL, CHANGE_COUNTS, named_known),
+    FIELD("namedUser", TEXT, CHANGE_COUNTS, named_user),
+    FIELD("namedDatabase", TEXT, CHANGE_COUNTS, named_database),
+    FIELD("leftAccounts", TEXT, CHANGE_COUNTS, left_accounts),
+    FIELD("lockedAccounts", TEXT, CHANGE_COUNTS, locked_accounts),
+    FIELD("leftDatabases", TEXT, CHANGE_COUNTS, left_databases),
     FIELD("mycnfHash", TEXT, CHANGE_COUNTS, mycnf_hash),
     FIELD("madeWith", TEXT, CHANGE_COUNTS, made_with),
     FIELD("gtidExecuted", POSITION, CHANGE_COUNTS, gtid_executed),
@@ -208,7 +214,10 @@ static const struct json_field fields[] = {
     FIELD("writable", BOOL, CHANGE_COUNTS, writable),
     FIELD("leavesThreads", BOOL, CHANGE_COUNTS, leaves_threads),
     FIELD("keepsStopped", BOOL, CHANGE_COUNTS, keeps_stopped),
+    FIELD("locksLeft", BOOL, CHANGE_COUNTS, locks_left),
+    FIELD("openForRootUntilMs", U64, CHANGE_COUNTS, root_until_ms),
     FIELD("closedForRoom", BOOL, CHANGE_COUNTS, closed_for_room),
+    FIELD("openForRoot", BOOL, CHANGE_COUNTS, open_for_root),
     FIELD("roomyReplicas", U32, CHANGE_COUNTS, roomy_replicas),
     FIELD("gtidReceived", POSITION, CHANGE_COUNTS, gtid_received),
     FIELD("errantTransactions", TEXT, CHANGE_COUNTS, errant),
@@ -260,7 +269,8 @@ static const struct json_field fields[] = {
 unsigned agent_status_asides(const struct agent_status *status)
 {
     return (status->leaves_threads ? AGENT_ASIDE_LEAVE_THREADS : 0) |
-        (status->keeps_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0);
+        (status->keeps_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0) | (status->locks_left ? AGENT_ASIDE_LOCK_LEFT : 0) |
+        agent_aside_of_root(status->root_until_ms);
 }
 
 static json_t *problems_encode(const struct agent_status *status)

@@ -13,7 +13,7 @@
  *   GET  /v1/status[?watch=1]
  *       also to members, without watch: a replica compares its clock and its transactions with its source's;
  *       ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got; &room=short that its volume
- *       has too little room (agent/others_room.h)
+ *       has too little room, &floor=last that it has hardly any (agent/others_room.h)
  *   PUT  /v1/role[?asOf=MS]                      agent_order.h; operator only
  *   POST /v1/backups, DELETE /v1/backups/ID      backup_task.h; operator only
  *   PUT  /v1/archive, DELETE /v1/archive         archive_task.h; operator only
@@ -202,6 +202,11 @@ struct agent_status {
     bool read_only;
     /* root, system accounts, database and user are as configured; made by a primary, arrived at the others */
     bool accounts_applied;
+    /* Primary: it has made what spec.username and spec.database named then ("": nothing); and what was made for them
+     * before, is there, and is named no more (agent/mysql/accounts_left.h): names, separated by commas. */
+    bool named_known;
+    char named_user[65], named_database[65];
+    char left_accounts[576], locked_accounts[576], left_databases[1088];
     /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
     char accounts_hash[65];
     char mycnf_hash[65]; /* SHA-256 of the ConfigMap's my.cnf that this mysqld was started with */
@@ -243,12 +248,14 @@ struct agent_status {
     /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
     bool order_done;
     bool writable; /* clients can write here */
-    /* The order's leave_threads and keep_stopped, as last told; keeps_stopped by an agent that was restarted since,
-     * too. */
-    bool leaves_threads, keeps_stopped;
+    /* The order's leave_threads, keep_stopped, lock_left and root_until_ms, as last told; keeps_stopped by an agent that
+     * was restarted since, too. */
+    bool leaves_threads, keeps_stopped, locks_left;
+    uint64_t root_until_ms;
     /* Primary: it has done what its order asks for but for writes, which it takes again, under the order in force then,
      * when its volume has enough room. */
     bool closed_for_room;
+    bool open_for_root; /* closed_for_room, and root may write as the order wishes: administrators, not applications */
     uint32_t roomy_replicas; /* primary: replicas that have told it that their volumes have room */
 
     const char *gtid_received; /* executed and what waits in relay logs; likewise */

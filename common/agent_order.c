@@ -65,6 +65,9 @@ static const struct json_field fields[] = {
     FIELD("nobodyStays", JSON_FIELD_BOOL, nobody_stays),
     FIELD("leaveThreads", JSON_FIELD_BOOL, leave_threads),
     FIELD("keepStopped", JSON_FIELD_BOOL, keep_stopped),
+    FIELD("lockLeft", JSON_FIELD_BOOL, lock_left),
+    FIELD("openForRootUntilMs", JSON_FIELD_U64, root_until_ms),
+    FIELD("openForRootMs", JSON_FIELD_U32, root_ms),
 };
 
 const char *agent_role_name(enum agent_role role)
@@ -130,14 +133,22 @@ void agent_order_hash(const struct agent_order *order, char out[static 17])
     identity.salvage_host[0] = '\0';
     identity.beyond = "";
     identity.salvage_agent_port = 0;
-    identity.nobody_stays = identity.leave_threads = identity.keep_stopped = false;
+    identity.nobody_stays = identity.leave_threads = identity.keep_stopped = identity.lock_left = false;
+    identity.root_until_ms = identity.root_ms = 0;
     strbuf_init(&text, AGENT_ORDER_MAX);
     agent_order_encode(&identity, &text);
     snprintf(out, 17, "%016llx", (unsigned long long)hash64(HASH64_INIT, text.buf, text.len));
 }
 
+/* Wishes are whole seconds, and years apart before two of them are taken for one. */
+unsigned agent_aside_of_root(uint64_t root_until_ms)
+{
+    return (unsigned)(root_until_ms / 1000) << AGENT_ASIDE_ROOT_SHIFT;
+}
+
 unsigned agent_order_asides(const struct agent_order *order)
 {
     return (order->nobody_stays ? AGENT_ASIDE_NOBODY_STAYS : 0) |
-        (order->leave_threads ? AGENT_ASIDE_LEAVE_THREADS : 0) | (order->keep_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0);
+        (order->leave_threads ? AGENT_ASIDE_LEAVE_THREADS : 0) | (order->keep_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0) |
+        (order->lock_left ? AGENT_ASIDE_LOCK_LEFT : 0) | agent_aside_of_root(order->root_until_ms);
 }

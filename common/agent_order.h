@@ -29,6 +29,8 @@
 #define AGENT_ORDER_POSITIONS_MAX (2 * POSITION_TEXT_MAX)
 #define AGENT_HOST_SIZE 320
 #define AGENT_RESTORE_ID_SIZE 128
+#define AGENT_ROOT_MAX_MS (10 * 60 * 1000)
+#define AGENT_ROOT_FLOOR_BYTES (32ULL * KM_MIB) /* with less free than that nobody is let in, root neither */
 
 enum agent_role {
     AGENT_ROLE_NONE,    /* read-only, replication stopped, clients disconnected: fenced */
@@ -141,6 +143,15 @@ struct agent_order {
     /* A member that is ordered to be nothing, and is: its server is stopped, and stays so until an order comes without
      * this, also over restarts of the container and of the pod. Means nothing beside role primary. */
     bool keep_stopped;
+    /* Role primary: accounts that were made for spec.username, and which it no longer names, are locked
+     * (agent/mysql/accounts_left.h). Nothing unlocks them but their being named again. */
+    bool lock_left;
+    /* Role primary: while it is closed for writes for want of room (agent/volume_room.h), root may write, to make some.
+     * root_until_ms: until when, by the operator's wall clock, which also tells one wish from another; 0: there is
+     * none. root_ms: what is left of that, AGENT_ROOT_MAX_MS at most: whoever hears of a wish counts from then on, and
+     * the same one said again never lasts longer for it. */
+    uint64_t root_until_ms;
+    uint32_t root_ms;
 };
 
 /* By enum, for tables of json_fields.h. */
@@ -159,6 +170,10 @@ void agent_order_hash(const struct agent_order *order, char out[static 17]);
 #define AGENT_ASIDE_NOBODY_STAYS 1U
 #define AGENT_ASIDE_LEAVE_THREADS 2U
 #define AGENT_ASIDE_KEEP_STOPPED 4U
+#define AGENT_ASIDE_LOCK_LEFT 8U
+/* From this bit on: of root_until_ms, so that another wish is told as well. */
+#define AGENT_ASIDE_ROOT_SHIFT 4
 unsigned agent_order_asides(const struct agent_order *order);
+unsigned agent_aside_of_root(uint64_t root_until_ms);
 
 #endif

@@ -216,6 +216,42 @@ static void plan_user(struct planner *planner, const struct accounts_want *want,
     add_grant(planner, "the user", "GRANT", "ALL PRIVILEGES", level.buf, want->username, "%", "");
 }
 
+static void note_made(struct planner *planner, const char *kind, const char *name)
+{
+    struct strbuf sql;
+
+    strbuf_init(&sql, STATEMENT_MAX);
+    strbuf_addf(&sql, "REPLACE INTO " ACCOUNTS_MADE_TABLE " VALUES ('%s', ", kind);
+    sql_add_string(&sql, name);
+    strbuf_adds(&sql, ")");
+    add_step(planner, "the note of names", &sql);
+}
+
+/* Before they are made: a note of what is not there counts for nothing. */
+static void plan_notes(struct planner *planner, const struct accounts_want *want)
+{
+    if (want->database)
+        note_made(planner, ACCOUNTS_MADE_DATABASE, want->database);
+    if (want->username && want->user_password)
+        note_made(planner, ACCOUNTS_MADE_USER, want->username);
+}
+
+/* Connections that are open stay. */
+static void plan_locks(struct planner *planner, const struct accounts_want *want, const struct accounts_left *left)
+{
+    for (int i = 0; i < left->account_count && want->lock_left && left->can_lock; i++) {
+        struct strbuf sql;
+
+        if (left->accounts[i].is_locked || str_eq(left->accounts[i].name, want->username))
+            continue;
+        strbuf_init(&sql, STATEMENT_MAX);
+        strbuf_adds(&sql, "ALTER USER IF EXISTS ");
+        sql_add_account(&sql, left->accounts[i].name, "%");
+        strbuf_adds(&sql, " ACCOUNT LOCK");
+        add_step(planner, "an account that is left", &sql);
+    }
+}
+
 static void plan_system_accounts(struct planner *planner, const struct accounts_want *want)
 {
     plan_root(planner, want->root_password);
@@ -231,6 +267,10 @@ static void plan_session(struct planner *planner)
     add_text(planner, "the record",
         "CREATE TABLE IF NOT EXISTS " ACCOUNTS_TABLE
         " (id TINYINT UNSIGNED NOT NULL PRIMARY KEY, hash CHAR(64) NOT NULL) ENGINE = InnoDB");
+    add_text(planner, "the note of names",
+        "CREATE TABLE IF NOT EXISTS " ACCOUNTS_MADE_TABLE
+        " (kind CHAR(8) NOT NULL, name CHAR(64) NOT NULL, PRIMARY KEY (kind, name)) "
+        "ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin");
 }
 
 /* In the logged pass alone, behind the note: what is done without the log may be cut off before the note is written. */
@@ -341,8 +381,10 @@ int accounts_plan_make(const struct accounts_want *want, const struct dialect *d
         plan_session(&planner);
         plan_tls(&planner, want, facts->tls_noted);
         plan_system_accounts(&planner, want);
+        plan_notes(&planner, want);
         plan_database(&planner, want->database);
         plan_user(&planner, want, facts->partial_revokes);
+        plan_locks(&planner, want, &facts->left);
         plan_tls_end(&planner, want, facts->tls_noted);
         plan_record(&planner, want->hash);
     }

@@ -3,7 +3,9 @@
  * accounts.h: the accounts, database and user a cluster asks for, as SQL.
  *
  * The plan is pure: what is wanted in, statements out. Every statement can be repeated; nothing is ever dropped: a user
- * whose name was taken out of the spec stays as it is (somebody may be working with it), as does a database.
+ * whose name was taken out of the spec stays as it is (somebody may be working with it), as does a database. What is
+ * made for the spec is noted (accounts_left.h), and on a wish accounts that it no longer names are locked; naming one
+ * again unlocks it.
  *
  * TLS: root@'%' enters with it alone, wherever the server can say so. With `require_tls` that holds of all accounts at
  * '%' that are made here; a note beside the record says that it was done, so that without it they are set free again,
@@ -19,6 +21,7 @@
 
 #include "common/base.h"
 
+#include "agent/mysql/accounts_left.h"
 #include "agent/mysql/dialect.h"
 #include "agent/mysql/session.h"
 #include "common/error.h"
@@ -39,6 +42,7 @@ struct accounts_want {
     char *username;   /* NULL: none */
     char *agent_user; /* the name we enter by: nobody else's */
     bool require_tls;
+    bool lock_left; /* accounts that are left (accounts_left.h) */
     enum accounts_scope scope;
     char hash[65]; /* agent_api.h: accounts_hash */
 };
@@ -59,7 +63,8 @@ struct accounts_plan {
 /* What the server has told of itself and of an earlier plan. */
 struct accounts_facts {
     bool partial_revokes;
-    bool tls_noted; /* accounts_look_tls */
+    bool tls_noted;            /* accounts_look_tls */
+    struct accounts_left left; /* accounts_left_look; only asked where some are to be locked */
 };
 
 /* Pure. ERROR_INVALID: the wish cannot be met whatever the server says (a reserved or over-long name). */

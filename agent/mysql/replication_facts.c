@@ -536,6 +536,8 @@ static int observe_read_only(
         return 0;
     if (session_query(session, "SELECT @@global.super_read_only", row_value_take_flag, &strict, err) < 0)
         return -1;
+    facts->has_super_read_only = true;
+    facts->root_only = facts->read_only && !strict;
     facts->read_only = facts->read_only && strict;
     return 0;
 }

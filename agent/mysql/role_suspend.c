@@ -46,6 +46,7 @@ struct suspension {
     struct session *other;   /* ends writers; NULL: none could be opened */
     const struct dialect *dialect;
     const struct role_suspend_wish *wish;
+    const char *agent_user; /* whose connections stay */
     unsigned long long writers[KILLS_MAX];
     size_t writer_count;
 };
@@ -71,8 +72,7 @@ static void take_connection(void *arg, unsigned count, const char *const *names,
         return;
     int64_t age_ms = strtoll(str_or_empty(values[COLUMN_AGE]), NULL, 10) * 1000;
     if (role_suspend_writes(values[COLUMN_USER], values[COLUMN_DATABASE], values[COLUMN_COMMAND], values[COLUMN_STATE],
-            values[COLUMN_TEXT], strtoull(str_or_empty(values[COLUMN_ROWS]), NULL, 10),
-            session_user(suspension->barrier)) &&
+            values[COLUMN_TEXT], strtoull(str_or_empty(values[COLUMN_ROWS]), NULL, 10), suspension->agent_user) &&
         suspension->wish->ends(suspension->wish->arg, age_ms))
         suspension->writers[suspension->writer_count++] = strtoull(values[COLUMN_ID], NULL, 10);
 }
@@ -172,7 +172,8 @@ static int raise_barrier(struct suspension *suspension, bool *ret_done, struct e
 int role_suspend(struct session *session, const struct dialect *dialect, const struct role_suspend_wish *wish,
     bool *ret_done, struct error *err)
 {
-    struct suspension suspension = {.barrier = session, .dialect = dialect, .wish = wish};
+    struct suspension suspension = {
+        .barrier = session, .dialect = dialect, .wish = wish, .agent_user = session_user(session)};
 
     *ret_done = false;
     if (events_switch(session, false, err) < 0)
@@ -182,7 +183,20 @@ int role_suspend(struct session *session, const struct dialect *dialect, const s
     session_close(suspension.other);
     if (rc < 0 || !*ret_done)
         return rc;
-    if (wish->root && dialect->super_read_only)
+    if (wish->root && dialect->super_read_only && !is_given_up(&suspension))
         return session_exec(session, "SET GLOBAL super_read_only = 0", err);
+    return 0;
+}
+
+int role_end_writers(struct session *session, const struct dialect *dialect, const struct role_suspend_wish *wish,
+    bool *ret_any, struct error *err)
+{
+    struct suspension suspension = {
+        .barrier = session, .other = session, .dialect = dialect, .wish = wish, .agent_user = ""};
+
+    *ret_any = false;
+    if (end_writers(&suspension, err) < 0)
+        return -1;
+    *ret_any = suspension.writer_count > 0;
     return 0;
 }

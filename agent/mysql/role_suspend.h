@@ -22,7 +22,9 @@
 #include "common/error.h"
 
 struct role_suspend_wish {
-    bool root; /* MySQL: administrators may write (super_read_only off, read_only on). MariaDB's always may. */
+    /* MySQL: administrators may write once nobody else does (super_read_only off, read_only on). MariaDB's always
+     * may. */
+    bool root;
     /* Asked a few times a second, of everyone who writes: whether it is to lose the connection. age_ms: of its
      * transaction. */
     bool (*ends)(void *arg, int64_t age_ms);
@@ -33,6 +35,12 @@ struct role_suspend_wish {
 /* Events stop, and nobody may write. Can be repeated. *ret_done: false: given up. */
 int role_suspend(struct session *session, const struct dialect *dialect, const struct role_suspend_wish *wish,
     bool *ret_done, struct error *err) KM_MUST_CHECK;
+
+/* On a server that is closed for writes, once: connections of those who write nevertheless are ended (MariaDB's read_only
+ * lets administrators write, and nothing of its can keep them from it). People in the pod may use the agent's own
+ * account, which itself writes nothing then. *ret_any: there were some. */
+int role_end_writers(struct session *session, const struct dialect *dialect, const struct role_suspend_wish *wish,
+    bool *ret_any, struct error *err) KM_MUST_CHECK;
 
 /* Pure: whether a connection writes, as one row of the list of connections and the rows that its transaction has
  * changed say. Of the agent's own the heartbeat's does, those of replication do not. */

@@ -192,6 +192,28 @@ static void test_accounts_wait_for_those_who_acknowledge(void **unused)
     assert_false(agent_decide(&state, 0, NOW).apply_accounts);
 }
 
+static void test_accounts_that_are_left_are_locked_on_a_wish(void **unused)
+{
+    struct instance_state state = healthy();
+
+    UNUSED(unused);
+    state.left =
+        (struct accounts_left){.is_known = true, .can_lock = true, .account_count = 1, .accounts = {{"old", false}}};
+    assert_false(agent_decide(&state, 0, NOW).apply_accounts);
+    state.role.lock_left = true;
+    assert_true(agent_decide(&state, 0, NOW).apply_accounts);
+    state.accounts_retry_ms = NOW + 1;
+    assert_false(agent_decide(&state, 0, NOW).apply_accounts);
+    state.accounts_retry_ms = 0;
+    state.beat.blocked_since_ms = NOW - 1; /* nothing that would wait for acknowledgements */
+    state.accounts_scope = ACCOUNTS_LOCAL;
+    assert_false(agent_decide(&state, 0, NOW).apply_accounts);
+    state.beat.blocked_since_ms = 0;
+    state.accounts_scope = ACCOUNTS_LOGGED;
+    state.left.accounts[0].is_locked = true;
+    assert_false(agent_decide(&state, 0, NOW).apply_accounts);
+}
+
 static void test_when_to_apply_accounts(void **unused)
 {
     struct instance_state state = healthy();
@@ -492,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_hung_by_the_orders_limit),
         cmocka_unit_test(test_a_refusal_is_an_answer),
         cmocka_unit_test(test_when_to_probe),
+        cmocka_unit_test(test_accounts_that_are_left_are_locked_on_a_wish),
         cmocka_unit_test(test_when_to_apply_accounts),
         cmocka_unit_test(test_accounts_wait_for_those_who_acknowledge),
         cmocka_unit_test(test_a_server_that_is_kept_stopped),

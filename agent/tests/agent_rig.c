@@ -619,8 +619,9 @@ bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, i
     return true;
 }
 
-bool agent_rig_sql(
-    const struct agent_rig *rig, const char *user, const char *password, const char *sql, struct strbuf *out)
+/* way: lines of an option file. */
+static bool run_client(const struct agent_rig *rig, const char *way, const char *user, const char *password,
+    const char *sql, struct strbuf *out)
 {
     _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", agent_rig_path(rig, "client.cnf"));
     _cleanup_(strbuf_release) struct strbuf cnf;
@@ -629,8 +630,7 @@ bool agent_rig_sql(
     struct subprocess_result result;
 
     strbuf_init(&cnf, 4096);
-    strbuf_addf(
-        &cnf, "[client]\nprotocol=tcp\nhost=127.0.0.1\nport=%u\nssl\nuser=%s\npassword=\"", rig->mysql_port, user);
+    strbuf_addf(&cnf, "[client]\n%suser=%s\npassword=\"", way, user);
     for (const char *c = password; *c; c++)
         strbuf_addf(&cnf, "%s%c", *c == '\\' ? "\\" : "", *c);
     strbuf_adds(&cnf, "\"\n");
@@ -638,6 +638,22 @@ bool agent_rig_sql(
     if (out)
         strbuf_reset(out);
     return subprocess_run(&options, out, NULL, &result, NULL) == 0;
+}
+
+bool agent_rig_sql(
+    const struct agent_rig *rig, const char *user, const char *password, const char *sql, struct strbuf *out)
+{
+    _cleanup_(freep) char *way = xasprintf("protocol=tcp\nhost=127.0.0.1\nport=%u\nssl\n", rig->mysql_port);
+
+    return run_client(rig, way, user, password, sql, out);
+}
+
+bool agent_rig_socket_sql(
+    const struct agent_rig *rig, const char *user, const char *password, const char *sql, struct strbuf *out)
+{
+    _cleanup_(freep) char *way = xasprintf("protocol=socket\nsocket=%s\n", agent_rig_path(rig, "run/mysqld.sock"));
+
+    return run_client(rig, way, user, password, sql, out);
 }
 
 static const char enter_and_run[] =

@@ -107,6 +107,9 @@ bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, i
 /* Runs SQL by TCP; false if the server refuses the account or a statement. out may be NULL. */
 bool agent_rig_sql(
     const struct agent_rig *rig, const char *user, const char *password, const char *sql, struct strbuf *out);
+/* Likewise, by the socket. */
+bool agent_rig_socket_sql(
+    const struct agent_rig *rig, const char *user, const char *password, const char *sql, struct strbuf *out);
 /* As the agent does: by the socket, as the database's own user. */
 bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct strbuf *out);
 /* MySQL: one empty transaction each of so many other servers, as a primary has them of its predecessors. */

@@ -270,6 +270,11 @@ bool member_sql(struct replication_rig *rig, unsigned member, const char *sql, s
     return agent_rig_sql(rig->members[member].rig, "root", ROOT_PASSWORD, sql, out);
 }
 
+bool member_root_sql(struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out)
+{
+    return agent_rig_socket_sql(rig->members[member].rig, "root", ROOT_PASSWORD, sql, out);
+}
+
 bool member_owner_sql(struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out)
 {
     return agent_rig_owner_sql(rig->members[member].rig, sql, out);

@@ -77,6 +77,8 @@ void replication_rig_form(struct replication_rig *rig);
 int64_t replication_rig_switch_us(struct replication_rig *rig, unsigned from, unsigned to);
 
 bool member_sql(struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out); /* as root */
+/* Likewise, by the socket: root@localhost. */
+bool member_root_sql(struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out);
 bool member_owner_sql(
     struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out);              /* by the socket */
 bool member_says(struct replication_rig *rig, unsigned member, const char *sql, const char *answer); /* within 10 s */

@@ -118,11 +118,6 @@ static void test_it_opens_with_room(void **state)
         member_await(rig, i, member_ready, "ready");
 }
 
-static bool is_short(const struct member *member)
-{
-    return member_has_problem(member, "VolumeFull");
-}
-
 static unsigned used_mib(const struct member *member)
 {
     return (unsigned)((member->status.volume_bytes - member->status.volume_free_bytes) / KM_MIB);
@@ -131,6 +126,171 @@ static unsigned used_mib(const struct member *member)
 static void leave_free(struct replication_rig *rig, unsigned member, unsigned mib)
 {
     agent_rig_resize_volume(rig->members[member].rig, used_mib(&rig->members[member]) + mib);
+}
+
+/* ---- root makes room ---- */
+
+static bool is_open_for_root(const struct member *member)
+{
+    return is_closed_for_room(member) && member->status.open_for_root;
+}
+
+static bool is_closed_for_root(const struct member *member)
+{
+    return is_closed_for_room(member) && !member->status.open_for_root;
+}
+
+/* The order in force is said again, with a wish; its identity is what the hash leaves out. */
+static void wish_root(struct replication_rig *rig, uint32_t left_ms)
+{
+    struct agent_order order = rig->members[0].order;
+
+    order.root_until_ms = left_ms > 0 ? (uint64_t)clock_realtime_us() / 1000 + left_ms : 0;
+    order.root_ms = left_ms;
+    member_give(rig, 0, order);
+}
+
+/* MariaDB's can always: nothing keeps out who may write in spite of read_only. */
+static void expect_root_may_not_write(struct replication_rig *rig)
+{
+    if (rig->members[0].rig->mysql)
+        assert_false(member_root_sql(rig, 0, "INSERT INTO t.old (id) VALUES (-1)", NULL));
+}
+
+static void expect_applications_may_not(struct replication_rig *rig)
+{
+    assert_false(storm_sql(rig, "INSERT INTO t.w (id) VALUES (-20)", NULL));
+    assert_false(storm_sql(rig, "TRUNCATE TABLE t.old", NULL));
+}
+
+/* Its transaction stays open. Where nobody may write any more it fails at its COMMIT, elsewhere it is ended before. */
+static pid_t root_writes_on(struct replication_rig *rig, bool as_owner)
+{
+    static const char sql[] = "BEGIN; INSERT INTO t.old (id) VALUES (-2); SELECT SLEEP(20); COMMIT";
+
+    fflush(NULL);
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    bool done = as_owner ? member_owner_sql(rig, 0, sql, NULL) : member_root_sql(rig, 0, sql, NULL);
+    _exit(done ? 0 : 1);
+}
+
+static void expect_ended(pid_t pid)
+{
+    int status = 0;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_not_equal(status, 0);
+}
+
+/* What root does is replicated and acknowledged as ever, and nobody takes it for errant. */
+static void root_drops_a_table(struct replication_rig *rig)
+{
+    uint64_t lapses = rig->members[0].status.semi_sync_lapses;
+
+    assert_true(member_root_sql(rig, 0, "TRUNCATE TABLE t.old; DROP TABLE t.older", NULL));
+    assert_true(member_root_sql(rig, 0, "INSERT INTO t.old (id) VALUES (-3)", NULL));
+    for (unsigned i = 1; i < MEMBERS; i++) {
+        assert_true(member_says(rig, i, "SELECT COUNT(*), MIN(id) FROM t.old", "1\t-3"));
+        assert_true(
+            member_says(rig, i, "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'older'", "0"));
+    }
+    replication_rig_run(rig, 1000);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_string_equal(rig->members[i].status.errant, "");
+    assert_int_equal(rig->members[0].status.semi_sync_lapses, lapses);
+}
+
+static void test_root_makes_room(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    resize(rig, 0, MEMBERS - 1, LARGE_MIB);
+    member_await(rig, 0, is_open, "open");
+    assert_true(storm_sql(rig,
+        "CREATE TABLE t.old LIKE t.w; INSERT INTO t.old (id) VALUES (1), (2); CREATE TABLE t.older LIKE t.w", NULL));
+    replication_rig_run(rig, 3000); /* the reserve is made, and what is used is told */
+    leave_free(rig, 0, 50);
+    member_await(rig, 0, is_closed_for_room, "closed for want of room");
+    expect_root_may_not_write(rig);
+    expect_applications_may_not(rig);
+
+    wish_root(rig, 60000);
+    member_await(rig, 0, is_open_for_root, "open for root");
+    expect_applications_may_not(rig);
+    root_drops_a_table(rig);
+    expect_applications_may_not(rig);
+    wish_root(rig, 0);
+    member_await(rig, 0, is_closed_for_root, "closed for root, as the wish was taken back");
+    expect_root_may_not_write(rig);
+}
+
+static void test_root_has_but_its_time(void **state)
+{
+    struct replication_rig *rig = *state;
+    int64_t began_ms = clock_monotonic_ms();
+
+    wish_root(rig, 4000);
+    member_await(rig, 0, is_open_for_root, "open for root");
+    assert_true(member_root_sql(rig, 0, "INSERT INTO t.old (id) VALUES (-4)", NULL));
+    member_await(rig, 0, is_closed_for_root, "closed for root, as its time has passed");
+    printf("closed for root after %lld ms of 4000\n", (long long)(clock_monotonic_ms() - began_ms));
+    assert_true(clock_monotonic_ms() - began_ms >= 3900);
+    expect_root_may_not_write(rig);
+
+    /* A later order ends it, too, unless that wishes it as well. */
+    wish_root(rig, 60000);
+    member_await(rig, 0, is_open_for_root, "open for root");
+    rig->epoch++;
+    member_give(rig, 0, replication_rig_primary(rig, ""));
+    member_await(rig, 0, is_closed_for_root, "closed for root under the new epoch");
+    assert_int_equal(rig->members[0].status.epoch, rig->epoch);
+    for (unsigned i = 1; i < MEMBERS; i++) {
+        member_give(rig, i, replication_rig_replica(rig, 0));
+        member_await(rig, i, member_ready, "ready");
+    }
+    expect_root_may_not_write(rig);
+}
+
+/* Down to 32 MiB; then whoever writes is ended, also where nothing keeps the next one from writing. */
+static void test_root_has_a_last_floor(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    wish_root(rig, 60000);
+    member_await(rig, 0, is_open_for_root, "open for root");
+    bool as_owner = !rig->members[0].rig->mysql; /* the container's own user, by whom people enter as well */
+    pid_t pid = root_writes_on(rig, false);
+    replication_rig_run(rig, 2000);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    pid_t owner = as_owner ? root_writes_on(rig, true) : -1;
+    replication_rig_run(rig, 1000);
+    int64_t began_ms = clock_monotonic_ms();
+    leave_free(rig, 0, 25);
+    member_await(rig, 0, is_closed_for_root, "closed for root at the last floor");
+    expect_ended(pid);
+    if (as_owner)
+        expect_ended(owner);
+    printf("whoever wrote as root was ended after %lld ms\n", (long long)(clock_monotonic_ms() - began_ms));
+    assert_true(rig->members[0].rig->mysql || clock_monotonic_ms() - began_ms < 10000);
+    expect_root_may_not_write(rig);
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.old WHERE id = -2", "0"));
+    leave_free(rig, 0, 50);
+    member_await(rig, 0, is_open_for_root, "open for root again");
+
+    /* With room enough for all. */
+    resize(rig, 0, 0, LARGE_MIB);
+    assert_true(replication_rig_await(rig, 0, is_open, "open again", GROWN_WITHIN_MS));
+    assert_true(storm_sql(rig, "INSERT INTO t.w (id) VALUES (-20)", NULL));
+    resize(rig, 0, 0, 2 * SMALL_MIB);
+}
+
+static bool is_short(const struct member *member)
+{
+    return member_has_problem(member, "VolumeFull");
 }
 
 static bool is_closed_for_others(const struct member *member)
@@ -413,6 +573,9 @@ int room_stories_run(bool mysql)
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_writes_fill_the_volume),
         cmocka_unit_test(test_it_opens_with_room),
+        cmocka_unit_test(test_root_makes_room),
+        cmocka_unit_test(test_root_has_but_its_time),
+        cmocka_unit_test(test_root_has_a_last_floor),
         cmocka_unit_test(test_those_who_acknowledge_need_room),
         cmocka_unit_test(test_binary_logs_go_by_size),
         cmocka_unit_test(test_binary_logs_go_for_room),

@@ -6,6 +6,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "common/agent_api.h"
+
 static const struct agent_order replica = {
     .epoch = 1ULL << 40,
     .role = AGENT_ROLE_REPLICA,
@@ -157,6 +159,31 @@ static void what_is_set_aside_does_not_count_in_the_hash(void **state)
     assert_string_equal(read.beyond, "0-1-7,0-2-9");
 }
 
+/* What root may do for a while, too. Each wish is another aside, as a status shows it back. */
+static void a_wish_to_open_for_root_does_not_count_in_the_hash(void **state)
+{
+    _cleanup_(strbuf_release) struct strbuf text;
+    struct agent_order order = {.epoch = 7, .role = AGENT_ROLE_PRIMARY}, read;
+    struct agent_status status = {.root_until_ms = 1800000000000};
+    char a[17], b[17];
+
+    UNUSED(state);
+    strbuf_init(&text, AGENT_ORDER_MAX);
+    agent_order_hash(&order, a);
+    order.root_until_ms = 1800000000000;
+    order.root_ms = 60000;
+    agent_order_hash(&order, b);
+    assert_string_equal(a, b);
+    agent_order_encode(&order, &text);
+    assert_int_equal(agent_order_decode(text.buf, text.len, NULL, &read, NULL), 0);
+    assert_true(read.root_until_ms == 1800000000000 && read.root_ms == 60000);
+    assert_int_equal(agent_order_asides(&read), agent_status_asides(&status));
+    read.root_until_ms += 1000;
+    assert_int_not_equal(agent_order_asides(&read), agent_status_asides(&status));
+    read.root_until_ms = 0;
+    assert_int_equal(agent_order_asides(&read), 0);
+}
+
 static void a_replica_may_follow_nobody(void **state)
 {
     static const char text[] = "{\"epoch\":7,\"role\":\"replica\"}";
@@ -175,6 +202,7 @@ int main(void)
         cmocka_unit_test(every_member_counts_in_the_hash),
         cmocka_unit_test(the_way_to_the_opening_does_not_count_in_the_hash),
         cmocka_unit_test(what_is_set_aside_does_not_count_in_the_hash),
+        cmocka_unit_test(a_wish_to_open_for_root_does_not_count_in_the_hash),
         cmocka_unit_test(a_replica_may_follow_nobody),
         cmocka_unit_test(the_text_of_an_order_stays_what_it_is),
         cmocka_unit_test(what_is_no_order),

@@ -310,7 +310,7 @@ static void turn(struct sim *sim, int member)
     look_at_volume(sim, member);
     if (role_note_room(state, sim->now_ms))
         sim_tell(sim, "%s: %s", sim_member_name(member),
-            state->role.closed_for_room      ? "too little room for writes"
+            state->role.closed_for_room     ? "too little room for writes"
                 : state->role.held_for_room ? "too little room to receive"
                                             : "there is room again");
     if (role_note_isolation(state, sim->now_ms))
@@ -465,5 +465,5 @@ void agent_heard(struct sim *sim, int member, int other, int64_t as_of_ms)
         hearing_member(&agent->state.role.hearing, sim_member_name(other), as_of_ms, sim->now_ms);
     if (other >= 0)
         others_room_note(&agent->state.others, sim_member_name(other), sim->members[other].agent.state.room.is_short,
-            sim->now_ms);
+            sim->members[other].agent.state.room.is_last, sim->now_ms);
 }

@@ -57,6 +57,8 @@
     "RolledBack" /* a roll failed; True: members run what they ran before; False: nothing goes back; message: why */
 #define CONDITION_DEGRADED "Degraded"                /* True: the primary takes writes, but not all is as wanted */
 #define CONDITION_PASSWORD_SUSPECT "PasswordSuspect" /* True: the password given ends with a newline; message: where */
+#define CONDITION_ACCOUNTS_LEFT \
+    "AccountsLeft" /* True: spec.username or spec.database named others before, or are not applied yet; message: which */
 /* And those of ready_conditions.h. */
 extern const char *const cluster_condition_types[]; /* NULL-terminated, for kube_conditions_decode */
 

@@ -74,6 +74,14 @@
 /* MysqlCluster, set by people: the server of this member, named by ordinal or pod, is stopped, and its pod kept. */
 #define ANNOTATION_STOP_SERVER "kubemysql.dev/stop-server"
 
+/* MysqlCluster, set by people: "true" locks accounts that were made for spec.username, and which it no longer names
+ * (cluster_report_left.h). Taking it away unlocks nothing. */
+#define ANNOTATION_LOCK_LEFT_ACCOUNTS "kubemysql.dev/lock-left-accounts"
+
+/* MysqlCluster, set by people: a time, at most ten minutes ahead, until which root may write on a primary that is closed
+ * for writes for want of room (root_wish.h). */
+#define ANNOTATION_OPEN_FOR_ROOT_UNTIL "kubemysql.dev/open-for-root-until"
+
 /* MysqlCluster, set by people: an existing cluster gets the data of a stored backup (in_place_wish.h). */
 #define ANNOTATION_RESTORE_IN_PLACE "kubemysql.dev/restore-in-place"
 

@@ -239,6 +239,10 @@ static struct kube_object *project_custom(struct json_slice object, struct error
         json_slice_member(meta.annotations, ANNOTATION_CONFIRMED_LOST), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, stop_server),
         json_slice_member(meta.annotations, ANNOTATION_STOP_SERVER), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, open_for_root_until),
+        json_slice_member(meta.annotations, ANNOTATION_OPEN_FOR_ROOT_UNTIL), KUBE_LABEL_MAX);
+    texts_add(&texts, offsetof(struct custom_object, lock_left),
+        json_slice_member(meta.annotations, ANNOTATION_LOCK_LEFT_ACCOUNTS), KUBE_LABEL_MAX);
     texts_add(&texts, offsetof(struct custom_object, roll_again),
         json_slice_member(meta.annotations, ANNOTATION_ROLL_AGAIN), KUBE_LABEL_MAX);
     texts_add(&texts, offsetof(struct custom_object, restore_in_place),

@@ -42,6 +42,8 @@ struct custom_object {
     const char *switchover_to;                    /* MysqlCluster: annotation ANNOTATION_SWITCHOVER_TO, "" if none */
     const char *set_aside_seen;                   /* likewise ANNOTATION_SET_ASIDE_SEEN, cut at SET_ASIDE_SEEN_MAX */
     const char *confirmed_lost;                   /* likewise ANNOTATION_CONFIRMED_LOST */
+    const char *open_for_root_until;              /* likewise ANNOTATION_OPEN_FOR_ROOT_UNTIL */
+    const char *lock_left;                        /* likewise ANNOTATION_LOCK_LEFT_ACCOUNTS */
     const char *stop_server;                      /* likewise ANNOTATION_STOP_SERVER */
     const char *roll_again;                       /* likewise ANNOTATION_ROLL_AGAIN */
     const char *restore_in_place;                 /* likewise ANNOTATION_RESTORE_IN_PLACE */

@@ -14,7 +14,7 @@
 
 #include "common/clock.h"
 
-#define KUBE_CONDITIONS_MAX 22
+#define KUBE_CONDITIONS_MAX 23
 #define KUBE_CONDITION_REASON_MAX 64
 #define KUBE_CONDITION_MESSAGE_MAX 512
 

@@ -203,6 +203,34 @@ static void test_tls_is_required_and_not_any_more(void **unused)
     assert_null(strstr(old, "REQUIRE"));
 }
 
+/* On a wish alone, and never the one that is named, which is unlocked. */
+static void test_accounts_that_are_left_are_locked(void **unused)
+{
+    static const char *const versions[] = {"10.5.5-MariaDB", "10.11.19-MariaDB", "5.7.44", "9.7.4"};
+    struct accounts_facts facts = {.left = {.is_known = true,
+                                       .can_lock = true,
+                                       .account_count = 3,
+                                       .accounts = {{"o'brien", false}, {"old", false}, {"older", true}}}};
+    _cleanup_(accounts_want_release) struct accounts_want want = full_want();
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(versions); i++) {
+        want.lock_left = false;
+        _cleanup_(freep) char *text = plan_text_of(versions[i], &want, &facts);
+        assert_int_equal(count_of(text, "ACCOUNT LOCK"), 0);
+        want.lock_left = true;
+        _cleanup_(freep) char *locks = plan_text_of(versions[i], &want, &facts);
+        assert_int_equal(count_of(locks, "ACCOUNT LOCK"), 1);
+        assert_true(strstr(locks, "\nan account that is left: ALTER USER IF EXISTS 'old'@'%' ACCOUNT LOCK\n") >
+            strstr(locks, "sql_log_bin = 1"));
+        _cleanup_(freep) char *named = change_of(locks, "'o\\'brien'@'%'");
+        assert_non_null(strstr(named, "ACCOUNT UNLOCK"));
+    }
+    facts.left.can_lock = false;
+    _cleanup_(freep) char *old = plan_text_of("5.6.21", &want, &facts);
+    assert_int_equal(count_of(old, "LOCK"), 0);
+}
+
 static void expect_refused(struct accounts_want *want, const char *says)
 {
     struct accounts_plan plan;
@@ -242,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_missing_files_leave_accounts_alone),
         cmocka_unit_test(test_what_goes_into_the_binary_log),
         cmocka_unit_test(test_tls_is_required_and_not_any_more),
+        cmocka_unit_test(test_accounts_that_are_left_are_locked),
         cmocka_unit_test(test_names_that_cannot_be),
     };
 

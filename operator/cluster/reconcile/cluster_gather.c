@@ -455,6 +455,8 @@ bool cluster_gather(const struct cluster_sources *sources, const struct cluster_
         .confirmed_lost = xstrdup(object->confirmed_lost),
         .set_aside_seen = xstrdup(object->set_aside_seen),
         .stop_server = xstrdup(object->stop_server),
+        .lock_left = str_eq(object->lock_left, "true"),
+        .open_for_root_until = xstrdup(object->open_for_root_until),
         .roll_again = xstrdup(object->roll_again),
     };
     in_place_wish_read(object->restore_in_place, &ret->in_place_wish);

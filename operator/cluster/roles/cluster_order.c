@@ -12,6 +12,7 @@
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/namespace_end.h"
+#include "operator/cluster/state/root_wish.h"
 #include "operator/cluster/state/server_series.h"
 #include "operator/cluster/state/stop_wish.h"
 
@@ -658,6 +659,21 @@ static bool must_repeat(const struct cluster_snapshot *snapshot, const struct cl
         (failover_has_lease(snapshot) || !anybody_hears_primary(snapshot));
 }
 
+/* Whoever is primary: its agent heeds it only while it is closed for want of room. */
+static void add_root_wish(
+    const struct cluster_snapshot *snapshot, const struct root_wish *wish, struct cluster_orders *ret)
+{
+    int64_t again_ms = wish->until_ms ? wish->left_ms : wish->again_ms;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (!ret->given[i] || ret->orders[i].role != AGENT_ROLE_PRIMARY || !wish->until_ms)
+            continue;
+        ret->orders[i].root_until_ms = (uint64_t)wish->until_ms;
+        ret->orders[i].root_ms = (uint32_t)wish->left_ms;
+    }
+    if (again_ms > 0) /* the status says no longer that it may, and the agent is told no more of it */
+        ret->again_ms = ret->again_ms > 0 ? MIN_OF(ret->again_ms, again_ms) : again_ms;
+}
+
 void cluster_order(
     const struct cluster_snapshot *snapshot, const struct cluster_intent *intent, struct cluster_orders *ret)
 {
@@ -674,12 +690,16 @@ void cluster_order(
             continue;
         ret->orders[i] = base_order(snapshot);
         ret->orders[i].nobody_stays = nobody_stays;
+        ret->orders[i].lock_left = snapshot->lock_left && &snapshot->members[i] == cluster_primary(snapshot);
         ret->orders[i].keep_stopped = may_stop_now(snapshot, &snapshot->members[i]);
         ret->repeat[i] = must_repeat(snapshot, &snapshot->members[i]);
         ret->given[i] = order_member(snapshot, ret, &snapshot->members[i], &ret->orders[i], &ret->again_ms) &&
             member_can_be_told(&snapshot->members[i], ret->orders[i].wait_for) &&
             !(ret->orders[i].role == AGENT_ROLE_PRIMARY && is_premature(snapshot, intent));
     }
+    struct root_wish wish;
+    root_wish_read(snapshot, &wish);
+    add_root_wish(snapshot, &wish, ret);
 }
 
 /* Who can be told marks its volume first. Who was never asked, as after a restart of ours, will be. "": it may. */

@@ -35,6 +35,7 @@ void cluster_snapshot_release(struct cluster_snapshot *snapshot)
     free(snapshot->confirmed_lost);
     free(snapshot->set_aside_seen);
     free(snapshot->stop_server);
+    free(snapshot->open_for_root_until);
     in_place_wish_release(&snapshot->in_place_wish);
     *snapshot = (struct cluster_snapshot){.ns = NULL};
 }

@@ -173,6 +173,8 @@ struct cluster_snapshot {
     char *set_aside_seen;               /* annotation ANNOTATION_SET_ASIDE_SEEN, "" if none */
     char *confirmed_lost;               /* annotation ANNOTATION_CONFIRMED_LOST, "" if none */
     char *stop_server;                  /* annotation ANNOTATION_STOP_SERVER, "" if none */
+    bool lock_left;                     /* annotation ANNOTATION_LOCK_LEFT_ACCOUNTS */
+    char *open_for_root_until;          /* annotation ANNOTATION_OPEN_FOR_ROOT_UNTIL, "" if none */
     struct in_place_wish in_place_wish; /* annotation ANNOTATION_RESTORE_IN_PLACE */
 
     /* Acceptance: reason "" means accepted. When not `usable`, nothing may be applied from the spec; what roles are

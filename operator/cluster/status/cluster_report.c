@@ -15,6 +15,7 @@
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_accounts.h"
+#include "operator/cluster/status/cluster_report_left.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_report_rolled.h"
@@ -637,7 +638,7 @@ static void say_what_is_awaited(struct report *report)
 {
     struct cluster_status *status = report->status;
     const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
-    char message[MEMBER_MESSAGE_SIZE];
+    char message[MEMBER_MESSAGE_SIZE], remedy[256];
     if (say_what_is_to_do(report) || !str_empty(status->next_action))
         return;
     if (report->outcome->error && report->outcome->error->kind == ERROR_EXISTS)
@@ -652,7 +653,9 @@ static void say_what_is_awaited(struct report *report)
         instance_message(unready, message, sizeof(message));
         put_text(status->next_action, sizeof(status->next_action), "wait until %s is ready%s%s", unready->name,
             *message ? ": " : "", message);
-    }
+    } else if (!unready && !report->snapshot->cluster.paused &&
+        cluster_left_remedy(report->snapshot, remedy, sizeof(remedy)))
+        put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
 }
 
 void cluster_report(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision,
@@ -687,6 +690,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_healthy(&report);
     cluster_report_replication_conditions(snapshot, ret);
     cluster_report_room(snapshot, ret);
+    cluster_report_left(snapshot, ret);
     cluster_report_rolled(snapshot, ret);
     set_child_conflict(&report);
     set_password_suspect(&report);

@@ -4,6 +4,7 @@
 #include "operator/cluster/status/cluster_report_accounts.h"
 
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_report_left.h"
 
 static const struct agent_status *primary_agent(const struct cluster_snapshot *snapshot)
 {
@@ -47,9 +48,17 @@ static bool is_changed(const struct cluster_snapshot *snapshot, enum cluster_acc
     return applied && applied != snapshot->secrets.account_digests[kind];
 }
 
+/* The passwords are the server's, and it has yet to hear of another name. */
+static bool is_made(const struct cluster_snapshot *snapshot, enum cluster_account_kind kind)
+{
+    return kind != ACCOUNT_USER || cluster_names_are_applied(snapshot);
+}
+
 /* Which one it is that the server has not, only who has seen it with all of them knows: else it is said of each. */
 static bool is_applied(const struct cluster_snapshot *snapshot, enum cluster_account_kind kind)
 {
+    if (!is_made(snapshot, kind))
+        return false;
     if (cluster_accounts_are_applied(snapshot))
         return true;
     return snapshot->applied_accounts[kind] && !is_changed(snapshot, kind);

@@ -4,9 +4,11 @@
 #include "operator/cluster/status/cluster_report_room.h"
 
 #include "common/json.h"
+#include "operator/api/names.h"
 #include "operator/cluster/desired/cluster_volumes.h"
 #include "operator/cluster/state/binlog_claims.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/root_wish.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 
 #define REASON_CLOSED "ClosedForWrites"
@@ -72,10 +74,29 @@ static void say_binlogs(const struct cluster_snapshot *snapshot, char *out, size
     }
 }
 
+/* Of a primary that is closed for writes: whether root may write there, or why not although somebody wishes it. */
+static void say_root(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *closed, char *out, size_t size)
+{
+    struct root_wish wish;
+    root_wish_read(snapshot, &wish);
+    *out = '\0';
+    if (!closed)
+        return;
+    if (*wish.why)
+        snprintf(out, size, "; %s", wish.why);
+    else if (wish.until_ms && closed->agent->open_for_root)
+        snprintf(out, size, "; root may write until %s, down to 32 MiB", wish.text);
+    else if (wish.until_ms && closed->agent->volume_free_bytes < AGENT_ROOT_FLOOR_BYTES / 4 * 5)
+        snprintf(out, size, "; with less than 40 MiB root may not write either");
+    else if (wish.until_ms)
+        snprintf(out, size, "; root may not write yet, as " ANNOTATION_OPEN_FOR_ROOT_UNTIL " wishes");
+}
+
 void cluster_report_room(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_member *closed = find_closed(snapshot), *scarce = find_short(snapshot);
-    char text[KUBE_CONDITION_MESSAGE_MAX] = "", binlogs[512];
+    char text[KUBE_CONDITION_MESSAGE_MAX] = "", binlogs[512], root[256];
     if (cluster_nobody_speaks(snapshot)) /* what was known stays */
         return;
     say_binlogs(snapshot, binlogs, sizeof(binlogs));
@@ -85,25 +106,49 @@ void cluster_report_room(const struct cluster_snapshot *snapshot, struct cluster
     }
     if (closed || scarce)
         say_why(closed, scarce, text, sizeof(text));
+    say_root(snapshot, closed, root, sizeof(root));
     kube_conditions_set(&status->conditions, CONDITION_VOLUME_FULL, KUBE_CONDITION_TRUE,
-        closed ? REASON_CLOSED : REASON_LITTLE_ROOM, snapshot->generation, snapshot->now_ms, "%s%s%s", text,
+        closed ? REASON_CLOSED : REASON_LITTLE_ROOM, snapshot->generation, snapshot->now_ms, "%s%s%s%s", text, root,
         *text && *binlogs ? "; " : "", binlogs);
+}
+
+#define WHAT_ROOT_DOES "DROP, TRUNCATE and OPTIMIZE TABLE as root free room, DELETE takes some first"
+
+/* What else can be done than grow the volume: before whatever is said of that, and behind it. */
+static void say_what_root_does(const struct cluster_snapshot *snapshot, const struct cluster_member *closed,
+    char *before, size_t size, const char **ret_behind)
+{
+    struct root_wish wish;
+    root_wish_read(snapshot, &wish);
+    *before = '\0';
+    *ret_behind = "";
+    if (*wish.why)
+        snprintf(before, size, "correct annotation %s; ", wish.why);
+    else if (closed && wish.until_ms && closed->agent->open_for_root)
+        snprintf(before, size, WHAT_ROOT_DOES ", until %s; or ", wish.text);
+    else if (closed && !wish.until_ms)
+        *ret_behind = ", or set annotation " ANNOTATION_OPEN_FOR_ROOT_UNTIL
+                      " to a time, at most ten minutes ahead (" WHAT_ROOT_DOES ")";
 }
 
 bool cluster_room_remedy(const struct cluster_snapshot *snapshot, char *out, size_t size)
 {
     const struct cluster_member *closed = find_closed(snapshot), *scarce = find_short(snapshot);
     const char *now = json_path_str(snapshot->cluster.storage.resources, "requests.storage", NULL);
-    char why[KUBE_CONDITION_MESSAGE_MAX], growing[256];
-    if (!closed && !scarce)
-        return false;
+    char why[KUBE_CONDITION_MESSAGE_MAX], growing[256], root[320];
+    const char *how;
+    say_what_root_does(snapshot, closed, root, sizeof(root), &how);
+    if (!closed && !scarce) { /* without what stands behind it */
+        snprintf(out, size, "%.*s", (int)MAX_OF(strlen(root), 2U) - 2, root);
+        return *root;
+    }
     say_why(closed, scarce, why, sizeof(why));
     if (cluster_volumes_growing(snapshot, growing, sizeof(growing)))
         snprintf(out, size, "nothing: %s; until then %s", growing, why);
     else if (snapshot->cluster.storage.volume_source)
-        snprintf(out, size, "make room on what spec.storage.volumeSource names: %s", why);
+        snprintf(out, size, "%smake room on what spec.storage.volumeSource names%s: %s", root, how, why);
     else
-        snprintf(out, size, "grow spec.storage.resources.requests.storage%s%s%s: %s", now ? " (" : "", now ? now : "",
-            now ? " now)" : "", why);
+        snprintf(out, size, "%sgrow spec.storage.resources.requests.storage%s%s%s%s: %s", root, now ? " (" : "",
+            now ? now : "", now ? " now)" : "", how, why);
     return true;
 }

@@ -14,7 +14,7 @@ static bool good_when_false(const char *type)
     return str_eq(type, CONDITION_PROGRESSING) || str_eq(type, CONDITION_CHILD_CONFLICT) ||
         str_eq(type, CONDITION_CERTIFICATE_EXPIRING) || str_eq(type, CONDITION_WRITES_BLOCKED) ||
         str_eq(type, CONDITION_LAGGING) || str_eq(type, CONDITION_VOLUME_FULL) ||
-        str_eq(type, CONDITION_PASSWORD_SUSPECT);
+        str_eq(type, CONDITION_PASSWORD_SUSPECT) || str_eq(type, CONDITION_ACCOUNTS_LEFT);
 }
 
 /* Work in progress is news, but nothing to warn of. */
@@ -29,6 +29,9 @@ static bool is_bad(const struct kube_condition *condition)
         {CONDITION_FINAL_BACKUP, "Running"},
         {CONDITION_STORAGE_RESIZED, "Growing"},
         {CONDITION_AVAILABLE, "Hibernated"},
+        {CONDITION_ACCOUNTS_LEFT, "NotAppliedYet"},
+        {CONDITION_ACCOUNTS_LEFT, "Locked"},
+        {CONDITION_ACCOUNTS_LEFT, "DatabasesLeft"},
     };
     if (str_eq(condition->type, CONDITION_PROGRESSING))
         return str_eq(condition->reason, "Retrying") || str_eq(condition->reason, "DataLost");

@@ -116,6 +116,27 @@ static void what_was_not_seen(void **state)
     golden_free(golden);
 }
 
+/* The passwords are the same, so their hash does not show it. */
+static void an_account_of_another_name_is_not_applied_before_it_is_made(void **state)
+{
+    UNUSED(state);
+    struct golden *golden = make();
+    struct agent_status *agent = (struct agent_status *)(uintptr_t)golden->snapshot.members[0].agent;
+    assert_true(report(golden, "shop")->applied); /* an agent of an earlier version does not say */
+    agent->named_known = true;
+    snprintf(agent->named_user, sizeof(agent->named_user), "before");
+    snprintf(agent->named_database, sizeof(agent->named_database), "d");
+    golden->snapshot.now_ms += 60000;
+    assert_false(report(golden, "shop")->applied);
+    assert_true(report(golden, "root")->applied);
+    assert_int_equal(cluster_accounts_pending_since_ms(&golden->snapshot.last.accounts), NOW_MS + 60000);
+    snprintf(agent->named_user, sizeof(agent->named_user), "shop");
+    assert_true(report(golden, "shop")->applied);
+    snprintf(agent->named_database, sizeof(agent->named_database), "before"); /* nor are its rights */
+    assert_false(report(golden, "shop")->applied);
+    golden_free(golden);
+}
+
 static void both_ends_of_a_change_are_told(void **state)
 {
     UNUSED(state);
@@ -189,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_changed_password_is_not_in_force_until_the_server_has_it),
         cmocka_unit_test(what_was_not_seen),
+        cmocka_unit_test(an_account_of_another_name_is_not_applied_before_it_is_made),
         cmocka_unit_test(both_ends_of_a_change_are_told),
         cmocka_unit_test(the_kubelet_of_an_older_pod_is_made_to_look),
     };

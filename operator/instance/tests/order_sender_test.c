@@ -169,6 +169,28 @@ static void an_aside_that_is_shown_is_taken_back(void **state)
     assert_int_equal(rig->puts, 2);
 }
 
+/* Another time is another wish, which the hash of the order does not show. */
+static void each_wish_to_open_for_root_is_told(void **state)
+{
+    struct watch_rig *rig = *state;
+    char hash[17];
+    struct agent_order order = watch_rig_order_of(1);
+    agent_order_hash(&order, hash);
+    watch_rig_start_with(rig, hash);
+    watch_rig_say_order(rig, "boot1", hash);
+    for (uint32_t i = 1; i <= 3; i++) {
+        order.root_until_ms = i < 3 ? 1800000000000ULL + 1000 * i : 0;
+        order.root_ms = i < 3 ? 60000 : 0;
+        agent_watch_order(rig->watch, &order);
+        RUN_UNTIL(rig, rig->puts == (int)i);
+        order.root_ms /= 2; /* as time passes */
+        agent_watch_order(rig->watch, &order);
+        watch_rig_say_order(rig, "boot1", hash);
+        watch_rig_run_for(rig, 200);
+        assert_int_equal(rig->puts, i);
+    }
+}
+
 /* Orders never overtake each other. */
 static void one_order_at_a_time(void **state)
 {
@@ -285,6 +307,7 @@ int main(void)
         RIG_TEST(an_order_that_was_dropped_is_not_given_again),
         RIG_TEST(that_nobody_stays_is_given_once),
         RIG_TEST(an_aside_that_is_shown_is_taken_back),
+        RIG_TEST(each_wish_to_open_for_root_is_told),
         RIG_TEST(one_order_at_a_time),
         RIG_TEST(a_refused_order_is_told_and_not_repeated),
         RIG_TEST(who_does_not_lead_says_nothing),

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "agent/tests/names_stories.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "agent/tests/replication_rig.h"
+#include "common/alloc.h"
+
+#define USER_PASSWORD "pw-user'\\"
+
+static void put_names(struct replication_rig *rig, const char *username, const char *database)
+{
+    _cleanup_(freep) char *text = xasprintf(
+        "{\"namespace\":\"ns\",\"cluster\":\"demo\",\"clusterUID\":\"u-1\",\"serviceDomain\":\"demo-mysql.ns.svc\","
+        "\"serverIdBase\":1000,\"replicas\":3,\"database\":\"%s\",\"username\":\"%s\"}",
+        database, username);
+
+    for (unsigned i = 0; i < MEMBERS; i++)
+        agent_rig_put(rig->members[i].rig, "config/instance.json", text);
+}
+
+static bool enters(struct replication_rig *rig, unsigned member, const char *user, const char *sql)
+{
+    return agent_rig_sql(rig->members[member].rig, user, USER_PASSWORD, sql, NULL);
+}
+
+static bool says(
+    const struct member *member, const char *user, const char *open, const char *locked, const char *databases)
+{
+    const struct agent_status *status = &member->status;
+
+    return status->named_known && str_eq(status->named_user, user) && str_eq(status->left_accounts, open) &&
+        str_eq(status->locked_accounts, locked) && str_eq(status->left_databases, databases);
+}
+
+static bool names_app_alone(const struct member *member)
+{
+    return says(member, "app", "", "", "");
+}
+
+static bool has_left_app(const struct member *member)
+{
+    return says(member, "fresh", "app", "", "app_db") && str_eq(member->status.named_database, "new_db");
+}
+
+static bool has_locked_app(const struct member *member)
+{
+    return says(member, "fresh", "", "app", "app_db");
+}
+
+static bool has_left_fresh(const struct member *member)
+{
+    return says(member, "app", "fresh", "", "new_db");
+}
+
+static bool has_locked_fresh(const struct member *member)
+{
+    return says(member, "app", "", "fresh", "new_db");
+}
+
+static void wish_locks(struct replication_rig *rig, unsigned member, bool lock)
+{
+    struct agent_order order = rig->members[member].order;
+
+    order.lock_left = lock;
+    member_give(rig, member, order);
+}
+
+static void test_the_members(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    for (unsigned i = 0; i < MEMBERS; i++)
+        member_await(rig, i, member_runs, "up");
+    replication_rig_form(rig);
+    member_await(rig, 0, names_app_alone, "nothing is left");
+    assert_true(enters(rig, 0, "app", "CREATE TABLE app_db.t (i INT PRIMARY KEY)"));
+}
+
+/* It keeps its password and its rights, and the new one has none of them: that is told. */
+static void test_other_names_leave_the_former(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    put_names(rig, "fresh", "new_db");
+    member_await(rig, 0, has_left_app, "app and app_db are left");
+    assert_true(enters(rig, 0, "app", "INSERT INTO app_db.t VALUES (1)"));
+    assert_true(enters(rig, 0, "fresh", "CREATE TABLE new_db.t (i INT PRIMARY KEY)"));
+    assert_false(enters(rig, 0, "fresh", "SELECT * FROM app_db.t"));
+    assert_false(rig->members[1].status.named_known); /* the primary's to say */
+}
+
+/* Nothing is dropped; a replica gets it like the accounts themselves. */
+static void test_what_is_left_is_locked_on_a_wish(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    wish_locks(rig, 0, true);
+    member_await(rig, 0, has_locked_app, "app is locked");
+    assert_true(rig->members[0].status.locks_left);
+    assert_false(enters(rig, 0, "app", "SELECT 1"));
+    assert_true(enters(rig, 0, "fresh", "SELECT 1"));
+    for (unsigned i = 1; i < MEMBERS; i++) {
+        assert_true(member_says(rig, i, "SELECT COUNT(*) FROM app_db.t", "1"));
+        replication_rig_run(rig, 1000);
+        assert_false(enters(rig, i, "app", "SELECT 1"));
+    }
+    wish_locks(rig, 0, false); /* loosens nothing */
+    replication_rig_run(rig, 3000);
+    assert_true(has_locked_app(&rig->members[0]));
+    assert_false(enters(rig, 0, "app", "SELECT 1"));
+}
+
+static void test_naming_it_again_unlocks_it(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    wish_locks(rig, 0, true);
+    put_names(rig, "app", "app_db");
+    member_await(rig, 0, has_locked_fresh, "fresh is locked, and app is not");
+    assert_true(enters(rig, 0, "app", "INSERT INTO app_db.t VALUES (2)"));
+    assert_false(enters(rig, 0, "fresh", "SELECT 1"));
+    wish_locks(rig, 0, false);
+    assert_true(member_sql(rig, 0, "ALTER USER fresh@'%' ACCOUNT UNLOCK", NULL));
+    assert_true(replication_rig_await(rig, 0, has_left_fresh, "somebody has unlocked it", 20000));
+}
+
+/* Whoever follows finds the note in its data. */
+static void test_another_primary_knows_of_it(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    (void)replication_rig_switch_us(rig, 0, 1);
+    member_await(rig, 1, has_left_fresh, "fresh is left");
+    assert_false(rig->members[0].status.named_known);
+}
+
+static void test_what_is_dropped_is_not_left(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    assert_true(member_sql(rig, 1, "DROP USER fresh@'%'; DROP DATABASE new_db", NULL));
+    assert_true(replication_rig_await(rig, 1, names_app_alone, "nothing is left", 20000));
+}
+
+int names_stories_run(bool mysql)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_members),
+        cmocka_unit_test(test_other_names_leave_the_former),
+        cmocka_unit_test(test_what_is_left_is_locked_on_a_wish),
+        cmocka_unit_test(test_naming_it_again_unlocks_it),
+        cmocka_unit_test(test_another_primary_knows_of_it),
+        cmocka_unit_test(test_what_is_dropped_is_not_left),
+    };
+
+    return cmocka_run_group_tests_name(mysql ? "names of MySQL" : "names of MariaDB", tests,
+        mysql ? replication_rig_setup_mysql : replication_rig_setup_mariadb, replication_rig_teardown);
+}
