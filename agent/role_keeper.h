@@ -42,6 +42,8 @@ void role_keeper_observed(struct role_keeper *keeper, const struct replication_f
 /* Changes of role need a connection and the server has none left: one with these options is to be made by a session that exists (room.h). */
 bool role_keeper_is_shut_out(const struct role_keeper *keeper, struct session_options *ret);
 void role_keeper_admit(struct role_keeper *keeper, struct session *session); /* takes it; NULL: there was no way */
+/* The agent begins, or has ended, to commit what is not counted one by one (own_commits.h). */
+void role_keeper_changes(struct role_keeper *keeper);
 /* The next step, if one is due. */
 void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_t now_ms);
 
