@@ -371,12 +371,14 @@ static void read_tls(struct agent *agent)
 static void begin_action(struct agent *agent)
 {
     agent->state.action_running = true;
+    role_keeper_changes(agent->roles);
 }
 
 /* What a probe saw meanwhile may be half of what the action does. */
 static void end_action(struct agent *agent)
 {
     agent->state.action_running = false;
+    role_keeper_changes(agent->roles);
     agent->state.role.finished_ms = clock_monotonic_ms();
 }
 

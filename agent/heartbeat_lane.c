@@ -22,6 +22,7 @@ struct heartbeat_lane {
     void (*fn)(void *arg);
     void *arg;
     uint64_t epoch;
+    struct own_commits own;
     /* From submit to done these belong to the thread. */
     struct session *session;
     uint64_t job_epoch;
@@ -39,14 +40,22 @@ static struct session *open_session(const struct heartbeat_lane *lane, struct er
     return NULL;
 }
 
-static int write_beat(const struct heartbeat_lane *lane, struct error *err)
+static int commit(struct heartbeat_lane *lane, const char *sql, struct error *err)
+{
+    atomic_fetch_add(&lane->own.begun, 1);
+    int rc = session_exec(lane->session, sql, err);
+    atomic_fetch_add(&lane->own.ended, 1);
+    return rc;
+}
+
+static int write_beat(struct heartbeat_lane *lane, struct error *err)
 {
     char sql[256];
 
     snprintf(sql, sizeof(sql),
         "REPLACE INTO " HEARTBEAT_TABLE " SELECT 1, %llu, %lld FROM DUAL WHERE @@global.read_only = 0",
         (unsigned long long)lane->job_epoch, (long long)clock_realtime_us());
-    return session_exec(lane->session, sql, err);
+    return commit(lane, sql, err);
 }
 
 static void take_flag(void *arg, unsigned count, const char *const *names, const char *const *values)
@@ -55,7 +64,7 @@ static void take_flag(void *arg, unsigned count, const char *const *names, const
     *(bool *)arg = count > 0 && str_eq(values[0], "0");
 }
 
-static int make_table(const struct heartbeat_lane *lane, struct error *err)
+static int make_table(struct heartbeat_lane *lane, struct error *err)
 {
     bool writable = false;
 
@@ -63,16 +72,16 @@ static int make_table(const struct heartbeat_lane *lane, struct error *err)
         return -1;
     if (!writable)
         return 0;
-    if (session_exec(lane->session, "CREATE DATABASE IF NOT EXISTS " HEARTBEAT_DATABASE, err) < 0)
+    if (commit(lane, "CREATE DATABASE IF NOT EXISTS " HEARTBEAT_DATABASE, err) < 0)
         return -1;
-    return session_exec(lane->session,
+    return commit(lane,
         "CREATE TABLE IF NOT EXISTS " HEARTBEAT_TABLE
         " (id TINYINT UNSIGNED NOT NULL PRIMARY KEY, epoch BIGINT UNSIGNED NOT NULL, written_at BIGINT NOT NULL) "
         "ENGINE = InnoDB",
         err);
 }
 
-static int write_or_make(const struct heartbeat_lane *lane, struct error *err)
+static int write_or_make(struct heartbeat_lane *lane, struct error *err)
 {
     struct error failure = ERROR_INIT;
 
@@ -167,6 +176,11 @@ void heartbeat_lane_rest(struct heartbeat_lane *lane)
     lane->beat->wanted = false;
     lane->beat->blocked_since_ms = 0;
     loop_timer_cancel(&lane->timer);
+}
+
+struct own_commits *heartbeat_lane_commits(struct heartbeat_lane *lane)
+{
+    return &lane->own;
 }
 
 void heartbeat_lane_free(struct heartbeat_lane *lane)

@@ -15,6 +15,7 @@
 
 #include "agent/instance_state.h"
 #include "agent/mysql/dialect.h"
+#include "agent/own_commits.h"
 #include "common/loop.h"
 
 #define HEARTBEAT_INTERVAL_MS 500
@@ -29,6 +30,8 @@ struct heartbeat_lane *heartbeat_lane_new(
 void heartbeat_lane_beat(struct heartbeat_lane *lane, uint64_t epoch);
 /* No write begins any more; one that runs may still be at it (beat->started_ms). */
 void heartbeat_lane_rest(struct heartbeat_lane *lane);
+/* Its own commits are counted there; valid as long as the lane. Others of the agent's may be, too. */
+struct own_commits *heartbeat_lane_commits(struct heartbeat_lane *lane);
 void heartbeat_lane_free(struct heartbeat_lane *lane);
 
 #endif

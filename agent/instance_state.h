@@ -19,6 +19,7 @@
 #include "agent/mysql/replication_facts.h"
 #include "agent/others_room.h"
 #include "agent/volume_room.h"
+#include "agent/write_times.h"
 #include "common/agent_order.h"
 #include "common/error.h"
 
@@ -215,6 +216,7 @@ struct instance_state {
     struct datadir_beside beside; /* old_data.h */
     struct stream_view stream;
     struct beat_state beat;
+    struct write_times writes;
 
     struct volume_room room;   /* volume_watch.h */
     struct others_room others; /* of the replicas */

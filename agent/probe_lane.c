@@ -6,6 +6,7 @@
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/mysql/accounts.h"
 #include "agent/mysql/room.h"
+#include "agent/relay_written.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/worker.h"
@@ -73,6 +74,8 @@ static int look(struct probe_lane *lane, struct error *err)
     const struct dialect *dialect = dialect_for(&result->observed.version);
     if (replication_facts_observe(lane->session, dialect, lane->options.user, &result->replication, err) < 0)
         return -1;
+    if (result->replication.configured)
+        result->replication.relay_written_ms = relay_written_ms(lane->paths->data_dir);
     if (lane->with_status && result->replication.system_tables_seen)
         look_at_accounts(lane->session, dialect, &result->observed);
     if (lane->beat_late &&

@@ -7,6 +7,7 @@
 #include "agent/bootstrap/relay_keep.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/volume_mark.h"
+#include "agent/first_commit.h"
 #include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
 #include "agent/log_watch.h"
@@ -17,6 +18,7 @@
 #include "agent/role_notes.h"
 #include "agent/role_status.h"
 #include "agent/source_watch.h"
+#include "agent/write_times.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/hashmap.h"
@@ -33,6 +35,7 @@ struct role_keeper {
     struct worker *volume; /* writes epoch, mark and notes: a slow disk must not stop the loop */
     struct role_lane *lane;
     struct heartbeat_lane *beats;
+    struct first_commit *first;
     struct log_watch *log;
     struct source_watch *source;
     struct healing *healing;
@@ -100,8 +103,10 @@ static void accept(struct role_keeper *keeper, const struct acceptance *acceptan
     keeper->of_order = position_pool_ref(acceptance->positions);
     role->source_wanted = identify_source(keeper);
     keeper->accepted_ms = clock_monotonic_ms();
-    if (order->role != AGENT_ROLE_PRIMARY)
+    if (order->role != AGENT_ROLE_PRIMARY) {
         heartbeat_lane_rest(keeper->beats);
+        first_commit_stop(keeper->first);
+    }
 }
 
 static int write_volume(const struct acceptance *acceptance, struct error *err)
@@ -225,6 +230,7 @@ void role_keeper_server_gone(struct role_keeper *keeper)
     struct instance_state *state = keeper->state;
 
     heartbeat_lane_rest(keeper->beats);
+    first_commit_stop(keeper->first);
     healing_server_gone(keeper->healing);
     keeper->server_changed = state->role.running != ROLE_ACTION_NONE;
     if (!str_empty(state->replication.gtid_executed)) { /* this may be called again before it is back */
@@ -250,6 +256,7 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
         if (state->role.relay != RELAY_PENDING)
             catch_up_note_spend(&keeper->notes.catch_up);
     }
+    write_times_look(state, facts, started_ms, now_ms);
     replication_facts_keep(&state->replication, facts);
     state->replication_ms = started_ms;
     state->role.unseen = false;
@@ -306,6 +313,27 @@ static void note_recovery(struct role_keeper *keeper, const struct role_result *
         log_warn("what was received before the start is dropped", LOG_STR("why", state->role.relay_dropped));
 }
 
+static void on_first_commit(void *arg, uint64_t epoch, const struct agent_moment *moment)
+{
+    struct role_keeper *keeper = arg;
+
+    keeper->state->writes.first = *moment;
+    keeper->state->writes.first_epoch = epoch;
+    on_change(keeper);
+}
+
+static void look_for_first(struct role_keeper *keeper, const struct role_result *result)
+{
+    struct instance_state *state = keeper->state;
+
+    if (state->role.running != ROLE_ACTION_OPEN || !result->has_facts || result->facts.read_only ||
+        !state->replication.read_only)
+        return;
+    state->writes.first = (struct agent_moment){0};
+    state->writes.first_epoch = 0;
+    first_commit_look_for(keeper->first, &state->observed.version, keeper->job.epoch);
+}
+
 static void on_result(void *arg, const struct role_result *result)
 {
     struct role_keeper *keeper = arg;
@@ -321,6 +349,7 @@ static void on_result(void *arg, const struct role_result *result)
         if (result->dropped)
             catch_up_gap(&keeper->state->catch_up, now_ms);
         role_note_result(keeper->state, result);
+        look_for_first(keeper, result);
         if (result->has_facts)
             take_facts(keeper, &result->facts, now_ms - result->took_us / 1000);
         if (role->running == ROLE_ACTION_OPEN)
@@ -490,6 +519,11 @@ void role_keeper_admit(struct role_keeper *keeper, struct session *session)
     keeper->state->role.retry_ms = 0;
 }
 
+void role_keeper_changes(struct role_keeper *keeper)
+{
+    atomic_fetch_add(&heartbeat_lane_commits(keeper->beats)->changes, 1);
+}
+
 /* ---- life ---- */
 
 static void on_beat(void *arg)
@@ -540,6 +574,8 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     keeper->healing = healing_new(loop, paths, state, on_healing, keeper);
     keeper->lane = role_lane_new(loop, paths, user, on_result, keeper);
     keeper->beats = heartbeat_lane_new(loop, paths->socket, user, &state->beat, on_beat, keeper);
+    keeper->first = first_commit_new(
+        loop, paths->socket, user, heartbeat_lane_commits(keeper->beats), on_first_commit, keeper);
     keeper->log = log_watch_new(loop, paths->data_dir, &state->beat);
     keeper->source = source_watch_new(loop, state, on_source, keeper);
     state->role.epoch = epoch;
@@ -560,6 +596,7 @@ void role_keeper_free(struct role_keeper *keeper)
     old_data_free(keeper->old);
     healing_free(keeper->healing); /* first: what waits for it goes to the worker below */
     worker_free(keeper->volume);
+    first_commit_free(keeper->first); /* reads what the lane below counts */
     heartbeat_lane_free(keeper->beats);
     log_watch_free(keeper->log);
     role_lane_free(keeper->lane);

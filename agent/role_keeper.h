@@ -46,6 +46,8 @@ void role_keeper_observed(struct role_keeper *keeper, const struct replication_f
  * that exists (room.h). */
 bool role_keeper_is_shut_out(const struct role_keeper *keeper, struct session_options *ret);
 void role_keeper_admit(struct role_keeper *keeper, struct session *session); /* takes it; NULL: there was no way */
+/* The agent begins, or has ended, to commit what is not counted one by one (own_commits.h). */
+void role_keeper_changes(struct role_keeper *keeper);
 /* The next step, if one is due. */
 void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_t now_ms);
 

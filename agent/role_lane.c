@@ -20,6 +20,7 @@
 #include "agent/mysql/semi_sync.h"
 #include "agent/mysql/session.h"
 #include "agent/mysql/start_domain.h"
+#include "agent/relay_written.h"
 #include "agent/salvage.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -247,6 +248,7 @@ static void work(struct role_lane *lane)
     struct role_result *result = &lane->result;
     const struct dialect *dialect = dialect_for(&lane->job.version);
     struct error failure = ERROR_INIT;
+    int64_t written_ms = 0;
 
     drop_broken(lane);
     if (!lane->session) {
@@ -263,6 +265,8 @@ static void work(struct role_lane *lane)
         salvage_forget(lane->paths, dialect, lane->session);
     }
     lane->fresh = false;
+    if (lane->job.action == ROLE_ACTION_HOLD) /* what ends the receiver must not count */
+        written_ms = relay_written_ms(lane->paths->data_dir);
     /* A copy's server knows which transactions it holds before it replicates or is written to. */
     if (seed_position_apply(lane->paths, lane->session, &failure) < 0 ||
         leave_start_domain(lane, dialect, &failure) < 0 || change(lane, dialect, &failure) < 0) {
@@ -271,6 +275,7 @@ static void work(struct role_lane *lane)
     }
     result->has_facts = !session_is_broken(lane->session) &&
         replication_facts_observe(lane->session, dialect, lane->options.user, &result->facts, NULL) == 0;
+    result->facts.relay_written_ms = written_ms;
     drop_broken(lane);
 }
 

@@ -182,6 +182,11 @@ enum agent_seed_step {
     AGENT_SEED_STEP_COUNT,
 };
 
+/* Between at_ms and at_ms + span_ms, by the clock of agent_status.clock_ms. at_ms 0: not known. */
+struct agent_moment {
+    int64_t at_ms, span_ms;
+};
+
 #define AGENT_PROBLEMS_MAX 8
 #define AGENT_PURGE_ID_SIZE 17
 #define AGENT_BINLOG_NAME_SIZE 64
@@ -295,6 +300,14 @@ struct agent_status {
     int64_t writes_blocked_ms; /* primary: since when no commit has got through although some wait; 0: they do */
     /* primary: since when a write of the agent's own hangs, though not on acknowledgements: storage; 0: none does */
     int64_t stalled_ms;
+    /* For how long writes waited when the primary changes (agent/write_times.h); of agents that do not tell not known.
+     * Of one that is, or was, primary: the last sign that clients' writes were done here. */
+    struct agent_moment took_writes;
+    struct agent_moment event_received; /* a replica: the last event from its source, whoever made it */
+    /* Primary: the first commit that is not the agent's and had its acknowledgements, after it was opened under that
+     * epoch. Epoch 0: there was none, or it was not looked for any more. */
+    struct agent_moment first_commit;
+    uint64_t first_commit_epoch;
     bool isolated; /* it closed itself (self_fence_ms); until the next order */
     /* what was set aside last: "FOLDER: TRANSACTIONS" (I7), "" nothing; read from the volume at start */
     char set_aside[256];

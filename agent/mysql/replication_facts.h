@@ -48,6 +48,7 @@ struct replication_facts {
     uint64_t stream_position;  /* another one after an event has come, of a transaction that has not ended, perhaps */
     uint64_t source_beats;     /* a source that has sent all that it has beats */
     bool all_applied;          /* everything received is executed */
+    int64_t relay_written_ms;  /* monotonic: when the newest relay log was written; 0: not known. Filled in by lanes */
     uint32_t receiver_errno, applier_errno;
     char receiver_error[192], applier_error[192];
     /* For people: the applier's error, else the receiver's, with the transaction that it is about, as far as the server

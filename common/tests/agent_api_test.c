@@ -36,6 +36,10 @@ static struct agent_status full_status(void)
         .probe_us = 345,
         .certificate_not_after_ms = 1796960588000,
         .replication = {.caught_up = true},
+        .took_writes = {5000, 500},
+        .event_received = {5100, 10},
+        .first_commit = {6000, 11},
+        .first_commit_epoch = 4,
     };
     agent_status_add_problem(&status, AGENT_PROBLEM_VOLUME_FULL, "%d %%", 3);
     return status;
@@ -62,6 +66,9 @@ static void test_status_round_trip(void **unused)
     assert_string_equal(read.purge_until, "binlog.000012");
     assert_string_equal(read.purge_after, "0-1-100");
     assert_true(read.purge_for_room);
+    assert_memory_equal(&read.took_writes, &status.took_writes, sizeof(status.took_writes));
+    assert_memory_equal(&read.event_received, &status.event_received, sizeof(status.event_received));
+    assert_memory_equal(&read.first_commit, &status.first_commit, sizeof(status.first_commit));
 }
 
 /* The largest one that there is: both positions of POSITION_TEXT_MAX. */
@@ -123,6 +130,8 @@ static void test_changes_worth_publishing(void **unused)
     b.sequence++;
     b.uptime_s++;
     b.probe_us *= 2;
+    b.took_writes.at_ms++;
+    b.event_received.at_ms++;
     b.volume_free_bytes += b.volume_free_bytes / 200;
     assert_true(agent_status_same(&a, &b));
     assert_true(agent_status_digest(&a) == agent_status_digest(&b));
@@ -131,6 +140,10 @@ static void test_changes_worth_publishing(void **unused)
     assert_true(agent_status_digest(&a) == agent_status_digest(&b));
     b = a;
     b.phase = AGENT_PHASE_RUNNING;
+    assert_false(agent_status_same(&a, &b));
+    assert_true(agent_status_digest(&a) != agent_status_digest(&b));
+    b = a;
+    b.first_commit_epoch++;
     assert_false(agent_status_same(&a, &b));
     assert_true(agent_status_digest(&a) != agent_status_digest(&b));
     b = a;

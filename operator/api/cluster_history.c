@@ -78,6 +78,17 @@ static void add_election(
     change->finished_ms = now_ms;
 }
 
+static void complete(struct cluster_history *history, const struct cluster_role_status *now)
+{
+    struct cluster_change *latest = &history->list[0];
+    if (history->count == 0)
+        return;
+    if (latest->kind == CLUSTER_CHANGE_FAILOVER && latest->finished_ms == now->last_failover.finished_ms)
+        latest->writes_blocked_ms = now->last_failover.writes_blocked_ms;
+    else if (latest->kind == CLUSTER_CHANGE_SWITCHOVER && latest->finished_ms == now->last_switchover.finished_ms)
+        latest->writes_blocked_ms = now->last_switchover.writes_blocked_ms;
+}
+
 void cluster_history_note(struct cluster_history *history, const struct cluster_role_status *before,
     const struct cluster_role_status *now, int64_t now_ms)
 {
@@ -91,6 +102,8 @@ void cluster_history_note(struct cluster_history *history, const struct cluster_
         add_switchover(history, switchover, now->epoch);
     else if (!is_changing && !str_empty(now->current_primary) && !str_eq(before->current_primary, now->current_primary))
         add_election(history, before->current_primary, now, now_ms);
+    else
+        complete(history, now);
 }
 
 /* ---- JSON ---- */

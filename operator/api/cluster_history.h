@@ -33,7 +33,7 @@ struct cluster_change {
     int64_t epoch;             /* under which `to` was opened; 0: not known */
     int64_t started_ms;        /* wall clock; 0: not known */
     int64_t finished_ms;       /* wall clock */
-    int64_t writes_blocked_ms; /* how long no member took writes; -1: not known */
+    int64_t writes_blocked_ms; /* as of the change (cluster_role_status.h); -1: not known */
     bool may_have_lost;        /* failover.dataLoss: allow */
 };
 
@@ -42,7 +42,8 @@ struct cluster_history {
     struct cluster_change list[CLUSTER_HISTORY_MAX];
 };
 
-/* What ended between the two, if anything: it is added to *history, and the oldest makes room. */
+/* What ended between the two, if anything: it is added to *history, and the oldest makes room. For how long the latest
+ * one held writes up may be completed later (told_gap.h). */
 void cluster_history_note(struct cluster_history *history, const struct cluster_role_status *before,
     const struct cluster_role_status *now, int64_t now_ms);
 

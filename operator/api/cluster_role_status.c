@@ -91,6 +91,8 @@ static void put_transition(json_t *json, const struct cluster_transition *transi
     status_put_time_ms(value, "startedAt", transition->started_ms);
     status_put_positive(value, "epoch", transition->epoch);
     status_put_positive(value, "silentMs", transition->silent_ms);
+    status_put_time_ms(value, "lastWriteAt", transition->last_write_ms);
+    status_put_positive(value, "lastWriteSpanMs", transition->last_write_span_ms);
     if (transition->salvage)
         json_put_bool(value, "salvage", true);
     json_put(json, "transition", value);
@@ -103,9 +105,11 @@ static void put_switchover(json_t *json, const struct cluster_switchover *switch
     json_t *value = json_object();
     status_put_texts(value, switchover, switchover_texts, ARRAY_LEN(switchover_texts));
     put_reason(value, switchover->reason);
+    status_put_positive(value, "epoch", switchover->epoch);
     status_put_time_ms(value, "startedAt", switchover->started_ms);
     status_put_time_ms(value, "finishedAt", switchover->finished_ms);
     json_put_int(value, "writesBlockedMs", switchover->writes_blocked_ms);
+    told_gap_encode(&switchover->told, value);
     json_put(json, "lastSwitchover", value);
 }
 
@@ -133,6 +137,7 @@ static void put_failover(json_t *json, const struct cluster_failover *failover)
     status_put_time_ms(value, "finishedAt", failover->finished_ms);
     put_phases(value, failover);
     json_put_int(value, "writesBlockedMs", failover->writes_blocked_ms);
+    told_gap_encode(&failover->told, value);
     json_put(json, "lastFailover", value);
 }
 
@@ -207,6 +212,8 @@ static void read_transition(const json_t *json, struct position_pool *positions,
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
     ret->failover = str_eq(json_path_str(json, "kind", NULL), "Failover");
     ret->silent_ms = MAX_OF(0, json_path_int(json, "silentMs", 0));
+    ret->last_write_ms = status_read_time(json, "lastWriteAt");
+    ret->last_write_span_ms = MAX_OF(0, json_path_int(json, "lastWriteSpanMs", 0));
     ret->salvage = json_path_bool(json, "salvage", false);
 }
 
@@ -251,9 +258,11 @@ static void read_switchover(const json_t *json, struct cluster_switchover *ret)
 {
     status_read_texts(json, ret, switchover_texts, ARRAY_LEN(switchover_texts));
     ret->reason = read_reason(json);
+    ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
     ret->started_ms = status_read_time(json, "startedAt");
     ret->finished_ms = status_read_time(json, "finishedAt");
     ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
+    told_gap_decode(json, &ret->told);
 }
 
 static void read_failover(const json_t *json, struct position_pool *positions, struct cluster_failover *ret)
@@ -271,6 +280,7 @@ static void read_failover(const json_t *json, struct position_pool *positions, s
     ret->started_ms = status_read_time(json, "startedAt");
     ret->finished_ms = status_read_time(json, "finishedAt");
     ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
+    told_gap_decode(json, &ret->told);
 }
 
 static uint64_t read_acknowledgers(const json_t *array)
@@ -337,7 +347,9 @@ bool cluster_transition_same(const struct cluster_transition *a, const struct cl
             return false;
     }
     return a->reason == b->reason && position_same(a->position, b->position) && a->started_ms == b->started_ms &&
-        a->epoch == b->epoch && a->failover == b->failover && a->salvage == b->salvage && a->silent_ms == b->silent_ms;
+        a->epoch == b->epoch && a->failover == b->failover && a->salvage == b->salvage &&
+        a->silent_ms == b->silent_ms && a->last_write_ms == b->last_write_ms &&
+        a->last_write_span_ms == b->last_write_span_ms;
 }
 
 bool cluster_reigns_same(const struct cluster_reigns *a, const struct cluster_reigns *b)
@@ -364,13 +376,13 @@ bool cluster_confirmed_same(const struct cluster_confirmed *a, const struct clus
 static bool switchover_same(const struct cluster_switchover *a, const struct cluster_switchover *b)
 {
     return str_eq(a->from, b->from) && str_eq(a->to, b->to) && a->reason == b->reason &&
-        a->started_ms == b->started_ms && a->finished_ms == b->finished_ms;
+        a->started_ms == b->started_ms && a->finished_ms == b->finished_ms && told_gap_same(&a->told, &b->told);
 }
 
 static bool failover_same(const struct cluster_failover *a, const struct cluster_failover *b)
 {
     return str_eq(a->from, b->from) && str_eq(a->to, b->to) && a->epoch == b->epoch && a->started_ms == b->started_ms &&
-        a->finished_ms == b->finished_ms;
+        a->finished_ms == b->finished_ms && told_gap_same(&a->told, &b->told);
 }
 
 bool cluster_role_status_same(const struct cluster_role_status *a, const struct cluster_role_status *b)

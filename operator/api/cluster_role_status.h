@@ -19,6 +19,7 @@
 #include "operator/api/final_backup_status.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/names.h"
+#include "operator/api/told_gap.h"
 #include "operator/api/transition_reason.h"
 
 #define CLUSTER_ACKNOWLEDGERS_MAX 64 /* ordinals below this have a bit */
@@ -37,6 +38,9 @@ struct cluster_transition {
     /* Failover out of another change: who was to be primary before `from`, latest first: "a-mysql-1,a-mysql-0". */
     char before[256];
     int64_t silent_ms; /* failover: from the last sign of life until the loss was certain */
+    /* Failover, once `to` is chosen: the last write that anybody told of (told_times.h), by our wall clock, and how much
+     * later it may have been; 0: not known. */
+    int64_t last_write_ms, last_write_span_ms;
     /* Failover only, for people: */
     char evidence[256];      /* what was seen of the loss */
     char waits_for[256];     /* whom the choice of `to` waits for, and what would let it go on; "" nobody */
@@ -76,7 +80,9 @@ struct cluster_switchover {
     char from[DERIVED_NAME_SIZE], to[DERIVED_NAME_SIZE]; /* both empty: there was none */
     enum transition_reason reason;
     int64_t started_ms, finished_ms; /* wall clock */
-    int64_t writes_blocked_ms;       /* how long no member took writes */
+    int64_t writes_blocked_ms;       /* how long no commit of a client was done, as far as `told` says */
+    int64_t epoch;                   /* under which `to` was opened; 0: not known */
+    struct told_gap told;
 };
 
 /* The last failover that ended. */
@@ -87,13 +93,15 @@ struct cluster_failover {
     char candidate_why[256]; /* why `to` and no other */
     int64_t epoch;
     int64_t started_ms, finished_ms; /* wall clock */
-    /* Milliseconds from when the last sign of life came until: the loss was certain, it was written to the status, the
-     * old primary could no longer commit, `to` was open for writes, the Service named it. -1: unknown */
+    /* Milliseconds from the last write that anybody told of, or from the last sign of life if nobody did, until: the loss
+     * was certain, it was written to the status, the old primary could no longer commit, `to` was open for writes, the
+     * Service named it. -1: unknown */
     int64_t detected_ms, decided_ms, fenced_ms, drained_ms, published_ms;
-    int64_t writes_blocked_ms; /* how long no member took writes */
-    const char *position;      /* what `to` had when it was opened: later primaries have it as well */
-    char may_be_lost[256];     /* dataLoss: allow: what may be lost, in words; "" nothing */
-    char salvaged[256];        /* transactions that were taken over from the lost one's binary logs; "" none */
+    int64_t writes_blocked_ms; /* how long no commit of a client was done, as far as `told` says */
+    struct told_gap told;
+    const char *position;  /* what `to` had when it was opened: later primaries have it as well */
+    char may_be_lost[256]; /* dataLoss: allow: what may be lost, in words; "" nothing */
+    char salvaged[256];    /* transactions that were taken over from the lost one's binary logs; "" none */
 };
 
 /* What an open primary has shown to be so, of what it was told (cluster_confirmed.h): elections rely on nothing
@@ -132,7 +140,7 @@ struct cluster_role_status {
 void cluster_role_status_encode(const struct cluster_role_status *roles, json_t *status);
 /* Absent or malformed members get zero values. *ret is overwritten. Its positions are taken into the pool. */
 void cluster_role_status_decode(const json_t *status, struct position_pool *positions, struct cluster_role_status *ret);
-/* The durations of the last switchover and failover are not compared: they change only together with their times. */
+/* Of the durations of the last switchover and failover only those are compared that are completed later (told_gap.h). */
 bool cluster_role_status_same(const struct cluster_role_status *a, const struct cluster_role_status *b);
 
 /* Whether a transition is going on. */

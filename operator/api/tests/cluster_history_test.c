@@ -48,6 +48,11 @@ static void a_failover_is_one_entry(void **state)
     assert_int_equal(history.list[0].writes_blocked_ms, 380);
     cluster_history_note(&history, &done, &done, AT_MS + 500);
     assert_int_equal(history.count, 1);
+    struct cluster_role_status completed = done;
+    completed.last_failover.writes_blocked_ms = 410; /* the first commit of a client was heard of */
+    cluster_history_note(&history, &done, &completed, AT_MS + 600);
+    assert_int_equal(history.count, 1);
+    assert_int_equal(history.list[0].writes_blocked_ms, 410);
 }
 
 static void a_first_primary_and_a_switchover_are_entries(void **state)
@@ -70,6 +75,12 @@ static void a_first_primary_and_a_switchover_are_entries(void **state)
     assert_string_equal(history.list[1].from, "");
     assert_string_equal(history.list[1].to, "a-0");
     assert_int_equal(history.list[1].finished_ms, AT_MS - 1000);
+    assert_int_equal(history.list[1].writes_blocked_ms, -1);
+    struct cluster_role_status completed = moved;
+    completed.last_switchover.writes_blocked_ms = 77;
+    cluster_history_note(&history, &moved, &completed, AT_MS + 600);
+    assert_int_equal(history.count, 2);
+    assert_int_equal(history.list[0].writes_blocked_ms, 77);
     assert_int_equal(history.list[1].writes_blocked_ms, -1);
 }
 
@@ -108,7 +119,7 @@ static void an_earlier_version_knew_the_last_ones(void **state)
     assert_int_equal(read.count, 0);
     assert_null(cluster_history_encode(&read));
     roles.last_failover = (struct cluster_failover){"a-0", "a-1", TRANSITION_SERVER_DOWN, "", "", .finished_ms = AT_MS};
-    roles.last_switchover = (struct cluster_switchover){"a-1", "a-0", TRANSITION_ROLL, AT_MS, AT_MS + 90, 5};
+    roles.last_switchover = (struct cluster_switchover){"a-1", "a-0", TRANSITION_ROLL, AT_MS, AT_MS + 90, .writes_blocked_ms = 5};
     cluster_history_decode(NULL, &roles, &read);
     assert_int_equal(read.count, 2);
     assert_int_equal(read.list[0].kind, CLUSTER_CHANGE_SWITCHOVER);

@@ -28,17 +28,19 @@ static void fill_failover(struct cluster_status *status)
         {{13, "a-mysql-1", "1001", "0-1000-100", .floor_is_partial = true},
             {11, "a-mysql-0", "1000", "0-1002-50", .opened = true}}};
     status->roles.transition.silent_ms = 2100;
+    status->roles.transition.last_write_ms = INT64_C(1767323044321);
+    status->roles.transition.last_write_span_ms = 12;
     snprintf(status->roles.transition.before, sizeof(status->roles.transition.before), "a-mysql-2,a-mysql-3");
     status->roles.loss_allowed = true;
     snprintf(status->roles.transition.evidence, sizeof(status->roles.transition.evidence), "its server ended");
     snprintf(status->roles.transition.waits_for, sizeof(status->roles.transition.waits_for), "a-mysql-2");
     snprintf(status->roles.transition.candidate_why, sizeof(status->roles.transition.candidate_why), "it has the most");
     snprintf(status->roles.transition.may_be_lost, sizeof(status->roles.transition.may_be_lost), "the last commits");
-    status->roles.last_failover =
-        (struct cluster_failover){"a-mysql-2", "a-mysql-1", TRANSITION_SERVER_DOWN, "its server ended",
-            "it has the most", .epoch = 11, .started_ms = INT64_C(1767323045000), .finished_ms = INT64_C(1767323045050),
-            .detected_ms = 0, .decided_ms = 12, .fenced_ms = 25, .drained_ms = -1, .published_ms = 50,
-            .writes_blocked_ms = 48, .position = "0-1-99", .may_be_lost = "the last commits", .salvaged = "0-1-100"};
+    status->roles.last_failover = (struct cluster_failover){"a-mysql-2", "a-mysql-1", TRANSITION_SERVER_DOWN,
+        "its server ended", "it has the most", .epoch = 11, .started_ms = INT64_C(1767323045000),
+        .finished_ms = INT64_C(1767323045050), .detected_ms = 0, .decided_ms = 12, .fenced_ms = 25, .drained_ms = -1,
+        .published_ms = 50, .writes_blocked_ms = 48, .told = {40, 31, TOLD_UNTIL_FIRST_COMMIT, 8}, .position = "0-1-99",
+        .may_be_lost = "the last commits", .salvaged = "0-1-100"};
     status->roles.acknowledgers = UINT64_C(1) << 63 | 5;
     status->roles.confirmed = (struct cluster_confirmed){true, 2, 7, "1f2e", 4000, 3};
     snprintf(status->instances[1].set_aside, sizeof(status->instances[1].set_aside), "aside-1: 0-2-17");
@@ -52,8 +54,9 @@ static void fill_replication(struct cluster_status *status)
     status->roles.transition = (struct cluster_transition){
         "a-mysql-0", "a-mysql-1", TRANSITION_REQUESTED, "0-1-100", .started_ms = INT64_C(1767323045678), .epoch = 13};
     fill_failover(status);
-    status->roles.last_switchover = (struct cluster_switchover){"a-mysql-1", "a-mysql-0", TRANSITION_ROLL,
-        INT64_C(1767323045000), INT64_C(1767323045123), .writes_blocked_ms = 57};
+    status->roles.last_switchover =
+        (struct cluster_switchover){"a-mysql-1", "a-mysql-0", TRANSITION_ROLL, INT64_C(1767323045000),
+            INT64_C(1767323045123), .writes_blocked_ms = 57, .epoch = 12, .told = {57, 27, TOLD_UNTIL_OPENING, 0}};
     status->history = (struct cluster_history){1,
         {{CLUSTER_CHANGE_SWITCHOVER, "a-mysql-1", "a-mysql-0", TRANSITION_ROLL, "", .epoch = 12,
             .started_ms = INT64_C(1767323045000), .finished_ms = INT64_C(1767323045123), .writes_blocked_ms = 57}}};
@@ -133,6 +136,16 @@ static void round_trip(void **state)
     assert_string_equal(again.roles.transition.position, "0-1-100");
     assert_int_equal(again.roles.transition.epoch, 13);
     assert_int_equal(again.roles.last_switchover.writes_blocked_ms, 57);
+    assert_int_equal(again.roles.last_switchover.epoch, 12);
+    assert_memory_equal(
+        &again.roles.last_switchover, &status.roles.last_switchover, sizeof(again.roles.last_switchover));
+    assert_string_equal(json_path_str(json, "lastSwitchover.writesBlockedUntil", ""), "Opening");
+    assert_null(json_path(json, "lastSwitchover.routeMs"));
+    assert_string_equal(json_path_str(json, "lastFailover.writesBlockedUntil", ""), "FirstCommit");
+    assert_int_equal(json_path_int(json, "lastFailover.uncertaintyMs", 0), 31);
+    assert_int_equal(json_path_int(json, "lastFailover.routeMs", 0), 8);
+    assert_int_equal(again.roles.transition.last_write_ms, INT64_C(1767323044321));
+    assert_string_equal(json_path_str(json, "transition.lastWriteAt", ""), "2026-01-02T03:04:04.321Z");
     assert_int_equal(again.roles.epoch, 12);
     assert_true(again.roles.transition.failover);
     assert_true(again.roles.transition.salvage);
@@ -306,6 +319,12 @@ static void every_change_of_roles_counts(void **state)
     CHANGED(b.roles.reigns.list[1].opened = false);
     CHANGED(b.roles.reigns.list[0].floor_is_partial = false);
     CHANGED(b.roles.transition.silent_ms++);
+    CHANGED(b.roles.transition.last_write_ms++);
+    CHANGED(b.roles.transition.last_write_span_ms++);
+    CHANGED(b.roles.last_failover.told.until = TOLD_UNTIL_OPENING);
+    CHANGED(b.roles.last_failover.told.route_ms++);
+    CHANGED(b.roles.last_failover.told.opened_ms++);
+    CHANGED(b.roles.last_switchover.told.uncertainty_ms++);
     CHANGED(b.roles.transition.evidence[0] = 'x');
     CHANGED(b.roles.transition.waits_for[0] = '\0');
     CHANGED(b.roles.transition.candidate_why[0] = 'x');
@@ -402,7 +421,7 @@ static void malformed(void **state)
         "{\"epoch\":-1,\"transition\":[],\"lastSwitchover\":7,\"retainedVolumes\":{},\"instances\":[{\"lagSeconds\":\"x\",\"seed\":[]}]}",
         "{\"transition\":{\"startedAt\":\"yesterday\",\"epoch\":-4,\"from\":1,\"kind\":1}}",
         "{\"lastFailover\":[],\"acknowledgers\":{}}", "{\"confirmed\":{\"semiSync\":1,\"acks\":3,\"selfFenceMs\":-1}}",
-        "{\"lastFailover\":{\"phases\":[],\"from\":5,\"epoch\":-1},\"acknowledgers\":[-1,64,\"1\",null,1e300]}"};
+        "{\"lastFailover\":{\"phases\":[],\"from\":5,\"epoch\":-1,\"writesBlockedUntil\":7,\"routeMs\":\"x\"},\"acknowledgers\":[-1,64,\"1\",null,1e300]}"};
     static struct cluster_status status;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         json_t *json = parse(texts[i]);

@@ -10,6 +10,7 @@
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/failover/opening.h"
 #include "operator/cluster/failover/reigns.h"
+#include "operator/cluster/failover/told_times.h"
 #include "operator/cluster/state/in_place_state.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/stop_wish.h"
@@ -44,6 +45,7 @@ static void begin(const struct cluster_snapshot *snapshot, const struct cluster_
     const char *lost = reigns->list[0].primary;
     const struct cluster_member *from = cluster_member_named(snapshot, lost);
     struct cluster_transition *transition = &intent->roles.transition;
+    const struct cluster_transition before = snapshot->last.roles.transition;
     intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     *transition =
         (struct cluster_transition){.failover = true, .started_ms = snapshot->now_ms, .epoch = intent->roles.epoch};
@@ -51,6 +53,9 @@ static void begin(const struct cluster_snapshot *snapshot, const struct cluster_
         transition->silent_ms = from->silent_ms;
     snprintf(transition->from, sizeof(transition->from), "%s", lost);
     list_before(snapshot, transition);
+    /* Nobody was seen open since. */
+    transition->last_write_ms = before.last_write_ms;
+    transition->last_write_span_ms = before.last_write_span_ms;
     transition->reason = failure->reason;
     snprintf(transition->evidence, sizeof(transition->evidence), "%s", failure->evidence);
     transition->position = reigns_floor(reigns);
@@ -332,17 +337,19 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
 {
     const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct failover_times *times = &snapshot->failover_times;
-    int64_t base_ms = transition->started_ms - transition->silent_ms;
+    int64_t told_ms = told_last_write_ms(transition);
+    int64_t base_ms = told_ms > 0 ? told_ms : transition->started_ms - transition->silent_ms;
     struct cluster_failover *done = &intent->roles.last_failover;
     *done = (struct cluster_failover){.epoch = transition->epoch,
         .started_ms = transition->started_ms,
         .finished_ms = snapshot->now_ms,
-        .detected_ms = transition->silent_ms,
+        .detected_ms = since(base_ms, transition->started_ms),
         .decided_ms = since(base_ms, times->written_ms),
         .fenced_ms = since(base_ms, times->chosen_ms),
         .drained_ms = since(base_ms, snapshot->now_ms),
         .published_ms = since(base_ms, times->published_ms),
-        .writes_blocked_ms = since(base_ms, snapshot->now_ms)};
+        .writes_blocked_ms = since(base_ms, snapshot->now_ms),
+        .told = told_opened(snapshot, transition)};
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));
     done->reason = transition->reason;
@@ -384,6 +391,7 @@ static void take_choice(
         snprintf(transition->may_be_lost, sizeof(transition->may_be_lost), "%s", choice->may_be_lost);
     transition->waits_for[0] = '\0';
     transition->salvage = choice->salvage;
+    told_note_last_write(snapshot, transition);
     snprintf(intent->roles.current_primary, sizeof(intent->roles.current_primary), "%s", choice->candidate->name);
     reigns_in_force(snapshot, &intent->roles.reigns);
     if (choice->goes_on) {

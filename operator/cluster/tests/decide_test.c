@@ -40,7 +40,33 @@ static json_t *describe_transition(const struct cluster_transition *transition)
         json_put_int(json, "silentMs", transition->silent_ms);
     if (transition->salvage)
         json_put_bool(json, "salvage", true);
+    if (transition->last_write_ms > 0)
+        json_put(json, "lastWrite",
+            json_build("{s:I, s:I}", "msAgo", (json_int_t)(GOLDEN_NOW_MS - transition->last_write_ms), "spanMs",
+                (json_int_t)transition->last_write_span_ms));
     return json;
+}
+
+/* NULL: nothing new is told. */
+static json_t *describe_told(const struct told_gap *last, const struct told_gap *now, int64_t writes_blocked_ms)
+{
+    if (told_gap_same(last, now) || now->until == TOLD_UNTIL_UNKNOWN)
+        return NULL;
+    json_t *json = json_build("{s:I}", "writesBlockedMs", (json_int_t)writes_blocked_ms);
+    told_gap_encode(now, json);
+    return json;
+}
+
+static void put_told(json_t *json, const struct cluster_role_status *last, const struct cluster_role_status *now)
+{
+    json_t *switchover = describe_told(
+        &last->last_switchover.told, &now->last_switchover.told, now->last_switchover.writes_blocked_ms);
+    json_t *failover =
+        describe_told(&last->last_failover.told, &now->last_failover.told, now->last_failover.writes_blocked_ms);
+    if (switchover)
+        json_put(json, "toldOfSwitchover", switchover);
+    if (failover)
+        json_put(json, "toldOfFailover", failover);
 }
 
 /* "epoch 3 of shop-mysql-1 (2), floor 0-1-100, opened" */
@@ -92,6 +118,7 @@ static json_t *describe_intent(const struct cluster_status *last, const struct c
             json_build("{s:s, s:s, s:s, s:s}", "from", intent->roles.last_failover.from, "to",
                 intent->roles.last_failover.to, "position", intent->roles.last_failover.position, "mayBeLost",
                 intent->roles.last_failover.may_be_lost));
+    put_told(json, &last->roles, &intent->roles);
     if (!str_empty(intent->roles.switchover_done))
         json_put_str(json, "switchoverDone", intent->roles.switchover_done);
     if (intent->roles.acknowledgers != last->roles.acknowledgers)

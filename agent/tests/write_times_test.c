@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "agent/write_times.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "agent/agent_decide.h"
+#include "agent/instance_state.h"
+
+#define NOW 1000000
+#define BEFORE (NOW - 500) /* when the look before began */
+#define STARTED (NOW - 4)
+
+/* A primary, as it was at the look before and is now. */
+static void a_primary_takes_writes_as_in_the_table(void **state)
+{
+    static const struct {
+        const char *name;
+        bool seen, was_open, is_open;
+        bool semi_sync;
+        uint32_t waiting;
+        uint64_t acknowledged_before, acknowledged;
+        int64_t beat_blocked_ms; /* for so long */
+        int64_t at_ms, span_ms;  /* 0: as it was */
+    } rows[] = {
+        {"open", true, true, true, false, 0, 0, 0, 0, STARTED, PROBE_INTERVAL_MS},
+        {"just opened", true, false, true, true, 0, 0, 0, 0, STARTED, PROBE_INTERVAL_MS},
+        {"just closed", true, true, false, true, 0, 0, 0, 0, STARTED, 4},
+        {"closed before", true, false, false, true, 0, 0, 0, 0, 0, 0},
+        {"never seen before", false, false, true, true, 0, 0, 0, 0, STARTED, PROBE_INTERVAL_MS},
+        {"commits wait, others have got through", true, true, true, true, 3, 10, 12, 0, STARTED, PROBE_INTERVAL_MS},
+        {"commits wait, none has got through", true, true, true, true, 3, 10, 10, 0, 0, 0},
+        {"commits wait, as far as the first look tells", false, false, true, true, 3, 0, 10, 0, 0, 0},
+        {"commits that need not wait do not count", true, true, true, false, 3, 10, 10, 0, STARTED, PROBE_INTERVAL_MS},
+        {"closed while none got through", true, true, false, true, 3, 10, 10, 0, 0, 0},
+        {"the heartbeat is late", true, true, true, true, 0, 10, 12, 600, 0, 0},
+        {"the heartbeat is on its way", true, true, true, true, 0, 10, 12, 400, STARTED, PROBE_INTERVAL_MS},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct instance_state now = {.replication_ms = BEFORE,
+            .replication = {.seen = rows[i].seen,
+                .read_only = !rows[i].was_open,
+                .acknowledged = rows[i].acknowledged_before},
+            .writes.took = {.at_ms = 7, .span_ms = 8},
+            .beat = {.wanted = true, .blocked_since_ms = rows[i].beat_blocked_ms ? NOW - rows[i].beat_blocked_ms : 0}};
+        const struct replication_facts facts = {.seen = true,
+            .read_only = !rows[i].is_open,
+            .semi_sync_source = rows[i].semi_sync,
+            .waiting_commits = rows[i].waiting,
+            .acknowledged = rows[i].acknowledged};
+        write_times_look(&now, &facts, STARTED, NOW);
+        int64_t at_ms = rows[i].at_ms ? rows[i].at_ms : 7, span_ms = rows[i].at_ms ? rows[i].span_ms : 8;
+        if (now.writes.took.at_ms != at_ms || now.writes.took.span_ms != span_ms)
+            fail_msg(
+                "%s: %lld + %lld", rows[i].name, (long long)now.writes.took.at_ms, (long long)now.writes.took.span_ms);
+    }
+}
+
+static void a_replica_receives_as_in_the_table(void **state)
+{
+    static const struct {
+        const char *name;
+        bool seen, was_configured, is_configured;
+        uint64_t position_before, position;
+        int64_t written_ms;
+        int64_t at_ms, span_ms; /* 0: as it was */
+    } rows[] = {
+        {"an event, and the file says when", true, true, true, 1, 2, NOW - 100, NOW - 100, 10},
+        {"just now", true, true, true, 1, 2, NOW - 3, NOW - 3, 3},
+        {"nothing came, whatever was written", true, true, true, 1, 1, NOW - 100, 0, 0},
+        {"an event, and the file is not known", true, true, true, 1, 2, 0, BEFORE, 500},
+        {"an event, and the file is older: of another one", true, true, true, 1, 2, BEFORE - 1, BEFORE, 500},
+        {"an event, and a file of the future", true, true, true, 1, 2, NOW + 5, BEFORE, 500},
+        {"the first look", false, true, true, 0, 2, NOW - 100, 0, 0},
+        {"it has begun to follow", true, false, true, 0, 2, NOW - 100, 0, 0},
+        {"it follows no more", true, true, false, 1, 0, NOW - 100, 0, 0},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct instance_state now = {.replication_ms = BEFORE,
+            .replication = {.seen = rows[i].seen,
+                .read_only = true,
+                .configured = rows[i].was_configured,
+                .stream_position = rows[i].position_before},
+            .writes.received = {.at_ms = 7, .span_ms = 8}};
+        const struct replication_facts facts = {.seen = true,
+            .read_only = true,
+            .configured = rows[i].is_configured,
+            .stream_position = rows[i].position,
+            .relay_written_ms = rows[i].written_ms};
+        write_times_look(&now, &facts, STARTED, NOW);
+        int64_t at_ms = rows[i].at_ms ? rows[i].at_ms : 7, span_ms = rows[i].at_ms ? rows[i].span_ms : 8;
+        if (now.writes.received.at_ms != at_ms || now.writes.received.span_ms != span_ms)
+            fail_msg("%s: %lld + %lld", rows[i].name, (long long)now.writes.received.at_ms,
+                (long long)now.writes.received.span_ms);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_primary_takes_writes_as_in_the_table),
+        cmocka_unit_test(a_replica_receives_as_in_the_table),
+    };
+
+    return cmocka_run_group_tests_name("write_times", tests, NULL, NULL);
+}

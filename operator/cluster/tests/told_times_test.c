@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For how long a change of primaries held writes up, as agents' words tell it. */
+#include "common/base.h"
+
+#include "operator/cluster/failover/told_times.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#define NOW INT64_C(1767323045000)
+#define STARTED (NOW - 200)
+#define MEMBERS 3
+
+/* Of one member. Moments are ages at its last word, which is `word_ms` old; 0: it does not tell. */
+struct word {
+    int64_t word_ms;
+    int64_t took_ms, took_span_ms, received_ms, received_span_ms;
+};
+
+static struct agent_moment moment(int64_t age_ms, int64_t span_ms)
+{
+    return (struct agent_moment){.at_ms = age_ms > 0 ? 50000 - age_ms : 0, .span_ms = span_ms};
+}
+
+static void put_words(
+    struct cluster_snapshot *snapshot, struct agent_status agents[static MEMBERS], const struct word words[MEMBERS])
+{
+    snapshot->now_ms = NOW;
+    snapshot->member_count = MEMBERS;
+    for (int i = 0; i < MEMBERS; i++) {
+        struct cluster_member *member = &snapshot->members[i];
+        snprintf(member->name, sizeof(member->name), "db-%d", i);
+        agents[i] = (struct agent_status){.clock_ms = 50000 + i, /* each has a clock of its own */
+            .took_writes = moment(words[i].took_ms, words[i].took_span_ms),
+            .event_received = moment(words[i].received_ms, words[i].received_span_ms)};
+        agents[i].took_writes.at_ms += agents[i].took_writes.at_ms ? i : 0;
+        agents[i].event_received.at_ms += agents[i].event_received.at_ms ? i : 0;
+        member->agent = words[i].word_ms < 0 ? NULL : &agents[i];
+        member->silent_ms = words[i].word_ms < 0 ? INT64_MAX : words[i].word_ms;
+    }
+}
+
+/* From db-0 to db-1. */
+static void the_last_write_is_as_in_the_table(void **state)
+{
+    static const struct {
+        const char *name;
+        bool failover;
+        struct word words[MEMBERS];
+        int64_t ago_ms, span_ms; /* before NOW; 0: not known */
+    } rows[] = {
+        {"nobody tells", true, {{.word_ms = 5}, {.word_ms = 5}, {.word_ms = 5}}, 0, 0},
+        {"nobody is there", true, {{-1, 0, 0, 0, 0}, {-1, 0, 0, 0, 0}, {-1, 0, 0, 0, 0}}, 0, 0},
+        {"the lost one's last look", true, {{5, 495, 500, 0, 0}, {.word_ms = 5}, {.word_ms = 5}}, 500, 300},
+        {"it has been silent for long", true, {{2000, 500, 500, 0, 0}, {.word_ms = 5}, {.word_ms = 5}}, 2500, 500},
+        {"a survivor received more", true, {{5, 495, 500, 0, 0}, {10, 0, 0, 240, 10}, {5, 0, 0, 400, 300}}, 250, 10},
+        {"the other survivor", true, {{5, 495, 500, 0, 0}, {10, 0, 0, 440, 10}, {0, 0, 0, 300, 10}}, 300, 10},
+        {"a survivor that was cut off before", true, {{5, 395, 500, 0, 0}, {10, 0, 0, 9000, 10}, {.word_ms = 5}}, 400,
+            200},
+        {"it was lost before that was noticed", true, {{5, 145, 500, 0, 0}, {.word_ms = 5}, {.word_ms = 5}}, 200, 0},
+        {"a target that was open, too", true, {{9000, 500, 500, 0, 0}, {0, 700, 500, 0, 0}, {.word_ms = 5}}, 700, 500},
+        {"switchover: the closing", false, {{20, 60, 40, 0, 0}, {0, 10, 500, 0, 0}, {0, 0, 0, 5, 10}}, 80, 40},
+        {"switchover: the new one received more", false, {{20, 60, 40, 0, 0}, {0, 10, 500, 70, 10}, {0, 0, 0, 5, 10}},
+            70, 10},
+        {"switchover: nobody tells of the old one", false, {{.word_ms = 5}, {0, 10, 500, 0, 0}, {0, 0, 0, 5, 10}}, 0, 0},
+        {"switchover: commits had waited before", false, {{20, 8000, 500, 0, 0}, {.word_ms = 5}, {.word_ms = 5}}, 8020,
+            500},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        static struct cluster_snapshot snapshot;
+        static struct agent_status agents[MEMBERS];
+        struct cluster_transition transition = {
+            .from = "db-0", .to = "db-1", .failover = rows[i].failover, .started_ms = STARTED};
+        put_words(&snapshot, agents, rows[i].words);
+        told_note_last_write(&snapshot, &transition);
+        int64_t at_ms = rows[i].ago_ms ? NOW - rows[i].ago_ms : 0;
+        if (transition.last_write_ms != at_ms || transition.last_write_span_ms != rows[i].span_ms)
+            fail_msg("%s: %lld ms before, + %lld", rows[i].name, (long long)(NOW - transition.last_write_ms),
+                (long long)transition.last_write_span_ms);
+    }
+}
+
+/* Words that come later are of another primary, perhaps. */
+static void what_was_noted_stays(void **state)
+{
+    static struct cluster_snapshot snapshot;
+    static struct agent_status agents[MEMBERS];
+    static const struct word words[MEMBERS] = {{5, 100, 500, 0, 0}, {.word_ms = 5}, {.word_ms = 5}};
+    struct cluster_transition transition = {
+        .from = "db-0", .failover = true, .started_ms = STARTED, .last_write_ms = NOW - 4000, .last_write_span_ms = 100};
+
+    UNUSED(state);
+    put_words(&snapshot, agents, words);
+    told_note_last_write(&snapshot, &transition);
+    assert_int_equal(transition.last_write_ms, NOW - 4000);
+    assert_int_equal(told_last_write_ms(&transition), NOW - 3950);
+    const struct told_gap told = told_opened(&snapshot, &transition);
+    assert_int_equal(told.until, TOLD_UNTIL_OPENING);
+    assert_int_equal(told.opened_ms, 3950);
+    assert_int_equal(told.uncertainty_ms, 50 + TOLD_SLACK_MS);
+}
+
+static void without_a_last_write_nothing_is_certain(void **state)
+{
+    static struct cluster_snapshot snapshot = {.now_ms = NOW};
+    const struct cluster_transition transition = {.from = "db-0", .failover = true, .started_ms = STARTED};
+
+    UNUSED(state);
+    assert_int_equal(told_last_write_ms(&transition), 0);
+    assert_int_equal(told_opened(&snapshot, &transition).until, TOLD_UNTIL_UNKNOWN);
+}
+
+/* The failover to db-1 ended 100 ms ago, 300 ms after the last write. */
+static void the_first_commit_completes_it_as_in_the_table(void **state)
+{
+    static const struct {
+        const char *name;
+        uint64_t epoch;
+        int64_t first_ms, span_ms; /* age */
+        int64_t finished_ago_ms;
+        enum told_until until;
+        bool completes;
+        int64_t blocked_ms, route_ms, uncertainty_ms;
+    } rows[] = {
+        {"a commit after the opening", 5, 80, 20, 100, TOLD_UNTIL_OPENING, true, 330, 30, 40},
+        {"before we heard of the opening", 5, 120, 10, 100, TOLD_UNTIL_OPENING, true, 285, 0, 35},
+        {"nobody has committed", 0, 0, 0, 100, TOLD_UNTIL_OPENING, false, 0, 0, 0},
+        {"of another opening", 6, 80, 20, 100, TOLD_UNTIL_OPENING, false, 0, 0, 0},
+        {"it is complete already", 5, 80, 20, 100, TOLD_UNTIL_FIRST_COMMIT, false, 0, 0, 0},
+        {"the beginning is not known", 5, 80, 20, 100, TOLD_UNTIL_UNKNOWN, false, 0, 0, 0},
+        {"too late", 5, 80, 20, TOLD_COMPLETE_MS, TOLD_UNTIL_OPENING, false, 0, 0, 0},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        static struct cluster_snapshot snapshot = {.now_ms = NOW};
+        const struct agent_status agent = {.clock_ms = 50000,
+            .first_commit = moment(rows[i].first_ms, rows[i].span_ms),
+            .first_commit_epoch = rows[i].epoch};
+        const struct cluster_member primary = {.name = "db-1", .agent = &agent, .silent_ms = 0};
+        const struct told_gap told = {.opened_ms = 300, .uncertainty_ms = 30, .until = rows[i].until};
+        struct cluster_role_status roles = {.last_failover = {.to = "db-1",
+                                                .epoch = 5,
+                                                .finished_ms = NOW - rows[i].finished_ago_ms,
+                                                .writes_blocked_ms = 300,
+                                                .told = told},
+            .last_switchover = {.to = "db-1", .epoch = 4, .finished_ms = NOW - 5000, .writes_blocked_ms = 7}};
+        told_complete(&snapshot, &primary, &roles);
+        const struct cluster_failover *done = &roles.last_failover;
+        bool is_right = rows[i].completes
+            ? done->told.until == TOLD_UNTIL_FIRST_COMMIT && done->writes_blocked_ms == rows[i].blocked_ms &&
+                done->told.route_ms == rows[i].route_ms && done->told.uncertainty_ms == rows[i].uncertainty_ms
+            : done->writes_blocked_ms == 300 && told_gap_same(&done->told, &told);
+        if (!is_right || roles.last_switchover.writes_blocked_ms != 7)
+            fail_msg("%s: %lld ms, %lld of them after the opening, ± %lld", rows[i].name,
+                (long long)done->writes_blocked_ms, (long long)done->told.route_ms,
+                (long long)done->told.uncertainty_ms);
+    }
+}
+
+static void a_switchover_is_completed_too(void **state)
+{
+    static struct cluster_snapshot snapshot = {.now_ms = NOW};
+    const struct agent_status agent = {.clock_ms = 50000, .first_commit = moment(80, 20), .first_commit_epoch = 4};
+    const struct cluster_member primary = {.name = "db-1", .agent = &agent, .silent_ms = 0};
+    struct cluster_role_status roles = {
+        .last_switchover = {.to = "db-1",
+            .epoch = 4,
+            .finished_ms = NOW - 100,
+            .writes_blocked_ms = 50,
+            .told = {.opened_ms = 50, .uncertainty_ms = 30, .until = TOLD_UNTIL_OPENING}}};
+
+    UNUSED(state);
+    told_complete(&snapshot, &primary, &roles);
+    assert_int_equal(roles.last_switchover.writes_blocked_ms, 80);
+    assert_int_equal(roles.last_switchover.told.until, TOLD_UNTIL_FIRST_COMMIT);
+    assert_int_equal(roles.last_switchover.told.route_ms, 30);
+    roles.last_switchover.told.until = TOLD_UNTIL_OPENING;
+    roles.last_switchover.to[3] = '2'; /* the primary has changed since */
+    roles.last_switchover.writes_blocked_ms = 50;
+    told_complete(&snapshot, &primary, &roles);
+    assert_int_equal(roles.last_switchover.writes_blocked_ms, 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_write_is_as_in_the_table),
+        cmocka_unit_test(what_was_noted_stays),
+        cmocka_unit_test(without_a_last_write_nothing_is_certain),
+        cmocka_unit_test(the_first_commit_completes_it_as_in_the_table),
+        cmocka_unit_test(a_switchover_is_completed_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
