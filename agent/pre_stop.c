@@ -57,7 +57,7 @@ const char *pre_stop_may_go(struct pre_stop *state, const struct pre_stop_answer
     if (!is_primary && !is_fenced)
         return "this member is not the primary";
     if (is_last)
-        return "the namespace is deleted, and nobody is left to take over";
+        return "nobody is left to take over";
     if (lasts(is_alone, &state->alone_since_ms, PRE_STOP_ALONE_MS, now_ms))
         return "no operator is there to move the primary";
     if (lasts(is_fenced, &state->fenced_since_ms, PRE_STOP_FENCED_MS, now_ms))

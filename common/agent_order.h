@@ -131,8 +131,8 @@ struct agent_order {
      * one that has nothing beyond `beyond`. */
     bool truncate;
     bool drop_before; /* data.before, from before the last restore in place, is of no more use */
-    /* The namespace is deleted, and no member stays that could take over: one whose pod is to end need not wait for a
-     * hand-over (agent/pre_stop.h). Says nothing of what to be, so it is no part of the order's hash. Earlier versions
+    /* No member stays that could take over, as the namespace is deleted, or what the members hold is to be replaced
+     * (a restore in place): one whose pod is to end need not wait for a hand-over (agent/pre_stop.h). Says nothing of what to be, so it is no part of the order's hash. Earlier versions
      * do not know it. */
     bool nobody_stays;
 

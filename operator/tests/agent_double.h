@@ -85,6 +85,7 @@ struct agent_double {
     int64_t lag_ms;            /* what it tells */
     unsigned long_transactions;
     int64_t clone_ms, order_ms;
+    int64_t start_ms;   /* its server's start, after `init` */
     int64_t stalled_ms; /* what it tells of its volume */
     bool volume_is_full;
     bool is_outdated; /* of a version that speaks S3 with the pod in front of a volume */
@@ -120,8 +121,9 @@ struct agent_double {
     int64_t task_until_ms;
     int following; /* ordinal whose transactions it receives, -1: nobody's */
     bool opened;
-    int64_t due_ms; /* what is under way is done then */
-    uint64_t told;  /* digest of the last line */
+    int64_t due_ms;     /* what is under way is done then */
+    int64_t started_ms; /* its server runs from then on */
+    uint64_t told;      /* digest of the last line */
     int64_t told_ms;
     bool blocked;               /* a commit waits for acknowledgements */
     int64_t blocked_ms;         /* since then */

@@ -389,7 +389,8 @@ void agent_model_begin(struct agent_double *agent)
 
 void agent_model_run(struct agent_double *agent)
 {
-    begin_process(agent, AGENT_PHASE_RUNNING);
+    begin_process(agent, agent->start_ms > 0 ? AGENT_PHASE_STARTING : AGENT_PHASE_RUNNING);
+    agent->started_ms = clock_monotonic_ms() + agent->start_ms;
 }
 
 /* Relay logs do not outlive the server: what was not executed is fetched again. */
@@ -462,6 +463,8 @@ bool agent_model_order(struct agent_double *agent, const struct agent_order *ord
 
 bool agent_model_turn(struct agent_double *agent, int64_t now_ms)
 {
+    if (agent->status.phase == AGENT_PHASE_STARTING && now_ms >= agent->started_ms)
+        agent_model_recover(agent);
     if (agent->status.phase != AGENT_PHASE_SEEDING)
         role_turn(agent, now_ms);
     else if (agent->status.seed.step == AGENT_SEED_STEP_DONE)

@@ -73,6 +73,28 @@ static void test_alone(void **state)
     operator_world_free(world);
 }
 
+static bool wish_with_slow_starts(struct operator_world *world)
+{
+    for (int i = 0; i < 3; i++)
+        world_agent(world, i)->start_ms = 2000;
+    return in_place_wish(world);
+}
+
+/* One outage: whoever has taken the restored data is not replaced while its server starts. */
+static void test_one_restart(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        role_story_settled, wish_with_slow_starts, in_place_is_completed, role_story_quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, IN_PLACE_THREE);
+    operator_world_run(world, steps);
+    assert_restored(world, 3, 1);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(world_agent(world, i)->lives, 4); /* init and run, before and after */
+    operator_world_free(world);
+}
+
 static bool wish_for_a_time(struct operator_world *world)
 {
     in_place_put_backup(world);
@@ -382,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_one_restart),
         cmocka_unit_test(test_to_a_time),
         cmocka_unit_test(test_binlogs_of_the_backups_history),
         cmocka_unit_test(test_archive_begins_anew),

@@ -256,9 +256,15 @@ static void await_restored(
             last_of(snapshot)->source.backup);
 }
 
+/* By the number that lies in its data folder: its server may be starting. */
+static bool has_restored_data(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return member->agent->restored_number == (uint64_t)last_of(snapshot)->number;
+}
+
 static bool is_taken(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member && member_runs(member) && member->agent->restored_number == (uint64_t)last_of(snapshot)->number;
+    return member && member_runs(member) && has_restored_data(snapshot, member);
 }
 
 void in_place_intend(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -360,6 +366,8 @@ static enum in_place_order order_holding(
 {
     const struct cluster_in_place *last = last_of(snapshot);
     bool takes = last->phase == IN_PLACE_PHASE_TAKING;
+    /* Nobody takes over from anybody: a pod that is replaced need not wait for it. */
+    order->nobody_stays |= !member_is_seeding(member) && !has_restored_data(snapshot, member);
     if (member != restoring(snapshot)) {
         order->mark = takes && in_place_is_stale(snapshot, member) ? AGENT_MARK_RESEED : AGENT_MARK_NONE;
         return IN_PLACE_ORDER_GIVEN;
@@ -389,16 +397,18 @@ enum in_place_order in_place_order(
     order->drop_before = may_drop_before(snapshot, member);
     if (!in_place_is_stale(snapshot, member))
         return IN_PLACE_ORDER_USUAL;
+    order->nobody_stays |= !member_is_seeding(member);
     order->mark = member_is_wanted(snapshot, member) ? AGENT_MARK_RESEED : AGENT_MARK_LEFT;
     return IN_PLACE_ORDER_GIVEN;
 }
 
-/* It has heard that it is to be nothing, and is. */
+/* It has heard that it is to be nothing, and is. What `init` has put in the place of its data stays there: it need not
+ * be replaced a second time. */
 const struct cluster_member *in_place_leaver(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *member = restoring(snapshot);
     if (!in_place_holds(snapshot) || !member || !member->pod || member->pod->object.deleting ||
-        !member_speaks(member) || member_is_seeding(member) || is_taken(snapshot, member))
+        !member_speaks(member) || member_is_seeding(member) || has_restored_data(snapshot, member))
         return NULL;
     return member->agent->epoch == (uint64_t)snapshot->last.roles.epoch && !member->agent->writable ? member : NULL;
 }

@@ -4,8 +4,8 @@
  *
  *   1. status: Resolving. A lookup (restore_lookup.h) finds the backup; what can be said against it is said while the
  *      cluster serves
- *   2. status: Restoring, epoch + 1. All are told to be nothing; the primary's pod is replaced, and its `init` restores
- *      the backup beside the data, which stays
+ *   2. status: Restoring, epoch + 1. All are told to be nothing, and that nobody takes over; the primary's pod is
+ *      replaced, once, and its `init` restores the backup beside the data, which stays
  *   3. it is there, and all others say that they follow nobody. Status: Taking, epoch + 1, the others' data is stale.
  *      `init` makes it the data and keeps the old as data.before; it becomes primary
  *   4. it is open. Status: Reseeding. The others mark their volumes, lose their pods, and are seeded by copies

@@ -132,15 +132,15 @@ static json_t *parse(const char *text)
     return json;
 }
 
-static json_t *cluster_of(const struct row *row)
+static json_t *cluster_of(const char *wish, const char *before)
 {
     json_t *spec = parse("{'config': {'spec': {'images': {'mysql': 'mysql:8.4'}}}, 'replicas': 3,"
                          "'storage': {'resources': {'requests': {'storage': '1Gi'}}}}");
     json_t *status = parse("{'epoch':3,'currentPrimary':'shop-mysql-0','initialized':true,'semiSync':true}");
-    if (row->before)
-        json_object_set_new(status, "restoreInPlace", parse(row->before));
+    if (before)
+        json_object_set_new(status, "restoreInPlace", parse(before));
     return json_build("{s:{s:i, s:{s:s}}, s:o, s:o}", "metadata", "generation", 2, "annotations",
-        ANNOTATION_RESTORE_IN_PLACE, row->wish, "spec", spec, "status", status);
+        ANNOTATION_RESTORE_IN_PLACE, wish, "spec", spec, "status", status);
 }
 
 static void answer(const struct row *row, struct restore_answer *ret)
@@ -161,8 +161,10 @@ static void check_orders(const struct row *row, const struct cluster_snapshot *s
     if (first->seed == AGENT_SEED_RESTORE_BESIDE)
         assert_string_equal(first->restore_id, "b1");
     assert_int_equal(first->restore_number, row->seed == AGENT_SEED_NONE ? 0 : 1);
-    if (in_place_holds(snapshot) || in_place_is_stale(snapshot, &snapshot->members[1]))
+    if (in_place_holds(snapshot) || in_place_is_stale(snapshot, &snapshot->members[1])) {
         assert_int_equal(second->role, AGENT_ROLE_NONE);
+        assert_int_equal(second->nobody_stays, !member_is_seeding(&snapshot->members[1]));
+    }
     assert_int_equal(second->seed == AGENT_SEED_KEEP, 0);
     free(orders);
 }
@@ -211,15 +213,20 @@ static void check(const struct row *row, struct golden *golden)
     check_written(row, golden, &intent);
 }
 
+static struct golden *make(const char *wish, const char *before, const char *agents)
+{
+    _cleanup_(json_decrefp) json_t *cluster = cluster_of(wish, before);
+    _cleanup_(json_decrefp) json_t *observed =
+        parse("{'children': {}, 'pods': {'0': {}, '1': {}, '2': {}}, 'claims': {'0': {}, '1': {}, '2': {}}}");
+    json_object_set_new(observed, "agents", parse(agents));
+    return golden_new(cluster, observed);
+}
+
 static void test_rows(void **state)
 {
     UNUSED(state);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        _cleanup_(json_decrefp) json_t *cluster = cluster_of(&rows[i]);
-        _cleanup_(json_decrefp) json_t *observed =
-            parse("{'children': {}, 'pods': {'0': {}, '1': {}, '2': {}}, 'claims': {'0': {}, '1': {}, '2': {}}}");
-        json_object_set_new(observed, "agents", parse(rows[i].agents));
-        struct golden *golden = golden_new(cluster, observed);
+        struct golden *golden = make(rows[i].wish, rows[i].before, rows[i].agents);
         struct restore_answer found;
         answer(&rows[i], &found);
         golden->snapshot.restore_answer = &found;
@@ -231,8 +238,42 @@ static void test_rows(void **state)
     }
 }
 
+/* Whose pod is replaced, and whether it need not wait for somebody to take over. Once: the server on the restored data is
+ * left alone, however long it starts. */
+static void test_who_leaves(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *name, *before, *agents;
+        bool leaves, goes_at_once;
+    } cases[] = {
+        {"is open", RESTORING, "{}", false, true},
+        {"has closed", RESTORING, "{'0':{" STOPPED "}" OTHERS_STOPPED "}", true, true},
+        {"restores beside", RESTORING, "{'0':{" SEEDING "}" OTHERS_STOPPED "}", false, false},
+        {"has not taken it", TAKING, "{'0':{" STOPPED "}" OTHERS_STOPPED "}", true, true},
+        {"has that of an earlier wish", TAKING, "{'0':{" STOPPED ",'restoredNumber':7}" OTHERS_STOPPED "}", true, true},
+        {"its server starts", TAKING, "{'0':{" STOPPED ",'phase':'Starting','restoredNumber':1}" OTHERS_STOPPED "}",
+            false, false},
+        {"its server has ended", TAKING, "{'0':{" STOPPED ",'phase':'Down','restoredNumber':1}" OTHERS_STOPPED "}",
+            false, false},
+        {"its server runs", TAKING, "{'0':{" STOPPED ",'restoredNumber':1}" OTHERS_STOPPED "}", false, false},
+        {"serves", RESEEDING("[1,2]"), "{'0':{'restoredNumber':1}" OTHERS_STOPPED "}", false, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct golden *golden = make("nightly", cases[i].before, cases[i].agents);
+        struct cluster_orders *orders = xcalloc(1, sizeof(*orders));
+        golden_order(&golden->snapshot, orders);
+        const struct cluster_member *leaver = in_place_leaver(&golden->snapshot);
+        bool leaves = leaver == &golden->snapshot.members[0];
+        if (leaves != cases[i].leaves || orders->orders[0].nobody_stays != cases[i].goes_at_once)
+            fail_msg("%s: leaves %d, at once %d", cases[i].name, leaves, orders->orders[0].nobody_stays);
+        free(orders);
+        golden_free(golden);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_who_leaves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
