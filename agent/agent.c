@@ -69,6 +69,7 @@ struct agent {
     struct loop_timer end; /* armed since SIGTERM */
     int64_t leaves_ms;     /* since when; 0: it was not */
     bool last_word;        /* its server has ended since */
+    bool is_alone;         /* no operator has watched for OPERATOR_SILENT_MS */
     unsigned fallen_ticks;
     struct session *sentinel;
     struct slow_log *slow_log;
@@ -529,6 +530,21 @@ static void end_soon(struct agent *agent)
     }
 }
 
+/* Nobody else in the cluster can say so: what was written last of it stands there, however old that is. */
+static void note_operator(struct agent *agent, int64_t now_ms)
+{
+    int64_t silent_ms = agent_server_alone_ms(agent->server, now_ms);
+    bool is_alone = silent_ms >= OPERATOR_SILENT_MS;
+
+    agent_metrics_operator(agent->metrics, silent_ms);
+    if (is_alone && !agent->is_alone)
+        log_warn("no operator watches: nothing fails over, and the cluster's status is as old as that",
+            LOG_INT("seconds", silent_ms / 1000));
+    else if (!is_alone && agent->is_alone)
+        log_info("an operator watches again");
+    agent->is_alone = is_alone;
+}
+
 static void agent_turn(struct agent *agent)
 {
     int64_t now_ms = clock_monotonic_ms();
@@ -549,6 +565,7 @@ static void agent_turn(struct agent *agent)
     role_keeper_turn(agent->roles, decision.phase, now_ms);
     binlog_keeper_turn(agent->binlogs, decision.phase, now_ms);
     publish(agent, now_ms);
+    note_operator(agent, now_ms);
     archive_keeper_turn(agent->archive, now_ms);
     agent->state.beat.log_wanted = archive_keeper_is_active(agent->archive);
     check_keeper_turn(agent->check);

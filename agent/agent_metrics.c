@@ -28,6 +28,7 @@ enum {
     M_ACKNOWLEDGING,
     M_LONG,
     M_VERSION,
+    M_OPERATOR_SILENT,
     M_COUNT
 };
 
@@ -68,6 +69,8 @@ static const struct metric_desc descs[M_COUNT] = {
         METRIC_GAUGE, {NULL}, {0}},
     [M_VERSION] = {"mysql_version_info", "1 for the server that answered last.", METRIC_GAUGE, {"version", "flavour"},
         {0}},
+    [M_OPERATOR_SILENT] = {"kubemysql_agent_operator_silent_seconds",
+        "For how long no operator has watched this member; 0: one does.", METRIC_GAUGE, {NULL}, {0}},
 };
 
 struct agent_metrics {
@@ -146,6 +149,11 @@ static void set_version(struct agent_metrics *metrics, const struct agent_status
         metric_remove_matching(family, 0, metrics->version);
     memcpy(metrics->version, status->version, sizeof(metrics->version));
     metric_set(metric_of2(family, status->version, agent_flavour_name(status->flavour)), 1);
+}
+
+void agent_metrics_operator(struct agent_metrics *metrics, int64_t silent_ms)
+{
+    metric_set(metric_of(metrics->families[M_OPERATOR_SILENT]), (double)silent_ms / 1e3);
 }
 
 void agent_metrics_status(struct agent_metrics *metrics, const struct agent_status *status)

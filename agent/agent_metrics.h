@@ -18,6 +18,8 @@ void agent_metrics_free(struct agent_metrics *metrics);
 struct metrics *agent_metrics_registry(struct agent_metrics *metrics);
 /* A probe has ended; counters are taken over if it collected them. */
 void agent_metrics_probe(struct agent_metrics *metrics, const struct instance_state *state);
+/* For how long no operator has been heard; 0: one is. */
+void agent_metrics_operator(struct agent_metrics *metrics, int64_t silent_ms);
 void agent_metrics_status(struct agent_metrics *metrics, const struct agent_status *status);
 
 #endif

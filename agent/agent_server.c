@@ -27,6 +27,11 @@ struct agent_server {
     struct status_watch *watch;
 };
 
+int64_t agent_server_alone_ms(const struct agent_server *server, int64_t now_ms)
+{
+    return status_watch_alone_ms(server->watch, now_ms);
+}
+
 /* ---- plain ---- */
 
 static void answer(struct http_exchange *exchange, struct readiness readiness)
@@ -45,7 +50,13 @@ static void handle_ready(struct http_exchange *exchange, void *arg)
 {
     struct agent_server *server = arg;
 
-    answer(exchange, readiness_ready(server->view->state, clock_monotonic_ms()));
+    int64_t now_ms = clock_monotonic_ms(), alone_ms = agent_server_alone_ms(server, now_ms);
+    struct readiness ready = readiness_ready(server->view->state, now_ms);
+
+    if (ready.yes && alone_ms >= OPERATOR_SILENT_MS)
+        http_replyf(exchange, 200, "ok, but no operator has been heard for %lld s", (long long)(alone_ms / 1000));
+    else
+        answer(exchange, ready);
 }
 
 static void handle_startup(struct http_exchange *exchange, void *arg)

@@ -57,6 +57,9 @@ int agent_server_listen_plain(
 /* The certificates stay the caller's and may be reloaded at any time. */
 int agent_server_listen_tls(struct agent_server *server, struct tls_server *tls, const char *address, uint16_t port,
     struct error *err) KM_MUST_CHECK;
+/* For how long no operator has had a status stream open; 0: one has. After OPERATOR_SILENT_MS /ready says so, too. */
+#define OPERATOR_SILENT_MS 60000
+int64_t agent_server_alone_ms(const struct agent_server *server, int64_t now_ms);
 /* Pure: /role. is_alone: no operator has a status stream open. */
 #define AGENT_SERVER_ROLE_WORD_SIZE 48
 void agent_server_role_word(

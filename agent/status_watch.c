@@ -15,6 +15,7 @@ struct status_watch {
     const struct agent_status *status;
     struct list_node watchers;
     size_t watcher_count;
+    int64_t alone_since_ms; /* while nobody watches */
     struct loop_timer heartbeat;
 };
 
@@ -40,6 +41,7 @@ static void watcher_remove(struct watcher *watcher)
 {
     list_remove(&watcher->node);
     watcher->watch->watcher_count--;
+    watcher->watch->alone_since_ms = clock_monotonic_ms();
     free(watcher);
 }
 
@@ -125,11 +127,17 @@ size_t status_watch_count(const struct status_watch *watch)
     return watch->watcher_count;
 }
 
+int64_t status_watch_alone_ms(const struct status_watch *watch, int64_t now_ms)
+{
+    return watch->watcher_count > 0 ? 0 : MAX_OF(now_ms - watch->alone_since_ms, 1);
+}
+
 struct status_watch *status_watch_new(struct loop *loop, const struct agent_status *status)
 {
     struct status_watch *watch = xnew(struct status_watch);
 
     watch->status = status;
+    watch->alone_since_ms = clock_monotonic_ms();
     list_init(&watch->watchers);
     loop_timer_init(&watch->heartbeat, loop, on_heartbeat, watch);
     return watch;

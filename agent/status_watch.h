@@ -24,6 +24,8 @@ void status_watch_free(struct status_watch *watch);
 /* Answers one request, at once or as a stream. may_watch: whether this client may have a stream. */
 void status_watch_handle(struct status_watch *watch, struct http_exchange *exchange, bool may_watch);
 size_t status_watch_count(const struct status_watch *watch);
+/* For how long nobody has watched; 0: somebody does. */
+int64_t status_watch_alone_ms(const struct status_watch *watch, int64_t now_ms);
 /* The status has changed: tells everybody who watches. */
 void status_watch_publish(struct status_watch *watch);
 

@@ -71,11 +71,21 @@ static void a_server_has_one_version(void **state)
     assert_non_null(strstr(text, "\nmysql_version_info{version=\"11.4.5-MariaDB\",flavour=\"mariadb\"} 1\n"));
 }
 
+static void for_how_long_no_operator_was_heard(void **state)
+{
+    struct fixture *fixture = *state;
+    agent_metrics_operator(fixture->metrics, 1500);
+    assert_non_null(strstr(render(fixture), "\nkubemysql_agent_operator_silent_seconds 1.5\n"));
+    agent_metrics_operator(fixture->metrics, 0);
+    assert_non_null(strstr(render(fixture), "\nkubemysql_agent_operator_silent_seconds 0\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(all_values_are_as_prometheus_wants_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_server_has_one_version, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(for_how_long_no_operator_was_heard, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

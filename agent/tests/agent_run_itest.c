@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "agent/agent_server.h"
 #include "agent/tests/agent_rig.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -299,6 +300,27 @@ static void test_two_servers_cannot_be(void **state)
     assert_int_equal(agent_rig_get(rig, "/ready", NULL), 200);
 }
 
+/* Nobody watches in this test: whoever is only asked or ordered is not watched. */
+static void test_that_no_operator_watches_is_told(void **state)
+{
+    struct agent_rig *rig = *state;
+    _cleanup_(strbuf_release) struct strbuf body;
+    int64_t end_ms = clock_monotonic_ms() + OPERATOR_SILENT_MS + 10000;
+
+    strbuf_init(&body, 4 * KM_MIB);
+    assert_int_equal(agent_rig_get(rig, "/metrics", &body), 200);
+    assert_non_null(strstr(body.buf, "\nkubemysql_agent_operator_silent_seconds "));
+    assert_null(strstr(body.buf, "\nkubemysql_agent_operator_silent_seconds 0\n"));
+    do {
+        usleep(200000);
+        assert_int_equal(agent_rig_get(rig, "/ready", &body), 200);
+    } while (!strstr(body.buf, "no operator") && clock_monotonic_ms() < end_ms);
+    printf("ready: %s\n", body.buf);
+    assert_non_null(strstr(body.buf, "ok, but no operator has been heard for "));
+    usleep(1000000); /* the agent's next turn */
+    assert_true(agent_rig_file_says(rig, "run.log", "no operator watches"));
+}
+
 static void test_the_agent_enters_whatever_the_passwords_are(void **state)
 {
     struct agent_rig *rig = *state;
@@ -361,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_a_stopped_server_is_hung),
         cmocka_unit_test(test_a_killed_server_is_down_and_comes_back),
         cmocka_unit_test(test_two_servers_cannot_be),
+        cmocka_unit_test(test_that_no_operator_watches_is_told),
         cmocka_unit_test(test_the_agent_enters_whatever_the_passwords_are),
         cmocka_unit_test(test_no_secret_is_left_anywhere),
         cmocka_unit_test(test_sigterm_ends_the_agent),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "common/alloc.h"
+#include "common/clock.h"
 #include "common/tests/http_util.h"
 
 struct rig {
@@ -105,6 +106,11 @@ static void make_largest(struct agent_status *status, struct strbuf positions[st
     status->gtid_state = positions[2].buf;
     FILL(ready_reason);
     FILL(errant);
+    FILL(named_user);
+    FILL(named_database);
+    FILL(left_accounts);
+    FILL(locked_accounts);
+    FILL(left_databases);
     FILL(replication.receiver_error);
     FILL(replication.applier_error);
     FILL(replication.dropped);
@@ -163,10 +169,32 @@ static void test_the_largest_status_comes_whole(void **state)
         strbuf_release(&positions[i]);
 }
 
+static void test_for_how_long_nobody_watches(void **state)
+{
+    struct rig *rig = *state;
+    int64_t began_ms = clock_monotonic_ms();
+
+    assert_true(status_watch_alone_ms(rig->watch, began_ms + 5000) >= 5000);
+    get(rig, "?watch=1", true);
+    assert_true(loop_until(rig->loop, &rig->lines, 1));
+    assert_int_equal(status_watch_alone_ms(rig->watch, clock_monotonic_ms() + 5000), 0);
+    get(rig, "", false); /* asking once is not watching */
+    assert_true(loop_until(rig->loop, &rig->out.done, 1));
+    loop_for(rig->loop, 50);
+    int64_t left_ms = clock_monotonic_ms();
+    http_client_free(rig->client);
+    rig->client = http_client_new(rig->loop);
+    for (int i = 0; i < 100 && status_watch_count(rig->watch) > 0; i++)
+        loop_for(rig->loop, 10);
+    int64_t now_ms = clock_monotonic_ms(), alone_ms = status_watch_alone_ms(rig->watch, now_ms);
+    assert_true(alone_ms > 0 && alone_ms <= MAX_OF(now_ms - left_ms, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_largest_status_comes_whole, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_for_how_long_nobody_watches, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
