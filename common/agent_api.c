@@ -208,6 +208,7 @@ static const struct json_field fields[] = {
     FIELD("writable", BOOL, CHANGE_COUNTS, writable),
     FIELD("leavesThreads", BOOL, CHANGE_COUNTS, leaves_threads),
     FIELD("keepsStopped", BOOL, CHANGE_COUNTS, keeps_stopped),
+    FIELD("staysOpen", BOOL, CHANGE_COUNTS, stays_open),
     FIELD("closedForRoom", BOOL, CHANGE_COUNTS, closed_for_room),
     FIELD("roomyReplicas", U32, CHANGE_COUNTS, roomy_replicas),
     FIELD("gtidReceived", POSITION, CHANGE_COUNTS, gtid_received),
@@ -260,7 +261,7 @@ static const struct json_field fields[] = {
 unsigned agent_status_asides(const struct agent_status *status)
 {
     return (status->leaves_threads ? AGENT_ASIDE_LEAVE_THREADS : 0) |
-        (status->keeps_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0);
+        (status->keeps_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0) | (status->stays_open ? AGENT_ASIDE_STAYS_OPEN : 0);
 }
 
 static json_t *problems_encode(const struct agent_status *status)

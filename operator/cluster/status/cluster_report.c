@@ -13,6 +13,7 @@
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/rollout/roll_target.h"
+#include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_ready.h"
@@ -314,7 +315,9 @@ static void set_available(struct report *report)
         set(report, CONDITION_AVAILABLE, false, "Hibernated", "spec.replicas is 0; the data is kept");
     else if (primary && cluster_member_is_ready(primary))
         set(report, CONDITION_AVAILABLE, true, "PrimaryReady", "%s serves%s", primary->name,
-            member_is_closed_for_room(snapshot, primary) ? " reads; VolumeFull says why it takes no writes" : "");
+            member_is_closed_for_room(snapshot, primary) ? " reads; VolumeFull says why it takes no writes"
+                : copy_close_is_under_way(snapshot)      ? " reads; WritesBlocked says why it takes no writes"
+                                                         : "");
     else if (primary) {
         instance_message(primary, message, sizeof(message));
         set(report, CONDITION_AVAILABLE, false, "PrimaryNotReady", "%s is not ready%s%s", primary->name,
