@@ -20,6 +20,7 @@
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_report_rolled.h"
 #include "operator/cluster/status/cluster_report_room.h"
+#include "operator/cluster/status/cluster_report_waits.h"
 #include "operator/cluster/status/cluster_state.h"
 #include "operator/cluster/status/cluster_trouble.h"
 
@@ -277,8 +278,9 @@ static void set_progressing(struct report *report)
     else if (report->outcome->error)
         set(report, CONDITION_PROGRESSING, true, "Retrying", "%s", report->outcome->error->message);
     else if (decision->gate == GATE_CHECKING)
-        set(report, CONDITION_PROGRESSING, true, "Checking", "%s",
-            str_empty(decision->gate_message) ? "a check pod tries the new image and my.cnf" : decision->gate_message);
+        set(report, CONDITION_PROGRESSING, true, "Checking", "%s%s",
+            str_empty(decision->gate_message) ? "a check pod tries the new image and my.cnf" : decision->gate_message,
+            cluster_roll_stops_commits(snapshot) ? "; " CLUSTER_ROLL_STOPS_COMMITS : "");
     else if (decision->gate == GATE_OPEN &&
         (decision->rolling || decision->taking_up || !report->complete || set_is_unobserved(snapshot)))
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
@@ -690,6 +692,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_healthy(&report);
     cluster_report_replication_conditions(snapshot, ret);
     cluster_report_room(snapshot, ret);
+    cluster_report_waits(snapshot, &ret->commit_wait);
     cluster_report_rolled(snapshot, ret);
     set_child_conflict(&report);
     set_password_suspect(&report);
