@@ -60,11 +60,14 @@ struct role_state {
     int64_t retry_ms;         /* not before */
     struct error error;       /* why the latest attempt failed */
 
-    bool closed_for_copy; /* a primary that is kept closed until the copy that it gives is complete */
-    bool closed_for_room; /* a primary that is kept closed for writes while a volume has too little room */
-    bool reopens;         /* it was read from while it was closed for room, and is being opened under the same order */
-    bool held_for_room;   /* a replica that receives nothing for that reason */
-    bool open_for_root;   /* closed for room, and administrators may write, as the order in force wishes */
+    bool closed_for_copy; /* a primary that is kept closed until the copy that it gives has got past what it waited for */
+    bool copy_reopens;    /* it was closed for that, and is being opened under the same order */
+    int64_t copy_closed_ms; /* when it was closed for a copy last, 0: not by this agent */
+    int64_t copy_shut_ms;   /* since when nobody can write for that reason; 0: not yet */
+    bool closed_for_room;   /* a primary that is kept closed for writes while a volume has too little room */
+    bool reopens;       /* it was read from while it was closed for room, and is being opened under the same order */
+    bool held_for_room; /* a replica that receives nothing for that reason */
+    bool open_for_root; /* closed for room, and administrators may write, as the order in force wishes */
     uint64_t root_until_ms; /* of the last order, by the operator's clock; 0: nobody wishes it */
     int64_t root_end_ms;    /* when that wish ends by ours, whatever is said of it again */
     int64_t writers_ms;     /* when writers were ended last (ROLE_ACTION_END_WRITERS) */
@@ -77,6 +80,7 @@ struct role_state {
     bool leave_threads;      /* likewise */
     bool lock_left;          /* likewise */
     bool keep_stopped;       /* likewise; before any order: as the volume says (server_exec.h) */
+    bool stays_open;         /* as last ordered: it is not closed for a copy */
     bool marked_stopped;     /* the volume says so */
     bool started;  /* both threads were started by us in this life of the server, and we have not stopped any */
     bool stopping; /* the server is about to be stopped: a primary is closed before (server_exec.h) */
@@ -207,6 +211,7 @@ struct instance_state {
     int64_t applier_stopped_since_ms; /* an error has stopped the applier since; 0: it has not */
     int64_t commits_blocked_since_ms; /* commits wait and none has got through since; 0: they do */
     uint32_t serving_copies;          /* donor.h: streams that this member gives now */
+    bool copy_stalls;                 /* donor.h: it waits for something on this server */
     uint64_t unacknowledged;          /* commits that ended without an acknowledgement, not by our hand */
     uint64_t unacknowledged_seen;     /* the server's count that this accounts for */
     uint64_t lapses; /* agent_api.h: semi_sync_lapses; kept when the server ends, so that it is heard of */

@@ -167,8 +167,9 @@ bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms)
         (state->serving_copies == 0 && !facts->gives_clone))
         return false;
     if (role->closed_for_copy)
-        return true;
-    return is_open(state) && facts->copy_waits && state->commits_blocked_since_ms &&
+        return !role->copy_shut_ms || now_ms - role->copy_shut_ms < COPY_STAGE_MS;
+    bool rests = role->stays_open || (role->copy_closed_ms && now_ms - role->copy_closed_ms < AGENT_COPY_CLOSE_AGAIN_MS);
+    return !rests && is_open(state) && (facts->copy_waits || state->copy_stalls) && state->commits_blocked_since_ms &&
         now_ms - state->commits_blocked_since_ms >= COPY_PATIENCE_MS;
 }
 

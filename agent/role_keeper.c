@@ -412,7 +412,7 @@ static void note_copy(struct instance_state *state, int64_t now_ms)
 {
     if (role_note_copy(state, now_ms))
         log_info(state->role.closed_for_copy
-                ? "commits and a copy wait for each other: closed until the copy is complete"
+                ? "commits and a copy wait for each other: closed for writes while the copy gets past them"
                 : "no longer closed for a copy");
 }
 

@@ -34,6 +34,7 @@ bool role_note_epoch(
     role->lock_left = order->lock_left && order->role == AGENT_ROLE_PRIMARY;
     role->keep_stopped = order->keep_stopped && order->role != AGENT_ROLE_PRIMARY;
     note_root_wish(role, order, now_ms);
+    role->stays_open = order->stays_open;
     if (order->mark != AGENT_MARK_NONE)
         role->mark = order->mark;
     if (new_epoch)
@@ -157,6 +158,11 @@ bool role_note_isolation(struct instance_state *state, int64_t now_ms)
     return true;
 }
 
+static bool is_shut(const struct instance_state *state)
+{
+    return state->role.running == ROLE_ACTION_NONE && state->replication.read_only && !state->role.was_open;
+}
+
 /* Closing may not have got to its end, but what it did first is done (events): the server is opened again in any
  * case. */
 bool role_note_copy(struct instance_state *state, int64_t now_ms)
@@ -165,11 +171,18 @@ bool role_note_copy(struct instance_state *state, int64_t now_ms)
     struct role_state *role = &state->role;
     bool changed = closed != role->closed_for_copy;
 
+    if (!role->has_order || role->order.role != AGENT_ROLE_PRIMARY || role_done(state))
+        role->copy_reopens = false;
     if (role->closed_for_copy && !closed) {
         role->opened = false;
+        role->copy_reopens = role->order.role == AGENT_ROLE_PRIMARY;
         role->retry_ms = 0;
         error_clear(&role->error);
-    }
+    } else if (changed) {
+        role->copy_closed_ms = now_ms;
+        role->copy_shut_ms = 0;
+    } else if (closed && !role->copy_shut_ms && is_shut(state))
+        role->copy_shut_ms = now_ms;
     role->closed_for_copy = closed;
     return changed;
 }

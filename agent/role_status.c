@@ -189,8 +189,8 @@ static const char *replica_reason(const struct instance_state *state)
 
 static const char *primary_reason(const struct instance_state *state)
 {
-    if (state->role.closed_for_copy)
-        return "the primary is closed until the copy that it gives is complete";
+    if (state->role.closed_for_copy || state->role.copy_reopens) /* it is read from */
+        return NULL;
     bool serves = role_done(state) || role_serves_reads(state) || role_is_being_suspended(state);
     return serves ? NULL : "the primary is not open for writes yet";
 }
@@ -330,10 +330,10 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
             "the GTID set takes %zu bytes; beyond %zu members can no longer be compared, and neither a failover nor a "
             "switchover is possible",
             gtid_len, POSITION_TEXT_MAX);
-    if (state->role.closed_for_copy)
+    if (state->role.closed_for_copy || state->role.copy_reopens)
         agent_status_add_problem(ret, AGENT_PROBLEM_CLOSED_FOR_COPY,
-            "commits waited for a replica, and the copy that a member makes waited for those commits: closed for writes until it is "
-            "complete");
+            "commits waited for a replica, and the copy that a member makes waited for those commits: closed for writes for the "
+            "seconds in which it gets past them");
     if (state->unacknowledged)
         agent_status_add_problem(ret, AGENT_PROBLEM_UNACKNOWLEDGED_COMMITS,
             "%llu commits of this server were ended while they waited (KILL); no replica need have them, although clients may "
@@ -379,6 +379,7 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     ret->keeps_stopped = role->keep_stopped;
     ret->root_until_ms = role->root_until_ms;
     ret->locks_left = role->lock_left;
+    ret->stays_open = role->stays_open;
     if (role->marked_stopped && ret->phase == AGENT_PHASE_DOWN)
         agent_status_add_problem(ret, AGENT_PROBLEM_SERVER_STOPPED,
             "its server is kept stopped, as the cluster's annotation says; taking that away starts it");

@@ -216,6 +216,7 @@ static const struct json_field fields[] = {
     FIELD("keepsStopped", BOOL, CHANGE_COUNTS, keeps_stopped),
     FIELD("locksLeft", BOOL, CHANGE_COUNTS, locks_left),
     FIELD("openForRootUntilMs", U64, CHANGE_COUNTS, root_until_ms),
+    FIELD("staysOpen", BOOL, CHANGE_COUNTS, stays_open),
     FIELD("closedForRoom", BOOL, CHANGE_COUNTS, closed_for_room),
     FIELD("openForRoot", BOOL, CHANGE_COUNTS, open_for_root),
     FIELD("roomyReplicas", U32, CHANGE_COUNTS, roomy_replicas),
@@ -277,7 +278,7 @@ unsigned agent_status_asides(const struct agent_status *status)
 {
     return (status->leaves_threads ? AGENT_ASIDE_LEAVE_THREADS : 0) |
         (status->keeps_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0) | (status->locks_left ? AGENT_ASIDE_LOCK_LEFT : 0) |
-        agent_aside_of_root(status->root_until_ms);
+        (status->stays_open ? AGENT_ASIDE_STAYS_OPEN : 0) | agent_aside_of_root(status->root_until_ms);
 }
 
 static json_t *problems_encode(const struct agent_status *status)

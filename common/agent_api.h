@@ -56,6 +56,9 @@
 #define MYSQL_PORT 3306
 #define AGENT_STATUS_INTERVAL_MS 500
 
+/* An open primary is closed for writes for a copy at most once in so long, whichever member it is. */
+#define AGENT_COPY_CLOSE_AGAIN_MS INT64_C(600000)
+
 /* Status of the answer to POST /v1/backups when the image lacks what the method takes: asking again does not help. */
 #define AGENT_TASK_IMPOSSIBLE 422
 
@@ -253,9 +256,9 @@ struct agent_status {
     /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
     bool order_done;
     bool writable; /* clients can write here */
-    /* The order's leave_threads, keep_stopped, lock_left and root_until_ms, as last told; keeps_stopped by an agent that
-     * was restarted since, too. */
-    bool leaves_threads, keeps_stopped, locks_left;
+    /* The order's leave_threads, keep_stopped, lock_left, stays_open and root_until_ms, as last told; keeps_stopped by
+     * an agent that was restarted since, too. */
+    bool leaves_threads, keeps_stopped, locks_left, stays_open;
     uint64_t root_until_ms;
     /* Primary: it has done what its order asks for but for writes, which it takes again, under the order in force then,
      * when its volume has enough room. */

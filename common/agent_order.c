@@ -68,6 +68,7 @@ static const struct json_field fields[] = {
     FIELD("lockLeft", JSON_FIELD_BOOL, lock_left),
     FIELD("openForRootUntilMs", JSON_FIELD_U64, root_until_ms),
     FIELD("openForRootMs", JSON_FIELD_U32, root_ms),
+    FIELD("staysOpen", JSON_FIELD_BOOL, stays_open),
 };
 
 const char *agent_role_name(enum agent_role role)
@@ -133,7 +134,8 @@ void agent_order_hash(const struct agent_order *order, char out[static 17])
     identity.salvage_host[0] = '\0';
     identity.beyond = "";
     identity.salvage_agent_port = 0;
-    identity.nobody_stays = identity.leave_threads = identity.keep_stopped = identity.lock_left = false;
+    identity.nobody_stays = identity.leave_threads = identity.keep_stopped = false;
+    identity.lock_left = identity.stays_open = false;
     identity.root_until_ms = identity.root_ms = 0;
     strbuf_init(&text, AGENT_ORDER_MAX);
     agent_order_encode(&identity, &text);
@@ -150,5 +152,6 @@ unsigned agent_order_asides(const struct agent_order *order)
 {
     return (order->nobody_stays ? AGENT_ASIDE_NOBODY_STAYS : 0) |
         (order->leave_threads ? AGENT_ASIDE_LEAVE_THREADS : 0) | (order->keep_stopped ? AGENT_ASIDE_KEEP_STOPPED : 0) |
-        (order->lock_left ? AGENT_ASIDE_LOCK_LEFT : 0) | agent_aside_of_root(order->root_until_ms);
+        (order->lock_left ? AGENT_ASIDE_LOCK_LEFT : 0) | (order->stays_open ? AGENT_ASIDE_STAYS_OPEN : 0) |
+        agent_aside_of_root(order->root_until_ms);
 }

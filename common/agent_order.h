@@ -135,6 +135,9 @@ struct agent_order {
      * (a restore in place): one whose pod is to end need not wait for a hand-over (agent/pre_stop.h). Says nothing of what to be, so it is no part of the order's hash. Earlier versions
      * do not know it. */
     bool nobody_stays;
+    /* Primary: it has been closed for a copy not long ago, by this agent or another one, and is not closed for one now
+     * (agent_api.h: stays_open). No part of the order's hash either. Earlier versions do not know it. */
+    bool stays_open;
 
     /* What follows is of people. It says nothing of what to be either, so it is no part of the order's hash; a status
      * shows it (agent_api.h: leaves_threads, keeps_stopped). Agents of earlier versions do not know it. */
@@ -171,8 +174,9 @@ void agent_order_hash(const struct agent_order *order, char out[static 17]);
 #define AGENT_ASIDE_LEAVE_THREADS 2U
 #define AGENT_ASIDE_KEEP_STOPPED 4U
 #define AGENT_ASIDE_LOCK_LEFT 8U
+#define AGENT_ASIDE_STAYS_OPEN 16U
 /* From this bit on: of root_until_ms, so that another wish is told as well. */
-#define AGENT_ASIDE_ROOT_SHIFT 4
+#define AGENT_ASIDE_ROOT_SHIFT 5
 unsigned agent_order_asides(const struct agent_order *order);
 unsigned agent_aside_of_root(uint64_t root_until_ms);
 

@@ -472,95 +472,6 @@ static void test_without_replicas_commits_wait_and_say_so(void **state)
     member_release_lock(pid);
 }
 
-static bool is_closed_for_copy(const struct member *member)
-{
-    return member_has_problem(member, "ClosedForCopy") && !member->status.ready &&
-        member->status.semi_sync == (member->status.flavour == AGENT_FLAVOUR_MARIADB); /* role_close.h */
-}
-
-static bool is_open_again(const struct member *member)
-{
-    return member_ready(member) && member->status.writable && !member_has_problem(member, "ClosedForCopy") &&
-        !member_has_problem(member, "RoleFailed") && member->status.serving_backups == 0;
-}
-
-/* A child that ends with 0 if the commit was said to be done. */
-static pid_t start_commit(struct replication_rig *rig, const char *sql)
-{
-    fflush(NULL);
-    pid_t pid = fork();
-
-    assert_true(pid >= 0);
-    if (pid == 0)
-        _exit(agent_rig_sql(rig->members[0].rig, "root", "pw-root'\\", sql, NULL) ? 0 : 1);
-    return pid;
-}
-
-static pid_t start_copy(struct replication_rig *rig)
-{
-    struct agent_rig *from = rig->members[0].rig;
-    _cleanup_(freep) char *url = xasprintf("https://localhost:%u/v1/backup", from->tls_port);
-
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        execlp("curl", "curl", "--silent", "--fail", "--max-time", "60", "--output", agent_rig_path(from, "copy"),
-            "--cacert", agent_rig_path(from, "tls/ca.crt"), "--cert", agent_rig_path(from, "tls/tls.crt"), "--key",
-            agent_rig_path(from, "tls/tls.key"), url, (char *)NULL);
-        _exit(127);
-    }
-    return pid;
-}
-
-static int exit_code_of(pid_t pid)
-{
-    int status = 0;
-
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* What the donor of CLONE INSTANCE does, CLONE LOCAL does as well. */
-static pid_t start_clone(struct replication_rig *rig)
-{
-    _cleanup_(freep) char *sql =
-        xasprintf("CLONE LOCAL DATA DIRECTORY = '%s'", agent_rig_path(rig->members[0].rig, "vol/clone"));
-
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0)
-        _exit(member_owner_sql(rig, 0, sql, NULL) ? 0 : 1);
-    return pid;
-}
-
-/* The only replicas are gone and the copy for one of them waits for commits that wait for it. */
-static void test_a_copy_and_commits_do_not_wait_for_each_other(void **state)
-{
-    struct replication_rig *rig = *state;
-
-    agent_rig_kill(&rig->members[2].rig->server);
-    agent_rig_kill(&rig->members[1].rig->server);
-    pid_t commits[] = {
-        start_commit(rig, "INSERT INTO t.w VALUES (-20)"), start_commit(rig, "INSERT INTO t.w VALUES (-21)")};
-    assert_true(replication_rig_await(rig, 0, is_blocked, "blocked", LONG_MS));
-    pid_t copy = rig->members[0].status.flavour == AGENT_FLAVOUR_MARIADB ? start_copy(rig) : start_clone(rig);
-    assert_true(replication_rig_await(rig, 0, is_closed_for_copy, "closed for the copy", LONG_MS));
-    assert_true(replication_rig_await(rig, 0, is_open_again, "open again", LONG_MS));
-    assert_int_equal(exit_code_of(copy), 0);
-    for (size_t i = 0; i < ARRAY_LEN(commits); i++)
-        assert_int_not_equal(exit_code_of(commits[i]), 0);
-    assert_true(rig->members[0].status.semi_sync);
-    expect_scheduler(rig, 0, "ON");
-    replication_rig_start(rig, 1, "server");
-    replication_rig_start(rig, 2, "server");
-    for (unsigned i = 0; i < MEMBERS; i++) {
-        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
-        assert_true(member_says(rig, i, "SELECT COUNT(*) FROM t.w WHERE id IN (-20, -21)", "2"));
-    }
-}
-
 /* I1: what opened it does not count for the server that came after. */
 static void test_a_primary_that_restarts_waits_for_a_new_word(void **state)
 {
@@ -782,7 +693,6 @@ int replication_stories_run(bool mysql)
         cmocka_unit_test(test_events_run_on_the_primary_alone),
         cmocka_unit_test(test_twenty_switchovers_with_acknowledgements),
         cmocka_unit_test(test_without_replicas_commits_wait_and_say_so),
-        cmocka_unit_test(test_a_copy_and_commits_do_not_wait_for_each_other),
         cmocka_unit_test(test_a_primary_that_restarts_waits_for_a_new_word),
         cmocka_unit_test(test_another_server_id_forgets_nothing),
         cmocka_unit_test(test_a_member_with_the_number_of_another),

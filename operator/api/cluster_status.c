@@ -150,6 +150,8 @@ json_t *cluster_status_encode(const struct cluster_status *status)
     if (status->in_place.phase != IN_PLACE_PHASE_NONE)
         json_put(json, "restoreInPlace", cluster_in_place_encode(&status->in_place));
     json_put(json, "roll", cluster_roll_status_encode(&status->roll));
+    json_put(json, "closedForCopy", cluster_copy_close_encode(&status->copy_close));
+    json_put(json, "lastCommitWait", cluster_commit_wait_encode(&status->commit_wait));
     put_instances(json, status);
     put_names(json, "volumes", status->volumes, status->volume_count);
     put_names(json, "retainedVolumes", status->retained_volumes, status->retained_volume_count);
@@ -219,6 +221,8 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     cluster_restore_decode(json_object_get(json, "restore"), &ret->restore);
     cluster_in_place_decode(json_object_get(json, "restoreInPlace"), &ret->in_place);
     cluster_roll_status_decode(json_object_get(json, "roll"), &ret->roll);
+    cluster_copy_close_decode(json_object_get(json, "closedForCopy"), &ret->copy_close);
+    cluster_commit_wait_decode(json_object_get(json, "lastCommitWait"), &ret->commit_wait);
     json_copy_text(ret->last_backup, sizeof(ret->last_backup), json_path_str(json, "backup.lastBackup", ""));
     json_copy_text(ret->archive.reason, sizeof(ret->archive.reason), json_path_str(json, "backup.archive.reason", ""));
     json_copy_text(

@@ -22,6 +22,8 @@
 #include "operator/api/account_status.h"
 #include "operator/api/cluster_history.h"
 #include "operator/api/cluster_role_status.h"
+#include "operator/api/commit_wait_status.h"
+#include "operator/api/copy_close_status.h"
 #include "operator/api/in_place_status.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/names.h"
@@ -123,6 +125,8 @@ struct cluster_status {
     struct cluster_restore restore;   /* owns documents */
     struct cluster_in_place in_place; /* likewise */
     struct cluster_roll_status roll;
+    struct cluster_copy_close copy_close;
+    struct cluster_commit_wait commit_wait;
     int replicas;
     int ready_replicas;
     int updated_replicas;      /* pods of the newest template */

@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/final_backup_state.h"
 #include "operator/cluster/state/in_place_state.h"
 #include "operator/cluster/state/member_view.h"
@@ -106,7 +107,7 @@ bool desired_route_is_open(const struct cluster_snapshot *snapshot, const struct
         return cluster_member_is_ready(primary) || (primary->agent && primary->agent->writable);
     if (primary->agent->phase == AGENT_PHASE_UNKNOWN)
         return true;
-    return primary->agent->writable || primary->agent->closed_for_room ||
+    return primary->agent->writable || primary->agent->closed_for_room || copy_close_is_under_way(snapshot) ||
         str_eq(primary->name, snapshot->last.roles.transition.to);
 }
 

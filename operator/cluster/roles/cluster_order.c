@@ -10,6 +10,7 @@
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
+#include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/namespace_end.h"
 #include "operator/cluster/state/root_wish.h"
@@ -685,6 +686,9 @@ void cluster_order(
     if (unknown || is_old || snapshot->last.roles.epoch == 0)
         return;
     bool nobody_stays = snapshot->namespace_ends && namespace_end_nobody_stays(snapshot);
+    int64_t rest_ms = copy_close_rest_ms(snapshot);
+    if (rest_ms > 0)
+        look_again_in(&ret->again_ms, rest_ms);
     for (int i = 0; i < snapshot->member_count; i++) {
         if (!member_speaks(&snapshot->members[i]))
             continue;
@@ -696,6 +700,7 @@ void cluster_order(
         ret->given[i] = order_member(snapshot, ret, &snapshot->members[i], &ret->orders[i], &ret->again_ms) &&
             member_can_be_told(&snapshot->members[i], ret->orders[i].wait_for) &&
             !(ret->orders[i].role == AGENT_ROLE_PRIMARY && is_premature(snapshot, intent));
+        ret->orders[i].stays_open = ret->orders[i].role == AGENT_ROLE_PRIMARY && rest_ms > 0;
     }
     struct root_wish wish;
     root_wish_read(snapshot, &wish);

@@ -230,14 +230,17 @@ static void decide_roll(const struct cluster_snapshot *snapshot, struct cluster_
         plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, roll->member->name, roll->member->pod->uid, roll->text);
 }
 
-static void explain_gate(struct cluster_decision *decision)
+static void explain_gate(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
+    const char *more = cluster_roll_stops_commits(snapshot) ? "; " CLUSTER_ROLL_STOPS_COMMITS : "";
     if (decision->gate == GATE_CHECKING && !str_empty(decision->gate_message)) {
-        _cleanup_(freep) char *text = xasprintf("roll the members; waits: %s", decision->gate_message);
+        _cleanup_(freep) char *text = xasprintf("roll the members; waits: %s%s", decision->gate_message, more);
         next_action(decision, text);
-    } else if (decision->gate == GATE_CHECKING)
-        next_action(decision, "roll the members, after the check pod has tried the new image and my.cnf");
-    else if (decision->gate == GATE_REFUSED) {
+    } else if (decision->gate == GATE_CHECKING) {
+        _cleanup_(freep) char *text =
+            xasprintf("roll the members, after the check pod has tried the new image and my.cnf%s", more);
+        next_action(decision, text);
+    } else if (decision->gate == GATE_REFUSED) {
         _cleanup_(freep) char *text = xasprintf("roll the members; blocked: %s", decision->gate_message);
         next_action(decision, text);
     }
@@ -247,8 +250,9 @@ static void explain_agent_turn(const struct cluster_snapshot *snapshot, struct c
 {
     if (str_empty(snapshot->agent_turn.waits_for))
         return;
-    _cleanup_(freep) char *text = xasprintf("replace the members, for the agent %s; waits for %s, which gets it first",
-        snapshot->default_agent_image, snapshot->agent_turn.waits_for);
+    _cleanup_(freep) char *text = xasprintf(
+        "replace the members, for the agent %s; waits for %s, which gets it first%s", snapshot->default_agent_image,
+        snapshot->agent_turn.waits_for, cluster_roll_stops_commits(snapshot) ? "; " CLUSTER_ROLL_STOPS_COMMITS : "");
     next_action(decision, text);
 }
 
@@ -322,7 +326,7 @@ void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster
     decide_terminal(snapshot, ret);
     if (ret->gate == GATE_OPEN)
         decide_roll(snapshot, ret);
-    explain_gate(ret);
+    explain_gate(snapshot, ret);
     explain_agent_turn(snapshot, ret);
     explain_shrink(snapshot, ret);
     explain_growth(snapshot, ret);

@@ -186,12 +186,26 @@ static const char *change_for(const struct cluster_snapshot *snapshot, const str
     return is_known ? str_or_empty(snapshot->template_change) : "";
 }
 
+/* Who has no data cannot stand in for who is replaced. */
+static bool others_acknowledge_without(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    int needed = snapshot->last.roles.semi_sync ? snapshot->last.roles.acks : 0;
+    return cluster_follower_count(snapshot) - member_follows(snapshot, member) >= needed;
+}
+
+bool cluster_roll_stops_commits(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->last.roles.semi_sync && snapshot->scale.effective > 1 &&
+        snapshot->scale.effective - 2 < snapshot->last.roles.acks;
+}
+
 static void roll_delete(
     const struct cluster_snapshot *snapshot, struct roll *roll, const struct cluster_member *member, const char *why)
 {
     const char *change = change_for(snapshot, member);
     roll->member = member;
-    roll_set(roll, ROLL_DELETE, "replace %s: %s%s%s", member->name, why, *change ? ": " : "", change);
+    roll_set(roll, ROLL_DELETE, "replace %s: %s%s%s%s", member->name, why, *change ? ": " : "", change,
+        others_acknowledge_without(snapshot, member) ? "" : "; commits wait until it follows again");
 }
 
 static void roll_primary(const struct cluster_snapshot *snapshot, struct roll *roll)
@@ -202,13 +216,6 @@ static void roll_primary(const struct cluster_snapshot *snapshot, struct roll *r
     else
         roll_set(roll, ROLL_SWITCHOVER, "move the primary away from %s, which has an older template%s%s", primary->name,
             *change_for(snapshot, primary) ? ": " : "", change_for(snapshot, primary));
-}
-
-/* Who has no data cannot stand in for who is replaced. */
-static bool others_acknowledge_without(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
-{
-    int needed = snapshot->last.roles.semi_sync ? snapshot->last.roles.acks : 0;
-    return cluster_follower_count(snapshot) - member_follows(snapshot, member) >= needed;
 }
 
 static void wait_for_donor(const struct cluster_snapshot *snapshot, const struct cluster_member *awaiting,
@@ -281,7 +288,8 @@ void cluster_roll(const struct cluster_snapshot *snapshot, struct roll *ret)
     if (!any_pod(snapshot) || set->observed_generation == 0) /* just made: there is no older template */
         return;
     if (set->observed_generation < set->object.generation || str_empty(set->update_revision)) {
-        roll_set(ret, ROLL_WAIT, "wait for the StatefulSet controller to take up the new template");
+        roll_set(ret, ROLL_WAIT, "wait for the StatefulSet controller to take up the new template%s",
+            cluster_roll_stops_commits(snapshot) ? "; " CLUSTER_ROLL_STOPS_COMMITS : "");
         return;
     }
     ret->outdated = count_outdated(snapshot);

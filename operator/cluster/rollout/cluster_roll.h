@@ -33,5 +33,9 @@ struct roll {
 };
 
 void cluster_roll(const struct cluster_snapshot *snapshot, struct roll *ret);
+/* As many acknowledge as commits wait for, and not one more: whoever is replaced, commits wait for it meanwhile. */
+bool cluster_roll_stops_commits(const struct cluster_snapshot *snapshot);
+#define CLUSTER_ROLL_STOPS_COMMITS \
+    "while a member is replaced commits wait for it, as nobody else could acknowledge in its place"
 
 #endif

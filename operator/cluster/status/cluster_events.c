@@ -164,6 +164,20 @@ bool cluster_claim_news(const struct cluster_status *before, const struct cluste
     return claims.len > 0;
 }
 
+bool cluster_wait_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret)
+{
+    struct bulletin bulletin = {.news = ret};
+    const struct cluster_commit_wait *was = &before->commit_wait, *is = &now->commit_wait;
+    bool is_told = *was->member && was->finished_ms == 0;
+    /* One that has begun since is told when it is over. */
+    if (!is_told || (is->started_ms == was->started_ms && is->finished_ms == 0))
+        return false;
+    int64_t end_ms = is->started_ms == was->started_ms ? is->finished_ms : MAX_OF(is->started_ms, was->started_ms);
+    tell(&bulletin, EVENT_NORMAL, "CommitsWaited", "commits on %s waited for %lld ms for acknowledgements", was->member,
+        (long long)(end_ms - was->started_ms));
+    return true;
+}
+
 static void record_accounts(struct event_recorder *recorder, const struct event_target *target,
     const struct cluster_status *before, const struct cluster_status *now)
 {
@@ -196,6 +210,7 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
     struct cluster_news spec;
     record_news(recorder, &target, &spec, cluster_spec_news(&snapshot->last, status, &spec));
     record_news(recorder, &target, &spec, cluster_claim_news(&snapshot->last, status, &spec));
+    record_news(recorder, &target, &spec, cluster_wait_news(&snapshot->last, status, &spec));
     record_accounts(recorder, &target, &snapshot->last, status);
     record_members(recorder, &target, &snapshot->last, status);
 }

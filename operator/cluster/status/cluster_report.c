@@ -13,6 +13,7 @@
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/rollout/roll_target.h"
+#include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_left.h"
@@ -20,6 +21,7 @@
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_report_rolled.h"
 #include "operator/cluster/status/cluster_report_room.h"
+#include "operator/cluster/status/cluster_report_waits.h"
 #include "operator/cluster/status/cluster_state.h"
 #include "operator/cluster/status/cluster_trouble.h"
 
@@ -277,8 +279,9 @@ static void set_progressing(struct report *report)
     else if (report->outcome->error)
         set(report, CONDITION_PROGRESSING, true, "Retrying", "%s", report->outcome->error->message);
     else if (decision->gate == GATE_CHECKING)
-        set(report, CONDITION_PROGRESSING, true, "Checking", "%s",
-            str_empty(decision->gate_message) ? "a check pod tries the new image and my.cnf" : decision->gate_message);
+        set(report, CONDITION_PROGRESSING, true, "Checking", "%s%s",
+            str_empty(decision->gate_message) ? "a check pod tries the new image and my.cnf" : decision->gate_message,
+            cluster_roll_stops_commits(snapshot) ? "; " CLUSTER_ROLL_STOPS_COMMITS : "");
     else if (decision->gate == GATE_OPEN &&
         (decision->rolling || decision->taking_up || !report->complete || set_is_unobserved(snapshot)))
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
@@ -315,7 +318,9 @@ static void set_available(struct report *report)
         set(report, CONDITION_AVAILABLE, false, "Hibernated", "spec.replicas is 0; the data is kept");
     else if (primary && cluster_member_is_ready(primary))
         set(report, CONDITION_AVAILABLE, true, "PrimaryReady", "%s serves%s", primary->name,
-            member_is_closed_for_room(snapshot, primary) ? " reads; VolumeFull says why it takes no writes" : "");
+            member_is_closed_for_room(snapshot, primary) ? " reads; VolumeFull says why it takes no writes"
+                : copy_close_is_under_way(snapshot)      ? " reads; WritesBlocked says why it takes no writes"
+                                                         : "");
     else if (primary) {
         instance_message(primary, message, sizeof(message));
         set(report, CONDITION_AVAILABLE, false, "PrimaryNotReady", "%s is not ready%s%s", primary->name,
@@ -691,6 +696,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     cluster_report_replication_conditions(snapshot, ret);
     cluster_report_room(snapshot, ret);
     cluster_report_left(snapshot, ret);
+    cluster_report_waits(snapshot, &ret->commit_wait);
     cluster_report_rolled(snapshot, ret);
     set_child_conflict(&report);
     set_password_suspect(&report);

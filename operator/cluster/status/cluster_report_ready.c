@@ -4,6 +4,7 @@
 #include "operator/cluster/status/cluster_report_ready.h"
 
 #include "operator/api/ready_conditions.h"
+#include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 
@@ -76,6 +77,9 @@ static struct ready_reason writes(const struct view *view)
         return (struct ready_reason){false, "NoPrimary", "no member is primary yet"};
     if (cluster_epoch_spreads(snapshot) && was_ready)
         return good;
+    if (copy_close_is_under_way(snapshot))
+        return (struct ready_reason){
+            false, "WritesBlocked", "the primary is closed for writes; WritesBlocked says more"};
     if (!cluster_member_is_ready(primary) || (member_speaks(primary) && !member_is_open(snapshot, primary)))
         return (struct ready_reason){false, "PrimaryNotReady", "the primary takes no writes; Available says more"};
     if (!member_speaks(primary) && !was_ready)

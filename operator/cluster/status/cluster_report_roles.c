@@ -7,6 +7,7 @@
 #include "operator/cluster/failover/opening.h"
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/cluster_roles.h"
+#include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_state.h"
 
@@ -37,6 +38,7 @@ void cluster_report_roles(const struct cluster_snapshot *snapshot, bool primary_
 {
     const struct cluster_status *last = &snapshot->last;
     status->roles = last->roles;
+    copy_close_record(snapshot, &status->copy_close);
     reigns_settle(snapshot, &status->roles.reigns);
     cluster_confirmed_strengthen(snapshot, primary_obeys, &status->roles.confirmed);
     bool unknown = cluster_nobody_speaks(snapshot) && cluster_snapshot_ready_count(snapshot) > 0;
@@ -182,10 +184,39 @@ static void name_the_awaited(const struct cluster_snapshot *snapshot, char *out,
         snprintf(out, size, "; all of them follow, and are slow to answer");
 }
 
+static void set_closed_for_copy(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    const struct cluster_copy_close *close = &status->copy_close;
+    set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "ClosedForCopy",
+        "%s is closed for writes and can be read from: the copy that %s makes of it waited for commits that nobody "
+        "acknowledges, and has to get past them",
+        close->member, *close->receiver ? close->receiver : "another member");
+}
+
+/* Where a copy may wait for the same commits. */
+static void say_when_it_closes(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    const struct cluster_member *receiver = copy_close_receiver(snapshot);
+    int64_t rest_ms = copy_close_rest_ms(snapshot);
+    char when[CLOCK_RFC3339_SIZE];
+    *out = '\0';
+    if (!receiver || rest_ms == 0)
+        return;
+    clock_format_rfc3339(snapshot->now_ms + rest_ms, when);
+    snprintf(out, size,
+        "; the copy that %s makes of it may wait for them, too, and the primary, which was closed for one not long ago, is "
+        "not closed again before %s",
+        receiver->name, when);
+}
+
 static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    char awaited[CLUSTER_MESSAGE_MAX];
+    char awaited[CLUSTER_MESSAGE_MAX], closes[512];
+    if (copy_close_is_under_way(snapshot)) {
+        set_closed_for_copy(snapshot, status);
+        return;
+    }
     if (!primary || !member_commits_wait(primary)) {
         kube_conditions_remove(&status->conditions, CONDITION_WRITES_BLOCKED);
         return;
@@ -193,9 +224,10 @@ static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct c
     name_the_awaited(snapshot, awaited, sizeof(awaited));
     int acks =
         primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : snapshot->last.roles.acks; /* it counts no further */
+    say_when_it_closes(snapshot, closes, sizeof(closes));
     set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "AcknowledgementsMissing",
-        "commits on %s wait for %d acknowledgement%s, %u replicas give them%s", primary->name, acks,
-        acks == 1 ? "" : "s", primary->agent->semi_sync_replicas, awaited);
+        "commits on %s wait for %d acknowledgement%s, %u replicas give them%s%s", primary->name, acks,
+        acks == 1 ? "" : "s", primary->agent->semi_sync_replicas, awaited, closes);
 }
 
 static void set_lagging(const struct cluster_snapshot *snapshot, struct cluster_status *status)

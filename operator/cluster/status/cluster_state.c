@@ -3,6 +3,7 @@
 
 #include "operator/cluster/status/cluster_state.h"
 
+#include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/final_backup_state.h"
 #include "operator/cluster/state/in_place_state.h"
 #include "operator/cluster/state/member_view.h"
@@ -61,7 +62,7 @@ enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot)
     const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);
     if (primary && member_runs(primary) && from && member_runs(from)) /* a switchover takes its course */
         return CLUSTER_STATE_DEGRADED;
-    if (primary && member_runs(primary) && final_backup_is_closed(snapshot))
+    if (primary && member_runs(primary) && (final_backup_is_closed(snapshot) || copy_close_is_under_way(snapshot)))
         return CLUSTER_STATE_DEGRADED;
     if (primary && !member_speaks(primary))
         return running > 0 ? CLUSTER_STATE_INCOMPLETE : CLUSTER_STATE_LOST;

@@ -371,6 +371,25 @@ static void data_that_was_there_is_told(void **state)
     assert_string_equal(many[0].message, "shop-mysql-0 is the first primary, epoch 1");
 }
 
+static void commits_that_waited_are_told_at_their_end(void **state)
+{
+    UNUSED(state);
+    assert_false(cluster_wait_news(&before, &now, news));
+    now.commit_wait = (struct cluster_commit_wait){.member = "shop-mysql-0", .started_ms = 1000};
+    assert_false(cluster_wait_news(&before, &now, news));
+    before.commit_wait = now.commit_wait;
+    assert_false(cluster_wait_news(&before, &now, news));
+    now.commit_wait.finished_ms = 9400;
+    assert_true(cluster_wait_news(&before, &now, news));
+    assert_string_equal(news[0].reason, "CommitsWaited");
+    assert_string_equal(news[0].message, "commits on shop-mysql-0 waited for 8400 ms for acknowledgements");
+    now.commit_wait = (struct cluster_commit_wait){.member = "shop-mysql-1", .started_ms = 7800}; /* the next ones do */
+    assert_true(cluster_wait_news(&before, &now, news));
+    assert_string_equal(news[0].message, "commits on shop-mysql-0 waited for 6800 ms for acknowledgements");
+    before.commit_wait.finished_ms = 9400;
+    assert_false(cluster_wait_news(&before, &now, news));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +409,7 @@ int main(void)
         cmocka_unit_test_setup(each_spec_is_told, set_up),
         cmocka_unit_test_setup(claims_that_stay_are_told_once, set_up),
         cmocka_unit_test_setup(data_that_was_there_is_told, set_up),
+        cmocka_unit_test_setup(commits_that_waited_are_told_at_their_end, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
