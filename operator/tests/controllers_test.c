@@ -361,7 +361,8 @@ static void a_write_is_judged(void *arg)
     int64_t generation = world_int(world, PATH_CLUSTER, "metadata.generation");
     bool is_applied = strstr(text, "77") != NULL;
     if (world->numbers[0]++ == 0)
-        change_mycnf(world);
+        world_edit_json(
+            world, PATH_CLUSTER, "{'metadata': {'generation': 2}, 'spec': {'mycnf': {'max_connections': 77}}}");
     else if (!is_applied && world_int(world, PATH_CLUSTER, "status.appliedGeneration") == generation)
         snprintf(world->failure, sizeof(world->failure), "what nobody has tried yet is told to be in force");
 }

@@ -31,7 +31,7 @@ void kube_api_double_config(const struct kube_api_double *api, struct kube_confi
 /* ---- the world ---- */
 
 /* path: "/api/v1/namespaces/NS/pods/NAME". Writes as another client would: status is taken from the object, watches are
- * told. */
+ * told. metadata.generation grows only where the object names a larger one. */
 void kube_api_double_put(struct kube_api_double *api, const char *path, const json_t *object);
 /* creationTimestamp of new objects from now on; the text is borrowed. */
 void kube_api_double_created(struct kube_api_double *api, const char *time);

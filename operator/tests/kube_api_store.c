@@ -349,10 +349,13 @@ const json_t *kube_api_store_force(struct kube_api_store *store, const struct ku
 {
     struct kube_api_entry *entry = kube_api_store_find(store, path);
     json_t *next = json_deep_copy(object);
+    int64_t generation = json_path_int(object, "metadata.generation", 0);
     if (entry)
         keep_server_fields(next, entry->object);
     else
         fill_metadata(store, path, next);
+    if (generation > json_path_int(next, "metadata.generation", 0))
+        json_put_int(json_object_get(next, "metadata"), "generation", generation);
     stamp(store, next);
     json_t *before = entry ? entry->object : NULL;
     if (!entry)

@@ -17,6 +17,7 @@
 #define INFORMER_CONFIGS (PLAN_KIND_COUNT + 1)
 #define FOREIGN_UID "0f000000-0000-4000-8000-00000000000f"
 #define GOLDEN_TEXT_MAX (4 * KM_MIB)
+#define CHILD_SEED 10 /* of the children's UIDs */
 
 /* ---- files ---- */
 
@@ -64,14 +65,19 @@ static void put_default(json_t *object, const char *key, json_t *value)
     json_decref(value);
 }
 
+static void print_uid(unsigned seed, char out[static KUBE_UID_TEXT_SIZE])
+{
+    snprintf(out, KUBE_UID_TEXT_SIZE, "0b000000-0000-4000-8000-%012u", seed);
+}
+
 /* Into the store as if the watch had told of it. `seed` makes a UID of its own. */
 static const struct kube_object *put_object(
     struct golden *golden, int informer, const struct kube_projection *projection, json_t *object, unsigned seed)
 {
-    char uid[40];
+    char uid[KUBE_UID_TEXT_SIZE];
     struct error err = ERROR_INIT;
     json_t *metadata = json_object_get(object, "metadata");
-    snprintf(uid, sizeof(uid), "0b000000-0000-4000-8000-%012u", seed);
+    print_uid(seed, uid);
     put_default(metadata, "uid", json_string(uid));
     put_default(metadata, "resourceVersion", json_string("100"));
     put_default(metadata, "generation", json_integer(1));
@@ -97,15 +103,22 @@ static void put_cluster(struct golden *golden, const json_t *cluster, const json
     put_object(golden, INFORMER_CLUSTERS, &projection_mysql_cluster, object, 1);
 }
 
+/* As the StatefulSet makes it. */
 static json_t *make_pod(const char *name, const char *ip)
 {
-    return json_build(
+    char owner[KUBE_UID_TEXT_SIZE];
+    print_uid(CHILD_SEED + CHILD_STATEFUL_SET, owner);
+    json_t *pod = json_build(
         "{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s, s:s, s:s}}, s:{s:s}, s:{s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}]}}",
         "apiVersion", "v1", "kind", "Pod", "metadata", "name", name, "namespace", "ns1", "labels", LABEL_MANAGED_BY,
         LABEL_MANAGED_BY_US, LABEL_CLUSTER, "shop", "controller-revision-hash", "r1", LABEL_ROLE,
         str_eq(name, "shop-mysql-0") ? LABEL_ROLE_PRIMARY : LABEL_ROLE_REPLICA, "spec", "nodeName", "node-1", "status",
         "phase", "Running", "podIP", ip, "conditions", "type", "PodScheduled", "status", "True", "type", "Initialized",
         "status", "True", "type", "Ready", "status", "True");
+    json_put(json_object_get(pod, "metadata"), "ownerReferences",
+        json_build("[{s:s, s:s, s:s, s:s, s:b}]", "apiVersion", "apps/v1", "kind", "StatefulSet", "name", "shop-mysql",
+            "uid", owner, "controller", 1));
+    return pod;
 }
 
 static void put_pods(struct golden *golden, const json_t *pods)
@@ -162,13 +175,16 @@ static void put_child(struct golden *golden, enum cluster_child child, const cha
     const struct kube_projection *projection =
         child == CHILD_STATEFUL_SET ? &projection_stateful_set : &kube_projection_child;
     _cleanup_(json_decrefp) json_t *object = desired_child(&golden->snapshot, child);
+    if (child == CHILD_STATEFUL_SET) /* the pods are its own, those that are being deleted, too */
+        json_object_del(json_object_get(json_object_get(object, "metadata"), "annotations"), ANNOTATION_AWAITED_PODS);
     struct cluster_child_memory memory = {.desired = json_hash(object)};
     if (child == CHILD_STATEFUL_SET)
         put_set_status(golden, object, json_object_get(observed, "statefulSet"));
     if (str_eq(state, "foreign"))
         json_put_str(json_array_get(json_object_get(json_object_get(object, "metadata"), "ownerReferences"), 0), "uid",
             FOREIGN_UID);
-    const struct kube_object *live = put_object(golden, desired_child_kind(child), projection, object, 10 + child);
+    const struct kube_object *live =
+        put_object(golden, desired_child_kind(child), projection, object, CHILD_SEED + (unsigned)child);
     memory.digest = live->digest + str_eq(state, "drifted");
     if (!str_eq(state, "unknown"))
         golden->memory.children[child] = memory;
