@@ -43,6 +43,7 @@ struct role_result {
     bool done;            /* false: ask again */
     bool has_facts;
     struct replication_facts facts; /* as it is after the change */
+    int64_t looked_ms;              /* when that look began */
     int64_t took_us;
     struct closing_look look; /* close */
     bool dropped;             /* follow: something that was received */
